@@ -1,0 +1,1 @@
+//! A CAN bus in bit time: arbitration, errors, many nodes; time is passed in.

@@ -1,0 +1,36 @@
+//! CAN frames: classic, FD and XL, their identifiers, their text form and their exact length on
+//! the wire.
+//!
+//! This crate knows nobody else in cangate, allocates nothing and needs no operating system, so
+//! that the same code serves the gateway, the bus model, kernel offload and a bare-metal image.
+//!
+//! * [`CanId`]: an identifier with SocketCAN's flag bits.
+//! * [`Header`]: everything about a frame but its payload.
+//! * [`Frame`]: an owned classic or FD frame, 72 bytes, laid out like `struct canfd_frame`.
+//! * [`FrameBuf`]: an owned frame of any kind (XL needs 2048 bytes).
+//! * [`FrameRef`]: a borrowed frame of any kind; what travels through the gateway, so that a
+//!   frame that sits in shared memory is not copied before it has to be.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+extern crate std;
+
+mod buf;
+pub mod dlc;
+mod header;
+mod id;
+mod owned;
+mod view;
+
+pub use buf::FrameBuf;
+pub use header::{Header, Kind, LengthError, XlFields, flags};
+pub use id::{CanId, IdError};
+pub use owned::Frame;
+pub use view::FrameRef;
+
+/// Nanoseconds since an epoch that the context names (bus time, the wall clock, a log's time).
+///
+/// All of cangate passes time in; none of the pure crates reads a clock. 2^64 ns are 584 years.
+pub type Nanos = u64;

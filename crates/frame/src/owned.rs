@@ -1,0 +1,147 @@
+//! An owned classic or FD frame.
+
+use crate::{CanId, FrameRef, Header, Kind, LengthError, dlc, header::flags};
+use core::fmt;
+
+/// A classic or FD frame by value: 72 bytes, laid out as Linux's `struct canfd_frame`, of which
+/// `struct can_frame` is the first 16 bytes. FDF in the flags tells the two apart.
+///
+/// Bytes past the length are zero as long as nobody writes them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(C, align(8))]
+pub struct Frame {
+    id: CanId,
+    len: u8,
+    flags: u8,
+    reserved: u8,
+    len8_dlc: u8,
+    data: [u8; dlc::FD_MAX],
+}
+
+impl Frame {
+    /// A classic data frame.
+    ///
+    /// # Errors
+    /// [`LengthError`] above 8 bytes.
+    pub fn classic(id: CanId, data: &[u8]) -> Result<Self, LengthError> {
+        let header = Header::new(Kind::Classic, id, data.len())?;
+        Ok(Self::assemble(&header, data))
+    }
+
+    /// A classic remote frame that asks for `len` bytes.
+    ///
+    /// # Errors
+    /// [`LengthError`] above 8 bytes.
+    pub fn remote(id: CanId, len: usize) -> Result<Self, LengthError> {
+        let header = Header::new(Kind::Classic, id.with_rtr(), len)?;
+        Ok(Self::assemble(&header, &[]))
+    }
+
+    /// An FD frame; `flags` are [`flags::BRS`] and [`flags::ESI`].
+    ///
+    /// # Errors
+    /// [`LengthError`] above 64 bytes.
+    pub fn fd(id: CanId, flags: u8, data: &[u8]) -> Result<Self, LengthError> {
+        let header = Header::new(Kind::Fd, id, data.len())?.with_flags(flags);
+        Ok(Self::assemble(&header, data))
+    }
+
+    /// The owned form of a frame, or nothing where it is an XL frame.
+    #[must_use]
+    pub fn from_view(view: FrameRef<'_>) -> Option<Self> {
+        (view.kind() != Kind::Xl).then(|| Self::assemble(view.header(), view.data()))
+    }
+
+    fn assemble(header: &Header, data: &[u8]) -> Self {
+        let mut frame = Self {
+            id: header.id(),
+            len: header.len() as u8,
+            flags: match header.kind() {
+                Kind::Fd => header.flags() | flags::FDF,
+                _ => 0,
+            },
+            reserved: 0,
+            len8_dlc: header.len8_dlc(),
+            data: [0; dlc::FD_MAX],
+        };
+        frame.data[..data.len()].copy_from_slice(data);
+        frame
+    }
+
+    /// The identifier.
+    #[must_use]
+    pub const fn id(&self) -> CanId {
+        self.id
+    }
+
+    /// Classic or FD.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        if self.flags & flags::FDF != 0 {
+            Kind::Fd
+        } else {
+            Kind::Classic
+        }
+    }
+
+    /// Payload bytes; for a remote frame the bytes it asks for.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// No payload?
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Everything but the payload.
+    #[must_use]
+    pub fn header(&self) -> Header {
+        // `len` was checked when the frame was made and cannot be written since.
+        Header::new(self.kind(), self.id, self.len as usize)
+            .unwrap_or_default()
+            .with_flags(self.flags)
+            .with_len8_dlc(self.len8_dlc)
+    }
+
+    /// The payload; empty for a remote frame.
+    #[must_use]
+    pub fn data(&self) -> &[u8] {
+        let remote = self.kind() == Kind::Classic && self.id.is_rtr();
+        &self.data[..if remote { 0 } else { self.len as usize }]
+    }
+
+    /// The payload, to be written.
+    #[must_use]
+    pub fn data_mut(&mut self) -> &mut [u8] {
+        let remote = self.kind() == Kind::Classic && self.id.is_rtr();
+        &mut self.data[..if remote { 0 } else { self.len as usize }]
+    }
+
+    /// The same frame with a raw DLC of 9–15 (classic, 8 bytes; see [`Header::with_len8_dlc`]).
+    #[must_use]
+    pub fn with_len8_dlc(mut self, dlc: u8) -> Self {
+        self.len8_dlc = self.header().with_len8_dlc(dlc).len8_dlc();
+        self
+    }
+
+    /// The frame as a view.
+    #[must_use]
+    pub fn view(&self) -> FrameRef<'_> {
+        FrameRef::assume(self.header(), self.data())
+    }
+}
+
+impl fmt::Debug for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.view(), f)
+    }
+}
+
+impl<'a> From<&'a Frame> for FrameRef<'a> {
+    fn from(frame: &'a Frame) -> Self {
+        frame.view()
+    }
+}

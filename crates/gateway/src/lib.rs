@@ -1,0 +1,1 @@
+//! Ports and a routing table at run time: counting, reloading, supervising.

@@ -1,0 +1,23 @@
+//! How frames enter and leave: Linux interfaces, the embedded bus, log files.
+//!
+//! A port has two halves, because a gateway receives from one port while it transmits on others
+//! and, for can-gw's `-i`, on the same one: [`Receive`] and [`Transmit`]. Both work in batches.
+//!
+//! * Receiving hands each frame to a closure *in place*: in the buffer of `recvmmsg`, in a
+//!   packet ring, in an io_uring's provided buffer, in a mailbox of a controller that is driven
+//!   from user space. Nothing is copied that the routes do not change.
+//! * Transmitting writes each frame straight to where it leaves from (a slot of `sendmmsg`, of a
+//!   ring, of a mailbox), and a flush after the batch tells the other side, with one system call
+//!   where one is needed.
+//!
+//! Time is passed in. A port never blocks: what to wait for is said by [`Receive::wait`] and
+//! [`Transmit::wait`].
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
+mod half;
+
+pub use half::{
+    Accepted, FlushReport, PortError, Receive, Received, Refused, RxCounters, RxReport, Stamp,
+    StampSource, Token, Transmit, TxCounters, Wait,
+};

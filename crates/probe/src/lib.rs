@@ -1,0 +1,1 @@
+//! Traffic, frame matching, latency profiles.

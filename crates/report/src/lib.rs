@@ -1,0 +1,1 @@
+//! Plots and pages from results.

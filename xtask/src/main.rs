@@ -1,0 +1,2 @@
+//! What contributors run.
+fn main() {}
