@@ -1,5 +1,6 @@
 //! The two halves of a port, and what passes through them.
 
+use crate::Interest;
 use frame::{FrameRef, Nanos};
 use std::os::fd::RawFd;
 
@@ -44,6 +45,37 @@ pub struct Received<'a> {
     pub hops: u8,
     /// See [`Token`].
     pub token: Token,
+}
+
+/// A frame that is to leave, and what a port may need to know of where it comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<'a> {
+    /// The frame.
+    pub frame: FrameRef<'a>,
+    /// See [`Token`].
+    pub token: Token,
+    /// How many gateways it has passed, this one included; a port that can say so to the next
+    /// gateway does.
+    pub hops: u8,
+    /// When it was received, where its route keeps the stamp (can-gw's `-t`): a log writes it
+    /// in place of the time of sending.
+    pub stamp: Option<Stamp>,
+    /// Local listeners on the outgoing interface are to see it too (can-gw's `-e`).
+    pub echo: bool,
+}
+
+impl<'a> Outgoing<'a> {
+    /// A frame and its number, and nothing special about it.
+    #[must_use]
+    pub const fn new(frame: FrameRef<'a>, token: Token) -> Self {
+        Self {
+            frame,
+            token,
+            hops: 0,
+            stamp: None,
+            echo: false,
+        }
+    }
 }
 
 /// What a call of [`Receive::receive`] did.
@@ -110,7 +142,8 @@ pub enum Refused {
     Unsupported,
 }
 
-/// What to wait for before calling again.
+/// What to wait for before calling again: the descriptor or the deadline, whichever comes
+/// first. A port that waits on several descriptors puts them into an epoll of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wait {
     /// A file descriptor to poll, valid until the next call on the port.
@@ -156,6 +189,28 @@ pub trait Receive: Send {
 
     /// What was counted so far.
     fn counters(&self) -> RxCounters;
+
+    /// Says which frames can be of use from now on, so that a port may leave the others out
+    /// (kernel filters). It may still hand over more than that; it loses no frame that both
+    /// the old and the new interest name. Called at the start and after a reload.
+    ///
+    /// # Errors
+    /// [`PortError`] where the port cannot go on.
+    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+        let _ = interest;
+        Ok(())
+    }
+
+    /// Can frames come in at the moment? False while an interface is down or gone.
+    fn is_up(&self) -> bool {
+        true
+    }
+
+    /// What a user should be told besides the counters, in sentences: the first bad lines of a
+    /// log, why an interface was lost. Bounded; not for every batch.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The transmitting half of a port.
@@ -165,12 +220,7 @@ pub trait Transmit: Send {
     ///
     /// # Errors
     /// [`Refused`] says why not; the frame is untouched.
-    fn transmit(
-        &mut self,
-        now: Nanos,
-        frame: FrameRef<'_>,
-        token: Token,
-    ) -> Result<Accepted, Refused>;
+    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused>;
 
     /// Sends what waits, as far as the other side has room.
     ///
@@ -183,4 +233,9 @@ pub trait Transmit: Send {
 
     /// What was counted so far.
     fn counters(&self) -> TxCounters;
+
+    /// What a user should be told besides the counters, as in [`Receive::remarks`].
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

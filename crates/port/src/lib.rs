@@ -16,8 +16,10 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod half;
+mod interest;
 
 pub use half::{
-    Accepted, FlushReport, PortError, Receive, Received, Refused, RxCounters, RxReport, Stamp,
-    StampSource, Token, Transmit, TxCounters, Wait,
+    Accepted, FlushReport, Outgoing, PortError, Receive, Received, Refused, RxCounters, RxReport,
+    Stamp, StampSource, Token, Transmit, TxCounters, Wait,
 };
+pub use interest::{Ids, Interest, RawFilter};
