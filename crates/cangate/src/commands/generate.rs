@@ -1,0 +1,19 @@
+//! `cangate completions` and `cangate man`: made from the definition in `cli`.
+
+use super::Failure;
+use crate::cli::{Cli, Completions, Man};
+use clap::CommandFactory;
+use std::io::Write;
+
+pub(crate) fn completions(args: &Completions) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "cangate", &mut script);
+    std::io::stdout().write_all(&script)?;
+    Ok(())
+}
+
+pub(crate) fn man(args: &Man) -> Result<(), Failure> {
+    std::fs::create_dir_all(&args.dir).map_err(|e| Failure::file("make", &args.dir, &e))?;
+    clap_mangen::generate_to(Cli::command(), &args.dir)
+        .map_err(|e| Failure::file("write man pages into", &args.dir, &e))
+}
