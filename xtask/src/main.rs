@@ -1,2 +1,87 @@
-//! What contributors run.
-fn main() {}
+//! What contributors run; CI is one of its commands. `cargo xtask help` lists them.
+
+mod checks;
+mod command;
+mod fuzz;
+mod libtest;
+mod promises;
+mod report;
+mod setup;
+mod suite;
+mod workspace;
+
+use clap::{Parser, Subcommand};
+use report::Report;
+use std::process::ExitCode;
+use workspace::Workspace;
+
+/// What contributors of cangate run.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", disable_help_subcommand = false)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Everything that can be tested on this machine; installs what it needs, and says so first
+    Test(suite::Options),
+    /// The same as `test`: what CI runs
+    Ci(suite::Options),
+    /// Formatting, and clippy with warnings as errors
+    Lint,
+    /// The API's documentation, with warnings as errors
+    Doc,
+    /// Search for inputs that break a promise
+    Fuzz(fuzz::Options),
+    /// Measure: all benchmarks, or those of one name
+    Bench {
+        /// Name of a benchmark target, such as `decide`
+        name: Option<String>,
+        /// What the benchmark itself is given, after `--`
+        #[arg(last = true)]
+        rest: Vec<String>,
+    },
+    /// Check that every promise of docs/promises.md is kept by a test that exists
+    Promises,
+    /// Say what this machine lacks for `test`, and install it where that is allowed
+    Setup,
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs a task; `false` where something failed that was already reported.
+fn run(task: Task) -> anyhow::Result<bool> {
+    let workspace = Workspace::find()?;
+    let mut report = Report::new();
+    match task {
+        Task::Test(options) | Task::Ci(options) => {
+            suite::run(&workspace, &options, &mut report);
+        }
+        Task::Lint => {
+            report.step("format", || checks::format(&workspace));
+            report.step("clippy", || checks::clippy(&workspace));
+        }
+        Task::Doc => report.step("doc", || checks::doc(&workspace)),
+        Task::Fuzz(options) => report.step("fuzz", || fuzz::run(&workspace, &options)),
+        Task::Bench { name, rest } => {
+            return checks::bench(&workspace, name.as_deref(), &rest);
+        }
+        Task::Promises => report.step("promises", || {
+            let binaries = workspace.test_binaries()?;
+            promises::check(&workspace, &binaries)
+        }),
+        Task::Setup => report.step("setup", || setup::run(setup::may_install())),
+    }
+    Ok(report.close())
+}

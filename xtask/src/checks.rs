@@ -1,0 +1,305 @@
+//! Checks that are one run of a tool, and those of the documents.
+
+use crate::command::{line, on_path, show};
+use crate::report::Tally;
+use crate::setup::{NO_STD_TARGET, has_target};
+use crate::workspace::{Workspace, metadata, packages, users_of_dependencies};
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The commands that README promises.
+const README_COMMANDS: [&str; 2] = ["cargo run --release -- demo", "cargo xtask test"];
+
+/// `cargo fmt --check`, for the workspace and the fuzz targets.
+pub(crate) fn format(workspace: &Workspace) -> Result<Tally> {
+    if !on_path("cargo-fmt") {
+        return Ok(Tally::skipped("format because rustfmt is missing"));
+    }
+    let mut tally = Tally::default();
+    for folder in [workspace.root.clone(), workspace.root.join("fuzz")] {
+        let mut format = crate::command::command(crate::workspace::cargo(), &folder);
+        tally.add(Tally::check(show(
+            format.args(["fmt", "--all", "--check"]),
+        )?));
+    }
+    Ok(tally)
+}
+
+/// Clippy over everything, warnings are errors.
+pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
+    if !on_path("cargo-clippy") {
+        return Ok(Tally::skipped("clippy because it is missing"));
+    }
+    let mut clippy = workspace.cargo("clippy");
+    clippy.args(["--workspace", "--all-targets", "--", "-D", "warnings"]);
+    Ok(Tally::check(show(&mut clippy)?))
+}
+
+/// The API's documentation, warnings are errors.
+pub(crate) fn doc(workspace: &Workspace) -> Result<Tally> {
+    let mut doc = workspace.cargo("doc");
+    doc.args(["--workspace", "--no-deps"])
+        .env("RUSTDOCFLAGS", "-D warnings");
+    Ok(Tally::check(show(&mut doc)?))
+}
+
+/// `frame` and `route` build where there is no standard library.
+pub(crate) fn no_std(workspace: &Workspace) -> Result<Tally> {
+    if !has_target(NO_STD_TARGET) {
+        return Ok(Tally::skipped(format!(
+            "no_std because the target {NO_STD_TARGET} is missing; to have it: \
+             rustup target add {NO_STD_TARGET}"
+        )));
+    }
+    let mut build = workspace.cargo("build");
+    build.args(["-p", "cangate-frame", "-p", "cangate-route"]);
+    build.args(["--no-default-features", "--target", NO_STD_TARGET]);
+    Ok(Tally::check(show(&mut build)?))
+}
+
+/// Every benchmark runs each of its parts once. Nothing is measured.
+pub(crate) fn benches(workspace: &Workspace) -> Result<Tally> {
+    let mut test = workspace.cargo("test");
+    test.args(["--release", "--workspace", "--no-fail-fast"]);
+    let mut names = 0;
+    for bench in workspace
+        .packages
+        .iter()
+        .flat_map(|package| &package.benches)
+    {
+        test.args(["--bench", bench]);
+        names += 1;
+    }
+    if names == 0 {
+        return Ok(Tally::default());
+    }
+    let log = workspace.log("benches");
+    let good = crate::command::read_lines(&mut test, &log, |line| {
+        if !line.starts_with("Testing ") && line != "Success" && !line.is_empty() {
+            println!("{line}");
+        }
+    })?;
+    let mut tally = Tally::check(good);
+    if good {
+        tally.passed = names;
+    }
+    Ok(tally)
+}
+
+/// Measures.
+pub(crate) fn bench(workspace: &Workspace, name: Option<&str>, rest: &[String]) -> Result<bool> {
+    let mut bench = workspace.cargo("bench");
+    bench.arg("--workspace");
+    let known: Vec<&String> = workspace
+        .packages
+        .iter()
+        .flat_map(|package| &package.benches)
+        .collect();
+    match name {
+        Some(name) if !known.iter().any(|known| *known == name) => {
+            anyhow::bail!("there is no benchmark {name}; there are: {known:?}");
+        }
+        Some(name) => drop(bench.args(["--bench", name])),
+        None => {
+            for name in known {
+                bench.args(["--bench", name]);
+            }
+        }
+    }
+    if !rest.is_empty() {
+        bench.arg("--").args(rest);
+    }
+    show(&mut bench)
+}
+
+/// README names its two commands, and the first does what it says.
+pub(crate) fn readme(workspace: &Workspace) -> Result<Tally> {
+    let readme =
+        fs::read_to_string(workspace.root.join("README.md")).context("there is no README.md")?;
+    let mut tally = Tally::default();
+    for command in README_COMMANDS {
+        let named = readme.lines().any(|line| line.trim().starts_with(command));
+        if !named {
+            println!("README.md does not give the command `{command}`");
+        }
+        tally.add(Tally::check(named));
+    }
+    let mut demo = workspace.cargo("run");
+    demo.args(["--release", "--", "demo"]);
+    println!("README's first command, with a lock file: {}", line(&demo));
+    tally.add(Tally::check(show(&mut demo)?));
+    Ok(tally)
+}
+
+/// Each third-party package that a Cargo.toml names has its reason in docs/dependencies.md, and
+/// no reason stands there for one that is gone.
+pub(crate) fn dependencies(workspace: &Workspace) -> Result<Tally> {
+    let path = workspace.root.join("docs/dependencies.md");
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let reasons = reasons(&text);
+    let mut users = users_of_dependencies(&workspace.packages);
+    let fuzz = packages(&metadata(&workspace.root.join("fuzz"))?)?;
+    for (dependency, names) in users_of_dependencies(&fuzz) {
+        users.entry(dependency).or_default().extend(names);
+    }
+    let mut tally = Tally::default();
+    for (dependency, names) in &users {
+        let known = reasons.contains(&dependency.as_str());
+        if !known {
+            println!(
+                "{dependency}, used by {}, has no entry `- **{dependency}**: …` in \
+                 docs/dependencies.md",
+                names.join(", ")
+            );
+        }
+        tally.add(Tally::check(known));
+    }
+    for reason in reasons {
+        if !users.contains_key(reason) {
+            println!("docs/dependencies.md has an entry for {reason}, which nobody uses");
+            tally.add(Tally::failed());
+        }
+    }
+    Ok(tally)
+}
+
+/// Names at the start of entries `- **name**…`.
+fn reasons(text: &str) -> Vec<&str> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix("- **")?.split("**").next())
+        .collect()
+}
+
+/// Relative links of all Markdown files lead to files that exist, and to headings that exist.
+pub(crate) fn links(workspace: &Workspace) -> Result<Tally> {
+    let mut tally = Tally::default();
+    let mut files = Vec::new();
+    markdown(&workspace.root, &workspace.target, &mut files)?;
+    for file in files {
+        let text = fs::read_to_string(&file)?;
+        for link in relative_links(&text) {
+            let problem = broken(&file, &text, link);
+            if let Some(problem) = &problem {
+                let shown = file.strip_prefix(&workspace.root).unwrap_or(&file);
+                println!("{}: link to {link}: {problem}", shown.display());
+            }
+            tally.add(Tally::check(problem.is_none()));
+        }
+    }
+    Ok(tally)
+}
+
+/// Markdown files of the checkout; hidden folders and built things are left out.
+fn markdown(folder: &Path, target: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with('.') || name == "target" || path == target {
+            continue;
+        }
+        if path.is_dir() {
+            markdown(&path, target, files)?;
+        } else if name.ends_with(".md") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(())
+}
+
+/// Targets of links outside code, without those that lead to other places.
+fn relative_links(text: &str) -> Vec<&str> {
+    let mut links = Vec::new();
+    let mut code = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            code = !code;
+        }
+        if code {
+            continue;
+        }
+        let mut rest = line;
+        while let Some(at) = rest.find("](") {
+            rest = &rest[at + 2..];
+            let Some(end) = rest.find(')') else { break };
+            let link = rest[..end].split(' ').next().unwrap_or_default();
+            if !link.contains("://") && !link.starts_with("mailto:") && !link.is_empty() {
+                links.push(link);
+            }
+            rest = &rest[end..];
+        }
+    }
+    links
+}
+
+/// What is wrong with a link in `file`, if anything.
+fn broken(file: &Path, text: &str, link: &str) -> Option<String> {
+    let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let mut other = None;
+    if !path.is_empty() {
+        let to = file.parent()?.join(path);
+        if !to.exists() {
+            return Some("no such file".to_owned());
+        }
+        if anchor.is_empty() || !path.ends_with(".md") {
+            return None;
+        }
+        other = fs::read_to_string(to).ok();
+    }
+    let text = other.as_deref().unwrap_or(text);
+    (!anchor.is_empty() && !anchors(text).iter().any(|known| known == anchor))
+        .then(|| "no such heading".to_owned())
+}
+
+/// Headings as they are linked to: lower case, words joined by hyphens, punctuation left out.
+fn anchors(text: &str) -> Vec<String> {
+    text.lines()
+        .filter(|line| line.starts_with('#'))
+        .map(|line| {
+            line.trim_start_matches('#')
+                .trim()
+                .to_lowercase()
+                .chars()
+                .filter_map(|c| match c {
+                    ' ' => Some('-'),
+                    '-' | '_' => Some(c),
+                    c if c.is_alphanumeric() => Some(c),
+                    _ => None,
+                })
+                .collect()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_found_outside_code() {
+        let text =
+            "See [a](a.md) and [b](b.md#c \"title\"), not [c](https://c).\n```\n[d](d)\n```\n";
+        assert_eq!(relative_links(text), ["a.md", "b.md#c"]);
+    }
+
+    #[test]
+    fn headings_are_anchors() {
+        assert_eq!(anchors("# One: `two`, 3\ntext\n"), ["one-two-3"]);
+    }
+
+    #[test]
+    fn broken_links_are_named() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("x.md");
+        assert_eq!(broken(&file, "", "Cargo.toml"), None);
+        assert!(broken(&file, "", "no-such-file.md").is_some());
+        assert_eq!(broken(&file, "# One two", "#one-two"), None);
+        assert!(broken(&file, "# One two", "#three").is_some());
+    }
+
+    #[test]
+    fn reasons_are_entries() {
+        assert_eq!(reasons("# x\n- **clap**: why\n  more\n- no\n"), ["clap"]);
+    }
+}

@@ -1,0 +1,146 @@
+//! Searching for inputs that break a promise.
+//!
+//! Each target is a plain function in `fuzz/`. Two things drive it: the smoke runner, which
+//! needs only stable Rust and mutates seeds at random, and libFuzzer, which is led by coverage
+//! and needs a nightly toolchain and cargo-fuzz.
+
+use crate::command::{command, on_path, output, read_lines, show};
+use crate::report::Tally;
+use crate::workspace::{Workspace, cargo};
+use anyhow::{Result, bail};
+use std::path::PathBuf;
+use std::process::Command;
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Only this target
+    target: Option<String>,
+    /// Seconds for each target
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// Led by coverage; needs a nightly toolchain and cargo-fuzz
+    #[arg(long)]
+    coverage: bool,
+    /// Only run this file once, to look at what was found
+    #[arg(long, requires = "target", conflicts_with = "coverage")]
+    input: Option<PathBuf>,
+    /// Start of the random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+impl Options {
+    /// A few seconds each, as a part of `test`.
+    pub(crate) fn smoke() -> Self {
+        Self {
+            target: None,
+            seconds: 5,
+            coverage: false,
+            input: None,
+            seed: 1,
+        }
+    }
+}
+
+/// Names of the fuzz targets, from their files.
+pub(crate) fn targets(workspace: &Workspace) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(workspace.root.join("fuzz/fuzz_targets"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "rs")
+            && let Some(name) = path.file_stem()
+        {
+            names.push(name.to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Runs targets.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Tally> {
+    let known = targets(workspace)?;
+    if let Some(target) = &options.target
+        && !known.contains(target)
+    {
+        bail!("there is no fuzz target {target}; there are: {known:?}");
+    }
+    if options.coverage {
+        return coverage(workspace, options, &known);
+    }
+    let mut smoke = smoke(workspace);
+    smoke.arg("--seconds").arg(options.seconds.to_string());
+    smoke.arg("--seed").arg(options.seed.to_string());
+    if let Some(input) = &options.input {
+        // The runner works in the root; the user may stand elsewhere.
+        smoke.arg("--input").arg(std::path::absolute(input)?);
+    }
+    smoke.args(&options.target);
+    let mut tally = Tally::default();
+    let good = read_lines(&mut smoke, &workspace.log("fuzz"), |line| {
+        println!("{line}");
+        if line.starts_with("fuzz ") {
+            tally.add(Tally::check(line.contains(" ... ok")));
+        }
+    })?;
+    if !good && tally.failed == 0 {
+        tally.add(Tally::failed());
+    }
+    Ok(tally)
+}
+
+/// The smoke runner, built in the workspace's target folder.
+fn smoke(workspace: &Workspace) -> Command {
+    let mut command = command(cargo(), &workspace.root);
+    command
+        .args(["run", "--locked", "--manifest-path", "fuzz/Cargo.toml"])
+        .args(["--profile", "smoke", "--bin", "smoke", "--target-dir"])
+        .arg(&workspace.target)
+        .arg("--");
+    command
+}
+
+fn coverage(workspace: &Workspace, options: &Options, known: &[String]) -> Result<Tally> {
+    let because = if !on_path("rustup") || !has_nightly(workspace)? {
+        Some("there is no nightly toolchain; to have it: rustup toolchain install nightly")
+    } else if !on_path("cargo-fuzz") {
+        Some("cargo-fuzz is missing; to have it: cargo install cargo-fuzz --locked")
+    } else {
+        None
+    };
+    if let Some(because) = because {
+        return Ok(Tally::skipped(format!(
+            "fuzzing led by coverage because {because}"
+        )));
+    }
+    let mut tally = Tally::default();
+    for target in known {
+        if options.target.as_ref().is_some_and(|only| only != target) {
+            continue;
+        }
+        let corpus = workspace.root.join("fuzz/corpus").join(target);
+        std::fs::create_dir_all(&corpus)?;
+        // rustup's cargo, not ours, understands the toolchain's name.
+        let mut fuzz = command("rustup", &workspace.root);
+        fuzz.env_remove("CARGO")
+            .env_remove("RUSTUP_TOOLCHAIN")
+            .args(["run", "nightly", "cargo", "fuzz", "run"])
+            .args(["--features", "libfuzzer", target])
+            .arg(corpus)
+            .arg(workspace.root.join("fuzz/seeds").join(target))
+            .arg("--")
+            .arg(format!("-max_total_time={}", options.seconds))
+            .arg(format!("-seed={}", options.seed.max(1)))
+            .args(["-timeout=10", "-rss_limit_mb=2048"]);
+        tally.add(Tally::check(show(&mut fuzz)?));
+    }
+    Ok(tally)
+}
+
+fn has_nightly(workspace: &Workspace) -> Result<bool> {
+    let mut list = command("rustup", &workspace.root);
+    let output = output(list.args(["toolchain", "list"]))?;
+    Ok(String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .any(|line| line.starts_with("nightly")))
+}

@@ -1,0 +1,170 @@
+//! Steps with headings and times, and the table at the end.
+
+use anyhow::Result;
+use std::time::{Duration, Instant};
+
+/// What a step found out, counted in tests. A check that is no test counts as one.
+#[derive(Default, Debug, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Tests that passed.
+    pub(crate) passed: u64,
+    /// Tests that failed.
+    pub(crate) failed: u64,
+    /// Tests that could not run here: what, because of what.
+    pub(crate) skipped: Vec<String>,
+}
+
+impl Tally {
+    /// One check that passed.
+    pub(crate) fn passed() -> Self {
+        Self {
+            passed: 1,
+            ..Self::default()
+        }
+    }
+
+    /// One check that failed; what went wrong was printed.
+    pub(crate) fn failed() -> Self {
+        Self {
+            failed: 1,
+            ..Self::default()
+        }
+    }
+
+    /// One check that cannot run here.
+    pub(crate) fn skipped(because: impl Into<String>) -> Self {
+        Self {
+            skipped: vec![because.into()],
+            ..Self::default()
+        }
+    }
+
+    /// One check with an outcome.
+    pub(crate) fn check(good: bool) -> Self {
+        if good { Self::passed() } else { Self::failed() }
+    }
+
+    /// Adds another's counts.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped.extend(other.skipped);
+    }
+}
+
+/// One finished step.
+struct Step {
+    name: String,
+    time: Duration,
+    tally: Tally,
+}
+
+/// All steps of a run.
+pub(crate) struct Report {
+    started: Instant,
+    steps: Vec<Step>,
+}
+
+impl Report {
+    pub(crate) fn new() -> Self {
+        Self {
+            started: Instant::now(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// Runs a step under its heading. An error is printed and counts as one failed test.
+    pub(crate) fn step(&mut self, name: &str, work: impl FnOnce() -> Result<Tally>) {
+        println!(
+            "\n==== {name}  ({} since the start)",
+            seconds(self.started.elapsed())
+        );
+        let started = Instant::now();
+        let tally = work().unwrap_or_else(|error| {
+            println!("{name} failed: {error:#}");
+            Tally::failed()
+        });
+        let time = started.elapsed();
+        for because in &tally.skipped {
+            println!("SKIPPED {because}");
+        }
+        println!("---- {name}: {} in {}", words(&tally), seconds(time));
+        self.steps.push(Step {
+            name: name.to_owned(),
+            time,
+            tally,
+        });
+    }
+
+    /// Prints the table and the closing line; true where nothing failed.
+    pub(crate) fn close(self) -> bool {
+        let mut sum = Tally::default();
+        println!("\n==== summary");
+        println!(
+            "{:<12} {:>9} {:>8} {:>8} {:>8}",
+            "step", "time", "passed", "failed", "skipped"
+        );
+        for Step { name, time, tally } in self.steps {
+            println!(
+                "{name:<12} {:>9} {:>8} {:>8} {:>8}",
+                seconds(time),
+                tally.passed,
+                tally.failed,
+                tally.skipped.len()
+            );
+            sum.add(tally);
+        }
+        println!("{:<12} {:>9}", "all", seconds(self.started.elapsed()));
+        if !sum.skipped.is_empty() {
+            println!("\n{} skipped:", sum.skipped.len());
+            for because in &sum.skipped {
+                println!("  SKIPPED {because}");
+            }
+        }
+        println!("\n{}", words(&sum));
+        sum.failed == 0
+    }
+}
+
+/// `N passed, N failed, N skipped`: the closing line, which other programs read too.
+fn words(tally: &Tally) -> String {
+    format!(
+        "{} passed, {} failed, {} skipped",
+        tally.passed,
+        tally.failed,
+        tally.skipped.len()
+    )
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_test_or_an_error_fails_the_run() {
+        let mut good = Report::new();
+        good.step("a", || Ok(Tally::passed()));
+        good.step("b", || Ok(Tally::skipped("b because of nothing")));
+        assert!(good.close());
+
+        let mut failed = Report::new();
+        failed.step("a", || Ok(Tally::passed()));
+        failed.step("b", || Ok(Tally::failed()));
+        assert!(!failed.close());
+
+        let mut error = Report::new();
+        error.step("a", || anyhow::bail!("no such thing"));
+        assert!(!error.close());
+    }
+
+    #[test]
+    fn the_closing_line_is_plain() {
+        let mut tally = Tally::passed();
+        tally.add(Tally::skipped("x because y"));
+        assert_eq!(words(&tally), "1 passed, 0 failed, 1 skipped");
+    }
+}

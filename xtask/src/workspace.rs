@@ -1,0 +1,229 @@
+//! What cargo knows about this workspace: packages, targets, and its built test binaries.
+
+use crate::command::{command, line, output};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The checkout.
+pub(crate) struct Workspace {
+    /// Where the root Cargo.toml is.
+    pub(crate) root: PathBuf,
+    /// Where cargo builds.
+    pub(crate) target: PathBuf,
+    /// Where whole outputs of steps are kept.
+    pub(crate) logs: PathBuf,
+    /// Its packages.
+    pub(crate) packages: Vec<Package>,
+}
+
+/// A package of the workspace.
+pub(crate) struct Package {
+    /// cargo's own name for it.
+    pub(crate) id: String,
+    pub(crate) name: String,
+    /// Where its Cargo.toml is.
+    pub(crate) folder: PathBuf,
+    /// Names of its `[[bench]]` targets.
+    pub(crate) benches: Vec<String>,
+    /// Third-party packages that it names itself.
+    pub(crate) dependencies: Vec<String>,
+}
+
+/// A built test program.
+pub(crate) struct TestBinary {
+    pub(crate) package: String,
+    /// What selects it: `--lib`, `--bin NAME`, `--test NAME`.
+    pub(crate) selector: Vec<String>,
+    /// What stands before the name of each of its tests: the package, and for an integration
+    /// test the target.
+    pub(crate) prefix: String,
+    pub(crate) program: PathBuf,
+    /// The package's folder, where tests run.
+    pub(crate) folder: PathBuf,
+}
+
+impl Workspace {
+    /// The workspace that this program was built in.
+    pub(crate) fn find() -> Result<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .context("xtask has no parent folder")?
+            .to_path_buf();
+        let metadata = metadata(&root)?;
+        let target = PathBuf::from(text(&metadata, "target_directory")?);
+        let logs = target.join("xtask");
+        std::fs::create_dir_all(&logs)
+            .with_context(|| format!("cannot make {}", logs.display()))?;
+        Ok(Self {
+            packages: packages(&metadata)?,
+            root,
+            target,
+            logs,
+        })
+    }
+
+    /// cargo, in the root, with a lock file that must be up to date.
+    pub(crate) fn cargo(&self, subcommand: &str) -> Command {
+        let mut command = command(cargo(), &self.root);
+        command.args([subcommand, "--locked"]);
+        command
+    }
+
+    /// Where the whole output of a step goes.
+    pub(crate) fn log(&self, step: &str) -> PathBuf {
+        self.logs.join(format!("{step}.log"))
+    }
+
+    /// Builds all tests for debugging and lists their programs.
+    pub(crate) fn test_binaries(&self) -> Result<Vec<TestBinary>> {
+        let mut build = self.cargo("test");
+        build.args([
+            "--workspace",
+            "--no-run",
+            "--message-format=json-render-diagnostics",
+        ]);
+        println!("$ {}", line(&build));
+        let output = build.stderr(Stdio::inherit()).output()?;
+        if !output.status.success() {
+            bail!("the tests do not build");
+        }
+        let mut binaries = Vec::new();
+        for message in String::from_utf8_lossy(&output.stdout).lines() {
+            let Ok(message) = serde_json::from_str::<Value>(message) else {
+                continue;
+            };
+            binaries.extend(self.test_binary(&message));
+        }
+        Ok(binaries)
+    }
+
+    /// The test program that a message of cargo tells about, if any.
+    fn test_binary(&self, message: &Value) -> Option<TestBinary> {
+        if message["profile"]["test"] != true {
+            return None;
+        }
+        let program = PathBuf::from(message["executable"].as_str()?);
+        let id = message["package_id"].as_str()?;
+        let package = self.packages.iter().find(|package| package.id == id)?;
+        let target = message["target"]["name"].as_str()?;
+        let kind = message["target"]["kind"][0].as_str()?;
+        let (selector, prefix) = match kind {
+            "test" => (
+                vec!["--test".to_owned(), target.to_owned()],
+                format!("{}::{target}", package.name),
+            ),
+            "bin" => (
+                vec!["--bin".to_owned(), target.to_owned()],
+                package.name.clone(),
+            ),
+            "lib" => (vec!["--lib".to_owned()], package.name.clone()),
+            _ => return None,
+        };
+        Some(TestBinary {
+            package: package.name.clone(),
+            selector,
+            prefix,
+            program,
+            folder: package.folder.clone(),
+        })
+    }
+}
+
+impl TestBinary {
+    /// Names of its tests, or of those that are ignored unless asked for.
+    pub(crate) fn tests(&self, only_ignored: bool) -> Result<Vec<String>> {
+        let mut list = command(&self.program, &self.folder);
+        list.args(["--list", "--format", "terse"]);
+        if only_ignored {
+            list.arg("--ignored");
+        }
+        let output = output(&mut list)?;
+        if !output.status.success() {
+            bail!("{} does not list its tests", self.program.display());
+        }
+        Ok(String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .filter_map(|line| line.strip_suffix(": test"))
+            .map(|name| format!("{}::{name}", self.prefix))
+            .collect())
+    }
+}
+
+/// The cargo that runs us, or the one on the path.
+pub(crate) fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// What `cargo metadata` says of the workspace in `folder`, without its dependencies' own.
+pub(crate) fn metadata(folder: &Path) -> Result<Value> {
+    let mut command = command(cargo(), folder);
+    command.args(["metadata", "--no-deps", "--format-version", "1"]);
+    let output = output(&mut command)?;
+    if !output.status.success() {
+        bail!(
+            "cargo metadata failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    serde_json::from_slice(&output.stdout).context("cargo metadata is no JSON")
+}
+
+/// The packages in what `cargo metadata` said.
+pub(crate) fn packages(metadata: &Value) -> Result<Vec<Package>> {
+    let mut packages = Vec::new();
+    for package in list(metadata, "packages") {
+        let manifest = PathBuf::from(text(package, "manifest_path")?);
+        let mut dependencies: Vec<String> = list(package, "dependencies")
+            .iter()
+            .filter(|dependency| dependency["path"].is_null())
+            .filter_map(|dependency| dependency["name"].as_str())
+            .map(str::to_owned)
+            .collect();
+        dependencies.sort();
+        dependencies.dedup();
+        packages.push(Package {
+            id: text(package, "id")?.to_owned(),
+            name: text(package, "name")?.to_owned(),
+            folder: manifest
+                .parent()
+                .context("a manifest without a folder")?
+                .to_path_buf(),
+            benches: list(package, "targets")
+                .iter()
+                .filter(|target| target["kind"][0] == "bench")
+                .filter_map(|target| target["name"].as_str())
+                .map(str::to_owned)
+                .collect(),
+            dependencies,
+        });
+    }
+    Ok(packages)
+}
+
+/// Third-party packages and who names them.
+pub(crate) fn users_of_dependencies(packages: &[Package]) -> BTreeMap<String, Vec<String>> {
+    let mut users: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for package in packages {
+        for dependency in &package.dependencies {
+            users
+                .entry(dependency.clone())
+                .or_default()
+                .push(package.name.clone());
+        }
+    }
+    users
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str> {
+    value[key]
+        .as_str()
+        .with_context(|| format!("cargo metadata has no {key}"))
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value[key].as_array().map_or(&[], Vec::as_slice)
+}
