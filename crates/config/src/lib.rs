@@ -4,7 +4,41 @@
 //! ports by `port`, the rest by `gateway`. This crate is what they share: a [`Diagnostic`], and
 //! a reader that walks a TOML table with typed getters, remembers which keys were asked for, and
 //! reports all that is wrong instead of the first thing.
+//!
+//! ```
+//! use cangate_config::{Diagnostics, Document, Source, render};
+//!
+//! let source = Source::new("gateway.toml", "speed = \"500q\"\nlenght = 3\n");
+//! let mut found = Diagnostics::new();
+//! let document = Document::parse(&source, &mut found);
+//! let mut table = document.root();
+//! assert_eq!(table.bitrate("speed", &mut found), None);
+//! assert_eq!(table.integer("length", 0..=8, &mut found), None);
+//! table.finish(&mut found);
+//! let text = render(&source, found.list(), false);
+//! assert!(text.contains("gateway.toml:1:9"));
+//! assert!(text.contains("did you mean `length`?"));
+//! ```
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod diagnostic;
+mod diagnostics;
+mod document;
+mod render;
+mod source;
+mod suggest;
+mod table;
+mod units;
+mod value;
 
 pub use diagnostic::{Diagnostic, Severity};
+pub use diagnostics::Diagnostics;
+pub use document::Document;
+pub use render::render;
+pub use source::Source;
+pub use suggest::{did_you_mean, nearest};
+pub use table::Table;
+pub use units::{UnitError, bitrate, duration, hex_bytes, rate};
+pub use value::{At, Value};

@@ -1,0 +1,34 @@
+//! A whole TOML text.
+
+use crate::{Diagnostic, Diagnostics, Source, Table};
+use toml::Spanned;
+use toml::de::DeTable;
+
+/// A TOML text as a tree of spanned values. Where the syntax is broken it holds what could be
+/// read all the same.
+#[derive(Debug)]
+pub struct Document<'s> {
+    root: Spanned<DeTable<'s>>,
+}
+
+impl<'s> Document<'s> {
+    /// Reads a TOML text and reports all errors of its syntax, one a line.
+    #[must_use]
+    pub fn parse(source: &'s Source, found: &mut Diagnostics) -> Self {
+        let (root, errors) = DeTable::parse_recoverable(&source.text);
+        for error in errors {
+            let end = source.text.len();
+            let span = error.span().unwrap_or(end..end);
+            let line = source.line_start(span.start)..source.line_end(span.start);
+            let message = format!("not valid TOML: {}", error.message());
+            found.syntax(Diagnostic::error(span, message), line);
+        }
+        Self { root }
+    }
+
+    /// The top table.
+    #[must_use]
+    pub fn root<'t>(&'t self) -> Table<'t> {
+        Table::new(self.root.get_ref(), 0..0, "the file".to_owned())
+    }
+}

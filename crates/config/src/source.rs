@@ -1,0 +1,82 @@
+//! A text and what it is called.
+
+/// A text and the name that messages give it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// The file's name, or `<stdin>`.
+    pub name: String,
+    /// All of the text.
+    pub text: String,
+}
+
+impl Source {
+    /// A text with a name.
+    #[must_use]
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            text: text.into(),
+        }
+    }
+
+    /// Line and column of a byte of the text, both from 1; the column counts characters. A place
+    /// past the end is the end.
+    #[must_use]
+    pub fn line_column(&self, offset: usize) -> (usize, usize) {
+        let start = self.line_start(offset);
+        let before = self.text.get(..start).unwrap_or_default();
+        let offset = self.floor(offset);
+        let column = self.text.get(start..offset).unwrap_or_default();
+        (
+            before.bytes().filter(|&b| b == b'\n').count() + 1,
+            column.chars().count() + 1,
+        )
+    }
+
+    /// Where the line begins that holds this byte.
+    pub(crate) fn line_start(&self, offset: usize) -> usize {
+        let before = self.text.get(..self.floor(offset)).unwrap_or_default();
+        before.rfind('\n').map_or(0, |newline| newline + 1)
+    }
+
+    /// Where the line ends that holds this byte, the line end itself not included.
+    pub(crate) fn line_end(&self, offset: usize) -> usize {
+        let offset = self.floor(offset);
+        let rest = self.text.get(offset..).unwrap_or_default();
+        let end = rest.find('\n').map_or(self.text.len(), |n| offset + n);
+        let line = self.text.get(offset..end).unwrap_or_default();
+        end - usize::from(line.ends_with('\r'))
+    }
+
+    /// The nearest place at or before this one that does not split a character.
+    pub(crate) fn floor(&self, offset: usize) -> usize {
+        let mut offset = offset.min(self.text.len());
+        while !self.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        offset
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_count_from_one() {
+        let source = Source::new("x", "ab\näöü\n");
+        assert_eq!(source.line_column(0), (1, 1));
+        assert_eq!(source.line_column(2), (1, 3));
+        assert_eq!(source.line_column(3), (2, 1));
+        assert_eq!(source.line_column(5), (2, 2));
+        assert_eq!(source.line_column(6), (2, 2), "inside ö");
+        assert_eq!(source.line_column(999), (3, 1));
+    }
+
+    #[test]
+    fn a_line_ends_before_its_line_end() {
+        let source = Source::new("x", "ab\r\ncd");
+        assert_eq!(source.line_end(1), 2);
+        assert_eq!(source.line_end(4), 6);
+    }
+}

@@ -1,0 +1,84 @@
+//! What somebody may have meant.
+
+/// The candidate that is most like `word`, where one is like it at all. `-` and `_`, small and
+/// capital letters count as the same.
+#[must_use]
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let word = plain(word);
+    let mut best: Option<(&str, f64)> = None;
+    for candidate in candidates {
+        let other = plain(candidate);
+        let likeness = if word == other {
+            1.0
+        } else {
+            strsim::normalized_damerau_levenshtein(&word, &other)
+                .max(strsim::jaro_winkler(&word, &other) - 0.25)
+        };
+        if likeness >= 0.5 && best.is_none_or(|(_, b)| likeness > b) {
+            best = Some((candidate, likeness));
+        }
+    }
+    best.map(|(candidate, _)| candidate)
+}
+
+/// A hint: what may have been meant, or what there is.
+#[must_use]
+pub fn did_you_mean<'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c str> + Clone,
+) -> String {
+    if let Some(best) = nearest(word, candidates.clone()) {
+        return format!("did you mean `{best}`?");
+    }
+    const SHOWN: usize = 24;
+    let all: Vec<_> = candidates.into_iter().collect();
+    let mut text = String::from("there is ");
+    for (i, candidate) in all.iter().take(SHOWN).enumerate() {
+        if i > 0 {
+            text.push_str(", ");
+        }
+        text.push('`');
+        text.push_str(candidate);
+        text.push('`');
+    }
+    match all.len() {
+        0 => String::new(),
+        n if n > SHOWN => format!("{text} and {} more", n - SHOWN),
+        _ => text,
+    }
+}
+
+/// Long words are cut: comparing costs the product of the lengths.
+fn plain(word: &str) -> String {
+    word.chars()
+        .take(64)
+        .map(|c| {
+            if c == '-' {
+                '_'
+            } else {
+                c.to_ascii_lowercase()
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typing_mistakes_are_recognized() {
+        let keys = ["bitrate", "data_bitrate", "interface", "kind"];
+        assert_eq!(nearest("bitrat", keys), Some("bitrate"));
+        assert_eq!(nearest("Bit-Rate", keys), Some("bitrate"));
+        assert_eq!(nearest("data-bitrate", keys), Some("data_bitrate"));
+        assert_eq!(nearest("iface", keys), Some("interface"));
+        assert_eq!(nearest("zzz", keys), None);
+    }
+
+    #[test]
+    fn without_a_likely_one_all_are_named() {
+        assert_eq!(did_you_mean("zzz", ["a", "b"]), "there is `a`, `b`");
+        assert_eq!(did_you_mean("zzz", []), "");
+    }
+}

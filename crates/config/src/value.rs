@@ -1,0 +1,299 @@
+//! A TOML value and its place.
+
+use crate::{Diagnostic, Diagnostics, Table, UnitError, did_you_mean, units};
+use std::ops::{Range, RangeInclusive};
+use toml::Spanned;
+use toml::de::DeValue;
+
+/// Something read from the text, and where it stood.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct At<T> {
+    /// What was read.
+    pub value: T,
+    /// The bytes of the text.
+    pub span: Range<usize>,
+}
+
+impl<T> At<T> {
+    /// The same place with another value.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> At<U> {
+        At {
+            value: f(self.value),
+            span: self.span,
+        }
+    }
+}
+
+/// A TOML value, its place, and the key (or position in a list) that messages call it by.
+#[derive(Clone, Debug)]
+pub struct Value<'t> {
+    pub(crate) inner: &'t DeValue<'t>,
+    pub(crate) span: Range<usize>,
+    pub(crate) name: &'t str,
+}
+
+impl<'t> Value<'t> {
+    pub(crate) fn new(name: &'t str, value: &'t Spanned<DeValue<'t>>) -> Self {
+        Self {
+            inner: value.get_ref(),
+            span: value.span(),
+            name,
+        }
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.inner {
+            DeValue::String(_) => "a string",
+            DeValue::Integer(_) => "an integer",
+            DeValue::Float(_) => "a number with a point",
+            DeValue::Boolean(_) => "true or false",
+            DeValue::Datetime(_) => "a date or time",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        }
+    }
+
+    /// Reports that something else is expected here, with the value as the user would have had
+    /// to write it where that is clear.
+    pub fn expected(&self, what: &str, found: &mut Diagnostics) {
+        let mut d = Diagnostic::error(self.span(), format!("`{}` must be {what}", self.name))
+            .label(format!("this is {}", self.kind()));
+        if what.starts_with("a string")
+            && let DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) = self.inner
+        {
+            d = d.hint("put it in quotes: \"…\"");
+        }
+        found.push(d);
+    }
+
+    /// Reports a mistake at this value.
+    pub fn wrong(&self, message: impl Into<String>, hint: impl Into<String>, f: &mut Diagnostics) {
+        f.push(Diagnostic::error(self.span(), message).hint(hint));
+    }
+
+    fn unit<T>(&self, read: Result<T, UnitError>, found: &mut Diagnostics) -> Option<At<T>> {
+        match read {
+            Ok(value) => Some(self.at(value)),
+            Err(e) => {
+                self.wrong(format!("`{}`: {}", self.name, e.what), e.hint, found);
+                None
+            }
+        }
+    }
+
+    /// A value at this place.
+    pub fn at<T>(&self, value: T) -> At<T> {
+        At {
+            value,
+            span: self.span(),
+        }
+    }
+
+    /// The string, where it is one; says nothing where it is none.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&'t str> {
+        match self.inner {
+            DeValue::String(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// The integer, where it is one that 64 bits hold; says nothing where it is none.
+    #[must_use]
+    pub fn as_integer(&self) -> Option<i64> {
+        match self.inner {
+            DeValue::Integer(i) => i64::from_str_radix(i.as_str(), i.radix()).ok(),
+            _ => None,
+        }
+    }
+
+    /// The boolean, where it is one; says nothing where it is none.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.inner {
+            DeValue::Boolean(b) => Some(*b),
+            _ => None,
+        }
+    }
+
+    /// The elements, where it is a list; says nothing where it is none.
+    #[must_use]
+    pub fn as_list(&self) -> Option<Vec<Value<'t>>> {
+        match self.inner {
+            DeValue::Array(list) => Some(list.iter().map(|v| Value::new(self.name, v)).collect()),
+            _ => None,
+        }
+    }
+
+    /// Is it a table?
+    #[must_use]
+    pub fn is_table(&self) -> bool {
+        matches!(self.inner, DeValue::Table(_))
+    }
+
+    /// A string.
+    pub fn string(&self, found: &mut Diagnostics) -> Option<At<&'t str>> {
+        match self.as_str() {
+            Some(s) => Some(self.at(s)),
+            None => {
+                self.expected("a string", found);
+                None
+            }
+        }
+    }
+
+    /// True or false.
+    pub fn boolean(&self, found: &mut Diagnostics) -> Option<At<bool>> {
+        match self.as_bool() {
+            Some(b) => Some(self.at(b)),
+            None => {
+                self.expected("true or false", found);
+                None
+            }
+        }
+    }
+
+    /// An integer within bounds.
+    pub fn integer(&self, bounds: RangeInclusive<i64>, f: &mut Diagnostics) -> Option<At<i64>> {
+        let DeValue::Integer(_) = self.inner else {
+            self.expected("an integer", f);
+            return None;
+        };
+        match self.as_integer() {
+            Some(n) if bounds.contains(&n) => Some(self.at(n)),
+            _ => {
+                let message = format!(
+                    "`{}` must be from {} to {}",
+                    self.name,
+                    bounds.start(),
+                    bounds.end()
+                );
+                f.push(Diagnostic::error(self.span(), message).label("outside of that"));
+                None
+            }
+        }
+    }
+
+    /// A number, with or without a point; neither infinite nor NaN.
+    pub fn number(&self, found: &mut Diagnostics) -> Option<At<f64>> {
+        let number = match self.inner {
+            DeValue::Float(n) => n.as_str().parse::<f64>().ok(),
+            DeValue::Integer(_) => self.as_integer().map(|n| n as f64),
+            _ => None,
+        };
+        match number.filter(|n| n.is_finite()) {
+            Some(n) => Some(self.at(n)),
+            None => {
+                self.expected("a number", found);
+                None
+            }
+        }
+    }
+
+    /// A byte: an integer, or a string of one or two hex digits.
+    pub fn byte(&self, found: &mut Diagnostics) -> Option<At<u8>> {
+        if let Some(text) = self.as_str() {
+            let digits = text.len() <= 2 && text.bytes().all(|b| b.is_ascii_hexdigit());
+            return match u8::from_str_radix(text, 16) {
+                Ok(byte) if digits => Some(self.at(byte)),
+                _ => {
+                    let message = format!("`{}`: `{text}` is no byte in hex", self.name);
+                    self.wrong(message, "write two hex digits, such as \"0F\"", found);
+                    None
+                }
+            };
+        }
+        let DeValue::Integer(_) = self.inner else {
+            self.expected("a byte: two hex digits in quotes, or an integer", found);
+            return None;
+        };
+        self.integer(0..=255, found).map(|n| n.map(|n| n as u8))
+    }
+
+    /// Bits per second: an integer, or a string such as "500k".
+    pub fn bitrate(&self, found: &mut Diagnostics) -> Option<At<u32>> {
+        match self.inner {
+            DeValue::Integer(_) => {
+                let rate = self.integer(0..=i64::from(u32::MAX), found)?;
+                Some(rate.map(|n| n as u32))
+            }
+            DeValue::String(text) => self.unit(units::bitrate(text), found),
+            _ => {
+                self.expected("a bit rate such as \"500k\"", found);
+                None
+            }
+        }
+    }
+
+    /// A time in nanoseconds, from a string such as "20ms".
+    pub fn duration(&self, found: &mut Diagnostics) -> Option<At<u64>> {
+        match self.as_str() {
+            Some(text) => self.unit(units::duration(text), found),
+            None => {
+                self.expected("a string with a time such as \"20ms\"", found);
+                None
+            }
+        }
+    }
+
+    /// So many in so many nanoseconds, from a string such as "100/s".
+    pub fn rate(&self, found: &mut Diagnostics) -> Option<At<(u32, u64)>> {
+        match self.as_str() {
+            Some(text) => self.unit(units::rate(text), found),
+            None => {
+                self.expected("a string with a rate such as \"100/s\"", found);
+                None
+            }
+        }
+    }
+
+    /// Bytes, from a string of pairs of hex digits.
+    pub fn hex(&self, found: &mut Diagnostics) -> Option<At<Vec<u8>>> {
+        match self.as_str() {
+            Some(text) => self.unit(units::hex_bytes(text), found),
+            None => {
+                self.expected("a string of hex digits", found);
+                None
+            }
+        }
+    }
+
+    /// One of several names.
+    pub fn one_of<T: Copy>(
+        &self,
+        names: &[(&'static str, T)],
+        found: &mut Diagnostics,
+    ) -> Option<At<T>> {
+        let text = self.string(found)?;
+        if let Some((_, value)) = names.iter().find(|(name, _)| *name == text.value) {
+            return Some(self.at(*value));
+        }
+        let message = format!("`{}` cannot be `{}`", self.name, text.value);
+        let hint = did_you_mean(text.value, names.iter().map(|(name, _)| *name));
+        self.wrong(message, hint, found);
+        None
+    }
+
+    /// A list, or one value that stands for a list of one.
+    #[must_use]
+    pub fn one_or_list(&self) -> Vec<Value<'t>> {
+        self.as_list().unwrap_or_else(|| vec![self.clone()])
+    }
+
+    /// A table; `place` is what messages call it.
+    pub fn table(&self, place: impl Into<String>, found: &mut Diagnostics) -> Option<Table<'t>> {
+        match self.inner {
+            DeValue::Table(entries) => Some(Table::new(entries, self.span(), place.into())),
+            _ => {
+                self.expected("a table: { key = value, … }", found);
+                None
+            }
+        }
+    }
+}
