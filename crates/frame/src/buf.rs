@@ -1,6 +1,6 @@
 //! An owned frame of any kind.
 
-use crate::{FrameRef, Header, LengthError, dlc};
+use crate::{FrameRef, Header, Kind, LengthError, dlc};
 use core::fmt;
 
 /// Room for a frame of any kind, 2 KiB. Kept and reused, not passed by value: a parser fills
@@ -73,6 +73,20 @@ impl FrameBuf {
     pub fn set_len(&mut self, len: usize) -> Result<(), LengthError> {
         self.header = self.header.with_len(len)?;
         Ok(())
+    }
+
+    /// Room for the payload of a frame of a kind, for a parser that learns the length on the
+    /// way.
+    pub(crate) fn room_mut(&mut self, kind: Kind) -> &mut [u8] {
+        &mut self.data[..kind.max_len()]
+    }
+
+    /// Zeroes the buffer of a kind past `len`, as [`FrameBuf::set`] does.
+    pub(crate) fn zero_past(&mut self, kind: Kind, len: usize) {
+        let end = kind.max_len().min(dlc::FD_MAX);
+        if let Some(rest) = self.data.get_mut(len..end) {
+            rest.fill(0);
+        }
     }
 
     /// The frame as a view.

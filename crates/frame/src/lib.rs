@@ -10,6 +10,8 @@
 //! * [`FrameBuf`]: an owned frame of any kind (XL needs 2048 bytes).
 //! * [`FrameRef`]: a borrowed frame of any kind; what travels through the gateway, so that a
 //!   frame that sits in shared memory is not copied before it has to be.
+//! * [`text`]: cansend's grammar and candump's log lines: [`text::parse_frame`],
+//!   [`text::parse_line`], [`text::Line`]; frames have `Display`, [`Frame`] has `FromStr`.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -22,6 +24,7 @@ pub mod dlc;
 mod header;
 mod id;
 mod owned;
+pub mod text;
 mod view;
 
 pub use buf::FrameBuf;

@@ -1,0 +1,144 @@
+//! One line of candump's log format.
+
+use super::cursor::Cursor;
+use super::{Expected, ParseError, one};
+use crate::{FrameBuf, Nanos};
+
+/// The longest name of a Linux interface, in bytes (`IFNAMSIZ` less its closing zero).
+const INTERFACE_MAX: usize = 15;
+
+/// The highest second that fits into [`Nanos`] with any fraction.
+const SECONDS_MAX: u64 = Nanos::MAX / 1_000_000_000 - 1;
+
+/// Which way a frame went, seen from who wrote the log.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Direction {
+    /// It came from the bus (`R`).
+    Received,
+    /// It was sent by the machine that wrote the log (`T`).
+    Sent,
+}
+
+/// What a line says besides the frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry<'a> {
+    /// When: nanoseconds since the log's epoch, nearly always Unix's.
+    pub stamp: Nanos,
+    /// On which interface.
+    pub interface: &'a str,
+    /// Which way, where the log says so.
+    pub direction: Option<Direction>,
+}
+
+/// Reads a line of a log; its frame goes into `frame`. `Ok(None)` for an empty line and for a
+/// comment, which begins with `#`.
+///
+/// Never panics, whatever the bytes are.
+///
+/// # Errors
+/// [`ParseError`] where the line is neither; `frame` then holds some frame, which one is not
+/// said.
+pub fn parse_line<'a>(
+    line: &'a [u8],
+    frame: &mut FrameBuf,
+) -> Result<Option<Entry<'a>>, ParseError> {
+    let mut c = Cursor::new(line);
+    if matches!(c.peek(), None | Some(b'#')) {
+        return Ok(None);
+    }
+    let stamp = time(&mut c)?;
+    blanks(&mut c, Expected::Interface)?;
+    let interface = interface(&mut c)?;
+    blanks(&mut c, Expected::Frame)?;
+    one::read(&mut c, frame)?;
+    c.skip_blanks();
+    let direction = match c.peek() {
+        None => None,
+        Some(b'R') => Some(Direction::Received),
+        Some(b'T') => Some(Direction::Sent),
+        Some(_) => return Err(c.fail(Expected::DirectionOrEnd)),
+    };
+    c.advance(usize::from(direction.is_some()));
+    if !c.at_end() {
+        return Err(c.fail(Expected::DirectionOrEnd));
+    }
+    Ok(Some(Entry {
+        stamp,
+        interface,
+        direction,
+    }))
+}
+
+/// `(seconds.fraction)`
+fn time(c: &mut Cursor<'_>) -> Result<Nanos, ParseError> {
+    c.require(b'(', Expected::TimeOpen)?;
+    let (seconds, digits) = decimal(c, usize::MAX);
+    if digits == 0 {
+        return Err(c.fail(Expected::Seconds));
+    }
+    if seconds > SECONDS_MAX {
+        return Err(c.fail_number(digits, seconds, Expected::SecondsInRange));
+    }
+    c.require(b'.', Expected::Point)?;
+    let (mut fraction, digits) = decimal(c, 9);
+    if digits == 0 {
+        return Err(c.fail(Expected::Fraction));
+    }
+    for _ in digits..9 {
+        fraction *= 10;
+    }
+    c.require(b')', Expected::TimeClose)?;
+    Ok(seconds * 1_000_000_000 + fraction)
+}
+
+/// Reads at most `max` decimal digits; their value, which stops growing at `u64::MAX`, and their
+/// number.
+fn decimal(c: &mut Cursor<'_>, max: usize) -> (u64, usize) {
+    let mut value: u64 = 0;
+    let mut digits = 0;
+    while digits < max {
+        let Some(digit @ b'0'..=b'9') = c.peek() else {
+            break;
+        };
+        value = value
+            .saturating_mul(10)
+            .saturating_add(u64::from(digit - b'0'));
+        digits += 1;
+        c.advance(1);
+    }
+    (value, digits)
+}
+
+fn interface<'a>(c: &mut Cursor<'a>) -> Result<&'a str, ParseError> {
+    let rest = c.rest();
+    let len = rest
+        .iter()
+        .position(|b| matches!(b, b' ' | b'\t'))
+        .unwrap_or(rest.len());
+    if len > INTERFACE_MAX {
+        return Err(c.fail_at(INTERFACE_MAX, Expected::InterfaceShort));
+    }
+    let name = rest.get(..len).unwrap_or_default();
+    if let Some(at) = name.iter().position(|b| *b == b'/' || b.is_ascii_control()) {
+        return Err(c.fail_at(at, Expected::InterfaceByte));
+    }
+    match core::str::from_utf8(name) {
+        Ok("." | "..") => Err(c.fail(Expected::InterfaceByte)),
+        Ok(text) => {
+            c.advance(len);
+            Ok(text)
+        }
+        Err(e) => Err(c.fail_at(e.valid_up_to(), Expected::InterfaceByte)),
+    }
+}
+
+/// At least one blank, and something after it.
+fn blanks(c: &mut Cursor<'_>, then: Expected) -> Result<(), ParseError> {
+    if c.at_end() {
+        return Err(c.fail(then));
+    }
+    if c.skip_blanks() == 0 {
+        return Err(c.fail(Expected::Blank));
+    }
+    Ok(())
+}

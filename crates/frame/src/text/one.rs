@@ -1,0 +1,229 @@
+//! One frame, in cansend's grammar.
+
+use super::cursor::Cursor;
+use super::{Expected, ParseError};
+use crate::{CanId, Frame, FrameBuf, Header, Kind, XlFields};
+use core::str::FromStr;
+
+/// Reads one frame of any kind into `frame`. Blanks and line ends around it are allowed.
+///
+/// # Errors
+/// [`ParseError`] where the text is no frame; `frame` then holds some frame, which one is not
+/// said.
+///
+/// ```
+/// use frame::{FrameBuf, Kind, text};
+/// let mut buf = FrameBuf::new();
+/// text::parse_frame(b"123##1AABB", &mut buf)?;
+/// assert_eq!(buf.header().kind(), Kind::Fd);
+/// assert!(buf.header().is_brs());
+/// # Ok::<(), text::ParseError>(())
+/// ```
+pub fn parse_frame(text: &[u8], frame: &mut FrameBuf) -> Result<(), ParseError> {
+    let mut cursor = Cursor::new(text);
+    read(&mut cursor, frame)?;
+    if cursor.at_end() {
+        Ok(())
+    } else {
+        // A blank, and something after it.
+        cursor.skip_blanks();
+        Err(cursor.fail(Expected::FrameEnd))
+    }
+}
+
+/// Reads the frame at the cursor, up to a blank or the end of the text.
+pub(super) fn read(c: &mut Cursor<'_>, frame: &mut FrameBuf) -> Result<(), ParseError> {
+    let mut number: u32 = 0;
+    let mut digits = 0;
+    while digits < 8 {
+        let Some(nibble) = c.nibble() else { break };
+        number = number << 4 | u32::from(nibble);
+        digits += 1;
+        c.advance(1);
+    }
+    if c.peek() != Some(b'#') || !matches!(digits, 3 | 5 | 8) {
+        return Err(c.fail(Expected::Id));
+    }
+    let id = match digits {
+        3 => CanId::sff(number).map_err(|_| Expected::SffId),
+        8 if number >> 29 == 1 => Ok(CanId::from_raw(number)),
+        8 => CanId::eff(number).map_err(|_| Expected::EffId),
+        _ => CanId::sff(number & 0xFFF).map_err(|_| Expected::XlPriority),
+    }
+    .map_err(|expected| c.fail_number(digits, u64::from(number), expected))?;
+    c.advance(1);
+
+    let vcid = match digits {
+        5 => Some((number >> 12) as u8),
+        // ':' stands in no other kind of frame.
+        3 if c.peek_at(2) == Some(b':') => Some(0),
+        _ => None,
+    };
+    if let Some(vcid) = vcid {
+        xl(c, frame, id, vcid)
+    } else {
+        match c.peek() {
+            Some(b'R' | b'r' | b'#') if id.is_err() => Err(c.fail(Expected::ErrorFrameData)),
+            Some(b'R' | b'r') => remote(c, frame, id),
+            Some(b'#') => fd(c, frame, id),
+            _ => classic(c, frame, id),
+        }
+    }
+}
+
+fn classic(c: &mut Cursor<'_>, frame: &mut FrameBuf, id: CanId) -> Result<(), ParseError> {
+    let len = data(c, frame, Kind::Classic, Expected::ClassicEnd)?;
+    let raw_dlc = raw_dlc(c, len)?;
+    word_end(c, Expected::Data)?;
+    finish(c, frame, Kind::Classic, id, len, |h| {
+        h.with_len8_dlc(raw_dlc)
+    })
+}
+
+fn remote(c: &mut Cursor<'_>, frame: &mut FrameBuf, id: CanId) -> Result<(), ParseError> {
+    c.advance(1);
+    let mut len = 0;
+    if !c.at_word_end() && c.peek() != Some(b'_') {
+        len = match c.nibble() {
+            Some(n @ 0..=8) => usize::from(n),
+            _ => return Err(c.fail(Expected::RemoteLength)),
+        };
+        c.advance(1);
+    }
+    let raw_dlc = raw_dlc(c, len)?;
+    word_end(c, Expected::FrameEnd)?;
+    frame.zero_past(Kind::Classic, 0);
+    finish(c, frame, Kind::Classic, id.with_rtr(), len, |h| {
+        h.with_len8_dlc(raw_dlc)
+    })
+}
+
+fn fd(c: &mut Cursor<'_>, frame: &mut FrameBuf, id: CanId) -> Result<(), ParseError> {
+    c.advance(1);
+    let flags = c.take_nibble(Expected::FdFlags)?;
+    let len = data(c, frame, Kind::Fd, Expected::FdEnd)?;
+    word_end(c, Expected::Data)?;
+    finish(c, frame, Kind::Fd, id, len, |h| h.with_flags(flags))
+}
+
+fn xl(c: &mut Cursor<'_>, frame: &mut FrameBuf, id: CanId, vcid: u8) -> Result<(), ParseError> {
+    let flags = hex(c, 2, Expected::XlFlags)? as u8;
+    c.require(b':', Expected::XlFlags)?;
+    let sdt = hex(c, 2, Expected::XlSdt)? as u8;
+    c.require(b':', Expected::XlSdt)?;
+    let af = hex(c, 8, Expected::XlAf)?;
+    c.require(b'#', Expected::XlAf)?;
+    let len = data(c, frame, Kind::Xl, Expected::XlEnd)?;
+    if len == 0 {
+        return Err(c.fail(Expected::XlData));
+    }
+    word_end(c, Expected::Data)?;
+    finish(c, frame, Kind::Xl, id, len, |h| {
+        h.with_flags(flags).with_xl(XlFields { vcid, sdt, af })
+    })
+}
+
+/// Puts the header over the payload that [`data`] has read.
+fn finish(
+    c: &Cursor<'_>,
+    frame: &mut FrameBuf,
+    kind: Kind,
+    id: CanId,
+    len: usize,
+    change: impl FnOnce(Header) -> Header,
+) -> Result<(), ParseError> {
+    // The lengths were checked on the way; an error here cannot happen and needs no own words.
+    let header = Header::new(kind, id, len).map_err(|_| c.fail(Expected::Data))?;
+    frame.set_header(change(header));
+    Ok(())
+}
+
+/// Reads payload bytes as far as they go, zeroes the rest of the kind's buffer and gives their
+/// number.
+fn data(
+    c: &mut Cursor<'_>,
+    frame: &mut FrameBuf,
+    kind: Kind,
+    full: Expected,
+) -> Result<usize, ParseError> {
+    let room = frame.room_mut(kind);
+    let mut len = 0;
+    loop {
+        let dot = usize::from(c.peek() == Some(b'.'));
+        let Some(high) = c.nibble_at(dot) else {
+            if dot == 1 {
+                return Err(c.fail_at(1, Expected::Data));
+            }
+            break;
+        };
+        let Some(place) = room.get_mut(len) else {
+            return Err(c.fail_at(dot, full));
+        };
+        let Some(low) = c.nibble_at(dot + 1) else {
+            return Err(c.fail_at(dot + 1, Expected::SecondDigit));
+        };
+        *place = high << 4 | low;
+        len += 1;
+        c.advance(dot + 2);
+    }
+    frame.zero_past(kind, len);
+    Ok(len)
+}
+
+/// Reads `_` and a raw DLC where they stand; 0 where not.
+fn raw_dlc(c: &mut Cursor<'_>, len: usize) -> Result<u8, ParseError> {
+    if c.peek() != Some(b'_') {
+        return Ok(0);
+    }
+    if len != 8 {
+        return Err(c.fail(Expected::EightBytes));
+    }
+    c.advance(1);
+    match c.nibble() {
+        Some(dlc @ 9..=15) => {
+            c.advance(1);
+            if c.at_word_end() {
+                Ok(dlc)
+            } else {
+                Err(c.fail(Expected::FrameEnd))
+            }
+        }
+        _ => Err(c.fail(Expected::RawDlc)),
+    }
+}
+
+/// Reads exactly `digits` hex digits.
+fn hex(c: &mut Cursor<'_>, digits: usize, expected: Expected) -> Result<u32, ParseError> {
+    let mut value = 0;
+    for _ in 0..digits {
+        value = value << 4 | u32::from(c.take_nibble(expected)?);
+    }
+    Ok(value)
+}
+
+fn word_end(c: &Cursor<'_>, expected: Expected) -> Result<(), ParseError> {
+    if c.at_word_end() {
+        Ok(())
+    } else {
+        Err(c.fail(expected))
+    }
+}
+
+impl FromStr for Frame {
+    type Err = ParseError;
+
+    /// Reads a classic or FD frame in cansend's grammar.
+    ///
+    /// ```
+    /// use frame::Frame;
+    /// let frame: Frame = "12345678#DEADBEEF".parse()?;
+    /// assert!(frame.id().is_eff());
+    /// assert_eq!(frame.to_string(), "12345678#DEADBEEF");
+    /// # Ok::<(), frame::text::ParseError>(())
+    /// ```
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        let mut buf = FrameBuf::new();
+        parse_frame(text.as_bytes(), &mut buf)?;
+        Self::from_view(buf.view()).ok_or_else(|| Cursor::new(text.as_bytes()).fail(Expected::NoXl))
+    }
+}
