@@ -31,9 +31,17 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
     if !on_path("cargo-clippy") {
         return Ok(Tally::skipped("clippy because it is missing"));
     }
+    let warnings = ["--", "-D", "warnings"];
     let mut clippy = workspace.cargo("clippy");
-    clippy.args(["--workspace", "--all-targets", "--", "-D", "warnings"]);
-    Ok(Tally::check(show(&mut clippy)?))
+    clippy.args(["--workspace", "--all-targets"]).args(warnings);
+    let mut tally = Tally::check(show(&mut clippy)?);
+    let mut fuzz = workspace.cargo("clippy");
+    fuzz.args(["--manifest-path", "fuzz/Cargo.toml", "--all-targets"])
+        .arg("--target-dir")
+        .arg(&workspace.target)
+        .args(warnings);
+    tally.add(Tally::check(show(&mut fuzz)?));
+    Ok(tally)
 }
 
 /// The API's documentation, warnings are errors.

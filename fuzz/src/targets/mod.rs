@@ -1,0 +1,3 @@
+//! One file a target.
+
+pub mod log_text;
