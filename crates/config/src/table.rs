@@ -194,7 +194,7 @@ impl<'t> Table<'t> {
     pub fn finish(self, found: &mut Diagnostics) {
         for (key, _) in self.entries {
             let name: &str = key.get_ref();
-            if self.known.iter().any(|known| *known == name) {
+            if self.known.contains(&name) {
                 continue;
             }
             let message = format!("{} has no key `{name}`", self.place);

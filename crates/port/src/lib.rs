@@ -17,6 +17,7 @@
 
 mod half;
 mod interest;
+pub mod spec;
 
 pub use half::{
     Accepted, FlushReport, Outgoing, PortError, Receive, Received, Refused, RxCounters, RxReport,

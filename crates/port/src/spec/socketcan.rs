@@ -1,0 +1,89 @@
+//! `kind = "socketcan"`: a Linux CAN interface.
+
+use config::{Diagnostic, Diagnostics, Table};
+
+/// The longest name of a Linux interface, in bytes (`IFNAMSIZ` of `uapi/linux/if.h` less the
+/// final zero).
+const LONGEST_INTERFACE: usize = 15;
+
+/// A Linux CAN interface, by a raw socket.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SocketCanSpec {
+    /// The interface's name; by default the port's.
+    pub interface: String,
+    /// Take and send FD frames, where the interface can; default true.
+    pub fd: bool,
+    /// Take and send XL frames, where the kernel and the interface can; default false.
+    pub xl: bool,
+    /// Frames that are kept while the interface's own queue is full; 1 to 65536, default 128.
+    pub queue: u32,
+    /// The socket's receive buffer in bytes (`SO_RCVBUF`); the kernel's default where absent.
+    pub receive_buffer: Option<u32>,
+}
+
+impl SocketCanSpec {
+    pub(super) fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+        let interface = match table.get("interface") {
+            Some(value) => value.string(found),
+            None => {
+                if let Err(why) = check_interface(port) {
+                    let hint = format!("the port's name is no name of an interface: {why}");
+                    table.missing("interface", &hint, found);
+                }
+                None
+            }
+        };
+        if let Some(name) = &interface
+            && let Err(why) = check_interface(name.value)
+        {
+            let d = Diagnostic::error(name.span.clone(), "this is no name of an interface");
+            found.push(d.hint(why));
+        }
+        let fd = table.flag("fd", true, found);
+        let xl = table.flag("xl", false, found);
+        let queue = super::queue(table, 128, found);
+        let receive_buffer = table
+            .integer("receive_buffer", 4096..=1 << 30, found)
+            .map(|n| n.value as u32);
+        Self {
+            interface: interface.map_or(port, |i| i.value).to_owned(),
+            fd,
+            xl,
+            queue,
+            receive_buffer,
+        }
+    }
+
+    pub(super) fn describe(&self) -> String {
+        let mut kinds = String::from("classic");
+        if self.fd {
+            kinds.push_str(", FD");
+        }
+        if self.xl {
+            kinds.push_str(", XL");
+        }
+        format!(
+            "Linux interface {}, {kinds}; up to {} frames wait",
+            self.interface, self.queue
+        )
+    }
+}
+
+/// As `dev_valid_name` of Linux's `net/core/dev.c`: not empty, not `.` or `..`, no slash, colon
+/// or white space.
+fn check_interface(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("a name is needed, such as \"can0\"".to_owned());
+    }
+    if name.len() > LONGEST_INTERFACE {
+        return Err(format!(
+            "it has {} bytes, Linux allows {LONGEST_INTERFACE}",
+            name.len()
+        ));
+    }
+    let bad = |c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control();
+    if name == "." || name == ".." || name.contains(bad) {
+        return Err("Linux allows no `/`, no `:` and no white space in it".to_owned());
+    }
+    Ok(())
+}
