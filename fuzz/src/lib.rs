@@ -20,3 +20,36 @@ pub struct Target {
 
 /// All targets.
 pub const TARGETS: &[Target] = &[targets::log_text::TARGET];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn each_target_has_its_program_and_its_seeds() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+        let names: BTreeSet<String> = TARGETS.iter().map(|t| t.name.to_owned()).collect();
+        let programs: BTreeSet<String> = fs::read_dir(root.join("fuzz_targets"))
+            .unwrap()
+            .map(|entry| {
+                entry
+                    .unwrap()
+                    .path()
+                    .file_stem()
+                    .unwrap()
+                    .to_string_lossy()
+                    .into_owned()
+            })
+            .collect();
+        assert_eq!(names, programs);
+        for name in names {
+            assert!(manifest.contains(&format!("name = \"{name}\"")), "{name}");
+            let seeds = fs::read_dir(root.join("seeds").join(&name)).unwrap();
+            assert!(seeds.count() > 0, "{name}");
+        }
+    }
+}

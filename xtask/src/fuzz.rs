@@ -5,8 +5,9 @@
 //! and needs a nightly toolchain and cargo-fuzz.
 
 use crate::command::{command, on_path, output, read_lines, show};
+use crate::libtest;
 use crate::report::Tally;
-use crate::workspace::{Workspace, cargo};
+use crate::workspace::Workspace;
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
@@ -68,6 +69,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Tally> {
     if options.coverage {
         return coverage(workspace, options, &known);
     }
+    let mut tally = own_tests(workspace)?;
     let mut smoke = smoke(workspace);
     smoke.arg("--seconds").arg(options.seconds.to_string());
     smoke.arg("--seed").arg(options.seed.to_string());
@@ -76,7 +78,6 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Tally> {
         smoke.arg("--input").arg(std::path::absolute(input)?);
     }
     smoke.args(&options.target);
-    let mut tally = Tally::default();
     let good = read_lines(&mut smoke, &workspace.log("fuzz"), |line| {
         println!("{line}");
         if line.starts_with("fuzz ") {
@@ -89,14 +90,27 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The smoke runner, built in the workspace's target folder.
+/// Tests of the fuzzing itself.
+fn own_tests(workspace: &Workspace) -> Result<Tally> {
+    let mut test = in_fuzz(workspace, "test");
+    test.args(["--lib", "--", "--show-output"]);
+    libtest::run(&mut test, &workspace.log("fuzz-tests"))
+}
+
+/// The smoke runner.
 fn smoke(workspace: &Workspace) -> Command {
-    let mut command = command(cargo(), &workspace.root);
+    let mut command = in_fuzz(workspace, "run");
+    command.args(["--bin", "smoke", "--"]);
     command
-        .args(["run", "--locked", "--manifest-path", "fuzz/Cargo.toml"])
-        .args(["--profile", "smoke", "--bin", "smoke", "--target-dir"])
-        .arg(&workspace.target)
-        .arg("--");
+}
+
+/// cargo for the fuzz package, in the workspace's target folder.
+fn in_fuzz(workspace: &Workspace, subcommand: &str) -> Command {
+    let mut command = workspace.cargo(subcommand);
+    command
+        .args(["--manifest-path", "fuzz/Cargo.toml"])
+        .args(["--profile", "smoke", "--target-dir"])
+        .arg(&workspace.target);
     command
 }
 

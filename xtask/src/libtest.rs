@@ -3,14 +3,34 @@
 //! A test that cannot run on this machine prints `SKIPPED because …` and returns. libtest counts
 //! it as passed; here it counts as skipped.
 
+use crate::command::read_lines;
 use crate::report::Tally;
+use anyhow::Result;
+use std::path::Path;
+use std::process::Command;
 
 /// What a skipped test's output contains.
-pub(crate) const MARK: &str = "SKIPPED because";
+const MARK: &str = "SKIPPED because";
+
+/// Runs `cargo test … -- --show-output`, shows what matters of its output, keeps all of it in
+/// `log`, and counts.
+pub(crate) fn run(command: &mut Command, log: &Path) -> Result<Tally> {
+    let mut reader = Reader::default();
+    let good = read_lines(command, log, |line| {
+        if reader.line(line) {
+            println!("{line}");
+        }
+    })?;
+    if reader.ignored > 0 {
+        println!("{} marked as heavy did not run here", reader.ignored);
+    }
+    println!("the whole output is in {}", log.display());
+    Ok(reader.tally(good))
+}
 
 /// Follows the output line by line.
 #[derive(Default)]
-pub(crate) struct Reader {
+struct Reader {
     passed: u64,
     failed: u64,
     ignored: u64,
@@ -35,7 +55,7 @@ enum Part {
 
 impl Reader {
     /// Takes a line; true where a person wants to see it at once.
-    pub(crate) fn line(&mut self, line: &str) -> bool {
+    fn line(&mut self, line: &str) -> bool {
         if let Some(result) = line.strip_prefix("test result: ") {
             self.passed += count(result, "passed");
             self.failed += count(result, "failed");
@@ -79,13 +99,8 @@ impl Reader {
         }
     }
 
-    /// How many tests were ignored.
-    pub(crate) fn ignored(&self) -> u64 {
-        self.ignored
-    }
-
     /// The counts. A run that failed without a failed test (it did not build) counts as one.
-    pub(crate) fn tally(self, success: bool) -> Tally {
+    fn tally(self, success: bool) -> Tally {
         let failed = if success {
             self.failed
         } else {
@@ -155,7 +170,7 @@ test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 3 filtered out; 
         assert!(shown.contains(&"panicked"));
         assert!(!shown.contains(&"test a ... ok"));
         assert!(!shown.contains(&"worked"));
-        assert_eq!(reader.ignored(), 1);
+        assert_eq!(reader.ignored, 1);
         assert_eq!(
             reader.tally(false),
             Tally {

@@ -1,7 +1,6 @@
 //! `cargo xtask test`: everything that can be tested on this machine, in one order.
 
-use crate::command::read_lines;
-use crate::libtest::Reader;
+use crate::libtest;
 use crate::report::{Report, Tally};
 use crate::workspace::{TestBinary, Workspace};
 use crate::{checks, fuzz, promises, setup};
@@ -93,7 +92,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
 fn debug_tests(workspace: &Workspace) -> Result<Tally> {
     let mut test = workspace.cargo("test");
     test.args(["--workspace", "--no-fail-fast", "--", "--show-output"]);
-    tests(&mut test, workspace, "test")
+    libtest::run(&mut test, &workspace.log("test"))
 }
 
 /// Tests that are marked `#[ignore]` because they need an optimized build.
@@ -122,25 +121,10 @@ fn heavy_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Tally> 
         test.args(selector);
     }
     test.args(["--", "--ignored", "--show-output"]);
-    let tally = tests(&mut test, workspace, "heavy")?;
+    let tally = libtest::run(&mut test, &workspace.log("heavy"))?;
     let ran = tally.passed + tally.failed + tally.skipped.len() as u64;
     if ran < wanted as u64 {
         bail!("{wanted} heavy tests are there, {ran} ran");
     }
     Ok(tally)
-}
-
-fn tests(command: &mut std::process::Command, workspace: &Workspace, step: &str) -> Result<Tally> {
-    let mut reader = Reader::default();
-    let log = workspace.log(step);
-    let good = read_lines(command, &log, |line| {
-        if reader.line(line) {
-            println!("{line}");
-        }
-    })?;
-    if reader.ignored() > 0 {
-        println!("{} marked as heavy did not run here", reader.ignored());
-    }
-    println!("the whole output is in {}", log.display());
-    Ok(reader.tally(good))
 }
