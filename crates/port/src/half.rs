@@ -123,7 +123,8 @@ pub struct TxCounters {
 pub struct FlushReport {
     /// Frames that left in this call.
     pub sent: usize,
-    /// Frames that still wait.
+    /// Frames that wait for another call. (A frame in a bus's own transmit queue does not: it
+    /// shows in [`TxCounters::held`] only.)
     pub held: usize,
 }
 

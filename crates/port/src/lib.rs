@@ -17,6 +17,8 @@
 
 mod half;
 mod interest;
+pub mod log;
+mod pace;
 pub mod spec;
 
 pub use half::{
@@ -24,3 +26,4 @@ pub use half::{
     Stamp, StampSource, Token, Transmit, TxCounters, Wait,
 };
 pub use interest::{Ids, Interest, RawFilter};
+pub use pace::Pace;

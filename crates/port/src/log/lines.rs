@@ -1,0 +1,186 @@
+//! Lines out of a stream of bytes, in bounded memory.
+
+use std::io::{self, Read};
+
+/// The longest line that can be a frame's: an XL frame of 2048 bytes needs some 4200 characters.
+/// Anything longer is skipped and reported as too long.
+pub const MAX_LINE: usize = 8 * 1024;
+
+/// Bytes read at once. Well above [`MAX_LINE`], so that there is always room after compaction.
+const BUFFER: usize = 64 * 1024;
+
+/// One line without its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Text<'a> {
+    /// Its bytes; neither `\n` nor a `\r` before it.
+    Whole(&'a [u8]),
+    /// It is longer than [`MAX_LINE`].
+    TooLong,
+}
+
+/// Splits what is read into lines. The buffer is allocated once.
+pub(super) struct Lines {
+    buffer: Box<[u8]>,
+    /// Unused bytes are `start..end`; no line end stands before `scanned`.
+    start: usize,
+    end: usize,
+    scanned: usize,
+    /// The line that is being read was too long and its beginning is thrown away.
+    skipping: bool,
+    number: u64,
+}
+
+impl Lines {
+    pub(super) fn new() -> Self {
+        Self {
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+            start: 0,
+            end: 0,
+            scanned: 0,
+            skipping: false,
+            number: 0,
+        }
+    }
+
+    /// The number of the line that came last, from 1.
+    pub(super) const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Reads once. 0 is the end of the input.
+    pub(super) fn fill(&mut self, input: &mut impl Read) -> io::Result<usize> {
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.scanned -= self.start;
+            self.start = 0;
+        }
+        let n = input.read(&mut self.buffer[self.end..])?;
+        self.end += n;
+        Ok(n)
+    }
+
+    /// The next line, if all of it is there. After the end of the input (`last`) what is left is
+    /// a line too.
+    pub(super) fn next(&mut self, last: bool) -> Option<Text<'_>> {
+        let end = self.buffer[self.scanned..self.end]
+            .iter()
+            .position(|&b| b == b'\n')
+            .map(|at| self.scanned + at);
+        let Some(end) = end else {
+            self.scanned = self.end;
+            if self.end - self.start > MAX_LINE {
+                self.skipping = true;
+                self.start = self.end;
+            }
+            if last && (self.start < self.end || self.skipping) {
+                return Some(self.cut(self.end, self.end));
+            }
+            return None;
+        };
+        Some(self.cut(end, end + 1))
+    }
+
+    /// Takes the line that ends before `end`; the next one begins at `next`.
+    fn cut(&mut self, end: usize, next: usize) -> Text<'_> {
+        let line = self.start..end;
+        self.start = next;
+        self.scanned = next;
+        self.number += 1;
+        if std::mem::take(&mut self.skipping) || line.len() > MAX_LINE {
+            return Text::TooLong;
+        }
+        let line = &self.buffer[line];
+        Text::Whole(line.strip_suffix(b"\r").unwrap_or(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Gives at most `step` bytes at a time.
+    struct Trickle<'a>(&'a [u8], usize);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let n = self.1.min(self.0.len()).min(into.len());
+            into[..n].copy_from_slice(&self.0[..n]);
+            self.0 = &self.0[n..];
+            Ok(n)
+        }
+    }
+
+    fn split(input: &[u8], step: usize) -> Vec<Option<Vec<u8>>> {
+        let mut input = Trickle(input, step);
+        let (mut lines, mut out, mut last) = (Lines::new(), Vec::new(), false);
+        loop {
+            while let Some(line) = lines.next(last) {
+                out.push(match line {
+                    Text::Whole(bytes) => Some(bytes.to_vec()),
+                    Text::TooLong => None,
+                });
+            }
+            if last {
+                assert_eq!(lines.number(), out.len() as u64);
+                return out;
+            }
+            last = lines.fill(&mut input).unwrap() == 0;
+        }
+    }
+
+    /// The obvious way, with all of the input in memory.
+    fn reference(input: &[u8]) -> Vec<Option<Vec<u8>>> {
+        let mut parts: Vec<&[u8]> = input.split(|&b| b == b'\n').collect();
+        if parts.last().is_some_and(|part| part.is_empty()) {
+            parts.pop();
+        }
+        let whole = |part: &[u8]| part.strip_suffix(b"\r").unwrap_or(part).to_vec();
+        let fits = |part: &&[u8]| part.len() <= MAX_LINE;
+        parts
+            .into_iter()
+            .map(|part| Some(part).filter(fits).map(whole))
+            .collect()
+    }
+
+    #[test]
+    fn ends_of_lines_and_of_the_input() {
+        assert_eq!(split(b"", 9), reference(b""));
+        let line = |text: &[u8]| Some(text.to_vec());
+        assert_eq!(split(b"a\r\n\nb", 1), [line(b"a"), line(b""), line(b"b")]);
+        assert_eq!(split(b"a\n", 100), [line(b"a")]);
+    }
+
+    #[test]
+    fn a_line_may_be_just_as_long_as_allowed() {
+        for (len, fits) in [(MAX_LINE, true), (MAX_LINE + 1, false), (BUFFER * 3, false)] {
+            let mut input = vec![b'x'; len];
+            input.extend_from_slice(b"\nnext\n");
+            for step in [1000, usize::MAX] {
+                let lines = split(&input, step);
+                assert_eq!(lines.len(), 2);
+                assert_eq!(lines[0].is_some(), fits, "{len} bytes");
+                assert_eq!(lines[1], Some(b"next".to_vec()));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn same_as_splitting_in_memory(
+            parts in prop::collection::vec(
+                (prop_oneof![Just(b'\n'), Just(b'\r'), any::<u8>()], prop_oneof![
+                    8 => 1usize..40, 1 => 8000usize..9000, 1 => 60_000usize..70_000]),
+                0..20),
+            step in prop_oneof![1usize..50, 1000usize..100_000],
+        ) {
+            let mut input = Vec::new();
+            for (byte, times) in parts {
+                input.extend(std::iter::repeat_n(byte, if byte == b'\n' { times % 3 } else { times }));
+            }
+            prop_assert_eq!(split(&input, step), reference(&input));
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! candump logs as source and sink.
+//!
+//! * [`LogReader`]: a log from beginning to end, for whoever wants frames and no port.
+//! * [`LogSource`]: a receiving half that replays a log: with its own timing, scaled, or as fast
+//!   as it is taken.
+//! * [`LogSink`]: a transmitting half that writes one.
+//!
+//! # Why standard input is polled
+//! A gateway must not stop because nobody types. Making standard input non-blocking would make
+//! it so for every process that shares it, the user's shell among them; a thread that reads it
+//! could not be ended while it blocks. So it is asked with `poll` before each read: when it says
+//! readable, one read returns what is there. (If another process reads the same pipe in that
+//! moment, the read can block: a log has one reader.)
+//!
+//! # Time
+//! A line is due when the clock has moved as far as the log has, at the pace that was asked for,
+//! counted from the first frame. Logs of several interfaces are often slightly out of order: a
+//! frame that is at most a second older than one before it is due at once, with its own stamp.
+//! A larger step back is taken for another recording that was appended: it follows without a
+//! pause, and its own times count from there.
+
+mod bad;
+mod lines;
+mod name;
+mod reader;
+mod sink;
+mod source;
+
+pub use bad::{BadLine, BadLines, Fault};
+pub use lines::MAX_LINE;
+pub use name::InterfaceName;
+pub use reader::{LogEntry, LogError, LogReader, Logged};
+pub use sink::{LogSink, SinkConfig};
+pub use source::{LogSource, Replay, SourceConfig};

@@ -1,0 +1,61 @@
+//! An interface's name by value.
+
+use std::fmt;
+
+/// The name of an interface: at most 15 bytes (`IFNAMSIZ` less its closing zero), so that it can
+/// be kept and passed without allocation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct InterfaceName {
+    bytes: [u8; InterfaceName::MAX],
+    len: u8,
+}
+
+impl InterfaceName {
+    /// The longest name in bytes.
+    pub const MAX: usize = 15;
+
+    /// This name, or nothing where it is too long.
+    #[must_use]
+    pub fn new(name: &str) -> Option<Self> {
+        let mut bytes = [0; Self::MAX];
+        bytes
+            .get_mut(..name.len())?
+            .copy_from_slice(name.as_bytes());
+        Some(Self {
+            bytes,
+            len: name.len() as u8,
+        })
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        // Made from a str of this length.
+        str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for InterfaceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for InterfaceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fifteen_bytes_fit() {
+        for name in ["", "can0", "exactly15bytes!", "ü"] {
+            assert_eq!(InterfaceName::new(name).unwrap().as_str(), name);
+        }
+        assert_eq!(InterfaceName::new("sixteen bytes !!"), None);
+    }
+}

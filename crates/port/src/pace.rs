@@ -1,0 +1,96 @@
+//! From the gateway's clock to a source's own time, and back.
+
+use frame::Nanos;
+
+/// How a source's time (a bus's, a log's) follows the gateway's clock.
+///
+/// The speed is kept in millionths, so that the arithmetic is exact and the same everywhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace {
+    clock: Nanos,
+    source: Nanos,
+    millionths: u64,
+}
+
+const ONE: u64 = 1_000_000;
+
+impl Pace {
+    /// The slowest and the fastest speed that can be said.
+    pub const SPEEDS: std::ops::RangeInclusive<f64> = 0.000_001..=1_000_000.0;
+
+    /// When the clock shows `clock`, the source is at `source`, and both run equally fast.
+    #[must_use]
+    pub const fn real_time(clock: Nanos, source: Nanos) -> Self {
+        Self {
+            clock,
+            source,
+            millionths: ONE,
+        }
+    }
+
+    /// The same, with the source `speed` times as fast as the clock; nothing where `speed` is
+    /// not within [`Pace::SPEEDS`]. Rounded to millionths.
+    #[must_use]
+    pub fn scaled(clock: Nanos, source: Nanos, speed: f64) -> Option<Self> {
+        Self::SPEEDS.contains(&speed).then(|| Self {
+            clock,
+            source,
+            millionths: (speed * ONE as f64).round() as u64,
+        })
+    }
+
+    /// Where the source is when the clock shows `clock`; its start before that.
+    #[must_use]
+    pub fn to_source(&self, clock: Nanos) -> Nanos {
+        let passed = u128::from(clock.saturating_sub(self.clock));
+        let moved = passed * u128::from(self.millionths) / u128::from(ONE);
+        self.source
+            .saturating_add(Nanos::try_from(moved).unwrap_or(Nanos::MAX))
+    }
+
+    /// The first time on the clock at which the source has reached `source`.
+    #[must_use]
+    pub fn to_clock(&self, source: Nanos) -> Nanos {
+        let ahead = u128::from(source.saturating_sub(self.source));
+        let passed = (ahead * u128::from(ONE)).div_ceil(u128::from(self.millionths.max(1)));
+        self.clock
+            .saturating_add(Nanos::try_from(passed).unwrap_or(Nanos::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn twice_as_fast() {
+        let pace = Pace::scaled(1_000, 50, 2.0).unwrap();
+        assert_eq!(pace.to_source(1_000), 50);
+        assert_eq!(pace.to_source(1_500), 1_050);
+        assert_eq!(pace.to_clock(1_050), 1_500);
+        assert_eq!(pace.to_clock(1_051), 1_501);
+        assert_eq!(pace.to_source(0), 50);
+    }
+
+    #[test]
+    fn speeds_that_make_no_sense() {
+        for speed in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-9, 1e9] {
+            assert_eq!(Pace::scaled(0, 0, speed), None, "{speed}");
+        }
+    }
+
+    proptest! {
+        /// Waiting until `to_clock` is long enough, and one nanosecond less is not.
+        #[test]
+        fn a_deadline_is_the_first_moment(
+            clock in 0u64..1 << 40, start in 0u64..1 << 40, ahead in 1u64..1 << 50,
+            speed in 0.001f64..1000.0,
+        ) {
+            let pace = Pace::scaled(clock, start, speed).unwrap();
+            let due = pace.to_clock(start + ahead);
+            prop_assert!(pace.to_source(due) >= start + ahead);
+            prop_assert!(pace.to_source(due - 1) < start + ahead);
+        }
+    }
+}
