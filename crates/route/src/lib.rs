@@ -1,7 +1,8 @@
 //! Routes, the compiled routing table and its decisions; no I/O, no clock.
 //!
-//! A [`Routes`] value says what is wanted; compiling it gives an immutable `Table` that decides
-//! about frames, and a `Memory` for what it has to remember between them (rate limits).
+//! A [`Routes`] value says what is wanted; [`Table::compile`] checks it and gives an immutable
+//! [`Table`] that decides about frames, and a [`Memory`] for what it has to remember between
+//! them (rate limits).
 //!
 //! The meaning starts from can-gw's (`net/can/gw.c`): what can-gw can express comes out byte for
 //! byte the same.
@@ -10,6 +11,22 @@
 
 extern crate alloc;
 
+mod actions;
+mod check;
+mod decision;
+mod error;
+mod filter;
+mod index;
+mod interest;
+mod limit;
+mod memory;
 mod model;
+mod seen;
+mod table;
 
+pub use decision::{Arrival, Forward, Sink, Stop};
+pub use error::CompileError;
+pub use interest::{Ids, Interest, RawFilter};
+pub use memory::Memory;
 pub use model::*;
+pub use table::Table;

@@ -23,7 +23,7 @@ pub enum Mode {
 }
 
 /// All routes and how they are searched.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Routes {
     /// How many routes a frame may take.
     pub mode: Mode,
@@ -32,6 +32,17 @@ pub struct Routes {
     pub max_hops: u8,
     /// The routes in the order in which they are tried.
     pub routes: Vec<Route>,
+}
+
+impl Default for Routes {
+    /// No routes, every match taken, can-gw's default of one hop.
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            max_hops: 1,
+            routes: Vec::new(),
+        }
+    }
 }
 
 /// From which ports, matching what, changed how, to which ports.
@@ -63,7 +74,7 @@ pub struct Route {
 }
 
 /// Which frames a route takes: all parts must agree.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Match {
     /// Any of these must hold; none at all means every ID.
     pub ids: Vec<IdFilter>,
@@ -80,12 +91,27 @@ pub struct Match {
     pub len: Option<(u16, u16)>,
 }
 
+impl Default for Match {
+    /// Every frame of every kind, but no error frames.
+    fn default() -> Self {
+        Self {
+            ids: Vec::new(),
+            kinds: KindSet::default(),
+            rtr: Tri::Either,
+            err: Tri::No,
+            payload: Vec::new(),
+            len: None,
+        }
+    }
+}
+
 /// One way of naming IDs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct IdFilter {
     /// The IDs that are named.
     pub set: IdSet,
-    /// The others are meant, of the same frame format for [`IdSet::Range`].
+    /// The others are meant, of the same frame format for [`IdSet::Range`]. Not possible with a
+    /// mask that holds the error flag.
     pub inverted: bool,
 }
 
@@ -93,7 +119,9 @@ pub struct IdFilter {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum IdSet {
     /// Numbers from `first` to `last`, both included, of one frame format. A single ID has
-    /// `first == last`. RTR and error flags do not matter here.
+    /// `first == last`. RTR and error flags do not matter here; an error frame has the format
+    /// that its EFF flag says, and one whose number is above the format's maximum is neither in
+    /// a range nor among a range's others.
     Range {
         /// EFF, else SFF.
         eff: bool,
@@ -104,6 +132,11 @@ pub enum IdSet {
     },
     /// `(frame & mask) == (id & mask)` on SocketCAN's raw 32 bits, flags included: can-gw's
     /// and the raw socket's filter. An XL frame is matched by its priority, as an SFF ID.
+    ///
+    /// Two rules come from the kernel (`net/can/af_can.c`, `can_rcv_list_find`): a mask with the
+    /// EFF flag beside an ID without it looks at no number bits above 11; and a mask with the
+    /// error flag (2000_0000) takes error frames only, those that have any of the mask's other
+    /// bits. Such a filter needs [`Match::err`] to let error frames in.
     Masked {
         /// `can_id` with flag bits.
         id: u32,
@@ -157,16 +190,22 @@ pub struct PayloadPattern {
 }
 
 /// One change of a frame.
+// Read once when a table is compiled; a box would only be in the way of whoever writes one.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, PartialEq, Debug)]
 pub enum Action {
     /// can-gw's AND, OR, XOR or SET.
     Modify(Modify),
-    /// Adds to the ID's number, within the frame's format; see `wrap`.
+    /// Adds to the ID's number. A result outside the frame's format (11 bits for SFF and XL, 29
+    /// for EFF) stops the route: wrapping round would put the frame among IDs of quite another
+    /// priority. Error frames have no ID and are left alone.
     OffsetId {
         /// What is added.
         by: i64,
     },
-    /// Moves a block of IDs: number `from + i` becomes `to + i` for `i < count`; others stay.
+    /// Moves a block of IDs: number `from + i` becomes `to + i` for `i < count`; others stay. A
+    /// result that does not fit into the format stops the route. The RTR flag is kept; error
+    /// frames are left alone. An XL frame cannot become EFF.
     MapId {
         /// First number of the block.
         from: u32,
@@ -178,7 +217,8 @@ pub enum Action {
         eff: Option<bool>,
     },
     /// Copies payload bytes as they are at this point; ranges may overlap. The length does not
-    /// change; bytes past it are part of the buffer, as in can-gw.
+    /// change; bytes past it are part of the buffer, as in can-gw. What lies outside the
+    /// buffer of the frame at hand (8, 64 or 2048 bytes) is neither read nor written.
     CopyBytes {
         /// First byte to read.
         from: u16,
@@ -214,19 +254,31 @@ pub enum ModifyOp {
 pub struct Modify {
     /// The operation.
     pub op: ModifyOp,
-    /// Operand for SocketCAN's raw 32-bit ID, flags included.
+    /// Operand for SocketCAN's raw 32-bit ID, flags included. Of an XL frame only the 11 bits of
+    /// its priority can change.
     pub id: Option<u32>,
-    /// Operand for the length.
+    /// Operand for the length. On a classic frame it works on the raw DLC as can-gw does since
+    /// Linux 5.11: 9 to 15 are 8 bytes with that DLC. What does not fit in the end stops the
+    /// route.
     pub len: Option<u8>,
-    /// Operand for the FD flags; no effect on classic frames.
+    /// Operand for the FD flags; no effect on other frames.
     pub flags: Option<u8>,
-    /// Operand for the payload from byte 0: 8 bytes for a rule on classic frames, 64 for FD.
-    /// Shorter operands leave the bytes past them alone.
+    /// Operand for the payload from byte 0: up to 8 bytes for a rule on classic frames, 64 for
+    /// others. Shorter operands leave the bytes past them alone; of longer ones a classic frame
+    /// takes the first 8 bytes. The bytes past the frame's length are changed too. A remote
+    /// frame's buffer starts as zeros.
     pub data: Option<Vec<u8>>,
 }
 
 /// CRC8 as can-gw computes it (`cgw_csum_crc8_rel`). Negative indices count from the end of the
-/// payload: −1 is the last byte.
+/// payload: −1 is the last byte. An index that then lies outside the frame's buffer leaves the
+/// frame as it is. `from` above `to` sums downwards.
+///
+/// can-gw computes checksums only in a rule that modifies something; here they are computed
+/// wherever they are asked for, and the importer leaves out those that can-gw would not compute.
+///
+/// Kernels without the fix of CVE-2026-31570 take negative indices unresolved here; this is the
+/// fixed behaviour.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Crc8 {
     /// First byte of the sum.
@@ -254,8 +306,8 @@ pub enum Crc8Profile {
     OneByte(u8),
     /// One of sixteen bytes, chosen by the low four bits of payload byte 1.
     Sixteen([u8; 16]),
-    /// The ID's low byte and the next one, XORed with a value each (`SFFID_XOR`).
-    SffIdXor(u8),
+    /// One more byte: the XOR of the ID's lowest byte and the next one (`SFFID_XOR`).
+    SffIdXor,
 }
 
 /// XOR checksum as can-gw computes it (`cgw_csum_xor_rel`).

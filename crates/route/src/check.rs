@@ -1,0 +1,287 @@
+//! Finds what has no meaning before anything runs, so that a decision needs no checks.
+
+use crate::{Action, CompileError, IdSet, KindSet, Route, RouteId, Routes};
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use frame::{CanId, Kind, dlc};
+
+/// Most routes in a table.
+const ROUTES: usize = 1 << 24;
+/// Most ID filters, each counted for every port of its route. A filter becomes at most 64
+/// entries in each of three indexes of a port, so entries count in 32 bits.
+const FILTERS: usize = 1 << 25;
+/// Most buckets for single IDs of one route, and of a whole table.
+const BUCKETS: u32 = 1 << 16;
+const ALL_BUCKETS: u64 = 1 << 22;
+/// can-gw's bounds for `max_hops` (`CGW_MIN_HOPS`, `CGW_MAX_HOPS`).
+const HOPS: core::ops::RangeInclusive<u8> = 1..=6;
+
+/// Everything that is wrong with the routes.
+pub(crate) fn check(routes: &Routes, ports: usize) -> Vec<CompileError> {
+    let mut errors = Vec::new();
+    let mut whole = |what: String| {
+        errors.push(CompileError {
+            route: None,
+            name: String::new(),
+            what,
+        });
+    };
+    if !HOPS.contains(&routes.max_hops) {
+        whole(format!(
+            "max_hops is {}, but must be 1 to 6",
+            routes.max_hops
+        ));
+    }
+    if routes.routes.len() > ROUTES {
+        whole(format!("more than {ROUTES} routes"));
+    }
+    let filters: usize = routes
+        .routes
+        .iter()
+        .map(|route| route.matching.ids.len().saturating_mul(route.from.len()))
+        .fold(0, usize::saturating_add);
+    if filters > FILTERS {
+        whole(format!(
+            "{filters} ID filters, each counted for every port that its route comes from, but \
+             {FILTERS} is the most"
+        ));
+    }
+    let buckets: u64 = routes
+        .routes
+        .iter()
+        .filter_map(|route| route.limit?.per_id)
+        .map(u64::from)
+        .sum();
+    if buckets > ALL_BUCKETS {
+        whole(format!(
+            "the rate limits keep {buckets} buckets for single IDs, but {ALL_BUCKETS} is the most: \
+             lower their number of IDs"
+        ));
+    }
+    for (at, route) in routes.routes.iter().enumerate() {
+        let mut say = |what: String| {
+            errors.push(CompileError {
+                route: Some(RouteId(at as u32)),
+                name: route.name.clone(),
+                what,
+            });
+        };
+        check_ways(route, ports, &mut say);
+        check_match(route, &mut say);
+        check_limits(route, routes.max_hops, &mut say);
+        for action in &route.actions {
+            check_action(action, route.matching.kinds, &mut say);
+        }
+    }
+    errors
+}
+
+fn check_ways(route: &Route, ports: usize, say: &mut impl FnMut(String)) {
+    if route.from.is_empty() {
+        say("comes from no port: name at least one".to_string());
+    }
+    for (word, list) in [("from", &route.from), ("to", &route.to)] {
+        for port in list {
+            if usize::from(port.0) >= ports {
+                say(format!(
+                    "{word}: there is no port number {}, only {ports} ports",
+                    port.0
+                ));
+            }
+        }
+        let mut sorted = list.clone();
+        sorted.sort_unstable();
+        if sorted.windows(2).any(|two| two[0] == two[1]) {
+            say(format!("{word}: names the same port twice; take one away"));
+        }
+    }
+    if route.drop {
+        if !route.to.is_empty() {
+            say("drops frames and sends them: take away either `drop` or `to`".to_string());
+        }
+        if !route.actions.is_empty() {
+            say("drops frames, so changing them is of no use: take the changes away".to_string());
+        }
+        if route.limit.is_some() {
+            say("drops all frames, so a limit is of no use: take it away".to_string());
+        }
+    } else if route.to.is_empty() {
+        say("goes to no port: name at least one, or say that it drops".to_string());
+    } else if !route.allow_same_port
+        && let [only] = route.to[..]
+        && route.from.iter().all(|from| *from == only)
+    {
+        say(
+            "goes only to the port that it comes from: allow that, or name another port"
+                .to_string(),
+        );
+    }
+}
+
+fn check_match(route: &Route, say: &mut impl FnMut(String)) {
+    for filter in &route.matching.ids {
+        match filter.set {
+            IdSet::Range { eff, first, last } => {
+                if first > last {
+                    say(format!("the range {first:X}-{last:X} is reversed"));
+                }
+                let max = if eff {
+                    CanId::EFF_MASK
+                } else {
+                    CanId::SFF_MASK
+                };
+                if first > max || last > max {
+                    say(format!(
+                        "the range {first:X}-{last:X} goes beyond {max:X}, the highest {} ID",
+                        if eff { "EFF" } else { "SFF" }
+                    ));
+                }
+            }
+            IdSet::Masked { id, mask } => {
+                if mask & CanId::ERR_FLAG != 0 && filter.inverted {
+                    say(format!(
+                        "the filter {id:X}~{mask:X} asks for error frames and is inverted, which \
+                         has no meaning: take the error flag out of the mask or the inversion away"
+                    ));
+                }
+            }
+        }
+    }
+    for pattern in &route.matching.payload {
+        if pattern.mask.len() != pattern.value.len() {
+            say(format!(
+                "the payload pattern at byte {} has {} bytes of value and {} of mask: make them \
+                 equal",
+                pattern.at,
+                pattern.value.len(),
+                pattern.mask.len()
+            ));
+        } else if usize::from(pattern.at) + pattern.value.len() > dlc::XL_MAX {
+            say(format!(
+                "the payload pattern at byte {} ends behind the longest payload, {} bytes",
+                pattern.at,
+                dlc::XL_MAX
+            ));
+        }
+    }
+    if let Some((first, last)) = route.matching.len
+        && first > last
+    {
+        say(format!("the range of lengths {first}-{last} is reversed"));
+    }
+}
+
+fn check_limits(route: &Route, max_hops: u8, say: &mut impl FnMut(String)) {
+    if let Some(limit) = route.limit {
+        if limit.frames == 0 || limit.per == 0 {
+            say(
+                "the rate limit allows nothing or needs no time: both frames and time must be \
+                 above 0"
+                    .to_string(),
+            );
+        }
+        if limit.burst == 0 {
+            say("the rate limit's burst is 0: it must be at least 1".to_string());
+        }
+        if limit.per_id.is_some_and(|ids| ids == 0 || ids > BUCKETS) {
+            say(format!(
+                "the rate limit keeps 1 to {BUCKETS} IDs, not {}",
+                limit.per_id.unwrap_or(0)
+            ));
+        }
+    }
+    if let Some(hops) = route.hop_limit
+        && (hops == 0 || hops > max_hops)
+    {
+        say(format!(
+            "the hop limit is {hops}, but must be 1 to max_hops, which is {max_hops}"
+        ));
+    }
+}
+
+/// The longest payload among the kinds; none set means all.
+const fn longest(kinds: KindSet) -> usize {
+    match (kinds.classic, kinds.fd, kinds.xl) {
+        (true, false, false) => Kind::Classic.max_len(),
+        (_, true, false) => Kind::Fd.max_len(),
+        _ => Kind::Xl.max_len(),
+    }
+}
+
+fn check_action(action: &Action, kinds: KindSet, say: &mut impl FnMut(String)) {
+    let longest = longest(kinds);
+    match action {
+        Action::Modify(modify) => {
+            let operand = modify.data.as_ref().map_or(0, Vec::len);
+            let most = longest.min(dlc::FD_MAX);
+            if operand > most {
+                say(format!(
+                    "changes {operand} payload bytes, but {most} is the most"
+                ));
+            }
+        }
+        Action::OffsetId { by } => {
+            if by.unsigned_abs() > u64::from(CanId::EFF_MASK) {
+                say(format!("adds {by} to the ID, which no ID can bear"));
+            }
+        }
+        Action::MapId {
+            from,
+            to,
+            count,
+            eff,
+        } => {
+            let fits = |first: u32, max: u32| {
+                count
+                    .checked_sub(1)
+                    .and_then(|more| first.checked_add(more))
+                    .is_some_and(|last| last <= max)
+            };
+            let max = match eff {
+                Some(false) => CanId::SFF_MASK,
+                _ => CanId::EFF_MASK,
+            };
+            if *count == 0 {
+                say("maps a block of no IDs: its count must be at least 1".to_string());
+            } else if !fits(*from, CanId::EFF_MASK) || !fits(*to, max) {
+                say(format!(
+                    "maps {count} IDs from {from:X} to {to:X}, which goes beyond the highest ID"
+                ));
+            }
+        }
+        Action::CopyBytes {
+            from, to, count, ..
+        } => {
+            if usize::from(*(from.max(to))) + usize::from(*count) > longest {
+                say(format!(
+                    "copies {count} bytes from {from} to {to}, but the longest payload has \
+                     {longest} bytes"
+                ));
+            }
+        }
+        Action::Crc8(crc8) => check_indices(
+            "CRC8",
+            [crc8.from, crc8.to, crc8.result],
+            longest,
+            &mut *say,
+        ),
+        Action::XorSum(sum) => {
+            check_indices("XOR checksum", [sum.from, sum.to, sum.result], longest, say);
+        }
+    }
+}
+
+/// The bounds of `cgw_chk_csum_parms` in `net/can/gw.c`.
+fn check_indices(which: &str, indices: [i16; 3], longest: usize, say: &mut impl FnMut(String)) {
+    for index in indices {
+        let size = usize::from(index.unsigned_abs());
+        if size > longest || (index > 0 && size == longest) {
+            say(format!(
+                "{which}: index {index} lies outside the longest payload, {longest} bytes"
+            ));
+        }
+    }
+}

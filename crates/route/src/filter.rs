@@ -1,0 +1,111 @@
+//! ID filters in one common form: `(raw & mask) == value`, any of a list.
+//!
+//! Ranges become aligned blocks, inverted filters the blocks around them, error filters one
+//! entry for each bit. Known bits of the class (EFF, error) leave the mask, so that filters that
+//! differ only there share a group.
+
+use crate::{IdFilter, IdSet, seen::Class};
+use frame::CanId;
+
+const EFF: u32 = CanId::EFF_FLAG;
+const RTR: u32 = CanId::RTR_FLAG;
+const ERR: u32 = CanId::ERR_FLAG;
+
+/// The kernel's reading of an ID and mask (`net/can/af_can.c`, `can_rcv_list_find`): an SFF
+/// filter that asks for the format compares no number bits above 11.
+pub(crate) const fn kernel_mask(id: u32, mask: u32) -> u32 {
+    if mask & EFF != 0 && id & EFF == 0 {
+        mask & (CanId::SFF_MASK | EFF | RTR)
+    } else {
+        mask
+    }
+}
+
+/// Calls `each(mask, value)` for every block of IDs that the filter means among frames of this
+/// class. The blocks of one filter do not overlap, but for error filters.
+pub(crate) fn blocks(filter: &IdFilter, class: Class, each: &mut impl FnMut(u32, u32)) {
+    match filter.set {
+        IdSet::Range { eff, first, last } => {
+            let max = if eff {
+                CanId::EFF_MASK
+            } else {
+                CanId::SFF_MASK
+            };
+            if first > last || last > max || (class != Class::Err && (class == Class::Eff) != eff) {
+                return;
+            }
+            // Non-error SFF frames can carry stray bits above 11, which are no part of the
+            // number. An error frame's number has 29 bits in either format.
+            let (high, flag) = match (class, eff) {
+                (Class::Err, true) => (EFF, EFF),
+                (Class::Err, false) => (EFF | (CanId::EFF_MASK & !max), 0),
+                _ => (0, 0),
+            };
+            let mut block = |low: u32, bits: u32| each((max & !bits) | high, low | flag);
+            if filter.inverted {
+                if first > 0 {
+                    aligned(0, first - 1, &mut block);
+                }
+                if last < max {
+                    aligned(last + 1, max, &mut block);
+                }
+            } else {
+                aligned(first, last, &mut block);
+            }
+        }
+        IdSet::Masked { mask, .. } if mask & ERR != 0 => {
+            // An error filter: any of the mask's bits. Checked at compile time not to be
+            // inverted.
+            if class == Class::Err {
+                for bit in (0..29).map(|n| 1_u32 << n).filter(|bit| mask & bit != 0) {
+                    each(bit, bit);
+                }
+            }
+        }
+        IdSet::Masked { id, mask } => {
+            let mask = kernel_mask(id, mask);
+            let value = id & mask;
+            let (known, fixed) = match class {
+                Class::Sff => (EFF | ERR, 0),
+                Class::Eff => (EFF | ERR, EFF),
+                Class::Err => (ERR, ERR),
+            };
+            // Bits that the class has already decided.
+            let agrees = (value ^ fixed) & mask & known == 0;
+            let open = mask & !known;
+            match (filter.inverted, agrees) {
+                (false, true) => each(open, value & open),
+                (false, false) => {}
+                (true, false) => each(0, 0),
+                (true, true) => {
+                    // All bits above some bit equal and that bit different: disjoint, together
+                    // everything but the value.
+                    let mut above = 0;
+                    for bit in (0..32)
+                        .rev()
+                        .map(|n| 1_u32 << n)
+                        .filter(|bit| open & bit != 0)
+                    {
+                        each(above | bit, (value & above) | (!value & bit));
+                        above |= bit;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Cuts `first..=last` into the fewest blocks of `2^n` numbers that start at a multiple of their
+/// size; `each` gets the start and the size minus one. At most `2 * bits - 2` blocks.
+fn aligned(first: u32, last: u32, each: &mut impl FnMut(u32, u32)) {
+    let mut low = u64::from(first);
+    let end = u64::from(last) + 1;
+    while low < end {
+        let mut size = 1_u64 << low.trailing_zeros().min(32);
+        while low + size > end {
+            size /= 2;
+        }
+        each(low as u32, (size - 1) as u32);
+        low += size;
+    }
+}

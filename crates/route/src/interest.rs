@@ -1,0 +1,172 @@
+//! What a port must receive so that its routes can work.
+
+use crate::{
+    IdFilter, IdSet, Match,
+    filter::{blocks, kernel_mask},
+    seen::{Class, sort},
+};
+use alloc::vec::Vec;
+use frame::CanId;
+
+/// A raw socket's filter (`struct can_filter`): a frame passes where
+/// `(its SocketCAN ID & mask) == (id & mask)`, flags included.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct RawFilter {
+    /// `can_id` with flag bits. [`RawFilter::INVERTED`] turns the filter round.
+    pub id: u32,
+    /// Mask with flag bits; never the error flag.
+    pub mask: u32,
+}
+
+impl RawFilter {
+    /// `CAN_INV_FILTER` of `uapi/linux/can.h`: set in `id`, frames pass that do *not* agree.
+    pub const INVERTED: u32 = 0x2000_0000;
+
+    /// Passes everything.
+    const ALL: Self = Self { id: 0, mask: 0 };
+
+    /// Does a frame with SocketCAN's 32 bits `raw` pass, as the kernel decides it
+    /// (`can_rcv_list_find`, `can_rcv_filter`)? Not for error frames.
+    #[must_use]
+    pub const fn passes(self, raw: u32) -> bool {
+        let mask = kernel_mask(self.id, self.mask);
+        let agrees = (raw ^ self.id) & mask & !Self::INVERTED == 0;
+        agrees != (self.id & Self::INVERTED != 0)
+    }
+}
+
+/// Which IDs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Ids {
+    /// No data or remote frame at all.
+    #[default]
+    Nothing,
+    /// Every ID.
+    Everything,
+    /// IDs that pass any of these. Sorted; there may be more than a socket can hold (512), and
+    /// whoever cannot hold them all takes everything.
+    Filters(Vec<RawFilter>),
+}
+
+/// What a port must receive so that every route can work.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Interest {
+    /// Which IDs, of data and remote frames.
+    pub ids: Ids,
+    /// FD frames too.
+    pub fd: bool,
+    /// XL frames too.
+    pub xl: bool,
+    /// Error frames of the controller too.
+    pub error_frames: bool,
+}
+
+impl Interest {
+    /// No frame is of use.
+    pub(crate) const fn nothing() -> Self {
+        Self {
+            ids: Ids::Nothing,
+            fd: false,
+            xl: false,
+            error_frames: false,
+        }
+    }
+}
+
+/// The interest of routes, each with the [`sort`]s that it takes.
+pub(crate) fn of<'a>(routes: impl Iterator<Item = (&'a Match, u8)>) -> Interest {
+    let mut interest = Interest::nothing();
+    let mut filters = Vec::new();
+    for (matching, sorts) in routes {
+        interest.fd |= sorts & sort::ANY_FD != 0;
+        interest.xl |= sorts & sort::XL != 0;
+        interest.error_frames |= sorts & sort::ANY_ERR != 0;
+        if sorts & !sort::ANY_ERR == 0 {
+            continue;
+        }
+        if matching.ids.is_empty() {
+            filters.push(narrow(RawFilter::ALL, sorts));
+        }
+        for id in &matching.ids {
+            add(id, sorts, &mut filters);
+        }
+    }
+    filters.sort_unstable();
+    filters.dedup();
+    interest.ids = if filters.is_empty() {
+        Ids::Nothing
+    } else if filters.contains(&RawFilter::ALL) {
+        Ids::Everything
+    } else {
+        Ids::Filters(filters)
+    };
+    interest
+}
+
+fn add(filter: &IdFilter, sorts: u8, filters: &mut Vec<RawFilter>) {
+    match filter.set {
+        IdSet::Range { .. } => {
+            for (class, format) in [(Class::Sff, 0), (Class::Eff, CanId::EFF_FLAG)] {
+                blocks(filter, class, &mut |mask, value| {
+                    let block = RawFilter {
+                        id: value | format,
+                        mask: mask | CanId::EFF_FLAG,
+                    };
+                    filters.push(narrow(block, sorts));
+                });
+            }
+        }
+        // Error frames do not pass filters but a mask of their own.
+        IdSet::Masked { mask, .. } if mask & CanId::ERR_FLAG != 0 => {}
+        IdSet::Masked { id, mask } => {
+            let mask = kernel_mask(id, mask);
+            let id = id & mask;
+            // The kernel compares all 32 bits of an XL frame's priority field, the virtual
+            // network's number among them; here only the priority counts.
+            let stray = mask & CanId::EFF_MASK & !CanId::SFF_MASK;
+            if sorts & sort::XL != 0 && stray != 0 {
+                filters.push(match (filter.inverted, id & stray == 0) {
+                    (true, false) => RawFilter::ALL,
+                    (true, true) => inverted(id, mask),
+                    (false, _) => narrow(RawFilter { id, mask }, sorts),
+                });
+                if !filter.inverted && id & stray == 0 {
+                    filters.push(RawFilter {
+                        id,
+                        mask: mask & !stray,
+                    });
+                }
+            } else if filter.inverted {
+                filters.push(inverted(id, mask));
+            } else {
+                filters.push(narrow(RawFilter { id, mask }, sorts));
+            }
+        }
+    }
+}
+
+const fn inverted(id: u32, mask: u32) -> RawFilter {
+    RawFilter {
+        id: id | RawFilter::INVERTED,
+        mask,
+    }
+}
+
+/// Adds the RTR flag where a route takes classic frames only, and only remote ones or only
+/// others. An FD frame's RTR flag means nothing.
+fn narrow(filter: RawFilter, sorts: u8) -> RawFilter {
+    let rtr = CanId::RTR_FLAG;
+    let wanted = match sorts & !sort::ANY_ERR {
+        sort::CLASSIC_RTR => rtr,
+        sort::CLASSIC => 0,
+        _ => return filter,
+    };
+    if filter.mask & rtr != 0 {
+        // It says so already, or contradicts, and then passes nothing that is of use.
+        return filter;
+    }
+    RawFilter {
+        id: filter.id | wanted,
+        mask: filter.mask | rtr,
+    }
+}

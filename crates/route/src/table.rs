@@ -1,0 +1,344 @@
+//! The compiled routing table and its decisions.
+
+use crate::{
+    Arrival, CompileError, Forward, Interest, Memory, Mode, PayloadPattern, PortId, Route, RouteId,
+    Routes, Sink, Stop, Tri,
+    actions::{self, Op},
+    check, filter,
+    index::Index,
+    interest,
+    limit::{Buckets, Limit},
+    memory::Work,
+    seen::{Class, Seen, sort},
+};
+use alloc::vec::Vec;
+use frame::FrameRef;
+
+/// Part of one of the table's lists.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    start: u32,
+    end: u32,
+}
+
+impl Part {
+    /// Puts `items` at the end of `list`.
+    fn append<T>(list: &mut Vec<T>, items: impl Iterator<Item = T>) -> Self {
+        let start = list.len() as u32;
+        list.extend(items);
+        Self {
+            start,
+            end: list.len() as u32,
+        }
+    }
+
+    const fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    fn of<T>(self, list: &[T]) -> &[T] {
+        list.get(self.start as usize..self.end as usize)
+            .unwrap_or(&[])
+    }
+}
+
+/// A route, compiled: what a decision needs at first, small and without pointers.
+#[derive(Clone, Copy, Debug)]
+struct Compiled {
+    /// Bits of [`sort`] that it takes.
+    sorts: u8,
+    drop: bool,
+    allow_same_port: bool,
+    /// can-gw's `limit_hops`, 0 for none.
+    hop_limit: u8,
+    len: (u16, u16),
+    /// Index into [`Table::limits`] and [`Memory`]'s buckets, `u32::MAX` for none.
+    limit: u32,
+    payload: Part,
+    ops: Part,
+    to: Part,
+}
+
+/// A routing table: compiled, immutable, shared among threads.
+///
+/// Matching costs one look-up for each *different* mask among the ID filters of the port that
+/// the frame came from (single SFF IDs together are one mask, so are single EFF IDs; a range
+/// adds at most as many masks as it needs aligned blocks of different size), and then work only
+/// for routes that name this ID, however many routes there are. Those are tried one after the
+/// other, so routes that differ only in payload or length cost as many tests.
+///
+/// Memory is proportional to the sum over all routes of ID filters times source ports: a single
+/// ID or a mask takes up to 136 bytes and mostly 40 to 70, a range or an inverted filter up to
+/// 64 times that.
+#[derive(Debug)]
+pub struct Table {
+    first: bool,
+    max_hops: u8,
+    routes: Vec<Compiled>,
+    ports: Vec<Port>,
+    to: Vec<PortId>,
+    ops: Vec<Op>,
+    payload: Vec<PayloadPattern>,
+    limits: Vec<Limit>,
+}
+
+#[derive(Debug)]
+struct Port {
+    /// One for each [`Class`].
+    indexes: [Index; 3],
+    interest: Interest,
+}
+
+impl Table {
+    /// Checks and compiles routes for a gateway with `ports` ports.
+    ///
+    /// # Errors
+    /// Everything that has no meaning, at once, in the order of the routes.
+    pub fn compile(routes: &Routes, ports: usize) -> Result<Self, Vec<CompileError>> {
+        let errors = check::check(routes, ports);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let mut table = Self {
+            first: routes.mode == Mode::First,
+            max_hops: routes.max_hops,
+            routes: Vec::with_capacity(routes.routes.len()),
+            ports: Vec::with_capacity(ports),
+            to: Vec::new(),
+            ops: Vec::new(),
+            payload: Vec::new(),
+            limits: Vec::new(),
+        };
+        for route in &routes.routes {
+            table.add(route);
+        }
+        let mut by_port = alloc::vec![Vec::new(); ports];
+        for (at, route) in routes.routes.iter().enumerate() {
+            for from in &route.from {
+                if let Some(list) = by_port.get_mut(usize::from(from.0)) {
+                    list.push(at as u32);
+                }
+            }
+        }
+        for of_port in by_port {
+            let list = || {
+                of_port.iter().filter_map(|at| {
+                    let index = *at as usize;
+                    Some((
+                        *at,
+                        routes.routes.get(index)?,
+                        table.routes.get(index)?.sorts,
+                    ))
+                })
+            };
+            let port = Port {
+                indexes: Class::ALL.map(|class| build_index(list(), class)),
+                interest: interest::of(list().map(|(_, route, sorts)| (&route.matching, sorts))),
+            };
+            table.ports.push(port);
+        }
+        Ok(table)
+    }
+
+    fn add(&mut self, route: &Route) {
+        let matching = &route.matching;
+        let limit = match &route.limit {
+            None => u32::MAX,
+            Some(limit) => {
+                self.limits.push(Limit::new(limit));
+                self.limits.len() as u32 - 1
+            }
+        };
+        self.routes.push(Compiled {
+            sorts: sorts(route),
+            drop: route.drop,
+            allow_same_port: route.allow_same_port,
+            hop_limit: route.hop_limit.unwrap_or(0),
+            len: matching.len.unwrap_or((0, u16::MAX)),
+            limit,
+            payload: Part::append(&mut self.payload, matching.payload.iter().cloned()),
+            ops: Part::append(&mut self.ops, route.actions.iter().map(Op::new)),
+            to: Part::append(&mut self.to, route.to.iter().copied()),
+        });
+    }
+
+    /// What a table has to remember between frames, fresh: all rate limits unused. Everything
+    /// is allocated here and nothing later.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let lists = self.ports.iter().flat_map(|port| &port.indexes);
+        Memory::new(
+            self.limits.iter().map(Buckets::new).collect(),
+            lists.map(Index::lists).max().unwrap_or(0),
+        )
+    }
+
+    /// Number of routes.
+    #[must_use]
+    pub fn routes(&self) -> usize {
+        self.routes.len()
+    }
+
+    /// What a port must receive so that every route can work: for kernel filters. It never
+    /// leaves out a frame that a route could take, and asks for others only where a filter
+    /// cannot tell (payload, length, kinds).
+    #[must_use]
+    pub fn interest(&self, port: PortId) -> Interest {
+        self.ports
+            .get(usize::from(port.0))
+            .map_or_else(Interest::nothing, |port| port.interest.clone())
+    }
+
+    /// Says where a frame goes. Allocates nothing. `memory` must be this table's; with another
+    /// table's, rate limits are those of other routes.
+    pub fn decide(
+        &self,
+        memory: &mut Memory,
+        arrival: Arrival,
+        frame: FrameRef<'_>,
+        sink: &mut impl Sink,
+    ) {
+        let Some(port) = self.ports.get(usize::from(arrival.from.0)) else {
+            return;
+        };
+        let seen = Seen::new(frame);
+        let [sff, eff, err] = &port.indexes;
+        let index = match seen.class {
+            Class::Sff => sff,
+            Class::Eff => eff,
+            Class::Err => err,
+        };
+        let (cursors, mut work) = memory.parts();
+        index.routes(seen.raw, cursors, |at| {
+            let Some(route) = self.routes.get(at as usize) else {
+                return true;
+            };
+            if !self.agrees(route, &seen, arrival.from) {
+                return true;
+            }
+            let id = RouteId(at);
+            sink.taken(id);
+            if let Err(why) = self.send(route, id, &mut work, arrival, frame, sink) {
+                sink.stopped(id, why);
+            }
+            !(self.first || route.drop)
+        });
+    }
+
+    /// Everything but the ID, which the index has looked at.
+    fn agrees(&self, route: &Compiled, seen: &Seen<'_>, from: PortId) -> bool {
+        route.sorts & seen.sort != 0
+            && (route.len.0..=route.len.1).contains(&seen.len)
+            && route.payload.of(&self.payload).iter().all(|pattern| {
+                let bytes = seen.data.get(usize::from(pattern.at)..).unwrap_or(&[]);
+                bytes.len() >= pattern.value.len()
+                    && (bytes.iter().zip(&pattern.value).zip(&pattern.mask))
+                        .all(|((byte, value), mask)| (byte ^ value) & mask == 0)
+            })
+            && (route.drop
+                || route.allow_same_port
+                || route.to.of(&self.to).iter().any(|to| *to != from))
+    }
+
+    /// What a route does with a frame that it took.
+    fn send(
+        &self,
+        route: &Compiled,
+        id: RouteId,
+        work: &mut Work<'_>,
+        arrival: Arrival,
+        frame: FrameRef<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<(), Stop> {
+        if route.drop {
+            return Err(Stop::DropRule);
+        }
+        if arrival.hops >= self.max_hops {
+            return Err(Stop::HopLimit);
+        }
+        // Only the first gateway on a frame's way can shorten it (`can_can_gw_rcv`).
+        let hops = if arrival.hops == 0 && route.hop_limit != 0 {
+            self.max_hops
+                .saturating_sub(route.hop_limit)
+                .saturating_add(1)
+        } else {
+            arrival.hops + 1
+        };
+        if let Some(limit) = self.limits.get(route.limit as usize) {
+            let now = work.advance(arrival.now);
+            let allowed = work
+                .buckets
+                .get_mut(route.limit as usize)
+                .is_none_or(|buckets| buckets.take(limit, frame.id(), now));
+            if !allowed {
+                return Err(Stop::RateLimit);
+            }
+        }
+        let frame = if route.ops.is_empty() {
+            frame
+        } else {
+            actions::apply(route.ops.of(&self.ops), frame, work.frame)?
+        };
+        for to in route.to.of(&self.to) {
+            if *to != arrival.from || route.allow_same_port {
+                sink.forward(Forward {
+                    route: id,
+                    to: *to,
+                    frame,
+                    hops,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The sorts of frame that a route takes.
+fn sorts(route: &Route) -> u8 {
+    let matching = &route.matching;
+    let kinds = matching.kinds;
+    let any = !(kinds.classic || kinds.fd || kinds.xl);
+    let mut sorts = 0;
+    if any || kinds.classic {
+        sorts |= sort::ANY_CLASSIC;
+    }
+    if any || kinds.fd {
+        sorts |= sort::ANY_FD;
+    }
+    if any || kinds.xl {
+        sorts |= sort::XL;
+    }
+    for (wish, those) in [(matching.rtr, sort::ANY_RTR), (matching.err, sort::ANY_ERR)] {
+        match wish {
+            Tri::Either => {}
+            Tri::Yes => sorts &= those,
+            Tri::No => sorts &= !those,
+        }
+    }
+    sorts
+}
+
+/// The index of one port for one class, over (number, route, sorts).
+fn build_index<'a>(routes: impl Iterator<Item = (u32, &'a Route, u8)>, class: Class) -> Index {
+    let of_class = match class {
+        Class::Err => sort::ANY_ERR,
+        Class::Sff => !sort::ANY_ERR,
+        // There is no XL frame with an EFF ID.
+        Class::Eff => !(sort::ANY_ERR | sort::XL),
+    };
+    let mut entries = Vec::new();
+    for (at, route, sorts) in routes {
+        if sorts & of_class == 0 {
+            continue;
+        }
+        if route.matching.ids.is_empty() {
+            entries.push((0, 0, at));
+        }
+        for id in &route.matching.ids {
+            filter::blocks(id, class, &mut |mask, value| {
+                entries.push((mask, value, at));
+            });
+        }
+    }
+    Index::build(entries)
+}
