@@ -1,1 +1,23 @@
 //! A CAN bus in bit time: arbitration, errors, many nodes; time is passed in.
+#![forbid(unsafe_code)]
+
+mod arbitration;
+mod bus;
+mod clock;
+mod config;
+mod confinement;
+mod event;
+mod fault;
+mod node;
+mod schedule;
+mod stats;
+mod wire;
+
+pub use bus::Bus;
+pub use config::{
+    BusConfig, ConfigError, MAX_DATA_RATE, NOMINAL_RATES, NodeConfig, NodeId, SendError,
+};
+pub use event::{DropReason, ErrorState, Event, Receivers};
+pub use fault::{ErrorKind, Fault, Faults, When};
+pub use node::NodeState;
+pub use stats::BusStats;

@@ -1,0 +1,502 @@
+//! The bus: what happens next, and when.
+
+use crate::{
+    BusConfig, BusStats, ConfigError, DropReason, ErrorState, Event, Fault, NodeConfig, NodeId,
+    NodeState, Receivers, SendError, When,
+    clock::Clock,
+    config::{MAX_DATA_RATE, NOMINAL_RATES},
+    fault::Injector,
+    node::{NO_KEY, Node, Recovery},
+    schedule::{Later, Schedule},
+    wire,
+};
+use frame::{Frame, Kind, Nanos, flags};
+
+/// Recessive bits between frames (ISO 11898-1:2015, 10.4.6.2).
+pub(crate) const INTERMISSION: u64 = 3;
+/// Bits that an error-passive sender waits on top (ISO 11898-1:2015, 10.4.6.4).
+pub(crate) const SUSPEND: u64 = 8;
+/// Recessive bits at the end of a frame: acknowledge delimiter and end of frame.
+const RECESSIVE_END: u64 = 8;
+/// Runs of [`RUN`] recessive bits that bring a bus-off node back (rule l).
+const RUNS: u64 = 128;
+/// Recessive bits of a run.
+const RUN: u64 = 11;
+
+/// What the bus is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// Intermission until `Bus::free_from`, then idle.
+    Free,
+    /// A frame that will succeed; its end.
+    Frame(Nanos),
+}
+
+/// A CAN bus and its nodes. See [the crate's page](crate) for what is modelled.
+#[derive(Debug)]
+pub struct Bus {
+    config: BusConfig,
+    clock: Clock,
+    nodes: Vec<Node>,
+    /// For each node the arbitration field that it has to send, [`NO_KEY`] for none.
+    heads: Vec<u64>,
+    /// Nodes that have something to send.
+    pending: usize,
+    schedule: Schedule,
+    injector: Injector,
+    now: Nanos,
+    phase: Phase,
+    /// End of the last intermission: no frame starts before.
+    free_from: Nanos,
+    /// Latest end of suspend transmission of any node.
+    suspended_until: Nanos,
+    /// The frame on the wire: its start, who sends it, and what it is where that differs from
+    /// what the sender was given.
+    start: Nanos,
+    senders: Vec<usize>,
+    on_wire: Option<Frame>,
+    bits: Vec<wire::Bit>,
+    starts: u64,
+    /// Nodes that are bus-off.
+    off: usize,
+    stats: BusStats,
+}
+
+impl Bus {
+    /// A bus without nodes, at time 0.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for bit rates or probabilities out of range.
+    pub fn new(config: BusConfig) -> Result<Self, ConfigError> {
+        if !NOMINAL_RATES.contains(&config.nominal) {
+            return Err(ConfigError::Nominal(config.nominal));
+        }
+        if let Some(data) = config.data
+            && !(config.nominal..=MAX_DATA_RATE).contains(&data)
+        {
+            let nominal = config.nominal;
+            return Err(ConfigError::Data { nominal, data });
+        }
+        config.faults.check()?;
+        Ok(Self {
+            clock: Clock::new(config.nominal, config.data),
+            injector: Injector::new(config.faults.clone(), config.seed),
+            config,
+            nodes: Vec::new(),
+            heads: Vec::new(),
+            pending: 0,
+            schedule: Schedule::default(),
+            now: 0,
+            phase: Phase::Free,
+            free_from: 0,
+            suspended_until: 0,
+            start: 0,
+            senders: Vec::new(),
+            on_wire: None,
+            bits: Vec::new(),
+            starts: 0,
+            off: 0,
+            stats: BusStats::default(),
+        })
+    }
+
+    /// Attaches a node, at any time. It takes part from the next start of frame on.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for a node without mailbox, or the 65536th node.
+    pub fn attach(&mut self, node: NodeConfig) -> Result<NodeId, ConfigError> {
+        if node.mailboxes == 0 {
+            return Err(ConfigError::NoMailbox(node.name));
+        }
+        let id = match u16::try_from(self.nodes.len()) {
+            Ok(id) if id < u16::MAX => NodeId(id),
+            _ => return Err(ConfigError::TooManyNodes(node.name)),
+        };
+        self.nodes.push(Node::new(node, self.now));
+        self.heads.push(NO_KEY);
+        Ok(id)
+    }
+
+    /// Hands in a frame that becomes ready for transmission at `at`, ns. A frame for now takes
+    /// its place in the node's queue at once; one for later takes a place when it is due, and is
+    /// dropped then ([`DropReason::QueueFull`], [`DropReason::BusOff`]) where it finds none.
+    /// `tag` comes back in the events about the frame.
+    ///
+    /// # Errors
+    /// [`SendError`] says why the frame was not taken; then no event will be about it.
+    pub fn send(
+        &mut self,
+        node: NodeId,
+        at: Nanos,
+        frame: &Frame,
+        tag: u64,
+    ) -> Result<(), SendError> {
+        let index = usize::from(node.0);
+        let Some(n) = self.nodes.get_mut(index) else {
+            return Err(SendError::NoSuchNode(node));
+        };
+        if n.config.listen_only {
+            return Err(SendError::ListenOnly);
+        }
+        let fd = frame.kind() == Kind::Fd;
+        if frame.id().is_err() || (fd && (self.config.data.is_none() || !n.config.fd)) {
+            return Err(SendError::Unsupported);
+        }
+        let now = self.now;
+        if at < now {
+            return Err(SendError::Past { at, now });
+        }
+        if at > now {
+            let later = Later {
+                at,
+                node: index,
+                tag,
+                frame: *frame,
+            };
+            if n.scheduled >= n.config.scheduled || !self.schedule.add(later) {
+                return Err(SendError::Full);
+            }
+            n.scheduled += 1;
+            return Ok(());
+        }
+        if n.state == ErrorState::BusOff {
+            return Err(SendError::BusOff);
+        }
+        if n.free() == 0 {
+            return Err(SendError::Full);
+        }
+        n.push(*frame, tag, at);
+        self.update_head(index);
+        Ok(())
+    }
+
+    /// The earliest time to which the bus must run for something to happen, if nobody sends
+    /// anything more; always later than [`Bus::now`], except for what is due at once. It is not
+    /// always the time of an event: the start of a frame and the end of a recovery count too.
+    /// `while let Some(t) = bus.next() { bus.run_until(t, …) }` runs until nothing is left to do.
+    #[must_use]
+    pub fn next(&self) -> Option<Nanos> {
+        // A frame starts when time passes its start.
+        let start = self.next_start().map(|t| t.saturating_add(1));
+        [self.next_step(), start].into_iter().flatten().min()
+    }
+
+    /// Lets time pass until `t`, and reports what happens. A frame that could start exactly at
+    /// `t` does not start yet, so that frames that are sent in answer to an event at `t` still
+    /// take part in that arbitration. A `t` in the past does nothing.
+    ///
+    /// Frames that nobody acknowledges are repeated for ever, as ISO 11898-1 has it: such a bus
+    /// never comes to rest.
+    pub fn run_until(&mut self, t: Nanos, mut observer: impl FnMut(&Event<'_>)) {
+        loop {
+            let start = self.next_start();
+            match (self.next_step(), start) {
+                (Some(step), start) if step <= t && start.is_none_or(|s| step <= s) => {
+                    self.advance(step);
+                    self.step(&mut observer);
+                }
+                (_, Some(start)) if start < t => {
+                    self.advance(start);
+                    self.arbitrate();
+                }
+                _ => break,
+            }
+        }
+        if t > self.now {
+            self.advance(t);
+        }
+    }
+
+    /// The bus's time, ns.
+    #[must_use]
+    pub const fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// What it was made from.
+    #[must_use]
+    pub const fn config(&self) -> &BusConfig {
+        &self.config
+    }
+
+    /// The nodes, in the order of their [`NodeId`].
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeId, &NodeConfig)> {
+        let all = self.nodes.iter().enumerate();
+        all.map(|(i, n)| (NodeId(i as u16), &n.config))
+    }
+
+    /// A node's counters and queue; `None` where no such node is attached.
+    #[must_use]
+    pub fn node_state(&self, node: NodeId) -> Option<NodeState> {
+        self.nodes.get(usize::from(node.0)).map(Node::snapshot)
+    }
+
+    /// Frames that a node can take now, in mailboxes and queue; 0 for no such node.
+    #[must_use]
+    pub fn free(&self, node: NodeId) -> usize {
+        self.nodes.get(usize::from(node.0)).map_or(0, Node::free)
+    }
+
+    /// Counts, and where the time from 0 to [`Bus::now`] went.
+    #[must_use]
+    pub const fn stats(&self) -> BusStats {
+        self.stats
+    }
+
+    /// Starts the recovery of a node that is bus-off: it is back after 128 runs of 11 recessive
+    /// bits. Nothing happens to other nodes, or where recovery has started already.
+    pub fn restart(&mut self, node: NodeId) {
+        let counting = Recovery::Counting {
+            done: 0,
+            since: (self.phase == Phase::Free).then_some(self.now),
+        };
+        if let Some(n) = self.nodes.get_mut(usize::from(node.0))
+            && n.state == ErrorState::BusOff
+            && matches!(n.recovery, Recovery::Waiting(_))
+        {
+            n.recovery = counting;
+        }
+    }
+
+    /// Plans a fault; it happens once.
+    pub fn inject(&mut self, when: When, fault: Fault) {
+        self.injector.plan(when, fault);
+    }
+
+    fn update_head(&mut self, node: usize) {
+        let key = self.nodes[node].head_key();
+        let had = self.heads[node] != NO_KEY;
+        self.heads[node] = key;
+        self.pending = self.pending + usize::from(key != NO_KEY) - usize::from(had);
+    }
+
+    /// Books the time from now to `t`, in which nothing begins or ends.
+    fn advance(&mut self, t: Nanos) {
+        let span = t - self.now;
+        match self.phase {
+            Phase::Frame(_) => self.stats.frame_time += span,
+            Phase::Free => {
+                let pause = self.free_from.clamp(self.now, t) - self.now;
+                self.stats.intermission_time += pause;
+                if self.pending > 0 {
+                    self.stats.suspend_time += span - pause;
+                } else {
+                    self.stats.idle_time += span - pause;
+                }
+            }
+        }
+        self.now = t;
+    }
+
+    /// When the next frame starts, as things stand.
+    fn next_start(&self) -> Option<Nanos> {
+        if self.pending == 0 || self.phase != Phase::Free {
+            return None;
+        }
+        let free = self.free_from.max(self.now);
+        if self.suspended_until <= free {
+            return Some(free);
+        }
+        let heads = self.heads.iter().zip(&self.nodes);
+        let waiting = heads.filter(|(key, _)| **key != NO_KEY);
+        waiting.map(|(_, n)| n.suspended_until.max(free)).min()
+    }
+
+    /// When something other than a start of frame happens next.
+    fn next_step(&self) -> Option<Nanos> {
+        let end = match self.phase {
+            Phase::Free => None,
+            Phase::Frame(end) => Some(end),
+        };
+        let due = self.schedule.due();
+        let timer = if self.off > 0 {
+            self.next_timer()
+        } else {
+            None
+        };
+        [end, due, timer].into_iter().flatten().min()
+    }
+
+    fn next_timer(&self) -> Option<Nanos> {
+        let timers = self.nodes.iter().filter_map(|n| self.timer(n));
+        timers.min().map(|t| t.max(self.now))
+    }
+
+    /// When a bus-off node takes its next step towards recovery, if the bus stays idle.
+    fn timer(&self, node: &Node) -> Option<Nanos> {
+        if node.state != ErrorState::BusOff {
+            return None;
+        }
+        match node.recovery {
+            Recovery::Waiting(at) => at,
+            Recovery::Counting { done, since } => {
+                let left = RUNS.saturating_sub(done) * RUN;
+                since.map(|s| s.saturating_add(self.clock.bits(left)))
+            }
+        }
+    }
+
+    /// Does all that is to be done now, short of starting a frame: ends, then recoveries, then
+    /// frames that are due.
+    fn step(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+        if let Phase::Frame(end) = self.phase
+            && end == self.now
+        {
+            self.complete(observer);
+        }
+        if self.off > 0 {
+            self.recover(observer);
+        }
+        while self.schedule.due() == Some(self.now) {
+            self.fall_due(observer);
+        }
+    }
+
+    fn fall_due(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+        let Some(later) = self.schedule.pop() else {
+            return;
+        };
+        let node = &mut self.nodes[later.node];
+        node.scheduled -= 1;
+        let why = if node.state == ErrorState::BusOff {
+            DropReason::BusOff
+        } else if node.free() == 0 {
+            DropReason::QueueFull
+        } else {
+            node.push(later.frame, later.tag, later.at);
+            self.update_head(later.node);
+            return;
+        };
+        node.dropped += 1;
+        observer(&Event::Dropped {
+            at: self.now,
+            node: NodeId(later.node as u16),
+            tag: later.tag,
+            why,
+            frame: &later.frame,
+        });
+    }
+
+    fn recover(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+        for i in 0..self.nodes.len() {
+            if self.timer(&self.nodes[i]).is_none_or(|t| t > self.now) {
+                continue;
+            }
+            let id = NodeId(i as u16);
+            if let Recovery::Waiting(_) = self.nodes[i].recovery {
+                self.restart(id);
+                continue;
+            }
+            let node = &mut self.nodes[i];
+            node.counters = Default::default();
+            node.state = ErrorState::Active;
+            node.joined = self.now;
+            self.off -= 1;
+            observer(&Event::State {
+                at: self.now,
+                node: id,
+                state: ErrorState::Active,
+            });
+        }
+    }
+
+    /// A frame starts now.
+    fn arbitrate(&mut self) {
+        let now = self.now;
+        let mut lowest = NO_KEY;
+        self.senders.clear();
+        for (i, &key) in self.heads.iter().enumerate() {
+            if key > lowest || key == NO_KEY || self.nodes[i].suspended_until > now {
+                continue;
+            }
+            if key < lowest {
+                lowest = key;
+                self.senders.clear();
+            }
+            self.senders.push(i);
+        }
+        self.start = now;
+        self.starts += 1;
+        self.senders.truncate(1);
+        let Some(&sender) = self.senders.first() else {
+            return;
+        };
+        let node = &mut self.nodes[sender];
+        node.starts += 1;
+        let passive = node.state == ErrorState::Passive;
+        let Some(pending) = node.head_mut() else {
+            return;
+        };
+        pending.attempts += 1;
+        let frame = &pending.frame;
+        self.on_wire = None;
+        if passive && frame.kind() == Kind::Fd && !frame.header().is_esi() {
+            let forced = frame.header().flags() | flags::ESI;
+            self.on_wire = Frame::fd(frame.id(), forced, frame.data()).ok();
+        }
+        let (nominal, data) = length(self.on_wire.as_ref().unwrap_or(frame), &mut self.bits);
+        self.phase = Phase::Frame(now.saturating_add(self.clock.span(nominal, data)));
+        if self.off > 0 {
+            self.end_recessive();
+        }
+    }
+
+    /// The bus leaves a recessive stretch: counts its runs of 11 bits for recovering nodes.
+    fn end_recessive(&mut self) {
+        for node in &mut self.nodes {
+            if let Recovery::Counting { done, since } = &mut node.recovery
+                && let Some(s) = since.take()
+            {
+                *done += self.clock.count(self.now.saturating_sub(s)) / RUN;
+            }
+        }
+    }
+
+    /// The frame on the wire ends now, acknowledged.
+    fn complete(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+        self.stats.frames += 1;
+        self.phase = Phase::Free;
+        self.free_from = self.now.saturating_add(self.clock.bits(INTERMISSION));
+        let Some(&sender) = self.senders.first() else {
+            return;
+        };
+        if let Some(pending) = self.nodes[sender].head() {
+            observer(&Event::Frame {
+                start: self.start,
+                end: self.now,
+                node: NodeId(sender as u16),
+                tag: pending.tag,
+                ready: pending.ready,
+                attempts: pending.attempts,
+                primary: true,
+                frame: self.on_wire.as_ref().unwrap_or(&pending.frame),
+                receivers: Receivers {
+                    nodes: &self.nodes,
+                    senders: &self.senders,
+                    start: self.start,
+                    none: false,
+                },
+            });
+        }
+        let node = &mut self.nodes[sender];
+        node.remove_head();
+        node.sent += 1;
+        self.update_head(sender);
+        for i in 0..self.nodes.len() {
+            let node = &mut self.nodes[i];
+            if i == sender {
+                node.counters.transmitted();
+            } else if node.hears(self.start) {
+                node.received += 1;
+                node.counters.received();
+            }
+        }
+    }
+}
+
+/// Bits at the nominal and at the data rate, start of frame to end of frame.
+fn length(frame: &Frame, bits: &mut Vec<wire::Bit>) -> (u64, u64) {
+    wire::encode(frame, false, bits);
+    let fast = bits.iter().filter(|b| b.fast).count();
+    ((bits.len() - fast) as u64, fast as u64)
+}

@@ -1,0 +1,238 @@
+//! Faults: what goes wrong on the wire, when, and where in the frame.
+
+use crate::{ConfigError, NodeId};
+use rand_xoshiro::{
+    Xoshiro256PlusPlus,
+    rand_core::{Rng as _, SeedableRng as _},
+};
+
+/// The five kinds of error that a node can detect (ISO 11898-1:2015, 10.11).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ErrorKind {
+    /// A sender reads another level than it sends.
+    Bit,
+    /// Six equal bits where stuffing allows five.
+    Stuff,
+    /// A dominant bit in a field that is always recessive, or a bad fixed stuff bit.
+    Form,
+    /// The checksum does not fit.
+    Crc,
+    /// Nobody acknowledged.
+    Ack,
+}
+
+/// A disturbance of one frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// What is disturbed, named after the error that it makes nodes detect; see
+    /// [the crate's page](crate#faults).
+    pub kind: ErrorKind,
+    /// The bit of the frame, counted on the wire with stuff bits; 0 is the start of frame. A
+    /// position where the kind cannot happen is moved to the nearest later bit where it can, or
+    /// else to the last one. `None`: any such bit, at random. Without meaning for
+    /// [`ErrorKind::Ack`] and [`ErrorKind::Crc`], which have one place each.
+    pub bit: Option<u16>,
+    /// For [`ErrorKind::Stuff`] and [`ErrorKind::Crc`]: the only receiver that is disturbed.
+    /// `None`: all receivers.
+    pub victim: Option<NodeId>,
+}
+
+impl Fault {
+    /// A fault at any bit where it can happen, for all receivers.
+    #[must_use]
+    pub const fn new(kind: ErrorKind) -> Self {
+        Self {
+            kind,
+            bit: None,
+            victim: None,
+        }
+    }
+
+    /// The same at a given bit.
+    #[must_use]
+    pub const fn at_bit(mut self, bit: u16) -> Self {
+        self.bit = Some(bit);
+        self
+    }
+
+    /// The same for one receiver only.
+    #[must_use]
+    pub const fn for_receiver(mut self, node: NodeId) -> Self {
+        self.victim = Some(node);
+        self
+    }
+}
+
+/// Which frame a planned fault hits. Starts of frame are counted from 1, repeated attempts too.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum When {
+    /// The n-th start of frame on the bus.
+    Start(u64),
+    /// The n-th start of frame of a node.
+    StartOf(NodeId, u64),
+}
+
+/// What goes wrong on a bus, and how often.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Faults {
+    /// Probability that a frame is disturbed.
+    pub per_frame: f64,
+    /// Probability that a bit is disturbed; the first one that is decides the place.
+    pub per_bit: f64,
+    /// The kinds that happen at random, equally likely. A disturbed bit (`per_bit`) is an error
+    /// of the kind that fits its place where that kind is among them.
+    pub kinds: Vec<ErrorKind>,
+    /// Faults at given frames; each happens once. They go before random ones.
+    pub planned: Vec<(When, Fault)>,
+}
+
+impl Default for Faults {
+    /// Nothing goes wrong.
+    fn default() -> Self {
+        Self {
+            per_frame: 0.0,
+            per_bit: 0.0,
+            kinds: vec![ErrorKind::Bit],
+            planned: Vec::new(),
+        }
+    }
+}
+
+impl Faults {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        for p in [self.per_frame, self.per_bit] {
+            if !(0.0..=1.0).contains(&p) {
+                return Err(ConfigError::Probability(p));
+            }
+        }
+        if self.kinds.is_empty() && (self.per_frame > 0.0 || self.per_bit > 0.0) {
+            return Err(ConfigError::NoFaultKind);
+        }
+        Ok(())
+    }
+}
+
+/// Draws the faults of each frame.
+#[derive(Debug)]
+pub(crate) struct Injector {
+    faults: Faults,
+    rng: Xoshiro256PlusPlus,
+    /// `survival[n]`: probability that n bits pass undisturbed. Products only, so that it is the
+    /// same on every machine (IEEE 754 multiplication is exact to the bit, `powf` is not).
+    survival: Vec<f64>,
+    quiet: bool,
+}
+
+/// More bits than any FD frame has with all its stuff bits.
+const MOST_BITS: usize = 1024;
+
+impl Injector {
+    pub(crate) fn new(faults: Faults, seed: u64) -> Self {
+        let mut survival = Vec::new();
+        if faults.per_bit > 0.0 {
+            survival.reserve(MOST_BITS + 1);
+            let mut s = 1.0;
+            for _ in 0..=MOST_BITS {
+                survival.push(s);
+                s *= 1.0 - faults.per_bit;
+            }
+        }
+        let mut injector = Self {
+            faults,
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            survival,
+            quiet: false,
+        };
+        injector.see_whether_quiet();
+        injector
+    }
+
+    fn see_whether_quiet(&mut self) {
+        self.quiet = self.faults.planned.is_empty()
+            && self.faults.per_frame <= 0.0
+            && self.faults.per_bit <= 0.0;
+    }
+
+    pub(crate) fn plan(&mut self, when: When, fault: Fault) {
+        self.faults.planned.push((when, fault));
+        self.see_whether_quiet();
+    }
+
+    /// The fault of this start of frame: the n-th of the bus, the m-th of each sender. `bits`:
+    /// the frame's length up to the end of frame.
+    #[inline]
+    pub(crate) fn draw(
+        &mut self,
+        n: u64,
+        senders: impl Iterator<Item = (NodeId, u64)>,
+        bits: u32,
+    ) -> Option<Fault> {
+        if self.quiet {
+            return None;
+        }
+        self.draw_slow(n, senders, bits)
+    }
+
+    fn draw_slow(
+        &mut self,
+        n: u64,
+        mut senders: impl Iterator<Item = (NodeId, u64)>,
+        bits: u32,
+    ) -> Option<Fault> {
+        let mut found = self
+            .faults
+            .planned
+            .iter()
+            .position(|p| p.0 == When::Start(n));
+        while let (None, Some((node, m))) = (found, senders.next()) {
+            let when = When::StartOf(node, m);
+            found = self.faults.planned.iter().position(|p| p.0 == when);
+        }
+        // Random numbers are drawn for every frame alike, planned fault or not, so that a plan
+        // does not change the random faults of the frames after it.
+        let random = self.random(bits);
+        match found {
+            Some(i) => {
+                let fault = self.faults.planned.remove(i).1;
+                self.see_whether_quiet();
+                Some(fault)
+            }
+            None => random,
+        }
+    }
+
+    fn random(&mut self, bits: u32) -> Option<Fault> {
+        let mut fault = None;
+        if self.faults.per_bit > 0.0 {
+            let u = self.unit();
+            // The first disturbed bit is the smallest n with survival[n + 1] <= u.
+            let first = self.survival.partition_point(|&s| s > u).saturating_sub(1);
+            if first < bits as usize {
+                let kind = self.kind();
+                fault = Some(Fault::new(kind).at_bit(first as u16));
+            }
+        }
+        if self.faults.per_frame > 0.0 && self.unit() < self.faults.per_frame && fault.is_none() {
+            let kind = self.kind();
+            fault = Some(Fault::new(kind));
+        }
+        fault
+    }
+
+    fn kind(&mut self) -> ErrorKind {
+        let n = self.faults.kinds.len() as u64;
+        let i = self.below(n) as usize;
+        self.faults.kinds.get(i).copied().unwrap_or(ErrorKind::Bit)
+    }
+
+    /// A number from 0 to below 1.
+    fn unit(&mut self) -> f64 {
+        (self.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A whole number from 0 to below `n`; 0 where `n` is 0.
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        // Bias below n / 2^64.
+        ((u128::from(self.rng.next_u64()) * u128::from(n)) >> 64) as u64
+    }
+}

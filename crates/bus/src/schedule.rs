@@ -1,0 +1,58 @@
+//! Frames that are handed in before they are ready.
+
+use frame::{Frame, Nanos};
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// A frame for later.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Later {
+    pub(crate) at: Nanos,
+    pub(crate) node: usize,
+    pub(crate) tag: u64,
+    pub(crate) frame: Frame,
+}
+
+/// Frames for later, by time and then by the order in which they were handed in. The heap holds
+/// small keys; the frames stay where they are.
+#[derive(Debug, Default)]
+pub(crate) struct Schedule {
+    heap: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
+    slots: Vec<Later>,
+    vacant: Vec<u32>,
+    order: u64,
+}
+
+impl Schedule {
+    /// Adds a frame; false where no place is left (four thousand million frames).
+    pub(crate) fn add(&mut self, later: Later) -> bool {
+        let slot = match self.vacant.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = later;
+                slot
+            }
+            None => {
+                let Ok(slot) = u32::try_from(self.slots.len()) else {
+                    return false;
+                };
+                self.slots.push(later);
+                slot
+            }
+        };
+        self.heap.push(Reverse((later.at, self.order, slot)));
+        self.order += 1;
+        true
+    }
+
+    /// When the next one is due.
+    #[inline]
+    pub(crate) fn due(&self) -> Option<Nanos> {
+        self.heap.peek().map(|k| k.0.0)
+    }
+
+    /// Takes the next one out.
+    pub(crate) fn pop(&mut self) -> Option<Later> {
+        let Reverse((_, _, slot)) = self.heap.pop()?;
+        self.vacant.push(slot);
+        self.slots.get(slot as usize).copied()
+    }
+}

@@ -1,0 +1,248 @@
+//! A frame bit by bit, for the frames in which something goes wrong. Frames that go well need
+//! only their length.
+
+use frame::{Frame, Kind, dlc};
+
+/// One bit on the wire and what it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Bit {
+    pub(crate) recessive: bool,
+    pub(crate) role: Role,
+    /// Sent at the bit rate of the data phase.
+    pub(crate) fast: bool,
+}
+
+/// What a bit is for, as far as errors care.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// Start of frame and arbitration field, with stuff bits.
+    Arbitration,
+    /// FDF of an FD frame: what a classic node stumbles over.
+    Fdf,
+    /// Dynamically stuffed, after the arbitration field.
+    Stuffed,
+    /// CRC field of FD: stuff count and CRC.
+    FdCrc,
+    /// Fixed stuff bit of FD.
+    FixedStuff,
+    /// CRC delimiter.
+    CrcDelimiter,
+    /// Acknowledge slot.
+    Ack,
+    /// Acknowledge delimiter.
+    AckDelimiter,
+    /// End of frame.
+    End,
+}
+
+impl Role {
+    /// May a receiver find six equal bits here?
+    pub(crate) const fn is_stuffed(self) -> bool {
+        matches!(self, Self::Arbitration | Self::Fdf | Self::Stuffed)
+    }
+
+    /// Always recessive?
+    pub(crate) const fn is_fixed_form(self) -> bool {
+        matches!(self, Self::CrcDelimiter | Self::AckDelimiter | Self::End)
+    }
+}
+
+const CRC15: (u32, u32) = (15, 0x4599);
+const CRC17: (u32, u32) = (17, 0x1_685B);
+const CRC21: (u32, u32) = (21, 0x10_2899);
+
+/// Puts bits on the wire: stuffs and sums them.
+struct Encoder<'a> {
+    out: &'a mut Vec<Bit>,
+    width: u32,
+    poly: u32,
+    crc: u32,
+    /// The CRC runs over stuff bits too (FD).
+    crc_with_stuff: bool,
+    last: bool,
+    run: u32,
+    stuff_bits: u32,
+    fast: bool,
+}
+
+impl Encoder<'_> {
+    fn sum(&mut self, bit: bool) {
+        let top = (self.crc >> (self.width - 1)) & 1 == 1;
+        self.crc = (self.crc << 1) & ((1 << self.width) - 1);
+        if top != bit {
+            self.crc ^= self.poly;
+        }
+    }
+
+    fn plain(&mut self, recessive: bool, role: Role) {
+        self.last = recessive;
+        self.out.push(Bit {
+            recessive,
+            role,
+            fast: self.fast,
+        });
+    }
+
+    fn stuffed(&mut self, bit: bool, role: Role, sum: bool) {
+        if self.run == 5 {
+            let stuff = !self.last;
+            if sum && self.crc_with_stuff {
+                self.sum(stuff);
+            }
+            self.stuff_bits += 1;
+            self.plain(stuff, role);
+            self.run = 1;
+        }
+        if sum {
+            self.sum(bit);
+        }
+        self.run = if self.run > 0 && bit == self.last {
+            self.run + 1
+        } else {
+            1
+        };
+        self.plain(bit, role);
+    }
+
+    fn number(&mut self, value: u32, bits: u32, role: Role) {
+        for i in (0..bits).rev() {
+            self.stuffed((value >> i) & 1 == 1, role, true);
+        }
+    }
+}
+
+/// Writes a frame's bits, start of frame to end of frame, into `out`, which is emptied first.
+/// `esi`: the sender is error-passive.
+pub(crate) fn encode(frame: &Frame, esi: bool, out: &mut Vec<Bit>) {
+    out.clear();
+    let header = frame.header();
+    let fd = frame.kind() == Kind::Fd;
+    let length = match frame.kind() {
+        Kind::Fd => dlc::fd_padded(frame.len()),
+        _ => frame.data().len(),
+    };
+    let (width, poly) = match (fd, length) {
+        (false, _) => CRC15,
+        (true, ..=16) => CRC17,
+        (true, _) => CRC21,
+    };
+    let mut e = Encoder {
+        out,
+        width,
+        poly,
+        crc: if fd { 1 << (width - 1) } else { 0 },
+        crc_with_stuff: fd,
+        last: true,
+        run: 0,
+        stuff_bits: 0,
+        fast: false,
+    };
+    let id = frame.id();
+    let remote = u32::from(header.is_rtr());
+    e.number(0, 1, Role::Arbitration);
+    if id.is_eff() {
+        e.number(id.number() >> 18, 11, Role::Arbitration);
+        e.number(0b11, 2, Role::Arbitration);
+        e.number(id.number() & 0x3_FFFF, 18, Role::Arbitration);
+        e.number(remote, 1, Role::Arbitration);
+    } else {
+        e.number(id.number(), 11, Role::Arbitration);
+        e.number(remote, 1, Role::Arbitration);
+        e.number(0, 1, Role::Stuffed);
+    }
+    if fd {
+        e.number(1, 1, Role::Fdf);
+        e.number(0, 1, Role::Stuffed);
+        let brs = header.is_brs();
+        e.number(u32::from(brs), 1, Role::Stuffed);
+        e.fast = brs;
+        e.number(u32::from(header.is_esi() || esi), 1, Role::Stuffed);
+    } else {
+        e.number(0, if id.is_eff() { 2 } else { 1 }, Role::Stuffed);
+    }
+    e.number(u32::from(header.dlc()), 4, Role::Stuffed);
+    for i in 0..length {
+        let byte = frame.data().get(i).copied().unwrap_or(0);
+        e.number(u32::from(byte), 8, Role::Stuffed);
+    }
+    if fd {
+        fd_crc_field(&mut e);
+    } else {
+        let crc = e.crc;
+        for i in (0..15).rev() {
+            e.stuffed((crc >> i) & 1 == 1, Role::Stuffed, false);
+        }
+        if e.run == 5 {
+            let stuff = !e.last;
+            e.plain(stuff, Role::Stuffed);
+        }
+    }
+    e.fast = false;
+    e.plain(true, Role::CrcDelimiter);
+    e.plain(true, Role::Ack);
+    e.plain(true, Role::AckDelimiter);
+    for _ in 0..7 {
+        e.plain(true, Role::End);
+    }
+}
+
+/// Stuff count modulo 8 in Gray code, its parity, CRC, with a fixed stuff bit before the first
+/// bit and after every fourth (ISO 11898-1:2015, 10.4.2.6).
+fn fd_crc_field(e: &mut Encoder<'_>) {
+    let count = e.stuff_bits % 8;
+    let gray = count ^ (count >> 1);
+    let parity = gray.count_ones() % 2;
+    let head = gray << 1 | parity;
+    for i in (0..4).rev() {
+        e.sum((head >> i) & 1 == 1);
+    }
+    let width = e.width;
+    let field = u64::from(head) << width | u64::from(e.crc);
+    let total = width + 4;
+    for i in 0..total {
+        if i % 4 == 0 {
+            let fixed = !e.last;
+            e.plain(fixed, Role::FixedStuff);
+        }
+        e.plain((field >> (total - 1 - i)) & 1 == 1, Role::FdCrc);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use frame::{CanId, flags};
+
+    /// Bits with intermission and bits of the data phase.
+    fn lengths(frame: &Frame) -> (usize, usize) {
+        let mut bits = Vec::new();
+        encode(frame, false, &mut bits);
+        let fast = bits.iter().filter(|b| b.fast).count();
+        (bits.len() + 3, fast)
+    }
+
+    /// Totals that were looked up and computed independently (docs: frame length).
+    #[test]
+    fn known_lengths() {
+        let classic = |id, data: &[u8]| lengths(&Frame::classic(id, data).unwrap()).0;
+        let sff = |n| CanId::sff(n).unwrap();
+        let eff = |n| CanId::eff(n).unwrap();
+        assert_eq!(classic(sff(0x123), &[]), 48);
+        let counting = [0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77];
+        assert_eq!(classic(sff(0x123), &counting), 113);
+        assert_eq!(classic(sff(0x555), &[0xCC; 8]), 112);
+        assert_eq!(classic(sff(0), &[0; 8]), 127);
+        assert_eq!(classic(eff(0x1FFF_FFFF), &[0xFF; 8]), 149);
+        let cafe = [0xDE, 0xAD, 0xBE, 0xEF, 0xCA, 0xFE, 0x01, 0x23];
+        assert_eq!(classic(eff(0x1234_5678), &cafe), 136);
+
+        let fd = |id, f, data: &[u8]| lengths(&Frame::fd(id, f, data).unwrap());
+        assert_eq!(fd(sff(0x123), flags::BRS, &counting), (128, 98));
+        assert_eq!(fd(sff(0x123), 0, &[]), (63, 0));
+        assert_eq!(fd(sff(0), flags::BRS, &[0; 8]), (141, 109));
+        assert_eq!(fd(sff(0x7FF), flags::BRS, &[0xFF; 64]), (684, 652));
+        assert_eq!(fd(eff(0x1234_5678), flags::BRS, &[0xAB; 20]), (246, 197));
+        let esi = flags::BRS | flags::ESI;
+        assert_eq!(fd(eff(0x1FFF_FFFF), esi, &[0xF0; 64]), (732, 677));
+    }
+}
