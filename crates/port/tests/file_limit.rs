@@ -1,0 +1,42 @@
+//! A write that ends in the middle of a line leaves no half line behind.
+//!
+//! Alone in its file, because the limit holds for the whole process.
+#![allow(unsafe_code)]
+
+use frame::{CanId, Frame};
+use port::log::{InterfaceName, LogReader, LogSink, SinkConfig};
+use port::{Outgoing, Transmit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+#[test]
+fn the_begun_line_is_taken_off() {
+    // SAFETY: ignoring a signal runs no code of ours; a write past the limit then fails with
+    // EFBIG instead of ending the process.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.log");
+    let config = SinkConfig {
+        interface: InterfaceName::new("can0").unwrap(),
+        epoch: 0,
+    };
+    let mut sink = LogSink::create("out", &path, config).unwrap();
+    let frame = Frame::classic(CanId::from_raw(0x123), &[1, 2]).unwrap();
+    for _ in 0..100 {
+        sink.transmit(0, Outgoing::new(frame.view(), 0)).unwrap();
+    }
+    let line = "(0000000000.000000) can0 123#0102\n".len() as u64;
+    let limit = Rlimit {
+        current: Some(10 * line + 7),
+        maximum: getrlimit(Resource::Fsize).maximum,
+    };
+    setrlimit(Resource::Fsize, limit).unwrap();
+    let error = sink.flush(0).unwrap_err();
+    assert!(
+        error.to_string().contains("out.log: 90 frames are lost"),
+        "{error}"
+    );
+    let text = std::fs::read(&path).unwrap();
+    assert_eq!(text.len() as u64, 10 * line);
+    assert!(LogReader::new(&text[..], "out.log").all(|line| line.is_ok()));
+    assert_eq!((sink.counters().sent, sink.counters().lost), (10, 90));
+}
