@@ -1,1 +1,25 @@
-//! Ports and a routing table at run time: counting, reloading, supervising.
+//! Ports and a routing table at run time.
+//!
+//! * [`Engine`] receives from every port, lets the table decide and hands the copies to their
+//!   ports, and counts each frame to exactly one [`Fate`]. It runs in whatever time is passed in:
+//!   the demo and the tests use bus time.
+//! * [`Snapshot`] is what was counted, and [`Snapshot::check`] proves that it adds up.
+//! * [`Change`] takes an engine from one table to the next without losing a frame.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
+
+mod change;
+mod counters;
+mod engine;
+mod fate;
+pub mod interest;
+mod lane;
+mod snapshot;
+
+pub use change::{Change, Layout, Leaving, Place, Removed};
+pub use counters::{Copies, Counts, Fates, PortCount, PortState, RouteCount, RxCount, TxCount};
+pub use engine::{BUDGET, Engine, EngineError, Settled, Step};
+pub use fate::Fate;
+pub use lane::NamedPort;
+pub use snapshot::{Imbalance, PortRow, RouteRow, Snapshot};

@@ -1,0 +1,581 @@
+//! Ports, a routing table and the counters between them, in somebody else's time.
+
+use crate::change::{Change, Layout, Leaving, Removed, Slot};
+use crate::counters::{Counts, PortCount, PortState, RouteCount};
+use crate::fate::{Fate, Marks};
+use crate::lane::{Lane, NamedPort, Receiver, Sender, count_port};
+use crate::snapshot::Snapshot;
+use frame::Nanos;
+use port::{Outgoing, PortError, Refused, Stamp, Token, Wait};
+use route::{Arrival, Forward, Memory, PortId, RouteId, Routes, Sink, Stop, Table};
+use std::sync::Arc;
+
+/// Frames that one port may hand over in one [`Engine::step`] before the next port's turn.
+///
+/// Large enough that one system call and one flush are shared by many frames, small enough that
+/// a flooded port delays the others by no more than this many frames. 64 is what one `recvmmsg`
+/// of the socket port brings.
+pub const BUDGET: usize = 64;
+
+/// An engine that cannot be made: ports, table and routes do not belong together.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum EngineError {
+    /// The table was compiled from other routes.
+    #[error("the routing table has {table} routes, but {routes} were named: compile it from them")]
+    OtherRoutes {
+        /// Routes in the table.
+        table: usize,
+        /// Routes that were named.
+        routes: usize,
+    },
+    /// A route names a port that is not there.
+    #[error("route \"{route}\" names port number {port}, but there are only {ports}")]
+    NoSuchPort {
+        /// The route.
+        route: String,
+        /// The port's index.
+        port: u16,
+        /// How many ports there are.
+        ports: usize,
+    },
+    /// Two ports or two routes have one name.
+    #[error("the name \"{0}\" is used twice: counters could not tell the two apart")]
+    NameTwice(String),
+    /// A change keeps a port that is not there.
+    #[error("there is no port \"{0}\" that could be kept")]
+    NotThere(String),
+    /// A change was made for another state of the engine.
+    #[error("the change was made for another layout than the one that runs: make it again")]
+    Outdated,
+}
+
+/// What a route wants of its copies besides what the table does.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Wish {
+    pub(crate) echo: bool,
+    pub(crate) keep_stamp: bool,
+}
+
+/// What one [`Engine::step`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Step {
+    /// Frames received.
+    pub frames: usize,
+    /// There may be more at once: step again before waiting.
+    pub more: bool,
+    /// Nothing will ever come in again: every port's input has ended or failed. Frames may still
+    /// be held, and embedded buses may still have work.
+    pub finished: bool,
+    /// Frames that ports took and have not yet passed on.
+    pub held: usize,
+    /// Step again at this time at the latest.
+    pub deadline: Option<Nanos>,
+}
+
+/// Ports, a routing table and the counters between them.
+///
+/// The engine knows no clock, no thread and no file: it does what is to be done *now*, where now
+/// is passed in. The demo and the tests drive it in bus time, `run` in real time, and
+/// nothing in it differs between the two. One worker owns it; [`Engine::step`] takes no lock and,
+/// once ports have settled, allocates nothing.
+///
+/// **A port that fails** (a [`PortError`], which ports keep for what they cannot survive) is taken
+/// out of service, both halves of it: one warning is logged, its held frames count as lost, and
+/// copies for it count as [`Fate::Undeliverable`]. All other ports go on. It comes back by a
+/// reload that changes its settings, or by a restart.
+pub struct Engine {
+    table: Arc<Table>,
+    memory: Memory,
+    layout: Arc<Layout>,
+    rx: Vec<Receiver>,
+    tx: Vec<Sender>,
+    routes: Vec<RouteCount>,
+    wishes: Vec<Wish>,
+    retired_ports: PortCount,
+    retired_routes: RouteCount,
+    reloads: u64,
+    first: usize,
+    budget: usize,
+    at: Nanos,
+}
+
+impl Engine {
+    /// An engine with all its counters at zero. `table` is compiled from `routes`, and port
+    /// `n` of the table is `ports[n]`.
+    ///
+    /// # Errors
+    /// [`EngineError`] where these do not belong together.
+    pub fn new(
+        ports: Vec<NamedPort>,
+        table: Arc<Table>,
+        routes: &Routes,
+    ) -> Result<Self, EngineError> {
+        let names = ports.iter().map(|port| port.name.clone()).collect();
+        let layout = Layout::new(names, &table, routes)?;
+        let lanes: Vec<Lane> = ports.into_iter().map(Lane::new).collect();
+        let (rx, tx) = lanes.into_iter().map(Lane::split).unzip();
+        Ok(Self {
+            memory: table.memory(),
+            table,
+            layout: Arc::new(layout),
+            rx,
+            tx,
+            routes: vec![RouteCount::default(); routes.routes.len()],
+            wishes: wishes(routes),
+            retired_ports: PortCount::default(),
+            retired_routes: RouteCount::default(),
+            reloads: 0,
+            first: 0,
+            budget: BUDGET,
+            at: 0,
+        })
+    }
+
+    /// The same with another number of frames a port and step than [`BUDGET`]; at least 1.
+    #[must_use]
+    pub fn with_budget(mut self, frames: usize) -> Self {
+        self.budget = frames.max(1);
+        self
+    }
+
+    /// Receives a batch from every port in turn, decides about each frame, hands its copies to
+    /// their ports and flushes every port that was given some, once a batch.
+    ///
+    /// The port that begins changes with every step, so that none is always last.
+    pub fn step(&mut self, now: Nanos) -> Step {
+        self.at = now;
+        let mut step = Step::default();
+        self.flush_held(now);
+        let ports = self.rx.len();
+        for i in 0..ports {
+            let turn = self.first + i;
+            let from = if turn < ports { turn } else { turn - ports };
+            let (frames, more) = self.take_batch(from, now);
+            step.frames += frames;
+            step.more |= more;
+        }
+        self.first = if self.first + 1 < ports {
+            self.first + 1
+        } else {
+            0
+        };
+        self.sum_up(&mut step);
+        step
+    }
+
+    /// Receives nothing, sends what is held. For an orderly end.
+    pub fn flush(&mut self, now: Nanos) -> Step {
+        self.at = now;
+        let mut step = Step::default();
+        self.flush_held(now);
+        self.sum_up(&mut step);
+        step
+    }
+
+    fn take_batch(&mut self, from: usize, now: Nanos) -> (usize, bool) {
+        let Self {
+            table,
+            memory,
+            rx,
+            tx,
+            routes,
+            wishes,
+            budget,
+            ..
+        } = self;
+        let Some(source) = rx.get_mut(from) else {
+            return (0, false);
+        };
+        if source.state != PortState::Up {
+            return (0, false);
+        }
+        let Receiver {
+            half,
+            received,
+            fates,
+            ..
+        } = source;
+        let before = *received;
+        let id = PortId(u16::try_from(from).unwrap_or(u16::MAX));
+        let mut batch = Batch {
+            now,
+            token: 0,
+            stamp: Stamp::default(),
+            tx,
+            routes,
+            wishes,
+            marks: Marks::default(),
+            forwarding: None,
+        };
+        let result = half.receive(now, *budget, &mut |came| {
+            *received += 1;
+            batch.token = came.token;
+            batch.stamp = came.stamp;
+            batch.marks = Marks::default();
+            let arrival = Arrival {
+                from: id,
+                now,
+                hops: came.hops,
+            };
+            table.decide(memory, arrival, came.frame, &mut batch);
+            fates.count(batch.marks.fate());
+        });
+        let frames = source.received - before;
+        let more = match result {
+            Ok(report) => {
+                source.reported += report.frames as u64;
+                if report.finished {
+                    source.state = PortState::Finished;
+                }
+                report.more && !report.finished
+            }
+            Err(error) => {
+                // A failing port makes no report.
+                source.reported += frames;
+                self.fail(from, &error);
+                false
+            }
+        };
+        if frames > 0 {
+            self.flush_touched(now);
+        }
+        (usize::try_from(frames).unwrap_or(usize::MAX), more)
+    }
+
+    fn flush_touched(&mut self, now: Nanos) {
+        for i in 0..self.tx.len() {
+            if self.tx.get(i).is_some_and(|port| port.touched) {
+                self.flush_one(i, now);
+            }
+        }
+    }
+
+    fn flush_held(&mut self, now: Nanos) {
+        for i in 0..self.tx.len() {
+            if self.tx.get(i).is_some_and(|port| port.held > 0) {
+                self.flush_one(i, now);
+            }
+        }
+    }
+
+    fn flush_one(&mut self, i: usize, now: Nanos) {
+        let Some(port) = self.tx.get_mut(i) else {
+            return;
+        };
+        port.touched = false;
+        if !port.in_service {
+            return;
+        }
+        match port.half.flush(now) {
+            Ok(report) => port.held = report.held,
+            Err(error) => self.fail(i, &error),
+        }
+    }
+
+    /// Takes a port out of service. Happens once a port, so it may allocate and log.
+    fn fail(&mut self, i: usize, error: &PortError) {
+        let (Some(rx), Some(tx)) = (self.rx.get_mut(i), self.tx.get_mut(i)) else {
+            return;
+        };
+        rx.state = PortState::Failed;
+        tx.in_service = false;
+        tx.held = 0;
+        let name = self.layout.ports.get(i).map_or("?", |name| name.as_str());
+        let cause = error
+            .source
+            .as_ref()
+            .map_or(String::new(), |e| format!(" ({e})"));
+        let why = format!("{}{cause}", error.what);
+        tracing::warn!(
+            port = name,
+            "{why}: the port is out of service, the others go on; \
+             mend the cause, then change the port's settings and reload, or restart"
+        );
+        tx.failure = Some(Arc::from(why));
+    }
+
+    fn sum_up(&self, step: &mut Step) {
+        step.finished = true;
+        let mut deadline: Option<Nanos> = None;
+        let mut sooner = |wait: Wait| {
+            if let Some(at) = wait.deadline {
+                deadline = Some(deadline.map_or(at, |d| d.min(at)));
+            }
+        };
+        for (rx, tx) in self.rx.iter().zip(&self.tx) {
+            if rx.state == PortState::Up {
+                step.finished = false;
+                sooner(rx.half.wait());
+            }
+            if tx.held > 0 {
+                step.held += tx.held;
+                sooner(tx.half.wait());
+            }
+        }
+        step.deadline = deadline;
+    }
+
+    /// Names every file descriptor that is worth waiting for: those of ports that may receive,
+    /// and of ports that hold frames. Deadlines are in [`Step::deadline`].
+    pub fn waits(&self, mut visit: impl FnMut(Wait)) {
+        for (rx, tx) in self.rx.iter().zip(&self.tx) {
+            if rx.state == PortState::Up {
+                visit(rx.half.wait());
+            }
+            if tx.held > 0 {
+                visit(tx.half.wait());
+            }
+        }
+    }
+
+    /// The names of ports and routes that the counters belong to, by index.
+    #[must_use]
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    /// Copies all numbers into `counts`, whose vectors are reused. This is all that the worker
+    /// does for a reader: a few plain copies, about 100 bytes a route and 250 a port. It allocates
+    /// only where `counts` is too small.
+    pub fn count(&self, counts: &mut Counts) {
+        counts.at = self.at;
+        counts.reloads = self.reloads;
+        counts.ports.clear();
+        counts.failures.clear();
+        for (rx, tx) in self.rx.iter().zip(&self.tx) {
+            counts.ports.push(count_port(rx, tx));
+            counts.failures.push(tx.failure.clone());
+        }
+        counts.routes.clear();
+        counts.routes.extend_from_slice(&self.routes);
+        counts.retired_ports = self.retired_ports;
+        counts.retired_routes = self.retired_routes;
+    }
+
+    /// All numbers with their names.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let mut counts = Counts::default();
+        self.count(&mut counts);
+        Snapshot::new(&self.layout, &counts)
+    }
+
+    /// What ports say besides their counters, with the port's name in front; bounded by the
+    /// ports. Allocates: for the end of a run, not for its midst.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for (i, (rx, tx)) in self.rx.iter().zip(&self.tx).enumerate() {
+            let name = self.layout.ports.get(i).map_or("?", |name| name.as_str());
+            for remark in rx.half.remarks().into_iter().chain(tx.half.remarks()) {
+                all.push(format!("{name}: {remark}"));
+            }
+        }
+        all
+    }
+
+    /// Takes over another routing table and other ports between two batches. Ports that stay keep
+    /// their queues, their held frames and their counters; routes that stay keep their counters;
+    /// what goes is added to the retired counters, so that all sums hold on.
+    ///
+    /// Nothing is freed here: the old table and the ports that go are in [`Removed`], to be
+    /// closed elsewhere. Rate limits begin anew with full buckets.
+    ///
+    /// # Errors
+    /// [`EngineError::Outdated`] with the unused change, where it was made for another layout.
+    pub fn apply(&mut self, change: Change) -> Result<Removed, (EngineError, Box<Change>)> {
+        if !Arc::ptr_eq(&change.old, &self.layout) {
+            return Err((EngineError::Outdated, Box::new(change)));
+        }
+        let Change {
+            table,
+            memory,
+            layout,
+            mut slots,
+            mut routes,
+            wishes,
+            route_goes_to,
+            mut gone,
+            mut rx,
+            mut tx,
+            interests,
+            ..
+        } = change;
+        let mut failed: Vec<(usize, PortError)> = Vec::new();
+        for (old, to) in self.routes.iter().zip(&route_goes_to) {
+            match to.and_then(|to| routes.get_mut(to)) {
+                Some(kept) => *kept = *old,
+                None => self.retired_routes.add(old),
+            }
+        }
+        let old_ports = self.rx.drain(..).zip(self.tx.drain(..)).enumerate();
+        for (i, (old_rx, old_tx)) in old_ports {
+            let lane = Lane::join(old_rx, old_tx);
+            let slot = slots.iter_mut().find(|slot| slot.concerns(i));
+            let left = match slot {
+                Some(slot) => slot.offer(lane),
+                None => {
+                    self.retired_ports.add(&lane.count());
+                    Some(lane)
+                }
+            };
+            if let Some(lane) = left {
+                let then = lane.sent_so_far();
+                gone.push(Leaving::new(i, &self.layout, lane, then));
+            }
+        }
+        for lane in slots.drain(..).filter_map(Slot::into_lane) {
+            let (receiver, sender) = lane.split();
+            rx.push(receiver);
+            tx.push(sender);
+        }
+        for (i, interest) in interests.iter().enumerate() {
+            if let Some(receiver) = rx.get_mut(i)
+                && receiver.state == PortState::Up
+                && let Err(error) = receiver.half.set_interest(interest)
+            {
+                failed.push((i, error));
+            }
+        }
+        let removed = Removed {
+            leaving: gone,
+            _table: std::mem::replace(&mut self.table, table),
+            _memory: std::mem::replace(&mut self.memory, memory),
+            _layout: std::mem::replace(&mut self.layout, layout),
+            _routes: std::mem::replace(&mut self.routes, routes),
+            _route_goes_to: route_goes_to,
+            _wishes: std::mem::replace(&mut self.wishes, wishes),
+            _interests: interests,
+            _rx: std::mem::replace(&mut self.rx, rx),
+            _tx: std::mem::replace(&mut self.tx, tx),
+            _slots: slots,
+        };
+        self.reloads += 1;
+        self.first = 0;
+        for (i, error) in failed {
+            self.fail(i, &error);
+        }
+        Ok(removed)
+    }
+
+    /// Books what became of frames that the port of this name held when a change took it away:
+    /// with the port that continues it, else with the retired ones.
+    pub fn settle(&mut self, name: &str, settled: Settled) {
+        let at = self.layout.ports.iter().position(|port| port == name);
+        let tx = match at.and_then(|at| self.tx.get_mut(at)) {
+            Some(port) => &mut port.past.tx,
+            None => &mut self.retired_ports.tx,
+        };
+        tx.held = tx.held.saturating_sub(settled.sent + settled.lost);
+        tx.sent += settled.sent;
+        tx.lost += settled.lost;
+    }
+}
+
+/// What became of the frames that a removed port held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Settled {
+    /// Sent after all.
+    pub sent: u64,
+    /// Lost when the port was closed.
+    pub lost: u64,
+}
+
+pub(crate) fn wishes(routes: &Routes) -> Vec<Wish> {
+    let wish = |route: &route::Route| Wish {
+        echo: route.echo,
+        keep_stamp: route.keep_stamp,
+    };
+    routes.routes.iter().map(wish).collect()
+}
+
+/// Where the table's decisions about one batch go.
+struct Batch<'e> {
+    now: Nanos,
+    token: Token,
+    stamp: Stamp,
+    tx: &'e mut [Sender],
+    routes: &'e mut [RouteCount],
+    wishes: &'e [Wish],
+    marks: Marks,
+    /// The route whose copies of this frame are being made.
+    forwarding: Option<RouteId>,
+}
+
+impl Sink for Batch<'_> {
+    fn taken(&mut self, route: RouteId) {
+        self.forwarding = None;
+        if let Some(count) = self.routes.get_mut(route.0 as usize) {
+            count.taken += 1;
+        }
+    }
+
+    fn stopped(&mut self, route: RouteId, why: Stop) {
+        self.marks.mark(Fate::from(why));
+        if let Some(count) = self.routes.get_mut(route.0 as usize) {
+            *match why {
+                Stop::DropRule => &mut count.dropped_by_rule,
+                Stop::RateLimit => &mut count.rate_limited,
+                Stop::HopLimit => &mut count.hop_limit,
+                Stop::TooLong => &mut count.too_long,
+                Stop::IdRange => &mut count.id_range,
+            } += 1;
+        }
+    }
+
+    fn forward(&mut self, copy: Forward<'_>) {
+        let at = copy.route.0 as usize;
+        // Layout::new made sure that both exist; a table that broke its word would show as an
+        // imbalance, not as a panic.
+        let (Some(route), Some(port), Some(wish)) = (
+            self.routes.get_mut(at),
+            self.tx.get_mut(usize::from(copy.to.0)),
+            self.wishes.get(at),
+        ) else {
+            self.marks.mark(Fate::Undeliverable);
+            return;
+        };
+        if self.forwarding != Some(copy.route) {
+            self.forwarding = Some(copy.route);
+            route.forwarded += 1;
+        }
+        route.copies.offered += 1;
+        port.copies.offered += 1;
+        let answer = if port.in_service {
+            let outgoing = Outgoing {
+                frame: copy.frame,
+                token: self.token,
+                hops: copy.hops,
+                stamp: wish.keep_stamp.then_some(self.stamp),
+                echo: wish.echo,
+            };
+            port.half.transmit(self.now, outgoing)
+        } else {
+            Err(Refused::Down)
+        };
+        let (fate, of_route, of_port) = match answer {
+            Ok(_) => {
+                port.touched = true;
+                let (r, p) = (&mut route.copies.accepted, &mut port.copies.accepted);
+                (Fate::Routed, r, p)
+            }
+            Err(Refused::Full) => {
+                // A flush may make room; held frames are flushed again with the next step.
+                port.touched = true;
+                let (r, p) = (&mut route.copies.refused, &mut port.copies.refused);
+                (Fate::Refused, r, p)
+            }
+            Err(Refused::Down) => {
+                let (r, p) = (&mut route.copies.down, &mut port.copies.down);
+                (Fate::Undeliverable, r, p)
+            }
+            Err(Refused::Unsupported) => {
+                let (r, p) = (&mut route.copies.unsupported, &mut port.copies.unsupported);
+                (Fate::Undeliverable, r, p)
+            }
+        };
+        self.marks.mark(fate);
+        *of_route += 1;
+        *of_port += 1;
+    }
+}

@@ -1,0 +1,299 @@
+//! The engine with ports in memory: fates, failures, fairness.
+
+mod common;
+
+use cangate_gateway::{Engine, EngineError, Fate, PortState};
+use common::{Handle, all, memory_port, route};
+use frame::{CanId, Frame};
+use route::{Action, Modify, ModifyOp, RateLimit, Routes, Table};
+use std::sync::Arc;
+
+fn engine(ports: usize, routes: &Routes) -> (Engine, Vec<Handle>) {
+    let (named, handles): (Vec<_>, Vec<_>) =
+        (0..ports).map(|i| memory_port(&format!("p{i}"))).unzip();
+    let table = Arc::new(Table::compile(routes, ports).unwrap());
+    (Engine::new(named, table, routes).unwrap(), handles)
+}
+
+fn only_fate(engine: &Engine, fate: Fate, frames: u64) {
+    let snapshot = engine.snapshot();
+    snapshot.check().unwrap();
+    assert_eq!(
+        snapshot.frames(fate),
+        u128::from(frames),
+        "{fate:?} in {snapshot:#?}"
+    );
+    assert_eq!(snapshot.received(), u128::from(frames));
+}
+
+#[test]
+fn routed_to_every_destination_with_its_token() {
+    let (mut engine, ports) = engine(3, &all(vec![route("r", &[0], &[1, 2])]));
+    ports[0].feed(0..100);
+    let mut frames = 0;
+    while {
+        let step = engine.step(5);
+        frames += step.frames;
+        step.more
+    } {}
+    assert_eq!(frames, 100);
+    only_fate(&engine, Fate::Routed, 100);
+    for port in &ports[1..] {
+        assert_eq!(port.sent_tokens(), (0..100).collect::<Vec<_>>());
+    }
+    let snapshot = engine.snapshot();
+    let count = snapshot.route("r").unwrap();
+    assert_eq!(
+        (count.taken, count.copies.offered, count.copies.accepted),
+        (100, 200, 200)
+    );
+    assert_eq!(snapshot.port("p1").unwrap().tx.sent, 100);
+}
+
+#[test]
+fn one_flush_for_a_batch() {
+    let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
+    ports[0].feed(0..64);
+    engine.step(0);
+    assert_eq!(ports[1].lock().flushes, 1);
+    assert_eq!(
+        ports[0].lock().flushes,
+        0,
+        "a port that was given nothing is left alone"
+    );
+}
+
+#[test]
+fn no_route() {
+    let (mut engine, ports) = engine(2, &all(vec![route("r", &[1], &[0])]));
+    ports[0].feed(0..3);
+    engine.step(0);
+    only_fate(&engine, Fate::NoRoute, 3);
+}
+
+#[test]
+fn dropped_by_rule() {
+    let mut dropping = route("r", &[0], &[]);
+    dropping.drop = true;
+    let (mut engine, ports) = engine(2, &all(vec![dropping, route("s", &[0], &[1])]));
+    ports[0].feed(0..3);
+    engine.step(0);
+    only_fate(&engine, Fate::DroppedByRule, 3);
+}
+
+#[test]
+fn above_the_rate() {
+    let mut limited = route("r", &[0], &[1]);
+    limited.limit = Some(RateLimit {
+        frames: 1,
+        per: 1_000_000_000,
+        burst: 2,
+        per_id: None,
+    });
+    let (mut engine, ports) = engine(2, &all(vec![limited]));
+    ports[0].feed(0..10);
+    engine.step(0);
+    let snapshot = engine.snapshot();
+    snapshot.check().unwrap();
+    assert_eq!(snapshot.frames(Fate::RateLimited), 8);
+    assert_eq!(snapshot.frames(Fate::Routed), 2);
+}
+
+#[test]
+fn too_many_hops() {
+    let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
+    let frame = Frame::classic(CanId::from_raw(1), &[]).unwrap();
+    ports[0].lock().incoming.push_back((frame, 1, 0));
+    engine.step(0);
+    only_fate(&engine, Fate::HopLimit, 1);
+}
+
+#[test]
+fn made_too_long() {
+    let mut longer = route("r", &[0], &[1]);
+    longer.actions = vec![Action::Modify(Modify {
+        op: ModifyOp::Set,
+        id: None,
+        len: Some(16), // 9 to 15 would be raw DLCs of 8 bytes
+        flags: None,
+        data: None,
+    })];
+    let (mut engine, ports) = engine(2, &all(vec![longer]));
+    ports[0].feed(0..2);
+    engine.step(0);
+    only_fate(&engine, Fate::TooLong, 2);
+}
+
+#[test]
+fn moved_to_an_impossible_id() {
+    let mut moved = route("r", &[0], &[1]);
+    moved.actions = vec![Action::OffsetId { by: 0x7FF }];
+    let (mut engine, ports) = engine(2, &all(vec![moved]));
+    ports[0].feed(1..3);
+    engine.step(0);
+    only_fate(&engine, Fate::IdRange, 2);
+}
+
+#[test]
+fn refused_by_a_full_queue() {
+    let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
+    ports[1].lock().queue = 0;
+    ports[0].feed(0..5);
+    engine.step(0);
+    only_fate(&engine, Fate::Refused, 5);
+}
+
+#[test]
+fn undeliverable_to_a_port_that_is_down_or_cannot_carry_it() {
+    let (mut engine, ports) = engine(3, &all(vec![route("r", &[0], &[1, 2])]));
+    ports[1].lock().down = true;
+    ports[2].lock().classic_only = true;
+    let fd = Frame::fd(CanId::from_raw(1), 0, &[0; 12]).unwrap();
+    ports[0].lock().incoming.push_back((fd, 0, 0));
+    engine.step(0);
+    only_fate(&engine, Fate::Undeliverable, 1);
+    let snapshot = engine.snapshot();
+    assert_eq!(snapshot.port("p1").unwrap().copies.down, 1);
+    assert_eq!(snapshot.port("p2").unwrap().copies.unsupported, 1);
+}
+
+#[test]
+fn one_accepted_copy_makes_a_frame_routed() {
+    let (mut engine, ports) = engine(
+        3,
+        &all(vec![route("r", &[0], &[1]), route("s", &[0], &[2])]),
+    );
+    ports[1].lock().queue = 0;
+    ports[0].feed(0..1);
+    engine.step(0);
+    only_fate(&engine, Fate::Routed, 1);
+    assert_eq!(engine.snapshot().route("r").unwrap().copies.refused, 1);
+}
+
+#[test]
+fn a_port_whose_flush_fails_is_out_of_service_and_the_others_go_on() {
+    let (mut engine, ports) = engine(3, &all(vec![route("r", &[0], &[1, 2])]));
+    ports[1].lock().room = 0;
+    ports[0].feed(0..4);
+    engine.step(0);
+    ports[1].lock().flush_fails = true;
+    engine.step(1);
+    ports[0].feed(4..6);
+    engine.step(2);
+    let snapshot = engine.snapshot();
+    snapshot.check().unwrap();
+    let failed = snapshot.port("p1").unwrap();
+    assert_eq!(failed.state, PortState::Failed);
+    assert_eq!(failed.tx.lost, 4, "what it held is lost");
+    assert_eq!(failed.copies.down, 2);
+    assert_eq!(
+        snapshot.ports[1].failure.as_deref(),
+        Some("the driver is gone")
+    );
+    assert_eq!(ports[2].sent_tokens().len(), 6);
+    assert_eq!(
+        ports[1].lock().flushes,
+        2,
+        "a failed port is not called again"
+    );
+}
+
+#[test]
+fn a_port_that_fails_while_receiving_loses_no_frame_that_it_handed_over() {
+    let (mut engine, ports) = engine(2, &all(vec![route("r", &[0, 1], &[0, 1])]));
+    ports[0].lock().rx_fails = true;
+    ports[0].feed(0..4);
+    let step = engine.step(0);
+    assert_eq!(step.frames, 4);
+    assert!(!step.finished);
+    ports[1].feed(4..6);
+    engine.step(1);
+    let snapshot = engine.snapshot();
+    snapshot.check().unwrap();
+    assert_eq!(ports[1].sent_tokens().len(), 4);
+    assert_eq!(
+        snapshot.port("p0").unwrap().copies.down,
+        2,
+        "both halves are out of service"
+    );
+}
+
+#[test]
+fn the_end_of_every_input_is_noticed() {
+    let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
+    ports[0].lock().ends = true;
+    ports[0].feed(0..1);
+    assert!(!engine.step(0).finished, "port 1 may still receive");
+    ports[1].lock().ends = true;
+    let step = engine.step(1);
+    assert!(step.finished);
+    assert_eq!(step.deadline, None);
+    assert_eq!(
+        engine.snapshot().port("p0").unwrap().state,
+        PortState::Finished
+    );
+}
+
+#[test]
+fn held_frames_are_sent_when_there_is_room() {
+    let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
+    ports[1].lock().room = 0;
+    ports[0].feed(0..3);
+    let step = engine.step(0);
+    assert_eq!(step.held, 3);
+    assert!(step.deadline.is_some());
+    ports[1].lock().room = 2;
+    assert_eq!(engine.step(1).held, 1);
+    assert_eq!(engine.flush(2).held, 0);
+    assert_eq!(ports[1].sent_tokens(), vec![0, 1, 2]);
+    only_fate(&engine, Fate::Routed, 3);
+}
+
+/// A flooded port does not keep another one waiting for more than one budget.
+#[test]
+fn a_flood_on_one_port_leaves_the_others_their_turn() {
+    let routes = all(vec![route("r", &[0, 1], &[2])]);
+    let (engine, ports) = engine(3, &routes);
+    let mut engine = engine.with_budget(8);
+    ports[0].feed(0..10_000);
+    ports[1].feed(20_000..20_004);
+    let step = engine.step(0);
+    assert!(step.more);
+    assert_eq!(step.frames, 12);
+    let sent = ports[2].sent_tokens();
+    assert!(sent.contains(&20_003));
+    // Who begins changes.
+    ports[1].feed(30_000..30_001);
+    engine.step(1);
+    assert_eq!(ports[2].sent_tokens()[12], 30_000);
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused() {
+    let routes = all(vec![route("r", &[0], &[1])]);
+    let other = all(vec![route("r", &[0], &[1]), route("s", &[0], &[1])]);
+    let table = Arc::new(Table::compile(&routes, 2).unwrap());
+    let ports = || {
+        (0..2)
+            .map(|i| memory_port(&format!("p{i}")).0)
+            .collect::<Vec<_>>()
+    };
+    let error = |result: Result<Engine, EngineError>| result.err().unwrap();
+    assert_eq!(
+        error(Engine::new(ports(), table.clone(), &other)),
+        EngineError::OtherRoutes {
+            table: 1,
+            routes: 2
+        }
+    );
+    let too_few = vec![memory_port("p0").0];
+    assert!(matches!(
+        error(Engine::new(too_few, table.clone(), &routes)),
+        EngineError::NoSuchPort { port: 1, .. }
+    ));
+    let twins = vec![memory_port("p").0, memory_port("p").0];
+    assert_eq!(
+        error(Engine::new(twins, table, &routes)),
+        EngineError::NameTwice("p".into())
+    );
+}
