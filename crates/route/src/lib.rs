@@ -13,6 +13,8 @@ extern crate alloc;
 
 mod actions;
 mod check;
+#[cfg(feature = "config")]
+pub mod config;
 mod decision;
 mod error;
 mod filter;

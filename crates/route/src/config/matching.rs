@@ -1,0 +1,228 @@
+//! The keys of a route that say which frames it takes.
+
+use super::{ids, payload_limit};
+use crate::{IdFilter, KindSet, Match, PayloadPattern, Tri};
+use ::config::{Diagnostic, Diagnostics, Table, Value};
+use alloc::{format, vec, vec::Vec};
+
+/// What the kinds of frame of a route allow.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) kinds: KindSet,
+    /// Bytes of payload.
+    pub(super) payload: usize,
+}
+
+const NO_KIND: KindSet = KindSet {
+    classic: false,
+    fd: false,
+    xl: false,
+};
+
+pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> (Match, Limits) {
+    let kinds = kinds(table, found);
+    let limits = Limits {
+        kinds: kinds.unwrap_or_default(),
+        payload: payload_limit(kinds.unwrap_or_default(), kinds.is_some_and(|k| k.xl)),
+    };
+    let matching = Match {
+        ids: id_filters(table, found),
+        kinds: limits.kinds,
+        rtr: tri(table, "rtr", Tri::Either, found),
+        err: tri(table, "error", Tri::No, found),
+        payload: patterns(table, limits, found),
+        len: table.get("length").and_then(|v| length(&v, limits, found)),
+    };
+    check(&matching, table, found);
+    (matching, limits)
+}
+
+fn kinds(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<KindSet> {
+    const NAMES: [(&str, u8); 3] = [("classic", 0), ("fd", 1), ("xl", 2)];
+    let value = table.get("kind")?;
+    let values = value.one_or_list();
+    if values.is_empty() {
+        let hint = "leave it out to take all kinds";
+        value.wrong("`kind` names no kind of frame", hint, found);
+        return None;
+    }
+    let mut kinds = NO_KIND;
+    for value in values {
+        match value.one_of(&NAMES, found)?.value {
+            0 => kinds.classic = true,
+            1 => kinds.fd = true,
+            _ => kinds.xl = true,
+        }
+    }
+    Some(kinds)
+}
+
+fn id_filters(table: &mut Table<'_>, found: &mut Diagnostics) -> Vec<IdFilter> {
+    let mut filters = Vec::new();
+    let mut inverted = 0;
+    for key in ["id", "filter"] {
+        if let Some(value) = table.get(key)
+            && value.as_list().is_some_and(|list| list.is_empty())
+        {
+            let message = format!("`{key}` is an empty list");
+            value.wrong(message, "leave it out to take all IDs", found);
+        }
+        for value in table.list(key) {
+            let Some(text) = value.string(found) else {
+                continue;
+            };
+            let read = match key {
+                "id" => ids::filters(text.value),
+                _ => ids::raw_filter(text.value).map(|filter| vec![filter]),
+            };
+            match read {
+                Ok(read) => {
+                    let others =
+                        text.value.trim_start().starts_with('!') || text.value.contains('~');
+                    inverted += usize::from(others);
+                    if inverted == 2 && others {
+                        let message = "a frame needs to match one filter of the list only, so two \
+                                       inverted ones take nearly every ID";
+                        let hint = "write the ranges that are wanted instead";
+                        found.push(Diagnostic::warning(text.span, message).hint(hint));
+                    }
+                    filters.extend(read);
+                }
+                Err((message, hint)) => value.wrong(message, hint, found),
+            }
+        }
+    }
+    filters
+}
+
+fn tri(table: &mut Table<'_>, key: &'static str, default: Tri, found: &mut Diagnostics) -> Tri {
+    let Some(value) = table.get(key) else {
+        return default;
+    };
+    match (value.as_bool(), value.as_str()) {
+        (Some(true), _) => Tri::Yes,
+        (Some(false), _) => Tri::No,
+        (_, Some("either")) => Tri::Either,
+        _ => {
+            value.expected(
+                "true (only those), false (none of those) or \"either\"",
+                found,
+            );
+            default
+        }
+    }
+}
+
+/// `length = 8` or `"2-8"`.
+fn length(value: &Value<'_>, limits: Limits, found: &mut Diagnostics) -> Option<(u16, u16)> {
+    let most = limits.payload as i64;
+    if value.as_integer().is_some() {
+        let n = value.integer(0..=most, found)?.value as u16;
+        return Some((n, n));
+    }
+    let Some(text) = value.as_str() else {
+        value.expected("a length, such as 8, or a range, such as \"2-8\"", found);
+        return None;
+    };
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let number = |s: &str| s.trim().parse::<u16>().ok();
+    let (Some(first), Some(last)) = (number(first), number(last)) else {
+        let message = format!("`length`: `{text}` is no length");
+        value.wrong(message, "write 8, or a range such as \"2-8\"", found);
+        return None;
+    };
+    if i64::from(first.max(last)) > most {
+        let message = format!("frames of this route carry at most {most} bytes");
+        value.wrong(message, "mend `length`, or `kind`", found);
+        return None;
+    }
+    if first > last {
+        let message = format!("the range `{text}` is the wrong way round");
+        value.wrong(message, format!("write \"{last}-{first}\""), found);
+        return None;
+    }
+    Some((first, last))
+}
+
+fn patterns(table: &mut Table<'_>, limits: Limits, found: &mut Diagnostics) -> Vec<PayloadPattern> {
+    table
+        .list("payload")
+        .iter()
+        .filter_map(|value| pattern(value, limits, found))
+        .collect()
+}
+
+/// `{ at = 0, value = "10", mask = "F0" }`
+fn pattern(value: &Value<'_>, limits: Limits, found: &mut Diagnostics) -> Option<PayloadPattern> {
+    let mut table = value.table("`payload`", found)?;
+    let at = table
+        .integer("at", 0..=limits.payload as i64 - 1, found)
+        .map_or(0, |n| n.value as u16);
+    let bytes = table.need("value", found).and_then(|v| v.hex(found));
+    let mask = table.hex("mask", found);
+    table.finish(found);
+    let bytes = bytes?;
+    let count = bytes.value.len();
+    if count == 0 {
+        found.push(Diagnostic::error(bytes.span, "`value` holds no byte"));
+        return None;
+    }
+    if usize::from(at) + count > limits.payload {
+        let message = format!(
+            "byte {} is beyond the {} bytes that frames of this route can carry",
+            usize::from(at) + count - 1,
+            limits.payload
+        );
+        found.push(Diagnostic::error(bytes.span, message).hint("bytes count from 0"));
+        return None;
+    }
+    let mask = match mask {
+        None => vec![0xFF; count],
+        Some(mask) if mask.value.len() != count => {
+            let message = format!(
+                "`mask` has {} bytes and `value` has {count}",
+                mask.value.len()
+            );
+            found.push(Diagnostic::error(mask.span, message).hint("write a mask byte for each"));
+            return None;
+        }
+        Some(mask) => mask.value,
+    };
+    if bytes.value.iter().zip(&mask).any(|(v, m)| v & !m != 0) {
+        let message = "`value` has bits set that `mask` leaves out; they do not matter";
+        found.push(Diagnostic::warning(bytes.span, message).hint("write them as 0"));
+    }
+    Some(PayloadPattern {
+        at,
+        value: bytes.value,
+        mask,
+    })
+}
+
+/// Combinations that no frame can match.
+fn check(matching: &Match, table: &Table<'_>, found: &mut Diagnostics) {
+    let mut never = |key: &str, message: &str| {
+        let span = table.key_span(key).unwrap_or_else(|| table.span());
+        let hint = "no frame can match this route";
+        found.push(Diagnostic::warning(span, message).hint(hint));
+    };
+    if !matching.kinds.classic {
+        if matching.rtr == Tri::Yes {
+            never("rtr", "only classic frames can be remote frames");
+        }
+        if matching.err == Tri::Yes {
+            never("error", "error frames are classic frames");
+        }
+    }
+    if matching.rtr == Tri::Yes && !matching.payload.is_empty() {
+        never("payload", "remote frames have no payload");
+    }
+    if let Some((_, last)) = matching.len {
+        for pattern in &matching.payload {
+            if usize::from(pattern.at) + pattern.value.len() > usize::from(last) {
+                never("payload", "`payload` looks at bytes beyond `length`");
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Routes as `gateway.toml` writes them: `[[routes]]`.
+//!
+//! [`parse`] reads them and reports every mistake with its place; [`describe`] says in words what
+//! was understood; [`to_toml`] writes routes back so that reading them gives the same routes.
+
+mod actions;
+mod checksum;
+mod describe;
+mod ids;
+mod lint;
+mod matching;
+mod modify;
+mod route;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use describe::describe;
+pub use lint::lint;
+pub use write::{to_toml, toml_string};
+
+use crate::{KindSet, PortId, Route};
+use ::config::{Diagnostic, Diagnostics, Table};
+use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
+use core::ops::Range;
+
+/// The most routes that a file may hold.
+pub const MOST_ROUTES: usize = 1_000_000;
+
+/// The longest name of a route, in bytes.
+pub const LONGEST_NAME: usize = 64;
+
+/// IDs that a limit with `per_id = true` tells apart: all of SFF.
+pub const DEFAULT_MAX_IDS: u32 = 2048;
+
+/// Routes as they were read, and where each of them stands in the text.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Parsed {
+    /// The routes, in the order of the file.
+    pub routes: Vec<Route>,
+    /// For each route the bytes of the text that hold its table.
+    pub spans: Vec<Range<usize>>,
+}
+
+/// Reads all `[[routes]]` of the top table. `ports` are the names of the ports, by their index.
+///
+/// Every mistake is added to `found`. Routes with mistakes are left out or incomplete, so that
+/// the result is of use only where no errors were found.
+#[must_use]
+pub fn parse(root: &mut Table<'_>, ports: &[String], found: &mut Diagnostics) -> Parsed {
+    let mut parsed = Parsed::default();
+    let names: Names<'_> = ports
+        .iter()
+        .enumerate()
+        .filter_map(|(i, name)| Some((name.as_str(), PortId(u16::try_from(i).ok()?))))
+        .collect();
+    let tables = root.tables("routes", "route", found);
+    if tables.len() > MOST_ROUTES {
+        let span = root.key_span("routes").unwrap_or_default();
+        let message = format!(
+            "{} routes are too many: {MOST_ROUTES} is the most",
+            tables.len()
+        );
+        found.push(Diagnostic::error(span, message).hint("join routes by lists of IDs and masks"));
+        return parsed;
+    }
+    let mut taken: BTreeMap<String, Range<usize>> = BTreeMap::new();
+    for (index, table) in tables.into_iter().enumerate() {
+        let span = table.span();
+        if let Some(route) = route::parse(index, table, &names, &mut taken, found) {
+            parsed.routes.push(route);
+            parsed.spans.push(span);
+        }
+    }
+    parsed
+}
+
+/// Ports by name.
+type Names<'p> = BTreeMap<&'p str, PortId>;
+
+/// The bytes of payload that a frame of these kinds can have. XL's 2048 count only where XL is
+/// asked for by name: a position beyond 64 is more often a slip than meant for XL.
+fn payload_limit(kinds: KindSet, xl_named: bool) -> usize {
+    if kinds.xl && xl_named {
+        frame::dlc::XL_MAX
+    } else if kinds.fd {
+        frame::dlc::FD_MAX
+    } else if kinds.classic {
+        frame::dlc::CLASSIC_MAX
+    } else {
+        frame::dlc::XL_MAX
+    }
+}
