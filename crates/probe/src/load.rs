@@ -1,0 +1,146 @@
+//! Bus load over time.
+
+use frame::Nanos;
+
+/// One window of a [`BusLoad`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadPoint {
+    /// Where the window starts, ns.
+    pub start: Nanos,
+    /// How long it is, ns; the last one may be shorter.
+    pub length: Nanos,
+    /// How much of it the bus was busy, ns.
+    pub busy: Nanos,
+}
+
+impl LoadPoint {
+    /// The share of the window in which the bus was busy, 0 to 1.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        if self.length == 0 {
+            0.0
+        } else {
+            self.busy as f64 / self.length as f64
+        }
+    }
+}
+
+/// How busy a bus was, in windows of equal length from time 0. What counts as busy is what the
+/// caller adds: with intermission or without, error frames or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BusLoad {
+    window: Nanos,
+    busy: Vec<Nanos>,
+    total: Nanos,
+}
+
+/// More windows than this are not kept: 16 million, 128 MB.
+const MOST_WINDOWS: u64 = 1 << 24;
+
+impl BusLoad {
+    /// Windows of `window` ns; 0 counts as 1.
+    #[must_use]
+    pub fn new(window: Nanos) -> Self {
+        Self {
+            window: window.max(1),
+            busy: Vec::new(),
+            total: 0,
+        }
+    }
+
+    /// The bus was busy from `start` to `end`. Time that was added before is counted again, so
+    /// intervals must not overlap. Time past the 16 millionth window is in [`BusLoad::total`]
+    /// only.
+    pub fn add(&mut self, start: Nanos, end: Nanos) {
+        self.total = self.total.saturating_add(end.saturating_sub(start));
+        let mut at = start;
+        while at < end {
+            let index = at / self.window;
+            if index >= MOST_WINDOWS {
+                return;
+            }
+            let window_end = (index + 1).saturating_mul(self.window);
+            let until = end.min(window_end);
+            let index = index as usize;
+            if self.busy.len() <= index {
+                self.busy.resize(index + 1, 0);
+            }
+            self.busy[index] = self.busy[index].saturating_add(until - at);
+            at = until;
+        }
+    }
+
+    /// All busy time, ns.
+    #[must_use]
+    pub fn total(&self) -> Nanos {
+        self.total
+    }
+
+    /// The windows of a run that ended at `end`; windows after it, if any were busy, too.
+    #[must_use]
+    pub fn points(&self, end: Nanos) -> Vec<LoadPoint> {
+        let windows = end.div_ceil(self.window).min(MOST_WINDOWS);
+        let windows = windows.max(self.busy.len() as u64);
+        (0..windows)
+            .map(|index| {
+                let start = index.saturating_mul(self.window);
+                let busy = self.busy.get(index as usize).copied().unwrap_or(0);
+                let left = end.saturating_sub(start);
+                let length = if left == 0 {
+                    self.window
+                } else {
+                    left.min(self.window)
+                };
+                LoadPoint {
+                    start,
+                    length,
+                    busy,
+                }
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_last_window_is_as_long_as_the_run() {
+        let mut load = BusLoad::new(100);
+        load.add(50, 130);
+        load.add(130, 150);
+        let points = load.points(150);
+        assert_eq!(points.len(), 2);
+        assert_eq!((points[0].busy, points[0].length), (50, 100));
+        assert_eq!((points[1].busy, points[1].length), (50, 50));
+        assert!((points[1].share() - 1.0).abs() < 1e-12);
+    }
+
+    proptest! {
+        #[test]
+        fn time_is_neither_lost_nor_counted_twice(
+            steps in prop::collection::vec((0u64..500, 0u64..500), 0..50),
+            window in 1u64..300,
+        ) {
+            let mut load = BusLoad::new(window);
+            let mut slow = vec![false; 60_000];
+            let mut at = 0u64;
+            for (idle, busy) in steps {
+                at += idle;
+                load.add(at, at + busy);
+                slow[at as usize..(at + busy) as usize].fill(true);
+                at += busy;
+            }
+            let points = load.points(at);
+            prop_assert_eq!(points.iter().map(|p| p.busy).sum::<u64>(), load.total());
+            prop_assert_eq!(points.iter().map(|p| p.length).sum::<u64>(), at);
+            for p in points {
+                let cells = &slow[p.start as usize..(p.start + p.length) as usize];
+                prop_assert_eq!(p.busy, cells.iter().filter(|c| **c).count() as u64);
+                prop_assert!(p.busy <= p.length);
+            }
+        }
+    }
+}

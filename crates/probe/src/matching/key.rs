@@ -1,0 +1,72 @@
+//! What a frame is known again by.
+
+use crate::traffic::number_in;
+use frame::FrameRef;
+
+/// What frames are known again by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// A 16-bit big-endian number in the payload, this many bytes from its start. It may wrap:
+    /// two frames with one number are told apart as long as the first has come out, or is given
+    /// up, before the second goes in.
+    Number {
+        /// Bytes before the number.
+        offset: usize,
+    },
+    /// Identifier (with EFF, RTR and error flags) and payload.
+    IdAndPayload,
+    /// Payload only: the gateway changes identifiers.
+    Payload,
+    /// Identifier only: the gateway changes payloads. First in, first out.
+    Id,
+}
+
+/// What one frame is known by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Key(Content);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Content {
+    Number(u16),
+    IdAndPayload(u32, Box<[u8]>),
+    Payload(Box<[u8]>),
+    Id(u32),
+}
+
+impl Rule {
+    /// The key of a frame: of one that came out, or of what is expected to come out. `None` where
+    /// the payload is too short for a number.
+    #[must_use]
+    pub fn key(self, frame: FrameRef<'_>) -> Option<Key> {
+        let id = frame.id().raw();
+        Some(Key(match self {
+            Self::Number { offset } => Content::Number(number_in(frame.data(), offset)?),
+            Self::IdAndPayload => Content::IdAndPayload(id, frame.data().into()),
+            Self::Payload => Content::Payload(frame.data().into()),
+            Self::Id => Content::Id(id),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use frame::{CanId, Frame};
+
+    #[test]
+    fn rules_look_at_what_they_say() {
+        let frame = |id, data: &[u8]| Frame::classic(CanId::from_raw(id), data).unwrap();
+        let same = |rule: Rule, a: &Frame, b: &Frame| rule.key(a.view()) == rule.key(b.view());
+        let (a, b, c) = (
+            frame(1, &[1, 2, 3]),
+            frame(2, &[1, 2, 3]),
+            frame(1, &[1, 2, 4]),
+        );
+        assert!(same(Rule::Payload, &a, &b) && !same(Rule::Payload, &a, &c));
+        assert!(same(Rule::Id, &a, &c) && !same(Rule::Id, &a, &b));
+        assert!(!same(Rule::IdAndPayload, &a, &b) && !same(Rule::IdAndPayload, &a, &c));
+        let number = Rule::Number { offset: 1 };
+        assert!(same(number, &a, &b) && !same(number, &a, &c));
+        assert_eq!(Rule::Number { offset: 2 }.key(a.view()), None);
+    }
+}

@@ -1,0 +1,232 @@
+//! One frame's way, and everything that must be known about a run.
+
+use frame::{CanId, Nanos};
+use std::fmt;
+use std::str::FromStr;
+
+/// A frame as it came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incoming {
+    /// Index into [`Results::ports`].
+    pub port: u16,
+    /// Its identifier, SocketCAN's 32 bits.
+    pub id: CanId,
+    /// Payload bytes.
+    pub len: u16,
+    /// End of frame, ns.
+    pub end: Nanos,
+}
+
+/// A frame as it went out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// Index into [`Results::ports`].
+    pub port: u16,
+    /// Its identifier, SocketCAN's 32 bits.
+    pub id: CanId,
+    /// Payload bytes.
+    pub len: u16,
+    /// End of frame, ns.
+    pub end: Nanos,
+    /// From start of frame to end of frame, stuff bits included, without intermission, ns.
+    pub duration: Nanos,
+}
+
+macro_rules! statuses {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// What became of a frame.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Status { $($(#[$doc])* $name,)* }
+
+        impl Status {
+            /// All of them, in order.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// Its word in results and reports.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+statuses! {
+    /// Came in, was routed and went out.
+    Delivered = "delivered",
+    /// Was routed, but no frame of it went out in time.
+    Lost = "lost",
+    /// Went out once more than it should.
+    Duplicated = "duplicated",
+    /// Went out, but nothing like it came in.
+    Unexpected = "unexpected",
+    /// No route matched.
+    NoRoute = "no route",
+    /// A route says drop.
+    DroppedByRule = "dropped by rule",
+    /// A route's rate limit.
+    DroppedByRate = "dropped by rate",
+    /// Passed as many gateways as are allowed.
+    HopLimit = "hop limit",
+    /// A change made it longer than its kind can be.
+    TooLong = "too long",
+    /// The outgoing port's queue was full.
+    Refused = "refused by a full queue",
+    /// The outgoing port was gone, down, or cannot carry this kind of frame.
+    Undeliverable = "undeliverable",
+    /// Was routed and waited for the bus when the run ended.
+    Waiting = "waiting at the end",
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Status {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let found = Self::ALL.iter().find(|s| s.as_str() == text);
+        found.copied().ok_or(())
+    }
+}
+
+/// One frame's way: one row of the results. A frame that is routed to several destinations has a
+/// row for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The number that followed it ([`crate::traffic::Release::tag`]).
+    pub tag: u64,
+    /// Index into [`Results::routes`], where a route took it.
+    pub route: Option<u16>,
+    /// As it came in; `None` for [`Status::Unexpected`].
+    pub incoming: Option<Incoming>,
+    /// As it went out, where it did.
+    pub outgoing: Option<Outgoing>,
+    /// What became of it.
+    pub status: Status,
+    /// What deciding and changing took the CPU, ns of real time, where measured. Another clock
+    /// than all the stamps: never added to a latency, never drawn in one chart with it.
+    pub processing: Option<Nanos>,
+}
+
+impl Record {
+    /// The gateway's latency, ns, as gateway-2011 §2.1 (Fig. 2) defines it: end of the outgoing
+    /// frame − end of the incoming frame − duration of the outgoing frame. Negative where stamps
+    /// are that inexact; `None` where a frame is missing.
+    #[must_use]
+    pub fn latency(&self) -> Option<i64> {
+        let (incoming, outgoing) = (self.incoming?, self.outgoing?);
+        let latency =
+            i128::from(outgoing.end) - i128::from(incoming.end) - i128::from(outgoing.duration);
+        i64::try_from(latency).ok()
+    }
+}
+
+/// Everything needed to make a run again and to read its figures rightly.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Description {
+    /// What was run, for people: the report's title.
+    pub title: String,
+    /// cangate's version (and commit, where known).
+    pub version: String,
+    /// The command line that made it.
+    pub command: String,
+    /// The seed of all that was random.
+    pub seed: u64,
+    /// The gateway's configuration, the whole text.
+    pub config: String,
+    /// What was sent: message set or log, and where it comes from.
+    pub traffic: String,
+    /// Bit rates of the buses, for people.
+    pub bit_rates: String,
+    /// What the stamps' time is: "bus time (virtual)", "real time (kernel stamps)".
+    pub time_base: String,
+    /// What a stamp marks: "end of frame, last bit of EOF".
+    pub stamp: String,
+    /// What the method cannot see.
+    pub blind_spots: String,
+    /// What else: name and value.
+    pub more: Vec<(String, String)>,
+}
+
+/// A whole run.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Results {
+    /// How it was made.
+    pub description: Description,
+    /// Names of the routes.
+    pub routes: Vec<String>,
+    /// Names of the ports.
+    pub ports: Vec<String>,
+    /// A row for every frame.
+    pub records: Vec<Record>,
+}
+
+impl Results {
+    /// The latencies of a route's frames, in the records' order; of all frames for `None`.
+    pub fn latencies(&self, route: Option<u16>) -> impl Iterator<Item = i64> + '_ {
+        self.records
+            .iter()
+            .filter(move |r| route.is_none() || r.route == route)
+            .filter_map(Record::latency)
+    }
+
+    /// How many records have each status, in the statuses' order, without those at 0.
+    #[must_use]
+    pub fn fates(&self) -> Vec<(Status, u64)> {
+        let count = |s| self.records.iter().filter(|r| r.status == s).count() as u64;
+        let all = Status::ALL.iter().map(|&s| (s, count(s)));
+        all.filter(|&(_, n)| n > 0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(end_in: Nanos, end_out: Nanos, duration: Nanos) -> Record {
+        let id = CanId::from_raw(1);
+        Record {
+            tag: 0,
+            route: None,
+            incoming: Some(Incoming {
+                port: 0,
+                id,
+                len: 0,
+                end: end_in,
+            }),
+            outgoing: Some(Outgoing {
+                port: 1,
+                id,
+                len: 0,
+                end: end_out,
+                duration,
+            }),
+            status: Status::Delivered,
+            processing: Some(77),
+        }
+    }
+
+    #[test]
+    fn latency_is_the_papers_and_leaves_processing_out() {
+        assert_eq!(record(1_000, 250_000, 222_000).latency(), Some(27_000));
+        assert_eq!(record(1_000, 222_900, 222_000).latency(), Some(-100));
+        assert_eq!(record(u64::MAX, 0, u64::MAX).latency(), None, "no overflow");
+        let lost = Record {
+            outgoing: None,
+            ..record(0, 0, 0)
+        };
+        assert_eq!(lost.latency(), None);
+    }
+
+    #[test]
+    fn status_words_come_back() {
+        for &status in Status::ALL {
+            assert_eq!(status.as_str().parse(), Ok(status));
+        }
+        assert_eq!("vanished".parse::<Status>(), Err(()));
+    }
+}

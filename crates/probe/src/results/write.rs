@@ -1,0 +1,211 @@
+//! Writing the results file.
+
+use super::{Checksum, LAYOUT, SCHEMA, Seal, keys};
+use crate::{Record, Results};
+use parquet::basic::Compression;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows of a row group: what a reader must hold at once.
+const GROUP: usize = 1 << 20;
+
+/// The results could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The file could not be made.
+    #[error("{path}: cannot write the results there: {source}", path = .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The data could not be written.
+    #[error("cannot write the results: {0}")]
+    Parquet(#[from] ParquetError),
+}
+
+/// Writes the results into a file. It gets its name when it is complete, so that a run that is
+/// stopped leaves no half file behind under that name.
+///
+/// # Errors
+/// [`WriteError`], with the file's name.
+pub fn write(path: &Path, results: &Results) -> Result<(), WriteError> {
+    let at = |source| WriteError::File {
+        path: path.to_owned(),
+        source,
+    };
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    let file = BufWriter::new(File::create(&partial).map_err(at)?);
+    let file = write_to(file, results)?;
+    file.into_inner().map_err(|e| at(e.into_error()))?;
+    std::fs::rename(&partial, path).map_err(at)
+}
+
+/// Sums the data that is written through it, and holds the footer back until its seal, which
+/// stands before it, is known.
+struct Sealing<W> {
+    inner: W,
+    data: Checksum,
+    footer: Option<Vec<u8>>,
+}
+
+impl<W: Write> Write for Sealing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(footer) = &mut self.footer {
+            footer.extend_from_slice(bytes);
+            return Ok(bytes.len());
+        }
+        let n = self.inner.write(bytes)?;
+        self.data.add(bytes.get(..n).unwrap_or(bytes));
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<W: Write> Sealing<W> {
+    fn finish(mut self) -> io::Result<W> {
+        let footer = self.footer.unwrap_or_default();
+        self.inner
+            .write_all(&Seal::new(self.data, &footer).bytes())?;
+        self.inner.write_all(&footer)?;
+        self.inner.flush()?;
+        Ok(self.inner)
+    }
+}
+
+/// Writes the results and gives the writer back. The same results give the same bytes.
+///
+/// # Errors
+/// [`WriteError::Parquet`].
+pub fn write_to<W: Write + Send>(writer: W, results: &Results) -> Result<W, WriteError> {
+    let schema = Arc::new(parse_message_type(SCHEMA)?);
+    // Without page indexes nothing but the footer follows the data, and nothing in the footer
+    // points behind it, so that the seal may stand between the two.
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .build();
+    let sealing = Sealing {
+        inner: writer,
+        data: Checksum::new(),
+        footer: None,
+    };
+    let mut file = SerializedFileWriter::new(sealing, schema, Arc::new(properties))?;
+    for records in results.records.chunks(GROUP) {
+        let group = file.next_row_group()?;
+        write_group(group, results, records)?;
+    }
+    file.flush().map_err(ParquetError::from)?;
+    file.inner_mut().footer = Some(Vec::new());
+    let mut add = |key: &str, value: String| {
+        file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+    };
+    add(keys::LAYOUT, LAYOUT.to_owned());
+    let d = &results.description;
+    for (key, value) in [
+        (keys::TITLE, &d.title),
+        (keys::VERSION, &d.version),
+        (keys::COMMAND, &d.command),
+        (keys::CONFIG, &d.config),
+        (keys::TRAFFIC, &d.traffic),
+        (keys::BIT_RATES, &d.bit_rates),
+        (keys::TIME_BASE, &d.time_base),
+        (keys::STAMP, &d.stamp),
+        (keys::BLIND_SPOTS, &d.blind_spots),
+    ] {
+        add(key, value.clone());
+    }
+    add(keys::SEED, d.seed.to_string());
+    for (key, value) in &d.more {
+        add(&format!("{}{key}", keys::MORE), value.clone());
+    }
+    for (prefix, names) in [(keys::ROUTE, &results.routes), (keys::PORT, &results.ports)] {
+        for (index, name) in names.iter().enumerate() {
+            add(&format!("{prefix}{index}"), name.clone());
+        }
+    }
+    let sealing = file.into_inner()?;
+    Ok(sealing.finish().map_err(ParquetError::from)?)
+}
+
+/// Writes columns one after the other, in the schema's order.
+struct Columns<'a, 'b, W: Write + Send> {
+    group: SerializedRowGroupWriter<'a, W>,
+    records: &'b [Record],
+}
+
+impl<W: Write + Send> Columns<'_, '_, W> {
+    fn put<T: DataType>(
+        &mut self,
+        optional: bool,
+        of: impl Fn(&Record) -> Option<T::T>,
+    ) -> Result<(), ParquetError> {
+        let Some(mut column) = self.group.next_column()? else {
+            return Err(ParquetError::General(
+                "more columns than the schema has".into(),
+            ));
+        };
+        let mut values = Vec::with_capacity(self.records.len());
+        let mut levels = Vec::with_capacity(self.records.len());
+        for record in self.records {
+            let value = of(record);
+            levels.push(i16::from(value.is_some()));
+            values.extend(value);
+        }
+        let levels = optional.then_some(levels.as_slice());
+        column.typed::<T>().write_batch(&values, levels, None)?;
+        column.close()
+    }
+}
+
+fn write_group<W: Write + Send>(
+    group: SerializedRowGroupWriter<'_, W>,
+    results: &Results,
+    records: &[Record],
+) -> Result<(), ParquetError> {
+    let bytes = |names: &[String]| -> Vec<ByteArray> {
+        names.iter().map(|n| ByteArray::from(n.as_str())).collect()
+    };
+    let (routes, ports) = (bytes(&results.routes), bytes(&results.ports));
+    let name = |names: &[ByteArray], index: Option<u16>| names.get(usize::from(index?)).cloned();
+    let source = |r: &Record| r.incoming.map(|f| f.port);
+    let destination = |r: &Record| r.outgoing.map(|f| f.port);
+    // Parquet keeps unsigned numbers in the signed types' bits.
+    let u64 = |n: u64| n.cast_signed();
+
+    let mut columns = Columns { group, records };
+    columns.put::<Int64Type>(false, |r| Some(u64(r.tag)))?;
+    columns.put::<Int32Type>(true, |r| r.route.map(i32::from))?;
+    columns.put::<ByteArrayType>(true, |r| name(&routes, r.route))?;
+    columns.put::<Int32Type>(true, |r| source(r).map(i32::from))?;
+    columns.put::<ByteArrayType>(true, |r| name(&ports, source(r)))?;
+    columns.put::<Int32Type>(true, |r| destination(r).map(i32::from))?;
+    columns.put::<ByteArrayType>(true, |r| name(&ports, destination(r)))?;
+    columns.put::<Int32Type>(true, |r| Some(r.incoming?.id.raw().cast_signed()))?;
+    columns.put::<Int32Type>(true, |r| Some(r.outgoing?.id.raw().cast_signed()))?;
+    columns.put::<Int32Type>(true, |r| Some(i32::from(r.incoming?.len)))?;
+    columns.put::<Int32Type>(true, |r| Some(i32::from(r.outgoing?.len)))?;
+    columns.put::<Int64Type>(true, |r| Some(u64(r.incoming?.end)))?;
+    columns.put::<Int64Type>(true, |r| Some(u64(r.outgoing?.end)))?;
+    columns.put::<Int64Type>(true, |r| Some(u64(r.outgoing?.duration)))?;
+    columns.put::<Int64Type>(true, Record::latency)?;
+    columns.put::<ByteArrayType>(false, |r| Some(ByteArray::from(r.status.as_str())))?;
+    columns.put::<Int64Type>(true, |r| r.processing.map(u64))?;
+    columns.group.close()?;
+    Ok(())
+}

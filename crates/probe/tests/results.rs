@@ -1,0 +1,164 @@
+//! The results file: what is written comes back, and damage is told.
+
+#![allow(clippy::unwrap_used)]
+
+use cangate_probe::results::{ReadError, read, read_bytes, write, write_to};
+use cangate_probe::{Description, Incoming, Outgoing, Record, Results, Status};
+use frame::CanId;
+use proptest::prelude::*;
+use std::path::Path;
+
+fn description() -> Description {
+    Description {
+        title: "A run <with> \"marks\" & ünïcode".into(),
+        version: "0.1.0".into(),
+        command: "cangate demo --seed 1".into(),
+        seed: u64::MAX,
+        config: "[[route]]\nname = \"a\"\n".into(),
+        traffic: "SAE class C".into(),
+        bit_rates: "500 kbit/s".into(),
+        time_base: "bus time".into(),
+        stamp: "end of frame".into(),
+        blind_spots: "none told".into(),
+        more: vec![("a".into(), "1".into()), ("b".into(), String::new())],
+    }
+}
+
+fn record() -> impl Strategy<Value = Record> {
+    let seen = || prop::option::of((any::<u16>(), any::<u32>(), any::<u16>(), any::<u64>()));
+    let status = (0..Status::ALL.len()).prop_map(|i| Status::ALL[i]);
+    let rest = (
+        any::<u64>(),
+        prop::option::of(any::<u16>()),
+        any::<u64>(),
+        prop::option::of(any::<u64>()),
+    );
+    (seen(), seen(), status, rest).prop_map(|(i, o, status, (tag, route, duration, processing))| {
+        Record {
+            tag,
+            route,
+            incoming: i.map(|(port, id, len, end)| Incoming {
+                port,
+                id: CanId::from_raw(id),
+                len,
+                end,
+            }),
+            outgoing: o.map(|(port, id, len, end)| Outgoing {
+                port,
+                id: CanId::from_raw(id),
+                len,
+                end,
+                duration,
+            }),
+            status,
+            processing,
+        }
+    })
+}
+
+fn results(records: Vec<Record>) -> Results {
+    Results {
+        description: description(),
+        routes: vec!["front".into(), "rear".into()],
+        ports: vec!["can0".into(), "can1".into(), String::new()],
+        records,
+    }
+}
+
+fn sample(n: u64) -> Results {
+    let id = CanId::from_raw(0x123);
+    let record = |n: u64| Record {
+        tag: n,
+        route: Some((n % 2) as u16),
+        incoming: Some(Incoming {
+            port: 0,
+            id,
+            len: 8,
+            end: n * 1_000,
+        }),
+        outgoing: (!n.is_multiple_of(7)).then_some(Outgoing {
+            port: 1,
+            id,
+            len: 8,
+            end: n * 1_000 + 250_000,
+            duration: 222_000,
+        }),
+        status: if n.is_multiple_of(7) {
+            Status::Lost
+        } else {
+            Status::Delivered
+        },
+        processing: Some(n % 90),
+    };
+    results((0..n).map(record).collect())
+}
+
+fn bytes(results: &Results) -> Vec<u8> {
+    write_to(Vec::new(), results).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn comes_back_as_it_was(records in prop::collection::vec(record(), 0..60)) {
+        let results = results(records);
+        let data = bytes(&results);
+        prop_assert_eq!(&data, &bytes(&results), "same results, same bytes");
+        prop_assert_eq!(read_bytes(Path::new("x"), data).unwrap(), results);
+    }
+
+    /// One byte changed, anywhere: an error that names the file, never a panic, never other
+    /// frames.
+    #[test]
+    fn damage_is_told(at in any::<prop::sample::Index>(), flip in 1u8..=255) {
+        let mut data = bytes(&sample(300));
+        let at = at.index(data.len());
+        data[at] ^= flip;
+        let error = read_bytes(Path::new("run.parquet"), data).unwrap_err().to_string();
+        prop_assert!(error.starts_with("run.parquet: "), "{}", error);
+    }
+
+    #[test]
+    fn a_cut_file_is_told(keep in any::<prop::sample::Index>()) {
+        let mut data = bytes(&sample(300));
+        data.truncate(keep.index(data.len()));
+        prop_assert!(read_bytes(Path::new("run.parquet"), data).is_err());
+    }
+}
+
+#[test]
+fn through_a_file_that_is_never_half_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("results.parquet");
+    let results = sample(1_000);
+    write(&path, &results).unwrap();
+    assert_eq!(read(&path).unwrap(), results);
+    let names: Vec<_> = std::fs::read_dir(dir.path())
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert_eq!(names, ["results.parquet"]);
+}
+
+#[test]
+fn errors_name_the_file_and_say_what_is_wrong() {
+    let dir = tempfile::tempdir().unwrap();
+    let missing = dir.path().join("missing.parquet");
+    let error = read(&missing).unwrap_err();
+    assert!(
+        matches!(error, ReadError::File { .. }) && error.to_string().contains("missing.parquet")
+    );
+
+    let error = read_bytes(Path::new("a.txt"), b"no parquet at all".to_vec()).unwrap_err();
+    assert!(error.to_string().contains("no Parquet file"), "{error}");
+
+    let data = bytes(&sample(50));
+    // The data of the first page, behind the file's four magic bytes.
+    let mut damaged = data.clone();
+    damaged[40] ^= 1;
+    let error = read_bytes(Path::new("d"), damaged).unwrap_err();
+    assert!(error.to_string().contains("checksum"), "{error}");
+
+    let error = write(&dir.path().join("no/such/dir.parquet"), &sample(1)).unwrap_err();
+    assert!(error.to_string().contains("dir.parquet"), "{error}");
+}
