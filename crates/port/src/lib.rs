@@ -15,6 +15,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+pub mod embedded;
 mod half;
 mod interest;
 pub mod log;

@@ -1,0 +1,228 @@
+//! A gateway's node on an embedded bus.
+
+use super::world::{Arrived, Place};
+use crate::{
+    Accepted, FlushReport, Outgoing, PortError, Receive, Received, Refused, RxCounters, RxReport,
+    Stamp, StampSource, Transmit, TxCounters, Wait,
+};
+use bus::{ErrorState, NodeId, SendError};
+use frame::{Frame, Kind, Nanos};
+
+/// The receiving half of a gateway's node. Stamps are ends of frame in bus time, tokens are the
+/// senders' tags.
+pub struct BusReceive {
+    place: Place,
+    batch: Vec<Arrived>,
+}
+
+impl BusReceive {
+    pub(super) fn new(place: Place, depth: usize) -> Self {
+        Self {
+            place,
+            batch: Vec::with_capacity(depth),
+        }
+    }
+
+    /// The node, as it stands in [`bus::Event`].
+    #[must_use]
+    pub const fn node(&self) -> NodeId {
+        self.place.node
+    }
+}
+
+impl Receive for BusReceive {
+    fn receive(
+        &mut self,
+        now: Nanos,
+        budget: usize,
+        take: &mut dyn FnMut(Received<'_>),
+    ) -> Result<RxReport, PortError> {
+        let mut more = false;
+        {
+            // Frames are copied out under the lock, because `take` transmits and so locks too.
+            let mut inner = self.place.world.lock();
+            if let Some(pace) = inner.pace {
+                inner.run_until(pace.to_source(now), &mut |_, _| {});
+            }
+            if let Some(gate) = inner.gate(&self.place) {
+                let n = budget.min(gate.fifo.len());
+                self.batch.extend(gate.fifo.drain(..n));
+                more = !gate.fifo.is_empty();
+            }
+        }
+        let frames = self.batch.len();
+        for arrived in self.batch.drain(..) {
+            take(Received {
+                frame: arrived.frame.view(),
+                stamp: Stamp {
+                    ns: arrived.end,
+                    source: StampSource::Bus,
+                },
+                hops: 0,
+                token: arrived.tag,
+            });
+        }
+        Ok(RxReport {
+            frames,
+            more,
+            finished: false,
+        })
+    }
+
+    fn wait(&self) -> Wait {
+        let mut inner = self.place.world.lock();
+        let waiting = inner
+            .gate(&self.place)
+            .is_some_and(|gate| !gate.fifo.is_empty());
+        let deadline = if waiting { Some(0) } else { inner.deadline() };
+        Wait {
+            deadline,
+            ..Wait::default()
+        }
+    }
+
+    fn counters(&self) -> RxCounters {
+        let mut inner = self.place.world.lock();
+        inner
+            .gate(&self.place)
+            .map_or_else(RxCounters::default, |gate| RxCounters {
+                overrun: gate.overrun,
+                error_frames: gate.error_frames,
+                ..RxCounters::default()
+            })
+    }
+}
+
+/// The transmitting half of a gateway's node.
+///
+/// Frames are collected and handed to the bus by [`Transmit::flush`], which locks the world once
+/// for all of them. Only this half sends for its node, so the number of free places that it asked
+/// for at the start of a batch can only grow until then.
+pub struct BusTransmit {
+    place: Place,
+    fd: bool,
+    can_send: bool,
+    batch: Vec<Ready>,
+    free: usize,
+    taken: u64,
+    lost: u64,
+    stalled: u64,
+}
+
+struct Ready {
+    at: Nanos,
+    frame: Frame,
+    tag: u64,
+}
+
+impl BusTransmit {
+    pub(super) fn new(place: Place, fd: bool, can_send: bool, room: usize) -> Self {
+        Self {
+            place,
+            fd,
+            can_send,
+            batch: Vec::with_capacity(room),
+            free: 0,
+            taken: 0,
+            lost: 0,
+            stalled: 0,
+        }
+    }
+
+    /// The node, as it stands in [`bus::Event`].
+    #[must_use]
+    pub const fn node(&self) -> NodeId {
+        self.place.node
+    }
+
+    /// Asks the bus how many frames the node has room for.
+    fn ask(&mut self) -> Result<(), Refused> {
+        let (node, room) = (self.place.node, self.batch.capacity());
+        let mut inner = self.place.world.lock();
+        let bus = inner.bus_of(&self.place).ok_or(Refused::Down)?;
+        let off = |state: bus::NodeState| state.state == ErrorState::BusOff;
+        if bus.node_state(node).is_none_or(off) {
+            return Err(Refused::Down);
+        }
+        self.free = bus.free(node).min(room);
+        Ok(())
+    }
+}
+
+impl Transmit for BusTransmit {
+    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+        let (view, id) = (outgoing.frame, outgoing.frame.id());
+        let carried = match view.kind() {
+            Kind::Classic => !id.is_err(),
+            Kind::Fd => self.fd && !id.is_rtr() && !id.is_err(),
+            Kind::Xl => false,
+        };
+        let frame = Frame::from_view(view).filter(|_| carried && self.can_send);
+        let Some(frame) = frame else {
+            return Err(Refused::Unsupported);
+        };
+        if self.batch.is_empty() || self.batch.len() >= self.free {
+            self.ask()?;
+        }
+        if self.batch.len() >= self.free {
+            return Err(Refused::Full);
+        }
+        self.batch.push(Ready {
+            at: now,
+            frame,
+            tag: outgoing.token,
+        });
+        self.taken += 1;
+        Ok(Accepted)
+    }
+
+    fn flush(&mut self, _now: Nanos) -> Result<FlushReport, PortError> {
+        if self.batch.is_empty() {
+            return Ok(FlushReport::default());
+        }
+        let mut inner = self.place.world.lock();
+        let pace = inner.pace;
+        let (mut sent, mut gone) = (0, 0);
+        if let Some(bus) = inner.bus_of(&self.place) {
+            for ready in &self.batch {
+                let at = pace.map_or(ready.at, |pace| pace.to_source(ready.at));
+                match bus.send(self.place.node, at.max(bus.now()), &ready.frame, ready.tag) {
+                    Ok(()) => sent += 1,
+                    Err(SendError::Full) => {
+                        self.stalled += 1;
+                        break;
+                    }
+                    // Bus-off came between taking and sending.
+                    Err(_) => self.lost += 1,
+                }
+                gone += 1;
+            }
+        }
+        self.batch.drain(..gone.min(self.batch.len()));
+        Ok(FlushReport {
+            sent,
+            held: self.batch.len(),
+        })
+    }
+
+    fn wait(&self) -> Wait {
+        Wait {
+            deadline: self.place.world.lock().deadline(),
+            ..Wait::default()
+        }
+    }
+
+    fn counters(&self) -> TxCounters {
+        let mut inner = self.place.world.lock();
+        let gate = inner.gate(&self.place);
+        let (sent, lost) = gate.map_or((0, 0), |gate| (gate.sent, gate.lost));
+        let lost = lost + self.lost;
+        TxCounters {
+            taken: self.taken,
+            sent,
+            lost,
+            held: self.taken.saturating_sub(sent + lost),
+            stalled: self.stalled,
+        }
+    }
+}

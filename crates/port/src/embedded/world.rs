@@ -1,0 +1,370 @@
+//! Any number of buses that share one time.
+
+use super::halves::{BusReceive, BusTransmit};
+use crate::Pace;
+use bus::{Bus, BusConfig, ConfigError, Event, Fault, NodeConfig, NodeId, SendError, When};
+use frame::{Frame, Nanos};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A bus of a [`World`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct BusIndex(pub usize);
+
+/// A node that belongs to the tester, not to a gateway.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Tester {
+    /// Its bus.
+    pub bus: BusIndex,
+    /// Its number there, as it stands in [`bus::Event`].
+    pub node: NodeId,
+}
+
+/// Why a bus or a node could not be added, or a frame not be sent.
+#[derive(thiserror::Error, Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum WorldError {
+    /// There is a bus of this name already.
+    #[error("there is a bus named \"{0}\" already: give each bus a name of its own")]
+    NameTaken(String),
+    /// No bus has this index.
+    #[error("no bus has the index {0}")]
+    NoSuchBus(usize),
+    /// The bus does not accept this configuration.
+    #[error("bus \"{bus}\": {source}")]
+    Config {
+        /// The bus's name.
+        bus: String,
+        /// What is wrong with it.
+        source: ConfigError,
+    },
+}
+
+/// Buses in bus time. A clone is a handle to the same world.
+///
+/// Every call locks the world for its own duration; the halves lock it once a batch.
+#[derive(Clone, Default)]
+pub struct World {
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Default)]
+pub(super) struct Inner {
+    pub(super) slots: Vec<Slot>,
+    pub(super) pace: Option<Pace>,
+    now: Nanos,
+}
+
+pub(super) struct Slot {
+    name: String,
+    pub(super) bus: Bus,
+    fd: bool,
+    pub(super) gates: Vec<Gate>,
+}
+
+/// Where a gateway's node is.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) world: World,
+    pub(super) bus: BusIndex,
+    pub(super) gate: usize,
+    pub(super) node: NodeId,
+}
+
+/// What the world keeps for a gateway's node.
+pub(super) struct Gate {
+    pub(super) node: NodeId,
+    pub(super) fifo: VecDeque<Arrived>,
+    depth: usize,
+    pub(super) overrun: u64,
+    pub(super) error_frames: u64,
+    pub(super) sent: u64,
+    pub(super) lost: u64,
+}
+
+/// A frame in a gateway node's receive FIFO.
+pub(super) struct Arrived {
+    pub(super) frame: Frame,
+    pub(super) end: Nanos,
+    pub(super) tag: u64,
+}
+
+impl World {
+    /// Frames that a gateway's node keeps until they are taken; [`World::attach_with_fifo`] has
+    /// another number. About what a raw socket's default receive buffer holds (212 992 bytes,
+    /// some 768 for each frame's buffer in the kernel).
+    pub const RECEIVE_FIFO: usize = 277;
+
+    /// A world without buses, at time 0.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a bus.
+    ///
+    /// # Errors
+    /// [`WorldError::NameTaken`], or what [`Bus::new`] has against the configuration.
+    pub fn bus(&self, name: &str, config: BusConfig) -> Result<BusIndex, WorldError> {
+        let mut inner = self.lock();
+        if inner.slots.iter().any(|slot| slot.name == name) {
+            return Err(WorldError::NameTaken(name.to_owned()));
+        }
+        let fd = config.data.is_some();
+        let bus = Bus::new(config).map_err(|source| WorldError::Config {
+            bus: name.to_owned(),
+            source,
+        })?;
+        inner.slots.push(Slot {
+            name: name.to_owned(),
+            bus,
+            fd,
+            gates: Vec::new(),
+        });
+        Ok(BusIndex(inner.slots.len() - 1))
+    }
+
+    /// The bus of this name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<BusIndex> {
+        let found = self.lock().slots.iter().position(|slot| slot.name == name);
+        found.map(BusIndex)
+    }
+
+    /// Adds a gateway's node: it receives every frame of its bus but those it sent itself.
+    ///
+    /// # Errors
+    /// [`WorldError::NoSuchBus`], or what [`Bus::attach`] has against the node.
+    pub fn attach(
+        &self,
+        bus: BusIndex,
+        node: NodeConfig,
+    ) -> Result<(BusReceive, BusTransmit), WorldError> {
+        self.attach_with_fifo(bus, node, Self::RECEIVE_FIFO)
+    }
+
+    /// As [`World::attach`], with a receive FIFO of `depth` frames; one that comes when it is
+    /// full is lost and counted.
+    ///
+    /// # Errors
+    /// As [`World::attach`].
+    pub fn attach_with_fifo(
+        &self,
+        bus: BusIndex,
+        node: NodeConfig,
+        depth: usize,
+    ) -> Result<(BusReceive, BusTransmit), WorldError> {
+        let (can_send, node_fd) = (!node.listen_only, node.fd);
+        let mut inner = self.lock();
+        let slot = inner.slot(bus)?;
+        let id = slot.attach(node)?;
+        slot.gates.push(Gate {
+            node: id,
+            fifo: VecDeque::with_capacity(depth),
+            depth,
+            overrun: 0,
+            error_frames: 0,
+            sent: 0,
+            lost: 0,
+        });
+        let gate = slot.gates.len() - 1;
+        let room = slot.bus.free(id);
+        let fd = slot.fd && node_fd;
+        drop(inner);
+        let here = Place {
+            world: self.clone(),
+            bus,
+            gate,
+            node: id,
+        };
+        Ok((
+            BusReceive::new(here.clone(), depth),
+            BusTransmit::new(here, fd && can_send, can_send, room),
+        ))
+    }
+
+    /// Adds a node that sends only what [`World::send`] gives it.
+    ///
+    /// # Errors
+    /// As [`World::attach`].
+    pub fn tester(&self, bus: BusIndex, node: NodeConfig) -> Result<Tester, WorldError> {
+        let node = self.lock().slot(bus)?.attach(node)?;
+        Ok(Tester { bus, node })
+    }
+
+    /// A tester's frame becomes ready for transmission at `at`, which must not be past. The tag
+    /// comes back with its events, and a gateway that receives it gives it on as token.
+    ///
+    /// # Errors
+    /// What [`Bus::send`] has against it.
+    pub fn send(&self, from: Tester, at: Nanos, frame: &Frame, tag: u64) -> Result<(), SendError> {
+        let mut inner = self.lock();
+        let slot = inner
+            .slots
+            .get_mut(from.bus.0)
+            .ok_or(SendError::NoSuchNode(from.node))?;
+        if slot.gates.iter().any(|gate| gate.node == from.node) {
+            return Err(SendError::NoSuchNode(from.node));
+        }
+        slot.bus.send(from.node, at, frame, tag)
+    }
+
+    /// When something happens next on any bus if nobody sends anything more.
+    #[must_use]
+    pub fn next(&self) -> Option<Nanos> {
+        self.lock().next()
+    }
+
+    /// How far the world has come.
+    #[must_use]
+    pub fn now(&self) -> Nanos {
+        self.lock().now
+    }
+
+    /// Moves all buses to `t`, in the order in which things happen on them; at the same time,
+    /// in the order of the buses.
+    ///
+    /// An arbitration that would begin exactly at `t` is left open, so that whoever reacts now
+    /// takes part in it. To let a gateway react to each frame at its end, go from
+    /// [`World::next`] to `next`.
+    ///
+    /// The observer sees every event. It must not call the world: it is locked.
+    pub fn run_until(&self, t: Nanos, observer: &mut dyn FnMut(BusIndex, &Event<'_>)) {
+        self.lock().run_until(t, observer);
+    }
+
+    /// From now on the gateway's halves take the times they are given for the clock's, and move
+    /// the world themselves.
+    pub fn pace(&self, pace: Pace) {
+        self.lock().pace = Some(pace);
+    }
+
+    /// Looks at a bus: its statistics, its nodes' states. `look` must not call the world: it
+    /// is locked.
+    ///
+    /// # Errors
+    /// [`WorldError::NoSuchBus`].
+    pub fn with_bus<R>(
+        &self,
+        bus: BusIndex,
+        look: impl FnOnce(&Bus) -> R,
+    ) -> Result<R, WorldError> {
+        Ok(look(&self.lock().slot(bus)?.bus))
+    }
+
+    /// Plans a fault on a bus; see [`Bus::inject`].
+    ///
+    /// # Errors
+    /// [`WorldError::NoSuchBus`].
+    pub fn inject(&self, bus: BusIndex, when: When, fault: Fault) -> Result<(), WorldError> {
+        self.lock().slot(bus)?.bus.inject(when, fault);
+        Ok(())
+    }
+
+    /// Starts a node's recovery from bus-off; see [`Bus::restart`].
+    ///
+    /// # Errors
+    /// [`WorldError::NoSuchBus`].
+    pub fn restart(&self, bus: BusIndex, node: NodeId) -> Result<(), WorldError> {
+        self.lock().slot(bus)?.bus.restart(node);
+        Ok(())
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic of an observer leaves the buses consistent: they call it between steps.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn slot(&mut self, bus: BusIndex) -> Result<&mut Slot, WorldError> {
+        self.slots
+            .get_mut(bus.0)
+            .ok_or(WorldError::NoSuchBus(bus.0))
+    }
+
+    pub(super) fn gate(&mut self, place: &Place) -> Option<&mut Gate> {
+        self.slots.get_mut(place.bus.0)?.gates.get_mut(place.gate)
+    }
+
+    pub(super) fn bus_of(&mut self, place: &Place) -> Option<&mut Bus> {
+        Some(&mut self.slots.get_mut(place.bus.0)?.bus)
+    }
+
+    pub(super) fn next(&self) -> Option<Nanos> {
+        self.slots.iter().filter_map(|slot| slot.bus.next()).min()
+    }
+
+    pub(super) fn run_until(&mut self, t: Nanos, observer: &mut dyn FnMut(BusIndex, &Event<'_>)) {
+        while let Some((due, i)) = self.soonest(t) {
+            self.slots[i].run_until(due, BusIndex(i), observer);
+        }
+        for (i, slot) in self.slots.iter_mut().enumerate() {
+            slot.run_until(t, BusIndex(i), observer);
+        }
+        self.now = self.now.max(t);
+    }
+
+    /// The bus on which something happens first, if that is before `t`.
+    fn soonest(&self, t: Nanos) -> Option<(Nanos, usize)> {
+        let due = |(i, slot): (usize, &Slot)| Some((slot.bus.next()?, i));
+        let soonest = self.slots.iter().enumerate().filter_map(due).min();
+        soonest.filter(|(due, _)| *due < t)
+    }
+
+    /// When something happens next, in the time that halves are given.
+    pub(super) fn deadline(&self) -> Option<Nanos> {
+        let clock = |t| self.pace.map_or(t, |pace| pace.to_clock(t));
+        self.next().map(clock)
+    }
+}
+
+impl Slot {
+    fn attach(&mut self, node: NodeConfig) -> Result<NodeId, WorldError> {
+        self.bus.attach(node).map_err(|source| WorldError::Config {
+            bus: self.name.clone(),
+            source,
+        })
+    }
+
+    fn run_until(
+        &mut self,
+        t: Nanos,
+        index: BusIndex,
+        observer: &mut dyn FnMut(BusIndex, &Event<'_>),
+    ) {
+        let gates = &mut self.gates;
+        self.bus.run_until(t, |event| {
+            for gate in gates.iter_mut() {
+                gate.see(event);
+            }
+            observer(index, event);
+        });
+    }
+}
+
+impl Gate {
+    fn see(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Frame { node, .. } if *node == self.node => self.sent += 1,
+            Event::Frame {
+                end,
+                tag,
+                frame,
+                receivers,
+                ..
+            } if receivers.receives(self.node) => self.keep(**frame, *end, *tag),
+            Event::Error { primary: true, .. } => self.error_frames += 1,
+            Event::Dropped { node, .. } if *node == self.node => self.lost += 1,
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, frame: Frame, end: Nanos, tag: u64) {
+        if self.fifo.len() >= self.depth {
+            self.overrun += 1;
+        } else {
+            self.fifo.push_back(Arrived { frame, end, tag });
+        }
+    }
+}
