@@ -12,6 +12,8 @@
 //!   frame that sits in shared memory is not copied before it has to be.
 //! * [`text`]: cansend's grammar and candump's log lines: [`text::parse_frame`],
 //!   [`text::parse_line`], [`text::Line`]; frames have `Display`, [`Frame`] has `FromStr`.
+//! * [`wire`]: exact bits, stuff bits, CRC and durations of classic and ISO FD frames, and the
+//!   order of arbitration: [`wire::length`], [`wire::BitRate`], [`wire::arbitration_key`].
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -26,6 +28,7 @@ mod id;
 mod owned;
 pub mod text;
 mod view;
+pub mod wire;
 
 pub use buf::FrameBuf;
 pub use header::{Header, Kind, LengthError, XlFields, flags};

@@ -1,0 +1,63 @@
+//! The length of classic frames.
+
+use super::tables::{CRC_15, STUFF, State, filler};
+use super::{INTERMISSION_BITS, Length, TRAILER_BITS, eff_parts};
+use crate::Header;
+
+const CRC_BITS: u32 = 15;
+const DELIMITER_BITS: u32 = 1;
+
+pub(super) fn length(header: &Header, data: &[u8]) -> Length {
+    let control = u64::from(header.is_rtr()) << 6 | u64::from(header.dlc() & 15);
+    // Start of frame is the zero above the identifier.
+    if header.id().is_eff() {
+        let (high, low) = eff_parts(header);
+        // SRR and IDE are recessive.
+        sum::<39, 5>(high << 27 | 0b11 << 25 | low << 7 | control, data)
+    } else {
+        sum::<19, 3>(u64::from(header.id().number()) << 7 | control, data)
+    }
+}
+
+/// `BITS` bits of header fill up `BYTES` bytes.
+#[inline(always)]
+fn sum<const BITS: u32, const BYTES: usize>(header: u64, data: &[u8]) -> Length {
+    let fill = BYTES as u32 * 8 - BITS;
+    let filled = header | filler(fill) << BITS;
+    let mut state = State::IDLE;
+    let mut stuffed = 0;
+    let mut take = |byte: u8| {
+        let step = STUFF.step(state, byte);
+        stuffed += step.stuffed();
+        state = step.next();
+    };
+    // The CRC begins with 0, so zeros in front of the header change nothing.
+    let mut crc = 0;
+    for i in (0..BYTES).rev() {
+        let byte = (header >> (8 * i)) as u8;
+        crc = CRC_15.bits(crc, u32::from(byte), 8);
+        take((filled >> (8 * i)) as u8);
+    }
+    for byte in data {
+        crc = CRC_15.bits(crc, u32::from(*byte), 8);
+        take(*byte);
+    }
+    // The sixteenth bit is the inverse of the last one and so brings no stuff bit with it.
+    let last = crc << 1 | (!crc & 1);
+    take((last >> 8) as u8);
+    take(last as u8);
+
+    let bits = BITS
+        + 8 * data.len() as u32
+        + CRC_BITS
+        + DELIMITER_BITS
+        + TRAILER_BITS
+        + INTERMISSION_BITS
+        + stuffed;
+    Length {
+        bits: bits as u16,
+        stuff_bits: stuffed as u16,
+        data_phase_bits: 0,
+        crc,
+    }
+}

@@ -1,0 +1,157 @@
+//! Tables that take bits eight at a time, made when the crate is compiled.
+
+/// What bit stuffing does to eight bits: up to two stuff bits, so eight to ten bits come out.
+///
+/// A state is the last bit sent (as bit 2) and how many equal ones there were, less one (0 to
+/// 3): after five the stuff bit follows at once and starts a run of its own.
+pub(super) struct Stuff([[u16; 256]; 8]);
+
+/// One step of [`Stuff`].
+#[derive(Clone, Copy)]
+pub(super) struct Step(u16);
+
+impl Step {
+    /// The bits with stuff bits, in the low [`Step::stuffed`] + 8 bits.
+    pub(super) const fn out(self) -> u64 {
+        (self.0 & 0x3FF) as u64
+    }
+
+    /// How many stuff bits were put in.
+    pub(super) const fn stuffed(self) -> u32 {
+        (self.0 >> 10 & 3) as u32
+    }
+
+    /// The state after it.
+    pub(super) const fn next(self) -> State {
+        State((self.0 >> 12) as u8)
+    }
+}
+
+/// Where bit stuffing stands.
+#[derive(Clone, Copy)]
+pub(super) struct State(u8);
+
+impl State {
+    /// A recessive bit, alone: an idle bus seen from the start of frame, which is dominant.
+    pub(super) const IDLE: Self = Self(0b100);
+
+    /// Was the last bit sent a stuff bit, if the last bit of the frame is this one?
+    pub(super) const fn after_stuff_bit(self, last: bool) -> bool {
+        // A stuff bit is the inverse of the bit before it and has just begun a run.
+        self.0 & 3 == 0 && (self.0 >> 2 != 0) != last
+    }
+}
+
+impl Stuff {
+    /// Eight bits from a state on.
+    pub(super) const fn step(&self, state: State, byte: u8) -> Step {
+        Step(self.0[(state.0 & 7) as usize][byte as usize])
+    }
+
+    const fn new() -> Self {
+        let mut table = [[0; 256]; 8];
+        let mut state = 0;
+        while state < 8 {
+            let mut byte = 0;
+            while byte < 256 {
+                table[state][byte] = stuff_bits(state as u16, byte as u16, 8);
+                byte += 1;
+            }
+            state += 1;
+        }
+        Self(table)
+    }
+}
+
+pub(super) static STUFF: Stuff = Stuff::new();
+
+/// The low `count` bits of `bits`, highest first, stuffed one at a time; packed as [`Step`] has
+/// it.
+const fn stuff_bits(state: u16, bits: u16, count: u32) -> u16 {
+    let (mut last, mut run) = (state >> 2, (state & 3) + 1);
+    let (mut out, mut stuffed) = (0, 0);
+    let mut i = count;
+    while i > 0 {
+        i -= 1;
+        let bit = bits >> i & 1;
+        run = if bit == last { run + 1 } else { 1 };
+        last = bit;
+        out = out << 1 | bit;
+        if run == 5 {
+            last = 1 - bit;
+            run = 1;
+            out = out << 1 | last;
+            stuffed += 1;
+        }
+    }
+    out | stuffed << 10 | (last << 2 | (run - 1)) << 12
+}
+
+/// For each ESI and DLC (five bits), the stuff bits among and after them when BRS stands before
+/// them: it is recessive and follows a dominant bit.
+pub(super) static STUFFED_AFTER_BRS: [u8; 32] = {
+    let mut table = [0; 32];
+    let mut bits = 0;
+    while bits < 32 {
+        table[bits] = (stuff_bits(0b100, bits as u16, 5) >> 10 & 3) as u8;
+        bits += 1;
+    }
+    table
+};
+
+/// A CRC of `WIDTH` bits, 15 to 32, by the byte and by four bytes.
+pub(super) struct Crc<const WIDTH: u32>([[u32; 256]; 4]);
+
+impl<const WIDTH: u32> Crc<WIDTH> {
+    const MASK: u32 = (1 << WIDTH) - 1;
+
+    /// `table[k][b]` is b·x^(8k + WIDTH) modulo the polynomial.
+    const fn new(polynomial: u32) -> Self {
+        let mut table = [[0; 256]; 4];
+        let mut byte = 0;
+        while byte < 256 {
+            let mut crc = byte << (WIDTH - 8);
+            let mut k = 0;
+            while k < 4 {
+                let mut bit = 0;
+                while bit < 8 {
+                    let carry = crc >> (WIDTH - 1) & 1;
+                    crc = ((crc << 1) ^ (carry * polynomial)) & Self::MASK;
+                    bit += 1;
+                }
+                table[k][byte as usize] = crc;
+                k += 1;
+            }
+            byte += 1;
+        }
+        Self(table)
+    }
+
+    /// `count` bits more, at most 8.
+    pub(super) const fn bits(&self, crc: u32, bits: u32, count: u32) -> u32 {
+        let index = (crc >> (WIDTH - count) ^ bits) & ((1 << count) - 1);
+        (crc << count) & Self::MASK ^ self.0[0][(index & 0xFF) as usize]
+    }
+
+    /// 32 bits more.
+    pub(super) const fn word(&self, crc: u32, word: u32) -> u32 {
+        let x = word ^ crc << (32 - WIDTH);
+        self.0[3][(x >> 24) as usize]
+            ^ self.0[2][(x >> 16 & 0xFF) as usize]
+            ^ self.0[1][(x >> 8 & 0xFF) as usize]
+            ^ self.0[0][(x & 0xFF) as usize]
+    }
+}
+
+/// Classic frames: x^15 + x^14 + x^10 + x^8 + x^7 + x^4 + x^3 + 1 (ISO 11898-1, CRC field).
+pub(super) static CRC_15: Crc<15> = Crc::new(0x4599);
+/// FD frames of up to 16 bytes.
+pub(super) static CRC_17: Crc<17> = Crc::new(0x1_685B);
+/// FD frames of more.
+pub(super) static CRC_21: Crc<21> = Crc::new(0x10_2899);
+
+/// Bits that stand before a frame to fill its header up to whole bytes: they alternate and end
+/// recessive, so that they neither make a stuff bit nor lengthen a run.
+pub(super) const fn filler(bits: u32) -> u64 {
+    0x55 & ((1 << bits) - 1)
+}
