@@ -20,6 +20,8 @@ mod half;
 mod interest;
 pub mod log;
 mod pace;
+mod poll;
+mod realtime;
 pub mod spec;
 
 pub use half::{
@@ -28,3 +30,5 @@ pub use half::{
 };
 pub use interest::{Ids, Interest, RawFilter};
 pub use pace::Pace;
+pub use poll::Poll;
+pub use realtime::schedule_fifo;

@@ -1,5 +1,7 @@
 //! Waiting for any of many ports.
 
+#![allow(unsafe_code, reason = "system calls that no safe library offers")]
+
 use crate::Wait;
 use std::io;
 use std::os::fd::RawFd;

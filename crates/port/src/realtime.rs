@@ -1,5 +1,7 @@
 //! Real-time scheduling of the calling thread.
 
+#![allow(unsafe_code, reason = "system calls that no safe library offers")]
+
 use std::io;
 
 /// Gives the calling thread the scheduling class SCHED_FIFO: it runs before every ordinary
