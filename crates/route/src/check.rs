@@ -151,7 +151,12 @@ fn check_match(route: &Route, say: &mut impl FnMut(String)) {
         }
     }
     for pattern in &route.matching.payload {
-        if pattern.mask.len() != pattern.value.len() {
+        if pattern.value.is_empty() {
+            say(format!(
+                "the payload pattern at byte {} names no bytes: give at least one",
+                pattern.at
+            ));
+        } else if pattern.mask.len() != pattern.value.len() {
             say(format!(
                 "the payload pattern at byte {} has {} bytes of value and {} of mask: make them \
                  equal",
