@@ -19,7 +19,11 @@ pub fn schedule_fifo(priority: u8) -> io::Result<()> {
     // SAFETY: the pointer is to a live `sched_param`, which the call only reads;
     // `pthread_self` has no precondition and names a thread that runs: this one.
     let error = unsafe {
-        libc::pthread_setschedparam(libc::pthread_self(), libc::SCHED_FIFO, &raw const parameters)
+        libc::pthread_setschedparam(
+            libc::pthread_self(),
+            libc::SCHED_FIFO,
+            &raw const parameters,
+        )
     };
     if error == 0 {
         Ok(())
