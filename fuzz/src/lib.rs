@@ -19,7 +19,11 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: &[Target] = &[targets::log_text::TARGET];
+pub const TARGETS: &[Target] = &[
+    targets::bus_operations::TARGET,
+    targets::log_text::TARGET,
+    targets::wire::TARGET,
+];
 
 #[cfg(test)]
 mod tests {
