@@ -10,6 +10,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod change;
+pub mod config;
 mod counters;
 mod engine;
 mod fate;

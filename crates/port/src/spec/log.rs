@@ -18,7 +18,7 @@ pub struct LogSpec {
 }
 
 /// A file, or the standard streams.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Place {
     /// `-`: standard input or output.
     Standard,

@@ -28,7 +28,7 @@ pub(super) fn parse(
     check_drop(&mut table, drop, found);
     let limit = table.get("limit").and_then(|v| limit(&v, found));
     let hop_limit = table
-        .integer("hop_limit", 1..=255, found)
+        .integer("hop_limit", 1..=6, found)
         .map(|n| n.value as u8);
     let allow_same_port = table.flag("allow_same_port", false, found);
     let echo = table.flag("echo", false, found);
@@ -38,7 +38,7 @@ pub(super) fn parse(
         && !allow_same_port
     {
         let span = table.key_span("to").unwrap_or_else(|| table.span());
-        let d = Diagnostic::warning(span, "no frame takes this route: it leads back")
+        let d = Diagnostic::error(span, "no frame takes this route: it leads back")
             .hint("`allow_same_port = true` lets frames go back to the port they came from");
         found.push(d);
     }
@@ -149,14 +149,13 @@ fn check_drop(table: &mut Table<'_>, drop: bool, found: &mut Diagnostics) {
             .hint("leave out `to`, or `drop`");
         found.push(d);
     }
-    for key in [
-        "do",
-        "limit",
-        "hop_limit",
-        "allow_same_port",
-        "echo",
-        "keep_stamp",
-    ] {
+    for key in ["do", "limit"] {
+        if table.get(key).is_some() {
+            let message = format!("`{key}` does nothing in a route that drops");
+            found.push(Diagnostic::error(at(table, key), message).hint("leave it out"));
+        }
+    }
+    for key in ["hop_limit", "allow_same_port", "echo", "keep_stamp"] {
         if table.get(key).is_some() {
             let message = format!("`{key}` does nothing in a route that drops");
             found.push(Diagnostic::warning(at(table, key), message).hint("leave it out"));
@@ -202,6 +201,6 @@ fn per_id(value: &Value<'_>, found: &mut Diagnostics) -> Option<At<Option<u32>>>
         value.expected("true, false or how many IDs are told apart", found);
         return None;
     }
-    let most = value.integer(1..=1_000_000, found)?;
+    let most = value.integer(1..=65_536, found)?;
     Some(most.map(|n| Some(n as u32)))
 }

@@ -261,7 +261,7 @@ fn limit_text(limit: &RateLimit) -> String {
 /// A time that is read back exactly: `s`, `20ms`, `1500us`.
 pub(super) fn time(ns: u64) -> String {
     for (unit, factor) in [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)] {
-        if ns >= factor && ns % factor == 0 {
+        if ns >= factor && ns.is_multiple_of(factor) {
             return match ns / factor {
                 1 => unit.into(),
                 n => format!("{n}{unit}"),

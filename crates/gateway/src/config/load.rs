@@ -1,0 +1,136 @@
+//! From a text to a configuration.
+
+use super::{Config, LARGEST_FILE, MOST_PORTS, buses, options};
+use config::{Diagnostic, Diagnostics, Document, Source, Table};
+use port::spec::PortSpec;
+use route::{Routes, Table as RoutingTable};
+use std::ops::Range;
+
+/// Reads a `gateway.toml`. With the configuration come the warnings.
+///
+/// # Errors
+/// All mistakes, sorted by place, warnings among them.
+pub fn load(source: &Source) -> Result<(Config, Vec<Diagnostic>), Vec<Diagnostic>> {
+    if source.text.len() > LARGEST_FILE {
+        let message = format!(
+            "the file has {} bytes, {LARGEST_FILE} are the most",
+            source.text.len()
+        );
+        return Err(vec![Diagnostic::error(0..0, message)]);
+    }
+    let mut found = Diagnostics::new();
+    let document = Document::parse(source, &mut found);
+    let mut root = document.root();
+    let gateway = options::parse(&mut root, &mut found);
+    let ports = ports(&mut root, &mut found);
+    let parsed = route::config::parse(&mut root, &ports.names, &mut found);
+    root.finish(&mut found);
+
+    let routes = Routes {
+        mode: gateway.mode,
+        max_hops: gateway.max_hops,
+        routes: parsed.routes,
+    };
+    route::config::lint(&routes, &parsed.spans, &mut found);
+    unused(&ports, &routes, &mut found);
+    if !found.has_errors() {
+        compile(&routes, ports.names.len(), &parsed.spans, &mut found);
+    }
+    if found.has_errors() {
+        return Err(found.into_sorted());
+    }
+    let config = Config {
+        ports: ports.specs,
+        routes,
+        options: gateway.options,
+    };
+    Ok((config, found.into_sorted()))
+}
+
+#[derive(Default)]
+struct Ports {
+    /// Names of all port tables, those with mistakes too: routes may name them.
+    names: Vec<String>,
+    /// Where the names stand.
+    keys: Vec<Range<usize>>,
+    /// Ports without mistakes; as many as names where there are no errors.
+    specs: Vec<PortSpec>,
+}
+
+fn ports(root: &mut Table<'_>, found: &mut Diagnostics) -> Ports {
+    let mut ports = Ports::default();
+    let Some(value) = root.get("ports") else {
+        let hint = "describe one in a table such as [ports.can0]";
+        root.missing("ports", hint, found);
+        return ports;
+    };
+    let Some(table) = value.table("[ports]", found) else {
+        return ports;
+    };
+    let all = table.all();
+    if all.len() > MOST_PORTS {
+        let message = format!("{} ports are too many: {MOST_PORTS} is the most", all.len());
+        found.push(Diagnostic::error(value.span(), message));
+        return ports;
+    }
+    let mut spans = Vec::new();
+    for (name, value) in all {
+        ports.names.push(name.value.to_owned());
+        ports.keys.push(name.span.clone());
+        let Some(table) = value.table("", found) else {
+            continue;
+        };
+        if let Some(spec) = PortSpec::parse(&name, table, found) {
+            ports.specs.push(spec);
+            spans.push(name.span);
+        }
+    }
+    buses::check(&ports.specs, &spans, found);
+    ports
+}
+
+/// Warns of ports that no route names.
+fn unused(ports: &Ports, routes: &Routes, found: &mut Diagnostics) {
+    let mut used = vec![false; ports.names.len()];
+    for id in routes
+        .routes
+        .iter()
+        .flat_map(|r| r.from.iter().chain(&r.to))
+    {
+        if let Some(used) = used.get_mut(usize::from(id.0)) {
+            *used = true;
+        }
+    }
+    if found.has_errors() {
+        return;
+    }
+    for ((name, key), _) in ports
+        .names
+        .iter()
+        .zip(&ports.keys)
+        .zip(&used)
+        .filter(|(_, u)| !**u)
+    {
+        let message = format!("no route uses port `{name}`");
+        let hint = format!("add a route, or leave out [ports.{name}]");
+        found.push(Diagnostic::warning(key.clone(), message).hint(hint));
+    }
+}
+
+/// What the routing table refuses, at the route's place.
+fn compile(routes: &Routes, ports: usize, spans: &[Range<usize>], found: &mut Diagnostics) {
+    let Err(errors) = RoutingTable::compile(routes, ports) else {
+        return;
+    };
+    for error in errors {
+        let span = error
+            .route
+            .and_then(|id| spans.get(usize::try_from(id.0).ok()?).cloned())
+            .unwrap_or(0..0);
+        let message = match error.route {
+            Some(_) => format!("route `{}`: {}", error.name, error.what),
+            None => error.what,
+        };
+        found.push(Diagnostic::error(span, message));
+    }
+}
