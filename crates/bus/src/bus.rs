@@ -2,34 +2,39 @@
 
 use crate::{
     BusConfig, BusStats, ConfigError, DropReason, ErrorState, Event, Fault, NodeConfig, NodeId,
-    NodeState, Receivers, SendError, When,
+    NodeState, SendError, When,
     clock::Clock,
     config::{MAX_DATA_RATE, NOMINAL_RATES},
+    disturbed::Simulator,
     fault::Injector,
-    node::{NO_KEY, Node, Recovery},
+    node::{NO_KEY, Node},
     schedule::{Later, Schedule},
     wire,
 };
-use frame::{Frame, Kind, Nanos, flags};
+use frame::{Frame, Kind, Nanos};
 
-/// Recessive bits between frames (ISO 11898-1:2015, 10.4.6.2).
-pub(crate) const INTERMISSION: u64 = 3;
-/// Bits that an error-passive sender waits on top (ISO 11898-1:2015, 10.4.6.4).
-pub(crate) const SUSPEND: u64 = 8;
-/// Recessive bits at the end of a frame: acknowledge delimiter and end of frame.
-const RECESSIVE_END: u64 = 8;
-/// Runs of [`RUN`] recessive bits that bring a bus-off node back (rule l).
-const RUNS: u64 = 128;
-/// Recessive bits of a run.
-const RUN: u64 = 11;
+mod recovery;
+mod transmission;
 
 /// What the bus is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     /// Intermission until `Bus::free_from`, then idle.
     Free,
-    /// A frame that will succeed; its end.
+    /// A frame in which nothing can go wrong; its end.
     Frame(Nanos),
+    /// A frame in which something may go wrong: `Bus::simulator` knows what. The next of its
+    /// steps, and the end.
+    Disturbed(usize, Nanos),
+}
+
+/// A node that sends the frame on the wire.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sender {
+    pub(crate) node: usize,
+    /// The frame on the wire, where it differs from what the node was given (ESI).
+    frame: Option<Frame>,
+    failed: bool,
 }
 
 /// A CAN bus and its nodes. See [the crate's page](crate) for what is modelled.
@@ -50,13 +55,19 @@ pub struct Bus {
     free_from: Nanos,
     /// Latest end of suspend transmission of any node.
     suspended_until: Nanos,
-    /// The frame on the wire: its start, who sends it, and what it is where that differs from
-    /// what the sender was given.
+    /// Start of the frame on the wire.
     start: Nanos,
-    senders: Vec<usize>,
-    on_wire: Option<Frame>,
+    /// Who sends it: one, unless several nodes have the same arbitration field.
+    senders: Vec<Sender>,
+    /// Who lost it to an error.
+    deaf: Vec<usize>,
+    simulator: Simulator,
     bits: Vec<wire::Bit>,
+    /// Starts of frame so far.
     starts: u64,
+    /// Nodes on the bus that acknowledge, and those among them that know no FD.
+    ackers: usize,
+    classic_ackers: usize,
     /// Nodes that are bus-off.
     off: usize,
     stats: BusStats,
@@ -92,9 +103,12 @@ impl Bus {
             suspended_until: 0,
             start: 0,
             senders: Vec::new(),
-            on_wire: None,
+            deaf: Vec::new(),
+            simulator: Simulator::default(),
             bits: Vec::new(),
             starts: 0,
+            ackers: 0,
+            classic_ackers: 0,
             off: 0,
             stats: BusStats::default(),
         })
@@ -114,6 +128,7 @@ impl Bus {
         };
         self.nodes.push(Node::new(node, self.now));
         self.heads.push(NO_KEY);
+        self.count_ackers();
         Ok(id)
     }
 
@@ -243,24 +258,16 @@ impl Bus {
         self.stats
     }
 
-    /// Starts the recovery of a node that is bus-off: it is back after 128 runs of 11 recessive
-    /// bits. Nothing happens to other nodes, or where recovery has started already.
-    pub fn restart(&mut self, node: NodeId) {
-        let counting = Recovery::Counting {
-            done: 0,
-            since: (self.phase == Phase::Free).then_some(self.now),
-        };
-        if let Some(n) = self.nodes.get_mut(usize::from(node.0))
-            && n.state == ErrorState::BusOff
-            && matches!(n.recovery, Recovery::Waiting(_))
-        {
-            n.recovery = counting;
-        }
-    }
-
     /// Plans a fault; it happens once.
     pub fn inject(&mut self, when: When, fault: Fault) {
         self.injector.plan(when, fault);
+    }
+
+    fn count_ackers(&mut self) {
+        let heard = |n: &&Node| !n.config.listen_only && n.state != ErrorState::BusOff;
+        self.ackers = self.nodes.iter().filter(heard).count();
+        let classic = |n: &&Node| heard(n) && !n.config.fd;
+        self.classic_ackers = self.nodes.iter().filter(classic).count();
     }
 
     fn update_head(&mut self, node: usize) {
@@ -275,6 +282,8 @@ impl Bus {
         let span = t - self.now;
         match self.phase {
             Phase::Frame(_) => self.stats.frame_time += span,
+            Phase::Disturbed(..) if self.simulator.success => self.stats.frame_time += span,
+            Phase::Disturbed(..) => self.stats.error_time += span,
             Phase::Free => {
                 let pause = self.free_from.clamp(self.now, t) - self.now;
                 self.stats.intermission_time += pause;
@@ -307,6 +316,9 @@ impl Bus {
         let end = match self.phase {
             Phase::Free => None,
             Phase::Frame(end) => Some(end),
+            Phase::Disturbed(step, end) => {
+                Some(self.simulator.steps.get(step).map_or(end, |s| s.at))
+            }
         };
         let due = self.schedule.due();
         let timer = if self.off > 0 {
@@ -317,32 +329,14 @@ impl Bus {
         [end, due, timer].into_iter().flatten().min()
     }
 
-    fn next_timer(&self) -> Option<Nanos> {
-        let timers = self.nodes.iter().filter_map(|n| self.timer(n));
-        timers.min().map(|t| t.max(self.now))
-    }
-
-    /// When a bus-off node takes its next step towards recovery, if the bus stays idle.
-    fn timer(&self, node: &Node) -> Option<Nanos> {
-        if node.state != ErrorState::BusOff {
-            return None;
-        }
-        match node.recovery {
-            Recovery::Waiting(at) => at,
-            Recovery::Counting { done, since } => {
-                let left = RUNS.saturating_sub(done) * RUN;
-                since.map(|s| s.saturating_add(self.clock.bits(left)))
-            }
-        }
-    }
-
-    /// Does all that is to be done now, short of starting a frame: ends, then recoveries, then
+    /// Does all that is to be done now, short of starting a frame: errors and
+    /// ends of frames, then recoveries, then
     /// frames that are due.
     fn step(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
-        if let Phase::Frame(end) = self.phase
-            && end == self.now
-        {
-            self.complete(observer);
+        match self.phase {
+            Phase::Frame(end) if end == self.now => self.complete(observer),
+            Phase::Disturbed(..) => self.disturbed_step(observer),
+            _ => {}
         }
         if self.off > 0 {
             self.recover(observer);
@@ -376,127 +370,4 @@ impl Bus {
             frame: &later.frame,
         });
     }
-
-    fn recover(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
-        for i in 0..self.nodes.len() {
-            if self.timer(&self.nodes[i]).is_none_or(|t| t > self.now) {
-                continue;
-            }
-            let id = NodeId(i as u16);
-            if let Recovery::Waiting(_) = self.nodes[i].recovery {
-                self.restart(id);
-                continue;
-            }
-            let node = &mut self.nodes[i];
-            node.counters = Default::default();
-            node.state = ErrorState::Active;
-            node.joined = self.now;
-            self.off -= 1;
-            observer(&Event::State {
-                at: self.now,
-                node: id,
-                state: ErrorState::Active,
-            });
-        }
-    }
-
-    /// A frame starts now.
-    fn arbitrate(&mut self) {
-        let now = self.now;
-        let mut lowest = NO_KEY;
-        self.senders.clear();
-        for (i, &key) in self.heads.iter().enumerate() {
-            if key > lowest || key == NO_KEY || self.nodes[i].suspended_until > now {
-                continue;
-            }
-            if key < lowest {
-                lowest = key;
-                self.senders.clear();
-            }
-            self.senders.push(i);
-        }
-        self.start = now;
-        self.starts += 1;
-        self.senders.truncate(1);
-        let Some(&sender) = self.senders.first() else {
-            return;
-        };
-        let node = &mut self.nodes[sender];
-        node.starts += 1;
-        let passive = node.state == ErrorState::Passive;
-        let Some(pending) = node.head_mut() else {
-            return;
-        };
-        pending.attempts += 1;
-        let frame = &pending.frame;
-        self.on_wire = None;
-        if passive && frame.kind() == Kind::Fd && !frame.header().is_esi() {
-            let forced = frame.header().flags() | flags::ESI;
-            self.on_wire = Frame::fd(frame.id(), forced, frame.data()).ok();
-        }
-        let (nominal, data) = length(self.on_wire.as_ref().unwrap_or(frame), &mut self.bits);
-        self.phase = Phase::Frame(now.saturating_add(self.clock.span(nominal, data)));
-        if self.off > 0 {
-            self.end_recessive();
-        }
-    }
-
-    /// The bus leaves a recessive stretch: counts its runs of 11 bits for recovering nodes.
-    fn end_recessive(&mut self) {
-        for node in &mut self.nodes {
-            if let Recovery::Counting { done, since } = &mut node.recovery
-                && let Some(s) = since.take()
-            {
-                *done += self.clock.count(self.now.saturating_sub(s)) / RUN;
-            }
-        }
-    }
-
-    /// The frame on the wire ends now, acknowledged.
-    fn complete(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
-        self.stats.frames += 1;
-        self.phase = Phase::Free;
-        self.free_from = self.now.saturating_add(self.clock.bits(INTERMISSION));
-        let Some(&sender) = self.senders.first() else {
-            return;
-        };
-        if let Some(pending) = self.nodes[sender].head() {
-            observer(&Event::Frame {
-                start: self.start,
-                end: self.now,
-                node: NodeId(sender as u16),
-                tag: pending.tag,
-                ready: pending.ready,
-                attempts: pending.attempts,
-                primary: true,
-                frame: self.on_wire.as_ref().unwrap_or(&pending.frame),
-                receivers: Receivers {
-                    nodes: &self.nodes,
-                    senders: &self.senders,
-                    start: self.start,
-                    none: false,
-                },
-            });
-        }
-        let node = &mut self.nodes[sender];
-        node.remove_head();
-        node.sent += 1;
-        self.update_head(sender);
-        for i in 0..self.nodes.len() {
-            let node = &mut self.nodes[i];
-            if i == sender {
-                node.counters.transmitted();
-            } else if node.hears(self.start) {
-                node.received += 1;
-                node.counters.received();
-            }
-        }
-    }
-}
-
-/// Bits at the nominal and at the data rate, start of frame to end of frame.
-fn length(frame: &Frame, bits: &mut Vec<wire::Bit>) -> (u64, u64) {
-    wire::encode(frame, false, bits);
-    let fast = bits.iter().filter(|b| b.fast).count();
-    ((bits.len() - fast) as u64, fast as u64)
 }

@@ -34,7 +34,7 @@ impl Counters {
     }
 
     /// Rules b, e: a receiver was the first to flag, or its flag was disturbed.
-    pub(crate) fn receive_error_primary(&mut self) {
+    pub(crate) fn receive_error_first(&mut self) {
         self.rec = (self.rec + 8).min(REC_MAX);
     }
 

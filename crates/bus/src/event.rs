@@ -1,6 +1,6 @@
 //! What a bus reports.
 
-use crate::{NodeId, fault::ErrorKind, node::Node};
+use crate::{NodeId, bus::Sender, fault::ErrorKind, node::Node};
 use frame::{Frame, Nanos};
 use std::fmt;
 
@@ -118,9 +118,12 @@ impl Event<'_> {
 #[derive(Clone, Copy)]
 pub struct Receivers<'a> {
     pub(crate) nodes: &'a [Node],
-    pub(crate) senders: &'a [usize],
+    pub(crate) senders: &'a [Sender],
+    /// Nodes that lost the frame to an error of their own.
+    pub(crate) deaf: &'a [usize],
     pub(crate) start: Nanos,
-    pub(crate) none: bool,
+    /// Only the primary event of a frame has receivers.
+    pub(crate) primary: bool,
 }
 
 impl Receivers<'_> {
@@ -128,8 +131,9 @@ impl Receivers<'_> {
     #[must_use]
     pub fn receives(&self, node: NodeId) -> bool {
         let i = usize::from(node.0);
-        !self.none
-            && !self.senders.contains(&i)
+        self.primary
+            && !self.senders.iter().any(|s| s.node == i)
+            && !self.deaf.contains(&i)
             && self.nodes.get(i).is_some_and(|n| n.hears(self.start))
     }
 

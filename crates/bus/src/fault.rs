@@ -77,10 +77,9 @@ pub enum When {
 pub struct Faults {
     /// Probability that a frame is disturbed.
     pub per_frame: f64,
-    /// Probability that a bit is disturbed; the first one that is decides the place.
+    /// Probability that a bit is disturbed. The first one that is gives [`Fault::bit`].
     pub per_bit: f64,
-    /// The kinds that happen at random, equally likely. A disturbed bit (`per_bit`) is an error
-    /// of the kind that fits its place where that kind is among them.
+    /// The kinds that happen at random, equally likely.
     pub kinds: Vec<ErrorKind>,
     /// Faults at given frames; each happens once. They go before random ones.
     pub planned: Vec<(When, Fault)>,
@@ -120,7 +119,8 @@ pub(crate) struct Injector {
     /// `survival[n]`: probability that n bits pass undisturbed. Products only, so that it is the
     /// same on every machine (IEEE 754 multiplication is exact to the bit, `powf` is not).
     survival: Vec<f64>,
-    quiet: bool,
+    /// Nothing will ever go wrong, as things stand.
+    pub(crate) quiet: bool,
 }
 
 /// More bits than any FD frame has with all its stuff bits.
@@ -160,24 +160,11 @@ impl Injector {
 
     /// The fault of this start of frame: the n-th of the bus, the m-th of each sender. `bits`:
     /// the frame's length up to the end of frame.
-    #[inline]
     pub(crate) fn draw(
         &mut self,
         n: u64,
-        senders: impl Iterator<Item = (NodeId, u64)>,
-        bits: u32,
-    ) -> Option<Fault> {
-        if self.quiet {
-            return None;
-        }
-        self.draw_slow(n, senders, bits)
-    }
-
-    fn draw_slow(
-        &mut self,
-        n: u64,
         mut senders: impl Iterator<Item = (NodeId, u64)>,
-        bits: u32,
+        bits: u64,
     ) -> Option<Fault> {
         let mut found = self
             .faults
@@ -201,13 +188,13 @@ impl Injector {
         }
     }
 
-    fn random(&mut self, bits: u32) -> Option<Fault> {
+    fn random(&mut self, bits: u64) -> Option<Fault> {
         let mut fault = None;
         if self.faults.per_bit > 0.0 {
             let u = self.unit();
             // The first disturbed bit is the smallest n with survival[n + 1] <= u.
             let first = self.survival.partition_point(|&s| s > u).saturating_sub(1);
-            if first < bits as usize {
+            if (first as u64) < bits {
                 let kind = self.kind();
                 fault = Some(Fault::new(kind).at_bit(first as u16));
             }

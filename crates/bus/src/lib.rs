@@ -6,6 +6,7 @@ mod bus;
 mod clock;
 mod config;
 mod confinement;
+mod disturbed;
 mod event;
 mod fault;
 mod node;

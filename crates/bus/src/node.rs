@@ -1,6 +1,6 @@
 //! One controller: its transmit buffers, its queue, its counters.
 
-use crate::{DropReason, ErrorState, NodeConfig, arbitration, confinement::Counters};
+use crate::{ErrorState, NodeConfig, arbitration, confinement::Counters};
 use frame::{Frame, Nanos};
 use std::collections::VecDeque;
 
@@ -25,9 +25,15 @@ pub(crate) struct Pending {
 pub(crate) enum Recovery {
     /// Not asked for yet; at this time it is, if ever.
     Waiting(Option<Nanos>),
-    /// Counting runs of 11 recessive bits: so many are done, the present run began then
-    /// (`None`: the bus is not in one).
-    Counting { done: u64, since: Option<Nanos> },
+    /// Counting runs of 11 recessive bits.
+    Counting {
+        /// Runs that are done.
+        done: u64,
+        /// When it was asked for.
+        asked: Nanos,
+        /// Since when the bus is recessive; `None` where it is not.
+        since: Option<Nanos>,
+    },
 }
 
 /// What [`crate::Bus::node_state`] tells.
@@ -68,6 +74,8 @@ pub(crate) struct Node {
     pub(crate) mailboxes: Vec<Pending>,
     /// Index in `mailboxes` of the one that competes.
     best: usize,
+    /// Index in `mailboxes` of the one on the wire. It stays there whatever comes in meanwhile.
+    in_flight: usize,
     queue: VecDeque<Pending>,
     order: u64,
     pub(crate) scheduled: usize,
@@ -90,6 +98,7 @@ impl Node {
             joined,
             suspended_until: 0,
             best: 0,
+            in_flight: 0,
             queue: VecDeque::new(),
             order: 0,
             scheduled: 0,
@@ -154,36 +163,39 @@ impl Node {
             .map_or(NO_KEY, |p| u64::from(p.key))
     }
 
-    /// The frame that competes, or is on the wire.
+    /// The frame that competes goes on the wire.
     #[inline]
-    pub(crate) fn head(&self) -> Option<&Pending> {
-        self.mailboxes.get(self.best)
+    pub(crate) fn launch(&mut self) -> Option<&Pending> {
+        self.in_flight = self.best;
+        self.starts += 1;
+        let pending = self.mailboxes.get_mut(self.best)?;
+        pending.attempts = pending.attempts.saturating_add(1);
+        Some(pending)
     }
 
+    /// The frame on the wire.
     #[inline]
-    pub(crate) fn head_mut(&mut self) -> Option<&mut Pending> {
-        self.mailboxes.get_mut(self.best)
+    pub(crate) fn in_flight(&self) -> Option<&Pending> {
+        self.mailboxes.get(self.in_flight)
     }
 
-    /// Takes the competing frame out; the queue moves up.
-    pub(crate) fn remove_head(&mut self) -> Option<Pending> {
-        if self.best >= self.mailboxes.len() {
-            return None;
+    /// Takes the frame on the wire out; the queue moves up.
+    pub(crate) fn remove_in_flight(&mut self) {
+        if let Some(slot) = self.mailboxes.get_mut(self.in_flight) {
+            match self.queue.pop_front() {
+                Some(next) => *slot = next,
+                None => _ = self.mailboxes.swap_remove(self.in_flight),
+            }
+            self.choose();
         }
-        let gone = match self.queue.pop_front() {
-            Some(next) => std::mem::replace(&mut self.mailboxes[self.best], next),
-            None => self.mailboxes.swap_remove(self.best),
-        };
-        self.choose();
-        Some(gone)
     }
 
     /// Takes everything out, oldest first.
-    pub(crate) fn drain(&mut self, mut gone: impl FnMut(&Pending, DropReason)) {
+    pub(crate) fn drain(&mut self, mut gone: impl FnMut(&Pending)) {
         self.mailboxes.sort_unstable_by_key(|p| p.order);
         for pending in self.mailboxes.drain(..).chain(self.queue.drain(..)) {
             self.dropped += 1;
-            gone(&pending, DropReason::BusOff);
+            gone(&pending);
         }
         self.best = 0;
     }

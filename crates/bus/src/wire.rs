@@ -112,8 +112,7 @@ impl Encoder<'_> {
 }
 
 /// Writes a frame's bits, start of frame to end of frame, into `out`, which is emptied first.
-/// `esi`: the sender is error-passive.
-pub(crate) fn encode(frame: &Frame, esi: bool, out: &mut Vec<Bit>) {
+pub(crate) fn encode(frame: &Frame, out: &mut Vec<Bit>) {
     out.clear();
     let header = frame.header();
     let fd = frame.kind() == Kind::Fd;
@@ -156,7 +155,7 @@ pub(crate) fn encode(frame: &Frame, esi: bool, out: &mut Vec<Bit>) {
         let brs = header.is_brs();
         e.number(u32::from(brs), 1, Role::Stuffed);
         e.fast = brs;
-        e.number(u32::from(header.is_esi() || esi), 1, Role::Stuffed);
+        e.number(u32::from(header.is_esi()), 1, Role::Stuffed);
     } else {
         e.number(0, if id.is_eff() { 2 } else { 1 }, Role::Stuffed);
     }
@@ -216,7 +215,7 @@ mod tests {
     /// Bits with intermission and bits of the data phase.
     fn lengths(frame: &Frame) -> (usize, usize) {
         let mut bits = Vec::new();
-        encode(frame, false, &mut bits);
+        encode(frame, &mut bits);
         let fast = bits.iter().filter(|b| b.fast).count();
         (bits.len() + 3, fast)
     }

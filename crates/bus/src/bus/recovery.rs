@@ -1,0 +1,95 @@
+//! Bus-off nodes: counting recessive bits until they are back (ISO 11898-1:2015, 12.1.4, rule l).
+
+use super::{Bus, Phase};
+use crate::{
+    ErrorState, Event, NodeId,
+    confinement::Counters,
+    node::{Node, Recovery},
+};
+use frame::Nanos;
+
+/// Runs of [`RUN`] recessive bits that bring a bus-off node back.
+const RUNS: u64 = 128;
+/// Recessive bits of a run.
+const RUN: u64 = 11;
+
+impl Bus {
+    /// Starts the recovery of a node that is bus-off: it is back after 128 runs of 11 recessive
+    /// bits. Nothing happens to other nodes, or where recovery has started already.
+    pub fn restart(&mut self, node: NodeId) {
+        let counting = Recovery::Counting {
+            done: 0,
+            asked: self.now,
+            since: (self.phase == Phase::Free).then_some(self.now),
+        };
+        if let Some(n) = self.nodes.get_mut(usize::from(node.0))
+            && n.state == ErrorState::BusOff
+            && matches!(n.recovery, Recovery::Waiting(_))
+        {
+            n.recovery = counting;
+        }
+    }
+
+    pub(super) fn next_timer(&self) -> Option<Nanos> {
+        let timers = self.nodes.iter().filter_map(|n| self.timer(n));
+        timers.min().map(|t| t.max(self.now))
+    }
+
+    /// When a bus-off node takes its next step towards recovery, if the bus stays idle.
+    fn timer(&self, node: &Node) -> Option<Nanos> {
+        if node.state != ErrorState::BusOff {
+            return None;
+        }
+        match node.recovery {
+            Recovery::Waiting(at) => at,
+            Recovery::Counting { done, since, .. } => {
+                let left = RUNS.saturating_sub(done) * RUN;
+                since.map(|s| s.saturating_add(self.clock.bits(left)))
+            }
+        }
+    }
+
+    pub(super) fn recover(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+        for i in 0..self.nodes.len() {
+            if self.timer(&self.nodes[i]).is_none_or(|t| t > self.now) {
+                continue;
+            }
+            let id = NodeId(i as u16);
+            if let Recovery::Waiting(_) = self.nodes[i].recovery {
+                self.restart(id);
+                continue;
+            }
+            let node = &mut self.nodes[i];
+            node.counters = Counters::default();
+            node.state = ErrorState::Active;
+            node.joined = self.now;
+            self.off -= 1;
+            self.count_ackers();
+            observer(&Event::State {
+                at: self.now,
+                node: id,
+                state: ErrorState::Active,
+            });
+        }
+    }
+
+    /// The bus leaves a recessive stretch: counts its runs of 11 bits for recovering nodes.
+    pub(super) fn end_recessive(&mut self) {
+        for node in &mut self.nodes {
+            if let Recovery::Counting { done, since, .. } = &mut node.recovery
+                && let Some(s) = since.take()
+            {
+                *done += self.clock.count(self.now.saturating_sub(s)) / RUN;
+            }
+        }
+    }
+
+    /// The bus has been recessive since this time, and is free for more.
+    pub(super) fn begin_recessive(&mut self, from: Nanos) {
+        for node in &mut self.nodes {
+            if let Recovery::Counting { since, asked, .. } = &mut node.recovery {
+                *since = Some(from.max(*asked));
+            }
+        }
+    }
+}

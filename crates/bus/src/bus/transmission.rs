@@ -1,0 +1,343 @@
+//! One frame on the wire, from arbitration to its end.
+
+use super::{Bus, Phase, Sender};
+use crate::{
+    DropReason, ErrorKind, ErrorState, Event, Fault, NodeId, Receivers,
+    disturbed::{Disturbance, Station, Step, What},
+    node::{NO_KEY, Recovery},
+    wire::{self, Role},
+};
+use frame::{Frame, Kind, Nanos, flags};
+
+/// Recessive bits between frames (ISO 11898-1:2015, 10.4.6.2).
+const INTERMISSION: u64 = 3;
+/// Bits that an error-passive sender waits on top (ISO 11898-1:2015, 10.4.6.4).
+const SUSPEND: u64 = 8;
+/// Recessive bits at the end of a frame: acknowledge delimiter and end of frame.
+const RECESSIVE_END: u64 = 8;
+
+impl Bus {
+    /// A frame starts now.
+    pub(super) fn arbitrate(&mut self) {
+        self.choose_senders();
+        self.start = self.now;
+        self.starts += 1;
+        self.deaf.clear();
+        for s in 0..self.senders.len() {
+            let node = &mut self.nodes[self.senders[s].node];
+            let passive = node.state == ErrorState::Passive;
+            if let Some(pending) = node.launch() {
+                self.senders[s].frame = force_esi(&pending.frame, passive);
+            }
+        }
+        if self.off > 0 {
+            self.end_recessive();
+        }
+        let Some(&sender) = self.senders.first() else {
+            return;
+        };
+        let Some(pending) = self.nodes[sender.node].in_flight() else {
+            return;
+        };
+        let frame = sender.frame.as_ref().unwrap_or(&pending.frame);
+        let understood = frame.kind() != Kind::Fd || self.classic_ackers == 0;
+        let (nominal, data) = length(frame, &mut self.bits);
+        let fault = if self.injector.quiet {
+            None
+        } else {
+            let starts = self.senders.iter().map(|s| {
+                let id = NodeId(s.node as u16);
+                (id, self.nodes[s.node].starts)
+            });
+            self.injector.draw(self.starts, starts, nominal + data)
+        };
+        if self.senders.len() == 1 && understood && self.ackers > 1 && fault.is_none() {
+            let end = self.now.saturating_add(self.clock.span(nominal, data));
+            self.phase = Phase::Frame(end);
+        } else {
+            self.simulate(fault);
+        }
+    }
+
+    /// The lowest arbitration field among the nodes that may send now.
+    fn choose_senders(&mut self) {
+        let mut lowest = NO_KEY;
+        self.senders.clear();
+        for (node, &key) in self.heads.iter().enumerate() {
+            if key > lowest || key == NO_KEY || self.nodes[node].suspended_until > self.now {
+                continue;
+            }
+            if key < lowest {
+                lowest = key;
+                self.senders.clear();
+            }
+            self.senders.push(Sender {
+                node,
+                frame: None,
+                failed: false,
+            });
+        }
+    }
+
+    /// Simulates the frame bit by bit.
+    fn simulate(&mut self, fault: Option<Fault>) {
+        let sim = &mut self.simulator;
+        sim.clear();
+        for (i, sender) in self.senders.iter().enumerate() {
+            if sim.frames.len() <= i {
+                sim.frames.push(Vec::new());
+            }
+            if let Some(pending) = self.nodes[sender.node].in_flight() {
+                let frame = sender.frame.as_ref().unwrap_or(&pending.frame);
+                wire::encode(frame, &mut sim.frames[i]);
+            }
+        }
+        for (i, node) in self.nodes.iter().enumerate() {
+            if node.on_bus(self.start) {
+                sim.stations.push(Station {
+                    node: i,
+                    sends: self.senders.iter().position(|s| s.node == i),
+                    passive: node.state == ErrorState::Passive,
+                    listen_only: node.config.listen_only,
+                    fd: node.config.fd,
+                });
+            }
+        }
+        let disturbance = fault.and_then(|f| self.place(f));
+        let used = self.senders.len();
+        self.simulator
+            .run(self.start, &self.clock, used, disturbance);
+        self.phase = Phase::Disturbed(0, self.simulator.end);
+    }
+
+    /// Puts a fault at a bit where it can happen.
+    fn place(&mut self, fault: Fault) -> Option<Disturbance> {
+        let bits = self.simulator.frames.first()?;
+        let victim = fault.victim.map(|v| usize::from(v.0));
+        let last = bits.len().saturating_sub(1);
+        let possible = |i: usize| {
+            let role = bits.get(i).map(|b| b.role);
+            match fault.kind {
+                ErrorKind::Bit => matches!(
+                    role,
+                    Some(Role::Fdf | Role::Stuffed | Role::FdCrc | Role::FixedStuff)
+                ),
+                ErrorKind::Stuff => matches!(role, Some(Role::Fdf | Role::Stuffed)),
+                _ => i < last && role.is_some_and(Role::is_fixed_form),
+            }
+        };
+        let places = || (0..bits.len()).filter(|&i| possible(i));
+        let bit = match fault.bit {
+            Some(bit) => {
+                let later = places().find(|&i| i >= usize::from(bit));
+                later.or_else(|| places().next_back())
+            }
+            None => {
+                let n = self.injector.below(places().count() as u64);
+                places().nth(n as usize)
+            }
+        };
+        match fault.kind {
+            ErrorKind::Bit => bit.map(Disturbance::Invert),
+            ErrorKind::Form => bit.map(Disturbance::Dominant),
+            ErrorKind::Stuff => bit.map(|b| Disturbance::Stuff(b, victim)),
+            ErrorKind::Crc => Some(Disturbance::Crc(victim)),
+            ErrorKind::Ack => Some(Disturbance::NoAck),
+        }
+    }
+
+    /// The next thing that happens in a disturbed frame: one of its steps, or its end.
+    pub(super) fn disturbed_step(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+        let Phase::Disturbed(next, end) = self.phase else {
+            return;
+        };
+        match self.simulator.steps.get(next).copied() {
+            Some(step) if step.at == self.now => {
+                self.phase = Phase::Disturbed(next + 1, end);
+                self.apply(step, end, observer);
+            }
+            None if end == self.now && self.simulator.success => self.complete(observer),
+            None if end == self.now => {
+                self.stats.errors += 1;
+                self.finish(self.simulator.recessive_since);
+            }
+            _ => {}
+        }
+    }
+
+    fn apply(&mut self, step: Step, end: Nanos, observer: &mut impl FnMut(&Event<'_>)) {
+        let node = &mut self.nodes[step.node];
+        match step.what {
+            What::Failed(kind, by) => {
+                self.fail(step, (kind, by), end, observer);
+                return;
+            }
+            What::Deaf => self.deaf.push(step.node),
+            What::TransmitError => node.counters.transmit_error(),
+            What::ReceiveError => node.counters.receive_error(),
+            What::ReceiveErrorFirst => node.counters.receive_error_first(),
+        }
+        self.update_state(step.node, observer);
+    }
+
+    /// A sender's attempt has failed.
+    fn fail(
+        &mut self,
+        step: Step,
+        (kind, by): (ErrorKind, usize),
+        end: Nanos,
+        observer: &mut impl FnMut(&Event<'_>),
+    ) {
+        let first = !self.senders.iter().any(|s| s.failed);
+        let Some(sender) = self.senders.iter_mut().find(|s| s.node == step.node) else {
+            return;
+        };
+        sender.failed = true;
+        let wire_frame = sender.frame;
+        let node = &mut self.nodes[step.node];
+        node.failed_attempts += 1;
+        let Some(pending) = node.in_flight().copied() else {
+            return;
+        };
+        let id = NodeId(step.node as u16);
+        observer(&Event::Error {
+            start: self.start,
+            at: step.at,
+            end,
+            node: id,
+            by: NodeId(by as u16),
+            tag: pending.tag,
+            kind,
+            primary: first && !self.simulator.success,
+            frame: wire_frame.as_ref().unwrap_or(&pending.frame),
+        });
+        if node.config.one_shot {
+            node.dropped += 1;
+            node.remove_in_flight();
+            self.update_head(step.node);
+            observer(&Event::Dropped {
+                at: self.now,
+                node: id,
+                tag: pending.tag,
+                why: DropReason::OneShot,
+                frame: &pending.frame,
+            });
+        }
+    }
+
+    /// The frame on the wire ends now, acknowledged.
+    pub(super) fn complete(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+        self.stats.frames += 1;
+        let mut primary = true;
+        for s in 0..self.senders.len() {
+            let sender = self.senders[s];
+            if sender.failed {
+                continue;
+            }
+            if let Some(pending) = self.nodes[sender.node].in_flight() {
+                observer(&Event::Frame {
+                    start: self.start,
+                    end: self.now,
+                    node: NodeId(sender.node as u16),
+                    tag: pending.tag,
+                    ready: pending.ready,
+                    attempts: pending.attempts,
+                    primary,
+                    frame: sender.frame.as_ref().unwrap_or(&pending.frame),
+                    receivers: Receivers {
+                        nodes: &self.nodes,
+                        senders: &self.senders,
+                        deaf: &self.deaf,
+                        start: self.start,
+                        primary,
+                    },
+                });
+                primary = false;
+            }
+            let node = &mut self.nodes[sender.node];
+            node.remove_in_flight();
+            node.sent += 1;
+            node.counters.transmitted();
+            self.update_head(sender.node);
+        }
+        for i in 0..self.nodes.len() {
+            let node = &mut self.nodes[i];
+            let sends = self.senders.iter().any(|s| s.node == i);
+            if !sends && node.hears(self.start) && !self.deaf.contains(&i) {
+                node.received += 1;
+                node.counters.received();
+            }
+            self.update_state(i, observer);
+        }
+        let recessive = self.clock.bits(RECESSIVE_END);
+        self.finish(self.now.saturating_sub(recessive));
+    }
+
+    /// Intermission begins.
+    fn finish(&mut self, recessive_since: Nanos) {
+        self.phase = Phase::Free;
+        self.free_from = self.now.saturating_add(self.clock.bits(INTERMISSION));
+        for sender in &self.senders {
+            let node = &mut self.nodes[sender.node];
+            if node.state == ErrorState::Passive {
+                let bits = self.clock.bits(INTERMISSION + SUSPEND);
+                node.suspended_until = self.now.saturating_add(bits);
+                self.suspended_until = node.suspended_until;
+            }
+        }
+        if self.off > 0 {
+            self.begin_recessive(recessive_since);
+        }
+    }
+
+    /// A node's counters have changed.
+    #[inline]
+    fn update_state(&mut self, index: usize, observer: &mut impl FnMut(&Event<'_>)) {
+        let node = &mut self.nodes[index];
+        let state = node.counters.state();
+        if state == node.state || node.state == ErrorState::BusOff {
+            return;
+        }
+        node.state = state;
+        let at = self.now;
+        let id = NodeId(index as u16);
+        observer(&Event::State {
+            at,
+            node: id,
+            state,
+        });
+        if state != ErrorState::BusOff {
+            return;
+        }
+        self.off += 1;
+        node.recovery = Recovery::Waiting(node.config.restart.map(|r| at.saturating_add(r)));
+        node.drain(|pending| {
+            observer(&Event::Dropped {
+                at,
+                node: id,
+                tag: pending.tag,
+                why: DropReason::BusOff,
+                frame: &pending.frame,
+            });
+        });
+        self.update_head(index);
+        self.count_ackers();
+    }
+}
+
+/// The frame as an error-passive node sends it, where that is another one: FD with ESI
+/// recessive (ISO 11898-1:2015, 10.4.2.4).
+fn force_esi(frame: &Frame, passive: bool) -> Option<Frame> {
+    let header = frame.header();
+    if !passive || header.kind() != Kind::Fd || header.is_esi() {
+        return None;
+    }
+    Frame::fd(frame.id(), header.flags() | flags::ESI, frame.data()).ok()
+}
+
+/// Bits at the nominal and at the data rate, start of frame to end of frame.
+fn length(frame: &Frame, bits: &mut Vec<wire::Bit>) -> (u64, u64) {
+    wire::encode(frame, bits);
+    let fast = bits.iter().filter(|b| b.fast).count();
+    ((bits.len() - fast) as u64, fast as u64)
+}

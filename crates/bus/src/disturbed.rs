@@ -1,0 +1,448 @@
+//! A frame in which something goes wrong, simulated bit by bit: who notices what and when, who
+//! flags, how long it lasts. Frames in which nothing can go wrong never come here.
+
+use crate::{
+    ErrorKind,
+    clock::Clock,
+    wire::{Bit, Role},
+};
+use frame::Nanos;
+
+/// Dominant or recessive bits of an error flag (ISO 11898-1:2015, 10.4.4.2).
+const FLAG: u8 = 6;
+/// Recessive bits of an error delimiter (ISO 11898-1:2015, 10.4.4.3).
+const DELIMITER: u8 = 8;
+/// Equal bits in a row that are a stuff error.
+const STUFF_ERROR: u32 = 6;
+/// A frame is over at the latest so many bits after its regular length: flags, echoes and
+/// delimiters take 26 bits, repeated once because of a disturbed delimiter.
+const LONGEST_TAIL: usize = 64;
+
+/// A node that takes part, as it was at the start of frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Station {
+    pub(crate) node: usize,
+    /// Index of the frame that it sends.
+    pub(crate) sends: Option<usize>,
+    /// Error-passive: its flags are recessive.
+    pub(crate) passive: bool,
+    /// Sends neither acknowledge nor flags.
+    pub(crate) listen_only: bool,
+    /// Understands FD.
+    pub(crate) fd: bool,
+}
+
+/// What is done to the frame from outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Disturbance {
+    /// The level of this bit is inverted for everybody.
+    Invert(usize),
+    /// This bit is dominant for everybody.
+    Dominant(usize),
+    /// The acknowledge slot is recessive for everybody.
+    NoAck,
+    /// Receivers (one node, or all) see a stuff error at this bit.
+    Stuff(usize, Option<usize>),
+    /// Receivers (one node, or all) find the checksum wrong.
+    Crc(Option<usize>),
+}
+
+/// Something that happens to a node in the course of the frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Step {
+    pub(crate) at: Nanos,
+    pub(crate) node: usize,
+    pub(crate) what: What,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    /// A sender's attempt has failed: what ended it, and who detected that.
+    Failed(ErrorKind, usize),
+    /// Rule c of fault confinement.
+    TransmitError,
+    /// Rule a.
+    ReceiveError,
+    /// Rule b.
+    ReceiveErrorFirst,
+    /// A receiver lost this frame, whatever becomes of it.
+    Deaf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Sending(usize),
+    Receiving,
+    /// Error flag; `equal` bits of one level seen in it, or sent.
+    Flag {
+        equal: u8,
+        level: bool,
+        /// Rule c, exception 1: counts only if a dominant bit is seen.
+        unless_quiet: bool,
+    },
+    /// Flag sent, waiting for the first recessive bit.
+    Tail {
+        first: bool,
+    },
+    /// So many bits of the delimiter are left.
+    Delimiter(u8),
+    /// Nothing more to do in this frame.
+    Done,
+}
+
+/// Simulates frames; keeps its buffers from one to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Simulator {
+    pub(crate) stations: Vec<Station>,
+    /// The bits of each frame that is sent, all alike in their arbitration field.
+    pub(crate) frames: Vec<Vec<Bit>>,
+    states: Vec<State>,
+    /// In the order of their time.
+    pub(crate) steps: Vec<Step>,
+    /// At least one sender got to its end of frame.
+    pub(crate) success: bool,
+    /// End of frame, or of the error delimiter.
+    pub(crate) end: Nanos,
+    /// Since when the bus has been recessive.
+    pub(crate) recessive_since: Nanos,
+    /// The first error that ends the frame, and who detected it.
+    cause: Option<(ErrorKind, usize)>,
+}
+
+/// What all stations see of a bit.
+#[derive(Clone, Copy)]
+struct Seen {
+    recessive: bool,
+    /// Equal bits in a row, this one included.
+    run: u32,
+    role: Option<Role>,
+    last_of_frame: bool,
+    /// The receivers' copy of the frame differs from what was sent.
+    corrupt: bool,
+}
+
+impl Simulator {
+    /// Forgets the last frame; the caller fills `stations` and `frames` then.
+    pub(crate) fn clear(&mut self) {
+        self.stations.clear();
+        self.steps.clear();
+        self.states.clear();
+        self.cause = None;
+        self.success = false;
+    }
+
+    /// Runs the frame that starts at `start`. `used`: how many of `frames` are meant.
+    pub(crate) fn run(
+        &mut self,
+        start: Nanos,
+        clock: &Clock,
+        used: usize,
+        disturbance: Option<Disturbance>,
+    ) {
+        for s in &self.stations {
+            self.states.push(match s.sends {
+                Some(i) => State::Sending(i),
+                None => State::Receiving,
+            });
+        }
+        let (mut nominal, mut data) = (0, 0);
+        let mut leader = 0;
+        let mut corrupt = false;
+        let (mut level, mut run) = (true, 0);
+        let mut i = self.first_trouble(used, disturbance);
+        let mut dominant = (0, 0);
+        for bit in self.frames.first().and_then(|f| f.get(..i)).unwrap_or(&[]) {
+            run = if bit.recessive == level { run + 1 } else { 1 };
+            level = bit.recessive;
+            if bit.fast {
+                data += 1;
+            } else {
+                nominal += 1;
+            }
+            if !level {
+                dominant = (nominal, data);
+            }
+        }
+        self.recessive_since = start.saturating_add(clock.span(dominant.0, dominant.1));
+        loop {
+            let sending = self.states.iter().find_map(|s| match s {
+                State::Sending(f) => Some(*f),
+                _ => None,
+            });
+            leader = sending.unwrap_or(leader);
+            let frame = self.frames.get(leader).map_or(&[][..], |f| f);
+            let bit = frame.get(i).copied();
+            let length = frame.len();
+            let flagged = self.drives_flag();
+            let recessive = self.level(i, bit.map(|b| b.role), corrupt, disturbance);
+            run = if recessive == level { run + 1 } else { 1 };
+            level = recessive;
+            if bit.is_some_and(|b| b.fast) && sending.is_some() && !flagged {
+                data += 1;
+            } else {
+                nominal += 1;
+            }
+            let at = start.saturating_add(clock.span(nominal, data));
+            if !recessive {
+                self.recessive_since = at;
+            }
+            let seen = Seen {
+                recessive,
+                run,
+                role: bit.map(|b| b.role),
+                last_of_frame: i + 1 >= length,
+                corrupt,
+            };
+            self.look(i, at, seen, disturbance);
+            // A bit that no sender recognizes as its own is wrong for the receivers too.
+            let content = bit.is_some_and(|b| b.role != Role::Ack);
+            corrupt |= content && sending.is_some() && !self.any_sending();
+            i += 1;
+            self.end = at;
+            if sending.is_some() && i >= length && self.any_sending() {
+                self.success = true;
+                return;
+            }
+            if self.all_done() || i > length + LONGEST_TAIL {
+                return;
+            }
+        }
+    }
+
+    /// The first bit at which anything can differ from an undisturbed frame; at the latest the
+    /// acknowledge slot. Everybody is in step until then.
+    fn first_trouble(&self, used: usize, disturbance: Option<Disturbance>) -> usize {
+        let frames = self.frames.get(..used).unwrap_or(&[]);
+        let Some((first, others)) = frames.split_first() else {
+            return 0;
+        };
+        let ack = first.iter().position(|b| b.role == Role::Ack);
+        let mut at = ack.unwrap_or(0);
+        for other in others {
+            let differs = first.iter().zip(other).position(|(a, b)| a != b);
+            at = at.min(differs.unwrap_or(at));
+        }
+        if self.stations.iter().any(|s| !s.fd) {
+            let fdf = first.iter().position(|b| b.role == Role::Fdf);
+            at = at.min(fdf.unwrap_or(at));
+        }
+        match disturbance {
+            Some(Disturbance::Invert(b) | Disturbance::Dominant(b) | Disturbance::Stuff(b, _)) => {
+                at.min(b)
+            }
+            _ => at,
+        }
+    }
+
+    fn drives_flag(&self) -> bool {
+        let both = self.stations.iter().zip(&self.states);
+        both.into_iter()
+            .any(|(s, state)| !s.passive && matches!(state, State::Flag { .. }))
+    }
+
+    /// The bus's level: recessive unless somebody drives it dominant, then the disturbance.
+    fn level(
+        &self,
+        i: usize,
+        role: Option<Role>,
+        corrupt: bool,
+        disturbance: Option<Disturbance>,
+    ) -> bool {
+        let ack = role == Some(Role::Ack) && !corrupt;
+        let drives = |(s, state): (&Station, &State)| match *state {
+            State::Sending(f) => {
+                let bit = self.frames.get(f).and_then(|f| f.get(i));
+                bit.is_some_and(|b| !b.recessive)
+            }
+            State::Receiving => ack && !s.listen_only && !crc_disturbed(s, disturbance),
+            State::Flag { .. } => !s.passive,
+            _ => false,
+        };
+        let recessive = !self.stations.iter().zip(&self.states).any(drives);
+        match disturbance {
+            Some(Disturbance::Invert(b)) if b == i => !recessive,
+            Some(Disturbance::Dominant(b)) if b == i => false,
+            Some(Disturbance::NoAck) if role == Some(Role::Ack) => true,
+            _ => recessive,
+        }
+    }
+
+    /// Every station looks at a bit. Senders first, so that they are the ones who are named
+    /// where all detect an error in the same bit.
+    fn look(&mut self, i: usize, at: Nanos, seen: Seen, disturbance: Option<Disturbance>) {
+        for senders in [true, false] {
+            for n in 0..self.stations.len() {
+                if self.stations[n].sends.is_some() == senders {
+                    self.look_one(n, i, at, seen, disturbance);
+                }
+            }
+        }
+    }
+
+    fn look_one(
+        &mut self,
+        n: usize,
+        i: usize,
+        at: Nanos,
+        seen: Seen,
+        disturbance: Option<Disturbance>,
+    ) {
+        let station = self.stations[n];
+        match self.states[n] {
+            State::Sending(f) => {
+                let bit = self.frames.get(f).and_then(|f| f.get(i)).copied();
+                let Some(bit) = bit else {
+                    return;
+                };
+                let kind = match bit.role {
+                    Role::Ack if seen.recessive => ErrorKind::Ack,
+                    Role::Ack => return,
+                    _ if bit.recessive == seen.recessive => return,
+                    role if role.is_fixed_form() => ErrorKind::Form,
+                    _ => ErrorKind::Bit,
+                };
+                self.detect(n, at, kind);
+            }
+            State::Receiving => {
+                if let Some(kind) = received(&station, i, seen, disturbance) {
+                    self.detect(n, at, kind);
+                } else if seen.role.is_none() {
+                    // The sender gave up without a trace, and the frame's time is over.
+                    self.states[n] = State::Done;
+                }
+            }
+            State::Flag {
+                equal,
+                level,
+                unless_quiet,
+            } => {
+                let equal = if equal > 0 && level == seen.recessive {
+                    equal + 1
+                } else {
+                    1
+                };
+                if unless_quiet && !seen.recessive {
+                    self.step(at, n, What::TransmitError);
+                }
+                self.states[n] = if equal == FLAG {
+                    State::Tail { first: true }
+                } else {
+                    State::Flag {
+                        equal,
+                        level: seen.recessive,
+                        unless_quiet: unless_quiet && seen.recessive,
+                    }
+                };
+            }
+            State::Tail { .. } if seen.recessive => {
+                self.states[n] = State::Delimiter(DELIMITER - 1);
+            }
+            State::Tail { first } => {
+                if first && station.sends.is_none() {
+                    self.step(at, n, What::ReceiveErrorFirst);
+                }
+                self.states[n] = State::Tail { first: false };
+            }
+            State::Delimiter(left) if seen.recessive => {
+                self.states[n] = match left {
+                    ..=1 => State::Done,
+                    _ => State::Delimiter(left - 1),
+                };
+            }
+            // A dominant bit in the last place would be an overload frame: not modelled.
+            State::Delimiter(..=1) => self.states[n] = State::Done,
+            State::Delimiter(_) => self.detect(n, at, ErrorKind::Form),
+            State::Done => {}
+        }
+    }
+
+    fn detect(&mut self, n: usize, at: Nanos, kind: ErrorKind) {
+        let station = self.stations[n];
+        let was = self.states[n];
+        if station.listen_only {
+            self.step(at, n, What::Deaf);
+            self.states[n] = State::Done;
+            return;
+        }
+        if self.cause.is_none() && (!station.passive || station.sends.is_some()) {
+            self.cause = Some((kind, station.node));
+        }
+        let exempt = station.passive && kind == ErrorKind::Ack;
+        match (station.sends, was) {
+            (Some(_), State::Sending(_)) => {
+                let (kind, by) = self.cause.unwrap_or((kind, station.node));
+                self.step(at, n, What::Failed(kind, by));
+            }
+            (None, State::Receiving) => self.step(at, n, What::Deaf),
+            _ => {}
+        }
+        match station.sends {
+            Some(_) if exempt => {}
+            Some(_) => self.step(at, n, What::TransmitError),
+            None => self.step(at, n, What::ReceiveError),
+        }
+        self.states[n] = State::Flag {
+            equal: 0,
+            level: true,
+            unless_quiet: exempt && station.sends.is_some(),
+        };
+    }
+
+    fn step(&mut self, at: Nanos, n: usize, what: What) {
+        let node = self.stations[n].node;
+        self.steps.push(Step { at, node, what });
+    }
+
+    fn any_sending(&self) -> bool {
+        self.states.iter().any(|s| matches!(s, State::Sending(_)))
+    }
+
+    /// Nobody has anything left to do. Silent listeners do not count, nor do receivers that
+    /// still wait for the rest of a frame that nobody sends any more: they have seen nothing
+    /// wrong only if everybody else is passive or silent.
+    fn all_done(&self) -> bool {
+        let both = self.stations.iter().zip(&self.states);
+        both.into_iter().all(|(s, state)| match state {
+            State::Done => true,
+            State::Receiving => s.listen_only,
+            _ => false,
+        })
+    }
+}
+
+fn crc_disturbed(station: &Station, disturbance: Option<Disturbance>) -> bool {
+    match disturbance {
+        Some(Disturbance::Crc(victim)) => victim.is_none_or(|v| v == station.node),
+        _ => false,
+    }
+}
+
+/// What a receiver finds wrong with a bit (ISO 11898-1:2015, 10.11).
+fn received(
+    station: &Station,
+    i: usize,
+    seen: Seen,
+    disturbance: Option<Disturbance>,
+) -> Option<ErrorKind> {
+    if let Some(Disturbance::Stuff(bit, victim)) = disturbance
+        && bit == i
+        && victim.is_none_or(|v| v == station.node)
+    {
+        return Some(ErrorKind::Stuff);
+    }
+    let role = seen.role?;
+    let bad = seen.corrupt || crc_disturbed(station, disturbance);
+    match role {
+        _ if role.is_stuffed() && seen.run >= STUFF_ERROR => Some(ErrorKind::Stuff),
+        Role::Fdf if !station.fd && seen.recessive => Some(ErrorKind::Form),
+        Role::FixedStuff if seen.run > 1 => Some(ErrorKind::Form),
+        // A dominant last bit of the end of frame would be an overload frame: not modelled.
+        Role::End if seen.last_of_frame => None,
+        _ if role.is_fixed_form() && !seen.recessive => Some(ErrorKind::Form),
+        // It sent a dominant acknowledge and reads it back.
+        Role::Ack if seen.recessive && !bad && !station.listen_only => Some(ErrorKind::Bit),
+        // The flag for a wrong checksum starts after the acknowledge delimiter.
+        Role::AckDelimiter if bad => Some(ErrorKind::Crc),
+        _ => None,
+    }
+}
