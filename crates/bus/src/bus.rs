@@ -4,14 +4,12 @@ use crate::{
     BusConfig, BusStats, ConfigError, DropReason, ErrorState, Event, Fault, NodeConfig, NodeId,
     NodeState, SendError, When,
     clock::Clock,
-    config::{MAX_DATA_RATE, NOMINAL_RATES},
     disturbed::Simulator,
     fault::Injector,
     node::{NO_KEY, Node},
     schedule::{Later, Schedule},
-    wire,
 };
-use frame::{Frame, Kind, Nanos};
+use frame::{Frame, Kind, Nanos, wire::BitRate};
 
 mod recovery;
 mod transmission;
@@ -62,7 +60,6 @@ pub struct Bus {
     /// Who lost it to an error.
     deaf: Vec<usize>,
     simulator: Simulator,
-    bits: Vec<wire::Bit>,
     /// Starts of frame so far.
     starts: u64,
     /// Nodes on the bus that acknowledge, and those among them that know no FD.
@@ -79,18 +76,10 @@ impl Bus {
     /// # Errors
     /// [`ConfigError`] for bit rates or probabilities out of range.
     pub fn new(config: BusConfig) -> Result<Self, ConfigError> {
-        if !NOMINAL_RATES.contains(&config.nominal) {
-            return Err(ConfigError::Nominal(config.nominal));
-        }
-        if let Some(data) = config.data
-            && !(config.nominal..=MAX_DATA_RATE).contains(&data)
-        {
-            let nominal = config.nominal;
-            return Err(ConfigError::Data { nominal, data });
-        }
+        let rate = BitRate::new(config.nominal, config.data).map_err(ConfigError::Rate)?;
         config.faults.check()?;
         Ok(Self {
-            clock: Clock::new(config.nominal, config.data),
+            clock: Clock::new(rate),
             injector: Injector::new(config.faults.clone(), config.seed),
             config,
             nodes: Vec::new(),
@@ -105,7 +94,6 @@ impl Bus {
             senders: Vec::new(),
             deaf: Vec::new(),
             simulator: Simulator::default(),
-            bits: Vec::new(),
             starts: 0,
             ackers: 0,
             classic_ackers: 0,

@@ -1,20 +1,14 @@
 //! What a bus and its nodes are made of, and why a bus refuses something.
 
 use crate::fault::Faults;
-use frame::Nanos;
-
-/// The nominal bit rates that a bus can have, bit/s. ISO 11898-2 ends at 1 Mbit/s.
-pub const NOMINAL_RATES: std::ops::RangeInclusive<u32> = 1_000..=1_000_000;
-/// The highest bit rate of the data phase, bit/s. Above what transceivers of ISO 11898-2:2024
-/// (SIC XL) reach with FD frames.
-pub const MAX_DATA_RATE: u32 = 20_000_000;
+use frame::{Nanos, wire::RateError};
 
 /// A bus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BusConfig {
-    /// Nominal bit rate, bit/s, in [`NOMINAL_RATES`].
+    /// Nominal bit rate, bit/s, in the range of [`frame::wire::BitRate`].
     pub nominal: u32,
-    /// Bit rate of the FD data phase, bit/s, from the nominal one to [`MAX_DATA_RATE`].
+    /// Bit rate of the FD data phase, bit/s, not below the nominal one.
     /// `None`: a bus for classic frames only.
     pub data: Option<u32>,
     /// Seed of the random faults. Same seed, same calls: same events.
@@ -102,23 +96,9 @@ pub struct NodeId(pub u16);
 #[derive(thiserror::Error, Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The nominal bit rate is out of range.
-    #[error(
-        "a nominal bit rate of {0} bit/s: it must be from {lo} to {hi}",
-        lo = NOMINAL_RATES.start(),
-        hi = NOMINAL_RATES.end()
-    )]
-    Nominal(u32),
-    /// The data bit rate is out of range.
-    #[error(
-        "a data bit rate of {data} bit/s: it must be from the nominal one ({nominal}) to {MAX_DATA_RATE}"
-    )]
-    Data {
-        /// The nominal bit rate, bit/s.
-        nominal: u32,
-        /// The data bit rate, bit/s.
-        data: u32,
-    },
+    /// A bit rate is out of range.
+    #[error("the bus's bit rate: {0}")]
+    Rate(#[source] RateError),
     /// A probability of faults is not between 0 and 1.
     #[error("a fault probability of {0}: it must be from 0 to 1")]
     Probability(f64),

@@ -145,7 +145,7 @@ impl Simulator {
                 None => State::Receiving,
             });
         }
-        let (mut nominal, mut data) = (0, 0);
+        let (mut nominal, mut data) = (0_u32, 0_u32);
         let mut leader = 0;
         let mut corrupt = false;
         let (mut level, mut run) = (true, 0);

@@ -1,7 +1,6 @@
 //! A CAN bus in bit time: arbitration, errors, many nodes; time is passed in.
 #![forbid(unsafe_code)]
 
-mod arbitration;
 mod bus;
 mod clock;
 mod config;
@@ -15,9 +14,7 @@ mod stats;
 mod wire;
 
 pub use bus::Bus;
-pub use config::{
-    BusConfig, ConfigError, MAX_DATA_RATE, NOMINAL_RATES, NodeConfig, NodeId, SendError,
-};
+pub use config::{BusConfig, ConfigError, NodeConfig, NodeId, SendError};
 pub use event::{DropReason, ErrorState, Event, Receivers};
 pub use fault::{ErrorKind, Fault, Faults, When};
 pub use node::NodeState;

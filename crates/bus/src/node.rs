@@ -1,11 +1,14 @@
 //! One controller: its transmit buffers, its queue, its counters.
 
-use crate::{ErrorState, NodeConfig, arbitration, confinement::Counters};
-use frame::{Frame, Nanos};
+use crate::{ErrorState, NodeConfig, confinement::Counters};
+use frame::{Frame, Nanos, wire};
 use std::collections::VecDeque;
 
 /// Stands for "nothing to send" among arbitration keys.
 pub(crate) const NO_KEY: u64 = u64::MAX;
+
+/// The lowest bits of [`wire::arbitration_key`] stand after the arbitration field.
+const FORMAT_BITS: u32 = 2;
 
 /// A frame that was accepted and is not yet sent.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +17,7 @@ pub(crate) struct Pending {
     pub(crate) tag: u64,
     pub(crate) ready: Nanos,
     pub(crate) attempts: u32,
-    /// Arbitration field, see [`arbitration::key`].
+    /// Arbitration field.
     pub(crate) key: u32,
     /// Order of arrival in this node.
     pub(crate) order: u64,
@@ -28,7 +31,7 @@ pub(crate) enum Recovery {
     /// Counting runs of 11 recessive bits.
     Counting {
         /// Runs that are done.
-        done: u64,
+        done: u32,
         /// When it was asked for.
         asked: Nanos,
         /// Since when the bus is recessive; `None` where it is not.
@@ -131,7 +134,7 @@ impl Node {
     /// Takes a frame that is due; the caller has seen that there is room.
     pub(crate) fn push(&mut self, frame: Frame, tag: u64, ready: Nanos) {
         let pending = Pending {
-            key: arbitration::key(&frame),
+            key: (wire::arbitration_key(&frame.header()) >> FORMAT_BITS) as u32,
             frame,
             tag,
             ready,

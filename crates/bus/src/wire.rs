@@ -210,7 +210,8 @@ fn fd_crc_field(e: &mut Encoder<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frame::{CanId, flags};
+    use frame::{CanId, flags, wire};
+    use proptest::prelude::*;
 
     /// Bits with intermission and bits of the data phase.
     fn lengths(frame: &Frame) -> (usize, usize) {
@@ -243,5 +244,33 @@ mod tests {
         assert_eq!(fd(eff(0x1234_5678), flags::BRS, &[0xAB; 20]), (246, 197));
         let esi = flags::BRS | flags::ESI;
         assert_eq!(fd(eff(0x1FFF_FFFF), esi, &[0xF0; 64]), (732, 677));
+    }
+
+    fn any_frame() -> impl Strategy<Value = Frame> {
+        let id = prop_oneof![
+            (0..0x800_u32).prop_map(CanId::from_raw),
+            (0..0x2000_0000_u32).prop_map(|n| CanId::eff(n).unwrap()),
+        ];
+        // Bytes with long runs, so that stuffing has something to do.
+        let byte = prop_oneof![Just(0_u8), Just(0xFF), any::<u8>()];
+        let classic = (id.clone(), prop::collection::vec(byte.clone(), 0..=8));
+        let remote = (id.clone(), 0..=8_usize);
+        let fd = (id, 0..4_u8, prop::collection::vec(byte, 0..=64));
+        prop_oneof![
+            classic.prop_map(|(id, data)| Frame::classic(id, &data).unwrap()),
+            remote.prop_map(|(id, len)| Frame::remote(id, len).unwrap()),
+            fd.prop_map(|(id, f, data)| Frame::fd(id, f, &data).unwrap()),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        /// The simulation of disturbed frames and the duration of the others agree.
+        #[test]
+        fn as_long_as_the_fast_way_says(frame in any_frame()) {
+            let length = wire::length(frame.view()).unwrap();
+            let expected = (length.bits() as usize, length.data_phase_bits() as usize);
+            prop_assert_eq!(lengths(&frame), expected);
+        }
     }
 }

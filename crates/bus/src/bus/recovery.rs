@@ -6,12 +6,12 @@ use crate::{
     confinement::Counters,
     node::{Node, Recovery},
 };
-use frame::Nanos;
+use frame::{Nanos, wire::BUS_OFF_RECOVERY_BITS};
 
-/// Runs of [`RUN`] recessive bits that bring a bus-off node back.
-const RUNS: u64 = 128;
-/// Recessive bits of a run.
-const RUN: u64 = 11;
+/// Recessive bits of a run that counts.
+const RUN: u32 = 11;
+/// Runs that bring a bus-off node back.
+const RUNS: u32 = BUS_OFF_RECOVERY_BITS / RUN;
 
 impl Bus {
     /// Starts the recovery of a node that is bus-off: it is back after 128 runs of 11 recessive
@@ -79,7 +79,8 @@ impl Bus {
             if let Recovery::Counting { done, since, .. } = &mut node.recovery
                 && let Some(s) = since.take()
             {
-                *done += self.clock.count(self.now.saturating_sub(s)) / RUN;
+                let runs = self.clock.count(self.now.saturating_sub(s)) / u64::from(RUN);
+                *done = done.saturating_add(runs.min(u64::from(RUNS)) as u32);
             }
         }
     }

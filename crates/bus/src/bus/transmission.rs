@@ -7,14 +7,13 @@ use crate::{
     node::{NO_KEY, Recovery},
     wire::{self, Role},
 };
-use frame::{Frame, Kind, Nanos, flags};
+use frame::{
+    Frame, Kind, Nanos, flags,
+    wire::{INTERMISSION_BITS, SUSPEND_BITS},
+};
 
-/// Recessive bits between frames (ISO 11898-1:2015, 10.4.6.2).
-const INTERMISSION: u64 = 3;
-/// Bits that an error-passive sender waits on top (ISO 11898-1:2015, 10.4.6.4).
-const SUSPEND: u64 = 8;
 /// Recessive bits at the end of a frame: acknowledge delimiter and end of frame.
-const RECESSIVE_END: u64 = 8;
+const RECESSIVE_END: u32 = 8;
 
 impl Bus {
     /// A frame starts now.
@@ -41,7 +40,7 @@ impl Bus {
         };
         let frame = sender.frame.as_ref().unwrap_or(&pending.frame);
         let understood = frame.kind() != Kind::Fd || self.classic_ackers == 0;
-        let (nominal, data) = length(frame, &mut self.bits);
+        let (nominal, data) = length(frame);
         let fault = if self.injector.quiet {
             None
         } else {
@@ -49,7 +48,8 @@ impl Bus {
                 let id = NodeId(s.node as u16);
                 (id, self.nodes[s.node].starts)
             });
-            self.injector.draw(self.starts, starts, nominal + data)
+            self.injector
+                .draw(self.starts, starts, u64::from(nominal + data))
         };
         if self.senders.len() == 1 && understood && self.ackers > 1 && fault.is_none() {
             let end = self.now.saturating_add(self.clock.span(nominal, data));
@@ -276,11 +276,11 @@ impl Bus {
     /// Intermission begins.
     fn finish(&mut self, recessive_since: Nanos) {
         self.phase = Phase::Free;
-        self.free_from = self.now.saturating_add(self.clock.bits(INTERMISSION));
+        self.free_from = self.now.saturating_add(self.clock.bits(INTERMISSION_BITS));
         for sender in &self.senders {
             let node = &mut self.nodes[sender.node];
             if node.state == ErrorState::Passive {
-                let bits = self.clock.bits(INTERMISSION + SUSPEND);
+                let bits = self.clock.bits(INTERMISSION_BITS + SUSPEND_BITS);
                 node.suspended_until = self.now.saturating_add(bits);
                 self.suspended_until = node.suspended_until;
             }
@@ -336,8 +336,11 @@ fn force_esi(frame: &Frame, passive: bool) -> Option<Frame> {
 }
 
 /// Bits at the nominal and at the data rate, start of frame to end of frame.
-fn length(frame: &Frame, bits: &mut Vec<wire::Bit>) -> (u64, u64) {
-    wire::encode(frame, bits);
-    let fast = bits.iter().filter(|b| b.fast).count();
-    ((bits.len() - fast) as u64, fast as u64)
+#[inline]
+fn length(frame: &Frame) -> (u32, u32) {
+    match frame::wire::length(frame.view()) {
+        Some(l) => (l.nominal_bits() - INTERMISSION_BITS, l.data_phase_bits()),
+        // Error frames and XL frames, which `Bus::send` refuses.
+        None => (0, 0),
+    }
 }
