@@ -1,0 +1,31 @@
+//! Requests on the control socket: any bytes give a request or an error that says what is wrong.
+
+use crate::Target;
+use gateway::control::{self, Request};
+
+/// See the module.
+pub const TARGET: Target = Target {
+    name: "control",
+    run,
+    words: &[
+        "{\"cangate\":1,\"do\":\"stats\"}",
+        "\"cangate\"",
+        ":1",
+        "\"do\"",
+        "\"reload\"",
+        "\"shutdown\"",
+        "[[[[[[[[",
+        "{\"a\":",
+        "\\u0000",
+        "\\ud800",
+        "1e999",
+        "-0",
+    ],
+};
+
+fn run(input: &[u8]) {
+    match control::parse(input) {
+        Ok(request) => assert!(Request::ALL.contains(&request)),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
