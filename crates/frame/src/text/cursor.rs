@@ -66,6 +66,23 @@ impl<'a> Cursor<'a> {
         (value != NONE).then_some(value)
     }
 
+    /// Takes pairs of hex digits as bytes, as long as there are any and `room` has room; how
+    /// many.
+    pub(super) fn take_pairs(&mut self, room: &mut [u8]) -> usize {
+        let mut taken = 0;
+        for (pair, place) in self.rest().chunks_exact(2).zip(room) {
+            let &[high, low] = pair else { break };
+            let (high, low) = (NIBBLE[usize::from(high)], NIBBLE[usize::from(low)]);
+            if high | low == NONE {
+                break;
+            }
+            *place = high << 4 | low;
+            taken += 1;
+        }
+        self.at += 2 * taken;
+        taken
+    }
+
     /// Takes the hex digit here.
     pub(super) fn take_nibble(&mut self, expected: Expected) -> Result<u8, ParseError> {
         let value = self.nibble().ok_or_else(|| self.fail(expected))?;

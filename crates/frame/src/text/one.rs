@@ -149,22 +149,22 @@ fn data(
     let room = frame.room_mut(kind);
     let mut len = 0;
     loop {
+        len += c.take_pairs(room.get_mut(len..).unwrap_or_default());
+        // What is here is a dot, the end, one digit too few or too many, or wrong.
         let dot = usize::from(c.peek() == Some(b'.'));
-        let Some(high) = c.nibble_at(dot) else {
+        if c.nibble_at(dot).is_none() {
             if dot == 1 {
                 return Err(c.fail_at(1, Expected::Data));
             }
             break;
-        };
-        let Some(place) = room.get_mut(len) else {
+        }
+        if len == room.len() {
             return Err(c.fail_at(dot, full));
-        };
-        let Some(low) = c.nibble_at(dot + 1) else {
+        }
+        if c.nibble_at(dot + 1).is_none() {
             return Err(c.fail_at(dot + 1, Expected::SecondDigit));
-        };
-        *place = high << 4 | low;
-        len += 1;
-        c.advance(dot + 2);
+        }
+        c.advance(dot);
     }
     frame.zero_past(kind, len);
     Ok(len)

@@ -174,9 +174,18 @@ impl<'a, 'f> Out<'a, 'f> {
     }
 
     fn bytes(&mut self, bytes: &[u8]) -> fmt::Result {
-        for byte in bytes {
-            self.push(DIGITS[usize::from(byte >> 4)])?;
-            self.push(DIGITS[usize::from(byte & 15)])?;
+        for chunk in bytes.chunks(64) {
+            if self.len + 2 * chunk.len() > self.buf.len() {
+                self.flush()?;
+            }
+            let room = self.buf.get_mut(self.len..).unwrap_or_default();
+            for (place, byte) in room.chunks_exact_mut(2).zip(chunk) {
+                place.copy_from_slice(&[
+                    DIGITS[usize::from(byte >> 4)],
+                    DIGITS[usize::from(byte & 15)],
+                ]);
+            }
+            self.len += 2 * chunk.len();
         }
         Ok(())
     }

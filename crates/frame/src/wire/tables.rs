@@ -2,73 +2,88 @@
 
 /// What bit stuffing does to eight bits: up to two stuff bits, so eight to ten bits come out.
 ///
-/// A state is the last bit sent (as bit 2) and how many equal ones there were, less one (0 to
-/// 3): after five the stuff bit follows at once and starts a run of its own.
-pub(super) struct Stuff([[u16; 256]; 8]);
+/// A state is the last bit sent and how many equal ones there were (one to four): after five the
+/// stuff bit follows at once and starts a run of its own.
+pub(super) struct Stuff([Step; 2048]);
 
-/// One step of [`Stuff`].
+/// One step of [`Stuff`]: the next state where [`State`] has it, so that finding the next step
+/// takes a mask and no shift; above it the number of stuff bits, above that the bits.
 #[derive(Clone, Copy)]
-pub(super) struct Step(u16);
+pub(super) struct Step(u32);
+
+const STUFFED_AT: u32 = 12;
+const OUT_AT: u32 = 16;
 
 impl Step {
     /// The bits with stuff bits, in the low [`Step::stuffed`] + 8 bits.
     pub(super) const fn out(self) -> u64 {
-        (self.0 & 0x3FF) as u64
+        (self.0 >> OUT_AT) as u64
     }
 
     /// How many stuff bits were put in.
     pub(super) const fn stuffed(self) -> u32 {
-        (self.0 >> 10 & 3) as u32
+        self.0 >> STUFFED_AT & 3
     }
 
     /// The state after it.
     pub(super) const fn next(self) -> State {
-        State((self.0 >> 12) as u8)
+        State(self.0 & State::MASK)
     }
 }
 
-/// Where bit stuffing stands.
+/// Where bit stuffing stands: the last bit as bit 10, the run less one as bits 9 and 8.
 #[derive(Clone, Copy)]
-pub(super) struct State(u8);
+pub(super) struct State(u32);
 
 impl State {
+    const LAST_AT: u32 = 10;
+    const RUN_AT: u32 = 8;
+    const MASK: u32 = 0x700;
+
     /// A recessive bit, alone: an idle bus seen from the start of frame, which is dominant.
-    pub(super) const IDLE: Self = Self(0b100);
+    pub(super) const IDLE: Self = Self::new(1, 1);
+
+    const fn new(last: u32, run: u32) -> Self {
+        Self(last << Self::LAST_AT | (run - 1) << Self::RUN_AT)
+    }
+
+    const fn last(self) -> u32 {
+        self.0 >> Self::LAST_AT
+    }
+
+    const fn run(self) -> u32 {
+        (self.0 >> Self::RUN_AT & 3) + 1
+    }
 
     /// Was the last bit sent a stuff bit, if the last bit of the frame is this one?
     pub(super) const fn after_stuff_bit(self, last: bool) -> bool {
         // A stuff bit is the inverse of the bit before it and has just begun a run.
-        self.0 & 3 == 0 && (self.0 >> 2 != 0) != last
+        self.run() == 1 && (self.last() == 1) != last
     }
 }
 
 impl Stuff {
     /// Eight bits from a state on.
+    #[inline(always)]
     pub(super) const fn step(&self, state: State, byte: u8) -> Step {
-        Step(self.0[(state.0 & 7) as usize][byte as usize])
-    }
-
-    const fn new() -> Self {
-        let mut table = [[0; 256]; 8];
-        let mut state = 0;
-        while state < 8 {
-            let mut byte = 0;
-            while byte < 256 {
-                table[state][byte] = stuff_bits(state as u16, byte as u16, 8);
-                byte += 1;
-            }
-            state += 1;
-        }
-        Self(table)
+        self.0[(state.0 & State::MASK | byte as u32) as usize]
     }
 }
 
-pub(super) static STUFF: Stuff = Stuff::new();
+pub(super) static STUFF: Stuff = {
+    let mut table = [Step(0); 2048];
+    let mut i = 0;
+    while i < 2048 {
+        let (state, byte) = (State(i & State::MASK), i & 0xFF);
+        table[i as usize] = stuff_bits(state, byte, 8);
+        i += 1;
+    }
+    Stuff(table)
+};
 
-/// The low `count` bits of `bits`, highest first, stuffed one at a time; packed as [`Step`] has
-/// it.
-const fn stuff_bits(state: u16, bits: u16, count: u32) -> u16 {
-    let (mut last, mut run) = (state >> 2, (state & 3) + 1);
+/// The low `count` bits of `bits`, highest first, stuffed one at a time.
+const fn stuff_bits(state: State, bits: u32, count: u32) -> Step {
+    let (mut last, mut run) = (state.last(), state.run());
     let (mut out, mut stuffed) = (0, 0);
     let mut i = count;
     while i > 0 {
@@ -84,7 +99,7 @@ const fn stuff_bits(state: u16, bits: u16, count: u32) -> u16 {
             stuffed += 1;
         }
     }
-    out | stuffed << 10 | (last << 2 | (run - 1)) << 12
+    Step(out << OUT_AT | stuffed << STUFFED_AT | State::new(last, run).0)
 }
 
 /// For each ESI and DLC (five bits), the stuff bits among and after them when BRS stands before
@@ -93,7 +108,7 @@ pub(super) static STUFFED_AFTER_BRS: [u8; 32] = {
     let mut table = [0; 32];
     let mut bits = 0;
     while bits < 32 {
-        table[bits] = (stuff_bits(0b100, bits as u16, 5) >> 10 & 3) as u8;
+        table[bits] = stuff_bits(State::new(1, 1), bits as u32, 5).stuffed() as u8;
         bits += 1;
     }
     table
