@@ -157,6 +157,9 @@ pub struct Wait {
     pub deadline: Option<Nanos>,
 }
 
+/// Both halves of a port.
+pub type Halves = (Box<dyn Receive>, Box<dyn Transmit>);
+
 /// A port that cannot go on. What can be survived (down, unplugged, no buffers) is survived
 /// inside the port and shows in its counters.
 #[derive(thiserror::Error, Debug)]

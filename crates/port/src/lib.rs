@@ -19,16 +19,21 @@ pub mod embedded;
 mod half;
 mod interest;
 pub mod log;
+mod one_way;
+mod open;
 mod pace;
 mod poll;
 mod realtime;
+pub mod socketcan;
 pub mod spec;
 
 pub use half::{
-    Accepted, FlushReport, Outgoing, PortError, Receive, Received, Refused, RxCounters, RxReport,
-    Stamp, StampSource, Token, Transmit, TxCounters, Wait,
+    Accepted, FlushReport, Halves, Outgoing, PortError, Receive, Received, Refused, RxCounters,
+    RxReport, Stamp, StampSource, Token, Transmit, TxCounters, Wait,
 };
 pub use interest::{Ids, Interest, RawFilter};
+pub use one_way::{Nothing, Nowhere};
+pub use open::Opener;
 pub use pace::Pace;
 pub use poll::Poll;
 pub use realtime::schedule_fifo;

@@ -1,4 +1,5 @@
 //! Gateway nodes on embedded buses.
+#![allow(clippy::unwrap_used)]
 
 use bus::{BusConfig, Event, Faults, NodeConfig};
 use frame::{CanId, Frame, FrameBuf, Header, Kind, Nanos};
@@ -194,7 +195,7 @@ fn a_full_queue_refuses_until_a_frame_is_gone() {
         ..NodeConfig::new("g")
     };
     let (_, mut tx) = world.attach(BusIndex(0), node).unwrap();
-    let mut offer =
+    let offer =
         |tx: &mut BusTransmit, now| tx.transmit(now, Outgoing::new(frame(1, &[]).view(), 0));
     for _ in 0..3 {
         assert!(offer(&mut tx, 0).is_ok());

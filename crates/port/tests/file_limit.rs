@@ -1,7 +1,7 @@
 //! A write that ends in the middle of a line leaves no half line behind.
 //!
 //! Alone in its file, because the limit holds for the whole process.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, clippy::unwrap_used)]
 
 use frame::{CanId, Frame};
 use port::log::{InterfaceName, LogReader, LogSink, SinkConfig};

@@ -1,4 +1,5 @@
 //! Writing candump logs: whole lines only, and errors that name the file.
+#![allow(clippy::unwrap_used)]
 
 use frame::{CanId, Frame, FrameBuf, Header, Kind, XlFields, flags};
 use port::log::{InterfaceName, LogReader, LogSink, SinkConfig};

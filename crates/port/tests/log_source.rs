@@ -1,4 +1,5 @@
 //! Replaying candump logs: nothing good is lost, nothing bad does harm.
+#![allow(clippy::unwrap_used)]
 
 use frame::FrameBuf;
 use frame::text::parse_line;

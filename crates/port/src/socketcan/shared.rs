@@ -1,0 +1,242 @@
+//! What both halves know of the interface.
+
+use super::line::{Line, Link};
+use crate::{PortError, RawFilter};
+use frame::Nanos;
+use rustix::io::Errno;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The first pause between two looks at an interface that is not up, and the longest.
+const SHORTEST: Nanos = 20_000_000;
+const LONGEST: Nanos = 500_000_000;
+
+/// Words kept for the user; what happens more often than that is in the counters.
+const REMARKS: usize = 8;
+
+/// Can frames pass?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    Up,
+    /// Switched off or without carrier; the socket stays bound and knows when that ends.
+    Down,
+    /// The controller went bus-off.
+    BusOff,
+    /// There is no such interface; the socket is bound to nothing.
+    Gone,
+}
+
+impl State {
+    fn from_u8(n: u8) -> Self {
+        [Self::Up, Self::Down, Self::BusOff, Self::Gone]
+            .into_iter()
+            .find(|state| *state as u8 == n)
+            .unwrap_or(Self::Gone)
+    }
+}
+
+/// One socket for both halves: it alone does not receive what was sent on it.
+pub(super) struct Shared<L> {
+    pub(super) line: L,
+    pub(super) port: String,
+    pub(super) interface: String,
+    // Hints between two threads; what hangs on them is checked again by the kernel.
+    state: AtomicU8,
+    mtu: AtomicUsize,
+    echo: AtomicBool,
+    next_look: AtomicU64,
+    reopened: AtomicU64,
+    slow: Mutex<Slow>,
+}
+
+/// What is needed when something changes, never for a frame.
+struct Slow {
+    index: u32,
+    filters: Vec<RawFilter>,
+    pause: Nanos,
+    remarks: Vec<String>,
+    unsaid: u64,
+}
+
+impl<L: Line> Shared<L> {
+    /// Attaches the line to its interface, which may be down.
+    pub(super) fn attach(
+        line: L,
+        port: &str,
+        interface: &str,
+        filters: Vec<RawFilter>,
+    ) -> Result<Self, Errno> {
+        let link = line.look()?;
+        line.set_filters(&filters)?;
+        line.attach(link.index)?;
+        let state = state_of(&link);
+        Ok(Self {
+            line,
+            port: port.to_owned(),
+            interface: interface.to_owned(),
+            state: AtomicU8::new(state as u8),
+            mtu: AtomicUsize::new(link.mtu),
+            echo: AtomicBool::new(link.echo),
+            next_look: AtomicU64::new(0),
+            reopened: AtomicU64::new(0),
+            slow: Mutex::new(Slow {
+                index: link.index,
+                filters,
+                pause: SHORTEST,
+                remarks: Vec::new(),
+                unsaid: 0,
+            }),
+        })
+    }
+
+    pub(super) fn state(&self) -> State {
+        State::from_u8(self.state.load(Relaxed))
+    }
+
+    pub(super) fn mtu(&self) -> usize {
+        self.mtu.load(Relaxed)
+    }
+
+    pub(super) fn echo(&self) -> bool {
+        self.echo.load(Relaxed)
+    }
+
+    pub(super) fn reopened(&self) -> u64 {
+        self.reopened.load(Relaxed)
+    }
+
+    /// When [`Shared::try_again`] has something to do.
+    pub(super) fn next_look(&self) -> Option<Nanos> {
+        (self.state() != State::Up).then(|| self.next_look.load(Relaxed))
+    }
+
+    /// The interface went out of use.
+    pub(super) fn lose(&self, state: State, now: Nanos) {
+        let mut slow = self.slow();
+        if self.state() == state {
+            return;
+        }
+        self.state.store(state as u8, Relaxed);
+        slow.pause = SHORTEST;
+        self.next_look.store(now.saturating_add(SHORTEST), Relaxed);
+        let what = match state {
+            State::Up => return,
+            State::Down => "is down: frames for it are refused until it is up again",
+            State::BusOff => "is bus-off: frames for it are refused until it is restarted",
+            State::Gone => "is gone: frames for it are refused until it is back",
+        };
+        slow.remark(format!("{} {what}", self.interface));
+    }
+
+    /// The interface is in use again, as what came from it shows.
+    pub(super) fn is_back(&self) {
+        self.state.store(State::Up as u8, Relaxed);
+        self.reopened.fetch_add(1, Relaxed);
+    }
+
+    /// Something says that a look is worth while.
+    pub(super) fn look_now(&self) {
+        self.next_look.store(0, Relaxed);
+    }
+
+    /// Can frames pass? Where not, looks at the interface again as often as is sensible, and
+    /// takes it up when it is back.
+    pub(super) fn try_again(&self, now: Nanos) -> bool {
+        if self.state() == State::Up {
+            return true;
+        }
+        if now < self.next_look.load(Relaxed) {
+            return false;
+        }
+        let mut slow = self.slow();
+        slow.pause = (slow.pause * 2).min(LONGEST);
+        self.next_look
+            .store(now.saturating_add(slow.pause), Relaxed);
+        let state = match self.line.look() {
+            Ok(link) => self.take_up(&link, &mut slow),
+            Err(_) => State::Gone,
+        };
+        self.state.store(state as u8, Relaxed);
+        if state == State::Up {
+            self.reopened.fetch_add(1, Relaxed);
+            slow.remark(format!("{} is up again", self.interface));
+        }
+        state == State::Up
+    }
+
+    fn take_up(&self, link: &Link, slow: &mut Slow) -> State {
+        if self.state() == State::Gone || link.index != slow.index {
+            // The kernel forgets a socket's filters together with the interface (raw_notify in
+            // net/can/raw.c), and they are to be there before the first frame.
+            let set = self.line.set_filters(&slow.filters);
+            if set.and_then(|()| self.line.attach(link.index)).is_err() {
+                return State::Gone;
+            }
+            slow.index = link.index;
+        }
+        self.mtu.store(link.mtu, Relaxed);
+        self.echo.store(link.echo, Relaxed);
+        match state_of(link) {
+            State::Down if self.state() == State::BusOff => State::BusOff,
+            state => state,
+        }
+    }
+
+    /// Replaces the filters, now and for every time the interface is taken up.
+    pub(super) fn set_filters(&self, filters: Vec<RawFilter>) -> Result<(), PortError> {
+        let mut slow = self.slow();
+        slow.filters = filters;
+        if self.state() == State::Gone {
+            return Ok(());
+        }
+        match self.line.set_filters(&slow.filters) {
+            Ok(()) | Err(Errno::NODEV | Errno::NXIO) => Ok(()),
+            Err(e) => Err(self.fail("cannot set filters on", e)),
+        }
+    }
+
+    pub(super) fn remark(&self, text: String) {
+        self.slow().remark(text);
+    }
+
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let slow = self.slow();
+        let mut out = slow.remarks.clone();
+        if slow.unsaid > 0 {
+            out.push(format!("{}: and {} more", self.interface, slow.unsaid));
+        }
+        out
+    }
+
+    /// An error that ends the port.
+    pub(super) fn fail(&self, what: &str, errno: Errno) -> PortError {
+        PortError {
+            port: self.port.clone(),
+            what: format!("{what} {}", self.interface),
+            source: Some(errno.into()),
+        }
+    }
+
+    fn slow(&self) -> MutexGuard<'_, Slow> {
+        // Nothing in it can be half changed.
+        self.slow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slow {
+    fn remark(&mut self, text: String) {
+        if self.remarks.len() < REMARKS {
+            self.remarks.push(text);
+        } else {
+            self.unsaid += 1;
+        }
+    }
+}
+
+fn state_of(link: &Link) -> State {
+    if link.up && link.running {
+        State::Up
+    } else {
+        State::Down
+    }
+}

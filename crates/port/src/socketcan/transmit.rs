@@ -1,0 +1,203 @@
+//! The transmitting half.
+
+use super::layout::{FD_SIZE, XL_MTU, encode};
+use super::line::Line;
+use super::shared::{Shared, State};
+use super::sys::Outbox;
+use crate::{Accepted, FlushReport, Outgoing, PortError, Refused, Transmit, TxCounters, Wait};
+use frame::{FrameRef, Kind, Nanos};
+use rustix::io::Errno;
+use std::sync::Arc;
+
+/// When to try again after ENOBUFS, ns: about the time of two frames at 500 kbit/s. The
+/// interface's queue is full then, but poll(2) says writable all the same, because it looks at
+/// the socket's buffer only.
+const RETRY: Nanos = 500_000;
+
+/// Why frames are held.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Held {
+    /// Nobody tried to send them yet.
+    Unsent,
+    /// The socket's buffer is full; poll says when it is not.
+    Socket,
+    /// The interface's queue is full; poll does not know.
+    Queue(Nanos),
+}
+
+/// Frames wait in a ring of slots, in the kernel's own layout.
+pub(super) struct RawTransmit<L> {
+    shared: Arc<Shared<L>>,
+    outbox: Outbox,
+    /// For each slot: local listeners are to see the frame.
+    echo: Box<[bool]>,
+    first: usize,
+    count: usize,
+    /// What the socket is set to.
+    loopback: Option<bool>,
+    held: Held,
+    fd: bool,
+    xl: bool,
+    counters: TxCounters,
+}
+
+impl<L: Line> RawTransmit<L> {
+    /// `size`: the largest datagram to send.
+    pub(super) fn new(
+        shared: Arc<Shared<L>>,
+        queue: usize,
+        size: usize,
+        fd: bool,
+        xl: bool,
+    ) -> Self {
+        Self {
+            shared,
+            outbox: Outbox::new(queue, size),
+            echo: vec![false; queue].into_boxed_slice(),
+            first: 0,
+            count: 0,
+            loopback: None,
+            held: Held::Unsent,
+            fd,
+            xl,
+            counters: TxCounters::default(),
+        }
+    }
+
+    fn carries(&self, frame: &FrameRef<'_>) -> bool {
+        let (id, mtu) = (frame.id(), self.shared.mtu());
+        match frame.kind() {
+            // An error frame is a controller's word about the bus and never goes on it.
+            Kind::Classic => !id.is_err(),
+            Kind::Fd => self.fd && mtu >= FD_SIZE && !id.is_err() && !id.is_rtr(),
+            Kind::Xl => self.xl && mtu >= XL_MTU,
+        }
+    }
+
+    /// What is held cannot leave any more.
+    fn drop_all(&mut self) {
+        self.counters.lost += self.count as u64;
+        self.count = 0;
+        self.held = Held::Unsent;
+    }
+
+    /// The oldest frames have left or are lost.
+    fn leave(&mut self, n: usize) {
+        let n = n.min(self.count);
+        self.count -= n;
+        self.first = (self.first + n) % self.outbox.capacity().max(1);
+    }
+
+    /// The oldest frames that lie side by side and are to be seen locally, or not, alike.
+    fn run(&self) -> (usize, bool) {
+        let end = self.outbox.capacity().min(self.first + self.count);
+        let run = self.echo.get(self.first..end).unwrap_or_default();
+        // Without echo in the driver, as on a vcan, frames get to other sockets by the kernel's
+        // loopback only.
+        let always = !self.shared.echo();
+        let first = always || run.first().copied().unwrap_or(false);
+        let same = run.iter().take_while(|echo| (always || **echo) == first);
+        (same.count(), first)
+    }
+
+    fn set_loopback(&mut self, on: bool) {
+        if self.loopback != Some(on) && self.shared.line.set_loopback(on).is_ok() {
+            self.loopback = Some(on);
+        }
+    }
+}
+
+impl<L: Line> Transmit for RawTransmit<L> {
+    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+        if !self.carries(&outgoing.frame) {
+            return Err(Refused::Unsupported);
+        }
+        if !self.shared.try_again(now) {
+            return Err(Refused::Down);
+        }
+        let capacity = self.outbox.capacity();
+        if self.count >= capacity {
+            return Err(Refused::Full);
+        }
+        let i = (self.first + self.count) % capacity;
+        let (Some((slot, len)), Some(echo)) = (self.outbox.slot(i), self.echo.get_mut(i)) else {
+            return Err(Refused::Full);
+        };
+        *len = encode(outgoing.frame, slot).ok_or(Refused::Unsupported)?;
+        *echo = outgoing.echo;
+        self.count += 1;
+        self.counters.taken += 1;
+        Ok(Accepted)
+    }
+
+    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
+        let mut sent = 0;
+        while self.count > 0 {
+            if !self.shared.try_again(now) {
+                self.drop_all();
+                break;
+            }
+            let (run, loopback) = self.run();
+            self.set_loopback(loopback);
+            match self.shared.line.send(&mut self.outbox, self.first, run) {
+                Ok(n) if n > 0 => {
+                    self.leave(n);
+                    sent += n;
+                    self.held = Held::Unsent;
+                }
+                Err(Errno::INTR) => {}
+                Ok(_) | Err(Errno::AGAIN) => {
+                    self.counters.stalled += 1;
+                    self.held = Held::Socket;
+                    break;
+                }
+                Err(Errno::NOBUFS | Errno::NOMEM) => {
+                    self.counters.stalled += 1;
+                    self.held = Held::Queue(now.saturating_add(RETRY));
+                    break;
+                }
+                Err(Errno::NETDOWN) => self.shared.lose(State::Down, now),
+                Err(Errno::NODEV | Errno::NXIO) => self.shared.lose(State::Gone, now),
+                // This one frame cannot be sent (the MTU has changed, for example).
+                Err(e) => {
+                    self.leave(1);
+                    self.counters.lost += 1;
+                    let name = &self.shared.interface;
+                    self.shared
+                        .remark(format!("{name} did not take a frame: {e}"));
+                }
+            }
+        }
+        self.counters.sent += sent as u64;
+        Ok(FlushReport {
+            sent,
+            held: self.count,
+        })
+    }
+
+    fn wait(&self) -> Wait {
+        match self.held {
+            _ if self.count == 0 => Wait::default(),
+            Held::Unsent => Wait {
+                deadline: Some(0),
+                ..Wait::default()
+            },
+            Held::Socket => Wait {
+                fd: Some(self.shared.line.fd()),
+                writable: true,
+                ..Wait::default()
+            },
+            Held::Queue(at) => Wait {
+                deadline: Some(at),
+                ..Wait::default()
+            },
+        }
+    }
+
+    fn counters(&self) -> TxCounters {
+        TxCounters {
+            held: self.count as u64,
+            ..self.counters
+        }
+    }
+}

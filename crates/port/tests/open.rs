@@ -1,0 +1,133 @@
+//! From a configuration's words to halves.
+#![allow(clippy::unwrap_used)]
+
+use frame::{CanId, Frame};
+use port::spec::{BusSpec, LogSpec, Pace, Place, PortKind, PortSpec, SocketCanSpec};
+use port::{Opener, Outgoing, Refused};
+use std::path::PathBuf;
+
+fn spec(name: &str, kind: PortKind) -> PortSpec {
+    PortSpec {
+        name: name.to_owned(),
+        kind,
+    }
+}
+
+fn bus(name: &str, bitrate: u32) -> PortSpec {
+    let bus = BusSpec {
+        bus: "body".to_owned(),
+        bitrate,
+        data_bitrate: None,
+        queue: 10,
+        mailboxes: 3,
+    };
+    spec(name, PortKind::Bus(bus))
+}
+
+fn log(read: Option<PathBuf>, write: Option<PathBuf>) -> PortSpec {
+    let log = LogSpec {
+        read: read.map(Place::File),
+        write: write.map(Place::File),
+        interface: None,
+        pace: Pace::Fast,
+    };
+    spec("log", PortKind::Log(log))
+}
+
+fn frame(id: u32) -> Frame {
+    Frame::classic(CanId::sff(id).unwrap(), &[]).unwrap()
+}
+
+#[test]
+fn ports_of_one_bus_hear_one_another_in_real_time() {
+    let start = 1_000_000_000;
+    let mut opener = Opener::new(start, 0);
+    let (mut rx_a, mut tx_a) = opener.open(&bus("a", 125_000)).unwrap();
+    let (mut rx_b, _tx_b) = opener.open(&bus("b", 125_000)).unwrap();
+    tx_a.transmit(start, Outgoing::new(frame(0x123).view(), 5))
+        .unwrap();
+    tx_a.flush(start).unwrap();
+    let mut got = Vec::new();
+    let mut now = start;
+    while let Some(due) = rx_b.wait().deadline {
+        now = due.max(now);
+        rx_b.receive(now, 10, &mut |r| got.push((r.frame.id().number(), r.token)))
+            .unwrap();
+    }
+    assert_eq!(got, [(0x123, 5)]);
+    // 45 bits of 8 µs.
+    assert!(
+        (now - start).abs_diff(45 * 8_000) <= 45 * 8_000,
+        "{}",
+        now - start
+    );
+    assert_eq!(rx_a.receive(now, 10, &mut |_| {}).unwrap().frames, 0);
+    assert_eq!(tx_a.counters().sent, 1);
+}
+
+#[test]
+fn a_port_alone_on_its_bus_is_acknowledged() {
+    let mut opener = Opener::new(0, 0);
+    let (mut rx, mut tx) = opener.open(&bus("alone", 500_000)).unwrap();
+    tx.transmit(0, Outgoing::new(frame(1).view(), 0)).unwrap();
+    tx.flush(0).unwrap();
+    rx.receive(10_000_000, 10, &mut |_| {}).unwrap();
+    assert_eq!(tx.counters().sent, 1);
+}
+
+#[test]
+fn two_bit_rates_on_one_bus_are_a_mistake() {
+    let mut opener = Opener::new(0, 0);
+    opener.open(&bus("a", 125_000)).unwrap();
+    let error = opener.open(&bus("b", 250_000)).err().unwrap().to_string();
+    assert!(
+        error.starts_with("b: bus \"body\" runs at 125000 bit/s already"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_log_goes_one_way_or_both() {
+    let dir = tempfile::tempdir().unwrap();
+    let (read, write) = (dir.path().join("in.log"), dir.path().join("out.log"));
+    std::fs::write(&read, "(1.0) can7 123#11\n").unwrap();
+    let unix = 1_700_000_000_000_000_000;
+    let mut opener = Opener::new(50, unix + 50);
+
+    let (mut rx, mut tx) = opener.open(&log(Some(read), None)).unwrap();
+    let mut got = 0;
+    let report = rx.receive(50, 10, &mut |_| got += 1).unwrap();
+    assert_eq!((got, report.finished), (1, true));
+    let refused = tx.transmit(50, Outgoing::new(frame(1).view(), 0));
+    assert_eq!(refused, Err(Refused::Unsupported));
+
+    let (mut rx, mut tx) = opener.open(&log(None, Some(write.clone()))).unwrap();
+    assert!(rx.receive(50, 10, &mut |_| {}).unwrap().finished);
+    tx.transmit(2_000, Outgoing::new(frame(1).view(), 0))
+        .unwrap();
+    tx.flush(2_000).unwrap();
+    let text = std::fs::read_to_string(&write).unwrap();
+    assert_eq!(text, "(1700000000.000002) log 001#\n");
+}
+
+#[test]
+fn an_interface_that_is_not_there_is_named() {
+    let can = SocketCanSpec {
+        interface: "nosuchcan0".to_owned(),
+        fd: true,
+        xl: false,
+        queue: 8,
+        receive_buffer: None,
+    };
+    let spec = spec("engine", PortKind::SocketCan(can));
+    let error = Opener::new(0, 0).open(&spec).err().unwrap();
+    let text = error.to_string();
+    assert!(text.starts_with("engine: "), "{text}");
+    // Without AF_CAN the kernel is what is missing, else the interface.
+    let modprobe = text.contains("modprobe can");
+    assert!(
+        modprobe || text.contains("no interface nosuchcan0"),
+        "{text}"
+    );
+    assert!(error.source.is_some());
+}
