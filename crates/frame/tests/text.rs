@@ -265,6 +265,12 @@ fn what_is_wrong_with_a_line_is_said_exactly() {
     use Found::{Byte, End, Number};
     for (line, column, expected, found) in [
         ("can0 123#", 1, E::TimeOpen, Byte(b'c')),
+        (
+            "DROPCOUNT: dropped 2 CAN frames on 'can0' socket (total drops 2)",
+            1,
+            E::NoDroppedFrames,
+            Byte(b'D'),
+        ),
         ("(-1.5) can0 123#", 2, E::Seconds, Byte(b'-')),
         ("(.5) can0 123#", 2, E::Seconds, Byte(b'.')),
         ("(5) can0 123#", 3, E::Point, Byte(b')')),

@@ -69,6 +69,8 @@ pub enum Expected {
     FrameEnd,
     /// The `(` before the time.
     TimeOpen,
+    /// A frame, where candump notes that it lost some (`DROPCOUNT: …`).
+    NoDroppedFrames,
     /// Digits of seconds.
     Seconds,
     /// Seconds that fit into 64 bits of nanoseconds.
@@ -178,6 +180,10 @@ impl Expected {
             Self::TimeOpen => (
                 "a '(' and the time",
                 "a log line is \"(seconds.fraction) interface frame\"; a comment begins with '#'",
+            ),
+            Self::NoDroppedFrames => (
+                "a frame: candump notes here that it lost frames",
+                "the log has a gap; record again with a larger receive buffer (candump -r)",
             ),
             Self::Seconds => (
                 "digits of seconds",

@@ -71,7 +71,13 @@ pub fn parse_line<'a>(
 
 /// `(seconds.fraction)`
 fn time(c: &mut Cursor<'_>) -> Result<Nanos, ParseError> {
-    c.require(b'(', Expected::TimeOpen)?;
+    if !c.eat(b'(') {
+        return Err(c.fail(if c.rest().starts_with(b"DROPCOUNT:") {
+            Expected::NoDroppedFrames
+        } else {
+            Expected::TimeOpen
+        }));
+    }
     let (seconds, digits) = decimal(c, usize::MAX);
     if digits == 0 {
         return Err(c.fail(Expected::Seconds));
