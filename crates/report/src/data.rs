@@ -1,0 +1,93 @@
+//! What a report is made from.
+
+use crate::model::Clock;
+use probe::{BusLoad, LoadPoint, Results};
+
+/// Everything a report shows. Plain data, filled by whoever ran something.
+#[derive(Clone, Debug)]
+pub struct Data {
+    /// Every frame's stamps, and how they were made.
+    pub results: Results,
+    /// What clock the stamps are from. [`probe::Record::processing`] is real time always.
+    pub clock: Clock,
+    /// A row for each route, in the order of [`Results::routes`].
+    pub routes: Vec<RouteRow>,
+    /// Where frames came from and what became of them; each is shown with its sum.
+    pub accounts: Vec<Account>,
+    /// The buses.
+    pub buses: Vec<BusRow>,
+    /// What else a reader must know: bad lines of a log, limits that were met.
+    pub notes: Vec<String>,
+}
+
+/// One route's counters. Its latencies come from the results.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct RouteRow {
+    /// Its name.
+    pub name: String,
+    /// What it does, in words; may be empty.
+    pub text: String,
+    /// Frames that it took.
+    pub taken: u64,
+    /// Frames that went out for it (several for one taken, where it has several destinations).
+    pub out: u64,
+    /// Why others did not: reason and number.
+    pub stopped: Vec<(String, u64)>,
+}
+
+/// A number of frames and what became of them.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Account {
+    /// Whose frames: "received by can0".
+    pub title: String,
+    /// How many.
+    pub total: u64,
+    /// Every fate and how many had it.
+    pub parts: Vec<(String, u64)>,
+}
+
+impl Account {
+    /// The parts' sum.
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        self.parts
+            .iter()
+            .fold(0, |sum, part| sum.saturating_add(part.1))
+    }
+
+    /// Is no frame missing and none counted twice?
+    #[must_use]
+    pub fn adds_up(&self) -> bool {
+        self.sum() == self.total
+    }
+}
+
+/// One bus.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct BusRow {
+    /// Its name.
+    pub name: String,
+    /// Its bit rates, for people.
+    pub bit_rate: String,
+    /// Frames that were sent on it.
+    pub frames: u64,
+    /// Error frames on it.
+    pub errors: u64,
+    /// How long it was busy, ns.
+    pub busy: u64,
+    /// Of how long, ns.
+    pub elapsed: u64,
+    /// Its load over time.
+    pub load: Vec<LoadPoint>,
+}
+
+impl BusRow {
+    /// Busy time and load over time, from what was recorded up to `elapsed`.
+    #[must_use]
+    pub fn with_load(mut self, load: &BusLoad, elapsed: u64) -> Self {
+        self.busy = load.total();
+        self.elapsed = elapsed;
+        self.load = load.points(elapsed);
+        self
+    }
+}
