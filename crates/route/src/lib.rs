@@ -12,6 +12,8 @@
 extern crate alloc;
 
 mod actions;
+#[cfg(feature = "config")]
+pub mod cangw;
 mod check;
 #[cfg(feature = "config")]
 pub mod config;

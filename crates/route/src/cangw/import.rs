@@ -1,0 +1,293 @@
+//! From cangw's lines to routes.
+
+use super::{
+    Rule,
+    options::{self, Verb},
+    shell::{self, Command, Word},
+};
+use crate::{
+    Action, IdSet, KindSet, Match, PortId, Route, Routes, Tri,
+    config::{LONGEST_NAME, to_toml, toml_string},
+};
+use ::config::{Diagnostic, Diagnostics, Source};
+use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String, vec, vec::Vec};
+use frame::CanId;
+
+/// What came out of cangw's lines.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Imported {
+    /// The ports' names, by [`PortId`].
+    pub ports: Vec<String>,
+    /// The Linux interfaces behind them, by [`PortId`].
+    pub interfaces: Vec<String>,
+    /// The rules as routes.
+    pub routes: Routes,
+    /// The same as a `gateway.toml`.
+    pub toml: String,
+    /// What was left out or understood in a way that may surprise: warnings.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// A rule, and what the line says beside it.
+struct Line {
+    rule: Rule,
+    comment: String,
+}
+
+/// Reads what `cangw -L` prints, or a shell script with cangw lines; other commands in it are
+/// passed over and noted. A comment behind a line becomes the route's name.
+///
+/// # Errors
+/// Every line that cannot be understood or that cangw itself would refuse, with notes among them.
+pub fn import(source: &Source) -> Result<Imported, Vec<Diagnostic>> {
+    let mut found = Diagnostics::new();
+    let commands = match shell::commands(&source.text) {
+        Ok(commands) => commands,
+        Err(shell::Unclosed(at)) => {
+            let d = Diagnostic::error(at..at + 1, "this quote is never closed");
+            return Err(vec![d]);
+        }
+    };
+    let mut gathered = Gathered::default();
+    for command in &commands {
+        match options::cangw(command) {
+            Some(words) => gathered.cangw(words, command, &mut found),
+            None => gathered.other(command, &mut found),
+        }
+    }
+    if gathered.lines.is_empty() && !found.has_errors() {
+        let end = source.text.len();
+        let d = Diagnostic::error(end..end, "there is no rule in it")
+            .hint("give what `cangw -L` prints, or a script with `cangw -A …` lines");
+        found.push(d);
+    }
+    if found.has_errors() {
+        return Err(found.into_sorted());
+    }
+    Ok(gathered.into_imported(found.into_sorted()))
+}
+
+#[derive(Default)]
+struct Gathered {
+    lines: Vec<Line>,
+    max_hops: Option<u8>,
+    /// A line that cangw did not print itself.
+    scripted: bool,
+}
+
+impl Gathered {
+    fn cangw(&mut self, words: &[Word], command: &Command, found: &mut Diagnostics) {
+        let counters = is_counters(&command.comment);
+        let Some((verb, rule)) = options::parse(words, counters, found) else {
+            return;
+        };
+        let span = words.first().map(|w| w.span.clone()).unwrap_or_default();
+        let mut note = |message: &str, hint: &str| {
+            found.push(Diagnostic::warning(span.clone(), message).hint(hint));
+        };
+        match verb {
+            Verb::Add => {
+                self.scripted |= !counters;
+                let comment = if counters { "" } else { &command.comment };
+                self.lines.push(Line {
+                    rule,
+                    comment: comment.to_owned(),
+                });
+            }
+            Verb::Delete => match self.lines.iter().rposition(|line| line.rule == rule) {
+                Some(index) => {
+                    self.lines.remove(index);
+                    note("-D takes away a rule from above; it is left out", "");
+                }
+                None => note("-D takes away a rule that is not in this file", ""),
+            },
+            Verb::Flush if self.lines.is_empty() => {
+                note(
+                    "-F takes away rules that other programs made",
+                    "nothing to do here",
+                );
+            }
+            Verb::Flush => {
+                self.lines.clear();
+                note("-F takes away all rules above; they are left out", "");
+            }
+            Verb::List => note("-L only prints rules", "nothing to do here"),
+        }
+    }
+
+    /// A command that is not cangw: `modprobe can-gw max_hops=N` counts, anything else is noted.
+    fn other(&mut self, command: &Command, found: &mut Diagnostics) {
+        const SHELL: [&str; 12] = [
+            "if", "then", "else", "elif", "fi", "do", "done", "{", "}", "exit", "set", ":",
+        ];
+        let words = || command.words.iter();
+        let loads = words().any(|w| matches!(w.text.as_str(), "can-gw" | "can_gw"));
+        for word in words().filter(|_| loads) {
+            if let Some(hops) = word.text.strip_prefix("max_hops=") {
+                match hops.parse::<u8>() {
+                    Ok(hops @ 1..=6) => self.max_hops = Some(hops),
+                    _ => {
+                        let d = Diagnostic::error(word.span.clone(), "this is no number of hops");
+                        found.push(d.hint("can-gw allows 1 to 6"));
+                    }
+                }
+            }
+        }
+        let Some(first) = command.words.first() else {
+            return;
+        };
+        if !loads && !SHELL.contains(&first.text.as_str()) {
+            let message = format!("`{}` is passed over", first.text);
+            let hint = "only cangw lines are imported";
+            found.push(Diagnostic::warning(first.span.clone(), message).hint(hint));
+        }
+    }
+
+    fn into_imported(mut self, notes: Vec<Diagnostic>) -> Imported {
+        // can-gw puts a new rule in front of the others.
+        if self.scripted {
+            self.lines.reverse();
+        }
+        let mut interfaces: Vec<String> = Vec::new();
+        let mut names = BTreeSet::new();
+        let mut routes = Vec::with_capacity(self.lines.len());
+        for (index, line) in self.lines.iter().enumerate() {
+            let rule = &line.rule;
+            let from = port(&mut interfaces, &rule.source);
+            let to = port(&mut interfaces, &rule.destination);
+            let name = route_name(&line.comment, index, &mut names);
+            routes.push(route(rule, name, from, to));
+        }
+        let hops = self.lines.iter().filter_map(|line| line.rule.hops).max();
+        let routes = Routes {
+            max_hops: self.max_hops.unwrap_or(1).max(hops.unwrap_or(1)),
+            routes,
+            ..Routes::default()
+        };
+        let ports = port_names(&interfaces);
+        let toml = file(&routes, &ports, &interfaces);
+        Imported {
+            ports,
+            interfaces,
+            routes,
+            toml,
+            notes,
+        }
+    }
+}
+
+/// `5 handled 0 dropped 0 deleted`, as `cangw -L` ends its lines; older versions leave out the
+/// last one.
+fn is_counters(comment: &str) -> bool {
+    let mut words = comment.split_whitespace();
+    for name in ["handled", "dropped"] {
+        let count = words.next().is_some_and(|w| w.parse::<i64>().is_ok());
+        if !count || words.next() != Some(name) {
+            return false;
+        }
+    }
+    true
+}
+
+fn port(interfaces: &mut Vec<String>, name: &str) -> PortId {
+    let index = interfaces.iter().position(|i| i == name);
+    let index = index.unwrap_or_else(|| {
+        interfaces.push(name.to_owned());
+        interfaces.len() - 1
+    });
+    PortId(u16::try_from(index).unwrap_or(u16::MAX))
+}
+
+/// A port is named as its interface, as far as a port can be.
+fn port_names(interfaces: &[String]) -> Vec<String> {
+    let mut taken = BTreeSet::new();
+    interfaces
+        .iter()
+        .map(|interface| {
+            let plain: String = interface
+                .chars()
+                .map(|c| {
+                    if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') {
+                        c
+                    } else {
+                        '_'
+                    }
+                })
+                .collect();
+            unique(&plain, "_", "", &mut taken)
+        })
+        .collect()
+}
+
+fn route_name(comment: &str, index: usize, taken: &mut BTreeSet<String>) -> String {
+    // Room is left for a number that makes it unique.
+    let mut name: String = comment.chars().filter(|c| !c.is_control()).collect();
+    while name.len() > LONGEST_NAME - 8 {
+        name.pop();
+    }
+    let name = name.trim();
+    if name.is_empty() {
+        unique(&format!("route {}", index + 1), " (", ")", taken)
+    } else {
+        unique(name, " (", ")", taken)
+    }
+}
+
+fn unique(name: &str, before: &str, after: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut unique = name.to_owned();
+    let mut n = 2_usize;
+    while !taken.insert(unique.clone()) {
+        unique = format!("{name}{before}{n}{after}");
+        n += 1;
+    }
+    unique
+}
+
+fn route(rule: &Rule, name: String, from: PortId, to: PortId) -> Route {
+    let errors = rule.filter.is_some_and(|filter| match filter.set {
+        IdSet::Masked { mask, .. } => mask & CanId::ERR_FLAG != 0,
+        IdSet::Range { .. } => false,
+    });
+    let mut actions: Vec<Action> = Vec::new();
+    actions.extend(rule.modify.iter().flatten().cloned().map(Action::Modify));
+    actions.extend(rule.crc8.clone().map(Action::Crc8));
+    actions.extend(rule.xor.map(Action::XorSum));
+    Route {
+        name,
+        from: vec![from],
+        to: vec![to],
+        matching: Match {
+            ids: rule.filter.into_iter().collect(),
+            kinds: KindSet {
+                classic: !rule.fd,
+                fd: rule.fd,
+                xl: false,
+            },
+            err: if errors { Tri::Yes } else { Tri::No },
+            ..Match::default()
+        },
+        actions,
+        drop: false,
+        limit: None,
+        hop_limit: rule.hops,
+        allow_same_port: rule.same_port,
+        echo: rule.echo,
+        keep_stamp: rule.stamp,
+    }
+}
+
+/// The whole `gateway.toml`.
+fn file(routes: &Routes, ports: &[String], interfaces: &[String]) -> String {
+    let mut text = String::from("# Imported from can-gw rules.\n[gateway]\n");
+    text.push_str(&format!("max_hops = {}\n", routes.max_hops));
+    for (port, interface) in ports.iter().zip(interfaces) {
+        text.push_str(&format!(
+            "\n[ports.{}]\nkind = \"socketcan\"\ninterface = {}\n",
+            toml_string(port),
+            toml_string(interface)
+        ));
+    }
+    text.push('\n');
+    text.push_str(&to_toml(&routes.routes, ports));
+    text
+}
