@@ -63,6 +63,8 @@ pub struct Step {
     pub frames: usize,
     /// There may be more at once: step again before waiting.
     pub more: bool,
+    /// Ports whose input has ended or failed.
+    pub ended: usize,
     /// Nothing will ever come in again: every port's input has ended or failed. Frames may still
     /// be held, and embedded buses may still have work.
     pub finished: bool,
@@ -306,6 +308,8 @@ impl Engine {
             if rx.state == PortState::Up {
                 step.finished = false;
                 sooner(rx.half.wait());
+            } else {
+                step.ended += 1;
             }
             if tx.held > 0 {
                 step.held += tx.held;
@@ -326,6 +330,41 @@ impl Engine {
                 visit(tx.half.wait());
             }
         }
+    }
+
+    /// The part of [`Engine::waits`] that concerns held frames.
+    pub fn waits_to_send(&self, mut visit: impl FnMut(Wait)) {
+        for tx in self.tx.iter().filter(|tx| tx.held > 0) {
+            visit(tx.half.wait());
+        }
+    }
+
+    /// The end: no port is in service any more, and what they still hold counts as lost.
+    pub fn close(&mut self) {
+        for tx in &mut self.tx {
+            tx.in_service = false;
+            tx.held = 0;
+        }
+        for rx in &mut self.rx {
+            if rx.state == PortState::Up {
+                rx.state = PortState::Finished;
+            }
+        }
+    }
+
+    /// Have all ports of these names no more input, and is there at least one? A port that a
+    /// reload took away has none.
+    #[must_use]
+    pub fn have_ended(&self, names: &[String]) -> bool {
+        let up =
+            |(rx, name): (&Receiver, &String)| rx.state == PortState::Up && names.contains(name);
+        !names.is_empty() && !self.rx.iter().zip(&self.layout.ports).any(up)
+    }
+
+    /// Is a port out of service?
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.rx.iter().any(|rx| rx.state == PortState::Failed)
     }
 
     /// The names of ports and routes that the counters belong to, by index.

@@ -4,6 +4,9 @@
 //!   ports, and counts each frame to exactly one [`Fate`]. It runs in whatever time is passed in:
 //!   the demo and the tests use bus time.
 //! * [`Snapshot`] is what was counted, and [`Snapshot::check`] proves that it adds up.
+//! * [`run()`](run::run) and [`run::supervise`] are the run time: a worker thread, signals, the
+//!   [`control`] socket, reloads.
+//! * [`config`] is `gateway.toml` as a whole.
 //! * [`Change`] takes an engine from one table to the next without losing a frame.
 
 #![forbid(unsafe_code)]
@@ -11,11 +14,13 @@
 
 mod change;
 pub mod config;
+pub mod control;
 mod counters;
 mod engine;
 mod fate;
 pub mod interest;
 mod lane;
+pub mod run;
 mod snapshot;
 
 pub use change::{Change, Layout, Leaving, Place, Removed};

@@ -1,10 +1,11 @@
 //! The engine with ports in memory: fates, failures, fairness.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
-use cangate_gateway::{Engine, EngineError, Fate, PortState};
 use common::{Handle, all, memory_port, route};
 use frame::{CanId, Frame};
+use gateway::{Engine, EngineError, Fate, PortState};
 use route::{Action, Modify, ModifyOp, RateLimit, Routes, Table};
 use std::sync::Arc;
 

@@ -1,7 +1,9 @@
 //! Ports in memory that do what a test tells them, and count honestly.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
-use cangate_gateway::NamedPort;
+use gateway::NamedPort;
+pub mod wire;
+
 use frame::{CanId, Frame, Nanos};
 use port::{
     Accepted, FlushReport, Interest, Outgoing, PortError, Receive, Received, Refused, RxCounters,

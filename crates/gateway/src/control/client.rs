@@ -1,0 +1,105 @@
+//! Asking a running gateway.
+
+use super::{Request, VERSION};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The longest reply that is read: the counters of a million routes fit.
+const MAX_REPLY: u64 = 1 << 30;
+
+/// Why a running gateway gave no answer.
+#[derive(thiserror::Error, Debug)]
+pub enum CallError {
+    /// Nobody listens there.
+    #[error(
+        "no gateway listens at {path}: start one with `cangate run`, or name its socket with \
+         --control"
+    )]
+    NobodyThere {
+        /// The socket.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The socket belongs to somebody else.
+    #[error("you may not use {path}: it belongs to the user who started the gateway")]
+    NotAllowed {
+        /// The socket.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// It did not answer in time.
+    #[error("the gateway at {path} did not answer within {seconds} s")]
+    Silent {
+        /// The socket.
+        path: PathBuf,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// Reading or writing failed.
+    #[error("the connection to the gateway at {path} broke ({source})")]
+    Broken {
+        /// The socket.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The answer is not one of cangate's.
+    #[error("what answers at {path} does not speak cangate's protocol, version {VERSION}")]
+    Strange {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// The gateway says no.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Sends one request and gives the answer.
+///
+/// # Errors
+/// [`CallError`]; the gateway's own words are in [`CallError::Refused`].
+pub fn request(path: &Path, request: Request, patience: Duration) -> Result<Value, CallError> {
+    let broken = |source: std::io::Error| match source.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => CallError::Silent {
+            path: path.to_owned(),
+            seconds: patience.as_secs(),
+        },
+        _ => CallError::Broken {
+            path: path.to_owned(),
+            source,
+        },
+    };
+    let mut stream = UnixStream::connect(path).map_err(|source| match source.kind() {
+        ErrorKind::PermissionDenied => CallError::NotAllowed {
+            path: path.to_owned(),
+            source,
+        },
+        _ => CallError::NobodyThere {
+            path: path.to_owned(),
+            source,
+        },
+    })?;
+    stream.set_read_timeout(Some(patience)).map_err(broken)?;
+    stream.set_write_timeout(Some(patience)).map_err(broken)?;
+    stream.write_all(&request.line()).map_err(broken)?;
+    let mut reply = Vec::new();
+    BufReader::new(stream.take(MAX_REPLY))
+        .read_until(b'\n', &mut reply)
+        .map_err(broken)?;
+    let strange = || CallError::Strange {
+        path: path.to_owned(),
+    };
+    let mut reply: Value = serde_json::from_slice(&reply).map_err(|_| strange())?;
+    if reply.get("cangate").and_then(Value::as_u64) != Some(VERSION) {
+        return Err(strange());
+    }
+    if let Some(why) = reply.get("error").and_then(Value::as_str) {
+        return Err(CallError::Refused(why.to_owned()));
+    }
+    reply.get_mut("ok").map(Value::take).ok_or_else(strange)
+}

@@ -1,0 +1,28 @@
+//! The control socket: a Unix stream socket on which the command line asks a running gateway.
+//!
+//! One request a line, one reply a line, both JSON:
+//!
+//! ```text
+//! → {"cangate":1,"do":"ping"}
+//! ← {"cangate":1,"ok":{"pid":4711}}
+//! → {"cangate":1,"do":"dance"}
+//! ← {"cangate":1,"error":"there is no command \"dance\": …"}
+//! ```
+//!
+//! `cangate` is the protocol's version. Whoever may open the socket may do everything, so it
+//! lies in a folder of mode 0700 and has mode 0600.
+
+mod client;
+mod inbox;
+mod place;
+mod protocol;
+mod server;
+
+pub use client::{CallError, request};
+pub use inbox::Inbox;
+pub use place::{PlaceError, default_path, folder};
+pub use protocol::{MAX_REQUEST, Request, RequestError, VERSION, parse};
+
+pub(crate) use place::Place;
+pub(crate) use protocol::{failure, success};
+pub(crate) use server::Server;

@@ -1,0 +1,193 @@
+//! Requests and replies as bytes.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// The protocol's version: the number behind `cangate` in every request and reply.
+pub const VERSION: u64 = 1;
+
+/// The longest request in bytes, its newline included.
+pub const MAX_REQUEST: usize = 64 * 1024;
+
+/// What a client may ask for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Request {
+    /// Is anybody there? Replies with the process's number.
+    Ping,
+    /// All counters: a [`crate::Snapshot`].
+    Stats,
+    /// The routes in force.
+    Routes,
+    /// Read the configuration again and take it over.
+    Reload,
+    /// An orderly end.
+    Shutdown,
+}
+
+impl Request {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Ping,
+        Self::Stats,
+        Self::Routes,
+        Self::Reload,
+        Self::Shutdown,
+    ];
+
+    /// The word in the request.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ping => "ping",
+            Self::Stats => "stats",
+            Self::Routes => "routes",
+            Self::Reload => "reload",
+            Self::Shutdown => "shutdown",
+        }
+    }
+
+    /// The request as a line.
+    #[must_use]
+    pub fn line(self) -> Vec<u8> {
+        format!("{{\"cangate\":{VERSION},\"do\":\"{}\"}}\n", self.word()).into_bytes()
+    }
+}
+
+/// What is wrong with a request.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum RequestError {
+    /// Longer than [`MAX_REQUEST`].
+    #[error("the request is longer than {MAX_REQUEST} bytes")]
+    TooLong,
+    /// No JSON.
+    #[error("the request is no JSON ({0}): send a line such as {{\"cangate\":1,\"do\":\"ping\"}}")]
+    NotJson(String),
+    /// No `cangate`, or another number.
+    #[error("the request does not say \"cangate\":1, the only version that this gateway speaks")]
+    Version,
+    /// No `do`.
+    #[error("the request does not say what to do: \"do\" is one of {}", words())]
+    NoCommand,
+    /// A `do` that does not exist.
+    #[error("there is no command \"{0}\": \"do\" is one of {words}", words = words())]
+    NoSuchCommand(String),
+}
+
+fn words() -> String {
+    Request::ALL.map(Request::word).join(", ")
+}
+
+/// Reads one request: a line with or without its newline. Fields that are not known are
+/// ignored, so that later versions can add some.
+///
+/// # Errors
+/// [`RequestError`], whose text is the reply.
+pub fn parse(line: &[u8]) -> Result<Request, RequestError> {
+    if line.len() > MAX_REQUEST {
+        return Err(RequestError::TooLong);
+    }
+    let value: Value =
+        serde_json::from_slice(line).map_err(|error| RequestError::NotJson(error.to_string()))?;
+    if value.get("cangate").and_then(Value::as_u64) != Some(VERSION) {
+        return Err(RequestError::Version);
+    }
+    let word = value
+        .get("do")
+        .and_then(Value::as_str)
+        .ok_or(RequestError::NoCommand)?;
+    Request::ALL
+        .into_iter()
+        .find(|request| request.word() == word)
+        .ok_or_else(|| RequestError::NoSuchCommand(word.chars().take(40).collect()))
+}
+
+/// The reply to a request that was done.
+pub(crate) fn success(answer: &impl Serialize) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Reply<'a, T> {
+        cangate: u64,
+        ok: &'a T,
+    }
+    let reply = Reply {
+        cangate: VERSION,
+        ok: answer,
+    };
+    line(serde_json::to_vec(&reply).unwrap_or_else(|error| {
+        // Our own types have text keys only; should one ever not, the client is told.
+        bare_failure(&format!("the answer cannot be written as JSON: {error}"))
+    }))
+}
+
+/// The reply to a request that was not.
+pub(crate) fn failure(why: &str) -> Vec<u8> {
+    line(bare_failure(why))
+}
+
+fn bare_failure(why: &str) -> Vec<u8> {
+    serde_json::json!({ "cangate": VERSION, "error": why })
+        .to_string()
+        .into_bytes()
+}
+
+fn line(mut reply: Vec<u8>) -> Vec<u8> {
+    reply.push(b'\n');
+    reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_command_is_read_back() {
+        for request in Request::ALL {
+            assert_eq!(parse(&request.line()), Ok(request));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        assert!(matches!(parse(b"stats"), Err(RequestError::NotJson(_))));
+        assert!(matches!(parse(b""), Err(RequestError::NotJson(_))));
+        assert!(matches!(parse(b"\xFF\xFE"), Err(RequestError::NotJson(_))));
+        assert_eq!(parse(b"[]"), Err(RequestError::Version));
+        assert_eq!(parse(b"{\"do\":\"ping\"}"), Err(RequestError::Version));
+        assert_eq!(
+            parse(b"{\"cangate\":2,\"do\":\"ping\"}"),
+            Err(RequestError::Version)
+        );
+        assert_eq!(
+            parse(b"{\"cangate\":1,\"do\":7}"),
+            Err(RequestError::NoCommand)
+        );
+        assert_eq!(
+            parse(b"{\"cangate\":1,\"do\":\"dance\"}"),
+            Err(RequestError::NoSuchCommand("dance".into()))
+        );
+        assert_eq!(
+            parse(&vec![b' '; MAX_REQUEST + 1]),
+            Err(RequestError::TooLong)
+        );
+    }
+
+    #[test]
+    fn deep_nesting_is_an_error() {
+        assert!(matches!(
+            parse(&vec![b'['; MAX_REQUEST]),
+            Err(RequestError::NotJson(_))
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_an_answer(line in proptest::collection::vec(any::<u8>(), 0..200)) {
+            if let Err(error) = parse(&line) {
+                let reply = failure(&error.to_string());
+                let value: Value = serde_json::from_slice(&reply).unwrap();
+                prop_assert_eq!(value["error"].as_str().unwrap(), error.to_string());
+                prop_assert_eq!(reply.iter().filter(|&&byte| byte == b'\n').count(), 1);
+            }
+        }
+    }
+}

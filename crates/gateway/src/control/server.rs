@@ -1,0 +1,199 @@
+//! Many clients on one thread, in bounded memory and time.
+
+use super::{Inbox, Place, Request, failure, parse};
+use rustix::event::{PollFd, PollFlags};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// Clients at once; more are turned away with a word.
+pub(crate) const MAX_CLIENTS: usize = 16;
+
+/// A client that neither sends nor reads for so long is cut off.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+struct Client {
+    stream: UnixStream,
+    inbox: Inbox,
+    outbox: Vec<u8>,
+    written: usize,
+    /// Will send nothing more.
+    ended: bool,
+    /// Cut off as soon as the outbox is empty.
+    last: bool,
+    /// Cut off at once.
+    gone: bool,
+    since: Instant,
+}
+
+/// The listening end of the control socket and its clients.
+pub(crate) struct Server {
+    place: Place,
+    clients: Vec<Client>,
+}
+
+impl Server {
+    pub(crate) fn new(place: Place) -> Self {
+        Self {
+            place,
+            clients: Vec::new(),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &std::path::Path {
+        self.place.path()
+    }
+
+    /// Adds what is to be waited for; as many entries as [`Server::turn`] must be given.
+    pub(crate) fn wait<'a>(&'a self, fds: &mut Vec<PollFd<'a>>) {
+        fds.push(PollFd::new(&self.place.listener, PollFlags::IN));
+        for client in &self.clients {
+            let what = if client.outbox.is_empty() {
+                PollFlags::IN
+            } else {
+                PollFlags::OUT
+            };
+            fds.push(PollFd::new(&client.stream, what));
+        }
+    }
+
+    /// When the next client loses its patience with us, or we ours with it.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.clients
+            .iter()
+            .map(|client| client.since + PATIENCE)
+            .min()
+    }
+
+    /// Reads, answers and writes as far as that goes without waiting. `ready` says for each
+    /// entry of [`Server::wait`] whether something happened there.
+    pub(crate) fn turn(
+        &mut self,
+        now: Instant,
+        ready: &[bool],
+        answer: &mut dyn FnMut(Request) -> Vec<u8>,
+    ) {
+        let (listening, streams) = match ready.split_first() {
+            Some((&first, rest)) => (first, rest),
+            None => (false, ready),
+        };
+        for (client, &ready) in self.clients.iter_mut().zip(streams) {
+            if ready {
+                client.turn(now, answer);
+            }
+            client.gone |= now.saturating_duration_since(client.since) >= PATIENCE;
+        }
+        self.clients.retain(|client| !client.gone);
+        if listening {
+            self.accept(now);
+        }
+    }
+
+    fn accept(&mut self, now: Instant) {
+        // An error here (too many open files) is the next turn's too; the clients that have the
+        // files go after PATIENCE at the latest.
+        while let Ok((mut stream, _)) = self.place.listener.accept() {
+            if stream.set_nonblocking(true).is_err() {
+                continue;
+            }
+            if self.clients.len() >= MAX_CLIENTS {
+                let _ = stream.write(&failure("too many clients at once: try again in a moment"));
+                continue;
+            }
+            self.clients.push(Client {
+                stream,
+                inbox: Inbox::default(),
+                outbox: Vec::new(),
+                written: 0,
+                ended: false,
+                last: false,
+                gone: false,
+                since: now,
+            });
+        }
+    }
+
+    /// Gives clients that were answered a last chance to read their answer.
+    pub(crate) fn finish(mut self, patience: Duration) {
+        for client in &mut self.clients {
+            let _ = client.stream.set_nonblocking(false);
+            let _ = client.stream.set_write_timeout(Some(patience));
+            let rest = client.outbox.get(client.written..).unwrap_or_default();
+            let _ = client.stream.write_all(rest);
+        }
+    }
+}
+
+impl Client {
+    fn turn(&mut self, now: Instant, answer: &mut dyn FnMut(Request) -> Vec<u8>) {
+        self.write(now);
+        if self.outbox.is_empty() && !self.ended {
+            self.read(now);
+        }
+        // One request at a time: the next one is looked at when its answer has been taken.
+        while self.outbox.is_empty() && !self.gone {
+            match self.inbox.line() {
+                Ok(None) => {
+                    self.gone = self.ended;
+                    return;
+                }
+                Ok(Some(line)) => match parse(&line) {
+                    Ok(request) => self.outbox = answer(request),
+                    Err(error) => self.outbox = failure(&error.to_string()),
+                },
+                Err(error) => {
+                    self.outbox = failure(&error.to_string());
+                    self.last = true;
+                }
+            }
+            self.write(now);
+        }
+    }
+
+    fn read(&mut self, now: Instant) {
+        let mut bytes = [0; 4096];
+        while self.inbox.room() > 0 {
+            let room = self.inbox.room().min(bytes.len());
+            let Some(piece) = bytes.get_mut(..room) else {
+                return;
+            };
+            match self.stream.read(piece) {
+                Ok(0) => {
+                    // Requests that came before the end are still answered.
+                    self.ended = true;
+                    return;
+                }
+                Ok(n) => {
+                    self.since = now;
+                    self.inbox.push(piece.get(..n).unwrap_or_default());
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(_) => {
+                    self.gone = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, now: Instant) {
+        while let Some(rest @ [_, ..]) = self.outbox.get(self.written..) {
+            match self.stream.write(rest) {
+                Ok(n) => {
+                    self.since = now;
+                    self.written += n;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(_) => {
+                    self.gone = true;
+                    return;
+                }
+            }
+        }
+        self.outbox = Vec::new();
+        self.written = 0;
+        self.gone |= self.last;
+    }
+}

@@ -1,0 +1,156 @@
+//! A run from `gateway.toml` with the ports of the `port` crate.
+
+use super::clock::Clock;
+use super::{Options, Plan, RunError, Site, Summary, supervise_by};
+use crate::config::{self, Config, LARGEST_FILE};
+use crate::control;
+use crate::lane::NamedPort;
+use ::config::{Source, render};
+use port::spec::{PortKind, PortSpec};
+use port::{Interest, Opener, PortError};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How to run a `gateway.toml`, besides what stands in it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunOptions {
+    /// The file, to be read again at a reload; its name is also the control socket's. `None`
+    /// where the configuration came from somewhere that cannot be read twice.
+    pub file: Option<PathBuf>,
+    /// End when every log that is read has come to its end and everything is sent.
+    pub until_end: bool,
+    /// A bad line of a log takes its port out of service, instead of being left out.
+    pub strict: bool,
+    /// Act on SIGHUP, SIGTERM and SIGINT; see [`Options::signals`].
+    pub signals: bool,
+}
+
+/// The control socket of a gateway that runs this file: what its `control` says, else
+/// [`control::default_path`] by the file's name. A relative `control` counts from
+/// [`control::folder`].
+#[must_use]
+pub fn control_path(file: Option<&Path>, options: &config::Options) -> PathBuf {
+    match &options.control {
+        Some(path) => control::folder().join(path),
+        None => {
+            let stem = file.and_then(Path::file_stem);
+            let name = stem.map_or_else(|| "gateway".into(), |stem| stem.to_string_lossy());
+            control::default_path(&name)
+        }
+    }
+}
+
+/// Runs a gateway until a signal or a client ends it; see [`super::supervise`].
+///
+/// # Errors
+/// [`RunError`].
+pub fn run(config: Config, options: &RunOptions) -> Result<Summary, RunError> {
+    let clock = Clock::new();
+    let is_read = |port: &&PortSpec| matches!(&port.kind, PortKind::Log(log) if log.read.is_some());
+    let logs: Vec<String> = config
+        .ports
+        .iter()
+        .filter(is_read)
+        .map(|p| p.name.clone())
+        .collect();
+    if options.until_end && logs.is_empty() {
+        return Err(RunError::Configuration(
+            "no port reads a log, so there is no end to wait for: leave out --until-end".into(),
+        ));
+    }
+    let how = Options {
+        control: Some(control_path(options.file.as_deref(), &config.options)),
+        realtime: config.options.realtime,
+        lock_memory: config.options.lock_memory,
+        signals: options.signals,
+        drain: Duration::from_secs(1),
+        until_end: if options.until_end { logs } else { Vec::new() },
+    };
+    let now = clock.now();
+    let mut site = Files {
+        opener: Opener::new(now, now).strict(options.strict),
+        file: options.file.clone(),
+        in_force: config.options.clone(),
+    };
+    let plan = plan(config);
+    supervise_by(clock, &mut site, plan, &how)
+}
+
+fn plan(config: Config) -> Plan<PortSpec> {
+    let names = config.port_names();
+    let routes = config.routes.routes.iter();
+    Plan {
+        words: routes
+            .map(|route| route::config::describe(route, &names))
+            .collect(),
+        ports: names.iter().cloned().zip(config.ports).collect(),
+        routes: config.routes,
+        remarks: Vec::new(),
+    }
+}
+
+struct Files {
+    opener: Opener,
+    file: Option<PathBuf>,
+    in_force: config::Options,
+}
+
+impl Site for Files {
+    type Spec = PortSpec;
+
+    fn load(&mut self) -> Result<Plan<PortSpec>, String> {
+        let Some(file) = &self.file else {
+            return Err(
+                "the configuration came from standard input, which cannot be read again: \
+                        start the gateway with a file"
+                    .into(),
+            );
+        };
+        let source = read(file)?;
+        let (config, warnings) =
+            config::load(&source).map_err(|found| render(&source, &found, false))?;
+        let mut remarks = Vec::new();
+        if !warnings.is_empty() {
+            remarks.push(render(&source, &warnings, false));
+        }
+        if config.options != self.in_force {
+            remarks.push(
+                "`control`, `realtime` and `lock_memory` take effect at the next start".into(),
+            );
+        }
+        let mut plan = plan(config);
+        plan.remarks = remarks;
+        Ok(plan)
+    }
+
+    fn open(
+        &mut self,
+        name: &str,
+        spec: &PortSpec,
+        interest: &Interest,
+    ) -> Result<NamedPort, PortError> {
+        let (rx, tx) = self.opener.open(spec)?;
+        let mut port = NamedPort {
+            name: name.to_owned(),
+            rx,
+            tx,
+        };
+        port.set_interest(interest)?;
+        Ok(port)
+    }
+}
+
+fn read(file: &Path) -> Result<Source, String> {
+    let name = file.display().to_string();
+    let mut bytes = Vec::new();
+    std::fs::File::open(file)
+        .and_then(|f| f.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes))
+        .map_err(|error| format!("{name}: cannot be read ({error})"))?;
+    String::from_utf8(bytes)
+        .map(|text| Source::new(name.clone(), text))
+        .map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            format!("{name}: byte {at}: not UTF-8; is this a text file?")
+        })
+}

@@ -1,0 +1,76 @@
+//! How the control thread reaches the worker: between two batches, never within one.
+
+use crate::change::{Change, Removed};
+use crate::counters::Counts;
+use crate::engine::{EngineError, Settled};
+use rustix::event::{EventfdFlags, eventfd};
+use std::collections::VecDeque;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// What came of a change.
+pub(crate) type Applied = Result<Removed, (EngineError, Box<Change>)>;
+
+/// What the control thread asks of the worker.
+pub(crate) enum Message {
+    /// Copy all numbers into this and send it back.
+    Count(Box<Counts>, SyncSender<Box<Counts>>),
+    /// Take over another table and other ports.
+    Apply(Box<Change>, SyncSender<Applied>),
+    /// Book what became of frames of a removed port.
+    Settle(String, Settled),
+    /// Stop receiving, send what is held within this time, end.
+    Stop(Duration),
+}
+
+/// A letter box with a bell. The worker looks at one flag after each step; only where it is set
+/// does it lock.
+pub(crate) struct Mailbox {
+    letters: Mutex<VecDeque<Message>>,
+    waiting: AtomicBool,
+    bell: OwnedFd,
+}
+
+impl Mailbox {
+    pub(crate) fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            letters: Mutex::new(VecDeque::with_capacity(16)),
+            waiting: AtomicBool::new(false),
+            bell: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
+        })
+    }
+
+    /// Puts a message in and wakes the worker up.
+    pub(crate) fn send(&self, message: Message) {
+        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        letters.push_back(message);
+        self.waiting.store(true, Ordering::Release);
+        drop(letters);
+        // Fails only where the counter is full, and then the bell rings already.
+        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+    }
+
+    /// For the worker: is there anything?
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waiting.load(Ordering::Acquire)
+    }
+
+    /// For the worker: the oldest message.
+    pub(crate) fn take(&self) -> Option<Message> {
+        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        let message = letters.pop_front();
+        if letters.is_empty() {
+            self.waiting.store(false, Ordering::Release);
+            let _ = rustix::io::read(&self.bell, &mut [0_u8; 8]);
+        }
+        message
+    }
+
+    /// Readable while a message waits.
+    pub(crate) fn bell(&self) -> RawFd {
+        self.bell.as_raw_fd()
+    }
+}

@@ -1,0 +1,86 @@
+//! Signals as bytes in a socket pair.
+
+use rustix::event::{PollFd, PollFlags};
+use signal_hook::SigId;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What signals ask for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Asked {
+    /// SIGHUP.
+    pub(crate) reload: bool,
+    /// SIGTERM or SIGINT.
+    pub(crate) stop: bool,
+}
+
+/// SIGHUP, SIGTERM and SIGINT, caught until this is dropped.
+pub(crate) struct Signals {
+    reload: UnixStream,
+    stop: UnixStream,
+    ids: Vec<SigId>,
+}
+
+impl Signals {
+    pub(crate) fn catch() -> std::io::Result<Self> {
+        let (reload, reload_in) = pair()?;
+        let (stop, stop_in) = pair()?;
+        let mut signals = Self {
+            reload,
+            stop,
+            ids: Vec::with_capacity(4),
+        };
+        let ids = &mut signals.ids;
+        let again = stop_in.try_clone()?;
+        ids.push(signal_hook::low_level::pipe::register(SIGHUP, reload_in)?);
+        ids.push(signal_hook::low_level::pipe::register(SIGTERM, stop_in)?);
+        ids.push(signal_hook::low_level::pipe::register(SIGINT, again)?);
+        // Nobody reads this flag: catching the signal is what keeps it from killing us when a
+        // reader of our standard output, or a client, has gone.
+        let nobody = Arc::new(AtomicBool::new(false));
+        ids.push(signal_hook::flag::register(SIGPIPE, nobody)?);
+        Ok(signals)
+    }
+
+    /// Adds two entries.
+    pub(crate) fn wait<'a>(&'a self, fds: &mut Vec<PollFd<'a>>) {
+        fds.push(PollFd::new(&self.reload, PollFlags::IN));
+        fds.push(PollFd::new(&self.stop, PollFlags::IN));
+    }
+
+    /// What came since the last call.
+    pub(crate) fn take(&mut self) -> Asked {
+        Asked {
+            reload: empty(&mut self.reload),
+            stop: empty(&mut self.stop),
+        }
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for id in self.ids.drain(..) {
+            signal_hook::low_level::unregister(id);
+        }
+    }
+}
+
+fn pair() -> std::io::Result<(UnixStream, UnixStream)> {
+    let (here, there) = UnixStream::pair()?;
+    here.set_nonblocking(true)?;
+    there.set_nonblocking(true)?;
+    Ok((here, there))
+}
+
+/// Reads all there is; was there anything?
+fn empty(stream: &mut UnixStream) -> bool {
+    let mut bytes = [0; 64];
+    let mut any = false;
+    while matches!(stream.read(&mut bytes), Ok(n) if n > 0) {
+        any = true;
+    }
+    any
+}

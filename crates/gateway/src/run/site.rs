@@ -1,0 +1,42 @@
+//! Where a run gets its configuration and its ports from.
+
+use crate::lane::NamedPort;
+use port::{Interest, PortError};
+use route::Routes;
+
+/// What is to run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan<S> {
+    /// Ports with what each is made from, in the order in which routes count them.
+    pub ports: Vec<(String, S)>,
+    /// The routes.
+    pub routes: Routes,
+    /// Each route in words, for people who ask the running gateway; may be empty.
+    pub words: Vec<String>,
+    /// What the one who asks for a reload is to be told besides.
+    pub remarks: Vec<String>,
+}
+
+/// Where a run gets its configuration and its ports from. The run time knows neither files nor
+/// kinds of port; [`crate::run`] uses `gateway.toml` and the ports of the `port` crate.
+pub trait Site {
+    /// What a port is made from. Ports whose spec is equal before and after a reload stay open.
+    type Spec: PartialEq;
+
+    /// Reads the configuration again.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, as text for the one who asked.
+    fn load(&mut self) -> Result<Plan<Self::Spec>, String>;
+
+    /// Opens a port, which is to hand over at least what `interest` names.
+    ///
+    /// # Errors
+    /// [`PortError`] with what to do.
+    fn open(
+        &mut self,
+        name: &str,
+        spec: &Self::Spec,
+        interest: &Interest,
+    ) -> Result<NamedPort, PortError>;
+}

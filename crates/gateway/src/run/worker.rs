@@ -1,0 +1,140 @@
+//! The one thread that touches frames.
+
+use super::clock::Clock;
+use super::mailbox::{Mailbox, Message};
+use crate::engine::Engine;
+use port::Poll;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// Why the worker ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ended {
+    /// It was told to.
+    Stopped,
+    /// The inputs that it was to run for have ended, and nothing was held.
+    Finished,
+    /// Nothing can come in any more, because ports failed.
+    Failed,
+}
+
+/// Wake-ups in a row without a frame, a held frame sent or a message, after which the worker
+/// sleeps a moment: a descriptor that is always ready and gives nothing must not take a whole
+/// processor from everybody else, least of all with real-time priority.
+const IDLE_WAKEUPS: u32 = 1000;
+const NAP: Duration = Duration::from_millis(1);
+
+pub(crate) struct Worker<'m> {
+    pub(crate) engine: Engine,
+    pub(crate) mailbox: &'m Mailbox,
+    pub(crate) clock: Clock,
+    /// Ports whose end of input ends the run.
+    pub(crate) until_end: Vec<String>,
+    /// Closed when this thread ends, however it ends: the control thread sees the other end
+    /// hang up.
+    pub(crate) alive: UnixStream,
+}
+
+impl Worker<'_> {
+    pub(crate) fn work(mut self) -> (Engine, Ended) {
+        let mut poll = Poll::with_capacity(64);
+        let mut idle = 0;
+        let mut held = 0;
+        let ended = loop {
+            if self.mailbox.is_waiting() {
+                idle = 0;
+                if let Some(time) = self.read_mail() {
+                    self.drain(&mut poll, time);
+                    break Ended::Stopped;
+                }
+            }
+            let step = self.engine.step(self.clock.now());
+            if step.more {
+                idle = 0;
+                continue;
+            }
+            if step.ended > 0 && step.held == 0 {
+                if step.finished && self.engine.has_failed() {
+                    break Ended::Failed;
+                }
+                if self.engine.have_ended(&self.until_end) {
+                    break Ended::Finished;
+                }
+            }
+            idle = if step.frames > 0 || step.held != held {
+                0
+            } else {
+                idle + 1
+            };
+            held = step.held;
+            if idle > IDLE_WAKEUPS {
+                std::thread::sleep(NAP);
+            }
+            let timeout = step.deadline.map(|at| {
+                let ahead = at.saturating_sub(self.clock.now());
+                Duration::from_nanos(ahead)
+            });
+            if timeout == Some(Duration::ZERO) {
+                continue;
+            }
+            if timeout.is_some() {
+                // A wake-up by a deadline is work to be done, not an idle one.
+                idle = 0;
+            }
+            poll.clear();
+            poll.add_fd(self.mailbox.bell(), true, false);
+            self.engine.waits(|wait| poll.add(wait));
+            if let Err(error) = poll.wait(timeout) {
+                // Out of memory in the kernel, or more ports than RLIMIT_NOFILE allows.
+                tracing::warn!("waiting for frames failed ({error}): trying again");
+                std::thread::sleep(NAP);
+            }
+        };
+        self.engine.close();
+        drop(self.alive);
+        (self.engine, ended)
+    }
+
+    /// Does what the control thread asks. Gives the time for an orderly end, where that is it.
+    fn read_mail(&mut self) -> Option<Duration> {
+        let mut stop = None;
+        while let Some(message) = self.mailbox.take() {
+            // Whoever asked and went away misses nothing.
+            match message {
+                Message::Count(mut counts, reply) => {
+                    self.engine.count(&mut counts);
+                    let _ = reply.try_send(counts);
+                }
+                Message::Apply(change, reply) => {
+                    let _ = reply.try_send(self.engine.apply(*change));
+                }
+                Message::Settle(name, settled) => self.engine.settle(&name, settled),
+                Message::Stop(time) => stop = Some(time),
+            }
+        }
+        stop
+    }
+
+    /// Sends what is held, for at most `time`.
+    fn drain(&mut self, poll: &mut Poll, time: Duration) {
+        let end = Instant::now() + time;
+        loop {
+            let step = self.engine.flush(self.clock.now());
+            let left = end.saturating_duration_since(Instant::now());
+            if step.held == 0 || left.is_zero() {
+                return;
+            }
+            let ahead = step
+                .deadline
+                .map(|at| Duration::from_nanos(at.saturating_sub(self.clock.now())));
+            poll.clear();
+            self.engine.waits_to_send(|wait| poll.add(wait));
+            // At least a nap, at most ten: a port that is always ready and has no room is asked
+            // again soon, and not for ever.
+            let pause = ahead.unwrap_or(left).clamp(NAP, 10 * NAP).min(left);
+            if poll.wait(Some(pause)).is_err() {
+                std::thread::sleep(NAP);
+            }
+        }
+    }
+}
