@@ -1,7 +1,7 @@
 //! Gateway nodes on embedded buses.
 #![allow(clippy::unwrap_used)]
 
-use bus::{BusConfig, Event, Faults, NodeConfig};
+use bus::{BusConfig, DropReason, ErrorKind, Event, Fault, Faults, NodeConfig, When};
 use frame::{CanId, Frame, FrameBuf, Header, Kind, Nanos};
 use port::embedded::{BusIndex, BusReceive, BusTransmit, Tester, World, WorldError};
 use port::{Outgoing, Pace, Receive, Refused, RxReport, StampSource, Transmit};
@@ -208,6 +208,43 @@ fn a_full_queue_refuses_until_a_frame_is_gone() {
     assert_eq!(offer(&mut tx, 100_000), Err(Refused::Full));
     let counters = tx.counters();
     assert_eq!((counters.taken, counters.sent, counters.held), (4, 1, 3));
+}
+
+#[test]
+fn bus_off_loses_what_is_held_and_refuses_more() {
+    let world = world(&["a"]);
+    tester(&world, 0);
+    let (_, mut tx) = gate(&world, 0);
+    for n in 1..=64 {
+        let fault = Fault::new(ErrorKind::Bit);
+        world
+            .inject(BusIndex(0), When::StartOf(tx.node(), n), fault)
+            .unwrap();
+    }
+    for id in 0..5 {
+        tx.transmit(0, Outgoing::new(frame(id, &[]).view(), 0))
+            .unwrap();
+    }
+    tx.flush(0).unwrap();
+    let mut dropped = 0;
+    world.run_until(100_000_000, &mut |_, event| {
+        dropped += u64::from(matches!(
+            event,
+            Event::Dropped {
+                why: DropReason::BusOff,
+                ..
+            }
+        ));
+    });
+    assert_eq!(dropped, 5);
+    assert_eq!(tx.counters().lost, 5);
+    let mut offer = |now| tx.transmit(now, Outgoing::new(frame(1, &[]).view(), 0));
+    assert_eq!(offer(100_000_000), Err(Refused::Down));
+    let node = tx.node();
+    world.restart(BusIndex(0), node).unwrap();
+    world.run_until(200_000_000, &mut |_, _| {});
+    let mut offer = |now| tx.transmit(now, Outgoing::new(frame(1, &[]).view(), 0));
+    assert!(offer(200_000_000).is_ok());
 }
 
 #[test]

@@ -116,7 +116,11 @@ impl<L: Line> Receive for RawReceive<L> {
                     break;
                 }
                 // Said once by the kernel; the socket stays bound.
-                Err(Errno::NETDOWN) => self.shared.lose(State::Down, now),
+                Err(Errno::NETDOWN) => {
+                    self.shared.lose(State::Down, now);
+                    more = true;
+                    break;
+                }
                 Err(Errno::NODEV | Errno::NXIO) => {
                     self.shared.lose(State::Gone, now);
                     more = false;

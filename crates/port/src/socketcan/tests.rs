@@ -1,1 +1,497 @@
+//! The halves over a pair of Unix datagram sockets instead of a raw CAN socket: the same system
+//! calls and buffers, and an interface that does what the test says.
 
+use super::layout::{CLASSIC_SIZE, FD_SIZE, XL_SIZE, decode, encode};
+use super::line::{Line, Link};
+use super::receive::RawReceive;
+use super::shared::Shared;
+use super::sys::{self, Inbox, Outbox};
+use super::transmit::RawTransmit;
+use super::*;
+use crate::{Ids, Outgoing, RawFilter, Receive, Received, Refused, Transmit};
+use frame::{CanId, Frame, FrameBuf, Header, Kind, Nanos, flags};
+use proptest::prelude::*;
+use rustix::fd::{AsRawFd, RawFd};
+use std::collections::VecDeque;
+use std::os::unix::net::UnixDatagram;
+use std::sync::Mutex;
+
+const UP: Link = Link {
+    index: 4,
+    mtu: FD_SIZE,
+    up: true,
+    running: true,
+    echo: true,
+};
+
+/// Another socket, and an interface of paper.
+struct Fake {
+    socket: UnixDatagram,
+    link: Mutex<Result<Link, Errno>>,
+    /// What the next calls fail with.
+    receive_errors: Mutex<VecDeque<Errno>>,
+    send_errors: Mutex<VecDeque<Option<Errno>>>,
+    /// What was asked of it.
+    calls: Mutex<Vec<String>>,
+}
+
+impl Fake {
+    fn called(&self, what: String) {
+        self.calls.lock().unwrap().push(what);
+    }
+}
+
+impl Line for Fake {
+    fn fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    fn look(&self) -> Result<Link, Errno> {
+        *self.link.lock().unwrap()
+    }
+
+    fn attach(&self, index: u32) -> Result<(), Errno> {
+        self.called(format!("attach {index}"));
+        Ok(())
+    }
+
+    fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno> {
+        self.called(format!("{} filters", filters.len()));
+        Ok(())
+    }
+
+    fn set_loopback(&self, on: bool) -> Result<(), Errno> {
+        self.called(format!("loopback {on}"));
+        Ok(())
+    }
+
+    fn receive(&self, inbox: &mut Inbox, want: usize) -> Result<usize, Errno> {
+        match self.receive_errors.lock().unwrap().pop_front() {
+            Some(error) => Err(error),
+            None => sys::receive(self.fd(), inbox, want),
+        }
+    }
+
+    fn send(&self, outbox: &mut Outbox, first: usize, count: usize) -> Result<usize, Errno> {
+        match self.send_errors.lock().unwrap().pop_front().flatten() {
+            Some(error) => Err(error),
+            None => sys::send(self.fd(), outbox, first, count),
+        }
+    }
+}
+
+struct Bench {
+    shared: Arc<Shared<Fake>>,
+    rx: RawReceive<Fake>,
+    tx: RawTransmit<Fake>,
+    /// The other end: what the bus would be.
+    bus: UnixDatagram,
+}
+
+fn bench_with(queue: usize, link: Link) -> Bench {
+    let (socket, bus) = UnixDatagram::pair().unwrap();
+    bus.set_nonblocking(true).unwrap();
+    let fake = Fake {
+        socket,
+        link: Mutex::new(Ok(link)),
+        receive_errors: Mutex::default(),
+        send_errors: Mutex::default(),
+        calls: Mutex::default(),
+    };
+    let shared = Shared::attach(fake, "engine", "can7", Vec::new()).unwrap();
+    let shared = Arc::new(shared);
+    Bench {
+        rx: RawReceive::new(Arc::clone(&shared), XL_SIZE, false),
+        tx: RawTransmit::new(Arc::clone(&shared), queue, XL_SIZE, true, true),
+        shared,
+        bus,
+    }
+}
+
+fn bench() -> Bench {
+    bench_with(8, UP)
+}
+
+fn classic(id: u32) -> Frame {
+    Frame::classic(CanId::from_raw(id), &id.to_be_bytes()).unwrap()
+}
+
+impl Bench {
+    /// A frame comes from the bus.
+    fn come(&self, frame: &Frame) {
+        let mut bytes = [0; FD_SIZE];
+        let n = encode(frame.view(), &mut bytes).unwrap();
+        self.bus.send(&bytes[..n]).unwrap();
+    }
+
+    fn take(&mut self, now: Nanos) -> Vec<String> {
+        let mut got = Vec::new();
+        let mut keep = |r: Received<'_>| got.push(r.frame.to_string());
+        self.rx.receive(now, 100, &mut keep).unwrap();
+        got
+    }
+
+    fn offer(&mut self, now: Nanos, id: u32) -> Result<crate::Accepted, Refused> {
+        self.tx.transmit(now, Outgoing::new(classic(id).view(), 0))
+    }
+
+    /// What went out to the bus.
+    fn sent(&self) -> Vec<String> {
+        let mut bytes = [0; XL_SIZE];
+        let mut out = Vec::new();
+        while let Ok(n) = self.bus.recv(&mut bytes) {
+            out.push(decode(&bytes[..n]).unwrap().to_string());
+        }
+        out
+    }
+
+    fn line(&self) -> &Fake {
+        &self.shared.line
+    }
+
+    fn set_link(&self, link: Result<Link, Errno>) {
+        *self.line().link.lock().unwrap() = link;
+    }
+
+    fn calls(&self) -> Vec<String> {
+        std::mem::take(&mut *self.line().calls.lock().unwrap())
+    }
+}
+
+#[test]
+fn frames_of_every_kind_come_and_go() {
+    let link = Link { mtu: XL_SIZE, ..UP };
+    let mut bench = bench_with(8, link);
+    let fd = Frame::fd(CanId::eff(5).unwrap(), flags::BRS, &[7; 24]).unwrap();
+    let mut xl = FrameBuf::new();
+    xl.reset(Header::new(Kind::Xl, CanId::from_raw(9), 300).unwrap());
+    for view in [classic(1).view(), fd.view(), xl.view()] {
+        bench.tx.transmit(0, Outgoing::new(view, 0)).unwrap();
+    }
+    let report = bench.tx.flush(0).unwrap();
+    assert_eq!((report.sent, report.held), (3, 0));
+    let expected = [
+        classic(1).view().to_string(),
+        fd.view().to_string(),
+        xl.view().to_string(),
+    ];
+    assert_eq!(bench.sent(), expected);
+    bench.come(&classic(3));
+    bench.come(&fd);
+    assert_eq!(bench.take(0), ["003#00000003", &expected[1]]);
+}
+
+#[test]
+fn what_is_no_frame_is_counted() {
+    let mut bench = bench();
+    bench.bus.send(&[0; 15]).unwrap();
+    bench.come(&classic(3));
+    let mut long = [0; CLASSIC_SIZE];
+    long[4] = 9;
+    bench.bus.send(&long).unwrap();
+    assert_eq!(bench.take(0).len(), 1);
+    assert_eq!(bench.rx.counters().malformed, 2);
+}
+
+#[test]
+fn a_budget_is_kept_over_several_batches() {
+    let mut bench = bench();
+    let mut got = 0;
+    for round in 0..30 {
+        for id in 0..5 {
+            bench.come(&classic(round * 5 + id));
+        }
+        let report = bench.rx.receive(0, 3, &mut |_| got += 1).unwrap();
+        assert_eq!((report.frames, report.more), (3, true));
+        let report = bench.rx.receive(0, 100, &mut |_| got += 1).unwrap();
+        assert_eq!((report.frames, report.more), (2, false));
+    }
+    assert_eq!(got, 150);
+}
+
+#[test]
+fn no_buffers_means_later_not_lost() {
+    let mut bench = bench();
+    for id in 0..4 {
+        bench.offer(0, id).unwrap();
+    }
+    let errors = [Some(Errno::NOBUFS), Some(Errno::NOBUFS)];
+    bench.line().send_errors.lock().unwrap().extend(errors);
+    assert_eq!(bench.tx.flush(1_000).unwrap().held, 4);
+    let wait = bench.tx.wait();
+    assert!(!wait.writable, "poll would say writable at once");
+    assert!(wait.deadline.is_some_and(|at| at > 1_000));
+    assert_eq!(bench.tx.flush(2_000_000).unwrap().held, 4);
+    assert_eq!(bench.tx.flush(3_000_000).unwrap().sent, 4);
+    assert_eq!(bench.sent().len(), 4);
+    let counters = bench.tx.counters();
+    assert_eq!((counters.sent, counters.lost, counters.stalled), (4, 0, 2));
+    assert_eq!(bench.tx.wait(), crate::Wait::default());
+}
+
+#[test]
+fn a_full_socket_buffer_is_polled_for() {
+    let mut bench = bench_with(4096, UP);
+    let mut taken = 0;
+    while bench.offer(0, taken).is_ok() {
+        taken += 1;
+    }
+    assert_eq!(taken, 4096);
+    let report = bench.tx.flush(0).unwrap();
+    assert!(
+        report.held > 0,
+        "the peer's queue took everything: nothing is shown"
+    );
+    assert!(bench.tx.wait().writable && bench.tx.wait().fd.is_some());
+    let mut out = bench.sent();
+    while bench.tx.flush(0).unwrap().held > 0 {
+        out.extend(bench.sent());
+    }
+    out.extend(bench.sent());
+    let expected: Vec<String> = (0..4096).map(|id| classic(id).view().to_string()).collect();
+    assert_eq!(out, expected);
+}
+
+#[test]
+fn a_full_ring_refuses() {
+    let mut bench = bench_with(2, UP);
+    assert!(bench.offer(0, 1).is_ok() && bench.offer(0, 2).is_ok());
+    assert_eq!(bench.offer(0, 3), Err(Refused::Full));
+    bench.tx.flush(0).unwrap();
+    assert!(bench.offer(0, 3).is_ok());
+}
+
+#[test]
+fn the_mtu_says_what_is_carried() {
+    let link = Link {
+        mtu: CLASSIC_SIZE,
+        ..UP
+    };
+    let mut bench = bench_with(8, link);
+    let fd = Frame::fd(CanId::from_raw(5), 0, &[]).unwrap();
+    let refused = bench.tx.transmit(0, Outgoing::new(fd.view(), 0));
+    assert_eq!(refused, Err(Refused::Unsupported));
+    let error = Frame::classic(CanId::from_raw(0x2000_0004), &[0; 8]).unwrap();
+    let refused = bench.tx.transmit(0, Outgoing::new(error.view(), 0));
+    assert_eq!(refused, Err(Refused::Unsupported));
+    assert!(bench.offer(0, 1).is_ok());
+}
+
+#[test]
+fn down_and_up_again() {
+    let mut bench = bench();
+    bench.offer(0, 1).unwrap();
+    bench.set_link(Ok(Link { up: false, ..UP }));
+    bench
+        .line()
+        .receive_errors
+        .lock()
+        .unwrap()
+        .push_back(Errno::NETDOWN);
+    assert!(bench.take(0).is_empty());
+    assert!(!bench.rx.is_up());
+    assert_eq!(bench.tx.flush(0).unwrap().held, 0);
+    assert_eq!(bench.tx.counters().lost, 1, "what waited is stale");
+    assert_eq!(bench.offer(0, 2), Err(Refused::Down));
+    let wait = bench.rx.wait();
+    assert!(wait.fd.is_some() && wait.deadline.is_some());
+    // It stays down, then comes up.
+    let later = wait.deadline.unwrap();
+    assert_eq!(bench.offer(later, 2), Err(Refused::Down));
+    bench.set_link(Ok(UP));
+    bench.calls();
+    let later = bench.rx.wait().deadline.unwrap();
+    assert!(bench.offer(later, 2).is_ok());
+    assert!(bench.rx.is_up());
+    assert_eq!(bench.rx.counters().reopened, 1);
+    assert_eq!(bench.calls(), [""; 0], "the socket was bound all the time");
+    assert!(bench.rx.remarks()[0].contains("can7 is down"));
+}
+
+#[test]
+fn a_frame_from_it_shows_that_it_is_up() {
+    let mut bench = bench();
+    bench
+        .line()
+        .receive_errors
+        .lock()
+        .unwrap()
+        .push_back(Errno::NETDOWN);
+    bench.take(0);
+    assert!(!bench.rx.is_up());
+    bench.come(&classic(1));
+    assert_eq!(bench.take(1).len(), 1);
+    assert!(bench.rx.is_up());
+}
+
+#[test]
+fn unplugged_and_plugged_in_again() {
+    let mut bench = bench();
+    assert_eq!(bench.calls(), ["0 filters", "attach 4"]);
+    bench.offer(0, 1).unwrap();
+    bench.set_link(Err(Errno::NODEV));
+    bench
+        .line()
+        .send_errors
+        .lock()
+        .unwrap()
+        .push_back(Some(Errno::NODEV));
+    bench.tx.flush(0).unwrap();
+    assert_eq!(bench.tx.counters().lost, 1);
+    assert!(bench.rx.wait().fd.is_none(), "nothing to poll");
+    // New filters meanwhile are kept for later.
+    let filter = RawFilter { id: 1, mask: 0x7FF };
+    let interest = Interest {
+        ids: Ids::Filters(vec![filter; 1]),
+        ..Interest::default()
+    };
+    bench.rx.set_interest(&interest).unwrap();
+    let mut now = 0;
+    for _ in 0..20 {
+        now = bench.rx.wait().deadline.unwrap().max(now);
+        assert!(bench.take(now).is_empty());
+    }
+    assert_eq!(bench.calls(), ["loopback false"]);
+    bench.set_link(Ok(Link { index: 9, ..UP }));
+    let longest = bench.rx.wait().deadline.unwrap() - now;
+    assert!(longest <= 500_000_000, "{longest}");
+    now += longest;
+    bench.come(&classic(1));
+    assert_eq!(bench.take(now).len(), 1);
+    // Filters first: no frame is to slip by between the two.
+    assert_eq!(bench.calls(), ["1 filters", "attach 9"]);
+    assert_eq!(bench.rx.counters().reopened, 1);
+    assert!(bench.offer(now, 1).is_ok());
+}
+
+#[test]
+fn bus_off_is_noticed_and_its_end_too() {
+    let error =
+        |class: u32| Frame::classic(CanId::from_raw(CanId::ERR_FLAG | class), &[0; 8]).unwrap();
+    let mut bench = bench();
+    bench.set_link(Ok(Link {
+        running: false,
+        ..UP
+    }));
+    bench.come(&error(libc::CAN_ERR_BUSOFF));
+    assert!(bench.take(0).is_empty());
+    assert_eq!(bench.offer(0, 1), Err(Refused::Down));
+    assert!(bench.rx.remarks()[0].contains("bus-off"));
+    bench.set_link(Ok(UP));
+    bench.come(&error(libc::CAN_ERR_RESTARTED));
+    bench.take(1);
+    assert!(bench.offer(2, 1).is_ok());
+    assert_eq!(bench.rx.counters().error_frames, 2);
+    bench
+        .rx
+        .set_interest(&Interest {
+            error_frames: true,
+            ..Interest::default()
+        })
+        .unwrap();
+    bench.come(&error(libc::CAN_ERR_CRTL));
+    assert_eq!(bench.take(3).len(), 1);
+    assert_eq!(bench.rx.counters().error_frames, 2);
+}
+
+#[test]
+fn echo_follows_the_route_where_the_driver_can() {
+    let echoes = |echo: bool| {
+        let mut bench = bench_with(8, Link { echo, ..UP });
+        bench.calls();
+        for (id, echo) in [(1, false), (2, false), (3, true), (4, false)] {
+            let frame = classic(id);
+            let outgoing = Outgoing {
+                echo,
+                ..Outgoing::new(frame.view(), 0)
+            };
+            bench.tx.transmit(0, outgoing).unwrap();
+        }
+        bench.tx.flush(0).unwrap();
+        assert_eq!(bench.sent().len(), 4);
+        bench.calls()
+    };
+    assert_eq!(
+        echoes(true),
+        ["loopback false", "loopback true", "loopback false"]
+    );
+    assert_eq!(echoes(false), ["loopback true"]);
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    assert!(no_socket(Errno::AFNOSUPPORT).contains("modprobe can`"));
+    assert!(no_socket(Errno::PROTONOSUPPORT).contains("can-raw"));
+    let there = ["can0".to_owned()];
+    let text = no_interface(Errno::NODEV, "nosuchcan0", &there);
+    assert_eq!(
+        text,
+        "there is no interface nosuchcan0; CAN interfaces here: can0"
+    );
+    assert!(no_interface(Errno::NODEV, "nosuchcan0", &[]).contains("type vcan"));
+    assert!(no_interface(Errno::NODEV, "lo", &there).starts_with("lo is no CAN interface"));
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Offer(bool),
+    Flush(Vec<Option<Errno>>),
+    Link(bool),
+    Later,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let error = prop_oneof![
+        4 => Just(None),
+        2 => Just(Some(Errno::NOBUFS)),
+        1 => Just(Some(Errno::AGAIN)),
+        1 => Just(Some(Errno::INTR)),
+        1 => Just(Some(Errno::NETDOWN)),
+        1 => Just(Some(Errno::NODEV)),
+        1 => Just(Some(Errno::INVAL)),
+    ];
+    prop_oneof![
+        6 => any::<bool>().prop_map(Op::Offer),
+        3 => prop::collection::vec(error, 0..4).prop_map(Op::Flush),
+        1 => any::<bool>().prop_map(Op::Link),
+        1 => Just(Op::Later),
+    ]
+}
+
+proptest! {
+    /// Whatever fails in whatever order: each frame that was taken is sent once, in order, or
+    /// counted as lost, or held.
+    #[test]
+    fn every_frame_taken_has_one_fate(
+        ops in prop::collection::vec(op(), 1..100), queue in 1usize..9,
+    ) {
+        let mut bench = bench_with(queue, UP);
+        let (mut now, mut taken, mut out) = (0, 0u32, Vec::new());
+        for op in ops {
+            match op {
+                Op::Offer(echo) => {
+                    let frame = classic(taken);
+                    let outgoing = Outgoing { echo, ..Outgoing::new(frame.view(), 0) };
+                    taken += u32::from(bench.tx.transmit(now, outgoing).is_ok());
+                }
+                Op::Flush(errors) => {
+                    *bench.line().send_errors.lock().unwrap() = errors.into();
+                    let report = bench.tx.flush(now).unwrap();
+                    let new = bench.sent();
+                    prop_assert_eq!(new.len(), report.sent);
+                    out.extend(new);
+                    prop_assert_eq!(bench.tx.counters().held, report.held as u64);
+                }
+                Op::Link(up) => bench.set_link(Ok(Link { up, ..UP })),
+                Op::Later => now += 600_000_000,
+            }
+            let c = bench.tx.counters();
+            prop_assert_eq!(c.taken, u64::from(taken));
+            prop_assert_eq!(c.taken, c.sent + c.lost + c.held);
+            prop_assert_eq!(c.sent, out.len() as u64);
+        }
+        let number = |text: &String| u32::from_str_radix(&text[text.len() - 8..], 16).unwrap();
+        let numbers: Vec<u32> = out.iter().map(number).collect();
+        prop_assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "{:?}", numbers);
+    }
+}
