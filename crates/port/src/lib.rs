@@ -26,6 +26,7 @@ mod poll;
 mod realtime;
 pub mod socketcan;
 pub mod spec;
+pub mod wrap;
 
 pub use half::{
     Accepted, FlushReport, Halves, Outgoing, PortError, Receive, Received, Refused, RxCounters,

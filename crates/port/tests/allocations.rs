@@ -1,0 +1,121 @@
+//! In the steady state a frame's way through a port allocates nothing.
+//!
+//! Alone in its file, because the count is of the whole process.
+#![allow(clippy::unwrap_used, unsafe_code)]
+
+use bus::{BusConfig, NodeConfig};
+use frame::{CanId, Frame};
+use port::embedded::{BusIndex, World};
+use port::log::{InterfaceName, LogSink, LogSource, Replay, SinkConfig, SourceConfig};
+use port::{Outgoing, Receive, Transmit};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::{Seek, Write};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call goes to the system's allocator unchanged; counting touches nothing of it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: the caller keeps `alloc`'s contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps `dealloc`'s contract; `alloc` above got it from `System`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: as for `dealloc`.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Allocations during `work`, after it ran once to warm up.
+fn allocations(mut work: impl FnMut()) -> u64 {
+    work();
+    let before = ALLOCATIONS.load(Relaxed);
+    work();
+    ALLOCATIONS.load(Relaxed) - before
+}
+
+fn over_buses() -> u64 {
+    let world = World::new();
+    for name in ["a", "b"] {
+        world.bus(name, BusConfig::classic(500_000)).unwrap();
+    }
+    let sender = world.tester(BusIndex(0), NodeConfig::new("s")).unwrap();
+    world.tester(BusIndex(1), NodeConfig::new("s")).unwrap();
+    let (mut rx, _) = world.attach(BusIndex(0), NodeConfig::new("g")).unwrap();
+    let (_, mut tx) = world.attach(BusIndex(1), NodeConfig::new("g")).unwrap();
+    let frame = Frame::classic(CanId::from_raw(5), &[1; 8]).unwrap();
+    let mut forwarded = 0;
+    let count = allocations(|| {
+        for i in 0..500 {
+            let now = world.now();
+            world.send(sender, now, &frame, i).unwrap();
+            while let Some(t) = world.next() {
+                world.run_until(t, &mut |_, _| {});
+                rx.receive(t, 64, &mut |r| {
+                    let sent = tx.transmit(t, Outgoing::new(r.frame, r.token));
+                    forwarded += u64::from(sent.is_ok());
+                })
+                .unwrap();
+                tx.flush(t).unwrap();
+            }
+        }
+    });
+    assert_eq!(forwarded, 1000);
+    count
+}
+
+fn from_log_to_log() -> u64 {
+    let mut file = tempfile::tempfile().unwrap();
+    for i in 0..2000 {
+        // Some bad lines too: those beyond the first few cost nothing either.
+        if i % 10 == 0 {
+            writeln!(file, "({i}.000000) can0 12").unwrap();
+        }
+        writeln!(file, "({i}.000000) can0 123#{i:016X}").unwrap();
+    }
+    file.rewind().unwrap();
+    let config = SourceConfig {
+        replay: Replay::Fast,
+        ..SourceConfig::default()
+    };
+    let mut rx = LogSource::from_file("in", "in.log", file, config).unwrap();
+    let config = SinkConfig {
+        interface: InterfaceName::new("can1").unwrap(),
+        epoch: 0,
+    };
+    let out = tempfile::tempfile().unwrap();
+    let mut tx = LogSink::from_file("out", "out.log", out, config);
+    let mut forwarded = 0;
+    let count = allocations(|| {
+        for _ in 0..20 {
+            rx.receive(0, 50, &mut |r| {
+                tx.transmit(0, Outgoing::new(r.frame, r.token)).unwrap();
+                forwarded += 1;
+            })
+            .unwrap();
+            tx.flush(0).unwrap();
+        }
+    });
+    assert_eq!(forwarded, 2000);
+    count
+}
+
+#[test]
+fn none_for_a_frame() {
+    assert!(allocations(|| drop(Box::new(1))) > 0, "the count counts");
+    assert_eq!(over_buses(), 0);
+    assert_eq!(from_log_to_log(), 0);
+}
