@@ -69,6 +69,7 @@ pub(crate) fn check(routes: &Routes, ports: usize) -> Vec<CompileError> {
                 what,
             });
         };
+        check_counts(route, &mut say);
         check_ways(route, ports, &mut say);
         check_match(route, &mut say);
         check_limits(route, routes.max_hops, &mut say);
@@ -77,6 +78,20 @@ pub(crate) fn check(routes: &Routes, ports: usize) -> Vec<CompileError> {
         }
     }
     errors
+}
+
+/// Counts are kept in 16 bits.
+fn check_counts(route: &Route, say: &mut impl FnMut(String)) {
+    let counts = [
+        ("destinations", route.to.len()),
+        ("changes", route.actions.len()),
+        ("payload patterns", route.matching.payload.len()),
+    ];
+    for (what, count) in counts {
+        if count > usize::from(u16::MAX) {
+            say(format!("has {count} {what}, but {} is the most", u16::MAX));
+        }
+    }
 }
 
 fn check_ways(route: &Route, ports: usize, say: &mut impl FnMut(String)) {

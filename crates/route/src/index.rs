@@ -6,20 +6,27 @@
 //! bits (SFF identifiers) and that is not sparse takes those bits as its hash: the plain
 //! 2048-entry table, without collisions.
 //!
-//! Size: an entry takes at most four slots of 16 bytes in its group (128 bytes where the
-//! 2048-entry table is chosen) and 4 bytes in the lists.
+//! Where there are several groups, one bit for each eighth of a slot says first whether the group
+//! can know the ID at all. That takes no branch, so that a frame's way through the groups is the
+//! same for all IDs, and those bits stay in near caches where the slots do not.
+//!
+//! Size: an entry takes at most eight slots of 9 bytes (bits included) in its group, mostly two
+//! to four, and 12 bytes in the lists where several routes name the same value.
 
 use alloc::vec::Vec;
 
 /// No route: an empty slot.
 const NONE: u32 = u32::MAX;
+/// Set in [`Slot::routes`] where the rest is an index into [`Index::lists`].
+const MANY: u32 = 1 << 31;
 /// Longest run of slots that a look-up may have to walk before a group's table is made again
 /// with another multiplier or more room.
-const PROBES: u32 = 8;
+const PROBES: usize = 8;
 /// Multipliers for the hash, tried in turn; odd, with well-spread bits.
 const MULTIPLIERS: [u32; 4] = [0x9E37_79B1, 0x85EB_CA77, 0xC2B2_AE3D, 0x27D4_EB2F];
 
-/// Routes in ascending order: the first one, and the rest in [`Index::rest`].
+/// A list of routes that is being walked, in ascending order: the next one, and those after it
+/// in [`Index::rest`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
     head: u32,
@@ -27,18 +34,13 @@ pub(crate) struct Cursor {
     end: u32,
 }
 
-impl Cursor {
-    const EMPTY: Self = Self {
-        head: NONE,
-        next: 0,
-        end: 0,
-    };
-}
-
+/// Eight bytes, because the slots of a large table are what does not fit into the caches.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
+    /// In an empty slot a number that no `raw & mask` can be.
     value: u32,
-    routes: Cursor,
+    /// The route; with [`MANY`] a list; or [`NONE`].
+    routes: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,52 +48,99 @@ struct Group {
     mask: u32,
     multiplier: u32,
     shift: u32,
-    /// Where this group's slots begin.
+    /// Where this group's slots begin. Behind the last one that the hash can name follow as many
+    /// as the longest run of probes needs, and an empty one.
     base: u32,
-    /// Their number minus one; a power of two minus one.
-    last: u32,
+}
+
+/// The bits of a group: may it know a value?
+#[derive(Clone, Copy, Debug)]
+struct Bits {
+    mask: u32,
+    multiplier: u32,
+    shift: u32,
+    /// Where this group's words begin.
+    base: u32,
+}
+
+impl Bits {
+    /// Word and bit for a value.
+    #[inline]
+    fn place(&self, raw: u32) -> (usize, u32) {
+        let at = (raw & self.mask).wrapping_mul(self.multiplier) >> self.shift;
+        (self.base as usize + (at / 64) as usize, at % 64)
+    }
 }
 
 impl Group {
-    fn slot(&self, value: u32) -> u32 {
-        // `shift` is 1..=31, so the product's top bits are at most `last`.
-        value.wrapping_mul(self.multiplier) >> self.shift
+    fn home(&self, value: u32) -> usize {
+        // `shift` is 1..=31: the top bits of the product.
+        (value.wrapping_mul(self.multiplier) >> self.shift) as usize
+    }
+
+    /// The slots with `lists` in them, or `None` where a run of probes is longer than `longest`.
+    fn fill(&self, lists: &[Slot], longest: usize) -> Option<Vec<Slot>> {
+        let empty = Slot {
+            // The mask never has all bits: those that the class has decided are not in it.
+            value: !self.mask,
+            routes: NONE,
+        };
+        let mut slots = alloc::vec![empty; 1 << (32 - self.shift)];
+        for list in lists {
+            let mut at = self.home(list.value);
+            let end = at.saturating_add(longest);
+            while slots.get(at).is_some_and(|slot| slot.routes != NONE) {
+                if at == end {
+                    return None;
+                }
+                at += 1;
+            }
+            match slots.get_mut(at) {
+                Some(slot) => *slot = *list,
+                None => slots.push(*list),
+            }
+        }
+        slots.push(empty);
+        Some(slots)
     }
 }
 
 /// Which routes name an ID, for one port and one class.
 #[derive(Debug)]
 pub(crate) struct Index {
-    always: Cursor,
+    /// Routes that name every ID.
+    always: u32,
     groups: Vec<Group>,
+    /// As many as groups; none where there is only one.
+    bits: Vec<Bits>,
+    words: Vec<u64>,
     slots: Vec<Slot>,
+    /// Parts of `rest`.
+    lists: Vec<(u32, u32)>,
     rest: Vec<u32>,
 }
 
 impl Index {
-    /// `entries` are (mask, value, route).
+    /// `entries` are (mask, value, route); no mask has all bits set.
     pub(crate) fn build(mut entries: Vec<(u32, u32, u32)>) -> Self {
         entries.sort_unstable();
         entries.dedup();
         let mut index = Self {
-            always: Cursor::EMPTY,
+            always: NONE,
             groups: Vec::new(),
+            bits: Vec::new(),
+            words: Vec::new(),
             slots: Vec::new(),
+            lists: Vec::new(),
             rest: Vec::new(),
         };
         for group in entries.chunk_by(|a, b| a.0 == b.0) {
             let mask = group[0].0;
             let mut lists = Vec::new();
             for list in group.chunk_by(|a, b| a.1 == b.1) {
-                let next = index.rest.len() as u32;
-                index.rest.extend(list[1..].iter().map(|entry| entry.2));
                 lists.push(Slot {
                     value: list[0].1,
-                    routes: Cursor {
-                        head: list[0].2,
-                        next,
-                        end: index.rest.len() as u32,
-                    },
+                    routes: index.add_list(list),
                 });
             }
             if mask == 0 {
@@ -100,9 +149,27 @@ impl Index {
                 index.add_group(mask, &lists);
             }
         }
+        if index.groups.len() > 1 {
+            let groups = index.groups.clone();
+            let ends = groups.iter().skip(1).map(|next| next.base as usize);
+            for (group, end) in groups.iter().zip(ends.chain([index.slots.len()])) {
+                index.add_bits(group, end);
+            }
+        }
         index.slots.shrink_to_fit();
+        index.lists.shrink_to_fit();
         index.rest.shrink_to_fit();
         index
+    }
+
+    fn add_list(&mut self, list: &[(u32, u32, u32)]) -> u32 {
+        if let [(_, _, only)] = list {
+            return *only;
+        }
+        let start = self.rest.len() as u32;
+        self.rest.extend(list.iter().map(|entry| entry.2));
+        self.lists.push((start, self.rest.len() as u32));
+        (self.lists.len() as u32 - 1) | MANY
     }
 
     /// How many lists of routes a frame can meet at most.
@@ -112,35 +179,15 @@ impl Index {
 
     fn add_group(&mut self, mask: u32, lists: &[Slot]) {
         let base = self.slots.len() as u32;
-        let fits = |group: Group, longest: u32| -> Option<Vec<Slot>> {
-            let mut slots = alloc::vec![
-                Slot { value: 0, routes: Cursor::EMPTY };
-                group.last as usize + 1
-            ];
-            for list in lists {
-                let mut at = group.slot(list.value);
-                let mut probes = 0;
-                while slots[at as usize].routes.head != NONE {
-                    probes += 1;
-                    if probes > longest {
-                        return None;
-                    }
-                    at = (at + 1) & group.last;
-                }
-                slots[at as usize] = *list;
-            }
-            Some(slots)
-        };
         let group = |multiplier: u32, bits: u32| Group {
             mask,
             multiplier,
             shift: 32 - bits,
             base,
-            last: (1 << bits) - 1,
         };
         let direct = group(1 << 21, 11);
         if lists.len() >= 256
-            && let Some(slots) = fits(direct, 0)
+            && let Some(slots) = direct.fill(lists, 0)
         {
             self.slots.extend(slots);
             self.groups.push(direct);
@@ -154,12 +201,12 @@ impl Index {
         let tries = [
             (bits, PROBES),
             ((bits + 1).min(31), PROBES),
-            (bits, u32::MAX),
+            (bits, usize::MAX),
         ];
         for (bits, longest) in tries {
             for multiplier in MULTIPLIERS {
                 let group = group(multiplier, bits);
-                if let Some(slots) = fits(group, longest) {
+                if let Some(slots) = group.fill(lists, longest) {
                     self.slots.extend(slots);
                     self.groups.push(group);
                     return;
@@ -168,22 +215,69 @@ impl Index {
         }
     }
 
-    fn find(&self, group: &Group, raw: u32) -> Option<Cursor> {
+    /// Bits for the slots of a group, which end at `end`.
+    fn add_bits(&mut self, group: &Group, end: usize) {
+        // Eight bits for a slot.
+        let shift = group.shift.saturating_sub(3).max(1);
+        let bits = Bits {
+            mask: group.mask,
+            multiplier: group.multiplier,
+            shift,
+            base: self.words.len() as u32,
+        };
+        let words = 1_usize << (32 - shift).saturating_sub(6);
+        self.words.resize(self.words.len() + words, 0);
+        for slot in self.slots.get(group.base as usize..end).unwrap_or(&[]) {
+            if slot.routes != NONE {
+                let (word, bit) = bits.place(slot.value);
+                if let Some(word) = self.words.get_mut(word) {
+                    *word |= 1 << bit;
+                }
+            }
+        }
+        self.bits.push(bits);
+    }
+
+    /// What the group knows about this ID: a slot's routes, or [`NONE`].
+    #[inline]
+    fn find(&self, group: &Group, raw: u32) -> u32 {
         let value = raw & group.mask;
-        let slots = self
-            .slots
-            .get(group.base as usize..)?
-            .get(..=group.last as usize)?;
-        let mut at = group.slot(value);
-        loop {
-            let slot = slots.get(at as usize)?;
-            if slot.routes.head == NONE {
-                return None;
+        let mut at = group.base as usize + group.home(value);
+        while let Some(slot) = self.slots.get(at) {
+            if slot.value == value || slot.routes == NONE {
+                return slot.routes;
             }
-            if slot.value == value {
-                return Some(slot.routes);
-            }
-            at = (at + 1) & group.last;
+            at += 1;
+        }
+        NONE
+    }
+
+    fn list(&self, routes: u32) -> &[u32] {
+        self.lists
+            .get((routes & !MANY) as usize)
+            .and_then(|(start, end)| self.rest.get(*start as usize..*end as usize))
+            .unwrap_or(&[])
+    }
+
+    fn cursor(&self, routes: u32) -> Cursor {
+        if routes & MANY == 0 {
+            return Cursor {
+                head: routes,
+                next: 0,
+                end: 0,
+            };
+        }
+        match self.lists.get((routes & !MANY) as usize) {
+            Some((start, end)) => Cursor {
+                head: self.rest.get(*start as usize).copied().unwrap_or(NONE),
+                next: start + 1,
+                end: *end,
+            },
+            None => Cursor {
+                head: NONE,
+                next: 0,
+                end: 0,
+            },
         }
     }
 
@@ -198,52 +292,67 @@ impl Index {
     ) {
         scratch.clear();
         let mut only = self.always;
-        for group in &self.groups {
-            let Some(found) = self.find(group, raw) else {
-                continue;
-            };
-            if only.head == NONE {
+        let mut add = |found: u32| {
+            if found == NONE {
+            } else if only == NONE {
                 only = found;
             } else {
                 if scratch.is_empty() {
-                    scratch.push(only);
+                    scratch.push(self.cursor(only));
                 }
-                scratch.push(found);
+                scratch.push(self.cursor(found));
+            }
+        };
+        if let [group] = &self.groups[..] {
+            add(self.find(group, raw));
+        } else {
+            for (bits, groups) in self.bits.chunks(64).zip(self.groups.chunks(64)) {
+                let mut may = 0_u64;
+                for bits in bits.iter().rev() {
+                    let (word, bit) = bits.place(raw);
+                    may = may << 1 | self.words.get(word).copied().unwrap_or(0) >> bit & 1;
+                }
+                while may != 0 {
+                    if let Some(group) = groups.get(may.trailing_zeros() as usize) {
+                        add(self.find(group, raw));
+                    }
+                    may &= may - 1;
+                }
             }
         }
-        if scratch.is_empty() {
-            if only.head != NONE && each(only.head) {
-                for route in self.rest_of(only) {
-                    if !each(*route) {
-                        return;
-                    }
-                }
-            }
+        if only == NONE {
             return;
         }
+        if !scratch.is_empty() {
+            self.merge(scratch, each);
+        } else if only & MANY == 0 {
+            each(only);
+        } else {
+            for route in self.list(only) {
+                if !each(*route) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Walks several lists together.
+    fn merge(&self, cursors: &mut [Cursor], mut each: impl FnMut(u32) -> bool) {
         let mut previous = NONE;
-        while let Some(lowest) = scratch.iter_mut().min_by_key(|cursor| cursor.head) {
+        while let Some(lowest) = cursors.iter_mut().min_by_key(|cursor| cursor.head) {
             let route = lowest.head;
             if route == NONE {
                 return;
             }
-            match self.rest_of(*lowest).first() {
-                Some(next) => {
-                    lowest.head = *next;
-                    lowest.next += 1;
-                }
-                None => lowest.head = NONE,
+            lowest.head = NONE;
+            if lowest.next < lowest.end {
+                lowest.head = self.rest.get(lowest.next as usize).copied().unwrap_or(NONE);
+                lowest.next += 1;
             }
             if route != previous && !each(route) {
                 return;
             }
             previous = route;
         }
-    }
-
-    fn rest_of(&self, cursor: Cursor) -> &[u32] {
-        self.rest
-            .get(cursor.next as usize..cursor.end as usize)
-            .unwrap_or(&[])
     }
 }

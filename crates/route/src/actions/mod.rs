@@ -58,6 +58,17 @@ impl Op {
     }
 }
 
+impl Op {
+    /// Leaves the payload alone?
+    pub(crate) fn is_header_only(&self) -> bool {
+        match self {
+            Self::Modify(modify) => modify.is_header_only(),
+            Self::OffsetId(_) | Self::MapId(_) => true,
+            Self::CopyBytes(_) | Self::Crc8(_) | Self::XorSum(_) => false,
+        }
+    }
+}
+
 /// A frame while it is changed.
 struct Work<'a> {
     kind: Kind,
@@ -97,15 +108,33 @@ pub(crate) fn apply<'b>(
     buf: &'b mut FrameBuf,
 ) -> Result<FrameRef<'b>, Stop> {
     buf.set(frame);
-    let header = *frame.header();
     let data = buf.buffer_mut();
-    if header.kind() == Kind::Xl
-        && let Some(past) = data.get_mut(header.len()..)
+    if frame.kind() == Kind::Xl
+        && let Some(past) = data.get_mut(frame.len()..)
     {
         // `FrameBuf::set` zeroes classic and FD buffers only; nothing of an earlier frame may
         // show.
         past.fill(0);
     }
+    let header = run(ops, frame.header(), data)?;
+    buf.set_header(header);
+    Ok(buf.view())
+}
+
+/// The same for ops that touch no payload: without a copy, unless the payload has to grow.
+pub(crate) fn apply_to_header<'b>(
+    ops: &[Op],
+    frame: FrameRef<'b>,
+    buf: &'b mut FrameBuf,
+) -> Result<FrameRef<'b>, Stop> {
+    let header = run(ops, frame.header(), &mut [])?;
+    match FrameRef::new(header, frame.data()) {
+        Ok(changed) => Ok(changed),
+        Err(_) => apply(ops, frame, buf),
+    }
+}
+
+fn run(ops: &[Op], header: &Header, data: &mut [u8]) -> Result<Header, Stop> {
     let mut work = Work {
         kind: header.kind(),
         raw: header.id().raw(),
@@ -124,14 +153,11 @@ pub(crate) fn apply<'b>(
             Op::XorSum(sum) => xor_sum::apply(sum, checked(&mut work)?),
         }
     }
-    let work = checked(&mut work)?;
-    let changed = Header::new(work.kind, work.id(), usize::from(work.len))
+    Ok(Header::new(work.kind, work.id(), usize::from(work.len))
         .map_err(|_| Stop::TooLong)?
         .with_flags(work.flags)
         .with_len8_dlc(work.len8_dlc)
-        .with_xl(header.xl());
-    buf.set_header(changed);
-    Ok(buf.view())
+        .with_xl(header.xl()))
 }
 
 fn checked<'w, 'a>(work: &'w mut Work<'a>) -> Result<&'w mut Work<'a>, Stop> {

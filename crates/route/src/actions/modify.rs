@@ -66,6 +66,10 @@ impl Modify {
         }
     }
 
+    pub(super) fn is_header_only(&self) -> bool {
+        self.head == (u64::MAX, 0) && self.tail.is_none()
+    }
+
     pub(super) fn apply(&self, work: &mut Work<'_>) {
         let raw = (work.raw & self.id.0) ^ self.id.1;
         work.raw = if work.kind == Kind::Xl {
