@@ -1,6 +1,7 @@
 //! The charts of a run.
 
 use crate::data::Data;
+use crate::draw::PHONE;
 use crate::model::{Axis, Chart, Clock, Mark, Series};
 use crate::text::count;
 use probe::{LatencyProfile, Record};
@@ -12,11 +13,19 @@ const SERIES: usize = 7;
 
 /// A unit that suits values up to `max` ns: its name, and nanoseconds in one.
 fn unit(max: i64) -> (&'static str, f64) {
-    match max {
-        ..50_000 => ("µs", 1e3),
-        50_000..50_000_000 => ("µs", 1e3),
-        _ => ("ms", 1e6),
+    if max < 50_000_000 {
+        ("µs", 1e3)
+    } else {
+        ("ms", 1e6)
     }
+}
+
+/// What was measured of one route's frames.
+struct Group {
+    name: String,
+    colour: usize,
+    /// End of frame in, ns, and the value.
+    values: Vec<(f64, i64)>,
 }
 
 /// The charts that the data can fill: none that would be empty.
@@ -27,13 +36,14 @@ pub fn charts(data: &Data) -> Vec<Chart> {
     let mut charts = Vec::new();
     if all.count() > 0 {
         charts.push(profile(data, &latencies, &all));
-        charts.push(over_time(data, &all));
+        charts.push(over_time(data, &latencies, &all));
         charts.push(histogram(data, &all));
     }
     if data.buses.iter().any(|b| !b.load.is_empty()) {
         charts.push(load(data));
     }
-    let processing = by_route(data, |r| i64::try_from(r.processing?).ok());
+    // Less than a nanosecond has no place on a logarithmic axis.
+    let processing = by_route(data, |r| i64::try_from(r.processing?.max(1)).ok());
     if !processing.is_empty() {
         charts.push(real_time(&processing));
     }
@@ -42,36 +52,39 @@ pub fn charts(data: &Data) -> Vec<Chart> {
 
 const LATENCY: &str = "end of frame in to end of frame out, minus the outgoing frame's duration";
 
-/// The routes' names with what `value` gives for their records, busiest first; past the seventh
-/// all others together.
-fn by_route<T>(data: &Data, value: impl Fn(&Record) -> Option<T>) -> Vec<(String, Vec<(f64, T)>)> {
-    let mut groups: Vec<(String, Vec<(f64, T)>)> = data
-        .results
-        .routes
-        .iter()
-        .map(|name| (name.clone(), Vec::new()))
-        .collect();
-    let mut without = Vec::new();
+/// What `value` gives for the routes' records, in the routes' order; where there are more than
+/// seven, the busiest six and all others together.
+fn by_route(data: &Data, value: impl Fn(&Record) -> Option<i64>) -> Vec<Group> {
+    let group = |(colour, name): (usize, &String)| Group {
+        name: name.clone(),
+        colour,
+        values: Vec::new(),
+    };
+    let mut groups: Vec<Group> = data.results.routes.iter().enumerate().map(group).collect();
+    groups.push(group((groups.len(), &"no route".to_owned())));
+    let last = groups.len() - 1;
     for record in &data.results.records {
         let Some(v) = value(record) else { continue };
         let at = record.incoming.map_or(0, |f| f.end) as f64;
-        let group = record.route.and_then(|r| groups.get_mut(usize::from(r)));
-        match group {
-            Some((_, values)) => values.push((at, v)),
-            None => without.push((at, v)),
-        }
+        let route = record.route.map_or(last, usize::from).min(last);
+        groups[route].values.push((at, v));
     }
-    if !without.is_empty() {
-        groups.push(("no route".to_owned(), without));
-    }
-    groups.retain(|(_, values)| !values.is_empty());
-    groups.sort_by_key(|(_, values)| std::cmp::Reverse(values.len()));
+    groups.retain(|g| !g.values.is_empty());
     if groups.len() > SERIES {
+        groups.sort_by_key(|g| std::cmp::Reverse(g.values.len()));
         let others = groups.split_off(SERIES - 1);
-        let name = format!("{} other routes", others.len());
-        let mut values: Vec<(f64, T)> = others.into_iter().flat_map(|g| g.1).collect();
+        groups.sort_by_key(|g| g.colour);
+        let name = format!("{} others", others.len());
+        let mut values: Vec<(f64, i64)> = others.into_iter().flat_map(|g| g.values).collect();
         values.sort_by(|a, b| a.0.total_cmp(&b.0));
-        groups.push((name, values));
+        groups.push(Group {
+            name,
+            colour: 0,
+            values,
+        });
+        for (colour, group) in groups.iter_mut().enumerate() {
+            group.colour = colour;
+        }
     }
     groups
 }
@@ -99,37 +112,33 @@ fn stairs(profile: &LatencyProfile, per_unit: f64) -> (Vec<(f64, f64)>, usize) {
     (kept, distinct)
 }
 
-fn profile_chart(
-    groups: &[(String, Vec<(f64, i64)>)],
-    (name, per_unit): (&'static str, f64),
-) -> (Vec<Series>, Axis, String) {
-    let mut thinned = String::new();
+/// Series and y axis of a profile, and what its note must say.
+fn stairs_of(groups: &[Group], per_unit: f64) -> (Vec<Series>, Axis, &'static str) {
+    let mut thinned = "";
     let mut most = 1;
-    let series = groups
-        .iter()
-        .map(|(name, values)| {
-            let profile: LatencyProfile = values.iter().map(|v| v.1).collect();
-            most = most.max(profile.count());
-            let (points, distinct) = stairs(&profile, per_unit);
-            if points.len() < distinct {
-                thinned = " · drawn in 1000 steps, worst value exact".to_owned();
-            }
-            Series {
-                name: name.clone(),
-                points,
-            }
-        })
-        .collect();
+    let series = groups.iter().map(|group| {
+        let profile: LatencyProfile = group.values.iter().map(|v| v.1).collect();
+        most = most.max(profile.count());
+        let (points, distinct) = stairs(&profile, per_unit);
+        if points.len() < distinct {
+            thinned = " · drawn in 1000 steps, the worst value exact";
+        }
+        Series {
+            name: group.name.clone(),
+            colour: group.colour,
+            points,
+        }
+    });
+    let series = series.collect();
     let y = Axis::linear("frames with this time or more", "frames")
         .log()
         .from_to(0.7, most as f64 * 1.3);
-    let _ = name;
     (series, y, thinned)
 }
 
-fn profile(data: &Data, groups: &[(String, Vec<(f64, i64)>)], all: &LatencyProfile) -> Chart {
+fn profile(data: &Data, groups: &[Group], all: &LatencyProfile) -> Chart {
     let unit = unit(all.values()[all.values().len() - 1]);
-    let (series, y, thinned) = profile_chart(groups, unit);
+    let (series, y, thinned) = stairs_of(groups, unit.1);
     let worst = series
         .iter()
         .filter_map(|s| {
@@ -161,44 +170,47 @@ fn profile(data: &Data, groups: &[(String, Vec<(f64, i64)>)], all: &LatencyProfi
     }
 }
 
-fn over_time(data: &Data, all: &LatencyProfile) -> Chart {
-    let groups = by_route(data, Record::latency);
+fn over_time(data: &Data, groups: &[Group], all: &LatencyProfile) -> Chart {
     let (name, per_unit) = unit(all.values()[all.values().len() - 1]);
-    let first = groups
-        .iter()
-        .flat_map(|g| g.1.first())
-        .map(|p| p.0)
-        .fold(f64::MAX, f64::min);
+    let values = || groups.iter().flat_map(|g| &g.values);
+    let first = values().map(|p| p.0).fold(f64::MAX, f64::min);
     // Stamps of a wall clock would leave no room for the digits that matter.
     let (from, since) = if first > 86_400e9 {
         (first, ", since the first frame")
     } else {
         (0.0, "")
     };
-    let total: usize = groups.iter().map(|g| g.1.len()).sum();
     let series: Vec<Series> = groups
-        .into_iter()
-        .map(|(name, mut values)| {
+        .iter()
+        .map(|group| {
+            let mut values = group.values.clone();
             values.sort_by(|a, b| a.0.total_cmp(&b.0));
             let points = values
                 .iter()
                 .map(|v| ((v.0 - from) / 1e9, v.1 as f64 / per_unit));
             Series {
-                name,
+                name: group.name.clone(),
+                colour: group.colour,
                 points: points.collect(),
             }
         })
         .collect();
+    let thinned = series
+        .iter()
+        .any(|s| s.points.len() > PHONE.dots / series.len());
+    let thinned = if thinned {
+        " · of many dots, the least and the greatest of each slice of time"
+    } else {
+        ""
+    };
     Chart {
         id: "latency-over-time",
         title: "Latency over time".to_owned(),
         description: format!(
             "The latency of {} frames at the time at which they came in.",
-            count(total as u64)
+            count(values().count() as u64)
         ),
-        note: format!(
-            "{LATENCY} · where dots would lie on each other, least and greatest are drawn"
-        ),
+        note: format!("{LATENCY}{thinned}"),
         clock: data.clock,
         x: Axis::linear(format!("end of frame in (s{since})"), "s"),
         y: Axis::linear(format!("latency ({name})"), name),
@@ -245,6 +257,7 @@ fn histogram(data: &Data, all: &LatencyProfile) -> Chart {
         mark: Mark::Bars { width: wide },
         series: vec![Series {
             name: String::new(),
+            colour: 0,
             points: points.collect(),
         }],
     }
@@ -255,7 +268,8 @@ fn load(data: &Data) -> Chart {
     let series: Vec<Series> = data
         .buses
         .iter()
-        .map(|bus| {
+        .enumerate()
+        .map(|(colour, bus)| {
             window = window.max(bus.load.first().map_or(0, |p| p.length));
             let points = bus.load.iter().map(|p| {
                 let middle = p.start as f64 + p.length as f64 / 2.0;
@@ -263,6 +277,7 @@ fn load(data: &Data) -> Chart {
             });
             Series {
                 name: bus.name.clone(),
+                colour,
                 points: points.collect(),
             }
         })
@@ -293,15 +308,15 @@ fn load(data: &Data) -> Chart {
     }
 }
 
-fn real_time(groups: &[(String, Vec<(f64, i64)>)]) -> Chart {
+fn real_time(groups: &[Group]) -> Chart {
     let max = groups
         .iter()
-        .flat_map(|g| &g.1)
+        .flat_map(|g| &g.values)
         .map(|v| v.1)
         .max()
         .unwrap_or(0);
     let unit = if max < 20_000 { ("ns", 1.0) } else { unit(max) };
-    let (series, y, thinned) = profile_chart(groups, unit);
+    let (series, y, thinned) = stairs_of(groups, unit.1);
     Chart {
         id: "processing-time",
         title: "Processing time profile (real time)".to_owned(),
@@ -315,7 +330,7 @@ fn real_time(groups: &[(String, Vec<(f64, i64)>)]) -> Chart {
             "measured on the machine that made this run; not part of any latency{thinned}"
         ),
         clock: Clock::Real,
-        x: Axis::linear(format!("processing time ({})", unit.0), unit.0),
+        x: Axis::linear(format!("processing time ({})", unit.0), unit.0).log(),
         y,
         mark: Mark::Falling,
         series,

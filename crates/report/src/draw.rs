@@ -134,7 +134,8 @@ struct Head {
 
 impl Pen<'_> {
     fn colour(&self, series: usize) -> RGBColor {
-        COLOURS[series % COLOURS.len()]
+        let colour = self.chart.series.get(series).map_or(0, |s| s.colour);
+        COLOURS[colour % COLOURS.len()]
     }
 
     fn name(&self, series: usize) -> String {

@@ -90,6 +90,8 @@ pub enum Mark {
 pub struct Series {
     /// Its name, as it came from outside.
     pub name: String,
+    /// Which of the colours: the same thing has the same one in every chart of a page.
+    pub colour: usize,
     /// Its points, in order of x.
     pub points: Vec<(f64, f64)>,
 }

@@ -64,8 +64,8 @@ fn head(page: &mut String, data: &Data, title: &str) {
         .map_or(0.0, |(a, b)| b.saturating_sub(a) as f64 / 1e9);
     let _ = writeln!(
         page,
-        "<header>\n<h1>{title}</h1>\n<p class=\"lead\">{} rows of frames over {seconds:.3} s of \
-         {}; {} delivered.</p>",
+        "<header>\n<h1>{title}</h1>\n<p class=\"lead\">{} rows, one for each frame and destination, \
+         over {seconds:.3} s of {}; {} delivered.</p>",
         count(records.len() as u64),
         data.clock.words(),
         count(delivered as u64)

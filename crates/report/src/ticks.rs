@@ -34,14 +34,15 @@ impl Settled {
         };
         let step = nice(span / about.max(1) as f64);
         let (low, high) = if widen {
-            ((low / step).floor() * step, (low + span).max(high))
+            // From 0 where that costs little room; a little air behind the last value.
+            let from = if low >= 0.0 && low < 0.5 * high {
+                0.0
+            } else {
+                (low / step).floor() * step
+            };
+            (from, low + span * 1.03)
         } else {
             (low, low + span)
-        };
-        let high = if widen {
-            (high / step).ceil() * step
-        } else {
-            high
         };
         let first = (low / step - 1e-9).ceil();
         let count = ((high / step + 1e-9).floor() - first).max(0.0) as usize;
@@ -158,9 +159,12 @@ mod tests {
     fn round_numbers() {
         let axis = Axis::linear("t", "s");
         let s = Settled::new(&axis, [0.0, 47.0].into_iter(), 5);
-        assert_eq!(labels(&s), ["0", "10", "20", "30", "40", "50"]);
+        assert_eq!(labels(&s), ["0", "10", "20", "30", "40"]);
         let s = Settled::new(&axis, [0.12, 0.31].into_iter(), 4);
-        assert_eq!(labels(&s), ["0.10", "0.15", "0.20", "0.25", "0.30", "0.35"]);
+        assert_eq!(
+            labels(&s),
+            ["0", "0.05", "0.10", "0.15", "0.20", "0.25", "0.30"]
+        );
         let s = Settled::new(
             &axis.clone().log().from_to(0.7, 20_000.0),
             [].into_iter(),

@@ -1,0 +1,196 @@
+//! The page in a real browser: no console errors, every chart drawn, nothing wider than a
+//! telephone. Skipped, with the reason, where there is no Chromium.
+
+#![allow(clippy::unwrap_used)]
+
+mod sample;
+
+use cangate_report::{charts, html};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn chromium() -> Option<PathBuf> {
+    if let Some(given) = std::env::var_os("CHROMIUM") {
+        return Some(PathBuf::from(given));
+    }
+    let names = [
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+    ];
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .flat_map(|dir| names.map(|name| dir.join(name)))
+        .find(|file| file.is_file())
+}
+
+/// Kills the browser when the test ends early.
+struct Browser(Child);
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Puts the page into a frame of this width, and looks at it from inside.
+const HARNESS: &str = r#"<!DOCTYPE html><html><body><script>
+const frame = document.createElement("iframe");
+frame.style.width = "WIDTHpx"; frame.style.height = "800px";
+frame.onload = async () => {
+  const page = frame.contentDocument, root = page.documentElement;
+  const shown = [...page.querySelectorAll("figure .chart svg")].filter(s => s.getBoundingClientRect().width > 0);
+  const drawn = shown.filter(s => [...s.querySelectorAll("polyline, circle, rect:not(.ground)")].some(e => {
+    const colour = e.getAttribute("stroke") + e.getAttribute("fill");
+    return /#(0072B2|D55E00|009E73)/.test(colour) && e.getBBox().width + e.getBBox().height > 0;
+  }));
+  const wide = [...page.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > root.clientWidth + 1);
+  const small = shown.flatMap(s => [...s.querySelectorAll("text")])
+    .filter(t => parseFloat(t.getAttribute("font-size")) * t.ownerSVGElement.getBoundingClientRect().width
+      / t.ownerSVGElement.viewBox.baseVal.width < 9.5);
+  const cut = shown.flatMap(s => [...s.querySelectorAll("text")].filter(t => {
+    const box = t.getBBox(), view = s.viewBox.baseVal;
+    return box.x < -5 || box.x + box.width > view.width + 5 || box.y < -5 || box.y + box.height > view.height + 5;
+  }));
+  const buttons = [...page.querySelectorAll(".save")].filter(s => !s.hidden).length;
+  let readout = 0;
+  for (const svg of shown) {
+    const box = svg.getBoundingClientRect();
+    const at = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2, bubbles: true };
+    svg.dispatchEvent(new frame.contentWindow.PointerEvent("pointermove", at));
+    readout += /\d (µs|ns|s|%), [\d.]+ (frames|µs|%)/.test(svg.closest("figure").querySelector(".readout").textContent);
+  }
+  const saved = [];
+  frame.contentWindow.HTMLAnchorElement.prototype.click = function () {
+    if (this.href.startsWith("blob:")) saved.push(this.download);
+  };
+  for (const button of page.querySelectorAll("figure:first-of-type button")) button.click();
+  for (let i = 0; i < 50 && saved.length < 2; i++) await new Promise(done => setTimeout(done, 50));
+  document.body.innerHTML = `<p id=result>width=${root.clientWidth} scroll=${root.scrollWidth} shown=${shown.length} drawn=${drawn.length} overflowing=${wide.length} small=${small.length} cut=${cut.length} buttons=${buttons} readout=${readout} saved=${saved.sort().join('+')}</p>`;
+};
+frame.srcdoc = PAGE;
+document.body.append(frame);
+</script></body></html>"#;
+
+/// What the harness saw, and what the browser wrote to its log.
+fn look(browser: &PathBuf, page: &str, width: u32) -> (String, String) {
+    let dir = tempfile::tempdir().unwrap();
+    // As a JavaScript string, in which no </script> may stand.
+    let literal: String = page
+        .chars()
+        .map(|c| match c {
+            '\\' => "\\\\".to_owned(),
+            '"' => "\\\"".to_owned(),
+            '\n' => "\\n".to_owned(),
+            '<' => "\\u003c".to_owned(),
+            c => c.to_string(),
+        })
+        .collect();
+    let harness = HARNESS.replace("WIDTH", &width.to_string());
+    let harness = harness.replace("PAGE", &format!("\"{literal}\""));
+    let file = dir.path().join("harness.html");
+    std::fs::write(&file, harness).unwrap();
+    let (out, log) = (dir.path().join("out"), dir.path().join("log"));
+    let child = Command::new(browser)
+        .args("--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync --enable-logging=stderr --virtual-time-budget=10000 --dump-dom".split(' '))
+        .arg(format!("--window-size={},900", width.max(500) + 40))
+        .arg(format!("--user-data-dir={}", dir.path().join("profile").display()))
+        .arg(format!("file://{}", file.display()))
+        .stdin(Stdio::null())
+        .stdout(std::fs::File::create(&out).unwrap())
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let mut browser = Browser(child);
+    let start = Instant::now();
+    while browser.0.try_wait().unwrap().is_none() {
+        assert!(
+            start.elapsed() < Duration::from_secs(120),
+            "Chromium does not end"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let read = |file| String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned();
+    let dom = read(&out);
+    let seen = dom
+        .split_once("id=\"result\">")
+        .and_then(|(_, rest)| rest.split_once("</p>"));
+    let log = read(&log);
+    let Some((seen, _)) = seen else {
+        panic!("the harness did not finish: {dom:.300}\n{log}");
+    };
+    (seen.to_owned(), log)
+}
+
+#[test]
+fn drawn_and_readable_on_a_telephone_and_on_a_screen() {
+    let Some(browser) = chromium() else {
+        println!("SKIPPED because no Chromium was found in PATH (set CHROMIUM to one)");
+        return;
+    };
+    let mut data = sample::data(1_500);
+    let long =
+        "a-route-with-a-name-without-any-place-to-break-it-that-is-far-too-long-for-a-telephone";
+    data.results.routes[1] = long.into();
+    data.routes[1].name = long.into();
+    data.results.description.command = format!("cangate demo --log /{}", "very/".repeat(40));
+    let charts = charts(&data);
+    let page = html(&data, &charts).unwrap();
+    for width in [360, 1280] {
+        let (seen, log) = look(&browser, &page, width);
+        let n = charts.len();
+        let value = |key: &str| {
+            let found = seen
+                .split(' ')
+                .find_map(|part| part.strip_prefix(&format!("{key}=")));
+            found
+                .and_then(|text| text.parse::<u32>().ok())
+                .unwrap_or_else(|| panic!("{key}: {seen}"))
+        };
+        assert!(value("width") <= width, "{seen}");
+        assert_eq!(
+            value("scroll"),
+            value("width"),
+            "scrolls sideways at {width}: {seen}"
+        );
+        assert_eq!(value("overflowing"), 0, "{seen}");
+        assert_eq!(
+            value("shown") as usize,
+            n,
+            "one version of each chart is shown: {seen}"
+        );
+        assert_eq!(value("drawn") as usize, n, "{seen}");
+        assert_eq!(value("small"), 0, "text below 9.5 px at {width}: {seen}");
+        assert_eq!(value("cut"), 0, "text outside its chart at {width}: {seen}");
+        assert_eq!(value("buttons") as usize, n, "the script ran: {seen}");
+        assert_eq!(
+            value("readout") as usize,
+            n,
+            "a value at the pointer in each chart: {seen}"
+        );
+        let saved = "saved=latency-profile.png+latency-profile.svg";
+        assert!(seen.ends_with(saved), "{seen}");
+        let console: Vec<&str> = log
+            .lines()
+            .filter(|line| line.contains(":CONSOLE"))
+            .collect();
+        assert!(console.is_empty(), "{console:?}");
+    }
+}
+
+/// The check above must be able to fail: a page with an error in its script is told.
+#[test]
+fn an_error_in_the_page_would_be_seen() {
+    let Some(browser) = chromium() else {
+        println!("SKIPPED because no Chromium was found in PATH (set CHROMIUM to one)");
+        return;
+    };
+    let page = "<!DOCTYPE html><html><body><main><div style=\"width:900px\">x</div></main><script>nonsense();</script></body></html>";
+    let (seen, log) = look(&browser, page, 360);
+    assert!(log.contains(":CONSOLE"), "{log}");
+    assert!(seen.contains("overflowing=1"), "{seen}");
+    assert!(seen.contains("shown=0"), "{seen}");
+}
