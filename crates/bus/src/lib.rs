@@ -1,4 +1,143 @@
 //! A CAN bus in bit time: arbitration, errors, many nodes; time is passed in.
+//!
+//! A [`Bus`] has any number of nodes. Frames are handed to a node with [`Bus::send`], time passes
+//! with [`Bus::run_until`], and what happens is reported as [`Event`]s. There is no wall clock and
+//! no hidden state: the same calls with the same seed give the same events on any machine.
+//!
+//! ```
+//! use bus::{Bus, BusConfig, Event, NodeConfig};
+//! # use cangate_bus as bus;
+//! use frame::{CanId, Frame};
+//!
+//! let mut bus = Bus::new(BusConfig::classic(500_000))?;
+//! let sender = bus.attach(NodeConfig::new("sender"))?;
+//! let _receiver = bus.attach(NodeConfig::new("receiver"))?;
+//! bus.send(sender, 0, &Frame::classic(CanId::sff(0x123)?, &[])?, 7)?;
+//! let mut ends = Vec::new();
+//! bus.run_until(1_000_000, |event| {
+//!     if let Event::Frame { end, tag, .. } = event {
+//!         ends.push((*end, *tag));
+//!     }
+//! });
+//! assert_eq!(ends, [(90_000, 7)]); // 45 bits of 2 µs; the intermission comes after it
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Clauses are those of ISO 11898-1:2015; rules with a letter are those of its fault confinement.
+//!
+//! # Time
+//! Times are nanoseconds since the bus was made. A frame's duration is rounded to a nanosecond
+//! once, as is the place of each error in it; intervals tile time exactly, and [`BusStats`] says
+//! where it went. At equal times the order is:
+//!
+//! 1. the end of a frame, or what an error does in that bit, with the changes of counters, state
+//!    and queues that follow, in the order of the events;
+//! 2. restarts and recoveries, by node;
+//! 3. frames that fall due, in the order in which they were handed in;
+//! 4. what the caller sends after [`Bus::run_until`] has returned;
+//! 5. the start of a frame, with arbitration among all that is there by then. It happens when
+//!    time *passes* that point, not before.
+//!
+//! Nodes start a frame the moment it is ready if the bus is idle: there is no grid of bits across
+//! frames (nodes synchronize hard on the start of frame, clause 11.3.2.2). A frame that becomes
+//! ready after a start of frame, however shortly, waits; real nodes still join within the
+//! propagation delay and the first bit.
+//!
+//! # Frames
+//! * **Length**: exact, with stuff bits, from [`frame::wire::length`] (clauses 10.4, 10.5). The
+//!   data phase of an FD frame with BRS has the second bit rate (clause 10.4.2), as whole bits.
+//! * **End**: sender and receivers are done at the end of the seventh recessive bit of the end of
+//!   frame. (Receivers take a frame as valid one bit earlier: clause 10.7.)
+//! * **Arbitration** (clause 10.8): of all nodes that have something to send, the one with the
+//!   lowest arbitration field starts, bit for bit: SFF before EFF, data before remote at the same
+//!   number ([`frame::wire::arbitration_key`]).
+//! * **Intermission** of 3 bits after every frame and error frame (clause 10.4.6.2); no frame
+//!   starts in it.
+//! * **Suspend transmission** (clause 10.4.6.4): an error-passive node that has just sent, with
+//!   or without success, waits 8 bits more. Others may start meanwhile.
+//! * **ESI** (clause 10.4.2.4): an error-passive sender sends it recessive; an error-active one
+//!   sends what it was given, as a gateway must.
+//! * **One identifier from several nodes**: where the rest of the frames differs, the node that
+//!   sends the first recessive bit against a dominant one has a bit error, and flags it. If it is
+//!   error-active, both frames are lost; if it is error-passive, the other frame goes on. Frames
+//!   that are alike in every bit are one frame on the wire, and both senders have sent it.
+//!
+//! # Nodes
+//! A node has `mailboxes` transmit buffers and a queue in front of them. The best buffer competes
+//! (of equal arbitration fields the oldest); the queue moves up in order of arrival whenever a
+//! buffer falls free. **Nothing is taken back**: once all buffers hold frames of low priority, a
+//! frame of high priority waits in the queue behind them, as with real controllers under Linux.
+//! That is priority inversion, and the reason why response times on real nodes can exceed the
+//! analysis that assumes a sorted queue.
+//!
+//! A failed attempt is repeated until it succeeds (clause 10.9), or dropped by a `one_shot` node. Losing
+//! arbitration is no failure. Memory is bounded by `mailboxes`, `queue` and `scheduled` of all
+//! nodes.
+//!
+//! * **Acknowledge** (clause 10.4.2.7): every node on the bus that receives the frame without
+//!   error and is not listen-only. If there is none, the sender has an acknowledge error.
+//! * **Listen-only**: sends nothing at all, its counters stand still, it receives frames that
+//!   others acknowledge.
+//! * **Classic nodes** (`fd: false`) know nothing of FD: they have a form error at FDF, and their
+//!   flag destroys the frame. An error-passive classic node only misses it.
+//!
+//! # Errors
+//! A frame in which something can go wrong is simulated bit by bit, all nodes at once; all else
+//! follows from these rules:
+//!
+//! * A node that detects an error sends a flag from the next bit on, 6 bits, dominant if it was
+//!   error-active at the start of frame, else recessive (clause 10.4.4.2); for a wrong checksum
+//!   from the bit after the acknowledge delimiter (clause 10.11). Others run into it, detect an
+//!   error themselves (six equal bits, a dominant bit in a fixed field) and flag too: 6 to 12
+//!   dominant bits in all.
+//! * When a node sees the bus recessive after its flag, it counts that bit and 7 more as the
+//!   error delimiter (clause 10.4.4.3). A dominant bit in it is another form error.
+//! * A recessive flag of a receiver disturbs nobody: the frame goes on without that node.
+//! * **Counters** (clause 12.1.4): TEC + 8 for a sender that flags (rule c, and exception 1: not
+//!   for an error-passive sender that nobody acknowledges and that sees no dominant bit during
+//!   its flag, so that a lone node never goes bus-off); REC + 1 for a receiver that detects an
+//!   error (rule a), + 8 if it sees a dominant bit right after its flag (rule b); TEC − 1 for a
+//!   frame sent (rule g), REC − 1 for a frame received, from above 127 to 127 (rule h).
+//! * Error-passive from 128 of either counter (rule i), error-active again below (rule j),
+//!   bus-off from a TEC of 256 (rule k). The warning at 96 changes nothing but the reported state.
+//! * **Bus-off**: what waits in the node is dropped, and it takes part in nothing. After
+//!   [`Bus::restart`], or by itself after [`NodeConfig::restart`], it is back with counters of 0
+//!   after 128 runs of 11 recessive bits (rule l). Each frame's end with its intermission is one
+//!   run; an idle bus gives one every 11 bits.
+//! * In the arithmetic of time all bits after the first dominant flag bit have the nominal rate,
+//!   also where a sender in its data phase has not noticed yet.
+//!
+//! # Faults
+//! [`Faults`] and [`Bus::inject`] disturb chosen or random frames. A [`Fault`] is named after the
+//! error that it makes nodes detect, and acts so:
+//!
+//! * [`ErrorKind::Bit`]: a bit between arbitration field and CRC delimiter is inverted for
+//!   everybody. The sender detects it.
+//! * [`ErrorKind::Stuff`]: a receiver, or all of them, see a stuff error at a bit in that part of
+//!   the frame where stuff bits can stand. The sender runs into their flags.
+//! * [`ErrorKind::Form`]: a bit of CRC delimiter, acknowledge delimiter or end of frame (not its
+//!   last) is dominant for everybody.
+//! * [`ErrorKind::Crc`]: a receiver, or all of them, find the checksum wrong and do not
+//!   acknowledge. If nobody else acknowledges, what ends the frame is an acknowledge error.
+//! * [`ErrorKind::Ack`]: the acknowledge slot is recessive for everybody.
+//!
+//! # What is not modelled
+//! * Overload frames (clause 10.4.5), and with them a dominant last bit of the end of frame, after
+//!   which receivers have a frame that the sender repeats.
+//! * Bit timing: sample points, propagation delay, clock tolerance, resynchronization. The rate
+//!   switch falls on whole bits instead of sample points: 1 nominal less 1 data bit time longer
+//!   than on the wire.
+//! * Faults in the arbitration field; a bus that is stuck.
+//! * A frame of an error-passive sender that nobody acknowledges is seen whole by listen-only
+//!   nodes on a real bus, again and again. Here nobody receives it.
+//! * A node whose recessive flag did not end the frame is back in step at the frame's end; really
+//!   it can miss the next start of frame too.
+//! * A node that is attached to a busy bus takes part from the next start of frame on, without
+//!   the 11 recessive bits of integration (clause 10.3).
+//! * A node that goes bus-off while its flag is on the wire still ends that flag.
+//! * CAN XL; transceiver delays; the time between a controller's interrupt and the next frame in
+//!   its buffer.
+
 #![forbid(unsafe_code)]
 
 mod bus;
