@@ -1,6 +1,6 @@
 //! From routes to a script of cangw lines.
 
-use super::{OPS, Rule, filter, profile_number};
+use super::{OPS, Rule, filter, import::is_counters, profile_number};
 use crate::{
     Action, Crc8, Crc8Profile, IdFilter, IdSet, Mode, Modify, ModifyOp, PortId, Route, RouteId,
     Routes, XorSum,
@@ -233,7 +233,7 @@ fn operand(modify: &Modify, fd: bool) -> Result<Option<Modify>, String> {
 }
 
 /// One cangw line, as `cangw -L` would print it.
-fn line(rule: &Rule, name: &str) -> String {
+pub(super) fn line(rule: &Rule, name: &str) -> String {
     let mut text = format!(
         "cangw -A -s {} -d {}",
         quoted(&rule.source),
@@ -264,8 +264,11 @@ fn line(rule: &Rule, name: &str) -> String {
     if let Some(sum) = &rule.xor {
         text.push_str(&xor_text(sum));
     }
-    text.push_str(" # ");
-    text.push_str(name);
+    // Read again, such a name would pass for the counters of `cangw -L`.
+    if !is_counters(name) {
+        text.push_str(" # ");
+        text.push_str(name);
+    }
     text
 }
 

@@ -86,6 +86,10 @@ impl Gathered {
             found.push(Diagnostic::warning(span.clone(), message).hint(hint));
         };
         match verb {
+            Verb::Add if rule.source == rule.destination && !rule.same_port => note(
+                "no frame takes this rule: it leads back; it is left out",
+                "-i lets frames go back to the interface they came from",
+            ),
             Verb::Add => {
                 self.scripted |= !counters;
                 let comment = if counters { "" } else { &command.comment };
@@ -178,7 +182,7 @@ impl Gathered {
 
 /// `5 handled 0 dropped 0 deleted`, as `cangw -L` ends its lines; older versions leave out the
 /// last one.
-fn is_counters(comment: &str) -> bool {
+pub(super) fn is_counters(comment: &str) -> bool {
     let mut words = comment.split_whitespace();
     for name in ["handled", "dropped"] {
         let count = words.next().is_some_and(|w| w.parse::<i64>().is_ok());

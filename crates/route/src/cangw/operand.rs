@@ -245,9 +245,11 @@ pub(super) fn uid(text: &str) -> Read<u32> {
 
 /// `-s` and `-d`
 pub(super) fn interface(text: &str) -> Read<()> {
-    if text.is_empty() || text.len() > 15 || text.contains(['/', ':']) {
+    let bad = |c: char| matches!(c, '/' | ':') || c.is_whitespace() || c.is_control();
+    if matches!(text, "" | "." | "..") || text.len() > 15 || text.contains(bad) {
         let what = format!("`{text}` is no name of an interface");
-        return whole(text).wrong(what, "Linux allows 1 to 15 bytes without `/` and `:`");
+        let hint = "Linux allows 1 to 15 bytes without `/`, `:` and white space";
+        return whole(text).wrong(what, hint);
     }
     Ok(())
 }
