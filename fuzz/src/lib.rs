@@ -21,6 +21,7 @@ pub struct Target {
 /// All targets.
 pub const TARGETS: &[Target] = &[
     targets::bus_operations::TARGET,
+    targets::cangw::TARGET,
     targets::configuration::TARGET,
     targets::control::TARGET,
     targets::log_text::TARGET,

@@ -1,0 +1,87 @@
+//! can-gw's rules as text: what was understood is a gateway file that means the same, and comes back
+//! from export as the same routes.
+
+use crate::Target;
+use config::Source;
+use gateway::config::load;
+use route::Routes;
+use route::cangw::{export, import};
+
+/// See the module.
+pub const TARGET: Target = Target {
+    name: "cangw",
+    run,
+    words: &[
+        "cangw -A ",
+        "cangw -D ",
+        "cangw -F",
+        "cangw -L",
+        "-s can0 ",
+        "-d can1 ",
+        "-X ",
+        "-t ",
+        "-e ",
+        "-i ",
+        "-u 12345678 ",
+        "-l 2 ",
+        "-f 123:C00007FF ",
+        "-f 80000123~DFFFFFFF ",
+        "-m SET:IL:333.4.1122334455667788 ",
+        "-m AND:ILD:7FF.8.00FF00FF00FF00FF ",
+        "-M XOR:FL:123.1.40.",
+        "-x 0:6:7:A5 ",
+        "-x -8:-2:-1:FF ",
+        "-c 0:6:7:FF:00:",
+        "-p 1:42 ",
+        "-p 3: ",
+        "# 123 handled 4 dropped 5 deleted",
+        "\"",
+        "'",
+        "\\\n",
+        ";",
+        "&& ",
+    ],
+};
+
+fn run(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let source = Source::new("rules.sh", text);
+    let imported = match import(&source) {
+        Ok(imported) => imported,
+        Err(found) => {
+            assert!(!found.is_empty(), "refused without a reason");
+            for diagnostic in &found {
+                let span = &diagnostic.span;
+                assert!(source.text.is_char_boundary(span.start), "{diagnostic:?}");
+                assert!(source.text.is_char_boundary(span.end), "{diagnostic:?}");
+            }
+            assert!(!config::render(&source, &found, false).is_empty());
+            return;
+        }
+    };
+    let written = Source::new("gateway.toml", imported.toml.clone());
+    match load(&written) {
+        Ok((config, _)) => {
+            assert_eq!(config.routes, imported.routes, "{}", imported.toml);
+            assert_eq!(config.port_names(), imported.ports);
+        }
+        Err(found) => panic!("{}", config::render(&written, &found, false)),
+    }
+    let interfaces: Vec<Option<String>> = imported.interfaces.iter().cloned().map(Some).collect();
+    let script = export(&imported.routes, &interfaces).expect("can-gw can say what it said");
+    let again = import(&Source::new("again.sh", script.clone())).expect("export writes rules");
+    assert_eq!(
+        nameless(again.routes),
+        nameless(imported.routes),
+        "{script}"
+    );
+    assert_eq!(again.interfaces, imported.interfaces, "{script}");
+}
+
+/// Names are comments to cangw, and not all of them survive as such.
+fn nameless(mut routes: Routes) -> Routes {
+    for route in &mut routes.routes {
+        route.name.clear();
+    }
+    routes
+}
