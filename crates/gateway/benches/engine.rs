@@ -170,7 +170,9 @@ fn benches(c: &mut Criterion) {
     let engine = engine(2_048);
     let mut counts = Counts::default();
     engine.count(&mut counts);
-    c.bench_function("count/2048 routes", |b| b.iter(|| engine.count(black_box(&mut counts))));
+    c.bench_function("count/2048 routes", |b| {
+        b.iter(|| engine.count(black_box(&mut counts)));
+    });
     c.bench_function("snapshot as JSON/2048 routes", |b| {
         b.iter_batched(
             || engine.snapshot(),

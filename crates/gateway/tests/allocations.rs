@@ -10,8 +10,8 @@ use port::{
 use route::{
     Action, Match, Mode, Modify, ModifyOp, PortId, RateLimit, Route, Routes, Table, XorSum,
 };
-use std::sync::Arc;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use std::sync::Arc;
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
@@ -53,7 +53,7 @@ impl Receive for Source {
 
 impl Transmit for Drain {
     fn transmit(&mut self, _: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
-        if outgoing.token % 3 == 0 {
+        if outgoing.token.is_multiple_of(3) {
             return Err(Refused::Full);
         }
         self.0.taken += 1;

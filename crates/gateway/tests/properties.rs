@@ -69,22 +69,24 @@ fn some_route() -> impl Strategy<Value = Route> {
         proptest::bool::weighted(0.15),
         any::<bool>(),
     )
-        .prop_map(|(from, to, ids, actions, limit, hop_limit, drop, allow_same_port)| Route {
-            name: String::new(),
-            from,
-            to: if drop { vec![] } else { to },
-            matching: Match {
-                ids,
-                ..Match::default()
+        .prop_map(
+            |(from, to, ids, actions, limit, hop_limit, drop, allow_same_port)| Route {
+                name: String::new(),
+                from,
+                to: if drop { vec![] } else { to },
+                matching: Match {
+                    ids,
+                    ..Match::default()
+                },
+                actions: if drop { vec![] } else { actions },
+                drop,
+                limit: limit.filter(|_| !drop),
+                hop_limit: hop_limit.filter(|_| !drop),
+                allow_same_port,
+                echo: false,
+                keep_stamp: false,
             },
-            actions: if drop { vec![] } else { actions },
-            drop,
-            limit: limit.filter(|_| !drop),
-            hop_limit: hop_limit.filter(|_| !drop),
-            allow_same_port,
-            echo: false,
-            keep_stamp: false,
-        })
+        )
 }
 
 /// Routes that compile: where one alone does not, it is left out.
@@ -131,7 +133,12 @@ fn some_frame() -> impl Strategy<Value = Frame> {
     (0u32..16, any::<bool>(), any::<bool>(), 0usize..9).prop_map(|(id, eff, fd, len)| {
         let id = if eff { CanId::eff(id) } else { CanId::sff(id) }.unwrap();
         let data = &[0x5A; 8][..len];
-        if fd { Frame::fd(id, 0, data) } else { Frame::classic(id, data) }.unwrap()
+        if fd {
+            Frame::fd(id, 0, data)
+        } else {
+            Frame::classic(id, data)
+        }
+        .unwrap()
     })
 }
 
@@ -171,13 +178,29 @@ fn growing(snapshot: &Snapshot) -> Vec<(String, u64)> {
     }
     let mut out = Vec::new();
     for row in &snapshot.ports {
-        walk(&row.name, &serde_json::to_value(row.count).unwrap(), &mut out);
+        walk(
+            &row.name,
+            &serde_json::to_value(row.count).unwrap(),
+            &mut out,
+        );
     }
     for row in &snapshot.routes {
-        walk(&row.name, &serde_json::to_value(row.count).unwrap(), &mut out);
+        walk(
+            &row.name,
+            &serde_json::to_value(row.count).unwrap(),
+            &mut out,
+        );
     }
-    walk("retired ports", &serde_json::to_value(snapshot.retired_ports).unwrap(), &mut out);
-    walk("retired routes", &serde_json::to_value(snapshot.retired_routes).unwrap(), &mut out);
+    walk(
+        "retired ports",
+        &serde_json::to_value(snapshot.retired_ports).unwrap(),
+        &mut out,
+    );
+    walk(
+        "retired routes",
+        &serde_json::to_value(snapshot.retired_routes).unwrap(),
+        &mut out,
+    );
     out
 }
 
@@ -389,8 +412,9 @@ fn an_outdated_change_is_refused() {
     let (mut engine, _) = start(&routes);
     let keep = || (0..PORTS).map(|i| Place::Keep(format!("p{i}"))).collect();
     let table = Arc::new(Table::compile(&routes, usize::from(PORTS)).unwrap());
-    let change =
-        |engine: &Engine| Change::new(engine.layout(), keep(), Arc::clone(&table), &routes).unwrap();
+    let change = |engine: &Engine| {
+        Change::new(engine.layout(), keep(), Arc::clone(&table), &routes).unwrap()
+    };
     let (one, two) = (change(&engine), change(&engine));
     assert!(engine.apply(one).is_ok());
     assert!(engine.apply(two).is_err());

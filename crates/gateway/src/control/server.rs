@@ -12,6 +12,9 @@ pub(crate) const MAX_CLIENTS: usize = 16;
 /// A client that neither sends nor reads for so long is cut off.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Clients accepted in one turn, so that a crowd at the door keeps no signal waiting.
+const MOST_ACCEPTED: usize = 64;
+
 struct Client {
     stream: UnixStream,
     inbox: Inbox,
@@ -85,22 +88,32 @@ impl Server {
         }
         self.clients.retain(|client| !client.gone);
         if listening {
-            self.accept(now);
+            self.accept(now, answer);
         }
     }
 
-    fn accept(&mut self, now: Instant) {
-        // An error here (too many open files) is the next turn's too; the clients that have the
-        // files go after PATIENCE at the latest.
-        while let Ok((mut stream, _)) = self.place.listener.accept() {
+    fn accept(&mut self, now: Instant, answer: &mut dyn FnMut(Request) -> Vec<u8>) {
+        for _ in 0..MOST_ACCEPTED {
+            // An error here (too many open files) is the next turn's too; the clients that have
+            // the files go after PATIENCE at the latest.
+            let Ok((mut stream, _)) = self.place.listener.accept() else {
+                return;
+            };
             if stream.set_nonblocking(true).is_err() {
                 continue;
+            }
+            if self.clients.len() >= MAX_CLIENTS {
+                // Some may have gone since they were accepted in this very loop.
+                for client in &mut self.clients {
+                    client.turn(now, answer);
+                }
+                self.clients.retain(|client| !client.gone);
             }
             if self.clients.len() >= MAX_CLIENTS {
                 let _ = stream.write(&failure("too many clients at once: try again in a moment"));
                 continue;
             }
-            self.clients.push(Client {
+            let mut client = Client {
                 stream,
                 inbox: Inbox::default(),
                 outbox: Vec::new(),
@@ -109,7 +122,12 @@ impl Server {
                 last: false,
                 gone: false,
                 since: now,
-            });
+            };
+            // A client that has gone already must not take the place of one that is there.
+            client.turn(now, answer);
+            if !client.gone {
+                self.clients.push(client);
+            }
         }
     }
 
