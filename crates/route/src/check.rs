@@ -126,6 +126,7 @@ fn check_ways(route: &Route, ports: usize, say: &mut impl FnMut(String)) {
     } else if route.to.is_empty() {
         say("goes to no port: name at least one, or say that it drops".to_string());
     } else if !route.allow_same_port
+        && !route.from.is_empty()
         && let [only] = route.to[..]
         && route.from.iter().all(|from| *from == only)
     {

@@ -93,6 +93,7 @@ pub(crate) fn of<'a>(routes: impl Iterator<Item = (&'a Match, u8)>) -> Interest 
     }
     filters.sort_unstable();
     filters.dedup();
+    filters.shrink_to_fit();
     interest.ids = if filters.is_empty() {
         Ids::Nothing
     } else if filters.contains(&RawFilter::ALL) {

@@ -68,7 +68,7 @@ impl Compiled {
 /// other, so routes that differ only in payload or length cost as many tests.
 ///
 /// Memory is proportional to the sum over all routes of ID filters times source ports. A single
-/// ID or a mask takes mostly 16 to 32 bytes and at most 76 for each format that it means; a
+/// ID or a mask takes mostly 20 to 40 bytes and at most 100 for each format that it means; a
 /// range or an inverted filter up to 64 times that. How many IDs a filter covers does not
 /// matter.
 #[derive(Debug)]
