@@ -53,8 +53,8 @@ pub struct NodeConfig {
     pub scheduled: usize,
     /// Every frame is tried once: a failed attempt drops it.
     pub one_shot: bool,
-    /// Receives only: no acknowledge, no error flags, counters stand still (ISO 11898-1:2015,
-    /// bus monitoring mode).
+    /// Receives only: no acknowledge, no error flags, counters stand still (ISO 11898-1,
+    /// bus monitoring).
     pub listen_only: bool,
     /// Understands FD frames. A node that does not destroys them with a form error, as classic
     /// controllers do that know nothing of FD.

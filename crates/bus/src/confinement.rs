@@ -1,15 +1,15 @@
-//! The two error counters of a node and what follows from them: fault confinement, ISO
-//! 11898-1:2015, 12.1.4 (the rules named a to l there).
+//! The two error counters of a node and what follows from them: ISO 11898-1, fault confinement.
+//! The rules are numbered as in Bosch's CAN specification 2.0, chapter "Fault confinement".
 
 use crate::ErrorState;
 
 /// Counters at this value make a controller report a warning.
 pub(crate) const WARNING: u16 = 96;
-/// A counter at this value makes a node error-passive (rule i).
+/// A counter at this value makes a node error-passive (rule 9).
 pub(crate) const PASSIVE: u16 = 128;
-/// TEC at this value takes a node off the bus (rule k).
+/// TEC at this value takes a node off the bus (rule 10).
 pub(crate) const BUS_OFF: u16 = 256;
-/// Where REC goes from the error-passive range after a good frame: rule h allows 119 to 127,
+/// Where REC goes from the error-passive range after a good frame: rule 8 allows 119 to 127,
 /// the model takes the highest.
 const REC_AFTER_PASSIVE: u16 = 127;
 /// REC stops here: it has eight bits in controllers, and nothing depends on values above 128.
@@ -23,28 +23,28 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Rule c (and d): a sender raised an error flag.
+    /// Rule 3 (and 4): a sender raised an error flag.
     pub(crate) fn transmit_error(&mut self) {
         self.tec = (self.tec + 8).min(BUS_OFF + 7);
     }
 
-    /// Rule a: a receiver detected an error.
+    /// Rule 1: a receiver detected an error.
     pub(crate) fn receive_error(&mut self) {
         self.rec = (self.rec + 1).min(REC_MAX);
     }
 
-    /// Rules b, e: a receiver was the first to flag, or its flag was disturbed.
+    /// Rule 2: a receiver was the first to flag, and saw others do so after its own flag.
     pub(crate) fn receive_error_first(&mut self) {
         self.rec = (self.rec + 8).min(REC_MAX);
     }
 
-    /// Rule g.
+    /// Rule 7.
     #[inline]
     pub(crate) fn transmitted(&mut self) {
         self.tec = self.tec.saturating_sub(1);
     }
 
-    /// Rule h.
+    /// Rule 8.
     #[inline]
     pub(crate) fn received(&mut self) {
         self.rec = match self.rec {
@@ -54,7 +54,7 @@ impl Counters {
         };
     }
 
-    /// Rules i, j, k.
+    /// Rules 9 to 11.
     #[inline]
     pub(crate) fn state(self) -> ErrorState {
         if self.tec >= BUS_OFF {

@@ -8,9 +8,9 @@ use crate::{
 };
 use frame::Nanos;
 
-/// Dominant or recessive bits of an error flag (ISO 11898-1:2015, 10.4.4.2).
+/// Dominant or recessive bits of an error flag (ISO 11898-1, error frame).
 const FLAG: u8 = 6;
-/// Recessive bits of an error delimiter (ISO 11898-1:2015, 10.4.4.3).
+/// Recessive bits of an error delimiter (ISO 11898-1, error frame).
 const DELIMITER: u8 = 8;
 /// Equal bits in a row that are a stuff error.
 const STUFF_ERROR: u32 = 6;
@@ -59,11 +59,11 @@ pub(crate) struct Step {
 pub(crate) enum What {
     /// A sender's attempt has failed: what ended it, and who detected that.
     Failed(ErrorKind, usize),
-    /// Rule c of fault confinement.
+    /// Rule 3 of fault confinement.
     TransmitError,
-    /// Rule a.
+    /// Rule 1.
     ReceiveError,
-    /// Rule b.
+    /// Rule 2.
     ReceiveErrorFirst,
     /// A receiver lost this frame, whatever becomes of it.
     Deaf,
@@ -77,7 +77,7 @@ enum State {
     Flag {
         equal: u8,
         level: bool,
-        /// Rule c, exception 1: counts only if a dominant bit is seen.
+        /// Rule 3, exception 1: counts only if a dominant bit is seen.
         unless_quiet: bool,
     },
     /// Flag sent, waiting for the first recessive bit.
@@ -417,7 +417,7 @@ fn crc_disturbed(station: &Station, disturbance: Option<Disturbance>) -> bool {
     }
 }
 
-/// What a receiver finds wrong with a bit (ISO 11898-1:2015, 10.11).
+/// What a receiver finds wrong with a bit (ISO 11898-1, error detection).
 fn received(
     station: &Station,
     i: usize,

@@ -4,7 +4,7 @@ use crate::{NodeId, bus::Sender, fault::ErrorKind, node::Node};
 use frame::{Frame, Nanos};
 use std::fmt;
 
-/// The fault confinement state of a node (ISO 11898-1:2015, 12.1.4), with the warning level
+/// The fault confinement state of a node (ISO 11898-1, fault confinement), with the warning level
 /// that controllers report in between.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum ErrorState {

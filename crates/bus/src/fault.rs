@@ -6,7 +6,7 @@ use rand_xoshiro::{
     rand_core::{Rng as _, SeedableRng as _},
 };
 
-/// The five kinds of error that a node can detect (ISO 11898-1:2015, 10.11).
+/// The five kinds of error that a node can detect (ISO 11898-1, error detection).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum ErrorKind {
     /// A sender reads another level than it sends.

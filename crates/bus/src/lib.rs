@@ -23,7 +23,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Clauses are those of ISO 11898-1:2015; rules with a letter are those of its fault confinement.
+//! Titles in italics are those of clauses of ISO 11898-1, whose numbers differ from edition to
+//! edition. Rules of fault confinement have their numbers from Bosch's CAN specification 2.0, which
+//! ISO took them over from.
 //!
 //! # Time
 //! Times are nanoseconds since the bus was made. A frame's duration is rounded to a nanosecond
@@ -39,23 +41,24 @@
 //!    time *passes* that point, not before.
 //!
 //! Nodes start a frame the moment it is ready if the bus is idle: there is no grid of bits across
-//! frames (nodes synchronize hard on the start of frame, clause 11.3.2.2). A frame that becomes
+//! frames (nodes synchronize hard on the start of frame: *synchronization*). A frame that becomes
 //! ready after a start of frame, however shortly, waits; real nodes still join within the
 //! propagation delay and the first bit.
 //!
 //! # Frames
-//! * **Length**: exact, with stuff bits, from [`frame::wire::length`] (clauses 10.4, 10.5). The
-//!   data phase of an FD frame with BRS has the second bit rate (clause 10.4.2), as whole bits.
+//! * **Length**: exact, with stuff bits, from [`frame::wire::length`] (*data frame*, *remote
+//!   frame*, *frame coding*). The data phase of an FD frame with BRS has the second bit rate, as
+//!   whole bits.
 //! * **End**: sender and receivers are done at the end of the seventh recessive bit of the end of
-//!   frame. (Receivers take a frame as valid one bit earlier: clause 10.7.)
-//! * **Arbitration** (clause 10.8): of all nodes that have something to send, the one with the
+//!   frame. (Receivers take a frame as valid one bit earlier: *frame validation*.)
+//! * **Arbitration** (*medium access*): of all nodes that have something to send, the one with the
 //!   lowest arbitration field starts, bit for bit: SFF before EFF, data before remote at the same
 //!   number ([`frame::wire::arbitration_key`]).
-//! * **Intermission** of 3 bits after every frame and error frame (clause 10.4.6.2); no frame
+//! * **Intermission** of 3 bits after every frame and error frame (*interframe space*); no frame
 //!   starts in it.
-//! * **Suspend transmission** (clause 10.4.6.4): an error-passive node that has just sent, with
+//! * **Suspend transmission** (*interframe space*): an error-passive node that has just sent, with
 //!   or without success, waits 8 bits more. Others may start meanwhile.
-//! * **ESI** (clause 10.4.2.4): an error-passive sender sends it recessive; an error-active one
+//! * **ESI** (*control field*): an error-passive sender sends it recessive; an error-active one
 //!   sends what it was given, as a gateway must.
 //! * **One identifier from several nodes**: where the rest of the frames differs, the node that
 //!   sends the first recessive bit against a dominant one has a bit error, and flags it. If it is
@@ -70,11 +73,11 @@
 //! That is priority inversion, and the reason why response times on real nodes can exceed the
 //! analysis that assumes a sorted queue.
 //!
-//! A failed attempt is repeated until it succeeds (clause 10.9), or dropped by a `one_shot` node. Losing
-//! arbitration is no failure. Memory is bounded by `mailboxes`, `queue` and `scheduled` of all
-//! nodes.
+//! A failed attempt is repeated until it succeeds (*recovery management*), or dropped by a
+//! `one_shot` node. Losing arbitration is no failure. Memory is bounded by `mailboxes`, `queue` and
+//! `scheduled` of all nodes.
 //!
-//! * **Acknowledge** (clause 10.4.2.7): every node on the bus that receives the frame without
+//! * **Acknowledge** (*ACK field*): every node on the bus that receives the frame without
 //!   error and is not listen-only. If there is none, the sender has an acknowledge error.
 //! * **Listen-only**: sends nothing at all, its counters stand still, it receives frames that
 //!   others acknowledge.
@@ -86,23 +89,25 @@
 //! follows from these rules:
 //!
 //! * A node that detects an error sends a flag from the next bit on, 6 bits, dominant if it was
-//!   error-active at the start of frame, else recessive (clause 10.4.4.2); for a wrong checksum
-//!   from the bit after the acknowledge delimiter (clause 10.11). Others run into it, detect an
-//!   error themselves (six equal bits, a dominant bit in a fixed field) and flag too: 6 to 12
+//!   error-active at the start of frame, else recessive (*error frame*); for a wrong checksum
+//!   from the bit after the acknowledge delimiter (*error signalling*). Others run into it, detect
+//!   an error themselves (six equal bits, a dominant bit in a fixed field) and flag too: 6 to 12
 //!   dominant bits in all.
 //! * When a node sees the bus recessive after its flag, it counts that bit and 7 more as the
-//!   error delimiter (clause 10.4.4.3). A dominant bit in it is another form error.
+//!   error delimiter (*error frame*). A dominant bit in it is another form error.
 //! * A recessive flag of a receiver disturbs nobody: the frame goes on without that node.
-//! * **Counters** (clause 12.1.4): TEC + 8 for a sender that flags (rule c, and exception 1: not
-//!   for an error-passive sender that nobody acknowledges and that sees no dominant bit during
-//!   its flag, so that a lone node never goes bus-off); REC + 1 for a receiver that detects an
-//!   error (rule a), + 8 if it sees a dominant bit right after its flag (rule b); TEC − 1 for a
-//!   frame sent (rule g), REC − 1 for a frame received, from above 127 to 127 (rule h).
-//! * Error-passive from 128 of either counter (rule i), error-active again below (rule j),
-//!   bus-off from a TEC of 256 (rule k). The warning at 96 changes nothing but the reported state.
+//! * **Counters** (*fault confinement*): TEC + 8 for a sender that flags (rule 3, and its exception
+//!   1: not for an error-passive sender that nobody acknowledges and that sees no dominant bit
+//!   during its flag, so that a lone node never goes bus-off); REC + 1 for a receiver that detects
+//!   an error (rule 1), + 8 if it sees a dominant bit right after its flag (rule 2); TEC − 1 for a
+//!   frame sent (rule 7), REC − 1 for a frame received, from above 127 to 127 (rule 8).
+//!   Rules 4 to 6 (bit errors inside flags, bus stuck dominant) have no cause here, and exception 2
+//!   of rule 3 (stuff error during arbitration) neither.
+//! * Error-passive from 128 of either counter (rule 9), error-active again below (rule 11),
+//!   bus-off from a TEC of 256 (rule 10). The warning at 96 changes nothing but the reported state.
 //! * **Bus-off**: what waits in the node is dropped, and it takes part in nothing. After
 //!   [`Bus::restart`], or by itself after [`NodeConfig::restart`], it is back with counters of 0
-//!   after 128 runs of 11 recessive bits (rule l). Each frame's end with its intermission is one
+//!   after 128 runs of 11 recessive bits (rule 12). Each frame's end with its intermission is one
 //!   run; an idle bus gives one every 11 bits.
 //! * In the arithmetic of time all bits after the first dominant flag bit have the nominal rate,
 //!   also where a sender in its data phase has not noticed yet.
@@ -121,8 +126,10 @@
 //!   acknowledge. If nobody else acknowledges, what ends the frame is an acknowledge error.
 //! * [`ErrorKind::Ack`]: the acknowledge slot is recessive for everybody.
 //!
+//! A fault for a node that does not receive the frame has no effect.
+//!
 //! # What is not modelled
-//! * Overload frames (clause 10.4.5), and with them a dominant last bit of the end of frame, after
+//! * Overload frames, and with them a dominant last bit of the end of frame, after
 //!   which receivers have a frame that the sender repeats.
 //! * Bit timing: sample points, propagation delay, clock tolerance, resynchronization. The rate
 //!   switch falls on whole bits instead of sample points: 1 nominal less 1 data bit time longer
@@ -133,7 +140,7 @@
 //! * A node whose recessive flag did not end the frame is back in step at the frame's end; really
 //!   it can miss the next start of frame too.
 //! * A node that is attached to a busy bus takes part from the next start of frame on, without
-//!   the 11 recessive bits of integration (clause 10.3).
+//!   the 11 recessive bits of bus integration.
 //! * A node that goes bus-off while its flag is on the wire still ends that flag.
 //! * CAN XL; transceiver delays; the time between a controller's interrupt and the next frame in
 //!   its buffer.

@@ -186,7 +186,7 @@ pub(crate) fn encode(frame: &Frame, out: &mut Vec<Bit>) {
 }
 
 /// Stuff count modulo 8 in Gray code, its parity, CRC, with a fixed stuff bit before the first
-/// bit and after every fourth (ISO 11898-1:2015, 10.4.2.6).
+/// bit and after every fourth (ISO 11898-1, CRC field of FD frames).
 fn fd_crc_field(e: &mut Encoder<'_>) {
     let count = e.stuff_bits % 8;
     let gray = count ^ (count >> 1);

@@ -74,15 +74,14 @@ fn spoil(bus: &mut Bus, n: u64) {
     }
 }
 
-/// Bits 0 to 24 of `123#`: 0 00100100011 0 0 0 0000 (stuff bit after the fifth of the zeros
-/// RTR, IDE, r0, DLC...). The inverted bit and what stands before it decide when receivers see
-/// six equal bits, and so how long the flags overlap.
+/// `123#` on the wire: bit 0 start of frame, 1 to 11 identifier, 12 RTR, 13 IDE, 14 r0, 15 and 16
+/// zeros of the DLC, 17 stuff bit, 18 and 19 rest of the DLC, 20 to 34 CRC, 35 delimiter, 36
+/// acknowledge, 37 delimiter, 38 to 44 end of frame.
 #[test]
 fn a_bit_error_lasts_flag_echo_delimiter() {
     let mut bus = with(2, |_, _| ());
-    // On the wire: 0 00100100011 000 00(1) 00 ... Bit 13 is IDE (dominant); inverted it is
-    // recessive, so no dominant run reaches into the flag: receivers see the sixth dominant bit
-    // at the flag's end and echo 6 more.
+    // IDE, dominant; inverted it is recessive, so no dominant run reaches into the flag: the
+    // receiver sees the sixth dominant bit at the flag's end and echoes 6 more.
     bus.inject(When::Start(1), Fault::new(ErrorKind::Bit).at_bit(13));
     bus.send(N0, 0, &sff(0x123, &[]), 1).unwrap();
     let end = (14 + 6 + 6 + 8) * BIT;
@@ -132,7 +131,7 @@ fn a_form_error_that_all_see_has_no_echo() {
 }
 
 /// One receiver of two finds the checksum wrong. It flags after the acknowledge delimiter (bit
-/// 37), sees the others' flags after its own, and is charged 8 for it (rule b).
+/// 37), sees the others' flags after its own, and is charged 8 for it (rule 2).
 #[test]
 fn a_local_checksum_error_is_charged_to_the_one_who_flagged_first() {
     let mut bus = with(3, |_, _| ());
@@ -382,4 +381,70 @@ fn what_is_on_the_wire_stays_on_the_wire() {
     let log = log(&mut bus, 1_000_000);
     assert!(log[0].contains("sent 1 at 1"), "{log:?}");
     assert!(log[1].contains("sent 2 at 1"), "{log:?}");
+}
+
+/// A position where the kind cannot happen is moved to the next one where it can.
+#[test]
+fn faults_are_moved_to_where_they_can_happen() {
+    let failed_at = |kind, bit| {
+        let mut bus = with(2, |_, _| ());
+        bus.inject(When::Start(1), Fault::new(kind).at_bit(bit));
+        bus.send(N0, 0, &sff(0x123, &[]), 1).unwrap();
+        let mut at = None;
+        bus.run_until(60 * BIT, |e| {
+            if let Event::Error { at: t, .. } = e {
+                at = Some(t / BIT - 1);
+            }
+        });
+        at
+    };
+    assert_eq!(failed_at(ErrorKind::Bit, 0), Some(13), "IDE");
+    assert_eq!(failed_at(ErrorKind::Bit, 25), Some(25));
+    assert_eq!(failed_at(ErrorKind::Bit, 999), Some(34), "the last CRC bit");
+    assert_eq!(failed_at(ErrorKind::Form, 0), Some(35), "CRC delimiter");
+    assert_eq!(failed_at(ErrorKind::Form, 36), Some(37), "not the slot");
+    assert_eq!(failed_at(ErrorKind::Form, 44), Some(43), "not the last bit");
+    assert_eq!(failed_at(ErrorKind::Ack, 3), Some(36));
+}
+
+/// `per_bit` is a rate per bit, wherever it falls.
+#[test]
+fn bit_error_rates_are_what_was_asked_for() {
+    let mut bus = Bus::new(BusConfig {
+        seed: 3,
+        faults: bus::Faults {
+            per_bit: 0.002,
+            ..bus::Faults::default()
+        },
+        ..BusConfig::classic(500_000)
+    })
+    .unwrap();
+    for _ in 0..2 {
+        bus.attach(NodeConfig {
+            queue: 3_000,
+            ..NodeConfig::default()
+        })
+        .unwrap();
+    }
+    for tag in 0..3_000 {
+        bus.send(N0, 0, &sff(0x123, &[]), tag).unwrap();
+    }
+    bus.run_until(1_000_000_000, |_| ());
+    let stats = bus.stats();
+    assert_eq!(stats.frames, 3_000);
+    // 45 bits: 8.6 % of attempts fail, 283 of 3283; three standard deviations are 51.
+    assert!((232..335).contains(&stats.errors), "{stats:?}");
+}
+
+/// A receiver of one's own choice that is not there changes nothing.
+#[test]
+fn a_fault_for_nobody_has_no_effect() {
+    let mut bus = with(2, |_, _| ());
+    let fault = Fault::new(ErrorKind::Crc).for_receiver(NodeId(9));
+    bus.inject(When::Start(1), fault);
+    bus.send(N0, 0, &sff(0x123, &[]), 1).unwrap();
+    assert_eq!(
+        log(&mut bus, 1_000_000),
+        [format!("0-{} 0 sent 1 at 1 to [1]", 45 * BIT)]
+    );
 }

@@ -326,7 +326,7 @@ impl Bus {
 }
 
 /// The frame as an error-passive node sends it, where that is another one: FD with ESI
-/// recessive (ISO 11898-1:2015, 10.4.2.4).
+/// recessive (ISO 11898-1, control field of FD frames).
 fn force_esi(frame: &Frame, passive: bool) -> Option<Frame> {
     let header = frame.header();
     if !passive || header.kind() != Kind::Fd || header.is_esi() {
