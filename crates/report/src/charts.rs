@@ -271,7 +271,7 @@ fn load(data: &Data) -> Chart {
         .enumerate()
         .map(|(colour, bus)| {
             window = window.max(bus.load.first().map_or(0, |p| p.length));
-            let points = bus.load.iter().map(|p| {
+            let points = bus.full_windows().map(|p| {
                 let middle = p.start as f64 + p.length as f64 / 2.0;
                 (middle / 1e9, p.share() * 100.0)
             });

@@ -82,6 +82,13 @@ pub struct BusRow {
 }
 
 impl BusRow {
+    /// The windows that say something about load: all that have the full length. The last one
+    /// is often shorter, and a frame or two fill it; it counts only where it is the only one.
+    pub fn full_windows(&self) -> impl Iterator<Item = &LoadPoint> {
+        let full = self.load.first().map_or(0, |p| p.length);
+        self.load.iter().filter(move |p| p.length == full)
+    }
+
     /// Busy time and load over time, from what was recorded up to `elapsed`.
     #[must_use]
     pub fn with_load(mut self, load: &BusLoad, elapsed: u64) -> Self {

@@ -1,6 +1,6 @@
 //! Charts and pages from results.
 //!
-//! [`write`] makes, from [`Data`], a page that works without a network, the results file beside
+//! [`write()`] makes, from [`Data`], a page that works without a network, the results file beside
 //! it, and every chart as SVG and PNG. The same data gives the same bytes on every machine: no
 //! system font, clock or locale is used.
 //!

@@ -275,7 +275,7 @@ fn buses(page: &mut String, buses: &[BusRow]) {
     ];
     let mut table = Table::new(
         page,
-        "The highest load is that of one window of the chart.",
+        "The highest load is that of one full window of the chart.",
         &heads,
     );
     for bus in buses {
@@ -285,8 +285,7 @@ fn buses(page: &mut String, buses: &[BusRow]) {
             bus.busy as f64 / bus.elapsed as f64 * 100.0
         };
         let highest = bus
-            .load
-            .iter()
+            .full_windows()
             .map(probe::LoadPoint::share)
             .fold(0.0, f64::max)
             * 100.0;

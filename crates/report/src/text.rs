@@ -45,18 +45,12 @@ pub fn count(n: u64) -> String {
     grouped
 }
 
-/// Nanoseconds as microseconds with the digits that matter: all of them.
+/// Nanoseconds as microseconds, to the nanosecond.
 #[must_use]
 pub fn micros(ns: i64) -> String {
     let sign = if ns < 0 { "−" } else { "" };
     let ns = ns.unsigned_abs();
-    let (whole, rest) = (ns / 1_000, ns % 1_000);
-    if rest == 0 {
-        format!("{sign}{}", count(whole))
-    } else {
-        let fraction = format!("{rest:03}");
-        format!("{sign}{}.{}", count(whole), fraction.trim_end_matches('0'))
-    }
+    format!("{sign}{}.{:03}", count(ns / 1_000), ns % 1_000)
 }
 
 /// A tick's label: no more digits than the distance between ticks needs.
@@ -97,9 +91,9 @@ mod tests {
     fn numbers() {
         assert_eq!(count(999), "999");
         assert_eq!(count(1_234_567), "1\u{202F}234\u{202F}567");
-        assert_eq!(micros(27_000), "27");
-        assert_eq!(micros(1_234_560), "1\u{202F}234.56");
-        assert_eq!(micros(-40), "−0.04");
+        assert_eq!(micros(27_000), "27.000");
+        assert_eq!(micros(1_234_560), "1\u{202F}234.560");
+        assert_eq!(micros(-40), "−0.040");
         assert_eq!(
             micros(i64::MIN),
             "−9\u{202F}223\u{202F}372\u{202F}036\u{202F}854\u{202F}775.808"

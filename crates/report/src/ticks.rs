@@ -22,7 +22,7 @@ impl Settled {
         let (low, high) = axis.range.unwrap_or_else(|| extent(values, axis.scale));
         match axis.scale {
             Scale::Linear => Self::linear(low, high, about, axis.range.is_none()),
-            Scale::Log => Self::log(low, high, about),
+            Scale::Log => Self::log(low, high, about, axis.range.is_none()),
         }
     }
 
@@ -58,12 +58,14 @@ impl Settled {
         }
     }
 
-    fn log(low: f64, high: f64, about: usize) -> Self {
+    fn log(low: f64, high: f64, about: usize, widen: bool) -> Self {
         let low = low.max(f64::MIN_POSITIVE).log10();
         let high = high.max(f64::MIN_POSITIVE).log10().max(low + 0.3);
+        let air = if widen { 0.02 * (high - low) } else { 0.0 };
+        let (low, high) = (low - air, high + air);
         let decades = (high - low).max(0.1);
         let within: &[f64] = match about as f64 / decades {
-            r if r >= 6.0 => &[1.0, 2.0, 5.0],
+            r if r >= 2.2 => &[1.0, 2.0, 5.0],
             _ => &[1.0],
         };
         let every = (decades / about.max(1) as f64).ceil().max(1.0) as i64;
