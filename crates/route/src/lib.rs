@@ -10,6 +10,8 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 mod actions;
 #[cfg(feature = "config")]

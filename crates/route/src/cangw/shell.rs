@@ -180,6 +180,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
 
     fn words(text: &str) -> Vec<Vec<String>> {
         let commands = commands(text).unwrap();

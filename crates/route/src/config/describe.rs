@@ -226,7 +226,7 @@ fn action_words(action: &Action) -> String {
 fn index(index: i16) -> String {
     match index {
         -1 => "the last byte".into(),
-        n if n < 0 => format!("the {}th last byte", n.unsigned_abs()),
+        -2 => "the last byte but one".into(),
         n => format!("byte {n}"),
     }
 }

@@ -14,7 +14,7 @@ mod route;
 mod write;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use describe::describe;
 pub use lint::lint;

@@ -173,7 +173,7 @@ fn split(filters: &[IdFilter]) -> (Vec<String>, Vec<String>) {
 }
 
 /// The filter as an element of `id`, where that means exactly the same.
-fn id_text(filter: &IdFilter) -> Option<String> {
+pub(super) fn id_text(filter: &IdFilter) -> Option<String> {
     let not = if filter.inverted { "!" } else { "" };
     match filter.set {
         IdSet::Range { eff, first, last } => {
