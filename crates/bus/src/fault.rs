@@ -1,6 +1,6 @@
 //! Faults: what goes wrong on the wire, when, and where in the frame.
 
-use crate::{ConfigError, NodeId};
+use crate::{ConfigError, NodeId, wire::MOST_BITS};
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{Rng as _, SeedableRng as _},
@@ -122,9 +122,6 @@ pub(crate) struct Injector {
     /// Nothing will ever go wrong, as things stand.
     pub(crate) quiet: bool,
 }
-
-/// More bits than any FD frame has with all its stuff bits.
-const MOST_BITS: usize = 1024;
 
 impl Injector {
     pub(crate) fn new(faults: Faults, seed: u64) -> Self {

@@ -47,6 +47,9 @@ impl Role {
     }
 }
 
+/// More bits than any FD frame has with all its stuff bits.
+pub(crate) const MOST_BITS: usize = 1024;
+
 const CRC15: (u32, u32) = (15, 0x4599);
 const CRC17: (u32, u32) = (17, 0x1_685B);
 const CRC21: (u32, u32) = (21, 0x10_2899);

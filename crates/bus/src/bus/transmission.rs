@@ -5,7 +5,7 @@ use crate::{
     DropReason, ErrorKind, ErrorState, Event, Fault, NodeId, Receivers,
     disturbed::{Disturbance, Station, Step, What},
     node::{NO_KEY, Recovery},
-    wire::{self, Role},
+    wire::{self, MOST_BITS, Role},
 };
 use frame::{
     Frame, Kind, Nanos, flags,
@@ -85,7 +85,7 @@ impl Bus {
         sim.clear();
         for (i, sender) in self.senders.iter().enumerate() {
             if sim.frames.len() <= i {
-                sim.frames.push(Vec::new());
+                sim.frames.push(Vec::with_capacity(MOST_BITS));
             }
             if let Some(pending) = self.nodes[sender.node].in_flight() {
                 let frame = sender.frame.as_ref().unwrap_or(&pending.frame);

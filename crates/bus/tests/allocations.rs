@@ -1,0 +1,60 @@
+//! Once its buffers have grown, a bus at full load allocates nothing: not for frames, not for
+//! frames handed in beforehand, not for errors. (One test only: the count is the process's.)
+
+#![allow(clippy::unwrap_used)]
+
+use bus::{Bus, BusConfig, ErrorKind, Event, Faults, NodeConfig, NodeId};
+use cangate_bus as bus;
+use frame::{CanId, Frame};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use std::alloc::System;
+
+#[global_allocator]
+static GLOBAL: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Keeps four nodes saturated, one of them by frames for later; frames sent and errors.
+fn flood(bus: &mut Bus, frames: u64) -> (u64, u64) {
+    let (mut sent, mut errors, mut counter) = (0, 0, 0_u64);
+    while sent < frames {
+        for node in 0..4_u16 {
+            let later = if node == 3 { 20_000 } else { 0 };
+            let id = CanId::sff(0x100 + u32::from(node)).unwrap();
+            let frame = Frame::classic(id, &counter.to_le_bytes()).unwrap();
+            counter += 1;
+            let _ = bus.send(NodeId(node), bus.now() + later, &frame, counter);
+        }
+        let t = bus.next().unwrap();
+        bus.run_until(t, |event| match event {
+            Event::Frame { .. } => sent += 1,
+            Event::Error { .. } => errors += 1,
+            _ => {}
+        });
+    }
+    (sent, errors)
+}
+
+#[test]
+fn no_allocation_in_the_steady_state() {
+    let mut bus = Bus::new(BusConfig {
+        faults: Faults {
+            per_frame: 0.02,
+            kinds: vec![ErrorKind::Bit, ErrorKind::Crc],
+            ..Faults::default()
+        },
+        ..BusConfig::classic(500_000)
+    })
+    .unwrap();
+    for _ in 0..4 {
+        bus.attach(NodeConfig {
+            scheduled: 8,
+            ..NodeConfig::default()
+        })
+        .unwrap();
+    }
+    flood(&mut bus, 1_000);
+    let region = Region::new(GLOBAL);
+    let (_, errors) = flood(&mut bus, 2_000);
+    let change = region.change();
+    assert_eq!((change.allocations, change.reallocations), (0, 0));
+    assert!(errors > 15, "{errors}");
+}
