@@ -448,3 +448,35 @@ fn a_fault_for_nobody_has_no_effect() {
         [format!("0-{} 0 sent 1 at 1 to [1]", 45 * BIT)]
     );
 }
+
+/// An error-passive node that has just sent lets others go first, of whatever priority.
+#[test]
+fn suspend_transmission_lets_others_go_first() {
+    let mut bus = with(3, |_, _| ());
+    spoil(&mut bus, 16);
+    bus.send(N0, 0, &sff(0x001, &[]), 0).unwrap();
+    bus.send(NodeId(1), 0, &sff(0x700, &[]), 1).unwrap();
+    let all = log(&mut bus, 10_000_000);
+    let passive = all.iter().position(|l| l.ends_with("0 Passive")).unwrap();
+    assert!(all[passive + 1].contains("1 sent 1 at 1"), "{all:?}");
+    assert!(all[passive + 2].contains("0 sent 0 at 17"), "{all:?}");
+    assert_eq!(bus.stats().suspend_time, 0, "the bus was not idle for it");
+}
+
+/// Bits of the data phase last a quarter as long here; the error frame has the nominal rate.
+/// `555` with BRS: 17 bits to BRS without stuff bits, then ESI and DLC 0011. Bit 20, the third of
+/// the DLC, inverted makes four dominant bits in a row, so that the receiver sees the sixth after
+/// two bits of the flag.
+#[test]
+fn an_error_in_the_data_phase() {
+    let mut bus = with(2, |_, _| ());
+    bus.inject(When::Start(1), Fault::new(ErrorKind::Bit).at_bit(20));
+    let fd = Frame::fd(CanId::sff(0x555).unwrap(), flags::BRS, &[1, 2, 3]).unwrap();
+    bus.send(N0, 0, &fd, 1).unwrap();
+    let at = 17 * BIT + 4 * BIT / 4;
+    let end = at + (2 + 6 + 8) * BIT;
+    assert_eq!(
+        log(&mut bus, end + 3 * BIT),
+        [format!("0-{at}-{end} 0 failed: Bit by 0")]
+    );
+}
