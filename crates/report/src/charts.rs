@@ -199,7 +199,7 @@ fn over_time(data: &Data, groups: &[Group], all: &LatencyProfile) -> Chart {
         .iter()
         .any(|s| s.points.len() > PHONE.dots / series.len());
     let thinned = if thinned {
-        " · of many dots, the least and the greatest of each slice of time"
+        " · not all dots: a sample, and the least and greatest of each slice of time"
     } else {
         ""
     };

@@ -7,7 +7,7 @@
 use crate::labels::{self, Frame, Pixel};
 use crate::model::{Chart, Mark};
 use crate::text::{cut, escape};
-use crate::thin::extremes;
+use crate::thin::{cloud, extremes};
 use crate::ticks::Settled;
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -342,7 +342,7 @@ impl Pen<'_> {
         let place = |p: &(f64, f64)| Some((x.position(p.0)?, y.position(p.1)?));
         let points: Vec<(f64, f64)> = series.points.iter().filter_map(place).collect();
         match self.chart.mark {
-            Mark::Dots => extremes(&points, self.size.dots / 2 / self.chart.series.len().max(1)),
+            Mark::Dots => cloud(&points, self.size.dots / self.chart.series.len().max(1)),
             Mark::Line => extremes(&points, self.size.width as usize),
             Mark::Bars { .. } => points,
             Mark::Falling => {

@@ -27,5 +27,5 @@ pub use draw::{DrawError, PHONE, Size, WIDE, svg};
 pub use model::Clock;
 pub use page::html;
 pub use png::{PngError, Renderer};
-pub use thin::extremes;
+pub use thin::{cloud, extremes};
 pub use write::{Error, Written, write};

@@ -6,33 +6,53 @@
 /// Points are in order of x; points that are no numbers are left out.
 #[must_use]
 pub fn extremes(points: &[(f64, f64)], columns: usize) -> Vec<(f64, f64)> {
-    let usable: Vec<(f64, f64)> = points
-        .iter()
-        .copied()
-        .filter(|(x, y)| x.is_finite() && y.is_finite())
-        .collect();
-    let columns = columns.max(1);
-    let (Some(first), Some(last)) = (usable.first(), usable.last()) else {
-        return usable;
-    };
-    if usable.len() <= 2 * columns {
+    let usable = usable(points);
+    if usable.len() <= 2 * columns.max(1) {
         return usable;
     }
+    let kept = extreme_places(&usable, columns.max(1));
+    kept.into_iter().map(|place| usable[place]).collect()
+}
+
+/// At most about `most` points of a cloud: all where they are that few; else half of them the
+/// extremes of slices of x, so that none is hidden, and half every so manieth point, so that the
+/// cloud between the extremes is seen too.
+#[must_use]
+pub fn cloud(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
+    let usable = usable(points);
+    let half = (most / 2).max(2);
+    if usable.len() <= 2 * half {
+        return usable;
+    }
+    let mut kept = extreme_places(&usable, half / 2);
+    kept.extend((0..usable.len()).step_by(usable.len().div_ceil(half)));
+    kept.sort_unstable();
+    kept.dedup();
+    kept.into_iter().map(|place| usable[place]).collect()
+}
+
+fn usable(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let finite = |p: &&(f64, f64)| p.0.is_finite() && p.1.is_finite();
+    points.iter().filter(finite).copied().collect()
+}
+
+/// Places of the first, the last, and every slice's least and greatest point, ascending.
+fn extreme_places(points: &[(f64, f64)], columns: usize) -> Vec<usize> {
+    let (Some(first), Some(last)) = (points.first(), points.last()) else {
+        return Vec::new();
+    };
     let width = ((last.0 - first.0) / columns as f64).max(f64::MIN_POSITIVE);
     let column = |x: f64| (((x - first.0) / width) as usize).min(columns - 1);
-    let mut kept = vec![*first];
-    for slice in usable.chunk_by(|a, b| column(a.0) == column(b.0)) {
-        let by_y = |a: &usize, b: &usize| slice[*a].1.total_cmp(&slice[*b].1);
-        let low = (0..slice.len()).min_by(by_y);
-        let high = (0..slice.len()).max_by(by_y);
-        if let (Some(low), Some(high)) = (low, high) {
-            kept.push(slice[low.min(high)]);
-            if low != high {
-                kept.push(slice[low.max(high)]);
-            }
-        }
+    let mut kept = vec![0, points.len() - 1];
+    let mut start = 0;
+    for slice in points.chunk_by(|a, b| column(a.0) == column(b.0)) {
+        let by_y = |a: &usize, b: &usize| points[*a].1.total_cmp(&points[*b].1);
+        let places = start..start + slice.len();
+        kept.extend(places.clone().min_by(by_y));
+        kept.extend(places.max_by(by_y));
+        start += slice.len();
     }
-    kept.push(*last);
+    kept.sort_unstable();
     kept.dedup();
     kept
 }
@@ -43,6 +63,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn every_slice_keeps_its_extremes(
             steps in prop::collection::vec((0u32..5, -1000i32..1000), 1..2_000), columns in 1usize..50,
@@ -57,6 +78,24 @@ mod tests {
             prop_assert_eq!(fold(&kept), fold(&points));
             prop_assert_eq!(kept.first(), points.first());
             prop_assert_eq!(kept.last(), points.last());
+            let thin = cloud(&points, 4 * columns);
+            prop_assert!(thin.len() <= 4 * columns.max(1) + 4, "{}", thin.len());
+            prop_assert!(thin.iter().all(|p| points.contains(p)));
+            prop_assert!(thin.windows(2).all(|w| w[0].0 <= w[1].0));
+            prop_assert_eq!(fold(&thin), fold(&points));
+        }
+
+        #[test]
+        fn a_cloud_keeps_its_middle(seed in 0u32..1000) {
+            // Nine of ten values are near 100, one of ten is 0 or 1000.
+            let value = |n: u32| match n.wrapping_mul(2_654_435_761).wrapping_add(seed) % 20 {
+                0 => 0.0,
+                1 => 1000.0,
+                _ => 100.0,
+            };
+            let points: Vec<(f64, f64)> = (0..10_000).map(|n| (f64::from(n), value(n))).collect();
+            let middle = cloud(&points, 1_000).iter().filter(|p| p.1 == 100.0).count();
+            prop_assert!(middle > 300, "{middle}");
         }
     }
 }

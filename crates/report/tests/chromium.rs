@@ -136,6 +136,13 @@ fn drawn_and_readable_on_a_telephone_and_on_a_screen() {
         "a-route-with-a-name-without-any-place-to-break-it-that-is-far-too-long-for-a-telephone";
     data.results.routes[1] = long.into();
     data.routes[1].name = long.into();
+    for route in &mut data.routes {
+        route.taken = u64::MAX;
+        route
+            .stopped
+            .push(("refused by a full queue".into(), 123_456_789_012));
+    }
+    data.buses[0].frames = u64::MAX;
     data.results.description.command = format!("cangate demo --log /{}", "very/".repeat(40));
     let charts = charts(&data);
     let page = html(&data, &charts).unwrap();
