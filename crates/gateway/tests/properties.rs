@@ -103,9 +103,12 @@ fn some_routes() -> impl Strategy<Value = Routes> {
                 if routes.routes.iter().any(|r| r.name == route.name) {
                     continue;
                 }
-                routes.routes.push(route);
-                if Table::compile(&routes, usize::from(PORTS)).is_err() {
-                    routes.routes.pop();
+                let alone = Routes {
+                    routes: vec![route],
+                    ..routes.clone()
+                };
+                if Table::compile(&alone, usize::from(PORTS)).is_ok() {
+                    routes.routes.extend(alone.routes);
                 }
             }
             routes
@@ -226,7 +229,7 @@ fn start(routes: &Routes) -> (Engine, Vec<Handle>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(120))]
 
     #[test]
     fn sums_add_up_after_every_step(

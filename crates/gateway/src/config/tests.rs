@@ -1,6 +1,8 @@
 use super::*;
-use config::Source;
+use config::{Severity, Source, render};
 use port::spec::PortKind;
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
 
 const SIMPLE: &str = r#"
 [gateway]
@@ -29,4 +31,204 @@ fn a_simple_file() {
     assert_eq!(config.routes.mode, route::Mode::First);
     assert_eq!(config.routes.routes[0].name, "route 1");
     assert_eq!(config.routes.routes[0].matching.ids.len(), 2);
+}
+
+fn root(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
+}
+
+/// Loads a text that must have neither mistakes nor warnings.
+fn clean(name: &str, text: &str) -> Config {
+    let source = Source::new(name, text);
+    match load(&source) {
+        Ok((config, warnings)) => {
+            assert_eq!(warnings, [], "{}", render(&source, &warnings, false));
+            config
+        }
+        Err(errors) => panic!("{}", render(&source, &errors, false)),
+    }
+}
+
+#[test]
+fn all_examples_load() {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(root("examples")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            clean(&name, &std::fs::read_to_string(&path).unwrap());
+            names.push(name);
+        }
+    }
+    for name in [
+        "everything.toml",
+        "log-to-stdout.toml",
+        "two-can-interfaces.toml",
+    ] {
+        assert!(names.iter().any(|n| n == name), "{name} of {names:?}");
+    }
+}
+
+#[test]
+fn all_examples_of_the_reference_load() {
+    let text = std::fs::read_to_string(root("docs/gateway-toml.md")).unwrap();
+    let mut count = 0;
+    for (i, block) in text.split("```toml\n").skip(1).enumerate() {
+        let block = block.split("```").next().unwrap();
+        let source = Source::new(format!("block {}", i + 1), block);
+        // A block on ports alone has ports that no route uses, or no ports at all.
+        let found = match load(&source) {
+            Ok((_, warnings)) => warnings,
+            Err(errors) => errors,
+        };
+        let serious: Vec<_> = found
+            .into_iter()
+            .filter(|d| d.severity == Severity::Error && d.message != "the file needs `ports`")
+            .collect();
+        assert_eq!(serious, [], "{}", render(&source, &serious, false));
+        count += 1;
+    }
+    assert!(count >= 10, "{count} blocks");
+}
+
+/// The reference explains every key that the example with all of them has.
+#[test]
+fn the_reference_names_every_key() {
+    let reference = std::fs::read_to_string(root("docs/gateway-toml.md")).unwrap();
+    let everything = std::fs::read_to_string(root("examples/everything.toml")).unwrap();
+    let mut count = 0;
+    for line in everything.lines().filter(|line| !line.starts_with('#')) {
+        let key: String = line
+            .trim_start_matches([' ', '{'])
+            .chars()
+            .take_while(|c| c.is_ascii_lowercase() || *c == '_')
+            .collect();
+        if !key.is_empty() && line.contains('=') {
+            assert!(reference.contains(&key), "{key}");
+            count += 1;
+        }
+    }
+    assert!(count > 40, "{count} keys");
+}
+
+#[test]
+fn a_dozen_mistakes_at_once() {
+    let source = Source::new("broken.toml", include_str!("broken.toml"));
+    let errors = load(&source).unwrap_err();
+    insta::assert_snapshot!("broken", render(&source, &errors, false));
+}
+
+#[test]
+fn broken_syntax_is_reported_line_by_line() {
+    let source = Source::new("syntax.toml", include_str!("syntax.toml"));
+    let errors = load(&source).unwrap_err();
+    insta::assert_snapshot!("syntax", render(&source, &errors, false));
+}
+
+fn messages(text: &str) -> Vec<String> {
+    let found = match load(&Source::new("t", text)) {
+        Ok((_, warnings)) => warnings,
+        Err(errors) => errors,
+    };
+    found.into_iter().map(|d| d.message).collect()
+}
+
+#[test]
+fn ports_agree_on_what_they_share() {
+    let two = |a: &str, b: &str| {
+        messages(&format!(
+            "[ports.a]\n{a}\n[ports.b]\n{b}\n[[routes]]\nfrom = 'a'\nto = 'b'\n"
+        ))
+    };
+    let bus = "kind = 'bus'\nbus = 'x'";
+    assert_eq!(two(bus, bus), [""; 0]);
+    assert_eq!(
+        two(bus, &format!("{bus}\nbitrate = '250k'")),
+        ["ports `a` and `b` share bus `x` and do not agree on its bit rate"]
+    );
+    assert_eq!(
+        two(bus, &format!("{bus}\ndata_bitrate = '2M'")),
+        ["ports `a` and `b` share bus `x` and do not agree on its bit rate"]
+    );
+    let can = "kind = 'socketcan'\ninterface = 'can0'";
+    assert_eq!(two(can, can), ["ports `a` and `b` are both interface can0"]);
+    let log = "kind = 'log'\nwrite = 'x'";
+    assert_eq!(two(log, log), ["ports `a` and `b` write one log"]);
+    let log = "kind = 'log'\nread = '-'";
+    assert_eq!(two(log, log), ["ports `a` and `b` both read stdin"]);
+}
+
+#[test]
+fn what_the_table_refuses_has_a_place() {
+    let text = format!("{SIMPLE}hop_limit = 2\n");
+    let source = Source::new("t", text.as_str());
+    let errors = load(&source).unwrap_err();
+    assert_eq!(errors.len(), 1);
+    assert_eq!(&text[errors[0].span.clone()], "[[routes]]");
+    assert!(errors[0].message.contains("max_hops"), "{errors:?}");
+}
+
+#[test]
+fn unused_ports_are_a_warning() {
+    let text = format!("{SIMPLE}[ports.spare]\nkind = 'bus'\n");
+    assert_eq!(messages(&text), ["no route uses port `spare`"]);
+}
+
+#[test]
+fn too_large_a_file_is_refused() {
+    let text = "#".repeat(LARGEST_FILE + 1);
+    assert_eq!(
+        messages(&text),
+        ["the file has 67108865 bytes, 67108864 are the most"]
+    );
+}
+
+#[test]
+fn too_many_ports_are_refused() {
+    let mut text = String::new();
+    for i in 0..=MOST_PORTS {
+        text.push_str(&format!("[ports.p{i}]\nkind = 'bus'\n"));
+    }
+    assert_eq!(
+        messages(&text),
+        ["1025 ports are too many: 1024 is the most"]
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn any_text_is_loaded_without_panic(text in ".{0,300}") {
+        let source = Source::new("t", text);
+        if let Err(errors) = load(&source) {
+            prop_assert!(!render(&source, &errors, false).is_empty());
+        }
+    }
+
+    /// The everything file with some bytes replaced: mistakes in every place.
+    #[test]
+    fn a_mangled_file_is_loaded_without_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), "[\\[\\]{}=\"'0-9a-f,.#\n é-]{0,3}"), 1..6),
+    ) {
+        let mut text = include_str!("../../../../examples/everything.toml").to_owned();
+        for (index, with) in changes {
+            let mut at = index.index(text.len());
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            let end = (at + 1..=text.len()).find(|&i| text.is_char_boundary(i)).unwrap_or(at);
+            text.replace_range(at..end, &with);
+        }
+        let source = Source::new("t", text);
+        if let Err(errors) = load(&source) {
+            prop_assert!(!errors.is_empty());
+            for d in &errors {
+                prop_assert!(d.span.start <= d.span.end && d.span.end <= source.text.len());
+            }
+            prop_assert!(!render(&source, &errors, true).is_empty());
+        }
+    }
 }

@@ -16,7 +16,7 @@ pub enum CallError {
     /// Nobody listens there.
     #[error(
         "no gateway listens at {path}: start one with `cangate run`, or name its socket with \
-         --control"
+         --socket"
     )]
     NobodyThere {
         /// The socket.
