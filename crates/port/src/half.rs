@@ -243,3 +243,56 @@ pub trait Transmit: Send {
         Vec::new()
     }
 }
+
+impl<H: Receive + ?Sized> Receive for Box<H> {
+    fn receive(
+        &mut self,
+        now: Nanos,
+        budget: usize,
+        take: &mut dyn FnMut(Received<'_>),
+    ) -> Result<RxReport, PortError> {
+        (**self).receive(now, budget, take)
+    }
+
+    fn wait(&self) -> Wait {
+        (**self).wait()
+    }
+
+    fn counters(&self) -> RxCounters {
+        (**self).counters()
+    }
+
+    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+        (**self).set_interest(interest)
+    }
+
+    fn is_up(&self) -> bool {
+        (**self).is_up()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        (**self).remarks()
+    }
+}
+
+impl<H: Transmit + ?Sized> Transmit for Box<H> {
+    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+        (**self).transmit(now, outgoing)
+    }
+
+    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
+        (**self).flush(now)
+    }
+
+    fn wait(&self) -> Wait {
+        (**self).wait()
+    }
+
+    fn counters(&self) -> TxCounters {
+        (**self).counters()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        (**self).remarks()
+    }
+}

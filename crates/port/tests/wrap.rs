@@ -109,7 +109,8 @@ fn a_trace_that_fails_stops_nothing() {
         File::create("/dev/full").unwrap(),
         full,
     );
-    let mut tx = Traced::new(tx, full);
+    // In a box, as a gateway has it.
+    let mut tx = Traced::new(Box::new(tx) as Box<dyn Transmit>, full);
     for id in 0..3 {
         tx.transmit(0, Outgoing::new(frame(id, &[]).view(), 0))
             .unwrap();

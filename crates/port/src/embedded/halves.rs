@@ -176,12 +176,16 @@ impl Transmit for BusTransmit {
         Ok(Accepted)
     }
 
-    fn flush(&mut self, _now: Nanos) -> Result<FlushReport, PortError> {
+    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
         if self.batch.is_empty() {
             return Ok(FlushReport::default());
         }
         let mut inner = self.place.world.lock();
         let pace = inner.pace;
+        if let Some(pace) = pace {
+            // So that no frame is for the future, where it would not count as waiting yet.
+            inner.run_until(pace.to_source(now), &mut |_, _| {});
+        }
         let (mut sent, mut gone) = (0, 0);
         if let Some(bus) = inner.bus_of(&self.place) {
             for ready in &self.batch {
@@ -206,6 +210,9 @@ impl Transmit for BusTransmit {
     }
 
     fn wait(&self) -> Wait {
+        if self.batch.is_empty() {
+            return Wait::default();
+        }
         Wait {
             deadline: self.place.world.lock().deadline(),
             ..Wait::default()
