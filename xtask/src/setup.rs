@@ -10,11 +10,18 @@ use std::time::Duration;
 pub(crate) const NO_STD_TARGET: &str = "thumbv7em-none-eabi";
 
 /// Programs out of the distribution, the Debian package that has them, and what for.
-const PROGRAMS: [(&[&str], &str, &str); 1] = [(
-    &["chromium", "chromium-browser", "google-chrome"],
-    "chromium",
-    "the report's page is opened in it without a window",
-)];
+const PROGRAMS: [(&[&str], &str, &str); 2] = [
+    (
+        &["chromium", "chromium-browser", "google-chrome"],
+        "chromium",
+        "the report's page is opened in it without a window",
+    ),
+    (
+        &["log2asc"],
+        "can-utils",
+        "what we write as text is read by its programs",
+    ),
+];
 
 /// Components of the Rust toolchain.
 const COMPONENTS: [(&str, &str); 2] = [("cargo-fmt", "rustfmt"), ("cargo-clippy", "clippy")];

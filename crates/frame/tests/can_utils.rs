@@ -2,8 +2,7 @@
 //! read and write frames with the same code as cansend and candump, and must come back byte for
 //! byte.
 //!
-//! Needs the package can-utils; run by name:
-//! `cargo test -p cangate-frame --test can_utils -- --ignored`
+//! Needs the package can-utils; without it the test is skipped and says so.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,6 +10,11 @@ use frame::{CanId, Frame, text};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
+
+fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
 
 fn through(program: &str, args: &[&str], input: String) -> String {
     let mut child = Command::new(program)
@@ -63,8 +67,13 @@ fn frames() -> Vec<Frame> {
 }
 
 #[test]
-#[ignore = "needs can-utils (log2asc, asc2log)"]
 fn frames_come_back_from_can_utils_byte_for_byte() {
+    for program in ["log2asc", "asc2log"] {
+        if !is_there(program) {
+            eprintln!("SKIPPED because {program} of the package can-utils is not on the path");
+            return;
+        }
+    }
     let frames = frames();
     let mut log = String::new();
     for (i, frame) in frames.iter().enumerate() {
