@@ -174,8 +174,8 @@ impl Bus {
     }
 
     /// The earliest time to which the bus must run for something to happen, if nobody sends
-    /// anything more; always later than [`Bus::now`], except for what is due at once. It is not
-    /// always the time of an event: the start of a frame and the end of a recovery count too.
+    /// anything more; always later than [`Bus::now`]. It is not always the time of an event: the
+    /// start of a frame counts too.
     /// `while let Some(t) = bus.next() { bus.run_until(t, …) }` runs until nothing is left to do.
     #[must_use]
     pub fn next(&self) -> Option<Nanos> {
@@ -317,13 +317,12 @@ impl Bus {
         [end, due, timer].into_iter().flatten().min()
     }
 
-    /// Does all that is to be done now, short of starting a frame: errors and
-    /// ends of frames, then recoveries, then
-    /// frames that are due.
+    /// Does all that is to be done now, short of starting a frame: errors and ends of frames,
+    /// then recoveries, then frames that are due.
     fn step(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
         match self.phase {
             Phase::Frame(end) if end == self.now => self.complete(observer),
-            Phase::Disturbed(..) => self.disturbed_step(observer),
+            Phase::Disturbed(..) => self.disturbed_steps(observer),
             _ => {}
         }
         if self.off > 0 {

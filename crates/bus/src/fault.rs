@@ -5,6 +5,7 @@ use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{Rng as _, SeedableRng as _},
 };
+use std::collections::BTreeMap;
 
 /// The five kinds of error that a node can detect (ISO 11898-1, error detection).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -81,7 +82,8 @@ pub struct Faults {
     pub per_bit: f64,
     /// The kinds that happen at random, equally likely.
     pub kinds: Vec<ErrorKind>,
-    /// Faults at given frames; each happens once. They go before random ones.
+    /// Faults at given frames, one for each: of several for one frame the first counts. They go
+    /// before random ones.
     pub planned: Vec<(When, Fault)>,
 }
 
@@ -115,6 +117,7 @@ impl Faults {
 #[derive(Debug)]
 pub(crate) struct Injector {
     faults: Faults,
+    planned: BTreeMap<When, Fault>,
     rng: Xoshiro256PlusPlus,
     /// `survival[n]`: probability that n bits pass undisturbed. Products only, so that it is the
     /// same on every machine (IEEE 754 multiplication is exact to the bit, `powf` is not).
@@ -124,7 +127,8 @@ pub(crate) struct Injector {
 }
 
 impl Injector {
-    pub(crate) fn new(faults: Faults, seed: u64) -> Self {
+    pub(crate) fn new(mut faults: Faults, seed: u64) -> Self {
+        let plan = std::mem::take(&mut faults.planned);
         let mut survival = Vec::new();
         if faults.per_bit > 0.0 {
             survival.reserve(MOST_BITS + 1);
@@ -138,51 +142,45 @@ impl Injector {
             faults,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             survival,
+            planned: BTreeMap::new(),
             quiet: false,
         };
         injector.see_whether_quiet();
+        for (when, fault) in plan {
+            injector.plan(when, fault);
+        }
         injector
     }
 
     fn see_whether_quiet(&mut self) {
-        self.quiet = self.faults.planned.is_empty()
-            && self.faults.per_frame <= 0.0
-            && self.faults.per_bit <= 0.0;
+        self.quiet =
+            self.planned.is_empty() && self.faults.per_frame <= 0.0 && self.faults.per_bit <= 0.0;
     }
 
     pub(crate) fn plan(&mut self, when: When, fault: Fault) {
-        self.faults.planned.push((when, fault));
+        self.planned.entry(when).or_insert(fault);
         self.see_whether_quiet();
     }
 
-    /// The fault of this start of frame: the n-th of the bus, the m-th of each sender. `bits`:
-    /// the frame's length up to the end of frame.
+    /// The fault of this start of frame: the n-th of the bus, the m-th of each sender; and a
+    /// random number for its place. `bits`: the frame's length up to the end of frame.
     pub(crate) fn draw(
         &mut self,
         n: u64,
-        mut senders: impl Iterator<Item = (NodeId, u64)>,
+        senders: impl Iterator<Item = (NodeId, u64)>,
         bits: u64,
-    ) -> Option<Fault> {
-        let mut found = self
-            .faults
-            .planned
-            .iter()
-            .position(|p| p.0 == When::Start(n));
-        while let (None, Some((node, m))) = (found, senders.next()) {
-            let when = When::StartOf(node, m);
-            found = self.faults.planned.iter().position(|p| p.0 == when);
+    ) -> Option<(Fault, u64)> {
+        let mut planned = self.planned.remove(&When::Start(n));
+        for (node, m) in senders {
+            let own = self.planned.remove(&When::StartOf(node, m));
+            planned = planned.or(own);
         }
         // Random numbers are drawn for every frame alike, planned fault or not, so that a plan
         // does not change the random faults of the frames after it.
         let random = self.random(bits);
-        match found {
-            Some(i) => {
-                let fault = self.faults.planned.remove(i).1;
-                self.see_whether_quiet();
-                Some(fault)
-            }
-            None => random,
-        }
+        let place = self.rng.next_u64();
+        self.see_whether_quiet();
+        planned.or(random).map(|fault| (fault, place))
     }
 
     fn random(&mut self, bits: u64) -> Option<Fault> {
@@ -205,7 +203,7 @@ impl Injector {
 
     fn kind(&mut self) -> ErrorKind {
         let n = self.faults.kinds.len() as u64;
-        let i = self.below(n) as usize;
+        let i = below(self.rng.next_u64(), n) as usize;
         self.faults.kinds.get(i).copied().unwrap_or(ErrorKind::Bit)
     }
 
@@ -213,10 +211,10 @@ impl Injector {
     fn unit(&mut self) -> f64 {
         (self.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
+}
 
-    /// A whole number from 0 to below `n`; 0 where `n` is 0.
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        // Bias below n / 2^64.
-        ((u128::from(self.rng.next_u64()) * u128::from(n)) >> 64) as u64
-    }
+/// A random 64-bit number as one from 0 to below `n`; 0 where `n` is 0.
+pub(crate) fn below(random: u64, n: u64) -> u64 {
+    // Bias below n / 2^64.
+    ((u128::from(random) * u128::from(n)) >> 64) as u64
 }

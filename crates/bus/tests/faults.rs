@@ -480,3 +480,45 @@ fn an_error_in_the_data_phase() {
         [format!("0-{at}-{end} 0 failed: Bit by 0")]
     );
 }
+
+/// A planned fault comes in addition: the frames that fail at random stay the same ones.
+#[test]
+fn a_plan_does_not_change_the_random_faults() {
+    let failed = |plan: Option<u64>| {
+        let mut bus = Bus::new(BusConfig {
+            seed: 5,
+            faults: bus::Faults {
+                per_frame: 0.1,
+                planned: plan
+                    .map(|n| (When::Start(n), Fault::new(ErrorKind::Bit)))
+                    .into_iter()
+                    .collect(),
+                ..bus::Faults::default()
+            },
+            ..BusConfig::classic(500_000)
+        })
+        .unwrap();
+        for _ in 0..2 {
+            bus.attach(NodeConfig::default()).unwrap();
+        }
+        let (mut starts, mut failed) = (0, Vec::new());
+        while starts < 200 {
+            let _ = bus.send(N0, bus.now(), &sff(0x123, &[]), 0);
+            bus.run_until(bus.next().unwrap(), |e| match e {
+                Event::Frame { .. } => starts += 1,
+                Event::Error { at, start, .. } => {
+                    starts += 1;
+                    failed.push((starts, at - start));
+                }
+                _ => {}
+            });
+        }
+        failed
+    };
+    let without = failed(None);
+    assert!(without.len() > 5, "{without:?}");
+    let extra = (1..).find(|n| without.iter().all(|f| f.0 != *n)).unwrap();
+    let mut with = failed(Some(extra));
+    with.retain(|f| f.0 != extra);
+    assert_eq!(with, without);
+}

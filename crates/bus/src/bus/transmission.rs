@@ -4,6 +4,7 @@ use super::{Bus, Phase, Sender};
 use crate::{
     DropReason, ErrorKind, ErrorState, Event, Fault, NodeId, Receivers,
     disturbed::{Disturbance, Station, Step, What},
+    fault::below,
     node::{NO_KEY, Recovery},
     wire::{self, MOST_BITS, Role},
 };
@@ -80,7 +81,7 @@ impl Bus {
     }
 
     /// Simulates the frame bit by bit.
-    fn simulate(&mut self, fault: Option<Fault>) {
+    fn simulate(&mut self, fault: Option<(Fault, u64)>) {
         let sim = &mut self.simulator;
         sim.clear();
         for (i, sender) in self.senders.iter().enumerate() {
@@ -103,7 +104,7 @@ impl Bus {
                 });
             }
         }
-        let disturbance = fault.and_then(|f| self.place(f));
+        let disturbance = fault.and_then(|(f, random)| self.place(f, random));
         let used = self.senders.len();
         self.simulator
             .run(self.start, &self.clock, used, disturbance);
@@ -111,7 +112,7 @@ impl Bus {
     }
 
     /// Puts a fault at a bit where it can happen.
-    fn place(&mut self, fault: Fault) -> Option<Disturbance> {
+    fn place(&self, fault: Fault, random: u64) -> Option<Disturbance> {
         let bits = self.simulator.frames.first()?;
         let victim = fault.victim.map(|v| usize::from(v.0));
         let last = bits.len().saturating_sub(1);
@@ -133,7 +134,7 @@ impl Bus {
                 later.or_else(|| places().next_back())
             }
             None => {
-                let n = self.injector.below(places().count() as u64);
+                let n = below(random, places().count() as u64);
                 places().nth(n as usize)
             }
         };
@@ -146,22 +147,21 @@ impl Bus {
         }
     }
 
-    /// The next thing that happens in a disturbed frame: one of its steps, or its end.
-    pub(super) fn disturbed_step(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
-        let Phase::Disturbed(next, end) = self.phase else {
-            return;
-        };
-        match self.simulator.steps.get(next).copied() {
-            Some(step) if step.at == self.now => {
-                self.phase = Phase::Disturbed(next + 1, end);
-                self.apply(step, end, observer);
+    /// What happens now in a disturbed frame: steps, and perhaps its end.
+    pub(super) fn disturbed_steps(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+        while let Phase::Disturbed(next, end) = self.phase {
+            match self.simulator.steps.get(next).copied() {
+                Some(step) if step.at == self.now => {
+                    self.phase = Phase::Disturbed(next + 1, end);
+                    self.apply(step, end, observer);
+                }
+                None if end == self.now && self.simulator.success => self.complete(observer),
+                None if end == self.now => {
+                    self.stats.errors += 1;
+                    self.finish(self.simulator.recessive_since);
+                }
+                _ => return,
             }
-            None if end == self.now && self.simulator.success => self.complete(observer),
-            None if end == self.now => {
-                self.stats.errors += 1;
-                self.finish(self.simulator.recessive_since);
-            }
-            _ => {}
         }
     }
 
