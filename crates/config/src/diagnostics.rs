@@ -40,6 +40,17 @@ impl Diagnostics {
         }
     }
 
+    /// Are there so many errors of syntax that further ones are only counted?
+    pub(crate) fn is_full(&self) -> bool {
+        self.syntax.len() >= KEPT
+    }
+
+    /// Counts an error that is not kept.
+    pub(crate) fn count_only(&mut self) {
+        self.errors += 1;
+        self.left_out += 1;
+    }
+
     /// Adds an error of TOML's syntax; `line` is the whole line.
     pub(crate) fn syntax(&mut self, diagnostic: Diagnostic, line: Range<usize>) {
         let start = diagnostic.span.start;

@@ -17,6 +17,10 @@ impl<'s> Document<'s> {
     pub fn parse(source: &'s Source, found: &mut Diagnostics) -> Self {
         let (root, errors) = DeTable::parse_recoverable(&source.text);
         for error in errors {
+            if found.is_full() {
+                found.count_only();
+                continue;
+            }
             let end = source.text.len();
             let span = error.span().unwrap_or(end..end);
             let line = source.line_start(span.start)..source.line_end(span.start);

@@ -1,6 +1,6 @@
 //! A TOML table that remembers which keys were asked for.
 
-use crate::{At, Diagnostic, Diagnostics, Value, did_you_mean};
+use crate::{At, Diagnostic, Diagnostics, Value, did_you_mean, nearest};
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -198,13 +198,12 @@ impl<'t> Table<'t> {
                 continue;
             }
             let message = format!("{} has no key `{name}`", self.place);
-            let left: Vec<&str> = self
-                .known
-                .iter()
-                .copied()
-                .filter(|k| !self.entries.contains_key(*k))
-                .collect();
-            let hint = did_you_mean(name, left);
+            let hint = match nearest(name, self.known.iter().copied()) {
+                Some(best) if self.entries.contains_key(best) => {
+                    format!("`{best}` is there already: leave this out")
+                }
+                _ => did_you_mean(name, self.known.iter().copied()),
+            };
             found.push(Diagnostic::error(key.span(), message).hint(hint));
         }
     }
