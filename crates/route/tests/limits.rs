@@ -185,3 +185,14 @@ fn a_frame_that_passed_too_many_gateways_uses_nothing_up() {
     );
     assert!(passes(&table, &mut memory, 1, 0));
 }
+
+#[test]
+fn frames_out_of_order_give_nothing_away() {
+    let table = limited(per_second(1000, 1));
+    let mut memory = table.memory();
+    let start = 1000 * SECOND;
+    let passed = (0..100)
+        .filter(|n| passes(&table, &mut memory, 1, start - (n % 2) * SECOND / 2))
+        .count();
+    assert_eq!(passed, 1);
+}

@@ -122,6 +122,7 @@ pub(crate) fn apply<'b>(
 }
 
 /// The same for ops that touch no payload: without a copy, unless the payload has to grow.
+#[inline]
 pub(crate) fn apply_to_header<'b>(
     ops: &[Op],
     frame: FrameRef<'b>,
@@ -134,6 +135,7 @@ pub(crate) fn apply_to_header<'b>(
     }
 }
 
+#[inline]
 fn run(ops: &[Op], header: &Header, data: &mut [u8]) -> Result<Header, Stop> {
     let mut work = Work {
         kind: header.kind(),
