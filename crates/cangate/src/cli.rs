@@ -5,9 +5,16 @@ use std::path::PathBuf;
 
 /// Route CAN frames between buses, and know to the microsecond what it costs.
 #[derive(Parser, Debug)]
-#[command(name = "cangate", version, propagate_version = true, max_term_width = 100)]
-#[command(after_help = "Start with `cangate demo`. Files are described in docs/gateway-toml.md.\n\
-    Exit status: 0 done, 1 it could not be done, 2 what was given is wrong.")]
+#[command(
+    name = "cangate",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+#[command(
+    after_help = "Start with `cangate demo`. Files are described in docs/gateway-toml.md.\n\
+    Exit status: 0 done, 1 it could not be done, 2 what was given is wrong."
+)]
 pub(crate) struct Cli {
     /// When to colour what is printed.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
@@ -172,7 +179,9 @@ pub(crate) struct Man {
 
 /// A length of time that can be simulated.
 fn seconds(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    let value: f64 = text
+        .parse()
+        .map_err(|_| "not a number of seconds".to_owned())?;
     if value > 0.0 && value <= 86_400.0 {
         Ok(value)
     } else {

@@ -1,9 +1,15 @@
 //! One file a command.
 
 mod generate;
+mod offline;
+mod timing;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Color, Command};
+use config::Source;
+use gateway::config::Config;
 use std::fmt;
+use std::io::{IsTerminal, Read};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Why a command did not do what was asked.
@@ -68,9 +74,22 @@ pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
 
 /// Runs a command and says how it ended.
 pub(crate) fn run(cli: Cli) -> ExitCode {
+    let color = match cli.color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            std::io::stderr().is_terminal()
+                && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+        }
+    };
     let done = match cli.command {
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
+        Command::Timing(args) => timing::run(&args),
+        Command::Check(args) => offline::check(&args, color),
+        Command::Import(args) => offline::import(&args, color),
+        Command::Export(args) => offline::export(&args, color),
+        Command::Demo(args) => crate::demo::run(&args, color),
         _ => Err(Failure::input("not yet")),
     };
     match done {
@@ -84,5 +103,43 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
             eprintln!("cangate: {}", text.trim_end());
             ExitCode::from(1)
         }
+    }
+}
+
+/// The text of a file, or of standard input for `-`.
+pub(crate) fn read_source(path: &Path) -> Result<Source, Failure> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        std::io::stdin()
+            .read_to_end(&mut bytes)
+            .map_err(|e| Failure::Run(format!("cannot read standard input: {e}")))?;
+        return source("standard input", bytes);
+    }
+    let read = std::fs::File::open(path).and_then(|file| {
+        file.take(gateway::config::LARGEST_FILE as u64 + 1)
+            .read_to_end(&mut bytes)
+    });
+    read.map_err(|e| Failure::file("read", path, &e))?;
+    source(&path.display().to_string(), bytes)
+}
+
+fn source(name: &str, bytes: Vec<u8>) -> Result<Source, Failure> {
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Source::new(name, text)),
+        Err(error) => {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = good.iter().filter(|&&b| b == b'\n').count() + 1;
+            Err(Failure::input(format!(
+                "{name}: line {line}: not UTF-8; is this a text file?"
+            )))
+        }
+    }
+}
+
+/// A gateway file's configuration, and its warnings as text.
+pub(crate) fn load_config(source: &Source, color: bool) -> Result<(Config, String), Failure> {
+    match gateway::config::load(source) {
+        Ok((config, warnings)) => Ok((config, config::render(source, &warnings, color))),
+        Err(found) => Err(Failure::Input(config::render(source, &found, color))),
     }
 }

