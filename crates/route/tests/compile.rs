@@ -217,3 +217,19 @@ fn every_mistake_is_named_at_once_in_the_order_of_the_routes() {
     assert_eq!(names, ["second", "second", "third"]);
     assert_eq!(errors[2].route, Some(RouteId(2)));
 }
+
+#[test]
+fn a_table_is_shared_among_threads_and_its_words_are_plain() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    let table = common::table(vec![plain("engine")]);
+    shared(&table);
+    shared(&table.memory());
+    assert_eq!(table.routes(), 1);
+    // Counters print these; no two may read the same.
+    let mut words: Vec<_> = Stop::ALL.iter().map(ToString::to_string).collect();
+    assert_eq!(words[0], "dropped by rule");
+    words.sort();
+    words.dedup();
+    assert_eq!(words.len(), Stop::ALL.len());
+    assert_eq!(Mode::First.to_string(), "the first route that matches");
+}
