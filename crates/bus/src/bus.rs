@@ -62,9 +62,10 @@ pub struct Bus {
     simulator: Simulator,
     /// Starts of frame so far.
     starts: u64,
-    /// Nodes on the bus that acknowledge, and those among them that know no FD.
+    /// Nodes on the bus that acknowledge.
     ackers: usize,
-    classic_ackers: usize,
+    /// Nodes on the bus that know no FD.
+    classic: usize,
     /// Nodes that are bus-off.
     off: usize,
     stats: BusStats,
@@ -96,7 +97,7 @@ impl Bus {
             simulator: Simulator::default(),
             starts: 0,
             ackers: 0,
-            classic_ackers: 0,
+            classic: 0,
             off: 0,
             stats: BusStats::default(),
         })
@@ -116,7 +117,7 @@ impl Bus {
         };
         self.nodes.push(Node::new(node, self.now));
         self.heads.push(NO_KEY);
-        self.count_ackers();
+        self.count_nodes();
         Ok(id)
     }
 
@@ -251,11 +252,12 @@ impl Bus {
         self.injector.plan(when, fault);
     }
 
-    fn count_ackers(&mut self) {
-        let heard = |n: &&Node| !n.config.listen_only && n.state != ErrorState::BusOff;
-        self.ackers = self.nodes.iter().filter(heard).count();
-        let classic = |n: &&Node| heard(n) && !n.config.fd;
-        self.classic_ackers = self.nodes.iter().filter(classic).count();
+    fn count_nodes(&mut self) {
+        let on_bus = |n: &&Node| n.state != ErrorState::BusOff;
+        let ackers = self.nodes.iter().filter(on_bus);
+        self.ackers = ackers.filter(|n| !n.config.listen_only).count();
+        let classic = self.nodes.iter().filter(on_bus);
+        self.classic = classic.filter(|n| !n.config.fd).count();
     }
 
     fn update_head(&mut self, node: usize) {

@@ -134,7 +134,7 @@ impl Receivers<'_> {
         self.primary
             && !self.senders.iter().any(|s| s.node == i)
             && !self.deaf.contains(&i)
-            && self.nodes.get(i).is_some_and(|n| n.hears(self.start))
+            && self.nodes.get(i).is_some_and(|n| n.on_bus(self.start))
     }
 
     /// All that received it, in order.

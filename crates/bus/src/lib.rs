@@ -82,7 +82,7 @@
 //! * **Listen-only**: sends nothing at all, its counters stand still, it receives frames that
 //!   others acknowledge.
 //! * **Classic nodes** (`fd: false`) know nothing of FD: they have a form error at FDF, and their
-//!   flag destroys the frame. An error-passive classic node only misses it.
+//!   flag destroys the frame. Error-passive and listen-only classic nodes only miss it.
 //!
 //! # Errors
 //! A frame in which something can go wrong is simulated bit by bit, all nodes at once; all else

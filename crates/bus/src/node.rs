@@ -119,13 +119,6 @@ impl Node {
         self.state != ErrorState::BusOff && self.joined <= start
     }
 
-    /// Receives frames that start at this time? (A classic node too: it never lets an FD frame
-    /// reach its end.)
-    #[inline]
-    pub(crate) fn hears(&self, start: Nanos) -> bool {
-        self.on_bus(start)
-    }
-
     pub(crate) fn free(&self) -> usize {
         (usize::from(self.config.mailboxes) - self.mailboxes.len())
             .saturating_add(self.config.queue - self.queue.len())

@@ -311,6 +311,19 @@ fn classic_nodes_destroy_fd_frames() {
     assert!(sent[0].ends_with("to [1]"), "{sent:?}");
 }
 
+/// A classic listener flags nothing, and understands nothing.
+#[test]
+fn classic_listeners_miss_fd_frames() {
+    let mut bus = with(3, |i, n| (n.fd, n.listen_only) = (i != 2, i == 2));
+    let id = CanId::sff(0x555).unwrap();
+    bus.send(N0, 0, &Frame::fd(id, 0, &[]).unwrap(), 1).unwrap();
+    bus.send(N0, 0, &sff(0x556, &[]), 2).unwrap();
+    let log = log(&mut bus, 1_000_000);
+    assert!(log[0].ends_with("0 sent 1 at 1 to [1]"), "{log:?}");
+    assert!(log[1].ends_with("0 sent 2 at 1 to [1, 2]"), "{log:?}");
+    assert_eq!(bus.node_state(NodeId(2)).unwrap().received, 1);
+}
+
 /// An error-passive sender sets ESI.
 #[test]
 fn error_passive_senders_set_esi() {

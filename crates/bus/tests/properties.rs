@@ -240,7 +240,7 @@ fn competing<'a>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn never_two_frames_at_once(scene in scenes(faults())) {

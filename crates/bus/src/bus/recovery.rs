@@ -64,7 +64,7 @@ impl Bus {
             node.state = ErrorState::Active;
             node.joined = self.now;
             self.off -= 1;
-            self.count_ackers();
+            self.count_nodes();
             observer(&Event::State {
                 at: self.now,
                 node: id,

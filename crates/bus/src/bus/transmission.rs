@@ -40,7 +40,7 @@ impl Bus {
             return;
         };
         let frame = sender.frame.as_ref().unwrap_or(&pending.frame);
-        let understood = frame.kind() != Kind::Fd || self.classic_ackers == 0;
+        let understood = frame.kind() != Kind::Fd || self.classic == 0;
         let (nominal, data) = length(frame);
         let fault = if self.injector.quiet {
             None
@@ -263,7 +263,7 @@ impl Bus {
         for i in 0..self.nodes.len() {
             let node = &mut self.nodes[i];
             let sends = self.senders.iter().any(|s| s.node == i);
-            if !sends && node.hears(self.start) && !self.deaf.contains(&i) {
+            if !sends && node.on_bus(self.start) && !self.deaf.contains(&i) {
                 node.received += 1;
                 node.counters.received();
             }
@@ -321,7 +321,7 @@ impl Bus {
             });
         });
         self.update_head(index);
-        self.count_ackers();
+        self.count_nodes();
     }
 }
 
