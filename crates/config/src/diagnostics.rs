@@ -40,6 +40,12 @@ impl Diagnostics {
         }
     }
 
+    /// Are further ones kept, so that a hint is worth its cost?
+    #[must_use]
+    pub fn wants_more(&self) -> bool {
+        self.list.len() < KEPT
+    }
+
     /// Are there so many errors of syntax that further ones are only counted?
     pub(crate) fn is_full(&self) -> bool {
         self.syntax.len() >= KEPT

@@ -197,6 +197,10 @@ impl<'t> Table<'t> {
             if self.known.contains(&name) {
                 continue;
             }
+            if !found.wants_more() {
+                found.count_only();
+                continue;
+            }
             let message = format!("{} has no key `{name}`", self.place);
             let hint = match nearest(name, self.known.iter().copied()) {
                 Some(best) if self.entries.contains_key(best) => {

@@ -14,7 +14,7 @@ mod tests;
 pub use load::load;
 pub use options::Options;
 
-use port::spec::PortSpec;
+use port::spec::{PortKind, PortSpec};
 use route::Routes;
 
 /// The largest file that is read, in bytes.
@@ -39,6 +39,19 @@ impl Config {
     #[must_use]
     pub fn port_names(&self) -> Vec<String> {
         self.ports.iter().map(|port| port.name.clone()).collect()
+    }
+
+    /// The Linux interfaces behind the ports, by their index, as [`route::cangw::export`] takes
+    /// them; `None` for a port that is none.
+    #[must_use]
+    pub fn interfaces(&self) -> Vec<Option<String>> {
+        self.ports
+            .iter()
+            .map(|port| match &port.kind {
+                PortKind::SocketCan(spec) => Some(spec.interface.clone()),
+                PortKind::Bus(_) | PortKind::Log(_) => None,
+            })
+            .collect()
     }
 
     /// The whole configuration in words, for `cangate check`: ports, then routes. Ends with a

@@ -7,11 +7,24 @@ use super::{
 };
 use crate::{
     Action, IdSet, KindSet, Match, PortId, Route, Routes, Tri,
-    config::{LONGEST_NAME, to_toml, toml_string},
+    config::{LONGEST_NAME, MOST_ROUTES, to_toml, toml_string},
 };
 use ::config::{Diagnostic, Diagnostics, Source};
-use alloc::{borrow::ToOwned, collections::BTreeSet, format, string::String, vec, vec::Vec};
+use alloc::{
+    borrow::ToOwned,
+    collections::{BTreeMap, BTreeSet},
+    format,
+    string::String,
+    vec,
+    vec::Vec,
+};
 use frame::CanId;
+
+/// The largest text that is read, in bytes.
+const LARGEST: usize = 64 << 20;
+
+/// The most interfaces; `gateway.toml` can have as many ports.
+const MOST_INTERFACES: usize = 1024;
 
 /// What came out of cangw's lines.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,6 +53,13 @@ struct Line {
 /// # Errors
 /// Every line that cannot be understood or that cangw itself would refuse, with notes among them.
 pub fn import(source: &Source) -> Result<Imported, Vec<Diagnostic>> {
+    if source.text.len() > LARGEST {
+        let message = format!(
+            "{} bytes are too many: {LARGEST} are the most",
+            source.text.len()
+        );
+        return Err(vec![Diagnostic::error(0..0, message)]);
+    }
     let mut found = Diagnostics::new();
     let commands = match shell::commands(&source.text) {
         Ok(commands) => commands,
@@ -61,6 +81,7 @@ pub fn import(source: &Source) -> Result<Imported, Vec<Diagnostic>> {
             .hint("give what `cangw -L` prints, or a script with `cangw -A …` lines");
         found.push(d);
     }
+    gathered.check_size(&mut found);
     if found.has_errors() {
         return Err(found.into_sorted());
     }
@@ -147,18 +168,35 @@ impl Gathered {
         }
     }
 
+    /// More than a `gateway.toml` can hold?
+    fn check_size(&self, found: &mut Diagnostics) {
+        let rules = self.lines.iter().map(|line| &line.rule);
+        let interfaces: BTreeSet<&str> = rules
+            .flat_map(|rule| [rule.source.as_str(), rule.destination.as_str()])
+            .collect();
+        for (count, most, word) in [
+            (interfaces.len(), MOST_INTERFACES, "interfaces"),
+            (self.lines.len(), MOST_ROUTES, "rules"),
+        ] {
+            if count > most {
+                let message = format!("{count} {word} are too many: {most} is the most");
+                found.push(Diagnostic::error(0..0, message));
+            }
+        }
+    }
+
     fn into_imported(mut self, notes: Vec<Diagnostic>) -> Imported {
         // can-gw puts a new rule in front of the others.
         if self.scripted {
             self.lines.reverse();
         }
-        let mut interfaces: Vec<String> = Vec::new();
-        let mut names = BTreeSet::new();
+        let mut interfaces = Interfaces::default();
+        let mut names = Names::default();
         let mut routes = Vec::with_capacity(self.lines.len());
         for (index, line) in self.lines.iter().enumerate() {
             let rule = &line.rule;
-            let from = port(&mut interfaces, &rule.source);
-            let to = port(&mut interfaces, &rule.destination);
+            let from = interfaces.port(&rule.source);
+            let to = interfaces.port(&rule.destination);
             let name = route_name(&line.comment, index, &mut names);
             routes.push(route(rule, name, from, to));
         }
@@ -168,6 +206,7 @@ impl Gathered {
             routes,
             ..Routes::default()
         };
+        let interfaces = interfaces.names;
         let ports = port_names(&interfaces);
         let toml = file(&routes, &ports, &interfaces);
         Imported {
@@ -193,18 +232,29 @@ pub(super) fn is_counters(comment: &str) -> bool {
     true
 }
 
-fn port(interfaces: &mut Vec<String>, name: &str) -> PortId {
-    let index = interfaces.iter().position(|i| i == name);
-    let index = index.unwrap_or_else(|| {
-        interfaces.push(name.to_owned());
-        interfaces.len() - 1
-    });
-    PortId(u16::try_from(index).unwrap_or(u16::MAX))
+/// The interfaces in the order in which they appear, and where each stands.
+#[derive(Default)]
+struct Interfaces {
+    names: Vec<String>,
+    places: BTreeMap<String, PortId>,
+}
+
+impl Interfaces {
+    fn port(&mut self, name: &str) -> PortId {
+        if let Some(id) = self.places.get(name) {
+            return *id;
+        }
+        // At most MOST_INTERFACES, as `import` has checked.
+        let id = PortId(self.names.len() as u16);
+        self.names.push(name.to_owned());
+        self.places.insert(name.to_owned(), id);
+        id
+    }
 }
 
 /// A port is named as its interface, as far as a port can be.
 fn port_names(interfaces: &[String]) -> Vec<String> {
-    let mut taken = BTreeSet::new();
+    let mut taken = Names::default();
     interfaces
         .iter()
         .map(|interface| {
@@ -218,33 +268,50 @@ fn port_names(interfaces: &[String]) -> Vec<String> {
                     }
                 })
                 .collect();
-            unique(&plain, "_", "", &mut taken)
+            taken.unique(&plain, "_", "")
         })
         .collect()
 }
 
-fn route_name(comment: &str, index: usize, taken: &mut BTreeSet<String>) -> String {
-    // Room is left for a number that makes it unique.
-    let mut name: String = comment.chars().filter(|c| !c.is_control()).collect();
-    while name.len() > LONGEST_NAME - 8 {
-        name.pop();
-    }
-    let name = name.trim();
+fn route_name(comment: &str, index: usize, taken: &mut Names) -> String {
+    let name: String = comment.chars().filter(|c| !c.is_control()).collect();
+    let name = cut(&name, LONGEST_NAME).trim();
     if name.is_empty() {
-        unique(&format!("route {}", index + 1), " (", ")", taken)
+        taken.unique(&format!("route {}", index + 1), " (", ")")
     } else {
-        unique(name, " (", ")", taken)
+        taken.unique(name, " (", ")")
     }
 }
 
-fn unique(name: &str, before: &str, after: &str, taken: &mut BTreeSet<String>) -> String {
-    let mut unique = name.to_owned();
-    let mut n = 2_usize;
-    while !taken.insert(unique.clone()) {
-        unique = format!("{name}{before}{n}{after}");
-        n += 1;
+/// As much of a text as fits into so many bytes.
+fn cut(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len()))
+        .rev()
+        .find(|&end| text.is_char_boundary(end));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
+}
+
+/// Names that are taken, and for each the number that made the last one unique.
+#[derive(Default)]
+struct Names(BTreeMap<String, usize>);
+
+impl Names {
+    fn unique(&mut self, name: &str, before: &str, after: &str) -> String {
+        let Some(mut n) = self.0.get(name).copied() else {
+            self.0.insert(name.to_owned(), 1);
+            return name.to_owned();
+        };
+        loop {
+            n += 1;
+            let number = format!("{before}{n}{after}");
+            let unique = format!("{}{number}", cut(name, LONGEST_NAME - number.len()));
+            if !self.0.contains_key(&unique) {
+                self.0.insert(name.to_owned(), n);
+                self.0.insert(unique.clone(), 1);
+                return unique;
+            }
+        }
     }
-    unique
 }
 
 fn route(rule: &Rule, name: String, from: PortId, to: PortId) -> Route {
@@ -280,6 +347,15 @@ fn route(rule: &Rule, name: String, from: PortId, to: PortId) -> Route {
     }
 }
 
+/// A port's name as a TOML key.
+fn key(name: &str) -> String {
+    if name.contains('.') {
+        toml_string(name)
+    } else {
+        name.to_owned()
+    }
+}
+
 /// The whole `gateway.toml`.
 fn file(routes: &Routes, ports: &[String], interfaces: &[String]) -> String {
     let mut text = String::from("# Imported from can-gw rules.\n[gateway]\n");
@@ -287,7 +363,7 @@ fn file(routes: &Routes, ports: &[String], interfaces: &[String]) -> String {
     for (port, interface) in ports.iter().zip(interfaces) {
         text.push_str(&format!(
             "\n[ports.{}]\nkind = \"socketcan\"\ninterface = {}\n",
-            toml_string(port),
+            key(port),
             toml_string(interface)
         ));
     }

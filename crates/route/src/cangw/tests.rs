@@ -149,6 +149,36 @@ fn deleted_rules_are_left_out() {
 }
 
 #[test]
+fn names_come_from_comments_and_are_unique() {
+    let long = "x".repeat(70);
+    let script = format!(
+        "cangw -A -s a -d b # {long}\ncangw -A -s a -d c # {long}\ncangw -A -s a -d d # n\n\
+         cangw -A -s a -d e # n\ncangw -A -s a -d f # n (2)\ncangw -A -s a -d g # 3 handled\n"
+    );
+    let imported = read(&script);
+    let mut names: Vec<_> = imported
+        .routes
+        .routes
+        .iter()
+        .map(|r| r.name.as_str())
+        .collect();
+    names.reverse();
+    let (whole, cut) = ("x".repeat(64), format!("{} (2)", "x".repeat(60)));
+    assert_eq!(names, [&cut, &whole, "n (3)", "n", "n (2)", "3 handled"]);
+}
+
+#[test]
+fn too_many_interfaces_are_refused() {
+    let script: String = (0..1024)
+        .map(|i| format!("cangw -A -s a -d i{i}\n"))
+        .collect();
+    assert_eq!(
+        errors(&script),
+        ["1025 interfaces are too many: 1024 is the most"]
+    );
+}
+
+#[test]
 fn modifications_are_put_into_can_gws_order() {
     let line = "cangw -A -s a -d b -m SET:D:0.0.0102030405060708 -m AND:I:7FF.0.0000000000000000 \
                 -x 0:-2:-1:A5";

@@ -122,7 +122,9 @@ fn port_list(
             Some(id) => list.push(*id),
             None => {
                 let message = format!("there is no port `{}`", name.value);
-                let hint = if ports.is_empty() {
+                let hint = if !found.wants_more() {
+                    String::new()
+                } else if ports.is_empty() {
                     format!("describe it in a table [ports.{}]", name.value)
                 } else {
                     did_you_mean(name.value, ports.keys().copied())
