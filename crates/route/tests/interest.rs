@@ -139,3 +139,33 @@ fn an_inverted_filter_stays_one_filter() {
     );
     assert!(!filters[0].passes(0x123) && filters[0].passes(0x124));
 }
+
+#[test]
+fn the_virtual_network_of_an_xl_frame_hides_it_from_no_filter() {
+    // The kernel compares the network's number too, cangate only the priority.
+    let frame = |vcid| {
+        let mut frame = Owned::new(Kind::Xl, 0x123, &[1]);
+        frame.header = frame.header.with_xl(frame::XlFields {
+            vcid,
+            ..Default::default()
+        });
+        frame
+    };
+    let plain_filter = masked(0x123, 0x1FFF_FFFF);
+    let mut all_but_another = masked(0x0005_0123, 0x1FFF_FFFF);
+    all_but_another.inverted = true;
+    for filter in [plain_filter, all_but_another] {
+        let mut route = route(vec![filter]);
+        route.matching.kinds = KindSet::default();
+        let table = common::table(vec![route]);
+        for vcid in [0, 5] {
+            let frame = frame(vcid);
+            let got = decide(&table, &mut table.memory(), common::arrival(0), &frame);
+            assert_eq!(got.len(), 2, "{filter:?} {vcid}");
+            assert!(
+                passes(&table.interest(PortId(0)), &frame),
+                "{filter:?} {vcid}"
+            );
+        }
+    }
+}
