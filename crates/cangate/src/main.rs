@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod counters;
 mod demo;
 
 use clap::Parser;
@@ -9,5 +10,13 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
+    // Warnings of the rooms below, on standard error: standard output may be a port's.
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
+        .with_target(false)
+        .without_time()
+        .with_ansi(false)
+        .init();
     commands::run(cli)
 }

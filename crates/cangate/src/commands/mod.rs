@@ -2,6 +2,7 @@
 
 mod generate;
 mod offline;
+mod service;
 mod timing;
 
 use crate::cli::{Cli, Color, Command};
@@ -90,7 +91,10 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Import(args) => offline::import(&args, color),
         Command::Export(args) => offline::export(&args, color),
         Command::Demo(args) => crate::demo::run(&args, color),
-        _ => Err(Failure::input("not yet")),
+        Command::Run(args) => service::run(&args, color),
+        Command::Stats(args) => service::stats(&args),
+        Command::Routes(args) => service::routes(&args),
+        Command::Reload(args) => service::reload(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

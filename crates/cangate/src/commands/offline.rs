@@ -2,6 +2,7 @@
 
 use super::{Failure, load_config, read_source};
 use crate::cli::{Check, Export, Import};
+use port::spec::PortKind;
 use std::io::Write;
 
 pub(crate) fn check(args: &Check, color: bool) -> Result<(), Failure> {
@@ -12,10 +13,52 @@ pub(crate) fn check(args: &Check, color: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(crate) fn import(_args: &Import, _color: bool) -> Result<(), Failure> {
-    Err(Failure::input("not yet"))
+pub(crate) fn import(args: &Import, color: bool) -> Result<(), Failure> {
+    let source = read_source(&args.file)?;
+    let imported = match route::cangw::import(&source) {
+        Ok(imported) => imported,
+        Err(found) => return Err(Failure::Input(config::render(&source, &found, color))),
+    };
+    eprint!("{}", config::render(&source, &imported.notes, color));
+    let Some(path) = &args.output else {
+        std::io::stdout().write_all(imported.toml.as_bytes())?;
+        return Ok(());
+    };
+    let mut file = std::fs::File::create_new(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => Failure::input(format!(
+            "{} exists and is kept: give another name, or move it away",
+            path.display()
+        )),
+        _ => Failure::file("write", path, &e),
+    })?;
+    file.write_all(imported.toml.as_bytes())
+        .map_err(|e| Failure::file("write", path, &e))
 }
 
-pub(crate) fn export(_args: &Export, _color: bool) -> Result<(), Failure> {
-    Err(Failure::input("not yet"))
+pub(crate) fn export(args: &Export, color: bool) -> Result<(), Failure> {
+    let source = read_source(&args.file)?;
+    let (config, warnings) = load_config(&source, color)?;
+    eprint!("{warnings}");
+    let interfaces: Vec<Option<String>> = config
+        .ports
+        .iter()
+        .map(|port| match &port.kind {
+            PortKind::SocketCan(spec) => Some(spec.interface.clone()),
+            PortKind::Bus(_) | PortKind::Log(_) => None,
+        })
+        .collect();
+    match route::cangw::export(&config.routes, &interfaces) {
+        Ok(script) => {
+            std::io::stdout().write_all(script.as_bytes())?;
+            Ok(())
+        }
+        Err(inexpressible) => {
+            let lines: Vec<String> = inexpressible.iter().map(ToString::to_string).collect();
+            Err(Failure::Input(format!(
+                "{}: can-gw cannot express this:\n{}",
+                source.name,
+                lines.join("\n")
+            )))
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! timed and accounted for.
 
 mod ledger;
+mod paper;
 mod play;
 mod scene;
 mod summary;
@@ -13,7 +14,7 @@ use crate::cli::Demo;
 use crate::commands::{Failure, load_config};
 use frame::Nanos;
 use indicatif::{ProgressBar, ProgressStyle};
-use play::Played;
+use paper::Told;
 use scene::Scene;
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -81,14 +82,20 @@ pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
         }
     });
     bar.finish_and_clear();
-    let mut played = played?;
+    let played = played?;
     if let (Some(mut log), Some(out)) = (log, &out) {
         log.flush()
             .map_err(|e| Failure::file("write", &out.path("outgoing.log"), &e))?;
     }
-    let summary = Summary::new(&scene, &config, &traffic, &mut played);
+    let summary = Summary::new(&scene, &config, &traffic, &played);
     if let Some(out) = &out {
-        out.report(args, &source, &scene, &config, &traffic, played, &summary)?;
+        let told = Told {
+            command: command_line(args),
+            seed: args.seed,
+            config: &source,
+            traffic: traffic.words(args.log.as_deref()),
+        };
+        out.write_report(&paper::data(&told, &config, &scene, played, &summary))?;
     }
     let stdout = std::io::stdout();
     let mut stdout = stdout.lock();
@@ -96,8 +103,7 @@ pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
         serde_json::to_writer_pretty(&mut stdout, &summary).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
     } else {
-        let styled = color && stdout.is_terminal();
-        write!(stdout, "{}", table::render(&summary, styled))?;
+        write!(stdout, "{}", table::render(&summary))?;
         if let Some(out) = &out {
             writeln!(stdout, "\nWritten: {}", out.path("report.html").display())?;
         } else {
@@ -105,6 +111,30 @@ pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
         }
     }
     summary.verdict()
+}
+
+/// The command that makes this run again. File names without their folders: a report is shown to
+/// others.
+fn command_line(args: &Demo) -> String {
+    let name = |path: &Path| {
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        name.to_string_lossy().into_owned()
+    };
+    let mut text = String::from("cangate demo");
+    if let Some(path) = &args.log {
+        text.push_str(&format!(" --log {}", name(path)));
+    } else {
+        text.push_str(&format!(" --seconds {}", args.seconds));
+    }
+    if let Some(path) = &args.config {
+        text.push_str(&format!(" --config {}", name(path)));
+    }
+    text.push_str(&format!(" --seed {}", args.seed));
+    if args.strict {
+        text.push_str(" --strict");
+    }
+    text.push_str(" --out DIR");
+    text
 }
 
 /// Progress on the terminal; nothing where nobody looks.
@@ -153,17 +183,9 @@ impl Outputs {
         Ok(BufWriter::new(file))
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn report(
-        &self,
-        _args: &Demo,
-        _source: &config::Source,
-        _scene: &Scene,
-        _config: &gateway::config::Config,
-        _traffic: &Source,
-        _played: Played,
-        _summary: &Summary,
-    ) -> Result<(), Failure> {
-        Ok(())
+    fn write_report(&self, data: &report::Data) -> Result<(), Failure> {
+        report::write(&self.dir, data)
+            .map(drop)
+            .map_err(Failure::run)
     }
 }

@@ -1,12 +1,12 @@
 //! The summary as tables on a terminal.
 
 use super::summary::{Quantiles, Summary};
-use comfy_table::presets::UTF8_HORIZONTAL_BORDERS_ONLY;
-use comfy_table::{Attribute, Cell, CellAlignment, Table};
+use crate::counters::{accounting, row, table};
+use comfy_table::Table;
 use std::fmt::Write;
 
-/// The tables as text; bold heads where `styled`.
-pub(crate) fn render(summary: &Summary, styled: bool) -> String {
+/// The tables as text.
+pub(crate) fn render(summary: &Summary) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
@@ -15,54 +15,17 @@ pub(crate) fn render(summary: &Summary, styled: bool) -> String {
         summary.frames.on_the_bus,
         summary.frames.forwarded
     );
-    let _ = writeln!(text, "{}\n", routes(summary, styled));
-    let _ = writeln!(text, "{}\n", buses(summary, styled));
+    let _ = writeln!(text, "{}\n", routes(summary));
+    let _ = writeln!(text, "{}\n", buses(summary));
     text.push_str(&words(summary));
     text
 }
 
-fn head(names: &[&str], styled: bool) -> Vec<Cell> {
-    let cell = |(i, name): (usize, &&str)| {
-        let cell = Cell::new(name);
-        let cell = if styled {
-            cell.add_attribute(Attribute::Bold)
-        } else {
-            cell
-        };
-        if i == 0 {
-            cell
-        } else {
-            cell.set_alignment(CellAlignment::Right)
-        }
-    };
-    names.iter().enumerate().map(cell).collect()
-}
-
-fn row(cells: Vec<String>) -> Vec<Cell> {
-    let cell = |(i, text): (usize, String)| {
-        let cell = Cell::new(text);
-        if i == 0 {
-            cell
-        } else {
-            cell.set_alignment(CellAlignment::Right)
-        }
-    };
-    cells.into_iter().enumerate().map(cell).collect()
-}
-
-fn table(head: Vec<Cell>) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(UTF8_HORIZONTAL_BORDERS_ONLY)
-        .set_header(head);
-    table
-}
-
-fn routes(summary: &Summary, styled: bool) -> Table {
+fn routes(summary: &Summary) -> Table {
     let names = [
         "route", "in", "out", "rule", "rate", "full", "other", "min", "p50", "p99", "max",
     ];
-    let mut table = table(head(&names, styled));
+    let mut table = table(&names);
     for r in &summary.routes {
         let mut cells = vec![r.name.clone()];
         let counts = [
@@ -96,18 +59,15 @@ fn latency(quantiles: Option<Quantiles>) -> Vec<String> {
     }
 }
 
-fn buses(summary: &Summary, styled: bool) -> Table {
-    let mut table = table(head(
-        &[
-            "bus",
-            "kbit/s",
-            "frames",
-            "errors",
-            "load",
-            "busiest 100 ms",
-        ],
-        styled,
-    ));
+fn buses(summary: &Summary) -> Table {
+    let mut table = table(&[
+        "bus",
+        "kbit/s",
+        "frames",
+        "errors",
+        "load",
+        "busiest 100 ms",
+    ]);
     for b in &summary.buses {
         let mut rate = decimal(f64::from(b.bitrate) / 1e3, 3);
         if let Some(data) = b.data_bitrate {
@@ -172,40 +132,17 @@ fn words(summary: &Summary) -> String {
             );
         }
     }
-    let fates: Vec<String> = gateway::Fate::ALL
-        .iter()
-        .map(|&fate| (fate, summary.gateway.frames(fate)))
-        .filter(|&(_, n)| n > 0)
-        .map(|(fate, n)| format!("{n} {}", fate_words(fate)))
-        .collect();
+    let verdict = if summary.accounted {
+        "All sums add up."
+    } else {
+        "THE SUMS DO NOT ADD UP."
+    };
     let _ = writeln!(
         text,
-        "Accounting: {} frames received = {}. {}",
-        summary.frames.received,
-        fates.join(" + "),
-        if summary.accounted {
-            "All sums add up."
-        } else {
-            "THE SUMS DO NOT ADD UP."
-        }
+        "Accounting: {} {verdict}",
+        accounting(&summary.gateway)
     );
     text
-}
-
-/// A fate in words.
-pub(crate) const fn fate_words(fate: gateway::Fate) -> &'static str {
-    use gateway::Fate;
-    match fate {
-        Fate::Routed => "routed",
-        Fate::Refused => "refused by a full queue",
-        Fate::Undeliverable => "undeliverable",
-        Fate::RateLimited => "dropped by rate",
-        Fate::DroppedByRule => "dropped by rule",
-        Fate::HopLimit => "at the hop limit",
-        Fate::TooLong => "too long",
-        Fate::IdRange => "with an ID out of range",
-        Fate::NoRoute => "without a route",
-    }
 }
 
 /// Nanoseconds as µs with one decimal.

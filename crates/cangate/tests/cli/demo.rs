@@ -7,7 +7,10 @@ use std::path::Path;
 
 fn demo(out: &Path, options: &[&str]) -> Value {
     let mut command = cangate();
-    command.args(["demo", "--json", "--out"]).arg(out).args(options);
+    command
+        .args(["demo", "--json", "--out"])
+        .arg(out)
+        .args(options);
     let out = stdout(&mut command, 0);
     serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}"))
 }
@@ -56,7 +59,25 @@ fn the_cars_log_is_accounted_for_frame_by_frame() {
     }
     let folder = tempfile::tempdir().unwrap();
     let json = demo(folder.path(), &["--log", log.to_str().unwrap()]);
-    assert_eq!(json["frames"]["read"], 6158, "{json}");
+    assert_eq!(json["accounted"], true, "{}", json["imbalances"]);
+    let account = &json["log"];
+    assert_eq!(account["frames"], 6158, "{account}");
+    assert_eq!(account["bad_lines"], 0, "{account}");
+    let left_out: u64 = account["not_replayed"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|count| count.as_u64().unwrap())
+        .sum();
+    let frames = &json["frames"];
+    let count = |name: &str| frames[name].as_u64().unwrap();
+    assert_eq!(count("released") + left_out, 6158, "{json}");
+    assert_eq!(
+        count("on_the_bus") + count("not_sent"),
+        count("released"),
+        "{frames}"
+    );
+    assert_eq!(count("received"), count("on_the_bus"), "{frames}");
 }
 
 #[test]
@@ -65,9 +86,20 @@ fn a_log_of_garbage_is_replayed_without_it_and_refused_where_strict() {
     let log = folder.path().join("garbage.log");
     let text_of_log = "(1.000000) can0 123#11\nnonsense\n(1.001000) can0 124#22\n";
     std::fs::write(&log, text_of_log).unwrap();
-    let output = cangate().args(["demo", "--json", "--log"]).arg(&log).output().unwrap();
+    let output = cangate()
+        .args(["demo", "--json", "--log"])
+        .arg(&log)
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let output = cangate().args(["demo", "--strict", "--log"]).arg(&log).output().unwrap();
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["log"]["bad_lines"], 1, "{json}");
+    assert!(json["log"]["first_bad"].to_string().contains('2'), "{json}");
+    let output = cangate()
+        .args(["demo", "--strict", "--log"])
+        .arg(&log)
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let err = text(&output.stderr);
     assert!(err.contains("garbage.log") && err.contains('2'), "{err}");

@@ -103,7 +103,9 @@ impl Gateway {
 
     /// Frames that came in and were counted.
     pub(crate) fn received(&self) -> u64 {
-        row(&self.stats()["ports"], "in")["received"].as_u64().unwrap()
+        row(&self.stats()["ports"], "in")["received"]
+            .as_u64()
+            .unwrap()
     }
 
     /// Waits until something holds.

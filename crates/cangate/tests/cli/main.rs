@@ -3,7 +3,10 @@
 
 mod check;
 mod convert;
+mod demo;
+mod gateway;
 mod generate;
+mod run;
 mod timing;
 
 use assert_cmd::Command;

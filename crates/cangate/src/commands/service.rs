@@ -1,0 +1,200 @@
+//! `cangate run`, and asking a gateway that runs: `stats`, `routes`, `reload`.
+
+use super::{Failure, load_config, read_source, with_causes};
+use crate::cli::{Control, Run, Stats};
+use crate::counters;
+use gateway::Snapshot;
+use gateway::control::{self, Request};
+use gateway::run::{Reason, Reloaded, RouteLine, RunOptions};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a gateway may take to answer. A reload of a large file takes a while.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
+    let source = read_source(&args.file)?;
+    let (config, warnings) = load_config(&source, color)?;
+    eprint!("{warnings}");
+    let from_file = args.file != Path::new("-");
+    let options = RunOptions {
+        file: from_file.then(|| args.file.clone()),
+        until_end: args.until_end,
+        strict: args.strict,
+        signals: true,
+    };
+    let summary = gateway::run::run(config, &options).map_err(|e| Failure::Run(with_causes(&e)))?;
+    // On standard error, because standard output may be a port's.
+    let text = if args.json {
+        let ran = u64::try_from(summary.ran.as_nanos()).unwrap_or(u64::MAX);
+        let value = json!({
+            "reason": reason(summary.reason),
+            "ran_ns": ran,
+            "remarks": summary.remarks,
+            "counters": summary.snapshot,
+        });
+        format!("{value:#}\n")
+    } else {
+        let mut text = counters::render(&summary.snapshot);
+        for remark in &summary.remarks {
+            text.push_str(remark);
+            text.push('\n');
+        }
+        text
+    };
+    std::io::stderr().write_all(text.as_bytes())?;
+    match summary.reason {
+        Reason::Failed => Err(Failure::Run(
+            "no port is left that frames could come from".into(),
+        )),
+        Reason::Signal | Reason::Request | Reason::Finished => {
+            balanced(&summary.snapshot)?;
+            Ok(())
+        }
+    }
+}
+
+const fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Signal => "signal",
+        Reason::Request => "request",
+        Reason::Finished => "finished",
+        Reason::Failed => "failed",
+    }
+}
+
+fn balanced(snapshot: &Snapshot) -> Result<(), Failure> {
+    snapshot.check().map_err(|imbalance| {
+        Failure::Run(format!(
+            "the counters do not add up, which is a mistake in cangate; please report it: {imbalance}"
+        ))
+    })
+}
+
+pub(crate) fn stats(args: &Stats) -> Result<(), Failure> {
+    let value = ask(&args.control, Request::Stats)?;
+    let snapshot: Snapshot = understand(value.clone())?;
+    let text = if args.json {
+        format!("{value:#}\n")
+    } else {
+        counters::render(&snapshot)
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    balanced(&snapshot)
+}
+
+pub(crate) fn routes(args: &Stats) -> Result<(), Failure> {
+    let routes: Vec<RouteLine> = understand(ask(&args.control, Request::Routes)?)?;
+    let snapshot: Snapshot = understand(ask(&args.control, Request::Stats)?)?;
+    let count = |name: &str| snapshot.route(name).copied().unwrap_or_default();
+    let mut text = String::new();
+    if args.json {
+        let rows: Vec<Value> = routes
+            .iter()
+            .map(|r| {
+                json!({
+                    "name": r.name, "from": r.from, "to": r.to, "words": r.words,
+                    "count": count(&r.name),
+                })
+            })
+            .collect();
+        text = format!("{:#}\n", Value::from(rows));
+    } else {
+        for r in &routes {
+            let c = count(&r.name);
+            text.push_str(&r.words);
+            text.push_str(&format!(
+                "\n  {} taken, {} copies accepted\n",
+                c.taken, c.copies.accepted
+            ));
+        }
+    }
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+pub(crate) fn reload(args: &Control) -> Result<(), Failure> {
+    let done: Reloaded = understand(ask(args, Request::Reload)?)?;
+    let mut text = format!(
+        "{} routes in force, {} of them as before by name; ports: {} kept",
+        done.routes,
+        done.continued,
+        done.kept.len()
+    );
+    for (what, ports) in [("opened", &done.opened), ("closed", &done.closed)] {
+        if !ports.is_empty() {
+            text.push_str(&format!(", {what} {}", ports.join(", ")));
+        }
+    }
+    text.push('\n');
+    for remark in &done.remarks {
+        text.push_str(remark.trim_end());
+        text.push('\n');
+    }
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// Sends a request to the gateway that is meant.
+fn ask(which: &Control, request: Request) -> Result<Value, Failure> {
+    let path = socket(which)?;
+    control::request(&path, request, PATIENCE).map_err(|e| match e {
+        // A reload of a broken file: what is wrong with it is what was given.
+        control::CallError::Refused(text) if request == Request::Reload => Failure::Input(text),
+        other => Failure::run(other),
+    })
+}
+
+fn understand<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
+    serde_json::from_value(value).map_err(|e| {
+        Failure::Run(format!(
+            "the gateway's answer is not understood ({e}): is it another version of cangate?"
+        ))
+    })
+}
+
+/// The socket of the gateway that is meant: named, by its file, or the only one there is.
+fn socket(which: &Control) -> Result<PathBuf, Failure> {
+    if let Some(path) = &which.socket {
+        return Ok(path.clone());
+    }
+    if let Some(file) = &which.file {
+        // A file that has become wrong since the gateway started must still lead to it.
+        let options = read_source(file)
+            .ok()
+            .and_then(|source| gateway::config::load(&source).ok())
+            .map(|(config, _)| config.options)
+            .unwrap_or_default();
+        return Ok(gateway::run::control_path(Some(file), &options));
+    }
+    let folder = control::folder();
+    let mut found: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .map(|entries| {
+            entries
+                .flatten()
+                .map(|e| e.path())
+                .filter(|p| p.extension().is_some_and(|e| e == "sock"))
+                .collect()
+        })
+        .unwrap_or_default();
+    found.sort();
+    match found.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => Err(Failure::Run(format!(
+            "no gateway's socket is in {}: start one with `cangate run`, or name its file or --socket",
+            folder.display()
+        ))),
+        several => Err(Failure::input(format!(
+            "several gateways have sockets in {}: name the file of the one that is meant, or --socket\n{}",
+            folder.display(),
+            several
+                .iter()
+                .map(|p| p.display().to_string())
+                .collect::<Vec<_>>()
+                .join("\n")
+        ))),
+    }
+}
