@@ -19,6 +19,9 @@ struct Figures {
     data_bitrate: u32,
     duration_ns: u64,
     duration_without_intermission_ns: u64,
+    /// With the bit rate switched at the sample points of BRS and CRC delimiter instead of at
+    /// bit boundaries (docs/decisions/0004-fd-durations.md); the same without BRS.
+    duration_at_sample_points_ns: u64,
 }
 
 pub(crate) fn run(args: &Timing) -> Result<(), Failure> {
@@ -76,6 +79,7 @@ fn figures(frame: &str, length: Length, rate: BitRate, data: u32) -> Figures {
         data_bitrate: data,
         duration_ns: length.duration(rate, true),
         duration_without_intermission_ns: length.duration(rate, false),
+        duration_at_sample_points_ns: length.duration_with_switch(rate, true),
     }
 }
 
@@ -101,6 +105,13 @@ fn describe(out: &mut String, f: &Figures) {
         f.bitrate,
         micros(f.duration_without_intermission_ns)
     );
+    if f.duration_at_sample_points_ns != f.duration_ns {
+        let _ = writeln!(
+            out,
+            "              {} µs with the rate switched at the sample points of BRS and CRC delimiter",
+            micros(f.duration_at_sample_points_ns)
+        );
+    }
 }
 
 fn micros(ns: u64) -> String {
