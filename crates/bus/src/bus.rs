@@ -45,6 +45,13 @@ pub struct Bus {
     heads: Vec<u64>,
     /// Nodes that have something to send.
     pending: usize,
+    /// For each node the frames it has received. Apart from the nodes, like `heads`, because it
+    /// changes for all nodes with every frame.
+    received: Vec<u64>,
+    /// A node may have a counter above 0.
+    uneasy: bool,
+    /// When the last node was attached or came back.
+    joined: Nanos,
     schedule: Schedule,
     injector: Injector,
     now: Nanos,
@@ -86,6 +93,9 @@ impl Bus {
             nodes: Vec::new(),
             heads: Vec::new(),
             pending: 0,
+            received: Vec::new(),
+            uneasy: false,
+            joined: 0,
             schedule: Schedule::default(),
             now: 0,
             phase: Phase::Free,
@@ -117,6 +127,8 @@ impl Bus {
         };
         self.nodes.push(Node::new(node, self.now));
         self.heads.push(NO_KEY);
+        self.received.push(0);
+        self.joined = self.now;
         self.count_nodes();
         Ok(id)
     }
@@ -232,7 +244,9 @@ impl Bus {
     /// A node's counters and queue; `None` where no such node is attached.
     #[must_use]
     pub fn node_state(&self, node: NodeId) -> Option<NodeState> {
-        self.nodes.get(usize::from(node.0)).map(Node::snapshot)
+        let index = usize::from(node.0);
+        let received = *self.received.get(index)?;
+        Some(self.nodes.get(index)?.snapshot(received))
     }
 
     /// Frames that a node can take now, in mailboxes and queue; 0 for no such node.

@@ -85,7 +85,6 @@ pub(crate) struct Node {
     /// Starts of frame of this node.
     pub(crate) starts: u64,
     pub(crate) sent: u64,
-    pub(crate) received: u64,
     pub(crate) dropped: u64,
     pub(crate) failed_attempts: u64,
 }
@@ -107,7 +106,6 @@ impl Node {
             scheduled: 0,
             starts: 0,
             sent: 0,
-            received: 0,
             dropped: 0,
             failed_attempts: 0,
         }
@@ -196,7 +194,7 @@ impl Node {
         self.best = 0;
     }
 
-    pub(crate) fn snapshot(&self) -> NodeState {
+    pub(crate) fn snapshot(&self, received: u64) -> NodeState {
         NodeState {
             tec: self.counters.tec,
             rec: self.counters.rec,
@@ -205,7 +203,7 @@ impl Node {
             mailboxes_used: self.mailboxes.len(),
             scheduled: self.scheduled,
             sent: self.sent,
-            received: self.received,
+            received,
             dropped: self.dropped,
             failed_attempts: self.failed_attempts,
         }

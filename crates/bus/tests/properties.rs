@@ -384,6 +384,25 @@ proptest! {
         prop_assert_eq!(all, history(&mut whole, [scene.until]));
     }
 
+    /// The receivers that events name are the frames that nodes have received, and the sender is
+    /// never among them.
+    #[test]
+    fn frames_received_are_those_of_the_events(scene in scenes(faults())) {
+        let (mut bus, _) = set_up(&scene);
+        let mut received = vec![0; scene.nodes.len()];
+        bus.run_until(scene.until, |event| {
+            if let Event::Frame { node, receivers, .. } = event {
+                assert!(!receivers.receives(*node));
+                for node in receivers.iter() {
+                    received[usize::from(node.0)] += 1;
+                }
+            }
+        });
+        for (node, &count) in received.iter().enumerate() {
+            prop_assert_eq!(bus.node_state(NodeId(node as u16)).unwrap().received, count);
+        }
+    }
+
     /// Counters and states agree, and a lone node never goes bus-off by missing acknowledges.
     #[test]
     fn states_follow_counters(scene in scenes(faults())) {

@@ -63,6 +63,7 @@ impl Bus {
             node.counters = Counters::default();
             node.state = ErrorState::Active;
             node.joined = self.now;
+            self.joined = self.now;
             self.off -= 1;
             self.count_nodes();
             observer(&Event::State {

@@ -3,6 +3,7 @@
 use super::{Bus, Phase, Sender};
 use crate::{
     DropReason, ErrorKind, ErrorState, Event, Fault, NodeId, Receivers,
+    confinement::Counters,
     disturbed::{Disturbance, Station, Step, What},
     fault::below,
     node::{NO_KEY, Recovery},
@@ -63,9 +64,13 @@ impl Bus {
     /// The lowest arbitration field among the nodes that may send now.
     fn choose_senders(&mut self) {
         let mut lowest = NO_KEY;
+        let some_wait = self.suspended_until > self.now;
         self.senders.clear();
         for (node, &key) in self.heads.iter().enumerate() {
-            if key > lowest || key == NO_KEY || self.nodes[node].suspended_until > self.now {
+            if key > lowest || key == NO_KEY {
+                continue;
+            }
+            if some_wait && self.nodes[node].suspended_until > self.now {
                 continue;
             }
             if key < lowest {
@@ -166,6 +171,7 @@ impl Bus {
     }
 
     fn apply(&mut self, step: Step, end: Nanos, observer: &mut impl FnMut(&Event<'_>)) {
+        self.uneasy = true;
         let node = &mut self.nodes[step.node];
         match step.what {
             What::Failed(kind, by) => {
@@ -257,20 +263,39 @@ impl Bus {
             let node = &mut self.nodes[sender.node];
             node.remove_in_flight();
             node.sent += 1;
-            node.counters.transmitted();
             self.update_head(sender.node);
         }
-        for i in 0..self.nodes.len() {
-            let node = &mut self.nodes[i];
-            let sends = self.senders.iter().any(|s| s.node == i);
-            if !sends && node.on_bus(self.start) && !self.deaf.contains(&i) {
-                node.received += 1;
-                node.counters.received();
-            }
-            self.update_state(i, observer);
-        }
+        self.count_reception(observer);
         let recessive = self.clock.bits(RECESSIVE_END);
         self.finish(self.now.saturating_sub(recessive));
+    }
+
+    /// A frame was sent: counts it for its receivers, and changes counters.
+    fn count_reception(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+        let all_hear = self.off == 0 && self.joined <= self.start && self.deaf.is_empty();
+        if let ([sender], true, false) = (&self.senders[..], all_hear, self.uneasy) {
+            // The usual case, without a look at every node.
+            for received in &mut self.received {
+                *received += 1;
+            }
+            self.received[sender.node] -= 1;
+            return;
+        }
+        self.uneasy = false;
+        for i in 0..self.nodes.len() {
+            let node = &mut self.nodes[i];
+            match self.senders.iter().find(|s| s.node == i) {
+                Some(sender) if sender.failed => {}
+                Some(_) => node.counters.transmitted(),
+                None if node.on_bus(self.start) && !self.deaf.contains(&i) => {
+                    self.received[i] += 1;
+                    node.counters.received();
+                }
+                None => {}
+            }
+            self.uneasy |= node.counters != Counters::default();
+            self.update_state(i, observer);
+        }
     }
 
     /// Intermission begins.
