@@ -112,3 +112,21 @@ fn what_a_bus_refuses() {
     };
     assert!(bus.attach(none).is_err());
 }
+
+#[test]
+fn a_node_attached_to_a_busy_bus_misses_the_frame_under_way() {
+    let (mut bus, [a, ..]) = three();
+    for tag in 0..2 {
+        bus.send(a, 0, &sff(0x123, &[]), tag).unwrap();
+    }
+    bus.run_until(1_000, |_| ());
+    let late = bus.attach(NodeConfig::new("late")).unwrap();
+    let mut receives = Vec::new();
+    bus.run_until(1_000_000, |e| {
+        if let Event::Frame { receivers, .. } = e {
+            receives.push(receivers.receives(late));
+        }
+    });
+    assert_eq!(receives, [false, true]);
+    assert_eq!(bus.node_state(late).unwrap().received, 1);
+}
