@@ -10,6 +10,14 @@
 //!   ring, of a mailbox), and a flush after the batch tells the other side, with one system call
 //!   where one is needed.
 //!
+//! | where | what |
+//! |---|---|
+//! | [`embedded`] | nodes on buses inside the process, in virtual or real time |
+//! | [`log`] | candump logs, standard input and output |
+//! | [`socketcan`] | Linux CAN interfaces, by raw sockets |
+//! | [`wrap`] | halves around halves: traces and faults |
+//! | [`spec`], [`Opener`] | from `gateway.toml` to any of the first three |
+//!
 //! Time is passed in. A port never blocks: what to wait for is said by [`Receive::wait`] and
 //! [`Transmit::wait`].
 

@@ -48,7 +48,8 @@ pub struct LogSink {
 }
 
 impl LogSink {
-    /// Creates a file, or empties it where it exists; `-` is standard output.
+    /// Creates a file, or empties it where it exists; `-` is standard output. Opening a named
+    /// pipe waits for its reader.
     ///
     /// # Errors
     /// [`PortError`] where it cannot be created.

@@ -4,7 +4,8 @@
 //!   there; they are sent by `sendmmsg` from a ring in the kernel's own layout.
 //! * The kernel leaves out what no route can use, as far as its 512 filters reach.
 //! * Stamps are the kernel's (Unix time, in or shortly after the receive interrupt), or the
-//!   controller's own if that is asked for and the driver has them.
+//!   controller's own if that is asked for and the driver has them. The kernel begins to stamp a
+//!   moment after the first socket asks for it; frames from before have the gateway's stamp.
 //! * A port outlives its interface: down, bus-off and unplugged are counted, frames for it are
 //!   refused meanwhile, and it is taken up again when an interface of that name is back.
 //! * Both halves share one socket, because a socket alone does not receive what is sent on it.
