@@ -237,6 +237,8 @@ pub enum PortState {
     /// In service.
     #[default]
     Up,
+    /// In service, but nothing can come in at the moment: an interface that is down or gone.
+    Down,
     /// Its input has ended (a file); it can still transmit.
     Finished,
     /// Out of service after an error that it could not survive.

@@ -143,7 +143,10 @@ impl Sender {
 
 pub(crate) fn count_port(rx: &Receiver, tx: &Sender) -> PortCount {
     let mut count = PortCount {
-        state: rx.state,
+        state: match rx.state {
+            PortState::Up if !rx.half.is_up() => PortState::Down,
+            state => state,
+        },
         received: rx.received,
         reported: rx.reported,
         fates: rx.fates,

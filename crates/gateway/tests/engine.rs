@@ -154,8 +154,12 @@ fn undeliverable_to_a_port_that_is_down_or_cannot_carry_it() {
     engine.step(0);
     only_fate(&engine, Fate::Undeliverable, 1);
     let snapshot = engine.snapshot();
-    assert_eq!(snapshot.port("p1").unwrap().copies.down, 1);
-    assert_eq!(snapshot.port("p2").unwrap().copies.unsupported, 1);
+    let (down, classic) = (snapshot.port("p1").unwrap(), snapshot.port("p2").unwrap());
+    assert_eq!((down.copies.down, down.state), (1, PortState::Down));
+    assert_eq!(
+        (classic.copies.unsupported, classic.state),
+        (1, PortState::Up)
+    );
 }
 
 #[test]

@@ -361,6 +361,14 @@ impl Engine {
         !names.is_empty() && !self.rx.iter().zip(&self.layout.ports).any(up)
     }
 
+    /// Does a port in service say that frames it took have not left yet? More than
+    /// [`Step::held`]: frames that wait for their bus count too.
+    #[must_use]
+    pub fn holds_any(&self) -> bool {
+        let in_service = self.tx.iter().filter(|tx| tx.in_service);
+        in_service.into_iter().any(|tx| tx.half.counters().held > 0)
+    }
+
     /// Is a port out of service?
     #[must_use]
     pub fn has_failed(&self) -> bool {

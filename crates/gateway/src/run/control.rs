@@ -113,6 +113,7 @@ impl<'a, S: Site> Control<'a, S> {
         worker_hangs_up: &UnixStream,
     ) -> Option<Reason> {
         let mut ready: Vec<bool> = Vec::new();
+        let mut warned = false;
         loop {
             let mut fds = vec![PollFd::new(worker_hangs_up, PollFlags::IN)];
             if let Some(signals) = &signals {
@@ -131,7 +132,9 @@ impl<'a, S: Site> Control<'a, S> {
             if let Err(error) = poll(&mut fds, patience.as_ref())
                 && error != rustix::io::Errno::INTR
             {
-                tracing::warn!("waiting for clients failed ({error}): trying again");
+                if !std::mem::replace(&mut warned, true) {
+                    tracing::warn!("waiting for clients failed ({error}): trying again");
+                }
                 std::thread::sleep(Duration::from_millis(100));
             }
             ready.clear();

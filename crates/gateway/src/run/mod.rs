@@ -184,6 +184,11 @@ fn supervise_by<S: Site>(
                 worker.work()
             })
             .map_err(os("starting the worker"))?;
+        // Whatever happens to this thread, the worker must not be waited for in vain.
+        let _stop = StopAtEnd {
+            mailbox: &mailbox,
+            drain: options.drain,
+        };
         let mut server = place.map(Server::new);
         if let Some(server) = &server {
             tracing::info!("control socket: {}", server.path().display());
@@ -221,6 +226,18 @@ fn supervise_by<S: Site>(
         reason,
         ran: clock.running(),
     })
+}
+
+/// Tells the worker to stop when the control thread leaves, also by a panic.
+struct StopAtEnd<'m> {
+    mailbox: &'m Mailbox,
+    drain: Duration,
+}
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.mailbox.send(Message::Stop(self.drain));
+    }
 }
 
 fn compile(routes: &Routes, ports: usize) -> Result<Table, String> {

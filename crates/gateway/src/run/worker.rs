@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::mailbox::{Mailbox, Message};
-use crate::engine::Engine;
+use crate::engine::{Engine, Step};
 use port::Poll;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -40,6 +40,7 @@ impl Worker<'_> {
         let mut poll = Poll::with_capacity(64);
         let mut idle = 0;
         let mut held = 0;
+        let mut warned = false;
         let ended = loop {
             if self.mailbox.is_waiting() {
                 idle = 0;
@@ -53,12 +54,13 @@ impl Worker<'_> {
                 idle = 0;
                 continue;
             }
-            if step.ended > 0 && step.held == 0 {
-                if step.finished && self.engine.has_failed() {
-                    break Ended::Failed;
+            // Where the run may end by itself: look again until a step brought nothing.
+            if step.finished || (step.ended > 0 && !self.until_end.is_empty()) {
+                if step.frames > 0 {
+                    continue;
                 }
-                if self.engine.have_ended(&self.until_end) {
-                    break Ended::Finished;
+                if let Some(ended) = self.is_over(&step) {
+                    break ended;
                 }
             }
             idle = if step.frames > 0 || step.held != held {
@@ -86,13 +88,30 @@ impl Worker<'_> {
             self.engine.waits(|wait| poll.add(wait));
             if let Err(error) = poll.wait(timeout) {
                 // Out of memory in the kernel, or more ports than RLIMIT_NOFILE allows.
-                tracing::warn!("waiting for frames failed ({error}): trying again");
+                if !std::mem::replace(&mut warned, true) {
+                    tracing::warn!("waiting for frames failed ({error}): asking every millisecond");
+                }
                 std::thread::sleep(NAP);
             }
         };
         self.engine.close();
         drop(self.alive);
         (self.engine, ended)
+    }
+
+    /// Has the run come to its end by itself? Not before all that came in has also left: ports
+    /// may hold more than they can flush (frames that wait for their bus), and a frame that has
+    /// just been sent can be due at another port of ours.
+    fn is_over(&self, step: &Step) -> Option<Ended> {
+        let due = step.deadline.is_some_and(|at| at <= self.clock.now());
+        if step.held > 0 || due {
+            return None;
+        }
+        if step.finished && self.engine.has_failed() {
+            return Some(Ended::Failed);
+        }
+        let over = self.engine.have_ended(&self.until_end) && !self.engine.holds_any();
+        over.then_some(Ended::Finished)
     }
 
     /// Does what the control thread asks. Gives the time for an orderly end, where that is it.

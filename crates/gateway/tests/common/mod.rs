@@ -123,6 +123,10 @@ impl Receive for MemoryRx {
         self.0.lock().rx
     }
 
+    fn is_up(&self) -> bool {
+        !self.0.lock().down
+    }
+
     fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
         self.0.lock().interest = Some(interest.clone());
         Ok(())
