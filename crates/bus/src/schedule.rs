@@ -56,3 +56,38 @@ impl Schedule {
         self.slots.get(slot as usize).copied()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use frame::CanId;
+
+    #[test]
+    fn by_time_then_as_handed_in_whatever_place_is_used_again() {
+        let mut schedule = Schedule::default();
+        let frame = Frame::classic(CanId::from_raw(1), &[]).unwrap();
+        let add = |schedule: &mut Schedule, at, tag| {
+            schedule.add(Later {
+                at,
+                node: 0,
+                tag,
+                frame,
+            })
+        };
+        for tag in 0..4 {
+            assert!(add(&mut schedule, 1, tag));
+        }
+        for tag in 0..4 {
+            assert_eq!(schedule.pop().map(|l| l.tag), Some(tag));
+        }
+        // The places fall free in one order and are taken in another.
+        for tag in 10..14 {
+            assert!(add(&mut schedule, 5, tag));
+        }
+        assert!(add(&mut schedule, 4, 99));
+        assert_eq!(schedule.due(), Some(4));
+        let order: Vec<u64> = std::iter::from_fn(|| schedule.pop().map(|l| l.tag)).collect();
+        assert_eq!(order, [99, 10, 11, 12, 13]);
+        assert_eq!(schedule.slots.len(), 5, "places are used again");
+    }
+}
