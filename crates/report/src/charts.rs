@@ -241,6 +241,15 @@ fn histogram(data: &Data, all: &LatencyProfile) -> Chart {
     let points = bars.iter().map(|b| (b.0 as f64 / per_unit, b.1 as f64));
     let highest = bars.iter().max_by_key(|b| b.1).copied().unwrap_or_default();
     let wide = width as f64 / per_unit;
+    // A bar of one frame beside one of thousands is seen on a logarithmic axis only.
+    let least = bars.iter().map(|b| b.1).min().unwrap_or(1);
+    let y = if highest.1 / least.max(1) > 100 {
+        Axis::linear("frames (logarithmic)", "frames")
+            .log()
+            .from_to(0.7, highest.1 as f64 * 1.3)
+    } else {
+        Axis::linear("frames", "frames").from_to(0.0, highest.1 as f64 * 1.08)
+    };
     Chart {
         id: "latency-histogram",
         title: "Latency histogram".to_owned(),
@@ -253,7 +262,7 @@ fn histogram(data: &Data, all: &LatencyProfile) -> Chart {
         note: format!("{LATENCY} · all routes · a bar is {wide} {name} wide"),
         clock: data.clock,
         x: Axis::linear(format!("latency ({name})"), name),
-        y: Axis::linear("frames", "frames").from_to(0.0, highest.1 as f64 * 1.08),
+        y,
         mark: Mark::Bars { width: wide },
         series: vec![Series {
             name: String::new(),

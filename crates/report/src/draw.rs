@@ -318,7 +318,7 @@ impl Pen<'_> {
                 }
                 Mark::Bars { width } => {
                     let bar = |(at, top): (f64, f64)| {
-                        Rectangle::new([(at, y.low.max(0.0)), (at + width, top)], colour.filled())
+                        Rectangle::new([(at, y.low), (at + width, top)], colour.filled())
                     };
                     chart.draw_series(points.into_iter().map(bar)).map(|_| ())
                 }

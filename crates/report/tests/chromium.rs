@@ -146,7 +146,7 @@ fn drawn_and_readable_on_a_telephone_and_on_a_screen() {
     data.results.description.command = format!("cangate demo --log /{}", "very/".repeat(40));
     let charts = charts(&data);
     let page = html(&data, &charts).unwrap();
-    for width in [360, 1280] {
+    for width in [360, 768, 1280] {
         let (seen, log) = look(&browser, &page, width);
         let n = charts.len();
         let value = |key: &str| {
