@@ -70,6 +70,8 @@ statuses! {
     HopLimit = "hop limit",
     /// A change made it longer than its kind can be.
     TooLong = "too long",
+    /// Offset or mapped to an ID that its format cannot have.
+    IdRange = "ID out of range",
     /// The outgoing port's queue was full.
     Refused = "refused by a full queue",
     /// The outgoing port was gone, down, or cannot carry this kind of frame.

@@ -2,7 +2,6 @@
 
 use super::{Failure, load_config, read_source};
 use crate::cli::{Check, Export, Import};
-use port::spec::PortKind;
 use std::io::Write;
 
 pub(crate) fn check(args: &Check, color: bool) -> Result<(), Failure> {
@@ -39,15 +38,7 @@ pub(crate) fn export(args: &Export, color: bool) -> Result<(), Failure> {
     let source = read_source(&args.file)?;
     let (config, warnings) = load_config(&source, color)?;
     eprint!("{warnings}");
-    let interfaces: Vec<Option<String>> = config
-        .ports
-        .iter()
-        .map(|port| match &port.kind {
-            PortKind::SocketCan(spec) => Some(spec.interface.clone()),
-            PortKind::Bus(_) | PortKind::Log(_) => None,
-        })
-        .collect();
-    match route::cangw::export(&config.routes, &interfaces) {
+    match route::cangw::export(&config.routes, &config.interfaces()) {
         Ok(script) => {
             std::io::stdout().write_all(script.as_bytes())?;
             Ok(())

@@ -196,6 +196,7 @@ const fn stopped(why: Stop) -> Status {
         Stop::DropRule => Status::DroppedByRule,
         Stop::RateLimit => Status::DroppedByRate,
         Stop::HopLimit => Status::HopLimit,
-        Stop::TooLong | Stop::IdRange => Status::TooLong,
+        Stop::TooLong => Status::TooLong,
+        Stop::IdRange => Status::IdRange,
     }
 }

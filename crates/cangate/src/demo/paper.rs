@@ -76,7 +76,7 @@ pub(crate) fn data(
         .zip(&summary.routes)
         .map(|(route, line)| RouteRow {
             name: route.name.clone(),
-            text: route::config::describe(route, &names),
+            text: words(&route::config::describe(route, &names)),
             taken: line.taken,
             out: line.out,
             stopped: stopped(line),
@@ -99,6 +99,14 @@ pub(crate) fn data(
             records: played.ledger.records,
         },
     }
+}
+
+/// A route's description without its name, which stands beside it.
+fn words(description: &str) -> String {
+    description
+        .split_once(": ")
+        .map_or(description, |(_, words)| words)
+        .to_owned()
 }
 
 fn stopped(line: &RouteLine) -> Vec<(String, u64)> {
@@ -137,6 +145,7 @@ fn accounts(summary: &Summary) -> Vec<Account> {
         parts: vec![
             part("sent", frames.on_the_bus),
             part("not sent", frames.not_sent),
+            part("waiting at the end", frames.waiting),
         ],
     });
     for PortRow { name, count, .. } in &summary.gateway.ports {

@@ -25,13 +25,25 @@ pub(crate) struct Played {
     pub(crate) on_the_bus: u64,
     /// Of those, not sent: the tester's queue was full, or it gave up.
     pub(crate) not_sent: u64,
+    /// Of those, still waiting in testers at the end.
+    pub(crate) waiting: u64,
+    /// Frames that the buses brought to the gateway's ports, counted on the buses.
+    pub(crate) heard: u64,
     /// For each bus: busy windows, statistics at the end.
     pub(crate) loads: Vec<(BusLoad, BusStats)>,
     /// What the engine took for each frame of each step, real ns, in order.
     pub(crate) processing: Vec<Nanos>,
     /// Bus time at the end.
     pub(crate) end: Nanos,
+    /// When the last frame was handed to a tester.
+    pub(crate) last_release: Nanos,
+    /// The buses were still busy [`PATIENCE`] after that: frames that go round in circles.
+    pub(crate) cut_off: bool,
 }
+
+/// How long the buses may go on after the last frame was handed in, bus time: longer than any
+/// queue lasts.
+const PATIENCE: Nanos = 60_000_000_000;
 
 /// Bus load is given for windows of this length, ns.
 pub(crate) const WINDOW: Nanos = 100_000_000;
@@ -67,18 +79,34 @@ pub(crate) fn play(
         released: 0,
         on_the_bus: 0,
         not_sent: 0,
+        waiting: 0,
+        heard: 0,
         loads: Vec::new(),
         processing: Vec::new(),
         end: 0,
+        last_release: 0,
+        cut_off: false,
     };
     let mut loads = vec![BusLoad::new(WINDOW); scene.buses.len()];
+    let mut heard = 0;
     let mut seen: Vec<Sighting> = Vec::new();
     let mut passed: Vec<Passed> = Vec::new();
+    let intermission: Vec<Nanos> = scene
+        .buses
+        .iter()
+        .map(|b| b.rate.time(wire::INTERMISSION_BITS, 0))
+        .collect();
+    let places: Vec<(BusIndex, bus::NodeId)> = scene
+        .ports
+        .iter()
+        .map(|port| (scene.buses[port.bus].index, port.node))
+        .collect();
     let mut next_send = source.next()?;
     loop {
         let next_event = scene.world.next();
         if let Some(send) = next_send.take_if(|s| next_event.is_none_or(|t| s.release.at <= t)) {
             played.released += 1;
+            played.last_release = send.release.at;
             let tester = scene.tester(send.bus, send.release.node)?;
             let r = &send.release;
             match scene.world.send(tester, r.at, &r.frame, r.tag) {
@@ -90,11 +118,10 @@ pub(crate) fn play(
             continue;
         }
         let Some(now) = next_event else { break };
-        let intermission: Vec<Nanos> = scene
-            .buses
-            .iter()
-            .map(|b| b.rate.time(wire::INTERMISSION_BITS, 0))
-            .collect();
+        if next_send.is_none() && now > played.last_release.saturating_add(PATIENCE) {
+            played.cut_off = true;
+            break;
+        }
         scene.world.run_until(now, &mut |bus, event| match *event {
             Event::Frame {
                 start,
@@ -103,11 +130,14 @@ pub(crate) fn play(
                 tag,
                 frame,
                 primary,
+                receivers,
                 ..
             } => {
                 if primary {
                     loads[bus.0].add(start, end + intermission[bus.0]);
                 }
+                let hears = |&&(b, n): &&(BusIndex, bus::NodeId)| b == bus && receivers.receives(n);
+                heard += places.iter().filter(hears).count() as u64;
                 seen.push(Sighting::Frame {
                     bus,
                     node,
@@ -151,6 +181,8 @@ pub(crate) fn play(
         tick(bar, now);
     }
     played.end = scene.world.now();
+    played.heard = heard;
+    played.waiting = scene.waiting_in_testers().map_err(Failure::run)?;
     for (bus, load) in scene.buses.iter().zip(loads) {
         let stats = scene
             .world

@@ -7,7 +7,7 @@ use bus::{BusConfig, NodeConfig, NodeId};
 use frame::wire::BitRate;
 use gateway::config::Config;
 use gateway::{Engine, NamedPort};
-use port::embedded::{BusIndex, Tester, World};
+use port::embedded::{BusIndex, Tester, World, WorldError};
 use port::spec::PortKind;
 use route::Table;
 use std::collections::HashMap;
@@ -155,6 +155,18 @@ impl Scene {
             .map_err(Failure::run)?;
         self.testers.insert((bus, number), tester);
         Ok(tester)
+    }
+
+    /// Frames that testers were given and have neither sent nor given up.
+    pub(crate) fn waiting_in_testers(&self) -> Result<u64, WorldError> {
+        let mut waiting = 0;
+        for tester in self.testers.values() {
+            let state = self
+                .world
+                .with_bus(tester.bus, |bus| bus.node_state(tester.node))?;
+            waiting += state.map_or(0, |s| s.queued + s.mailboxes_used + s.scheduled) as u64;
+        }
+        Ok(waiting)
     }
 
     /// Which gateway port a node is, if it is one.
