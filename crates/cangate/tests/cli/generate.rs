@@ -49,7 +49,7 @@ fn each_command_and_each_option_is_explained() {
             let here = pair[0].split_once("  ").is_some();
             let below = pair[1].starts_with(|c: char| c.is_uppercase());
             assert!(
-                !pair[0].starts_with('-') || here || below,
+                !pair[0].starts_with("--") || here || below,
                 "{command}: {}",
                 pair[0]
             );

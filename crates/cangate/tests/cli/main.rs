@@ -1,6 +1,8 @@
 //! The command line from outside, as users and scripts meet it: what is printed, and the exit
 //! status.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod check;
 mod convert;
 mod demo;
