@@ -3,6 +3,7 @@
 
 use super::scene::Scene;
 use super::tap::Passed;
+use super::tester::Testers;
 use frame::{Frame, Nanos};
 use port::Refused;
 use probe::{Incoming, Outgoing, Record, Status};
@@ -50,15 +51,18 @@ pub(crate) struct Ledger {
     memory: Memory,
     /// Copies that ports accepted and that have not been seen on their bus, by port and tag.
     waiting: HashMap<(u16, u64), VecDeque<(usize, Frame)>>,
+    /// What somebody would find who sees only the buses.
+    pub(crate) testers: Testers,
 }
 
 impl Ledger {
-    pub(crate) fn new(table: &Table) -> Self {
+    pub(crate) fn new(table: &Table, ports: usize) -> Self {
         Self {
             records: Vec::new(),
             disagreements: 0,
             memory: table.memory(),
             waiting: HashMap::new(),
+            testers: Testers::new(ports),
         }
     }
 
@@ -111,40 +115,28 @@ impl Ledger {
                 self.records.push(row(None, Status::NoRoute));
             }
             for said in opinion.said {
-                match said {
+                let (route, to, expected) = match said {
                     Said::Stopped(route, why) => {
                         self.records.push(row(Some(route), stopped(why)));
+                        continue;
                     }
-                    Said::Copy { route, to, frame } => {
-                        let answer = match rest.peek() {
-                            Some(Passed::Out {
-                                port,
-                                tag: t,
-                                frame: f,
-                                answer,
-                            }) if *port == to.0 && *t == tag && Some(*f) == frame => Some(*answer),
-                            _ => None,
-                        };
-                        let Some(answer) = answer else {
-                            self.disagreements += 1;
-                            self.records.push(row(Some(route), Status::Lost));
-                            continue;
-                        };
-                        rest.next();
-                        let status = match answer {
-                            Ok(()) => Status::Waiting,
-                            Err(Refused::Full) => Status::Refused,
-                            Err(Refused::Down | Refused::Unsupported) => Status::Undeliverable,
-                        };
-                        self.records.push(row(Some(route), status));
-                        if let (Status::Waiting, Some(frame)) = (status, frame) {
-                            let place = (self.records.len() - 1, frame);
-                            self.waiting
-                                .entry((to.0, tag))
-                                .or_default()
-                                .push_back(place);
-                        }
+                    Said::Copy { route, to, frame } => (route, to.0, frame),
+                };
+                if let Some(expected) = &expected {
+                    self.testers.expect(to, tag, expected, end);
+                }
+                let next = rest.next_if(|next| next.is_copy(to, tag, expected.as_ref()));
+                let status = match next {
+                    Some(Passed::Out { answer, .. }) => answered(answer),
+                    Some(Passed::In { .. }) | None => {
+                        self.disagreements += 1;
+                        Status::Lost
                     }
+                };
+                self.records.push(row(Some(route), status));
+                if let (Status::Waiting, Some(frame)) = (status, expected) {
+                    let place = (self.records.len() - 1, frame);
+                    self.waiting.entry((to, tag)).or_default().push_back(place);
                 }
             }
         }
@@ -152,6 +144,7 @@ impl Ledger {
 
     /// A gateway's port sent a frame: its end of frame, and how long it took on the wire.
     pub(crate) fn sent(&mut self, port: u16, tag: u64, frame: &Frame, end: Nanos, duration: Nanos) {
+        self.testers.see(port, tag, frame, end);
         let Some(row) = self.waiting_row(port, tag, frame) else {
             self.disagreements += 1;
             return;
@@ -188,6 +181,15 @@ impl Ledger {
             self.waiting.remove(&(port, tag));
         }
         Some(row)
+    }
+}
+
+/// What a port's answer makes of a copy, for now.
+const fn answered(answer: Result<(), Refused>) -> Status {
+    match answer {
+        Ok(()) => Status::Waiting,
+        Err(Refused::Full) => Status::Refused,
+        Err(Refused::Down | Refused::Unsupported) => Status::Undeliverable,
     }
 }
 

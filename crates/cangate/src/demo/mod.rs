@@ -8,6 +8,7 @@ mod scene;
 mod summary;
 mod table;
 mod tap;
+mod tester;
 mod traffic;
 
 use crate::cli::Demo;
@@ -82,12 +83,12 @@ pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
         }
     });
     bar.finish_and_clear();
-    let played = played?;
+    let mut played = played?;
     if let (Some(mut log), Some(out)) = (log, &out) {
         log.flush()
             .map_err(|e| Failure::file("write", &out.path("outgoing.log"), &e))?;
     }
-    let summary = Summary::new(&scene, &config, &traffic, &played);
+    let summary = Summary::new(&scene, &config, &traffic, &mut played);
     if let Some(out) = &out {
         let told = Told {
             command: command_line(args),

@@ -75,7 +75,7 @@ pub(crate) fn play(
     mut tick: impl FnMut(&ProgressBar, Nanos),
 ) -> Result<Played, Failure> {
     let mut played = Played {
-        ledger: Ledger::new(&scene.table),
+        ledger: Ledger::new(&scene.table, scene.ports.len()),
         released: 0,
         on_the_bus: 0,
         not_sent: 0,

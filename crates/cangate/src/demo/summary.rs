@@ -2,6 +2,7 @@
 
 use super::play::Played;
 use super::scene::Scene;
+use super::tester::{Found, Testers};
 use super::traffic::{LogAccount, Source};
 use crate::commands::Failure;
 use frame::Nanos;
@@ -32,6 +33,8 @@ pub(crate) struct Summary {
     pub(crate) latency_ns: Option<Quantiles>,
     /// What the gateway took for a frame: real time, of this machine.
     pub(crate) processing_ns: Option<Processing>,
+    /// What a tester finds that sees only the buses.
+    pub(crate) tester: Found,
     /// The gateway's own counters.
     pub(crate) gateway: Snapshot,
     /// The buses never came to rest: routes lead in a circle.
@@ -123,7 +126,13 @@ pub(crate) fn quantiles(values: impl Iterator<Item = i64>) -> Option<Quantiles> 
 }
 
 impl Summary {
-    pub(crate) fn new(scene: &Scene, config: &Config, source: &Source, played: &Played) -> Self {
+    pub(crate) fn new(
+        scene: &Scene,
+        config: &Config,
+        source: &Source,
+        played: &mut Played,
+    ) -> Self {
+        let testers = std::mem::replace(&mut played.ledger.testers, Testers::new(0));
         let snapshot = scene.engine.snapshot();
         let records = &played.ledger.records;
         let names = config.port_names();
@@ -196,6 +205,7 @@ impl Summary {
                 time: "real time, of this machine",
                 quantiles,
             }),
+            tester: testers.finish(),
             gateway: snapshot,
             cut_off: played.cut_off,
             accounted: false,
@@ -264,6 +274,11 @@ impl Summary {
         same(
             "disagreements of engine and second opinion",
             played.ledger.disagreements,
+            0,
+        );
+        same(
+            "pairs that the matcher is mistaken about",
+            self.tester.mistaken,
             0,
         );
         found

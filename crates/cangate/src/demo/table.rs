@@ -132,6 +132,13 @@ fn words(summary: &Summary) -> String {
             );
         }
     }
+    let tester = &summary.tester;
+    let _ = writeln!(
+        text,
+        "A tester that sees only the buses would match {} of the gateway's {} frames and call {} \
+         lost;\n{} of its pairs are right, {} cannot be told apart.",
+        tester.matched, summary.frames.forwarded, tester.lost, tester.agreed, tester.ambiguous
+    );
     let verdict = if summary.accounted {
         "All sums add up."
     } else {

@@ -29,6 +29,14 @@ pub(crate) enum Passed {
     },
 }
 
+impl Passed {
+    /// Is it this copy?
+    pub(crate) fn is_copy(&self, to: u16, with: u64, like: Option<&Frame>) -> bool {
+        matches!(self, Self::Out { port, tag, frame, .. }
+            if *port == to && *tag == with && Some(frame) == like)
+    }
+}
+
 /// The list that all taps of a demo write.
 #[derive(Clone, Default)]
 pub(crate) struct Tape(Arc<Mutex<Vec<Passed>>>);
