@@ -75,78 +75,102 @@ pub(crate) fn accounting(snapshot: &Snapshot) -> String {
     format!("{} frames received = {sum}.", snapshot.received())
 }
 
+/// A table of numbers: columns in which nothing happened are left out, except the first `kept`.
+fn counts(head: &[&str], kept: usize, rows: &[(Vec<String>, Vec<u64>)]) -> Table {
+    let words = rows.first().map_or(0, |(words, _)| words.len());
+    let shown = |column: usize| {
+        column < words + kept || rows.iter().any(|(_, numbers)| numbers[column - words] > 0)
+    };
+    let columns: Vec<usize> = (0..head.len()).filter(|&column| shown(column)).collect();
+    let names: Vec<&str> = columns.iter().map(|&column| head[column]).collect();
+    let mut table = table(&names);
+    for (words, numbers) in rows {
+        let all = words
+            .iter()
+            .cloned()
+            .chain(numbers.iter().map(|&n| number(n)));
+        let cells: Vec<String> = all.collect();
+        table.add_row(row(columns.iter().map(|&column| cells[column].clone())));
+    }
+    table
+}
+
 /// Ports, routes and the sums.
 pub(crate) fn render(snapshot: &Snapshot) -> String {
-    let mut text = String::new();
-    let mut ports = table(&[
-        "port",
-        "state",
-        "received",
-        "routed",
-        "overrun",
-        "bad",
-        "offered",
-        "accepted",
-        "sent",
-        "held",
-        "lost",
-        "refused",
-        "undeliverable",
-    ]);
-    for p in &snapshot.ports {
+    let undeliverable =
+        |copies: &gateway::Copies| u64::try_from(copies.undeliverable()).unwrap_or(u64::MAX);
+    let port = |p: &gateway::PortRow| {
         let c = &p.count;
         let state = match c.state {
             PortState::Up => "up",
             PortState::Down => "down",
-            PortState::Finished => "at its end",
+            PortState::Finished => "input ended",
             PortState::Failed => "failed",
         };
-        let undeliverable = u64::try_from(c.copies.undeliverable()).unwrap_or(u64::MAX);
-        let numbers = [
+        let numbers = vec![
             c.received,
             c.fates.routed,
-            c.rx.overrun,
-            c.rx.malformed,
             c.copies.offered,
-            c.copies.accepted,
             c.tx.sent,
             c.tx.held,
             c.tx.lost,
             c.copies.refused,
-            undeliverable,
+            undeliverable(&c.copies),
+            c.rx.overrun,
+            c.rx.malformed,
+            c.rx.error_frames,
+            c.rx.reopened,
         ];
-        let cells = [p.name.clone(), state.to_owned()]
-            .into_iter()
-            .chain(numbers.map(number));
-        ports.add_row(row(cells));
-    }
-    let mut routes = table(&[
-        "route",
-        "taken",
-        "accepted",
-        "rule",
-        "rate",
-        "full",
-        "undeliverable",
-        "other",
-    ]);
-    for r in &snapshot.routes {
+        (vec![p.name.clone(), state.to_owned()], numbers)
+    };
+    let route = |r: &gateway::RouteRow| {
         let c = &r.count;
-        let undeliverable = u64::try_from(c.copies.undeliverable()).unwrap_or(u64::MAX);
-        let numbers = [
+        let numbers = vec![
             c.taken,
             c.copies.accepted,
             c.dropped_by_rule,
             c.rate_limited,
             c.copies.refused,
-            undeliverable,
-            c.hop_limit + c.too_long + c.id_range,
+            undeliverable(&c.copies),
+            c.hop_limit,
+            c.too_long,
+            c.id_range,
         ];
-        routes.add_row(row(
-            std::iter::once(r.name.clone()).chain(numbers.map(number))
-        ));
-    }
-    let _ = writeln!(text, "{ports}\n\n{routes}\n");
+        (vec![r.name.clone()], numbers)
+    };
+    let ports: Vec<_> = snapshot.ports.iter().map(port).collect();
+    let routes: Vec<_> = snapshot.routes.iter().map(route).collect();
+    let mut text = String::new();
+    let head = [
+        "port",
+        "state",
+        "received",
+        "routed",
+        "offered",
+        "sent",
+        "held",
+        "lost",
+        "refused",
+        "undeliverable",
+        "overrun",
+        "bad input",
+        "error frames",
+        "reopened",
+    ];
+    let _ = writeln!(text, "{}\n", counts(&head, 4, &ports));
+    let head = [
+        "route",
+        "taken",
+        "accepted",
+        "by rule",
+        "by rate",
+        "queue full",
+        "undeliverable",
+        "hop limit",
+        "too long",
+        "ID range",
+    ];
+    let _ = writeln!(text, "{}\n", counts(&head, 2, &routes));
     for p in &snapshot.ports {
         if let Some(why) = &p.failure {
             let _ = writeln!(text, "Port {} is out of service: {why}", p.name);
