@@ -37,8 +37,7 @@ pub(crate) fn run(args: &Timing) -> Result<(), Failure> {
     let mut buf = FrameBuf::new();
     for given in &args.frames {
         text::parse_frame(given.as_bytes(), &mut buf).map_err(|error| {
-            let column = usize::try_from(error.column).unwrap_or(1);
-            let pad = " ".repeat(column.saturating_sub(1));
+            let pad = " ".repeat(error.column.saturating_sub(1));
             Failure::input(format!("{error}\n  {given}\n  {pad}^"))
         })?;
         let length = wire::length(buf.view()).ok_or_else(|| {

@@ -111,7 +111,7 @@ pub(crate) fn play(
             let r = &send.release;
             match scene.world.send(tester, r.at, &r.frame, r.tag) {
                 Ok(()) => {}
-                Err(SendError::Full { .. }) => played.not_sent += 1,
+                Err(SendError::Full) => played.not_sent += 1,
                 Err(error) => return Err(Failure::run(error)),
             }
             next_send = source.next()?;
@@ -159,7 +159,7 @@ pub(crate) fn play(
             Event::Error { .. } | Event::State { .. } => {}
         });
         for sighting in seen.drain(..) {
-            book(scene, &mut played, sighting, &mut outgoing)?;
+            book(scene, &mut played, &sighting, &mut outgoing)?;
         }
         loop {
             let before = Instant::now();
@@ -197,15 +197,15 @@ pub(crate) fn play(
 fn book(
     scene: &Scene,
     played: &mut Played,
-    sighting: Sighting,
+    sighting: &Sighting,
     outgoing: &mut Option<&mut dyn Write>,
 ) -> Result<(), Failure> {
-    match sighting {
+    match *sighting {
         Sighting::Frame {
             bus,
             node,
             tag,
-            frame,
+            ref frame,
             end,
         } => {
             let Some(port) = scene.port_of(bus, node) else {
@@ -214,7 +214,7 @@ fn book(
             };
             let rate = scene.buses[bus.0].rate;
             let duration = wire::length(frame.view()).map_or(0, |l| l.duration(rate, false));
-            played.ledger.sent(port, tag, &frame, end, duration);
+            played.ledger.sent(port, tag, frame, end, duration);
             if let Some(out) = outgoing {
                 let interface = &scene.ports[usize::from(port)].name;
                 let line = Line {
@@ -231,9 +231,9 @@ fn book(
             bus,
             node,
             tag,
-            frame,
+            ref frame,
         } => match scene.port_of(bus, node) {
-            Some(port) => played.ledger.lost(port, tag, &frame),
+            Some(port) => played.ledger.lost(port, tag, frame),
             None => played.not_sent += 1,
         },
     }
