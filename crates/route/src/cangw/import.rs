@@ -18,6 +18,7 @@ use alloc::{
     vec,
     vec::Vec,
 };
+use core::ops::Range;
 use frame::CanId;
 
 /// The largest text that is read, in bytes.
@@ -45,6 +46,7 @@ pub struct Imported {
 struct Line {
     rule: Rule,
     comment: String,
+    span: Range<usize>,
 }
 
 /// Reads what `cangw -L` prints, or a shell script with cangw lines; other commands in it are
@@ -81,6 +83,7 @@ pub fn import(source: &Source) -> Result<Imported, Vec<Diagnostic>> {
             .hint("give what `cangw -L` prints, or a script with `cangw -A …` lines");
         found.push(d);
     }
+    gathered.check_hops(&mut found);
     gathered.check_size(&mut found);
     if found.has_errors() {
         return Err(found.into_sorted());
@@ -117,6 +120,7 @@ impl Gathered {
                 self.lines.push(Line {
                     rule,
                     comment: comment.to_owned(),
+                    span: span.clone(),
                 });
             }
             Verb::Delete => match self.lines.iter().rposition(|line| line.rule == rule) {
@@ -165,6 +169,21 @@ impl Gathered {
             let message = format!("`{}` is passed over", first.text);
             let hint = "only cangw lines are imported";
             found.push(Diagnostic::warning(first.span.clone(), message).hint(hint));
+        }
+    }
+
+    /// can-gw refuses a rule with more hops than its module has (`cgw_parse_attr`). Where the text
+    /// does not say how many those are, the rules do.
+    fn check_hops(&self, found: &mut Diagnostics) {
+        let Some(most) = self.max_hops else {
+            return;
+        };
+        for line in &self.lines {
+            if let Some(hops) = line.rule.hops.filter(|hops| *hops > most) {
+                let message = format!("-l {hops} is more than can-gw's max_hops={most}");
+                let d = Diagnostic::error(line.span.clone(), message);
+                found.push(d.hint("raise max_hops in the modprobe line; cangw refuses this one"));
+            }
         }
     }
 

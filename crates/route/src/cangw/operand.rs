@@ -251,5 +251,10 @@ pub(super) fn interface(text: &str) -> Read<()> {
         let hint = "Linux allows 1 to 15 bytes without `/`, `:` and white space";
         return whole(text).wrong(what, hint);
     }
+    if text.starts_with('-') {
+        // getopt takes it all the same, and cangw then finds no interface of that name.
+        let hint = "write the interface's name behind -s and -d";
+        return whole(text).wrong(format!("`{text}` is an option, no interface"), hint);
+    }
     Ok(())
 }

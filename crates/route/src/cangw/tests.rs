@@ -299,6 +299,7 @@ fn bad_lines_are_named() {
             "cangw -A -s toolonginterface -d b",
             "-s: `toolonginterface` is no name of an interface",
         ),
+        ("cangw -A -d b -s -e", "-s: `-e` is an option, no interface"),
         (
             "cangw -A -s a -d b -m ADD:I:1.0.0",
             "-m: there is no modification `ADD`",
@@ -331,6 +332,10 @@ fn bad_lines_are_named() {
         (
             "modprobe can-gw max_hops=9\ncangw -A -s a -d b",
             "this is no number of hops",
+        ),
+        (
+            "cangw -A -s a -d b -l 2\nmodprobe can-gw max_hops=1",
+            "-l 2 is more than can-gw's max_hops=1",
         ),
     ];
     for (text, message) in cases {
