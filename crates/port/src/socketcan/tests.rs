@@ -232,11 +232,7 @@ fn no_buffers_means_later_not_lost() {
 #[test]
 fn a_full_socket_buffer_is_polled_for() {
     let mut bench = bench_with(4096, UP);
-    let mut taken = 0;
-    while bench.offer(0, taken).is_ok() {
-        taken += 1;
-    }
-    assert_eq!(taken, 4096);
+    assert!((0..4096).all(|id| bench.offer(0, id).is_ok()));
     let report = bench.tx.flush(0).unwrap();
     assert!(
         report.held > 0,
@@ -256,9 +252,33 @@ fn a_full_socket_buffer_is_polled_for() {
 fn a_full_ring_refuses() {
     let mut bench = bench_with(2, UP);
     assert!(bench.offer(0, 1).is_ok() && bench.offer(0, 2).is_ok());
+    let errors = &bench.line().send_errors;
+    errors.lock().unwrap().push_back(Some(Errno::NOBUFS));
     assert_eq!(bench.offer(0, 3), Err(Refused::Full));
+    // The interface has just said that it has no room: it is not asked for every frame.
+    assert_eq!(bench.offer(0, 3), Err(Refused::Full));
+    assert_eq!(bench.tx.counters().stalled, 1);
+    bench.tx.flush(1_000_000).unwrap();
+    assert!(bench.offer(1_000_000, 3).is_ok());
+}
+
+#[test]
+fn a_batch_larger_than_the_ring_leaves_as_it_comes() {
+    let mut bench = bench_with(2, UP);
+    assert!((0..7).all(|id| bench.offer(0, id).is_ok()));
     bench.tx.flush(0).unwrap();
-    assert!(bench.offer(0, 3).is_ok());
+    let expected: Vec<String> = (0..7).map(|id| classic(id).view().to_string()).collect();
+    assert_eq!(bench.sent(), expected);
+    assert!((0..2).all(|id| bench.offer(0, id).is_ok()));
+    bench
+        .line()
+        .send_errors
+        .lock()
+        .unwrap()
+        .push_back(Some(Errno::NETDOWN));
+    bench.set_link(Ok(Link { up: false, ..UP }));
+    assert_eq!(bench.offer(0, 3), Err(Refused::Down));
+    assert_eq!(bench.tx.counters().lost, 2);
 }
 
 #[test]
@@ -473,6 +493,7 @@ proptest! {
                     let frame = classic(taken);
                     let outgoing = Outgoing { echo, ..Outgoing::new(frame.view(), 0) };
                     taken += u32::from(bench.tx.transmit(now, outgoing).is_ok());
+                    out.extend(bench.sent());
                 }
                 Op::Flush(errors) => {
                     *bench.line().send_errors.lock().unwrap() = errors.into();

@@ -112,10 +112,15 @@ impl<L: Line> Transmit for RawTransmit<L> {
         if !self.carries(&outgoing.frame) {
             return Err(Refused::Unsupported);
         }
+        let capacity = self.outbox.capacity();
+        if self.count >= capacity && self.held == Held::Unsent {
+            // A batch can be larger than the ring: the ring is for frames that the interface has
+            // no room for, and nobody has asked it yet. What goes wrong shows in the counters.
+            let _ = self.flush(now);
+        }
         if !self.shared.try_again(now) {
             return Err(Refused::Down);
         }
-        let capacity = self.outbox.capacity();
         if self.count >= capacity {
             return Err(Refused::Full);
         }
