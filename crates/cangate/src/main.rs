@@ -4,6 +4,8 @@ mod cli;
 mod commands;
 mod counters;
 mod demo;
+mod failure;
+mod input;
 
 use clap::Parser;
 use std::process::ExitCode;

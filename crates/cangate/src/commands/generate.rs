@@ -1,7 +1,7 @@
 //! `cangate completions` and `cangate man`: made from the definition in `cli`.
 
-use super::Failure;
 use crate::cli::{Cli, Completions, Man};
+use crate::failure::Failure;
 use clap::CommandFactory;
 use std::io::Write;
 

@@ -1,7 +1,8 @@
 //! `cangate check`, `import`, `export`: what needs no running gateway.
 
-use super::{Failure, load_config, read_source};
 use crate::cli::{Check, Export, Import};
+use crate::failure::Failure;
+use crate::input::{load_config, read_source};
 use std::io::Write;
 
 pub(crate) fn check(args: &Check, color: bool) -> Result<(), Failure> {

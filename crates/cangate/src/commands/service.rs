@@ -1,8 +1,9 @@
 //! `cangate run`, and asking a gateway that runs: `stats`, `routes`, `reload`.
 
-use super::{Failure, load_config, read_source, with_causes};
 use crate::cli::{Control, Run, Stats};
 use crate::counters;
+use crate::failure::{Failure, with_causes};
+use crate::input::{load_config, read_source};
 use gateway::Snapshot;
 use gateway::control::{self, Request};
 use gateway::run::{Reason, Reloaded, RouteLine, RunOptions};

@@ -1,7 +1,7 @@
 //! `cangate timing`: how long a frame is.
 
-use super::Failure;
 use crate::cli::Timing;
+use crate::failure::Failure;
 use frame::wire::{self, BitRate, Length, parse_rate};
 use frame::{FrameBuf, text};
 use serde::Serialize;

@@ -12,7 +12,8 @@ mod tester;
 mod traffic;
 
 use crate::cli::Demo;
-use crate::commands::{Failure, load_config};
+use crate::failure::Failure;
+use crate::input::{load_config, read_source};
 use frame::Nanos;
 use indicatif::{ProgressBar, ProgressStyle};
 use paper::Told;
@@ -39,7 +40,7 @@ const MOST_ROUTES: usize = u16::MAX as usize;
 
 pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
     let source = match &args.config {
-        Some(path) => crate::commands::read_source(path)?,
+        Some(path) => read_source(path)?,
         None => {
             let (name, text) = if args.log.is_some() {
                 LOG_FILE

@@ -5,7 +5,7 @@ use super::ledger::Ledger;
 use super::scene::Scene;
 use super::tap::Passed;
 use super::traffic::Source;
-use crate::commands::Failure;
+use crate::failure::Failure;
 use bus::{BusStats, Event, SendError};
 use frame::text::Line;
 use frame::wire;

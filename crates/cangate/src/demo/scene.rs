@@ -2,7 +2,7 @@
 //! needed.
 
 use super::tap::{TapReceive, TapTransmit, Tape};
-use crate::commands::Failure;
+use crate::failure::Failure;
 use bus::{BusConfig, NodeConfig, NodeId};
 use frame::wire::BitRate;
 use gateway::config::Config;

@@ -4,7 +4,7 @@ use super::play::Played;
 use super::scene::Scene;
 use super::tester::{Found, Testers};
 use super::traffic::{LogAccount, Source};
-use crate::commands::Failure;
+use crate::failure::Failure;
 use frame::Nanos;
 use gateway::Snapshot;
 use gateway::config::Config;

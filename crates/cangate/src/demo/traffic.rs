@@ -1,6 +1,6 @@
 //! What the demo's testers send: the SAE class C messages, or a candump log.
 
-use crate::commands::Failure;
+use crate::failure::Failure;
 use frame::{Frame, FrameBuf, Kind, Nanos};
 use indicatif::{ProgressBar, ProgressBarIter};
 use port::log::{InterfaceName, LogError, LogReader};

@@ -1,0 +1,63 @@
+//! Why a command did not do what was asked, in words for the one who asked.
+
+use std::fmt;
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// What was given is wrong; exit status 2.
+    Input(String),
+    /// It could not be done; exit status 1.
+    Run(String),
+    /// The one who reads our output went away; not worth a word.
+    Silent,
+}
+
+impl Failure {
+    /// What was given is wrong.
+    pub(crate) fn input(text: impl fmt::Display) -> Self {
+        Self::Input(text.to_string())
+    }
+
+    /// It could not be done; causes are added.
+    pub(crate) fn run(error: impl std::error::Error) -> Self {
+        Self::Run(with_causes(&error))
+    }
+
+    /// A file could not be read or written.
+    pub(crate) fn file(verb: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
+        let advice = match error.kind() {
+            std::io::ErrorKind::NotFound => "; is the name right?",
+            std::io::ErrorKind::PermissionDenied => "; may you do that there?",
+            std::io::ErrorKind::StorageFull => "; make room and try again",
+            _ => "",
+        };
+        Self::Run(format!("cannot {verb} {}: {error}{advice}", path.display()))
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    /// For writing to standard output.
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            Self::Silent
+        } else {
+            Self::Run(format!("cannot write to standard output: {error}"))
+        }
+    }
+}
+
+/// An error with all that caused it, as one line.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let words = inner.to_string();
+        if !text.contains(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        cause = inner.source();
+    }
+    text
+}
