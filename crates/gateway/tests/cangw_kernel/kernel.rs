@@ -1,0 +1,176 @@
+//! The kernel's side: interfaces, rules, frames in and out.
+
+use crate::frames::Owned;
+use port::socketcan::{SocketCanConfig, open};
+use port::{Halves, Ids, Interest, Outgoing, Refused};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+/// How long frames may take that must come.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// They mostly are there when the sender's system call ends; later ones are asked for so often.
+const SPIN: Duration = Duration::from_millis(1);
+
+/// cangw's status says nothing here: from some versions it is the length of the last answer.
+fn list() -> Result<String, String> {
+    let output = output("cangw", "-L")?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Three virtual interfaces, without rules at first.
+pub(crate) struct Kernel {
+    pub(crate) interfaces: [String; 3],
+    pub(crate) max_hops: u8,
+    sender: Halves,
+    watchers: Vec<Halves>,
+}
+
+fn output(program: &str, arguments: &str) -> Result<Output, String> {
+    Command::new(program)
+        .args(arguments.split_whitespace())
+        .output()
+        .map_err(|e| format!("`{program}` cannot be run ({e})"))
+}
+
+fn run(program: &str, arguments: &str) -> Result<String, String> {
+    let output = output(program, arguments)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        // The first line: cangw explains all its options where it does not understand one.
+        let said = said.lines().next().unwrap_or_default();
+        return Err(format!("`{program} {arguments}` failed: {said}"));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn port(interface: &str, receive_buffer: Option<u32>) -> Result<Halves, String> {
+    let config = SocketCanConfig {
+        interface: interface.to_owned(),
+        fd: true,
+        xl: false,
+        queue: 8,
+        receive_buffer,
+        hardware_stamps: false,
+    };
+    open("differential", &config).map_err(|e| e.to_string())
+}
+
+impl Kernel {
+    /// Makes the interfaces, or says what is missing here.
+    pub(crate) fn new() -> Result<Self, String> {
+        if port("lo", None).is_err_and(|why| why.contains("modprobe can")) {
+            return Err("this kernel has no AF_CAN".into());
+        }
+        let _ = run("modprobe", "can-gw");
+        if !Path::new("/sys/module/can_gw").exists() {
+            return Err("this kernel has no can-gw".into());
+        }
+        if !list()?.trim().is_empty() {
+            return Err("there are can-gw rules here that are not this test's".into());
+        }
+        let interfaces = [0, 1, 2].map(|i| format!("cgt_gw{i}"));
+        for name in &interfaces {
+            let _ = run("ip", &format!("link del {name}"));
+            run("ip", &format!("link add dev {name} type vcan"))?;
+            run("ip", &format!("link set {name} mtu 72"))?;
+            run("ip", &format!("link set {name} up"))?;
+        }
+        let hops = std::fs::read_to_string("/sys/module/can_gw/parameters/max_hops");
+        let max_hops = hops.ok().and_then(|text| text.trim().parse().ok());
+        let mut sender = port(&interfaces[0], None)?;
+        let nothing = Interest {
+            ids: Ids::Nothing,
+            ..Interest::default()
+        };
+        sender.0.set_interest(&nothing).map_err(|e| e.to_string())?;
+        let everything = Interest {
+            ids: Ids::Everything,
+            error_frames: true,
+            ..Interest::default()
+        };
+        let mut watchers = Vec::new();
+        for name in &interfaces {
+            let mut watcher = port(name, Some(8 << 20))?;
+            let set = watcher.0.set_interest(&everything);
+            set.map_err(|e| e.to_string())?;
+            watchers.push(watcher);
+        }
+        Ok(Self {
+            interfaces,
+            max_hops: max_hops.unwrap_or(1),
+            sender,
+            watchers,
+        })
+    }
+
+    /// Adds a rule; `text` are the words after `cangw -A`.
+    pub(crate) fn add(&self, text: &str) -> Result<(), String> {
+        run("cangw", &format!("-A {text}")).map(drop)
+    }
+
+    /// The rules, as cangw lists them.
+    pub(crate) fn list(&self) -> String {
+        list().unwrap()
+    }
+
+    /// Takes all rules away. There were none but ours.
+    pub(crate) fn flush(&self) {
+        let _ = run("cangw", "-F");
+        assert_eq!(self.list().trim(), "", "`cangw -F` takes all rules away");
+    }
+
+    /// Puts a frame on the first interface.
+    pub(crate) fn send(&mut self, frame: &Owned) {
+        let outgoing = Outgoing::new(frame.view(), 0);
+        match self.sender.1.transmit(0, outgoing) {
+            Ok(_) => {
+                let flushed = self.sender.1.flush(0).unwrap();
+                assert_eq!(flushed.held, 0, "a vcan takes what it is given");
+            }
+            // Our ports send no error frames, but other programs can.
+            Err(Refused::Unsupported) => {
+                let text = frame.for_cansend();
+                run("cansend", &format!("{} {text}", self.interfaces[0])).unwrap();
+            }
+            Err(refused) => panic!("{frame:?} was refused: {refused:?}"),
+        }
+    }
+
+    /// What came out on each interface: `count` frames, if they come, and what comes in `more`
+    /// time after them.
+    pub(crate) fn receive(&mut self, count: usize, more: Duration) -> [Vec<Owned>; 3] {
+        let mut out: [Vec<Owned>; 3] = Default::default();
+        let start = Instant::now();
+        let mut all_since = None;
+        loop {
+            for (watcher, out) in self.watchers.iter_mut().zip(&mut out) {
+                let take = &mut |r: port::Received<'_>| out.push(Owned::of(r.frame));
+                watcher.0.receive(0, 64, take).unwrap();
+                let lost = watcher.0.counters().overrun;
+                assert_eq!(lost, 0, "the test itself lost frames");
+            }
+            if out.iter().map(Vec::len).sum::<usize>() >= count {
+                let since = *all_since.get_or_insert_with(Instant::now);
+                if since.elapsed() >= more {
+                    return out;
+                }
+            }
+            if start.elapsed() > PATIENCE {
+                return out;
+            }
+            if all_since.is_some() || start.elapsed() > SPIN {
+                std::thread::sleep(SPIN);
+            }
+        }
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        // The rules go with them.
+        for name in &self.interfaces {
+            let _ = run("ip", &format!("link del {name}"));
+        }
+    }
+}

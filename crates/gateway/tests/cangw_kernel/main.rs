@@ -1,0 +1,338 @@
+//! The routing table against the kernel's own can-gw: random rules are installed by `cangw`,
+//! random frames sent, and what comes out is compared with what the importer and the table say,
+//! byte for byte; so are the rules' counters and what `cangw -L` prints.
+//!
+//! Needs a kernel with AF_CAN, vcan and can-gw, the programs `cangw`, `cansend` and `ip`, and
+//! leave to use them. Without them each test says why it is skipped. It takes rules away and so
+//! refuses to run where there are any.
+//!
+//! `CANGATE_CANGW_SEED`, `CANGATE_CANGW_SETS` and `CANGATE_CANGW_FRAMES` change the seed, the
+//! number of rule sets and the frames for each.
+#![allow(clippy::unwrap_used)]
+
+mod frames;
+mod kernel;
+mod model;
+mod rng;
+mod rules;
+
+use config::Source;
+use frames::Owned;
+use kernel::Kernel;
+use model::{Counters, Model};
+use rng::Rng;
+use route::cangw::{Imported, export, import};
+use route::{IdFilter, IdSet, PortId, Table};
+use rules::{Drawn, Shape};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long to listen for frames that must not come.
+const SILENCE: Duration = Duration::from_millis(5);
+
+/// The kernel has one list of rules.
+static ONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+macro_rules! kernel {
+    () => {
+        match Kernel::new() {
+            Ok(kernel) => kernel,
+            Err(why) => {
+                eprintln!("SKIPPED because {why}");
+                return;
+            }
+        }
+    };
+}
+
+fn from_env(name: &str, default: u64) -> u64 {
+    let value = std::env::var(name).ok();
+    value.map_or(default, |text| text.parse().unwrap())
+}
+
+/// A script as somebody would write it.
+fn script(lines: &[&str], max_hops: u8) -> Source {
+    let mut text = format!("modprobe can-gw max_hops={max_hops}\n");
+    for line in lines {
+        text.push_str(&format!("cangw -A {line}\n"));
+    }
+    Source::new("rules.sh", text)
+}
+
+fn listed_counters(listing: &str) -> Vec<Counters> {
+    let line = |line: &str| {
+        let (_, comment) = line.split_once('#').unwrap();
+        let numbers = comment.split_whitespace().filter_map(|w| w.parse().ok());
+        numbers.collect::<Vec<_>>().try_into().unwrap()
+    };
+    listing.lines().map(line).collect()
+}
+
+/// The routes without their names, which a listing does not have.
+fn nameless(imported: &Imported) -> Vec<String> {
+    let routes = imported.routes.routes.iter().cloned();
+    routes
+        .map(|mut route| {
+            route.name.clear();
+            // can-gw forgets a filter that lets everything through.
+            let open = |f: &IdFilter| f.set == (IdSet::Masked { id: 0, mask: 0 }) && !f.inverted;
+            route.matching.ids.retain(|filter| !open(filter));
+            let port = |id: &PortId| imported.interfaces[usize::from(id.0)].clone();
+            let ports = format!(
+                "{:?} -> {:?}",
+                route.from.iter().map(port).collect::<Vec<_>>(),
+                route.to.iter().map(port).collect::<Vec<_>>()
+            );
+            route.from.clear();
+            route.to.clear();
+            format!("{ports} {route:?}")
+        })
+        .collect()
+}
+
+fn same(a: &Imported, b: &Imported) -> Result<(), String> {
+    let (a, b) = (nameless(a), nameless(b));
+    if a.len() != b.len() {
+        return Err(format!("{} and {} routes", a.len(), b.len()));
+    }
+    match a.iter().zip(&b).find(|(a, b)| a != b) {
+        Some((a, b)) => Err(format!("\n{a}\n{b}")),
+        None => Ok(()),
+    }
+}
+
+#[derive(Default)]
+struct Done {
+    sets: usize,
+    rules: usize,
+    refused: usize,
+    frames: usize,
+    copies: usize,
+}
+
+/// Installs rules and sends frames; what differs from the model, in words.
+fn compare(
+    kernel: &mut Kernel,
+    rng: &mut Rng,
+    shape: Shape,
+    drawn: &[Drawn],
+    frames: u64,
+    done: &mut Done,
+) -> Result<(), String> {
+    kernel.flush();
+    let mut lines: Vec<&str> = Vec::new();
+    for rule in drawn {
+        let ours = import(&script(&[&rule.text], kernel.max_hops));
+        match (kernel.add(&rule.text), ours) {
+            (Ok(()), Ok(_)) => lines.push(&rule.text),
+            (Err(_), Err(_)) => done.refused += 1,
+            (Ok(()), Err(why)) => return Err(format!("only we refuse {}: {why:?}", rule.text)),
+            (Err(why), Ok(_)) => return Err(format!("only cangw refuses {}: {why}", rule.text)),
+        }
+    }
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let imported = import(&script(&lines, kernel.max_hops)).map_err(|e| format!("{e:?}"))?;
+    let table = Table::compile(&imported.routes, imported.ports.len());
+    let table = table.map_err(|e| format!("{e:?}"))?;
+    let interfaces = kernel.interfaces.clone();
+    let mut model = Model {
+        memory: table.memory(),
+        table: &table,
+        routes: &imported.routes,
+        interfaces: &interfaces,
+        ports: &imported.interfaces,
+        counters: vec![[0; 3]; imported.routes.routes.len()],
+    };
+    let ids: Vec<u32> = drawn.iter().flat_map(|rule| rule.ids.clone()).collect();
+    let sent: Vec<Owned> = (0..frames)
+        .map(|_| frames::frame(rng, shape, &ids))
+        .collect();
+    // Filters decide about the list in which the kernel keeps a rule; only in one list rules are
+    // tried in the order of their age.
+    let ordered = !drawn.iter().any(|rule| rule.filtered);
+    let mut copies = 0;
+    for frame in &sent {
+        let mut expected = model.expect(frame);
+        kernel.send(frame);
+        let count = expected.iter().map(Vec::len).sum();
+        let mut got = kernel.receive(count, Duration::ZERO);
+        for (expected, got) in expected.iter_mut().zip(&mut got) {
+            if !ordered {
+                expected.sort();
+                got.sort();
+            }
+        }
+        if got != expected {
+            return Err(format!(
+                "{frame:?}:\n the table says {expected:#?}\n the kernel {got:#?}"
+            ));
+        }
+        copies += count;
+    }
+    let more = kernel.receive(0, SILENCE);
+    if more.iter().any(|more| !more.is_empty()) {
+        return Err(format!("the kernel sent more: {more:#?}"));
+    }
+    let listing = kernel.list();
+    if listed_counters(&listing) != model.counters {
+        return Err(format!("counters: {:?}, listed\n{listing}", model.counters));
+    }
+    let hops = format!("modprobe can-gw max_hops={}\n", kernel.max_hops);
+    let again = import(&Source::new("listing", format!("{hops}{listing}")));
+    let again = again.map_err(|e| format!("the listing: {e:?}\n{listing}"))?;
+    same(&again, &imported).map_err(|e| format!("the listing is read differently: {e}"))?;
+    // And out again.
+    kernel.flush();
+    let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
+    let exported = export(&imported.routes, &names).map_err(|e| format!("{e:?}"))?;
+    for line in exported.lines() {
+        if let Some((_, text)) = line.split_once("cangw -A ") {
+            let text = text.split_once('#').map_or(text, |(text, _)| text);
+            kernel.add(text).map_err(|e| format!("exported: {e}"))?;
+        }
+    }
+    let listing = kernel.list();
+    let again = import(&Source::new("listing", format!("{hops}{listing}")));
+    let again = again.map_err(|e| format!("what was exported: {e:?}\n{listing}"))?;
+    same(&again, &imported).map_err(|e| format!("what was exported is another thing: {e}"))?;
+    done.sets += 1;
+    done.rules += lines.len();
+    done.frames += sent.len();
+    done.copies += copies;
+    Ok(())
+}
+
+/// A rule without most of its long tables.
+fn brief(text: &str) -> String {
+    let words = text.split(' ');
+    let brief = words.map(|w| w.get(..60).map_or(w.to_owned(), |w| format!("{w}…")));
+    brief.collect::<Vec<_>>().join(" ")
+}
+
+/// Does the kernel resolve negative indices of CRC8 rules (CVE-2026-31570)?
+fn resolves_crc8(kernel: &mut Kernel, shape: Shape) -> bool {
+    let table: String = (0..=255u8).map(|b| format!("{b:02X}")).collect();
+    let [a, b, _] = &kernel.interfaces;
+    let drawn = Drawn {
+        text: format!("-s {a} -d {b} -e -m OR:D:0.0.0102030405060708 -c 0:-2:-1:0:0:{table}"),
+        ids: Vec::new(),
+        filtered: false,
+    };
+    let (rng, done) = (&mut Rng(1), &mut Done::default());
+    compare(kernel, rng, shape, &[drawn], 8, done).is_ok()
+}
+
+#[test]
+fn the_kernel_does_what_the_table_says() {
+    let _alone = alone();
+    let mut kernel = kernel!();
+    let seed = from_env("CANGATE_CANGW_SEED", 1);
+    let frames = from_env("CANGATE_CANGW_FRAMES", 40);
+    let base = Shape {
+        fd: false,
+        chain: false,
+        negative_crc8: true,
+        max_hops: kernel.max_hops,
+    };
+    let negative_crc8 = resolves_crc8(&mut kernel, base);
+    if !negative_crc8 {
+        eprintln!("this kernel has CVE-2026-31570: no negative indices in CRC8 rules");
+    }
+    let mut done = Done::default();
+    let mut differences = Vec::new();
+    for set in 0..from_env("CANGATE_CANGW_SETS", 60) {
+        let rng = &mut Rng(seed.wrapping_mul(1_000_003).wrapping_add(set));
+        let shape = Shape {
+            fd: rng.one_in(3),
+            chain: rng.one_in(4),
+            negative_crc8,
+            ..base
+        };
+        let count = rng.pick(&[1, 1, 2, 3, 5]);
+        let mut drawn: Vec<Drawn> = Vec::new();
+        for _ in 0..count {
+            drawn.push(rules::rule(rng, shape, &kernel.interfaces));
+        }
+        let result = compare(&mut kernel, rng, shape, &drawn, frames, &mut done);
+        if let Err(what) = result {
+            let rules: Vec<_> = drawn.iter().map(|rule| rule.text.as_str()).collect();
+            eprintln!("set {set}: {what}\n{}\n", rules.join("\n"));
+            differences.push(set);
+        }
+    }
+    println!(
+        "{} sets of {} rules ({} refused by both), {} frames in, {} frames seen on the \
+         interfaces, max_hops {}, {} sets differ",
+        done.sets,
+        done.rules,
+        done.refused,
+        done.frames,
+        done.copies,
+        kernel.max_hops,
+        differences.len()
+    );
+    kernel.flush();
+    assert_eq!(differences, [0u64; 0], "sets that differ");
+    assert!(done.copies > done.frames, "no rule forwarded anything");
+}
+
+/// cangw's scanf takes much that we refuse, and uses a part of it. But what it or the kernel
+/// refuses must not become a route without a word.
+#[test]
+fn what_cangw_refuses_is_refused_or_noted() {
+    let _alone = alone();
+    let kernel = kernel!();
+    let seed = from_env("CANGATE_CANGW_SEED", 1);
+    let mut wrong = Vec::new();
+    let (mut refused, mut taken, mut stricter, mut noted) = (0, 0, 0, 0);
+    for n in 0..4 * from_env("CANGATE_CANGW_SETS", 60) {
+        let rng = &mut Rng(seed.wrapping_mul(7_000_003).wrapping_add(n));
+        let shape = Shape {
+            fd: rng.one_in(3),
+            chain: rng.one_in(3),
+            negative_crc8: true,
+            max_hops: kernel.max_hops,
+        };
+        let text = rules::rule(rng, shape, &kernel.interfaces).text;
+        let text = rules::spoiled(rng, &text);
+        let ours = import(&script(&[&text], kernel.max_hops));
+        match (kernel.add(&text), ours) {
+            (Ok(()), Ok(_)) => taken += 1,
+            (Ok(()), Err(why)) => {
+                let why: Vec<_> = why.into_iter().map(|d| d.message).collect();
+                eprintln!(
+                    "cangw takes and we refuse: {}: {}",
+                    why.join("; "),
+                    brief(&text)
+                );
+                stricter += 1;
+            }
+            (Err(_), Err(_)) => refused += 1,
+            (Err(_), Ok(imported))
+                if imported.routes.routes.is_empty() || !imported.notes.is_empty() =>
+            {
+                noted += 1;
+            }
+            (Err(why), Ok(_)) => {
+                eprintln!("{text}: {why}");
+                wrong.push(n);
+            }
+        }
+        if n % 20 == 19 {
+            kernel.flush();
+        }
+    }
+    println!(
+        "spoiled rules: {refused} refused by both, {taken} taken by both, {noted} noted, \
+         {stricter} refused by us only, {} by cangw only",
+        wrong.len()
+    );
+    kernel.flush();
+    assert_eq!(wrong, [0u64; 0], "taken by us only");
+}
