@@ -62,7 +62,8 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// Replay this candump log (made by `candump -l`) in place of the SAE class C messages.
+    /// Replay this candump log (made by `candump -l`; - for standard input) in place of the SAE
+    /// class C messages.
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     /// Write report.html, results.parquet, outgoing.log and charts/ into this folder.

@@ -32,7 +32,13 @@ impl Failure {
             std::io::ErrorKind::StorageFull => "; make room and try again",
             _ => "",
         };
-        Self::Run(format!("cannot {verb} {}: {error}{advice}", path.display()))
+        let text = format!("cannot {verb} {}: {error}{advice}", path.display());
+        // What is to be read was given; what is to be written was asked for.
+        if verb == "read" {
+            Self::Input(text)
+        } else {
+            Self::Run(text)
+        }
     }
 }
 

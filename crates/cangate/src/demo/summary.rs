@@ -293,6 +293,13 @@ impl Summary {
                  end it, because a frame on a bus does not tell how many gateways it has passed",
             ));
         }
+        if let Some(log) = &self.log
+            && log.frames == 0
+        {
+            return Err(Failure::input(
+                "there is no frame in the log: is it one that `candump -l` wrote?",
+            ));
+        }
         if self.accounted {
             return Ok(());
         }

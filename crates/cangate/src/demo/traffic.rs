@@ -61,7 +61,12 @@ impl Source {
         strict: bool,
         bar: &ProgressBar,
     ) -> Result<Self, Failure> {
-        let file = File::open(path).map_err(|e| Failure::file("read", path, &e))?;
+        let place = if path == Path::new("-") {
+            Path::new("/dev/stdin")
+        } else {
+            path
+        };
+        let file = File::open(place).map_err(|e| Failure::file("read", path, &e))?;
         bar.set_length(file.metadata().map_or(0, |m| m.len()));
         let reader = LogReader::new(bar.wrap_read(file), path.display().to_string());
         let shared = Rc::new(RefCell::new(LogState {
