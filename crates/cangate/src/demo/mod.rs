@@ -92,6 +92,10 @@ pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
     let summary = Summary::new(&scene, &config, &traffic, &mut played);
     if let Some(out) = &out {
         let told = Told {
+            title: match &args.log {
+                Some(path) => format!("replay of {}", file_name(path)),
+                None => "SAE class C messages".to_owned(),
+            },
             command: command_line(args),
             seed: args.seed,
             config: &source,
@@ -115,21 +119,23 @@ pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
     summary.verdict()
 }
 
+/// A file without its folders.
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
 /// The command that makes this run again. File names without their folders: a report is shown to
 /// others.
 fn command_line(args: &Demo) -> String {
-    let name = |path: &Path| {
-        let name = path.file_name().unwrap_or(path.as_os_str());
-        name.to_string_lossy().into_owned()
-    };
     let mut text = String::from("cangate demo");
     if let Some(path) = &args.log {
-        text.push_str(&format!(" --log {}", name(path)));
+        text.push_str(&format!(" --log {}", file_name(path)));
     } else {
         text.push_str(&format!(" --seconds {}", args.seconds));
     }
     if let Some(path) = &args.config {
-        text.push_str(&format!(" --config {}", name(path)));
+        text.push_str(&format!(" --config {}", file_name(path)));
     }
     text.push_str(&format!(" --seed {}", args.seed));
     if args.strict {

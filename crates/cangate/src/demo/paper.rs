@@ -12,6 +12,7 @@ use report::{Account, BusRow, Clock, Data, RouteRow};
 
 /// How the run was made, as far as the figures do not say it.
 pub(crate) struct Told<'a> {
+    pub(crate) title: String,
     pub(crate) command: String,
     pub(crate) seed: u64,
     pub(crate) config: &'a config::Source,
@@ -55,9 +56,8 @@ pub(crate) fn data(
         .iter()
         .map(|b| format!("{} {} bit/s", b.name, b.rate))
         .collect();
-    let traffic = told.traffic.split(':').next().unwrap_or_default();
     let description = Description {
-        title: format!("cangate demo: {traffic}"),
+        title: format!("cangate demo: {}", told.title),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: told.command.clone(),
         seed: told.seed,
@@ -67,7 +67,7 @@ pub(crate) fn data(
         time_base: "bus time (simulated, the same on every machine)".to_owned(),
         stamp: STAMP.to_owned(),
         blind_spots: BLIND.to_owned(),
-        more: vec![("gateway file".to_owned(), told.config.name.clone())],
+        more: vec![("Gateway file".to_owned(), told.config.name.clone())],
     };
     let routes = config
         .routes
@@ -101,12 +101,13 @@ pub(crate) fn data(
     }
 }
 
-/// A route's description without its name, which stands beside it.
+/// A route's description without its name, which stands beside it, on one line.
 fn words(description: &str) -> String {
-    description
+    let words = description
         .split_once(": ")
-        .map_or(description, |(_, words)| words)
-        .to_owned()
+        .map_or(description, |(_, words)| words);
+    let lines: Vec<&str> = words.lines().map(str::trim).collect();
+    lines.join("; ")
 }
 
 fn stopped(line: &RouteLine) -> Vec<(String, u64)> {
@@ -171,16 +172,36 @@ fn accounts(summary: &Summary) -> Vec<Account> {
             ],
         });
     }
+    let tester = &summary.tester;
+    accounts.push(Account {
+        title: "what a tester would find that sees only the buses".to_owned(),
+        total: frames.forwarded,
+        parts: vec![
+            part(
+                "frames that it matches to the right frame in",
+                tester.agreed,
+            ),
+            part(
+                "frames that it may match to another one of the same content",
+                tester.matched - tester.agreed - tester.mistaken,
+            ),
+            part("frames that it matches to a wrong one", tester.mistaken),
+            part(
+                "frames that it cannot match",
+                tester.duplicated + tester.unexpected,
+            ),
+        ],
+    });
     accounts
 }
 
 fn notes(summary: &Summary) -> Vec<String> {
     let mut notes = summary.imbalances.clone();
     if let Some(log) = &summary.log {
-        notes.push(format!(
-            "The log's lines that are no frames: {}, left out.",
-            log.bad_lines
-        ));
+        if log.bad_lines > 0 {
+            let are = "lines of the log are no frames and were left out. The first of them:";
+            notes.push(format!("{} {are}", log.bad_lines));
+        }
         notes.extend(log.first_bad.iter().cloned());
         if log.backwards > 0 {
             notes.push(format!(

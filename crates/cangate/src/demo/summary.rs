@@ -1,6 +1,6 @@
 //! The figures of a run: what the table and the JSON show.
 
-use super::play::Played;
+use super::play::{Played, WINDOW};
 use super::scene::Scene;
 use super::tester::{Found, Testers};
 use super::traffic::{LogAccount, Source};
@@ -95,7 +95,7 @@ pub(crate) struct BusLine {
     pub(crate) errors: u64,
     /// Busy share of the time, intermissions included, 0 to 1.
     pub(crate) load: f64,
-    /// The busiest window of 100 ms.
+    /// The busiest whole window of 100 ms.
     pub(crate) peak_load: f64,
 }
 
@@ -178,6 +178,7 @@ impl Summary {
                 peak_load: load
                     .points(played.end)
                     .iter()
+                    .filter(|p| p.length == WINDOW || played.end < WINDOW)
                     .map(probe::LoadPoint::share)
                     .fold(0.0, f64::max),
             });
