@@ -85,6 +85,7 @@ pub fn import(source: &Source) -> Result<Imported, Vec<Diagnostic>> {
     }
     gathered.check_hops(&mut found);
     gathered.check_size(&mut found);
+    gathered.note_chains(&mut found);
     if found.has_errors() {
         return Err(found.into_sorted());
     }
@@ -111,7 +112,7 @@ impl Gathered {
         };
         match verb {
             Verb::Add if rule.source == rule.destination && !rule.same_port => note(
-                "no frame takes this rule: it leads back; it is left out",
+                "no frame that comes in there takes this rule: it leads back; it is left out",
                 "-i lets frames go back to the interface they came from",
             ),
             Verb::Add => {
@@ -187,6 +188,42 @@ impl Gathered {
         }
     }
 
+    /// The module's parameter, or what the rules need where the text does not name it.
+    fn hops(&self) -> u8 {
+        let rules = self.lines.iter().filter_map(|line| line.rule.hops);
+        self.max_hops.unwrap_or(1).max(rules.max().unwrap_or(1))
+    }
+
+    /// With more than one hop, what a rule sends with `-e` comes in again where it went out, and
+    /// can-gw's rules there take it. A port does not receive what it sends itself.
+    fn note_chains(&self, found: &mut Diagnostics) {
+        if self.hops() == 1 {
+            return;
+        }
+        // For each source where its rules lead, and whether they may lead back: without -i a frame
+        // never goes back to where it came in first.
+        let mut onward: BTreeMap<_, (BTreeSet<&str>, bool)> = BTreeMap::new();
+        for Line { rule, .. } in &self.lines {
+            let (to, back) = onward.entry((&rule.source, rule.fd)).or_default();
+            to.insert(&rule.destination);
+            *back |= rule.same_port;
+        }
+        for Line { rule, span, .. } in &self.lines {
+            let on = onward
+                .get(&(&rule.destination, rule.fd))
+                .is_some_and(|(to, back)| *back || to.iter().any(|to| *to != rule.source));
+            if on && rule.echo && rule.hops != Some(1) {
+                let message = format!(
+                    "can-gw's rules for {} take what this one sends; as routes they do not",
+                    rule.destination
+                );
+                let hint = "a frame takes routes by where it came in from the bus: \
+                            write a route from there to the last interface";
+                found.push(Diagnostic::warning(span.clone(), message).hint(hint));
+            }
+        }
+    }
+
     /// More than a `gateway.toml` can hold?
     fn check_size(&self, found: &mut Diagnostics) {
         let rules = self.lines.iter().map(|line| &line.rule);
@@ -205,6 +242,7 @@ impl Gathered {
     }
 
     fn into_imported(mut self, notes: Vec<Diagnostic>) -> Imported {
+        let max_hops = self.hops();
         // can-gw puts a new rule in front of the others.
         if self.scripted {
             self.lines.reverse();
@@ -219,9 +257,8 @@ impl Gathered {
             let name = route_name(&line.comment, index, &mut names);
             routes.push(route(rule, name, from, to));
         }
-        let hops = self.lines.iter().filter_map(|line| line.rule.hops).max();
         let routes = Routes {
-            max_hops: self.max_hops.unwrap_or(1).max(hops.unwrap_or(1)),
+            max_hops,
             routes,
             ..Routes::default()
         };

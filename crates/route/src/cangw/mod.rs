@@ -11,6 +11,11 @@
 //!   whose filters the kernel keeps in the same list; between lists (`net/can/af_can.c`:
 //!   everything, masks, inverted, exact) the kernel has an order of its own, which decides only
 //!   the order of copies of the same frame.
+//! * can-gw has more to say about a frame that passes several of its rules on one machine, which
+//!   needs `-e` (or a vcan's echo) and `max_hops` above 1, than routes have: a port does not
+//!   receive what it sends. [`import`] notes such rules. There the kernel keeps what a rule wrote
+//!   behind the frame's length for the next rule, and compares where a frame entered the first
+//!   rule, not where it is, with where it may not go back to without `-i`.
 
 mod export;
 mod filter;

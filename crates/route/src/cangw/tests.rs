@@ -270,6 +270,25 @@ fn surprises_are_noted() {
 }
 
 #[test]
+fn rules_that_take_what_others_send_are_noted() {
+    let script = "cangw -A -s a -d b -e\ncangw -A -s b -d c -e\n";
+    assert!(notes(script).is_empty(), "one hop: there is no second rule");
+    let more = format!("modprobe can-gw max_hops=2\n{script}");
+    assert_eq!(
+        notes(&more),
+        ["can-gw's rules for b take what this one sends; as routes they do not"]
+    );
+    for harmless in [
+        more.replace("-s a -d b -e", "-s a -d b"),
+        more.replace("-s a -d b -e", "-s a -d b -e -l 1"),
+        more.replace("-s a -d b -e", "-s a -d b -e -X"),
+        more.replace("-s b -d c -e", "-s b -d a -e"),
+    ] {
+        assert!(notes(&harmless).is_empty(), "{harmless}");
+    }
+}
+
+#[test]
 fn bad_lines_are_named() {
     let cases = [
         ("", "there is no rule in it"),
