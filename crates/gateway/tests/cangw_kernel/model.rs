@@ -39,14 +39,39 @@ impl Sink for Verdict {
     }
 }
 
+/// A frame on an interface.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Expected {
+    frame: Owned,
+    /// It has been there before, two rules ago or more. A raw socket knows a frame that it has
+    /// already got by the buffer's address and a number that copies keep (`raw_rcv` of
+    /// net/can/raw.c, 6.1), so it may miss such a frame where the address is used again.
+    again: bool,
+}
+
+/// Is `got` what was expected on one interface?
+pub(crate) fn agree(expected: &[Expected], got: &[Owned]) -> bool {
+    let mut got = got.iter().peekable();
+    let found = |one: &Expected| got.next_if(|got| **got == one.frame).is_some() || one.again;
+    expected.iter().all(found) && got.next().is_none()
+}
+
 impl Model<'_> {
     /// The frames on each interface, in their order as far as the kernel has one.
-    pub(crate) fn expect(&mut self, frame: &Owned) -> [Vec<Owned>; 3] {
-        let mut out: [Vec<Owned>; 3] = Default::default();
-        let mut way = VecDeque::from([(0, frame.clone(), 0)]);
-        while let Some((interface, frame, hops)) = way.pop_front() {
+    pub(crate) fn expect(&mut self, frame: &Owned) -> [Vec<Expected>; 3] {
+        let mut out: [Vec<Expected>; 3] = Default::default();
+        let mut way = VecDeque::from([(vec![0], frame.clone(), 0)]);
+        while let Some((path, frame, hops)) = way.pop_front() {
+            let [earlier @ .., interface] = &path[..] else {
+                unreachable!("every way begins somewhere");
+            };
+            let interface = *interface;
             if frame.is_seen() {
-                out[interface].push(frame.clone());
+                let earlier = earlier.split_last().map_or(&[][..], |(_, rest)| rest);
+                out[interface].push(Expected {
+                    frame: frame.clone(),
+                    again: earlier.contains(&interface),
+                });
             }
             let name = &self.interfaces[interface];
             let Some(from) = self.ports.iter().position(|port| port == name) else {
@@ -75,7 +100,8 @@ impl Model<'_> {
                     continue;
                 }
                 self.counters[route][0] += 1;
-                way.push_back((to, frame, hops));
+                let path = [&path[..], &[to]].concat();
+                way.push_back((path, frame, hops));
             }
         }
         out
