@@ -4,6 +4,7 @@
 mod ledger;
 mod paper;
 mod play;
+mod profile;
 mod scene;
 mod summary;
 mod table;

@@ -31,6 +31,9 @@ pub(crate) struct Summary {
     pub(crate) buses: Vec<BusLine>,
     /// Latency of all routes, bus time.
     pub(crate) latency_ns: Option<Quantiles>,
+    /// The same, every value.
+    #[serde(skip)]
+    pub(crate) profile: LatencyProfile,
     /// What the gateway took for a frame: real time, of this machine.
     pub(crate) processing_ns: Option<Processing>,
     /// What a tester finds that sees only the buses.
@@ -202,6 +205,7 @@ impl Summary {
             routes,
             buses: buses.collect(),
             latency_ns: quantiles(records.iter().filter_map(Record::latency)),
+            profile: records.iter().filter_map(Record::latency).collect(),
             processing_ns: quantiles(processing).map(|quantiles| Processing {
                 time: "real time, of this machine",
                 quantiles,

@@ -17,6 +17,10 @@ pub(crate) fn render(summary: &Summary) -> String {
     );
     let _ = writeln!(text, "{}\n", routes(summary));
     let _ = writeln!(text, "{}\n", buses(summary));
+    let profile = super::profile::bars(&summary.profile);
+    if !profile.is_empty() {
+        let _ = writeln!(text, "{profile}");
+    }
     text.push_str(&words(summary));
     text
 }
