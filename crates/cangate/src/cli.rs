@@ -94,7 +94,8 @@ pub(crate) struct Run {
     /// Stop when every source has come to its end (log files) and all frames are sent.
     #[arg(long)]
     pub(crate) until_end: bool,
-    /// Print the closing summary as JSON.
+    /// Print the closing summary as JSON: on standard output, or on standard error where a port
+    /// writes its log to standard output.
     #[arg(long)]
     pub(crate) json: bool,
     /// Stop at the first line of a log that is no frame, instead of leaving it out.

@@ -104,6 +104,7 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
         let state = match c.state {
             PortState::Up => "up",
             PortState::Down => "down",
+            PortState::Closed => "closed",
             PortState::Finished => "input ended",
             PortState::Failed => "failed",
         };

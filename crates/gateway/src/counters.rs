@@ -239,6 +239,8 @@ pub enum PortState {
     Up,
     /// In service, but nothing can come in at the moment: an interface that is down or gone.
     Down,
+    /// Closed in good order, at the gateway's end.
+    Closed,
     /// Its input has ended (a file); it can still transmit.
     Finished,
     /// Out of service after an error that it could not survive.

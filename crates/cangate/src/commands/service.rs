@@ -7,6 +7,7 @@ use crate::input::{load_config, read_source};
 use gateway::Snapshot;
 use gateway::control::{self, Request};
 use gateway::run::{Reason, Reloaded, RouteLine, RunOptions};
+use port::spec::{Place, PortKind, PortSpec};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -27,8 +28,9 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
         strict: args.strict,
         signals: true,
     };
+    let writes_stdout = |port: &PortSpec| matches!(&port.kind, PortKind::Log(log) if log.write == Some(Place::Standard));
+    let to_stdout = config.ports.iter().any(writes_stdout);
     let summary = gateway::run::run(config, &options).map_err(|e| Failure::Run(with_causes(&e)))?;
-    // On standard error, because standard output may be a port's.
     let text = if args.json {
         let ran = u64::try_from(summary.ran.as_nanos()).unwrap_or(u64::MAX);
         let value = json!({
@@ -46,7 +48,12 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
         }
         text
     };
-    std::io::stderr().write_all(text.as_bytes())?;
+    // Standard output may be a port's; and a table is for people, who look at both.
+    if args.json && !to_stdout {
+        std::io::stdout().write_all(text.as_bytes())?;
+    } else {
+        std::io::stderr().write_all(text.as_bytes())?;
+    }
     match summary.reason {
         Reason::Failed => Err(Failure::Run(
             "no port is left that frames could come from".into(),

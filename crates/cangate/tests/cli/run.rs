@@ -1,7 +1,7 @@
 //! `cangate run`, and what is asked of a running gateway: `stats`, `routes`, `reload`, signals.
 
 use crate::gateway::{Gateway, frames, row};
-use crate::{cangate, stderr, text};
+use crate::{cangate, stderr, stdout, text};
 use serde_json::Value;
 use std::path::Path;
 
@@ -25,11 +25,9 @@ fn replay(folder: &Path, log: &str, routes: &str) -> assert_cmd::Command {
     command
 }
 
-/// The counters at the end, out of the summary on standard error.
+/// The counters at the end: standard output is the summary and nothing else.
 fn summary(command: &mut assert_cmd::Command) -> Value {
-    let err = stderr(command, 0);
-    let json = &err[err.find("{\n").unwrap_or_else(|| panic!("no JSON: {err}"))..];
-    let summary: Value = serde_json::from_str(json).unwrap();
+    let summary: Value = serde_json::from_str(&stdout(command, 0)).unwrap();
     assert_eq!(summary["reason"], "finished");
     summary
 }
@@ -39,6 +37,25 @@ fn adds_up(port: &Value) {
     let fates = port["fates"].as_object().unwrap();
     let sum: u64 = fates.values().map(|count| count.as_u64().unwrap()).sum();
     assert_eq!(port["received"], sum, "{port}");
+}
+
+#[test]
+fn standard_output_belongs_to_the_port_that_writes_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = replay(folder.path(), "(1.0) can0 123#11\n", "");
+    let config = "[gateway]\ncontrol = \"CONTROL\"\nrealtime = false\nlock_memory = false\n\
+                  [ports.in]\nkind = \"log\"\nread = \"in.log\"\npace = \"fast\"\n\
+                  [ports.out]\nkind = \"log\"\nwrite = \"-\"\n\
+                  [[routes]]\nfrom = \"in\"\nto = \"out\"\n";
+    let socket = folder.path().join("control.sock").display().to_string();
+    let config = config.replace("CONTROL", &socket);
+    std::fs::write(folder.path().join("gateway.toml"), config).unwrap();
+    let output = command.output().unwrap();
+    assert!(output.status.success());
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(frames(&out), ["123#11"], "the log and nothing else");
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.contains("\"reason\": \"finished\""), "{err}");
 }
 
 #[test]

@@ -347,7 +347,7 @@ impl Engine {
         }
         for rx in &mut self.rx {
             if rx.state == PortState::Up {
-                rx.state = PortState::Finished;
+                rx.state = PortState::Closed;
             }
         }
     }
