@@ -72,7 +72,7 @@ fn figures(frame: &str, length: Length, rate: BitRate, data: u32) -> Figures {
         frame: frame.to_owned(),
         bits: length.bits(),
         stuff_bits: length.stuff_bits(),
-        crc: format!("{:X}", length.crc()),
+        crc: format!("{:04X}", length.crc()),
         data_phase_bits: length.data_phase_bits(),
         bitrate: rate.nominal(),
         data_bitrate: data,
