@@ -27,6 +27,9 @@ impl LoadPoint {
 
 /// How busy a bus was, in windows of equal length from time 0. What counts as busy is what the
 /// caller adds: with intermission or without, error frames or not.
+///
+/// Memory is bounded: a run that needs more than [`BusLoad::MOST_WINDOWS`] gets windows of twice
+/// the length, as often as it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BusLoad {
     window: Nanos,
@@ -34,10 +37,10 @@ pub struct BusLoad {
     total: Nanos,
 }
 
-/// More windows than this are not kept: 16 million, 128 MB.
-const MOST_WINDOWS: u64 = 1 << 24;
-
 impl BusLoad {
+    /// The most windows that are kept: an hour and a half in windows of 100 ms.
+    pub const MOST_WINDOWS: u64 = 1 << 16;
+
     /// Windows of `window` ns; 0 counts as 1.
     #[must_use]
     pub fn new(window: Nanos) -> Self {
@@ -49,16 +52,13 @@ impl BusLoad {
     }
 
     /// The bus was busy from `start` to `end`. Time that was added before is counted again, so
-    /// intervals must not overlap. Time past the 16 millionth window is in [`BusLoad::total`]
-    /// only.
+    /// intervals must not overlap.
     pub fn add(&mut self, start: Nanos, end: Nanos) {
         self.total = self.total.saturating_add(end.saturating_sub(start));
+        self.reach(end);
         let mut at = start;
         while at < end {
             let index = at / self.window;
-            if index >= MOST_WINDOWS {
-                return;
-            }
             let window_end = (index + 1).saturating_mul(self.window);
             let until = end.min(window_end);
             let index = index as usize;
@@ -70,6 +70,21 @@ impl BusLoad {
         }
     }
 
+    /// Makes windows longer until few enough of them reach to `end`.
+    fn reach(&mut self, end: Nanos) {
+        while end.div_ceil(self.window) > Self::MOST_WINDOWS {
+            self.window = self.window.saturating_mul(2);
+            let pairs = self.busy.chunks(2);
+            self.busy = pairs.map(|pair| pair.iter().sum()).collect();
+        }
+    }
+
+    /// How long a window is by now, ns.
+    #[must_use]
+    pub fn window(&self) -> Nanos {
+        self.window
+    }
+
     /// All busy time, ns.
     #[must_use]
     pub fn total(&self) -> Nanos {
@@ -79,18 +94,16 @@ impl BusLoad {
     /// The windows of a run that ended at `end`; windows after it, if any were busy, too.
     #[must_use]
     pub fn points(&self, end: Nanos) -> Vec<LoadPoint> {
-        let windows = end.div_ceil(self.window).min(MOST_WINDOWS);
-        let windows = windows.max(self.busy.len() as u64);
+        let mut long = self.clone();
+        long.reach(end);
+        let (window, busy) = (long.window, long.busy);
+        let windows = end.div_ceil(window).max(busy.len() as u64);
         (0..windows)
             .map(|index| {
-                let start = index.saturating_mul(self.window);
-                let busy = self.busy.get(index as usize).copied().unwrap_or(0);
+                let start = index.saturating_mul(window);
+                let busy = busy.get(index as usize).copied().unwrap_or(0);
                 let left = end.saturating_sub(start);
-                let length = if left == 0 {
-                    self.window
-                } else {
-                    left.min(self.window)
-                };
+                let length = if left == 0 { window } else { left.min(window) };
                 LoadPoint {
                     start,
                     length,
@@ -116,6 +129,21 @@ mod tests {
         assert_eq!((points[0].busy, points[0].length), (50, 100));
         assert_eq!((points[1].busy, points[1].length), (50, 50));
         assert!((points[1].share() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_long_pause_costs_no_memory_and_no_time() {
+        let mut load = BusLoad::new(100);
+        load.add(0, 50);
+        let year = 365 * 86_400 * 1_000_000_000;
+        load.add(year, year + 70);
+        let end = 100 * year;
+        let points = load.points(end);
+        assert!(points.len() as u64 <= BusLoad::MOST_WINDOWS);
+        assert_eq!(points.iter().map(|p| p.busy).sum::<u64>(), 120);
+        assert_eq!(points.iter().map(|p| p.length).sum::<u64>(), end);
+        let far = load.points(u64::MAX);
+        assert!(far.len() as u64 <= BusLoad::MOST_WINDOWS && far.len() > 1_000);
     }
 
     proptest! {

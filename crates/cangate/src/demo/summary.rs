@@ -1,6 +1,6 @@
 //! The figures of a run: what the table and the JSON show.
 
-use super::play::{Played, WINDOW};
+use super::play::Played;
 use super::scene::Scene;
 use super::tester::{Found, Testers};
 use super::traffic::{LogAccount, Source};
@@ -98,8 +98,10 @@ pub(crate) struct BusLine {
     pub(crate) errors: u64,
     /// Busy share of the time, intermissions included, 0 to 1.
     pub(crate) load: f64,
-    /// The busiest whole window of 100 ms.
+    /// The busiest whole window of [`BusLine::peak_window_ns`].
     pub(crate) peak_load: f64,
+    /// The length of such a window, ns: 100 ms, more in very long runs.
+    pub(crate) peak_window_ns: Nanos,
 }
 
 /// A distribution, ns.
@@ -171,19 +173,20 @@ impl Summary {
             .buses
             .iter()
             .zip(&played.loads)
-            .map(|(bus, (load, stats))| BusLine {
-                name: bus.name.clone(),
-                bitrate: bus.rate.nominal(),
-                data_bitrate: bus.rate.data(),
-                frames: stats.frames,
-                errors: stats.errors,
-                load: stats.load(),
-                peak_load: load
-                    .points(played.end)
-                    .iter()
-                    .filter(|p| p.length == WINDOW || played.end < WINDOW)
-                    .map(probe::LoadPoint::share)
-                    .fold(0.0, f64::max),
+            .map(|(bus, (load, stats))| {
+                let points = load.points(played.end);
+                let window = points.first().map_or(0, |p| p.length);
+                let whole = points.iter().filter(|p| p.length == window);
+                BusLine {
+                    name: bus.name.clone(),
+                    bitrate: bus.rate.nominal(),
+                    data_bitrate: bus.rate.data(),
+                    frames: stats.frames,
+                    errors: stats.errors,
+                    load: stats.load(),
+                    peak_load: whole.map(probe::LoadPoint::share).fold(0.0, f64::max),
+                    peak_window_ns: window,
+                }
             });
         let processing = played
             .processing

@@ -64,13 +64,14 @@ fn latency(quantiles: Option<Quantiles>) -> Vec<String> {
 }
 
 fn buses(summary: &Summary) -> Table {
+    let window = summary.buses.first().map_or(0, |b| b.peak_window_ns);
     let mut table = table(&[
         "bus",
         "kbit/s",
         "frames",
         "errors",
         "load",
-        "busiest 100 ms",
+        &format!("busiest {} ms", decimal(window as f64 / 1e6, 1)),
     ]);
     for b in &summary.buses {
         let mut rate = decimal(f64::from(b.bitrate) / 1e3, 3);
