@@ -106,3 +106,76 @@ fn a_log_of_garbage_is_replayed_without_it_and_refused_where_strict() {
     let err = text(&output.stderr);
     assert!(err.contains("garbage.log") && err.contains('2'), "{err}");
 }
+
+/// What a replay of these lines prints as JSON; the gateway file is the one for logs, or `config`.
+fn replayed(lines: &str, config: Option<&str>) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("some.log");
+    std::fs::write(&log, lines).unwrap();
+    let mut command = cangate();
+    command.args(["demo", "--json", "--log"]).arg(&log);
+    if let Some(config) = config {
+        let file = folder.path().join("gateway.toml");
+        std::fs::write(&file, config).unwrap();
+        command.arg("--config").arg(&file);
+    }
+    serde_json::from_str(&stdout(&mut command, 0)).unwrap()
+}
+
+#[test]
+fn a_pause_of_centuries_in_a_log_is_over_at_once() {
+    let lines = "(0.0) can0 123#11\n(9999999999.0) can0 123#22\n";
+    let json = replayed(lines, None);
+    assert_eq!(json["accounted"], true);
+    assert_eq!(json["frames"]["forwarded"], 2, "{json}");
+    assert!(json["duration_ns"].as_u64().unwrap() >= 9_999_999_999_000_000_000);
+}
+
+#[test]
+fn frames_that_no_bus_can_carry_are_counted_by_reason() {
+    let lines = "(1.0) can0 123#11\n(1.1) can0 123##1AA\n(1.2) can0 20000080#0000000000000000\n\
+                 (1.3) can1 124#22\n(1.4) can2 125#33\n(1.5) can0 123#80:00:00000000#AA\n";
+    let json = replayed(lines, None);
+    assert_eq!(json["accounted"], true);
+    assert_eq!(json["log"]["frames"], 6, "{json}");
+    assert_eq!(json["frames"]["released"], 2, "{json}");
+    let left_out = json["log"]["not_replayed"].as_object().unwrap();
+    assert_eq!(
+        left_out.len(),
+        4,
+        "FD, error frame, third interface, XL: {json}"
+    );
+    assert_eq!(
+        json["log"]["interfaces"],
+        serde_json::json!(["can0", "can1"])
+    );
+}
+
+/// Two buses of different speed, and an FD frame for the classic one.
+#[test]
+fn latency_is_what_one_calculates_by_hand() {
+    let config = "[ports.a]\nkind = \"bus\"\nbitrate = \"500k\"\ndata_bitrate = \"2M\"\n\
+                  [ports.b]\nkind = \"bus\"\nbitrate = \"250k\"\n\
+                  [[routes]]\nname = \"r\"\nfrom = \"a\"\nto = \"b\"\nkind = \"classic\"\n\
+                  [[routes]]\nname = \"fd\"\nfrom = \"a\"\nto = \"b\"\nkind = \"fd\"\n";
+    // Two frames back to back on a; the second waits on b, which is half as fast, for the rest of
+    // the first and the intermission. 555#CC…: 112 bits with intermission, 1 of them stuffed.
+    let cc = "CC".repeat(8);
+    let lines =
+        format!("(1.0) can0 555#{cc}\n(1.0) can0 555#{cc}\n(1.1) can0 123##10011223344556677\n");
+    let json = replayed(&lines, Some(config));
+    let route = &json["routes"][0];
+    assert_eq!(route["in"], 2, "{json}");
+    assert_eq!(route["latency_ns"]["min"], 0, "the bus was idle");
+    // On a, 112 bits of 2 µs after the first end of frame comes the second: 224 µs. On b the
+    // first one begins at its end on a and holds the bus for 112 bits of 4 µs: 448 µs.
+    assert_eq!(route["latency_ns"]["max"], 448_000 - 224_000, "{json}");
+    // A classic bus takes no FD frame: undeliverable, and counted so.
+    assert_eq!(json["routes"][1]["in"], 1);
+    assert_eq!(json["routes"][1]["other"], 1, "{json}");
+    assert_eq!(
+        json["gateway"]["routes"][1]["copies"]["unsupported"], 1,
+        "{json}"
+    );
+    assert_eq!(json["accounted"], true);
+}
