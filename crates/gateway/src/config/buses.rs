@@ -1,7 +1,7 @@
 //! Ports that share something have to agree on it.
 
 use config::{Diagnostic, Diagnostics};
-use port::spec::{BusSpec, Place, PortKind, PortSpec};
+use port::spec::{BusSpec, LogSpec, Place, PortKind, PortSpec};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -43,6 +43,21 @@ pub(super) fn check(ports: &[PortSpec], spans: &[Range<usize>], found: &mut Diag
                 {
                     let message = format!("ports `{other}` and `{}` write one log", port.name);
                     clash(message, "write to different files");
+                }
+                let reads = |other: &&PortSpec| {
+                    matches!((&other.kind, &spec.write),
+                        (PortKind::Log(LogSpec { read: Some(Place::File(read)), .. }),
+                            Some(Place::File(write))) if read == write)
+                };
+                // Within one port, the port's own parser says it.
+                if let Some(other) = ports.iter().find(reads)
+                    && other.name != port.name
+                {
+                    let message = format!(
+                        "port `{}` writes the log that port `{}` reads",
+                        port.name, other.name
+                    );
+                    clash(message, "write to another file: this one would be emptied");
                 }
                 if spec.read == Some(Place::Standard)
                     && let Some(other) = stdin.replace(&port.name)

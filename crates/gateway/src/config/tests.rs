@@ -158,6 +158,14 @@ fn ports_agree_on_what_they_share() {
     assert_eq!(two(log, log), ["ports `a` and `b` write one log"]);
     let log = "kind = 'log'\nread = '-'";
     assert_eq!(two(log, log), ["ports `a` and `b` both read stdin"]);
+    let (reads, writes) = ("kind = 'log'\nread = 'x'", "kind = 'log'\nwrite = 'x'");
+    let empties = |writer, reader| {
+        [format!(
+            "port `{writer}` writes the log that port `{reader}` reads"
+        )]
+    };
+    assert_eq!(two(reads, writes), empties("b", "a"));
+    assert_eq!(two(writes, reads), empties("a", "b"));
 }
 
 #[test]

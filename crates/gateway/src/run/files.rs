@@ -6,9 +6,12 @@ use crate::config::{self, Config, LARGEST_FILE};
 use crate::control;
 use crate::lane::NamedPort;
 use ::config::{Source, render};
-use port::spec::{PortKind, PortSpec};
+use port::spec::{LogSpec, Place, PortKind, PortSpec};
 use port::{Interest, Opener, PortError};
+use std::collections::HashMap;
+use std::fs::Metadata;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,6 +62,7 @@ pub fn run(config: Config, options: &RunOptions) -> Result<Summary, RunError> {
             "no port reads a log, so there is no end to wait for: leave out --until-end".into(),
         ));
     }
+    no_log_overwrites_another(&config.ports).map_err(RunError::Configuration)?;
     let how = Options {
         control: Some(control_path(options.file.as_deref(), &config.options)),
         realtime: config.options.realtime,
@@ -75,6 +79,38 @@ pub fn run(config: Config, options: &RunOptions) -> Result<Summary, RunError> {
     };
     let plan = plan(config);
     supervise_by(clock, &mut site, plan, &how)
+}
+
+/// A log that is written is emptied first. Here is caught what the names alone do not show: links
+/// and other spellings of a file that another port reads or writes.
+fn no_log_overwrites_another(ports: &[PortSpec]) -> Result<(), String> {
+    type Side = fn(&LogSpec) -> &Option<Place>;
+    let files = |side: Side| {
+        ports.iter().filter_map(move |port| {
+            let PortKind::Log(spec) = &port.kind else {
+                return None;
+            };
+            let Some(Place::File(path)) = side(spec) else {
+                return None;
+            };
+            // What is not there yet is nobody else's, and devices and pipes cannot be emptied.
+            let meta = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
+            Some(((meta.dev(), meta.ino()), port.name.as_str(), path))
+        })
+    };
+    let mut taken: HashMap<(u64, u64), (&str, &str)> = files(|spec| &spec.read)
+        .map(|(file, port, _)| (file, (port, "read")))
+        .collect();
+    for (file, port, path) in files(|spec| &spec.write) {
+        if let Some((other, does)) = taken.insert(file, (port, "written")) {
+            return Err(format!(
+                "port {port}: {} is the file that is {does} by port {other}, and would be emptied: \
+                 write to another one",
+                path.display()
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn plan(config: Config) -> Plan<PortSpec> {
@@ -110,6 +146,7 @@ impl Site for Files {
         let source = read(file)?;
         let (config, warnings) =
             config::load(&source).map_err(|found| render(&source, &found, false))?;
+        no_log_overwrites_another(&config.ports)?;
         let mut remarks = Vec::new();
         if !warnings.is_empty() {
             remarks.push(render(&source, &warnings, false));
@@ -153,4 +190,49 @@ fn read(file: &Path) -> Result<Source, String> {
             let at = error.utf8_error().valid_up_to();
             format!("{name}: byte {at}: not UTF-8; is this a text file?")
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `run` says to a gateway that reads and writes these logs.
+    fn refused(read: &Path, write: &Path) -> String {
+        let text = format!(
+            "[gateway]\nrealtime = false\nlock_memory = false\n\
+             [ports.a]\nkind = 'log'\nread = '{}'\npace = 'fast'\n\
+             [ports.b]\nkind = 'log'\nwrite = '{}'\n\
+             [[routes]]\nfrom = 'a'\nto = 'b'\n",
+            read.display(),
+            write.display()
+        );
+        let (config, _) = config::load(&Source::new("t", text)).unwrap();
+        let options = RunOptions {
+            file: Some(write.with_extension("toml")),
+            until_end: true,
+            strict: false,
+            signals: false,
+        };
+        match run(config, &options) {
+            Err(RunError::Configuration(why)) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_log_that_is_read_is_not_emptied_under_another_spelling() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("drive.log");
+        let line = "(1.000000) can0 123#00\n";
+        std::fs::write(&log, line).unwrap();
+        let link = folder.path().join("link.log");
+        std::os::unix::fs::symlink(&log, &link).unwrap();
+        let hard = folder.path().join("hard.log");
+        std::fs::hard_link(&log, &hard).unwrap();
+        for other in [link, hard] {
+            let why = refused(&log, &other);
+            assert!(why.contains("is the file that is read by port a"), "{why}");
+            assert_eq!(std::fs::read_to_string(&log).unwrap(), line);
+        }
+    }
 }
