@@ -197,6 +197,7 @@ fn accounts(summary: &Summary) -> Vec<Account> {
 
 fn notes(summary: &Summary) -> Vec<String> {
     let mut notes = summary.imbalances.clone();
+    notes.extend(summary.frames.unsent());
     if let Some(log) = &summary.log {
         if log.bad_lines > 0 {
             let are = "lines of the log are no frames and were left out. The first of them:";

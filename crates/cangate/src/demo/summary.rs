@@ -65,6 +65,20 @@ pub(crate) struct Frames {
     pub(crate) forwarded: u64,
 }
 
+impl Frames {
+    /// What never came to a bus, for people; `None` where all did.
+    pub(crate) fn unsent(&self) -> Option<String> {
+        let lost = self.not_sent + self.waiting;
+        (lost > 0).then(|| {
+            format!(
+                "{lost} of {} frames never came to a bus: their sender's queue ran over, or they \
+                 waited to the end.",
+                self.released
+            )
+        })
+    }
+}
+
 /// A route's line.
 #[derive(Serialize)]
 pub(crate) struct RouteLine {

@@ -137,6 +137,9 @@ fn words(summary: &Summary) -> String {
             );
         }
     }
+    if let Some(note) = summary.frames.unsent() {
+        let _ = writeln!(text, "{note}");
+    }
     let tester = &summary.tester;
     let _ = writeln!(
         text,

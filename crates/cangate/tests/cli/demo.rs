@@ -53,6 +53,29 @@ fn people_see_a_table() {
 }
 
 #[test]
+fn what_a_bus_has_no_room_for_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("dense.log");
+    let read = |lines: usize| {
+        std::fs::write(&log, "(1.000000) can0 123#0011\n".repeat(lines)).unwrap();
+        stdout(cangate().args(["demo", "--log"]).arg(&log), 0)
+    };
+    // One node sends all of them, since they have one ID; only so many wait in it.
+    let out = read(3000);
+    let said = out
+        .lines()
+        .find(|l| l.contains(" of 3000 frames never came to a bus"));
+    let lost: u64 = said.unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!((1..3000).contains(&lost), "{out}");
+    assert!(
+        out.contains(&format!("{} frames received", 3000 - lost)),
+        "{out}"
+    );
+    let out = read(30);
+    assert!(!out.contains("never came"), "{out}");
+}
+
+#[test]
 fn the_cars_log_is_accounted_for_frame_by_frame() {
     let log = root().join("../shared/data/icsim-sample-can.log");
     if !log.exists() {
