@@ -7,7 +7,8 @@ use crate::spec::{self, BusSpec, LogSpec, Place, PortKind, PortSpec, SocketCanSp
 use crate::{Halves, Nothing, Nowhere, Pace, PortError, Receive, Transmit};
 use bus::{BusConfig, NodeConfig};
 use frame::Nanos;
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 /// Opens ports. It lives as long as the gateway, because ports that are opened later (after a
 /// reload) share buses with earlier ones.
@@ -15,6 +16,8 @@ pub struct Opener {
     world: World,
     epoch: Nanos,
     strict: bool,
+    /// Logs that were begun: opened again after a reload, they are continued.
+    begun: HashSet<PathBuf>,
 }
 
 impl Opener {
@@ -28,12 +31,13 @@ impl Opener {
             world,
             epoch: unix.saturating_sub(now),
             strict: false,
+            begun: HashSet::new(),
         }
     }
 
     /// A bad line of a log stops its port, instead of being left out.
     #[must_use]
-    pub const fn strict(mut self, strict: bool) -> Self {
+    pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
     }
@@ -112,7 +116,7 @@ impl Opener {
         )))
     }
 
-    fn log(&self, port: &str, spec: &LogSpec) -> Result<Halves, PortError> {
+    fn log(&mut self, port: &str, spec: &LogSpec) -> Result<Halves, PortError> {
         let name = |text: &str| {
             InterfaceName::new(text).ok_or_else(|| PortError {
                 port: port.to_owned(),
@@ -146,7 +150,14 @@ impl Opener {
                     interface: name(spec.interface.as_deref().unwrap_or(port))?,
                     epoch: self.epoch,
                 };
-                Box::new(LogSink::create(port, path(place), config)?)
+                let path = path(place);
+                let sink = if self.begun.contains(path) {
+                    LogSink::append(port, path, config)?
+                } else {
+                    LogSink::create(port, path, config)?
+                };
+                self.begun.insert(path.to_owned());
+                Box::new(sink)
             }
         };
         Ok((rx, tx))

@@ -111,6 +111,30 @@ fn a_log_goes_one_way_or_both() {
 }
 
 #[test]
+fn a_log_that_is_opened_again_is_continued_and_a_new_run_begins_it_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.log");
+    std::fs::write(&path, "of an earlier run\n").unwrap();
+    let write = |opener: &mut Opener, ids: [u32; 2]| {
+        // As at a reload: the new one is open before the old one has written its last.
+        let (_, mut old) = opener.open(&log(None, Some(path.clone()))).unwrap();
+        let (_, mut new) = opener.open(&log(None, Some(path.clone()))).unwrap();
+        for (tx, id) in [(&mut new, ids[0]), (&mut old, ids[1])] {
+            tx.transmit(0, Outgoing::new(frame(id).view(), 0)).unwrap();
+            tx.flush(0).unwrap();
+        }
+        std::fs::read_to_string(&path).unwrap()
+    };
+    let line = |id| format!("(0000000000.000000) log 00{id}#\n");
+    let mut opener = Opener::new(0, 0);
+    assert_eq!(write(&mut opener, [1, 2]), line(1) + &line(2));
+    let all = line(1) + &line(2) + &line(3) + &line(4);
+    assert_eq!(write(&mut opener, [3, 4]), all);
+    let mut another = Opener::new(0, 0);
+    assert_eq!(write(&mut another, [5, 6]), line(5) + &line(6));
+}
+
+#[test]
 fn an_interface_that_is_not_there_is_named() {
     let can = SocketCanSpec {
         interface: "nosuchcan0".to_owned(),

@@ -6,6 +6,7 @@ use crate::{Accepted, FlushReport, Outgoing, PortError, Refused, Transmit, TxCou
 use frame::Nanos;
 use frame::text::Line;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
@@ -54,6 +55,19 @@ impl LogSink {
     /// # Errors
     /// [`PortError`] where it cannot be created.
     pub fn create(port: &str, path: &Path, config: SinkConfig) -> Result<Self, PortError> {
+        Self::open(port, path, config, false)
+    }
+
+    /// As [`Self::create`], but what stands in the file stays: for a port that is opened again
+    /// in one run, whose frames up to then are counted as sent.
+    ///
+    /// # Errors
+    /// [`PortError`] where it cannot be opened.
+    pub fn append(port: &str, path: &Path, config: SinkConfig) -> Result<Self, PortError> {
+        Self::open(port, path, config, true)
+    }
+
+    fn open(port: &str, path: &Path, config: SinkConfig, keep: bool) -> Result<Self, PortError> {
         let stdout = path == Path::new("-");
         let name = if stdout {
             "standard output".to_owned()
@@ -63,8 +77,17 @@ impl LogSink {
         let file = if stdout {
             io::stdout().as_fd().try_clone_to_owned().map(File::from)
         } else {
-            File::create(path)
+            let mut how = File::options();
+            how.write(true).create(true).truncate(!keep).open(path)
         };
+        // At a reload the old sink and the new one are open at once for a moment: each writes
+        // behind what the other has written.
+        let file = file.and_then(|file| {
+            if !stdout && file.metadata()?.is_file() {
+                fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::APPEND)?;
+            }
+            Ok(file)
+        });
         let failed = |source| PortError {
             port: port.to_owned(),
             what: format!("cannot create {name}"),
