@@ -105,7 +105,7 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
             PortState::Up => "up",
             PortState::Down => "down",
             PortState::Closed => "closed",
-            PortState::Finished => "input ended",
+            PortState::Finished => "no input",
             PortState::Failed => "failed",
         };
         let numbers = vec![

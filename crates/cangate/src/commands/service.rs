@@ -55,9 +55,19 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
         std::io::stderr().write_all(text.as_bytes())?;
     }
     match summary.reason {
-        Reason::Failed => Err(Failure::Run(
-            "no port is left that frames could come from".into(),
-        )),
+        Reason::Failed => {
+            let failed: Vec<&str> = summary
+                .snapshot
+                .ports
+                .iter()
+                .filter(|port| port.failure.is_some())
+                .map(|port| port.name.as_str())
+                .collect();
+            Err(Failure::Run(format!(
+                "ended because of ports that failed: {} (see above)",
+                failed.join(", ")
+            )))
+        }
         Reason::Signal | Reason::Request | Reason::Finished => {
             balanced(&summary.snapshot)?;
             Ok(())

@@ -111,7 +111,7 @@ fn words(summary: &Summary) -> String {
     if let Some(log) = &summary.log {
         let _ = writeln!(
             text,
-            "Log: {} frames of {}; {} lines that are no frames left out.",
+            "Log: {} frames of interfaces [{}]; {} lines that are no frames left out.",
             log.frames,
             log.interfaces.join(", "),
             log.bad_lines

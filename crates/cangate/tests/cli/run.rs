@@ -59,6 +59,30 @@ fn standard_output_belongs_to_the_port_that_writes_to_it() {
 }
 
 #[test]
+fn a_gateway_runs_without_a_control_socket_that_nobody_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = replay(folder.path(), "(1.0) can0 123#11\n", PASS_ALL);
+    let file = folder.path().join("gateway.toml");
+    let config = std::fs::read_to_string(&file).unwrap();
+    // No folder can be made there, not even by root.
+    command.env("XDG_RUNTIME_DIR", "/proc/none");
+    let without = config.lines().filter(|line| !line.starts_with("control"));
+    std::fs::write(&file, without.collect::<Vec<_>>().join("\n")).unwrap();
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let err = text(&output.stderr);
+    assert!(err.contains("XDG_RUNTIME_DIR"), "the user is told: {err}");
+    // A place that the file names must be had.
+    std::fs::write(
+        &file,
+        config.replace("control = ", "control = \"/proc/none/x.sock\" #"),
+    )
+    .unwrap();
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
+#[test]
 fn a_log_is_routed_into_a_log() {
     let folder = tempfile::tempdir().unwrap();
     let log = "(1.000000) can0 123#11\n(1.000100) can0 124#22\n(1.000200) can1 00000123#33\n";

@@ -65,6 +65,7 @@ pub fn run(config: Config, options: &RunOptions) -> Result<Summary, RunError> {
     no_log_overwrites_another(&config.ports).map_err(RunError::Configuration)?;
     let how = Options {
         control: Some(control_path(options.file.as_deref(), &config.options)),
+        control_optional: config.options.control.is_none(),
         realtime: config.options.realtime,
         lock_memory: config.options.lock_memory,
         signals: options.signals,

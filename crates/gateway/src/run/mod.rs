@@ -41,6 +41,9 @@ use worker::{Ended, Worker};
 pub struct Options {
     /// The control socket; none where nobody is to ask.
     pub control: Option<PathBuf>,
+    /// Go on without the control socket, with a warning, where the operating system does not
+    /// allow it: nobody asked for that place.
+    pub control_optional: bool,
     /// SCHED_FIFO priority of the worker, 1 to 99; `None` for ordinary scheduling.
     pub realtime: Option<u8>,
     /// Lock the process's memory.
@@ -61,6 +64,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             control: None,
+            control_optional: false,
             realtime: None,
             lock_memory: false,
             signals: false,
@@ -154,7 +158,16 @@ fn supervise_by<S: Site>(
 ) -> Result<Summary, RunError> {
     let os = |doing| move |source| RunError::Os { doing, source };
     // The socket first: a second gateway must not touch the first one's ports.
-    let place = options.control.as_deref().map(Place::claim).transpose()?;
+    let place = match options.control.as_deref().map(Place::claim) {
+        Some(Err(error @ PlaceError::Os { .. })) if options.control_optional => {
+            tracing::warn!(
+                "{error}: nobody can ask this gateway for its counters or to reload; set \
+                 XDG_RUNTIME_DIR to a folder of your own, or `control` in [gateway] to a path"
+            );
+            None
+        }
+        claimed => claimed.transpose()?,
+    };
     let signals = options.signals.then(Signals::catch).transpose();
     let signals = signals.map_err(os("catching signals"))?;
     let table = compile(&plan.routes, plan.ports.len()).map_err(RunError::Configuration)?;
