@@ -186,7 +186,13 @@ fn socket(which: &Control) -> Result<PathBuf, Failure> {
             .and_then(|source| gateway::config::load(&source).ok())
             .map(|(config, _)| config.options)
             .unwrap_or_default();
-        return Ok(gateway::run::control_path(Some(file), &options));
+        let path = gateway::run::control_path(Some(file), &options);
+        if !path.exists()
+            && let Err(error) = std::fs::metadata(file)
+        {
+            return Err(Failure::file("read", file, &error));
+        }
+        return Ok(path);
     }
     let folder = control::folder();
     let mut found: Vec<PathBuf> = std::fs::read_dir(&folder)

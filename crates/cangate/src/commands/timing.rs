@@ -3,7 +3,7 @@
 use crate::cli::Timing;
 use crate::failure::Failure;
 use frame::wire::{self, BitRate, Length, parse_rate};
-use frame::{FrameBuf, text};
+use frame::{FrameBuf, FrameRef, Kind, dlc, text};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -11,6 +11,8 @@ use std::io::Write;
 #[derive(Serialize)]
 struct Figures {
     frame: String,
+    /// Payload bytes on the wire: more than in the frame where no DLC says its length.
+    payload_bytes: usize,
     bits: u32,
     stuff_bits: u32,
     crc: String,
@@ -22,6 +24,8 @@ struct Figures {
     /// With the bit rate switched at the sample points of BRS and CRC delimiter instead of at
     /// bit boundaries (docs/decisions/0004-fd-durations.md); the same without BRS.
     duration_at_sample_points_ns: u64,
+    #[serde(skip)]
+    padded: bool,
 }
 
 pub(crate) fn run(args: &Timing) -> Result<(), Failure> {
@@ -48,7 +52,7 @@ pub(crate) fn run(args: &Timing) -> Result<(), Failure> {
             };
             Failure::input(format!("{given}: {what}; give a classic or FD frame"))
         })?;
-        all.push(figures(&buf.view().to_string(), length, rate, data));
+        all.push(figures(buf.view(), length, rate, data));
     }
     let mut out = String::new();
     for figures in &all {
@@ -67,9 +71,15 @@ fn rate(option: &str, text: &str) -> Result<u32, Failure> {
     parse_rate(text).map_err(|e| Failure::input(format!("{option} {text}: {e}")))
 }
 
-fn figures(frame: &str, length: Length, rate: BitRate, data: u32) -> Figures {
+fn figures(frame: FrameRef<'_>, length: Length, rate: BitRate, data: u32) -> Figures {
+    let bytes = frame.data().len();
     Figures {
-        frame: frame.to_owned(),
+        frame: frame.to_string(),
+        payload_bytes: match frame.kind() {
+            Kind::Fd => dlc::fd_padded(bytes),
+            Kind::Classic | Kind::Xl => bytes,
+        },
+        padded: frame.kind() == Kind::Fd && dlc::fd_padded(bytes) != bytes,
         bits: length.bits(),
         stuff_bits: length.stuff_bits(),
         crc: format!("{:04X}", length.crc()),
@@ -84,6 +94,13 @@ fn figures(frame: &str, length: Length, rate: BitRate, data: u32) -> Figures {
 
 fn describe(out: &mut String, f: &Figures) {
     let _ = writeln!(out, "{}", f.frame);
+    if f.padded {
+        let _ = writeln!(
+            out,
+            "  payload     {} bytes on the wire: no DLC says the length given, zeros fill it up",
+            f.payload_bytes
+        );
+    }
     let _ = writeln!(
         out,
         "  bits        {} with intermission, of which {} stuff bits",

@@ -94,3 +94,18 @@ fn what_is_no_frame_is_refused_with_its_column() {
     let err = stderr(cangate().args(["timing", "123#", "--bitrate", "fast"]), 2);
     assert!(err.contains("fast"), "{err}");
 }
+
+#[test]
+fn a_length_that_no_dlc_says_is_timed_as_it_is_sent_and_the_user_is_told() {
+    let nine = "123##1112233445566778899";
+    let out = stdout(cangate().args(["timing", nine]), 0);
+    assert!(out.contains("12 bytes on the wire"), "{out}");
+    let json = |frame: &str| -> Value {
+        serde_json::from_str(&stdout(cangate().args(["timing", "--json", frame]), 0)).unwrap()
+    };
+    let (given, filled) = (json(nine), json("123##1112233445566778899000000"));
+    assert_eq!(given["payload_bytes"], 12);
+    for key in ["bits", "crc", "duration_ns"] {
+        assert_eq!(given[key], filled[key], "{key}");
+    }
+}
