@@ -99,9 +99,6 @@ impl Transmit for Drain {
 /// One route for each of `n` EFF IDs.
 fn routes(n: u32) -> Routes {
     let route = |id: u32| Route {
-        name: format!("route {id}"),
-        from: vec![PortId(0)],
-        to: vec![PortId(1)],
         matching: Match {
             ids: vec![IdFilter {
                 set: IdSet::Range {
@@ -113,13 +110,7 @@ fn routes(n: u32) -> Routes {
             }],
             ..Match::default()
         },
-        actions: vec![],
-        drop: false,
-        limit: None,
-        hop_limit: None,
-        allow_same_port: false,
-        echo: false,
-        keep_stamp: false,
+        ..Route::new(format!("route {id}"), vec![PortId(0)], vec![PortId(1)])
     };
     Routes {
         mode: Mode::All,

@@ -73,6 +73,27 @@ pub struct Route {
     pub keep_stamp: bool,
 }
 
+impl Route {
+    /// A route that takes every frame but error frames and changes nothing; its fields say the
+    /// rest.
+    #[must_use]
+    pub fn new(name: impl Into<String>, from: Vec<PortId>, to: Vec<PortId>) -> Self {
+        Self {
+            name: name.into(),
+            from,
+            to,
+            matching: Match::default(),
+            actions: Vec::new(),
+            drop: false,
+            limit: None,
+            hop_limit: None,
+            allow_same_port: false,
+            echo: false,
+            keep_stamp: false,
+        }
+    }
+}
+
 /// Which frames a route takes: all parts must agree.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Match {

@@ -24,8 +24,8 @@ const STAMP: &str = "end of frame: the end of its seventh recessive bit, before 
 const BLIND: &str = "Bus time knows no processing: the gateway reacts in no time at all, and its \
 latency is queueing and arbitration only. The bus model has no propagation delay, no oscillator \
 tolerance and no overload frames. Processing time is this machine's, taken from the monotonic \
-clock around one step of the gateway, the embedded bus's ports and the demo's taps included; it \
-says nothing about drivers and interrupts.";
+clock around one step of the gateway, the embedded bus's ports and the demo's taps included, and \
+shared out evenly among the frames of that step; it says nothing about drivers and interrupts.";
 
 /// Everything that the report shows.
 pub(crate) fn data(

@@ -9,7 +9,7 @@ use port::{
     Accepted, FlushReport, Interest, Outgoing, PortError, Receive, Received, Refused, RxCounters,
     RxReport, Stamp, StampSource, Transmit, TxCounters, Wait,
 };
-use route::{Match, Mode, PortId, Route, Routes};
+use route::{Mode, PortId, Route, Routes};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -224,19 +224,8 @@ pub fn reopen(name: &str, handle: &Handle) -> NamedPort {
 
 /// A route that takes all frames.
 pub fn route(name: &str, from: &[u16], to: &[u16]) -> Route {
-    Route {
-        name: name.into(),
-        from: from.iter().map(|&p| PortId(p)).collect(),
-        to: to.iter().map(|&p| PortId(p)).collect(),
-        matching: Match::default(),
-        actions: vec![],
-        drop: false,
-        limit: None,
-        hop_limit: None,
-        allow_same_port: false,
-        echo: false,
-        keep_stamp: false,
-    }
+    let ports = |numbers: &[u16]| numbers.iter().copied().map(PortId).collect();
+    Route::new(name, ports(from), ports(to))
 }
 
 pub fn all(routes: Vec<Route>) -> Routes {

@@ -32,20 +32,12 @@ impl Sink for Count {
 
 pub fn route(id: IdFilter, actions: Vec<Action>) -> Route {
     Route {
-        name: String::new(),
-        from: vec![PortId(0)],
-        to: vec![PortId(1)],
         matching: Match {
             ids: vec![id],
             ..Match::default()
         },
         actions,
-        drop: false,
-        limit: None,
-        hop_limit: None,
-        allow_same_port: false,
-        echo: false,
-        keep_stamp: false,
+        ..Route::new("", vec![PortId(0)], vec![PortId(1)])
     }
 }
 

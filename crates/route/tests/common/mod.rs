@@ -118,19 +118,7 @@ pub fn arrival(from: u16) -> Arrival {
 
 /// A route that sends everything from port 0 to port 1.
 pub fn plain(name: &str) -> Route {
-    Route {
-        name: name.to_string(),
-        from: vec![PortId(0)],
-        to: vec![PortId(1)],
-        matching: Match::default(),
-        actions: Vec::new(),
-        drop: false,
-        limit: None,
-        hop_limit: None,
-        allow_same_port: false,
-        echo: false,
-        keep_stamp: false,
-    }
+    Route::new(name, vec![PortId(0)], vec![PortId(1)])
 }
 
 pub fn table(routes: Vec<Route>) -> Table {
