@@ -1,7 +1,10 @@
 //! One file a command.
 
+mod bench;
 mod generate;
+mod lab;
 mod offline;
+mod report;
 mod service;
 mod timing;
 
@@ -32,6 +35,9 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Stats(args) => service::stats(&args),
         Command::Routes(args) => service::routes(&args),
         Command::Reload(args) => service::reload(&args),
+        Command::Bench(args) => bench::run(&args),
+        Command::Lab(args) => lab::run(args),
+        Command::Report(args) => report::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

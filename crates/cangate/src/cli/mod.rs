@@ -1,5 +1,9 @@
 //! What can be typed: one definition, from which help, man pages and completions are made.
 
+pub(crate) mod bench;
+pub(crate) mod lab;
+pub(crate) mod report;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -54,6 +58,12 @@ pub(crate) enum Command {
     Import(Import),
     /// Turn a gateway file into can-gw rules, or name the routes that can-gw cannot express.
     Export(Export),
+    /// Time a gateway between real interfaces: send frames in, stamp what comes out.
+    Bench(bench::Bench),
+    /// Real kernels in virtual machines: run tests and experiments in them.
+    Lab(lab::Lab),
+    /// Make a site of a folder of results: filters, overlaid profiles, a table.
+    Report(report::Report),
     /// Print the completion script of a shell.
     Completions(Completions),
     /// Write the man pages into a folder.

@@ -1,0 +1,185 @@
+//! `cangate lab …`: what can be typed.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub(crate) struct Lab {
+    #[command(subcommand)]
+    pub(crate) command: LabCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum LabCommand {
+    /// Fetch and build what guests need, into a cache folder; nothing is installed.
+    Setup(Setup),
+    /// Run a command as root in a guest with CAN interfaces.
+    Exec(Exec),
+    /// Make one experiment and print its latencies.
+    Measure(Measure),
+    /// Make the experiments of a matrix; what is there already is not made again.
+    Run(Run),
+    /// List the experiments of a matrix, or the results of a folder.
+    List(List),
+    /// Test the papers' claims, and write the page that says which hold.
+    Reproduce(Reproduce),
+    /// Inside a guest: do the job that the host left. Not for people.
+    #[command(hide = true)]
+    Agent,
+}
+
+/// Where the lab keeps what it fetched and built.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Place {
+    /// The cache folder [default: $CANGATE_LAB, else cangate/lab in $XDG_CACHE_HOME].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+    /// The Debian mirror to fetch from [default: $CANGATE_MIRROR, else that of the host's own apt].
+    #[arg(long, value_name = "URL")]
+    pub(crate) mirror: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Setup {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Kernels, separated by commas: 5.10, 6.1, 6.12, 7.3, each also with -rt.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "6.1"
+    )]
+    pub(crate) kernels: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Exec {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// The guest's kernel.
+    #[arg(long, value_name = "K", default_value = "6.1")]
+    pub(crate) kernel: String,
+    /// Which CAN interfaces: kvaser, timed or vcan.
+    #[arg(long, value_name = "B", default_value = "vcan")]
+    pub(crate) bench: String,
+    /// Several cores, without virtual time: for tests that need no exact time.
+    #[arg(long)]
+    pub(crate) fast: bool,
+    /// A file that the command needs, with its shared libraries; comes to lie in /lab and in the
+    /// PATH. PATH=NAME gives it another name.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) file: Vec<PathBuf>,
+    /// The guest's memory in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 512)]
+    pub(crate) memory: u32,
+    /// The guest's processors.
+    #[arg(long, value_name = "N", default_value_t = 2, requires = "fast")]
+    pub(crate) cpus: u32,
+    /// Give up after so many seconds of real time.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub(crate) timeout: u64,
+    /// pc, board or shift:N: how fast the guest's processor is in virtual time.
+    #[arg(long, value_name = "CPU", default_value = "pc")]
+    pub(crate) cpu: String,
+    /// The command, found in the guest's PATH.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Measure {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// The guest's kernel.
+    #[arg(long, value_name = "K", default_value = "6.1")]
+    pub(crate) kernel: String,
+    /// kvaser (the real driver, no bus time) or timed (bus time).
+    #[arg(long, value_name = "B", default_value = "kvaser")]
+    pub(crate) bench: String,
+    /// The gateway under test: cangw, user:read-write or none.
+    #[arg(long, value_name = "G", default_value = "cangw")]
+    pub(crate) gateway: String,
+    /// oneatatime, load:PERCENT, flood or period:MICROSECONDS.
+    #[arg(long, value_name = "T", default_value = "oneatatime")]
+    pub(crate) traffic: String,
+    /// none, cpu, eth-rx or eth-tx.
+    #[arg(long, value_name = "L", default_value = "none")]
+    pub(crate) load: String,
+    /// Payload bytes; the first two are the frame's number.
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) payload: u8,
+    /// How many frames.
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub(crate) frames: u32,
+    /// sff:COUNT, list:COUNT or eff:COUNT rules, of which the last one matches.
+    #[arg(long, value_name = "KIND:COUNT", default_value = "none")]
+    pub(crate) filters: String,
+    /// What the gateway changes: none, copy, id, and, or, xor, set, crc8, xorsum.
+    #[arg(long, value_name = "WHAT", default_value = "none")]
+    pub(crate) modify: String,
+    /// Passes through virtual interfaces between the two buses: N through one, N:2 through two.
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) hops: String,
+    /// pc, board or shift:N.
+    #[arg(long, value_name = "CPU", default_value = "pc")]
+    pub(crate) cpu: String,
+    /// The seed of everything random.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Measure in real time; for the curious. The result says so and repeats no more.
+    #[arg(long)]
+    pub(crate) real_time: bool,
+    /// Write the result's Parquet file here.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// The matrix.
+    #[arg(value_name = "FILE.toml")]
+    pub(crate) file: PathBuf,
+    /// The folder that keeps the results [default: the file's name without .toml, here].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Guests at a time [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    /// A matrix file, or a folder with results.
+    #[arg(value_name = "FILE.toml|DIR")]
+    pub(crate) what: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Reproduce {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Few frames, one kernel: under five minutes on two cores.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Only these claims, separated by commas.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) claims: Vec<String>,
+    /// The folder for results and the page.
+    #[arg(long, value_name = "DIR", default_value = "reproduction")]
+    pub(crate) out: PathBuf,
+    /// Guests at a time [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// Print the table as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,25 @@
+//! `cangate lab …`: one file a command.
+
+mod agent;
+mod exec;
+mod list;
+mod measure;
+mod reproduce;
+mod run;
+mod setup;
+
+use crate::cli::lab::{Lab, LabCommand};
+use crate::failure::Failure;
+
+/// Runs one of the lab's commands.
+pub(crate) fn run(args: Lab) -> Result<(), Failure> {
+    match args.command {
+        LabCommand::Setup(args) => setup::run(&args),
+        LabCommand::Exec(args) => exec::run(&args),
+        LabCommand::Measure(args) => measure::run(&args),
+        LabCommand::Run(args) => run::run(&args),
+        LabCommand::List(args) => list::run(&args),
+        LabCommand::Reproduce(args) => reproduce::run(&args),
+        LabCommand::Agent => agent::run(),
+    }
+}

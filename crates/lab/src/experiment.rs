@@ -1,0 +1,140 @@
+//! One experiment: everything that is chosen, and nothing that is found out.
+
+use crate::machine::Bench;
+use serde::{Deserialize, Serialize};
+
+/// One experiment, one row of a matrix. Its text forms are those of `cangate lab measure`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// `6.1`, `6.12-rt`.
+    pub kernel: String,
+    /// Kvaser or timed.
+    pub bench: Bench,
+    /// The gateway under test.
+    pub gateway: Gateway,
+    /// How frames come.
+    pub traffic: TrafficKind,
+    /// What else the gateway's machine does.
+    pub load: Load,
+    /// Payload bytes, at least 2 (the frame's number); above 8 the frames are FD.
+    pub payload: u8,
+    /// How many frames.
+    pub frames: u32,
+    /// What the gateway filters by.
+    pub filters: Filters,
+    /// What the gateway changes.
+    pub modify: Modify,
+    /// Passes through virtual interfaces.
+    pub hops: Hops,
+    /// How fast the guest's processor is, and which controllers it has.
+    pub cpu: Cpu,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Not in virtual time.
+    pub real_time: bool,
+    /// Every how many frames the tester takes stamps (timed bench): 1, except to see what
+    /// stamping costs.
+    pub stamp_every: u32,
+}
+
+/// The gateway under test.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Gateway {
+    /// can-gw, its rules put in by Debian's `cangw`.
+    #[serde(rename = "cangw")]
+    Cangw,
+    /// `cangate run`, with this way of input and output: `read-write`.
+    #[serde(rename = "user")]
+    User(String),
+    /// None: reference and receiver are on one bus, for the tester's own precision.
+    #[serde(rename = "none")]
+    None,
+}
+
+/// How frames come (gateway-2011 §2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrafficKind {
+    /// The next one when the one before has come back, or after 1 s.
+    OneAtATime,
+    /// A fixed period that loads the bus by so many per cent.
+    Percent(u8),
+    /// As fast as the bus takes them.
+    Flood,
+    /// A fixed period, ns.
+    Period(u64),
+}
+
+/// What else the gateway's machine does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// Nothing.
+    None,
+    /// hackbench.
+    Cpu,
+    /// The tester's side floods the gateway with 60 kB pings.
+    EthRx,
+    /// The gateway floods the tester's side with 60 kB pings.
+    EthTx,
+}
+
+/// What the gateway filters by. With a count, the last rule is the one that matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Filters {
+    /// Nothing: one rule for all frames.
+    None,
+    /// Rules for one SFF ID each (`ID:C00007FF`), which the kernel keeps in a table.
+    Sff(u32),
+    /// Rules for one ID in either format (`ID:7FF`), which the kernel keeps in a list.
+    List(u32),
+    /// Rules for one EFF ID each (`ID:DFFFFFFF`), which the kernel hashes.
+    Eff(u32),
+}
+
+/// What the gateway changes in a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Modify {
+    /// Nothing.
+    None,
+    /// SET with what is there already: only the copy is paid for.
+    Copy,
+    /// SET of the identifier.
+    Id,
+    /// AND of data.
+    And,
+    /// OR of data.
+    Or,
+    /// XOR of data.
+    Xor,
+    /// SET of data.
+    Set,
+    /// CRC8 checksum, after a SET.
+    Crc8,
+    /// XOR checksum, after a SET.
+    Xorsum,
+}
+
+/// Passes through virtual interfaces between the two buses (gateway-2010-draft §IV-E).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Hops {
+    /// How many.
+    pub count: u8,
+    /// Through how many interfaces in a chain: 1 or 2.
+    pub interfaces: u8,
+}
+
+/// The guest's processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cpu {
+    /// Shift 1 (2 ns an instruction), sja1000 controllers.
+    Pc,
+    /// Shift 2 (4 ns an instruction), mscan controllers: the papers' MPC5200 board.
+    Board,
+    /// This shift, sja1000 controllers.
+    Shift(u8),
+}
