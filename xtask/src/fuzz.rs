@@ -94,7 +94,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Tally> {
 fn own_tests(workspace: &Workspace) -> Result<Tally> {
     let mut test = in_fuzz(workspace, "test");
     test.args(["--lib", "--", "--show-output"]);
-    libtest::run(&mut test, &workspace.log("fuzz-tests"))
+    Ok(libtest::run(&mut test, &workspace.log("fuzz-tests"))?.tally)
 }
 
 /// The smoke runner.

@@ -1,20 +1,34 @@
 //! Reading what `cargo test -- --show-output` prints: counts, and tests that skipped themselves.
 //!
 //! A test that cannot run on this machine prints `SKIPPED because …` and returns. libtest counts
-//! it as passed; here it counts as skipped.
+//! it as passed; here it counts as skipped. One that names `AF_CAN` as what is missing can still
+//! run in a guest of the lab ([`Run::guests`]).
 
 use crate::command::read_lines;
 use crate::report::Tally;
 use anyhow::Result;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
 /// What a skipped test's output contains.
 const MARK: &str = "SKIPPED because";
 
-/// Runs `cargo test … -- --show-output`, shows what matters of its output, keeps all of it in
-/// `log`, and counts.
-pub(crate) fn run(command: &mut Command, log: &Path) -> Result<Tally> {
+/// What the reason contains where a guest of the lab has what is missing here.
+const GUEST_HAS: &str = "AF_CAN";
+
+/// What a run of test programs found out.
+pub(crate) struct Run {
+    /// The counts.
+    pub(crate) tally: Tally,
+    /// Tests that skipped themselves here and can run in a guest: why, by the program's path as
+    /// cargo prints it. They are among the tally's skipped ones.
+    pub(crate) guests: BTreeMap<String, Vec<String>>,
+}
+
+/// Runs `cargo test … -- --show-output`, or a test program, shows what matters of its output,
+/// keeps all of it in `log`, and counts.
+pub(crate) fn run(command: &mut Command, log: &Path) -> Result<Run> {
     let mut reader = Reader::default();
     let good = read_lines(command, log, |line| {
         if reader.line(line) {
@@ -25,7 +39,11 @@ pub(crate) fn run(command: &mut Command, log: &Path) -> Result<Tally> {
         println!("{} marked as heavy did not run here", reader.ignored);
     }
     println!("the whole output is in {}", log.display());
-    Ok(reader.tally(good))
+    let guests = std::mem::take(&mut reader.guests);
+    Ok(Run {
+        tally: reader.tally(good),
+        guests,
+    })
 }
 
 /// Follows the output line by line.
@@ -40,6 +58,10 @@ struct Reader {
     test: String,
     /// It was counted as skipped already.
     counted: bool,
+    /// The program that is running, as cargo prints its path.
+    program: String,
+    /// See [`Run::guests`].
+    guests: BTreeMap<String, Vec<String>>,
 }
 
 /// Which part of a test program's output a line belongs to.
@@ -63,6 +85,12 @@ impl Reader {
             self.part = Part::Other;
             self.test.clear();
             return true;
+        }
+        if let Some(running) = line.trim_start().strip_prefix("Running ") {
+            let path = running
+                .rsplit_once('(')
+                .and_then(|(_, path)| path.strip_suffix(')'));
+            path.unwrap_or_default().clone_into(&mut self.program);
         }
         match line {
             "successes:" => self.part = Part::Successes,
@@ -90,13 +118,21 @@ impl Reader {
     }
 
     fn skip(&mut self, because: &str) {
-        if self.test.is_empty() {
-            // From a thread of the test, which libtest does not capture: no name is known.
-            self.skipped.push(format!("a test {because}"));
-        } else if !self.counted {
-            self.skipped.push(format!("{} {because}", self.test));
+        // From a thread of the test, which libtest does not capture: no name is known.
+        let test = if self.test.is_empty() {
+            "a test"
+        } else if self.counted {
+            return;
+        } else {
             self.counted = true;
+            &self.test
+        };
+        let skipped = format!("{test} {because}");
+        if because.contains(GUEST_HAS) && !self.program.is_empty() {
+            let waiting = self.guests.entry(self.program.clone()).or_default();
+            waiting.push(skipped.clone());
         }
+        self.skipped.push(skipped);
     }
 
     /// The counts. A run that failed without a failed test (it did not build) counts as one.
@@ -179,6 +215,27 @@ test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 3 filtered out; 
                 skipped: vec!["a because there is no CAN here".to_owned()],
             }
         );
+    }
+
+    #[test]
+    fn a_guest_gets_what_needs_af_can_and_nothing_else() {
+        let mut reader = Reader::default();
+        for line in [
+            "     Running tests/a.rs (target/debug/deps/a-1)",
+            "---- x stdout ----",
+            "SKIPPED because this kernel has no AF_CAN (EAFNOSUPPORT)",
+            "---- y stdout ----",
+            "SKIPPED because ../shared is not here",
+            "     Running tests/b.rs (target/debug/deps/b-1)",
+            "---- z stdout ----",
+            "SKIPPED because there is no Chromium",
+        ] {
+            reader.line(line);
+        }
+        assert_eq!(reader.skipped.len(), 3);
+        let (program, tests) = reader.guests.first_key_value().unwrap();
+        assert_eq!((reader.guests.len(), tests.len()), (1, 1));
+        assert_eq!(program, "target/debug/deps/a-1");
     }
 
     #[test]

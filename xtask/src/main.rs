@@ -3,6 +3,7 @@
 mod checks;
 mod command;
 mod fuzz;
+mod lab;
 mod libtest;
 mod promises;
 mod report;

@@ -44,6 +44,15 @@ impl Tally {
         if good { Self::passed() } else { Self::failed() }
     }
 
+    /// Takes back skipped ones that ran elsewhere.
+    pub(crate) fn unskip(&mut self, those: &[String]) {
+        for that in those {
+            if let Some(at) = self.skipped.iter().position(|skipped| skipped == that) {
+                self.skipped.remove(at);
+            }
+        }
+    }
+
     /// Adds another's counts.
     pub(crate) fn add(&mut self, other: Self) {
         self.passed += other.passed;

@@ -3,10 +3,10 @@
 use crate::libtest;
 use crate::report::{Report, Tally};
 use crate::workspace::{TestBinary, Workspace};
-use crate::{checks, fuzz, promises, setup};
+use crate::{checks, fuzz, lab, promises, setup};
 use anyhow::{Result, bail};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -19,13 +19,16 @@ pub(crate) struct Options {
 }
 
 /// The steps in their order.
-const STEPS: [&str; 13] = [
+const STEPS: [&str; 16] = [
     "setup",
     "format",
     "clippy",
     "build",
+    "lab",
     "test",
     "heavy",
+    "guests",
+    "reproduce",
     "benches",
     "readme",
     "no_std",
@@ -47,6 +50,8 @@ impl Options {
 struct Built {
     /// Built once, for `heavy` and `promises`.
     binaries: Option<Vec<TestBinary>>,
+    /// Test programs with tests that need a kernel with CAN, and these tests.
+    guests: BTreeMap<String, Vec<String>>,
 }
 
 impl Built {
@@ -55,6 +60,19 @@ impl Built {
             self.binaries = Some(workspace.test_binaries()?);
         }
         Ok(self.binaries.as_deref().unwrap_or_default())
+    }
+
+    /// Tests that need a kernel with CAN are left to the step `guests`, where it is wanted.
+    fn hand_over(&mut self, run: libtest::Run, options: &Options) -> Tally {
+        let libtest::Run { mut tally, guests } = run;
+        if options.wants("guests") {
+            for (program, tests) in guests {
+                println!("{} of {program} will run in a guest", tests.len());
+                tally.unskip(&tests);
+                self.guests.entry(program).or_default().extend(tests);
+            }
+        }
+        tally
     }
 }
 
@@ -71,8 +89,17 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
                 println!("{} test programs", built.binaries(workspace)?.len());
                 Ok(Tally::passed())
             }
-            "test" => debug_tests(workspace),
-            "heavy" => heavy_tests(workspace, built.borrow_mut().binaries(workspace)?),
+            "lab" => lab::setup(workspace),
+            "test" => {
+                let run = debug_tests(workspace)?;
+                Ok(built.borrow_mut().hand_over(run, options))
+            }
+            "heavy" => {
+                let run = heavy_tests(workspace, built.borrow_mut().binaries(workspace)?)?;
+                Ok(built.borrow_mut().hand_over(run, options))
+            }
+            "guests" => lab::guests(workspace, &built.borrow().guests),
+            "reproduce" => lab::reproduce(workspace),
             "benches" => checks::benches(workspace),
             "readme" => checks::readme(workspace),
             "no_std" => checks::no_std(workspace),
@@ -89,14 +116,14 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
 }
 
 /// All tests that are quick enough without optimization. Ignored ones are the next step's.
-fn debug_tests(workspace: &Workspace) -> Result<Tally> {
+fn debug_tests(workspace: &Workspace) -> Result<libtest::Run> {
     let mut test = workspace.cargo("test");
     test.args(["--workspace", "--no-fail-fast", "--", "--show-output"]);
     libtest::run(&mut test, &workspace.log("test"))
 }
 
 /// Tests that are marked `#[ignore]` because they need an optimized build.
-fn heavy_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Tally> {
+fn heavy_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<libtest::Run> {
     let mut packages = BTreeSet::new();
     let mut selectors = BTreeSet::new();
     let mut wanted = 0;
@@ -110,7 +137,10 @@ fn heavy_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Tally> 
     }
     if packages.is_empty() {
         println!("no test is marked as heavy");
-        return Ok(Tally::default());
+        return Ok(libtest::Run {
+            tally: Tally::default(),
+            guests: BTreeMap::new(),
+        });
     }
     let mut test = workspace.cargo("test");
     test.args(["--release", "--no-fail-fast"]);
@@ -121,10 +151,11 @@ fn heavy_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Tally> 
         test.args(selector);
     }
     test.args(["--", "--ignored", "--show-output"]);
-    let tally = libtest::run(&mut test, &workspace.log("heavy"))?;
+    let run = libtest::run(&mut test, &workspace.log("heavy"))?;
+    let tally = &run.tally;
     let ran = tally.passed + tally.failed + tally.skipped.len() as u64;
     if ran < wanted as u64 {
         bail!("{wanted} heavy tests are there, {ran} ran");
     }
-    Ok(tally)
+    Ok(run)
 }

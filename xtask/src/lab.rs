@@ -1,0 +1,95 @@
+//! What needs a real kernel with CAN, in guests of the lab.
+
+use crate::command::{on_path, show};
+use crate::libtest;
+use crate::report::Tally;
+use crate::workspace::Workspace;
+use anyhow::{Result, bail};
+use std::collections::BTreeMap;
+use std::process::Command;
+
+/// What the lab's own set-up cannot do without.
+const NEEDS: [&str; 2] = ["apt-get", "dpkg-deb"];
+
+/// The program under test, built for release.
+fn cangate(workspace: &Workspace) -> Result<Command> {
+    let mut build = workspace.cargo("build");
+    build.args(["--release", "-p", "cangate"]);
+    if !show(&mut build)? {
+        bail!("cangate does not build");
+    }
+    let mut cangate = Command::new(workspace.target.join("release").join("cangate"));
+    cangate
+        .current_dir(&workspace.root)
+        .stdin(std::process::Stdio::null());
+    Ok(cangate)
+}
+
+/// Why there can be no lab here.
+fn missing() -> Option<String> {
+    let missing: Vec<&str> = NEEDS.into_iter().filter(|name| !on_path(name)).collect();
+    (!missing.is_empty()).then(|| format!("{} is missing", missing.join(" and ")))
+}
+
+/// `cangate lab setup`: everything that the following steps boot.
+pub(crate) fn setup(workspace: &Workspace) -> Result<Tally> {
+    if let Some(why) = missing() {
+        return Ok(Tally::skipped(format!("lab because {why}")));
+    }
+    let mut setup = cangate(workspace)?;
+    Ok(Tally::check(show(setup.args(["lab", "setup"]))?))
+}
+
+/// Runs test programs in a guest that has virtual CAN interfaces. What skips itself there too is
+/// skipped.
+pub(crate) fn guests(
+    workspace: &Workspace,
+    programs: &BTreeMap<String, Vec<String>>,
+) -> Result<Tally> {
+    let mut tally = Tally::default();
+    if programs.is_empty() {
+        println!("no test waits for a kernel with CAN");
+        return Ok(tally);
+    }
+    if let Some(why) = missing() {
+        for test in programs.values().flatten() {
+            tally.add(Tally::skipped(format!("{test}, and no guest: {why}")));
+        }
+        return Ok(tally);
+    }
+    for (number, (program, tests)) in programs.iter().enumerate() {
+        let file = workspace.root.join(program);
+        let mut exec = cangate(workspace)?;
+        exec.args(["lab", "exec", "--fast", "--bench", "vcan", "--file"])
+            .arg(format!("{}=under-test", file.display()))
+            .args(["--", "under-test", "--show-output"]);
+        // What was built with optimization is the heavy tests' program.
+        if program.split('/').any(|part| part == "release") {
+            exec.arg("--ignored");
+        }
+        let run = libtest::run(&mut exec, &workspace.log(&format!("guest-{number}")))?;
+        let ran = run.tally.passed + run.tally.failed + run.tally.skipped.len() as u64;
+        if ran < tests.len() as u64 {
+            println!("{} tests were to run, {ran} did", tests.len());
+            tally.add(Tally::failed());
+        }
+        tally.add(run.tally);
+    }
+    Ok(tally)
+}
+
+/// `cangate lab reproduce --quick`: every claim gets a verdict, and the page is written.
+pub(crate) fn reproduce(workspace: &Workspace) -> Result<Tally> {
+    if let Some(why) = missing() {
+        return Ok(Tally::skipped(format!("reproduce because {why}")));
+    }
+    let out = workspace.target.join("xtask").join("reproduction");
+    if out.exists() {
+        std::fs::remove_dir_all(&out)?;
+    }
+    let mut reproduce = cangate(workspace)?;
+    reproduce
+        .args(["lab", "reproduce", "--quick", "--out"])
+        .arg(&out);
+    Ok(Tally::check(show(&mut reproduce)?))
+}
