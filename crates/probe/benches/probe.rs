@@ -83,6 +83,7 @@ fn kept(c: &mut Criterion) {
         }),
         status: Status::Delivered,
         processing: Some(100 + n % 31),
+        accesses: None,
     };
     let run = Results {
         description: Description::default(),

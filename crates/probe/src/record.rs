@@ -112,6 +112,10 @@ pub struct Record {
     /// What deciding and changing took the CPU, ns of real time, where measured. Another clock
     /// than all the stamps: never added to a latency, never drawn in one chart with it.
     pub processing: Option<Nanos>,
+    /// How often registers of CAN controllers were read or written between the two stamps, where
+    /// the lab counted it. Virtual time charges an access as one instruction; hardware does not,
+    /// so that the latency on a real bus of peripherals is `latency + accesses × their cost`.
+    pub accesses: Option<u32>,
 }
 
 impl Record {
@@ -209,6 +213,7 @@ mod tests {
             }),
             status: Status::Delivered,
             processing: Some(77),
+            accesses: Some(12),
         }
     }
 

@@ -32,8 +32,10 @@ fn record() -> impl Strategy<Value = Record> {
         prop::option::of(any::<u16>()),
         any::<u64>(),
         prop::option::of(any::<u64>()),
+        prop::option::of(any::<u32>()),
     );
-    (seen(), seen(), status, rest).prop_map(|(i, o, status, (tag, route, duration, processing))| {
+    (seen(), seen(), status, rest).prop_map(|(i, o, status, rest)| {
+        let (tag, route, duration, processing, accesses) = rest;
         Record {
             tag,
             route,
@@ -52,6 +54,7 @@ fn record() -> impl Strategy<Value = Record> {
             }),
             status,
             processing,
+            accesses,
         }
     })
 }
@@ -89,6 +92,7 @@ fn sample(n: u64) -> Results {
             Status::Delivered
         },
         processing: Some(n % 90),
+        accesses: (!n.is_multiple_of(5)).then_some(n as u32 % 40),
     };
     results((0..n).map(record).collect())
 }
@@ -161,4 +165,15 @@ fn errors_name_the_file_and_say_what_is_wrong() {
 
     let error = write(&dir.path().join("no/such/dir.parquet"), &sample(1)).unwrap_err();
     assert!(error.to_string().contains("dir.parquet"), "{error}");
+}
+
+/// Before the register accesses had a column: what an older cangate wrote is read as it was.
+#[test]
+fn files_of_the_first_layout_are_read() {
+    let data = include_bytes!("data/layout-1.parquet").to_vec();
+    let mut expected = sample(20);
+    for record in &mut expected.records {
+        record.accesses = None;
+    }
+    assert_eq!(read_bytes(Path::new("old"), data).unwrap(), expected);
 }

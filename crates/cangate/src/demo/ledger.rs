@@ -110,6 +110,7 @@ impl Ledger {
                 outgoing: None,
                 status,
                 processing,
+                accesses: None,
             };
             if opinion.said.is_empty() {
                 self.records.push(row(None, Status::NoRoute));

@@ -14,6 +14,7 @@
 //! | `latency_ns` | i64; optional | `end_out_ns − end_in_ns − duration_out_ns` |
 //! | `status` | string | what became of it ([`crate::Status`]) |
 //! | `processing_ns` | u64; optional | real time of the CPU; another clock than the others |
+//! | `register_accesses` | u32; optional | accesses to CAN controllers between the two stamps |
 //!
 //! The names and `latency_ns` repeat what the other columns say, for whoever opens the file with
 //! a data frame library. Between data and footer, where Parquet readers never look, stand the
@@ -26,10 +27,12 @@ mod write;
 pub use read::{ReadError, read, read_bytes};
 pub use write::{WriteError, write, write_to};
 
-/// Version of the file's layout; a reader refuses others.
-const LAYOUT: &str = "1";
+/// Version of the file's layout that is written. Layout 1 had no `register_accesses`, and is read
+/// as well; a reader refuses others.
+const LAYOUT: &str = "2";
 
-const SCHEMA: &str = "message cangate {
+/// The columns of layout 1.
+const COLUMNS: &str = "
     required int64 tag (INTEGER(64, false));
     optional int32 route (INTEGER(16, false));
     optional binary route_name (STRING);
@@ -47,7 +50,21 @@ const SCHEMA: &str = "message cangate {
     optional int64 latency_ns;
     required binary status (STRING);
     optional int64 processing_ns (INTEGER(64, false));
-}";
+";
+
+/// What layout 2 adds.
+const COLUMNS_2: &str = "    optional int32 register_accesses (INTEGER(32, false));
+";
+
+/// The schema of a layout; `None` for one that this version does not know.
+fn schema(layout: &str) -> Option<String> {
+    let added = match layout {
+        "1" => "",
+        "2" => COLUMNS_2,
+        _ => return None,
+    };
+    Some(format!("message cangate {{{COLUMNS}{added}}}"))
+}
 
 /// FNV-1a, 64 bits: to notice damage, not to keep anyone from forging.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

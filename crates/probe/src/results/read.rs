@@ -1,6 +1,6 @@
 //! Reading the results file back.
 
-use super::{LAYOUT, SCHEMA, Seal, keys};
+use super::{LAYOUT, Seal, keys, schema};
 use crate::{Description, Incoming, Outgoing, Record, Results, Status};
 use bytes::Bytes;
 use frame::CanId;
@@ -98,17 +98,16 @@ fn decode(data: &Bytes) -> Result<Results, Wrong> {
     for pair in file.key_value_metadata().into_iter().flatten() {
         meta.insert(pair.key.as_str(), pair.value.as_deref().unwrap_or(""));
     }
-    match meta.get(keys::LAYOUT) {
-        None => return content("a Parquet file, but not one with results of cangate"),
-        Some(&LAYOUT) => {}
-        Some(other) => {
-            return content(format!(
-                "results of layout {other}; this cangate reads layout {LAYOUT}: read it with \
-                 the version that wrote it"
-            ));
-        }
-    }
-    if *file.schema() != parse_message_type(SCHEMA)? {
+    let Some(&layout) = meta.get(keys::LAYOUT) else {
+        return content("a Parquet file, but not one with results of cangate");
+    };
+    let Some(schema) = schema(layout) else {
+        return content(format!(
+            "results of layout {layout}; this cangate reads layouts 1 to {LAYOUT}: read it with \
+             the version that wrote it"
+        ));
+    };
+    if *file.schema() != parse_message_type(&schema)? {
         return content("the columns are not those of cangate's results");
     }
     let mut results = Results {
@@ -250,6 +249,12 @@ fn read_group(group: &dyn RowGroupReader, results: &mut Results) -> Result<(), W
     let duration = longs(group, 13)?;
     let status = statuses(group, 15)?;
     let processing = longs(group, 16)?;
+    // Layout 1 ends here.
+    let accesses = if group.num_columns() > 17 {
+        column::<Int32Type>(group, 17)?
+    } else {
+        vec![None; tag.len()]
+    };
     for row in 0..tag.len() {
         let incoming = || {
             Some(Incoming {
@@ -278,6 +283,7 @@ fn read_group(group: &dyn RowGroupReader, results: &mut Results) -> Result<(), W
             outgoing: outgoing(),
             status,
             processing: processing[row],
+            accesses: accesses[row].map(i32::cast_unsigned),
         });
     }
     Ok(())

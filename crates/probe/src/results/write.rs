@@ -1,6 +1,6 @@
 //! Writing the results file.
 
-use super::{Checksum, LAYOUT, SCHEMA, Seal, keys};
+use super::{Checksum, LAYOUT, Seal, keys, schema};
 use crate::{Record, Results};
 use parquet::basic::Compression;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -92,7 +92,8 @@ impl<W: Write> Sealing<W> {
 /// # Errors
 /// [`WriteError::Parquet`].
 pub fn write_to<W: Write + Send>(writer: W, results: &Results) -> Result<W, WriteError> {
-    let schema = Arc::new(parse_message_type(SCHEMA)?);
+    let schema = schema(LAYOUT).unwrap_or_default();
+    let schema = Arc::new(parse_message_type(&schema)?);
     // Without page indexes nothing but the footer follows the data, and nothing in the footer
     // points behind it, so that the seal may stand between the two.
     let properties = WriterProperties::builder()
@@ -206,6 +207,7 @@ fn write_group<W: Write + Send>(
     columns.put::<Int64Type>(true, Record::latency)?;
     columns.put::<ByteArrayType>(false, |r| Some(ByteArray::from(r.status.as_str())))?;
     columns.put::<Int64Type>(true, |r| r.processing.map(u64))?;
+    columns.put::<Int32Type>(true, |r| r.accesses.map(u32::cast_signed))?;
     columns.group.close()?;
     Ok(())
 }

@@ -67,6 +67,7 @@ pub(crate) fn data(frames: u64) -> Data {
                         0
                     },
             ),
+            accesses: None,
         });
     }
     let elapsed = 1_000_000 + frames * 640_000;
