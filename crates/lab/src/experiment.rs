@@ -1,6 +1,6 @@
 //! One experiment: everything that is chosen, and nothing that is found out.
 
-use crate::machine::Bench;
+use crate::machine::{Bench, Controller};
 use serde::{Deserialize, Serialize};
 
 /// One experiment, one row of a matrix. Its text forms are those of `cangate lab measure`.
@@ -36,6 +36,29 @@ pub struct Experiment {
     /// Every how many frames the tester takes stamps (timed bench): 1, except to see what
     /// stamping costs.
     pub stamp_every: u32,
+}
+
+impl Default for Experiment {
+    /// What `cangate lab measure` does without options: can-gw on the kvaser bench, 4 bytes, one
+    /// frame at a time.
+    fn default() -> Self {
+        Self {
+            kernel: "6.1".to_owned(),
+            bench: Bench::Kvaser,
+            gateway: Gateway::Cangw,
+            traffic: TrafficKind::OneAtATime,
+            load: Load::None,
+            payload: 4,
+            frames: 500,
+            filters: Filters::None,
+            modify: Modify::None,
+            hops: Hops::NONE,
+            cpu: Cpu::Pc,
+            seed: 1,
+            real_time: false,
+            stamp_every: 1,
+        }
+    }
 }
 
 /// The gateway under test.
@@ -125,6 +148,35 @@ pub struct Hops {
     pub count: u8,
     /// Through how many interfaces in a chain: 1 or 2.
     pub interfaces: u8,
+}
+
+impl Hops {
+    /// From one bus to the other at once.
+    pub const NONE: Self = Self {
+        count: 0,
+        interfaces: 1,
+    };
+}
+
+impl Cpu {
+    /// An instruction takes 2^shift ns.
+    #[must_use]
+    pub const fn shift(self) -> u8 {
+        match self {
+            Self::Pc => 1,
+            Self::Board => 2,
+            Self::Shift(shift) => shift,
+        }
+    }
+
+    /// The gateway's controllers on the timed bench.
+    #[must_use]
+    pub const fn controller(self) -> Controller {
+        match self {
+            Self::Board => Controller::Mscan,
+            Self::Pc | Self::Shift(_) => Controller::Sja1000,
+        }
+    }
 }
 
 /// The guest's processor.

@@ -14,3 +14,5 @@
 
 pub mod experiment;
 pub mod machine;
+pub mod settings;
+pub mod words;
