@@ -78,6 +78,8 @@ statuses! {
     Undeliverable = "undeliverable",
     /// Was routed and waited for the bus when the run ended.
     Waiting = "waiting at the end",
+    /// The tester's own interface did not bring it onto the gateway's bus.
+    NeverIn = "never on the incoming bus",
 }
 
 impl fmt::Display for Status {

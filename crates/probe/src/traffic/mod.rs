@@ -5,12 +5,14 @@ mod plain;
 mod replay;
 mod sae;
 mod schedule;
+mod template;
 
 pub use payload::{Payload, number_in};
-pub use plain::{Flood, OneAtATime, Periodic, Template, period_for_load};
+pub use plain::{Flood, OneAtATime, Periodic};
 pub use replay::Replay;
 pub use sae::{SAE_CLASS_C_NODES, sae_class_c};
 pub use schedule::{Message, MessageSet, Schedule, ScheduleError};
+pub use template::{IdRangeError, Template, period_for_load};
 
 use frame::{Frame, Nanos};
 

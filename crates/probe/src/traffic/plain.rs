@@ -1,65 +1,8 @@
 //! The papers' kinds of traffic (gateway-2011 §2.2): one frame at a time, a fixed period (of
-//! which 50 % bus load is one), flood. One node, one identifier, numbered payloads.
+//! which 50 % bus load is one), flood. One node, numbered payloads.
 
-use super::{Payload, Release, Traffic};
-use frame::{CanId, Frame, LengthError, Nanos};
-
-/// What the frames of plain traffic look like.
-#[derive(Clone, Debug)]
-pub struct Template {
-    id: CanId,
-    len: usize,
-    /// `None` for classic frames, else the FD flags.
-    fd: Option<u8>,
-    payload: Payload,
-}
-
-impl Template {
-    /// Classic frames with `len` bytes of numbered payload.
-    ///
-    /// # Errors
-    /// [`LengthError`] above 8 bytes.
-    pub fn classic(id: CanId, len: usize, seed: u64) -> Result<Self, LengthError> {
-        frame::Header::new(frame::Kind::Classic, id, len)?;
-        Ok(Self {
-            id,
-            len,
-            fd: None,
-            payload: Payload::new(seed),
-        })
-    }
-
-    /// FD frames with `len` bytes of numbered payload and these [`frame::flags`].
-    ///
-    /// # Errors
-    /// [`LengthError`] above 64 bytes.
-    pub fn fd(id: CanId, len: usize, flags: u8, seed: u64) -> Result<Self, LengthError> {
-        frame::Header::new(frame::Kind::Fd, id, len)?;
-        Ok(Self {
-            id,
-            len,
-            fd: Some(flags),
-            payload: Payload::new(seed),
-        })
-    }
-
-    /// The next frame; the length was checked before.
-    fn frame(&mut self) -> Option<Frame> {
-        let (data, len) = self.payload.bytes(self.len);
-        match self.fd {
-            None => Frame::classic(self.id, &data[..len]).ok(),
-            Some(flags) => Frame::fd(self.id, flags, &data[..len]).ok(),
-        }
-    }
-}
-
-/// The period at which frames of this duration load a bus by `percent`: 50 gives the papers'
-/// "two times the transmission duration". 0 counts as 1, more than 100 as 100.
-#[must_use]
-pub fn period_for_load(duration: Nanos, percent: u8) -> Nanos {
-    let percent = Nanos::from(percent.clamp(1, 100));
-    duration.saturating_mul(100).div_ceil(percent)
-}
+use super::{Release, Template, Traffic};
+use frame::Nanos;
 
 /// A frame every period.
 #[derive(Clone, Debug)]
@@ -189,16 +132,10 @@ impl Traffic for OneAtATime {
 mod tests {
     use super::*;
     use crate::traffic::number_in;
+    use frame::CanId;
 
     fn template() -> Template {
         Template::classic(CanId::from_raw(0x123), 8, 1).unwrap()
-    }
-
-    #[test]
-    fn half_load_is_twice_the_duration() {
-        assert_eq!(period_for_load(222_000, 50), 444_000);
-        assert_eq!(period_for_load(222_000, 100), 222_000);
-        assert_eq!(period_for_load(222_000, 0), 22_200_000);
     }
 
     #[test]
@@ -236,12 +173,5 @@ mod tests {
         assert_eq!(traffic.waits_until(), Some(2_300), "too late to matter");
         traffic.delivered(third.tag, 1_500);
         assert_eq!((traffic.next(), traffic.waits_until()), (None, None));
-    }
-
-    #[test]
-    fn too_long_is_refused_before_anything_is_sent() {
-        assert!(Template::classic(CanId::from_raw(1), 9, 0).is_err());
-        assert!(Template::fd(CanId::from_raw(1), 65, 0, 0).is_err());
-        assert!(Template::fd(CanId::from_raw(1), 64, 0, 0).is_ok());
     }
 }
