@@ -18,10 +18,15 @@ mod control;
 mod filter;
 mod layout;
 mod line;
+mod netlink;
+mod raw;
 mod receive;
 mod shared;
 mod sys;
 mod transmit;
+
+pub use netlink::{Controller, ControllerState, controller};
+pub use raw::{Arrival, LinkState, RawOptions, RawSocket};
 
 use crate::{Halves, Interest, PortError};
 use layout::{CLASSIC_SIZE, FD_SIZE, XL_SIZE};

@@ -14,6 +14,11 @@ const CAN_RAW_XL_VCID_OPTS: libc::c_int = 8;
 /// Send with the frame's own VCID, and receive every VCID: `CAN_RAW_XL_VCID_TX_PASS` and
 /// `CAN_RAW_XL_VCID_RX_FILTER` with value and mask 0.
 const ANY_VCID: [u8; 4] = [0x02 | 0x04, 0, 0, 0];
+/// `SO_MEMINFO` (`uapi/asm-generic/socket.h`): counters of a socket's memory.
+const SO_MEMINFO: libc::c_int = 55;
+/// How many there are, and which one counts lost datagrams (`uapi/linux/sock_diag.h`).
+const SK_MEMINFO_VARS: usize = 9;
+const SK_MEMINFO_DROPS: usize = 8;
 /// `ARPHRD_CAN`: what the kernel calls the hardware type of CAN interfaces.
 pub(super) const ARPHRD_CAN: u32 = 280;
 
@@ -73,6 +78,43 @@ impl Socket {
                 .or_else(|_| self.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes))?;
         }
         Ok(())
+    }
+
+    /// Bytes that may wait to be sent; the kernel doubles it and has a least one.
+    pub(super) fn set_send_buffer(&self, bytes: u32) -> Result<(), Errno> {
+        let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+        self.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes)
+            .or_else(|_| self.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes))
+    }
+
+    /// Bytes of the receive buffer.
+    pub(super) fn receive_buffer(&self) -> Result<u32, Errno> {
+        rustix::net::sockopt::socket_recv_buffer_size(&self.fd)
+            .map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX))
+    }
+
+    /// Datagrams lost for want of room.
+    pub(super) fn lost(&self) -> Option<u32> {
+        let mut info = [0u32; SK_MEMINFO_VARS];
+        let mut len = size_of_val(&info) as libc::socklen_t;
+        // SAFETY: the pointer and `len` are those of one live array of integers, into which the
+        // kernel writes at most `len` bytes; the descriptor is open: `self.fd` owns it.
+        let result = unsafe {
+            libc::getsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                SO_MEMINFO,
+                info.as_mut_ptr().cast(),
+                &raw mut len,
+            )
+        };
+        let filled = len as usize / size_of::<u32>();
+        (result == 0 && filled > SK_MEMINFO_DROPS).then(|| info[SK_MEMINFO_DROPS])
+    }
+
+    /// One datagram by write(2).
+    pub(super) fn write(&self, datagram: &[u8]) -> Result<usize, Errno> {
+        rustix::io::write(&self.fd, datagram)
     }
 
     fn set<T: Copy>(&self, level: i32, option: i32, value: &T) -> Result<(), Errno> {
@@ -250,6 +292,12 @@ impl Inbox {
         #[allow(clippy::unnecessary_cast)] // 32 bits wide with musl
         let control_len = (header.msg_hdr.msg_controllen as usize).min(control.len());
         Some((&data[..len], &control[..control_len]))
+    }
+
+    /// Was a datagram of the last call sent on this machine (raw(7): MSG_DONTROUTE)?
+    pub(super) fn is_local(&self, i: usize) -> bool {
+        let header = self.headers.get(i);
+        header.is_some_and(|h| h.msg_hdr.msg_flags & libc::MSG_DONTROUTE != 0)
     }
 }
 
