@@ -123,7 +123,7 @@ pub enum Filters {
 pub enum Modify {
     /// Nothing.
     None,
-    /// SET with what is there already: only the copy is paid for.
+    /// SET of the identifier to what it is already: only the copy is paid for.
     Copy,
     /// SET of the identifier.
     Id,
@@ -133,7 +133,7 @@ pub enum Modify {
     Or,
     /// XOR of data.
     Xor,
-    /// SET of data.
+    /// SET of the length, to what it is: a SET of data would overwrite the frame's number.
     Set,
     /// CRC8 checksum, after a SET.
     Crc8,

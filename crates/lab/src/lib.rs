@@ -13,6 +13,8 @@
 #![forbid(unsafe_code)]
 
 pub mod experiment;
+pub mod gateway;
 pub mod machine;
+pub mod matrix;
 pub mod settings;
 pub mod words;
