@@ -135,7 +135,10 @@ fn filtered(experiment: &Experiment) -> Vec<Route> {
     };
     let one = |n: u32| {
         let mut route = route(format!("r{n}"), 0, 1, fd);
-        route.matching.ids.extend(first.map(|id| masked(id + n, mask)));
+        route
+            .matching
+            .ids
+            .extend(first.map(|id| masked(id + n, mask)));
         route.actions = changes(experiment);
         route
     };
@@ -156,7 +159,9 @@ fn chained(experiment: &Experiment) -> Vec<Route> {
         let mut route = route(format!("pass {pass}"), from, to, fd);
         let id = ID + u32::from(pass);
         route.matching.ids.push(masked(id, SFF_MASK));
-        route.actions.push(modify(ModifyOp::Set, Some(id + 1), None));
+        route
+            .actions
+            .push(modify(ModifyOp::Set, Some(id + 1), None));
         route.echo = !last;
         route.allow_same_port = from == to;
         route
@@ -237,7 +242,11 @@ fn crc_table() -> [u8; 256] {
     for (value, entry) in (0..=255u8).zip(table.iter_mut()) {
         *entry = (0..8).fold(value, |sum, _| {
             let shifted = sum << 1;
-            if sum & 0x80 == 0 { shifted } else { shifted ^ 0x1D }
+            if sum & 0x80 == 0 {
+                shifted
+            } else {
+                shifted ^ 0x1D
+            }
         });
     }
     table
@@ -264,7 +273,12 @@ mod tests {
         }
         fn forward(&mut self, copy: Forward<'_>) {
             let frame = copy.frame;
-            self.0.push((copy.route.0, copy.to.0, frame.id().raw(), frame.data().to_vec()));
+            self.0.push((
+                copy.route.0,
+                copy.to.0,
+                frame.id().raw(),
+                frame.data().to_vec(),
+            ));
         }
     }
 
@@ -278,7 +292,11 @@ mod tests {
             frame::Frame::classic(id, data).unwrap()
         };
         let mut seen = Seen::default();
-        let arrival = Arrival { from: PortId(from), now: 0, hops: 0 };
+        let arrival = Arrival {
+            from: PortId(from),
+            now: 0,
+            hops: 0,
+        };
         table.decide(&mut table.memory(), arrival, frame.view(), &mut seen);
         seen.0
     }
@@ -296,7 +314,10 @@ mod tests {
                 "cangw -A -s gw0 -d gw1 -f 000:7FF # r0",
             ]
         );
-        assert_eq!(sent_id(&experiment(&[(Setting::Filters, "list:3")])).raw(), 2);
+        assert_eq!(
+            sent_id(&experiment(&[(Setting::Filters, "list:3")])).raw(),
+            2
+        );
     }
 
     #[test]
@@ -319,7 +340,10 @@ mod tests {
 
     #[test]
     fn the_user_gateway_reads_its_file() {
-        let e = experiment(&[(Setting::Gateway, "user:read-write"), (Setting::Filters, "sff:2")]);
+        let e = experiment(&[
+            (Setting::Gateway, "user:read-write"),
+            (Setting::Filters, "sff:2"),
+        ]);
         let text = gateway_toml(&e).unwrap();
         assert!(text.contains("io = \"read-write\""), "{text}");
         assert!(text.contains("realtime = 90"));

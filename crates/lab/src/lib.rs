@@ -13,8 +13,15 @@
 #![forbid(unsafe_code)]
 
 pub mod experiment;
+#[cfg(test)]
+mod fake;
+pub mod figures;
 pub mod gateway;
 pub mod machine;
 pub mod matrix;
+pub mod registers;
+pub mod schedule;
 pub mod settings;
+pub mod store;
+pub mod trial;
 pub mod words;

@@ -135,7 +135,10 @@ fn word(setting: Setting, value: &Value<'_>, found: &mut Diagnostics) -> Option<
         (Some(text), _) => text.to_owned(),
         (None, Some(number)) => number.to_string(),
         (None, None) => {
-            value.expected("a string in quotes, a whole number, or a list of them", found);
+            value.expected(
+                "a string in quotes, a whole number, or a list of them",
+                found,
+            );
             return None;
         }
     };
@@ -253,7 +256,8 @@ mod tests {
 
     #[test]
     fn mistakes_have_places() {
-        let text = errors("[[matrix]]\ntraffic = [\"oneatatime\", \"fluod\"]\nkernl = 3\npayload = 1\n");
+        let text =
+            errors("[[matrix]]\ntraffic = [\"oneatatime\", \"fluod\"]\nkernl = 3\npayload = 1\n");
         assert!(text.contains("m.toml:2:26"), "{text}");
         assert!(text.contains("there is oneatatime, load:PERCENT"), "{text}");
         assert!(text.contains("did you mean `kernel`?"), "{text}");
@@ -279,7 +283,11 @@ mod tests {
             list.join(","),
             list[1..].join(",")
         );
-        assert!(errors(&text).contains("159600 experiments"), "{}", errors(&text));
+        assert!(
+            errors(&text).contains("159600 experiments"),
+            "{}",
+            errors(&text)
+        );
     }
 
     proptest! {

@@ -100,7 +100,10 @@ impl Setting {
     /// [`SettingError`] where the word means nothing.
     pub fn apply(self, experiment: &mut Experiment, word: &str) -> Result<(), SettingError> {
         self.try_apply(experiment, word.trim())
-            .map_err(|word| SettingError { setting: self, word })
+            .map_err(|word| SettingError {
+                setting: self,
+                word,
+            })
     }
 
     fn try_apply(self, e: &mut Experiment, word: &str) -> Result<(), WordError> {
@@ -300,7 +303,8 @@ impl Experiment {
             "hops are can-gw's: --gateway cangw",
         );
         refuse(
-            self.hops != Hops::NONE && (self.filters != Filters::None || self.modify != Modify::None),
+            self.hops != Hops::NONE
+                && (self.filters != Filters::None || self.modify != Modify::None),
             &[S::Hops, S::Filters, S::Modify],
             "on hops the identifier says how far a frame has come, by filters and changes of \
              their own",
@@ -358,7 +362,13 @@ pub(crate) mod tests {
             prop::sample::select(vec!["none", "copy", "id", "and", "crc8"]),
             prop::sample::select(vec!["0", "1", "5", "2:2", "4:2"]),
         );
-        let numbers = (2..=64u8, 1..=65_536u32, any::<u64>(), any::<bool>(), 1..=65_536u32);
+        let numbers = (
+            2..=64u8,
+            1..=65_536u32,
+            any::<u64>(),
+            any::<bool>(),
+            1..=65_536u32,
+        );
         (filters, traffic, gateway, cpu, choices, numbers).prop_map(
             |(filters, traffic, gateway, cpu, (kernel, bench, load, modify, hops), n)| Experiment {
                 kernel: kernel.to_owned(),
@@ -396,7 +406,10 @@ pub(crate) mod tests {
     fn refused(words: &[(Setting, &str)]) -> String {
         let e = Experiment::from_words(words.iter().copied()).unwrap();
         let all = e.check().unwrap_err();
-        all.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        all.iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     #[test]
@@ -410,7 +423,9 @@ pub(crate) mod tests {
         );
         assert!(refused(&[(S::Payload, "16")]).contains("timed bench only"));
         assert!(refused(&[(S::Payload, "9"), (S::Bench, "timed")]).contains("12, 16, 20"));
-        assert!(refused(&[(S::Gateway, "none"), (S::Filters, "sff:1")]).contains("nothing filters"));
+        assert!(
+            refused(&[(S::Gateway, "none"), (S::Filters, "sff:1")]).contains("nothing filters")
+        );
         assert!(refused(&[(S::Gateway, "user:read-write"), (S::Hops, "2")]).contains("can-gw's"));
         assert!(refused(&[(S::Hops, "2"), (S::Modify, "id")]).contains("on hops"));
         assert!(refused(&[(S::Clock, "real"), (S::Bench, "timed")]).contains("virtual time"));

@@ -86,13 +86,35 @@ macro_rules! plain_words {
     };
 }
 
-plain_words!(Bench, "bench", Bench::Kvaser = "kvaser", Bench::Timed = "timed",
-    Bench::Vcan = "vcan", Bench::None = "none");
-plain_words!(Load, "load", Load::None = "none", Load::Cpu = "cpu", Load::EthRx = "eth-rx",
-    Load::EthTx = "eth-tx");
-plain_words!(Modify, "change", Modify::None = "none", Modify::Copy = "copy", Modify::Id = "id",
-    Modify::And = "and", Modify::Or = "or", Modify::Xor = "xor", Modify::Set = "set",
-    Modify::Crc8 = "crc8", Modify::Xorsum = "xorsum");
+plain_words!(
+    Bench,
+    "bench",
+    Bench::Kvaser = "kvaser",
+    Bench::Timed = "timed",
+    Bench::Vcan = "vcan",
+    Bench::None = "none"
+);
+plain_words!(
+    Load,
+    "load",
+    Load::None = "none",
+    Load::Cpu = "cpu",
+    Load::EthRx = "eth-rx",
+    Load::EthTx = "eth-tx"
+);
+plain_words!(
+    Modify,
+    "change",
+    Modify::None = "none",
+    Modify::Copy = "copy",
+    Modify::Id = "id",
+    Modify::And = "and",
+    Modify::Or = "or",
+    Modify::Xor = "xor",
+    Modify::Set = "set",
+    Modify::Crc8 = "crc8",
+    Modify::Xorsum = "xorsum"
+);
 
 /// The ways of input and output that `user:` knows.
 pub const USER_IO: [&str; 1] = ["read-write"];
@@ -149,9 +171,12 @@ impl FromStr for TrafficKind {
         match text.split_once(':') {
             None if text == "oneatatime" => Ok(Self::OneAtATime),
             None if text == "flood" => Ok(Self::Flood),
-            Some(("load", percent)) => {
-                Ok(Self::Percent(number(percent, 1, 100, "share of the bus in per cent")?))
-            }
+            Some(("load", percent)) => Ok(Self::Percent(number(
+                percent,
+                1,
+                100,
+                "share of the bus in per cent",
+            )?)),
             Some(("period", time)) => match config::duration(&format!("{time}us")) {
                 Ok(ns) if (1..=LONGEST_PERIOD).contains(&ns) && !time.is_empty() => {
                     Ok(Self::Period(ns))
@@ -201,7 +226,11 @@ impl FromStr for Filters {
             Some(("sff", n)) => Ok(Self::Sff(count(n)?)),
             Some(("list", n)) => Ok(Self::List(count(n)?)),
             Some(("eff", n)) => Ok(Self::Eff(count(n)?)),
-            _ => unknown(text, "set of filters", "none, sff:COUNT, list:COUNT, eff:COUNT"),
+            _ => unknown(
+                text,
+                "set of filters",
+                "none, sff:COUNT, list:COUNT, eff:COUNT",
+            ),
         }
     }
 }
@@ -230,7 +259,10 @@ impl FromStr for Hops {
                 Err(e) => {
                     return error(
                         e.what,
-                        format!("{}: can-gw's max_hops is at most 6, and the first rule needs one", e.hint),
+                        format!(
+                            "{}: can-gw's max_hops is at most 6, and the first rule needs one",
+                            e.hint
+                        ),
                     );
                 }
             },
@@ -296,7 +328,9 @@ mod tests {
         for word in ["cangw", "user:read-write", "none"] {
             assert_eq!(word.parse::<Gateway>().unwrap().to_string(), word);
         }
-        for word in ["none", "copy", "id", "and", "or", "xor", "set", "crc8", "xorsum"] {
+        for word in [
+            "none", "copy", "id", "and", "or", "xor", "set", "crc8", "xorsum",
+        ] {
             assert_eq!(word.parse::<Modify>().unwrap().to_string(), word);
         }
         for word in ["0", "1", "5", "2:2", "4:2"] {
@@ -309,13 +343,34 @@ mod tests {
     fn errors_name_what_there_is() {
         let text = |e: WordError| e.to_string();
         let e = text("often".parse::<TrafficKind>().unwrap_err());
-        assert_eq!(e, "`often` is no traffic: there is oneatatime, load:PERCENT, flood, period:MICROSECONDS");
+        assert_eq!(
+            e,
+            "`often` is no traffic: there is oneatatime, load:PERCENT, flood, period:MICROSECONDS"
+        );
         let e = text("load:0".parse::<TrafficKind>().unwrap_err());
-        assert_eq!(e, "`0` is no share of the bus in per cent: a whole number from 1 to 100");
+        assert_eq!(
+            e,
+            "`0` is no share of the bus in per cent: a whole number from 1 to 100"
+        );
         let e = text(kernel("2.6.33").unwrap_err());
-        assert!(e.starts_with("`2.6.33` is no kernel: there is 5.10, 5.10-rt, 6.1"), "{e}");
-        for bad in ["", "load:", "load:101", "load:+5", "load:50%", "period:", "period:0", "period:1e3",
-            "period:0.0001", "period:20000000", "flood:1", "Flood"] {
+        assert!(
+            e.starts_with("`2.6.33` is no kernel: there is 5.10, 5.10-rt, 6.1"),
+            "{e}"
+        );
+        for bad in [
+            "",
+            "load:",
+            "load:101",
+            "load:+5",
+            "load:50%",
+            "period:",
+            "period:0",
+            "period:1e3",
+            "period:0.0001",
+            "period:20000000",
+            "flood:1",
+            "Flood",
+        ] {
             assert!(bad.parse::<TrafficKind>().is_err(), "{bad}");
         }
         for bad in ["", "sff", "sff:0", "list:2049", "eff:-1", "none:1"] {
