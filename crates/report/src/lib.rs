@@ -4,6 +4,8 @@
 //! it, and every chart as SVG and PNG. The same data gives the same bytes on every machine: no
 //! system font, clock or locale is used.
 //!
+//! [`site::write`] makes a site of a whole folder of results.
+//!
 //! One chart has one clock ([`model::Clock`]) and says which; times of the embedded bus or a
 //! virtual machine and real time never share a chart.
 
@@ -16,6 +18,7 @@ mod labels;
 pub mod model;
 mod page;
 mod png;
+pub mod site;
 pub mod text;
 mod thin;
 mod ticks;

@@ -1,4 +1,3 @@
-"use strict";
 // Everything here is an extra: without scripts the page shows the same charts and numbers.
 (() => {
   const number = (v) => {
@@ -77,13 +76,6 @@
     });
   }
 
-  const offer = (blob, name) => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob);
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-  };
   for (const save of document.querySelectorAll(".save")) {
     save.hidden = false;
     save.addEventListener("click", (event) => {
@@ -92,18 +84,7 @@
       const figure = save.closest("figure");
       const copy = figure.querySelector(".chart.wide svg").cloneNode(true);
       copy.querySelector(".cursor")?.remove();
-      const blob = new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" });
-      if (kind === "svg") return offer(blob, figure.id + ".svg");
-      const picture = new Image();
-      picture.onload = () => {
-        const canvas = document.createElement("canvas");
-        canvas.width = 2 * copy.getAttribute("width");
-        canvas.height = 2 * copy.getAttribute("height");
-        canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
-        canvas.toBlob((png) => offer(png, figure.id + ".png"));
-        URL.revokeObjectURL(picture.src);
-      };
-      picture.src = URL.createObjectURL(blob);
+      savePicture(copy, figure.id, kind);
     });
   }
 })();

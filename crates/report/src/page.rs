@@ -7,8 +7,8 @@ use crate::text::{count, escape, micros};
 use probe::{LatencyProfile, Status};
 use std::fmt::Write;
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const STYLE: &str = concat!(include_str!("palette.css"), include_str!("page.css"));
+const SCRIPT: &str = concat!(include_str!("save.js"), include_str!("page.js"));
 
 /// The whole page. The same data gives the same bytes.
 ///

@@ -20,15 +20,21 @@ pub fn extremes(points: &[(f64, f64)], columns: usize) -> Vec<(f64, f64)> {
 #[must_use]
 pub fn cloud(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     let usable = usable(points);
+    let kept = cloud_places(&usable, most);
+    kept.into_iter().map(|place| usable[place]).collect()
+}
+
+/// Where the points that [`cloud`] keeps stand, ascending; all points are numbers.
+pub(crate) fn cloud_places(points: &[(f64, f64)], most: usize) -> Vec<usize> {
     let half = (most / 2).max(2);
-    if usable.len() <= 2 * half {
-        return usable;
+    if points.len() <= 2 * half {
+        return (0..points.len()).collect();
     }
-    let mut kept = extreme_places(&usable, half / 2);
-    kept.extend((0..usable.len()).step_by(usable.len().div_ceil(half)));
+    let mut kept = extreme_places(points, half / 2);
+    kept.extend((0..points.len()).step_by(points.len().div_ceil(half)));
     kept.sort_unstable();
     kept.dedup();
-    kept.into_iter().map(|place| usable[place]).collect()
+    kept
 }
 
 fn usable(points: &[(f64, f64)]) -> Vec<(f64, f64)> {

@@ -1,9 +1,39 @@
 //! `cangate report`.
 
 use crate::cli::report::Report;
-use crate::failure::Failure;
+use crate::failure::{Failure, with_causes};
+use std::io::Write;
 
 /// Makes a site of a folder of results.
-pub(crate) fn run(_args: &Report) -> Result<(), Failure> {
-    Err(Failure::Run("report: not there yet".to_owned()))
+pub(crate) fn run(args: &Report) -> Result<(), Failure> {
+    let out = args.out.clone().unwrap_or_else(|| args.dir.join("site"));
+    let site = report::site::write(&args.dir, &out).map_err(|error| match error {
+        report::site::Error::Folder { .. } | report::site::Error::Nothing { .. } => {
+            Failure::Input(with_causes(&error))
+        }
+        report::site::Error::File { .. } => Failure::run(error),
+    })?;
+    let claims = match site.claims {
+        0 => String::new(),
+        n => format!(", {}", many(n, "claim")),
+    };
+    writeln!(
+        std::io::stdout(),
+        "{}: {}{claims}, {:.1} MB; open it in a browser",
+        site.index.display(),
+        many(site.experiments, "experiment"),
+        site.bytes as f64 / 1e6
+    )?;
+    if site.left_out.is_empty() {
+        return Ok(());
+    }
+    let mut text = format!("left out: {}", many(site.left_out.len(), "file"));
+    for file in &site.left_out {
+        text.push_str(&format!("\n  {}: {}", file.name, file.why));
+    }
+    Err(Failure::Run(text))
+}
+
+fn many(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

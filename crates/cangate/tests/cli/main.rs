@@ -8,6 +8,7 @@ mod convert;
 mod demo;
 mod gateway;
 mod generate;
+mod report;
 mod run;
 mod timing;
 

@@ -1,0 +1,68 @@
+// Puts the page together when the index is there, and again when something is chosen.
+(() => {
+  const lead = () => {
+    const { experiments, left_out: out, cangate } = cg.index;
+    const frames = experiments.reduce((sum, e) => sum + e.sent, 0);
+    cg.at("lead").textContent = `${cg.count(experiments.length)} ${experiments.length === 1 ? "experiment" : "experiments"}, ${cg.count(frames)} frames sent. Made by cangate ${cangate}.`;
+    if (!out.length) return;
+    cg.at("left-out").hidden = false;
+    cg.at("left-out").append(`Left out: ${out.length} ${out.length === 1 ? "file" : "files"}.`,
+      cg.html("ul", {}, out.map((o) => cg.html("li", {}, `${o.name}: ${o.why}`))));
+  };
+
+  const words = (left, chosen) => {
+    const { picks } = cg.state, shown = new Set(left);
+    const button = (text, how, off) => cg.html("button", { type: "button", disabled: off, onclick: () => cg.change(how) }, text);
+    const hidden = picks.filter((n) => !shown.has(n)).length;
+    let said = `All ${chosen.length} experiments that the filters leave are drawn.`;
+    if (picks.length) said = `${picks.length} ticked ${picks.length === 1 ? "experiment is" : "experiments are"} drawn${hidden ? `, ${hidden} of them not in the table below` : ""}.`;
+    else if (!chosen.length) said = "Nothing is left to draw.";
+    else if (chosen.length < left.length) said = `The first ${chosen.length} of ${left.length} in the table's order are drawn; tick rows to choose.`;
+    cg.at("drawn").replaceChildren(said, " ", button("Tick all shown", (s) => { s.picks = [...new Set([...s.picks, ...left])]; }, !left.length), " ",
+      button("Clear ticks", (s) => { s.picks = []; }, !picks.length));
+  };
+
+  const common = () => {
+    const { conditions } = cg.distinguish(cg.index.experiments.map((_, n) => n));
+    cg.at("common").textContent = conditions && cg.index.experiments.length > 1 ? `All: ${conditions}.` : "";
+  };
+
+  let drawn = "";
+  const show = async () => {
+    const left = cg.left(), chosen = cg.chosen(left);
+    cg.showFacets();
+    cg.showControls();
+    words(left, chosen);
+    // What is drawn only depends on these.
+    const wanted = JSON.stringify([chosen, cg.state.log, cg.state.cost]);
+    const charts = wanted === drawn ? null : cg.showCharts(chosen);
+    drawn = wanted;
+    cg.showTable(left);
+    await cg.showDetails();
+    await charts;
+  };
+
+  globalThis.cangateIndex = async (index) => {
+    cg.index = index;
+    cg.places = new Map(index.experiments.map((e, n) => [e.name, n]));
+    lead();
+    cg.makeColumns();
+    cg.readAddress();
+    cg.at("columns").hidden = cg.at("terms").hidden = false;
+    if (innerWidth < 900) cg.at("filters").open = false;
+    cg.showClaims();
+    common();
+    cg.watchDetails();
+    cg.onChange(show);
+    await show();
+    // For whoever measures: ms from the begin of loading until everything was there.
+    requestAnimationFrame(() => setTimeout(() => { document.documentElement.dataset.ready = Math.round(performance.now()); }));
+    let width = innerWidth, later = 0;
+    addEventListener("resize", () => {
+      if (innerWidth === width) return;
+      width = innerWidth;
+      clearTimeout(later);
+      later = setTimeout(() => { drawn = ""; show(); }, 150);
+    });
+  };
+})();

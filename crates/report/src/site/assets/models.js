@@ -1,0 +1,148 @@
+// Charts of chosen experiments, before they are drawn.
+(() => {
+  const settingsOf = (experiment) => cg.index.settings.map((key, n) => [key, experiment.settings[n]]);
+  const say = ([key, value]) => {
+    if (value === "") return `${key} not stated`;
+    return key === "gateway" && value === "none" ? "no gateway" : `${key} ${value}`;
+  };
+
+  // What all of them share, and each one's name by what they do not.
+  cg.distinguish = (places) => {
+    const experiments = places.map((n) => cg.index.experiments[n]);
+    const common = [], differing = [];
+    cg.index.settings.forEach((key, n) => {
+      const first = experiments[0]?.settings[n];
+      (experiments.every((e) => e.settings[n] === first) ? common : differing).push(key);
+    });
+    const pairs = (e, keys) => settingsOf(e).filter(([key, value]) => keys.includes(key) && value !== "");
+    const quiet = ["clock", "seed", "frames"];
+    const name = (e, but) => pairs(e, differing.filter((k) => !but.includes(k))).map(say).join(", ");
+    let names = experiments.map((e) => name(e, quiet));
+    const twice = (words, n) => names.some((other, m) => m !== n && other === words);
+    // Two that are alike are told by what is of less interest, then by their files.
+    const ways = [(e) => name(e, ["clock"]), (e) => e.name];
+    for (const way of ways) names = names.map((words, n) => (!words || twice(words, n) ? way(experiments[n]) : words));
+    const conditions = experiments.length ? pairs(experiments[0], common.filter((k) => !quiet.includes(k))).map(say).join(" · ") : "";
+    return { conditions, names };
+  };
+
+  const absolute = (steps) => { let at = 0; return steps.map((step) => (at += step)); };
+  const unit = (max) => (max < 50e6 ? ["µs", 1e3] : ["ms", 1e6]);
+  const costWords = () => (cg.state.cost ? ` · each register access charged ${["0", "100 ns", "1 µs"][cg.state.cost] ?? `${cg.index.costs[cg.state.cost]} ns`} more` : "");
+  const stamps = (members) => {
+    const texts = [...new Set(members.map((m) => m.line.stamp).filter(Boolean))];
+    if (!texts.length) return "what the stamps mark is not stated";
+    return "stamps mark " + (texts.length < 3 ? texts.join("; or ") : `${texts.length} different things, see the experiments`);
+  };
+  // Some results have no latency at the cost that is chosen: their accesses were not counted.
+  const figures = (member) => member.line.latency[cg.state.cost];
+  const without = (members) => {
+    const none = members.filter((m) => !figures(m)).length;
+    if (!none) return "";
+    return ` · ${none} of ${members.length} not drawn: ${cg.state.cost ? "accesses not counted, or " : ""}no frame came out`;
+  };
+  const greatest = (members) => Math.max(0, ...members.map((m) => figures(m)?.max ?? 0));
+  const onLog = (members) => (cg.state.log && members.some((m) => figures(m)?.min <= 0)
+    ? " · latencies of 0 and less have no place on a logarithmic axis" : "");
+
+  const curves = (members, per, y) => members.filter(figures).map((m) => {
+    const curve = m.details.curves[cg.state.cost];
+    const t = absolute(curve.t), n = curve.m[0];
+    return { name: m.name, look: m.look, points: t.map((v, i) => [v / per, y(curve.m[i], n)]), end: t[t.length - 1] / per };
+  });
+
+  const profile = (members, about) => {
+    const [name, per] = unit(greatest(members));
+    const series = curves(members, per, (m) => m);
+    const most = Math.max(1, ...series.map((s) => s.points[0]?.[1] ?? 0));
+    return {
+      id: "latency-profile", title: "Latency profile", kind: "stairs", ...about,
+      note: `${stamps(members)}${costWords()}${without(members)}${onLog(members)}`,
+      x: { title: `latency (${name})`, unit: name, log: cg.state.log },
+      y: { title: "frames with this latency or more", unit: "frames", log: true, low: 0.7, high: most * 1.3 }, series,
+    };
+  };
+
+  const cdf = (members, about) => {
+    const [name, per] = unit(greatest(members));
+    const series = curves(members, per, (m, n) => (100 * (n - m)) / n);
+    for (const s of series) s.points.push([s.end, 100]);
+    return {
+      id: "latency-cdf", title: "Cumulative distribution", kind: "stairs", ...about,
+      note: `${stamps(members)} · of the frames that came out${costWords()}${without(members)}${onLog(members)}`,
+      x: { title: `latency (${name})`, unit: name, log: cg.state.log },
+      y: { title: "frames with less than this latency (%)", unit: "%", low: 0, high: 104 }, series,
+    };
+  };
+
+  const overTime = (members, about) => {
+    const [name, per] = unit(greatest(members));
+    const cost = cg.index.costs[cg.state.cost];
+    const drawn = members.filter((m) => figures(m) && (!cost || m.details.time.a));
+    const thinned = drawn.some((m) => m.details.time.y.length < m.details.time.of);
+    const series = drawn.map((m) => {
+      const { x, y, a } = m.details.time, at = absolute(x);
+      return { name: m.name, look: m.look, points: at.map((t, i) => [t / 1e9, (y[i] + cost * (a ? a[i] : 0)) / per]) };
+    });
+    return {
+      id: "latency-over-time", title: "Latency over time", kind: "dots", ...about,
+      note: `${stamps(members)}${costWords()}${thinned ? " · a sample of the frames, and the least and greatest of each slice of time" : ""}${without(members)}`,
+      x: { title: "end of the incoming frame (s since the first)", unit: "s" },
+      y: { title: `latency (${name})`, unit: name, log: cg.state.log }, series,
+    };
+  };
+
+  const ROWS = 40;
+  const worst = (members) => [...members].sort((a, b) => b.line.lost / (b.line.sent || 1) - a.line.lost / (a.line.sent || 1));
+
+  const losses = (members, about) => {
+    const shown = worst(members).slice(0, ROWS);
+    const share = (line) => (line.sent ? line.lost / line.sent : 0);
+    const most = Math.max(...shown.map((m) => share(m.line)), 1e-9);
+    const rest = members.length > ROWS ? ` · the ${ROWS} of ${members.length} that lost the greatest share` : "";
+    const rows = shown.map((m) => ({
+      name: m.name,
+      paint: (x, y, w, h) => {
+        const words = `${cg.count(m.line.lost)} of ${cg.count(m.line.sent)} (${cg.percent(m.line.lost, m.line.sent)})`;
+        const room = Math.max(40, w - cg.paints.width(words, 12) - 10), long = room * (share(m.line) / most);
+        return [
+          cg.svg("rect", { x: x.toFixed(1), y, width: Math.max(m.line.lost ? 1 : 0, long).toFixed(1), height: h, fill: cg.paints.loss }),
+          cg.paints.text(x + long + 6, y + 11, words, { "font-size": 12, fill: cg.paints.muted }),
+        ];
+      },
+    }));
+    return { id: "loss", title: "Frames lost", rows, ...about, note: `share of the frames sent that never came out in time${rest}` };
+  };
+
+  const where = (members, about) => {
+    const lossy = worst(members).filter((m) => m.details.losses.lost.length);
+    if (!lossy.length) return null;
+    const shown = lossy.slice(0, ROWS);
+    const rows = shown.map((m) => ({
+      name: m.name,
+      paint: (x, y, w, h) => {
+        const { frames, lost } = m.details.losses;
+        const cell = w / frames.length;
+        const cells = lost.map((n, i) => n && cg.svg("rect", {
+          x: (x + i * cell).toFixed(2), y, width: cell.toFixed(2), height: h, fill: cg.paints.loss,
+          "fill-opacity": (0.25 + 0.75 * (n / frames[i])).toFixed(2),
+        }));
+        return [cg.svg("rect", { x: x.toFixed(1), y, width: w.toFixed(1), height: h, fill: cg.paints.grid }), ...cells.filter(Boolean)];
+      },
+    }));
+    const rest = lossy.length > ROWS ? ` · ${ROWS} of ${lossy.length} with losses` : "";
+    return {
+      id: "loss-in-run", title: "Where in the run frames were lost", rows, ...about,
+      note: `each run in 100 slices by the end of the incoming frame; the stronger, the more of a slice was lost${rest}`,
+      below: [[0, "begin", "start"], [0.5, "end of the incoming frame", "middle"], [1, "end", "end"]],
+    };
+  };
+
+  // All charts of experiments that share a clock.
+  cg.models = (clock, members) => {
+    const { conditions, names } = cg.distinguish(members.map((m) => m.place));
+    members.forEach((m, n) => { m.name = names[n]; });
+    const about = { clock, conditions };
+    return [profile, overTime, cdf, losses, where].map((make) => make(members, about)).filter(Boolean);
+  };
+})();

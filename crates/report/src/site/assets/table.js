@@ -1,0 +1,94 @@
+// The table: a row an experiment, sorted by any column.
+(() => {
+  const figure = (cost, key) => (e) => e.latency[cost]?.[key] ?? null;
+  const mean = (e) => (e.accesses ? e.accesses.sum / e.accesses.frames : null);
+  const lossy = (e, n) => (n ? `${cg.count(n)} (${cg.percent(n, e.sent)})` : "0");
+
+  // Columns that this index needs: settings that differ, figures, accesses where they were counted.
+  cg.makeColumns = () => {
+    const { experiments, settings, costs } = cg.index;
+    const columns = [{ key: "name", head: "experiment", value: (e) => e.name }];
+    settings.forEach((key, n) => {
+      if (new Set(experiments.map((e) => e.settings[n])).size < 2) return;
+      columns.push({ key, head: key, value: (e) => e.settings[n] || null, show: (e) => e.settings[n] || "–" });
+    });
+    for (const [key, show] of [["sent", (e) => cg.count(e.sent)], ["lost", (e) => lossy(e, e.lost)], ["reordered", (e) => cg.count(e.reordered)], ["duplicated", (e) => cg.count(e.duplicated)]]) {
+      columns.push({ key, head: key, number: true, value: (e) => e[key], show, bad: key !== "sent" ? (e) => e[key] > 0 : null });
+    }
+    for (const [key, head] of [["min", "min µs"], ["p50", "p50 µs"], ["p99", "p99 µs"], ["p999", "p99.9 µs"], ["max", "max µs"]]) {
+      const value = figure(0, key);
+      columns.push({ key, head, number: true, value, show: (e) => cg.micros(value(e)) });
+    }
+    if (experiments.some((e) => e.accesses)) {
+      columns.push({ key: "accesses", head: "accesses a frame", number: true, value: mean, show: (e) => (e.accesses ? mean(e).toFixed(1) : "–") });
+      costs.forEach((cost, n) => {
+        if (!cost) return;
+        const words = cost >= 1000 ? `${cost / 1000} µs` : `${cost} ns`;
+        for (const key of ["p50", "p99", "max"]) {
+          const value = figure(n, key);
+          columns.push({ key: `${key}-${cost}`, head: `${key} µs at ${words} an access`, number: true, value, show: (e) => cg.micros(value(e)) });
+        }
+      });
+    }
+    cg.columns = columns;
+  };
+
+  const heads = () => cg.columns.map((c) => {
+    const sorted = cg.state.sort === c.key;
+    return cg.html("th", { scope: "col", class: c.number ? "number" : null, "aria-sort": sorted ? (cg.state.down ? "descending" : "ascending") : null },
+      cg.html("button", {
+        type: "button", class: "plain", "data-sort": c.key,
+        // Of figures the greatest is what one looks for.
+        onclick: () => cg.change((s) => { s.down = s.sort === c.key ? !s.down : Boolean(c.number); s.sort = c.key; }),
+      }, c.head, cg.html("span", { class: "arrow", "aria-hidden": "true" }, sorted ? (cg.state.down ? " ▼" : " ▲") : "")));
+  });
+
+  const rows = new Map();   // a row is made once, and then moved and hidden
+  const row = (place) => {
+    if (rows.has(place)) return rows.get(place);
+    const e = cg.index.experiments[place];
+    const box = cg.html("input", {
+      type: "checkbox", "aria-label": `Draw ${e.name}`,
+      onchange: () => cg.change((s) => {
+        const at = s.picks.indexOf(place);
+        if (at < 0) s.picks.push(place); else s.picks.splice(at, 1);
+      }),
+    });
+    const cells = cg.columns.map((c) => (c.key === "name"
+      ? cg.html("th", { scope: "row" }, box, cg.html("button", {
+        type: "button", class: "plain name", title: e.title, onclick: () => cg.change((s) => { s.open = place; }),
+      }, e.name))
+      : cg.html("td", { class: [c.number ? "number" : "", c.bad?.(e) ? "bad" : ""].join(" ").trim() || null }, c.show(e))));
+    const made = cg.html("tr", { "data-place": place }, cells);
+    rows.set(place, made);
+    return made;
+  };
+
+  let table = null;
+  cg.showTable = (left) => {
+    const { state, index } = cg;
+    if (!table) {
+      table = cg.html("table", {}, cg.html("caption", {}), cg.html("thead", {}, cg.html("tr")), cg.html("tbody"));
+      cg.at("table").append(table);
+    }
+    const focus = document.activeElement?.dataset.sort, held = document.activeElement;
+    table.tHead.rows[0].replaceChildren(...heads());
+    if (focus) table.tHead.querySelector(`[data-sort="${focus}"]`)?.focus();
+    const picked = new Set(state.picks);
+    const body = left.map((place) => {
+      const made = row(place);
+      made.cells[0].firstChild.checked = picked.has(place);
+      made.classList.toggle("picked", picked.has(place));
+      return made;
+    });
+    const old = [...table.tBodies[0].rows];
+    if (old.length !== body.length || old.some((r, n) => r !== body[n])) {
+      table.tBodies[0].replaceChildren(...body);
+      if (held?.isConnected) held.focus();
+    }
+    const times = [...new Set(left.map((n) => index.experiments[n].clock))].map((c) => cg.timeWords[c]);
+    table.caption.textContent = left.length
+      ? `${left.length} of ${index.experiments.length} experiments; times in µs of ${times.join(" and of ")}. Tick rows to draw them; a name opens the details.`
+      : "No experiment has all of what the filters ask for.";
+  };
+})();

@@ -1,0 +1,121 @@
+//! The papers' claims and what was found, as `cangate lab reproduce` leaves them.
+
+use super::digest::Line;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// A claim, as it stands in `claims.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Claim {
+    id: String,
+    claim: String,
+    paper: String,
+    measured: String,
+    verdict: Verdict,
+    why: String,
+    experiments: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Verdict {
+    #[serde(rename = "reproduced")]
+    Reproduced,
+    #[serde(rename = "differs")]
+    Differs,
+    #[serde(rename = "not testable here")]
+    NotTestableHere,
+}
+
+/// A claim as the page shows it: with the places of its experiments in the index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Shown {
+    id: String,
+    claim: String,
+    paper: String,
+    measured: String,
+    verdict: Verdict,
+    why: String,
+    experiments: Vec<usize>,
+    /// Experiments that are not in the folder.
+    missing: Vec<String>,
+}
+
+/// Reads `claims.json`, or says what is wrong with it.
+pub(super) fn read(text: &str) -> Result<Vec<Claim>, String> {
+    serde_json::from_str(text).map_err(|error| format!("no list of claims: {error}"))
+}
+
+/// Finds each claim's experiments: by path below the folder, else by a file name that only one
+/// has; with or without `.parquet`.
+pub(super) fn shown(claims: Vec<Claim>, lines: &[Line]) -> Vec<Shown> {
+    let mut by_path = HashMap::new();
+    let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, line) in lines.iter().enumerate() {
+        by_path.insert(line.name.as_str(), index);
+        let last = line.name.rsplit('/').next().unwrap_or(&line.name);
+        by_name.entry(last).or_default().push(index);
+    }
+    let find = |name: &str| {
+        let name = name.strip_suffix(".parquet").unwrap_or(name);
+        let name = name.strip_prefix("./").unwrap_or(name);
+        let only = |places: &Vec<usize>| (places.len() == 1).then(|| places[0]);
+        by_path
+            .get(name)
+            .copied()
+            .or_else(|| by_name.get(name).and_then(only))
+    };
+    let show = |claim: Claim| {
+        let (mut experiments, mut missing) = (Vec::new(), Vec::new());
+        for name in claim.experiments {
+            match find(&name) {
+                Some(index) => experiments.push(index),
+                None => missing.push(name),
+            }
+        }
+        Shown {
+            id: claim.id,
+            claim: claim.claim,
+            paper: claim.paper,
+            measured: claim.measured,
+            verdict: claim.verdict,
+            why: claim.why,
+            experiments,
+            missing,
+        }
+    };
+    claims.into_iter().map(show).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::digest::digest;
+    use super::*;
+    use probe::Results;
+
+    #[test]
+    fn experiments_are_found_by_path_and_by_a_name_that_is_unique() {
+        let line = |name: &str| digest(name, &Results::default()).0;
+        let lines = [line("a/x"), line("b/x"), line("b/y")];
+        let text = r#"[{"id":"G1","claim":"c","paper":"p","measured":"m","verdict":"differs","why":"w",
+            "experiments":["b/x.parquet","./a/x","y.parquet","x","z"],"further":1}]"#;
+        let shown = shown(read(text).unwrap(), &lines);
+        assert_eq!(shown[0].experiments, [1, 0, 2]);
+        assert_eq!(shown[0].missing, ["x", "z"]);
+        assert_eq!(shown[0].verdict, Verdict::Differs);
+    }
+
+    #[test]
+    fn what_is_no_list_of_claims_is_refused() {
+        for text in ["", "{}", "[{}]", "[{\"id\":1}]"] {
+            assert!(
+                read(text).unwrap_err().starts_with("no list of claims"),
+                "{text}"
+            );
+        }
+        let typed = r#"[{"id":"","claim":"","paper":"","measured":"","verdict":"fine","why":"","experiments":[]}]"#;
+        assert!(
+            read(typed).unwrap_err().contains("reproduced"),
+            "the verdicts are named"
+        );
+    }
+}

@@ -1,0 +1,282 @@
+//! What one experiment's records say: figures for the index, curves for its charts.
+
+use super::curve::Curve;
+use super::settings::{TimeBase, everything, settings};
+use crate::thin::cloud_places;
+use probe::{LatencyProfile, Record, Results, Status};
+use serde::Serialize;
+
+/// What an access to a device register is assumed to cost, ns: virtual time charges one
+/// instruction, hardware between these.
+pub(super) const COSTS: [u32; 3] = [0, 100, 1_000];
+
+/// Dots of a time chart, about.
+const DOTS: usize = 400;
+/// Slices of a run, for where losses happened.
+const SLICES: usize = 100;
+
+/// Figures of a distribution, ns; quantiles by nearest rank.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Figures {
+    pub(super) count: u64,
+    pub(super) min: i64,
+    pub(super) p50: i64,
+    pub(super) p99: i64,
+    pub(super) p999: i64,
+    pub(super) max: i64,
+}
+
+impl Figures {
+    fn of(profile: &LatencyProfile) -> Option<Self> {
+        let s = profile.summary()?;
+        Some(Self {
+            count: s.count,
+            min: s.min,
+            p50: s.p50,
+            p99: s.p99,
+            p999: profile.quantile(999)?,
+            max: s.max,
+        })
+    }
+}
+
+/// Register accesses of the frames that have a latency and a count of accesses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Accesses {
+    pub(super) frames: u64,
+    pub(super) sum: u64,
+    pub(super) min: u32,
+    pub(super) max: u32,
+}
+
+/// An experiment's line in the index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Line {
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) clock: TimeBase,
+    pub(super) stamp: String,
+    /// In the order of [`super::settings::KNOWN`].
+    pub(super) settings: Vec<String>,
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    pub(super) lost: u64,
+    pub(super) reordered: u64,
+    pub(super) duplicated: u64,
+    /// One for each of [`COSTS`]; those above 0 only where accesses were counted.
+    pub(super) latency: Vec<Option<Figures>>,
+    pub(super) accesses: Option<Accesses>,
+}
+
+/// Latency over time, thinned: nothing above or below what is shown was left out.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
+pub(super) struct OverTime {
+    /// End of the incoming frame, ns since the first one; each after the first as the distance
+    /// to the one before.
+    pub(super) x: Vec<u64>,
+    /// Latency, ns.
+    pub(super) y: Vec<i64>,
+    /// Register accesses, where they were counted for all.
+    pub(super) a: Option<Vec<u32>>,
+    /// How many there are without any left out.
+    pub(super) of: usize,
+}
+
+/// Where in the run frames were lost.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
+pub(super) struct Losses {
+    /// Length of the run by incoming frames, ns.
+    pub(super) span: u64,
+    /// Frames that came in, for each slice of the run.
+    pub(super) frames: Vec<u64>,
+    /// Lost ones among them.
+    pub(super) lost: Vec<u64>,
+    /// How often losses began.
+    pub(super) runs: u64,
+    /// The most frames lost one after the other.
+    pub(super) longest: u64,
+    /// Lost frames that no stamp places in the run.
+    pub(super) unplaced: u64,
+}
+
+/// What is loaded when an experiment is drawn or looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Details {
+    /// One for each of [`COSTS`], those above 0 only where accesses were counted.
+    pub(super) curves: Vec<Option<Curve>>,
+    pub(super) time: OverTime,
+    pub(super) losses: Losses,
+    /// Every status and how many frames have it.
+    pub(super) fates: Vec<(&'static str, u64)>,
+    pub(super) description: Vec<(String, String)>,
+}
+
+/// Everything of one experiment.
+pub(super) fn digest(name: &str, results: &Results) -> (Line, Details) {
+    let records = &results.records;
+    let profiles = profiles(records);
+    let with = |status: Status| records.iter().filter(|r| r.status == status).count() as u64;
+    let (duplicated, unexpected) = (with(Status::Duplicated), with(Status::Unexpected));
+    let d = &results.description;
+    let line = Line {
+        name: name.to_owned(),
+        title: d.title.clone(),
+        clock: TimeBase::of(d),
+        stamp: d.stamp.clone(),
+        settings: settings(d),
+        sent: (records.len() as u64).saturating_sub(duplicated.saturating_add(unexpected)),
+        received: with(Status::Delivered),
+        lost: with(Status::Lost),
+        reordered: reordered(records),
+        duplicated,
+        latency: profiles.iter().map(Figures::of).collect(),
+        accesses: accesses(records),
+    };
+    let curve = |p: &LatencyProfile| (p.count() > 0).then(|| Curve::of(p));
+    let details = Details {
+        curves: profiles.iter().map(curve).collect(),
+        time: over_time(records),
+        losses: losses(records),
+        fates: results
+            .fates()
+            .into_iter()
+            .map(|(s, n)| (s.as_str(), n))
+            .collect(),
+        description: everything(d),
+    };
+    (line, details)
+}
+
+/// A frame's latency if an access cost `cost` ns; at 0 for every frame that has one, else for
+/// those whose accesses were counted.
+fn latency(record: &Record, cost: u32) -> Option<i64> {
+    let latency = record.latency()?;
+    if cost == 0 {
+        return Some(latency);
+    }
+    let more = i64::from(record.accesses?).saturating_mul(i64::from(cost));
+    Some(latency.saturating_add(more))
+}
+
+fn profiles(records: &[Record]) -> Vec<LatencyProfile> {
+    let profile = |cost: u32| records.iter().filter_map(|r| latency(r, cost)).collect();
+    COSTS.into_iter().map(profile).collect()
+}
+
+fn accesses(records: &[Record]) -> Option<Accesses> {
+    let timed = records.iter().filter(|r| r.latency().is_some());
+    let mut all = timed.filter_map(|r| r.accesses);
+    let first = all.next()?;
+    let start = Accesses {
+        frames: 1,
+        sum: u64::from(first),
+        min: first,
+        max: first,
+    };
+    Some(all.fold(start, |sum, a| Accesses {
+        frames: sum.frames + 1,
+        sum: sum.sum.saturating_add(u64::from(a)),
+        min: sum.min.min(a),
+        max: sum.max.max(a),
+    }))
+}
+
+/// Delivered frames that left through a port after a frame that had come in later than they did,
+/// by the same port (as RFC 4737 §3.3 counts, with the stamps for sequence numbers).
+fn reordered(records: &[Record]) -> u64 {
+    let delivered = records.iter().filter(|r| r.status == Status::Delivered);
+    let mut ways: Vec<(u16, u16, u64, u64)> = delivered
+        .filter_map(|r| {
+            let (i, o) = (r.incoming?, r.outgoing?);
+            Some((i.port, o.port, o.end, i.end))
+        })
+        .collect();
+    ways.sort_unstable();
+    let mut late = 0;
+    for way in ways.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let mut latest = 0;
+        for &(_, _, _, came) in way {
+            late += u64::from(came < latest);
+            latest = latest.max(came);
+        }
+    }
+    late
+}
+
+fn over_time(records: &[Record]) -> OverTime {
+    let mut dots: Vec<(u64, i64, Option<u32>)> = records
+        .iter()
+        .filter_map(|r| Some((r.incoming?.end, r.latency()?, r.accesses)))
+        .collect();
+    dots.sort_unstable();
+    let Some(first) = dots.first().map(|d| d.0) else {
+        return OverTime::default();
+    };
+    let counted = dots.iter().all(|d| d.2.is_some());
+    let costs = if counted { &COSTS[..] } else { &COSTS[..1] };
+    let mut places = Vec::new();
+    for &cost in costs {
+        let points: Vec<(f64, f64)> = dots
+            .iter()
+            .map(|d| {
+                let more = f64::from(cost) * f64::from(d.2.unwrap_or(0));
+                ((d.0 - first) as f64, d.1 as f64 + more)
+            })
+            .collect();
+        places.extend(cloud_places(&points, DOTS));
+    }
+    places.sort_unstable();
+    places.dedup();
+    let kept = || places.iter().filter_map(|&place| dots.get(place));
+    let before = [first].into_iter().chain(kept().map(|d| d.0));
+    OverTime {
+        x: kept().zip(before).map(|(d, before)| d.0 - before).collect(),
+        y: kept().map(|d| d.1).collect(),
+        a: counted.then(|| kept().map(|d| d.2.unwrap_or(0)).collect()),
+        of: dots.len(),
+    }
+}
+
+fn losses(records: &[Record]) -> Losses {
+    let sent = records
+        .iter()
+        .filter(|r| !matches!(r.status, Status::Duplicated | Status::Unexpected));
+    let (mut unplaced, mut frames) = (0, Vec::new());
+    for record in sent {
+        let lost = record.status == Status::Lost;
+        match record.incoming {
+            Some(incoming) => frames.push((incoming.end, record.tag, lost)),
+            None => unplaced += u64::from(lost),
+        }
+    }
+    frames.sort_unstable();
+    let mut losses = Losses {
+        unplaced,
+        ..Losses::default()
+    };
+    let (Some(first), Some(last)) = (frames.first(), frames.last()) else {
+        return losses;
+    };
+    if frames.iter().all(|f| !f.2) {
+        losses.span = last.0 - first.0;
+        return losses;
+    }
+    losses.span = last.0 - first.0;
+    losses.frames = vec![0; SLICES];
+    losses.lost = vec![0; SLICES];
+    let mut run = 0;
+    for &(end, _, lost) in &frames {
+        let share = u128::from(end - first.0) * SLICES as u128 / u128::from(losses.span.max(1));
+        let slice = (share as usize).min(SLICES - 1);
+        losses.frames[slice] += 1;
+        losses.lost[slice] += u64::from(lost);
+        losses.runs += u64::from(lost && run == 0);
+        run = if lost { run + 1 } else { 0 };
+        losses.longest = losses.longest.max(run);
+    }
+    losses
+}
+
+#[cfg(test)]
+#[path = "digest_tests.rs"]
+mod tests;

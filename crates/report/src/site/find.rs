@@ -1,0 +1,77 @@
+//! Which files of a folder are experiments.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file with results.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Found {
+    /// Its path below the folder, with `/`, without `.parquet`.
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+}
+
+/// All `*.parquet` below `dir`, in the order of their names. `leave` (where the site goes) is not
+/// searched, nor are links to folders, which could lead in circles.
+pub(super) fn find(dir: &Path, leave: &Path) -> Result<Vec<Found>, (PathBuf, io::Error)> {
+    let leave = leave.canonicalize().ok();
+    let mut found = Vec::new();
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let at = |source| (folder.clone(), source);
+        for entry in std::fs::read_dir(&folder).map_err(at)? {
+            let entry = entry.map_err(at)?;
+            let path = entry.path();
+            if entry.file_type().map_err(at)?.is_dir() {
+                if leave.is_none() || path.canonicalize().ok() != leave {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|e| e == "parquet") && path.is_file() {
+                let name = name(dir, &path);
+                found.push(Found { name, path });
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn name(dir: &Path, path: &Path) -> String {
+    let below = path.strip_prefix(dir).unwrap_or(path).with_extension("");
+    let parts: Vec<_> = below
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy().into_owned())
+        .collect();
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn below_in_order_and_without_the_site() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for folder in ["b/deep", "site", "folder.parquet"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+        }
+        for file in [
+            "z.parquet",
+            "b/deep/x.y.parquet",
+            "a.parquet",
+            "site/old.parquet",
+            "n.txt",
+        ] {
+            std::fs::write(at(file), "").unwrap();
+        }
+        std::os::unix::fs::symlink(dir.path(), at("circle")).unwrap();
+        let names = |leave: &str| -> Vec<String> {
+            let found = find(dir.path(), &at(leave)).unwrap();
+            found.into_iter().map(|f| f.name).collect()
+        };
+        assert_eq!(names("site"), ["a", "b/deep/x.y", "z"]);
+        assert_eq!(names("elsewhere"), ["a", "b/deep/x.y", "site/old", "z"]);
+        assert!(find(&at("missing"), &at("site")).is_err());
+    }
+}

@@ -1,0 +1,217 @@
+//! The site's files.
+
+use super::digest::{Line, digest};
+use super::find::{Found, find};
+use super::{claims, data, page};
+use serde::Serialize;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// A site that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The page to open.
+    pub index: PathBuf,
+    /// Experiments on it.
+    pub experiments: usize,
+    /// Claims on it.
+    pub claims: usize,
+    /// Files that should have been on it.
+    pub left_out: Vec<LeftOut>,
+    /// Size of all its files together.
+    pub bytes: u64,
+}
+
+/// A file that is not on the site.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Its path below the folder.
+    pub name: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// A site could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The folder could not be searched.
+    #[error("cannot read the folder {path}: {source}", path = .path.display())]
+    Folder {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is nothing to show.
+    #[error(
+        "{path}: no results of cangate in it or below it; `cangate lab`, `cangate bench --out` \
+         and `cangate demo --out` make them{left_out}", path = .path.display()
+    )]
+    Nothing {
+        /// The folder that was searched.
+        path: PathBuf,
+        /// Files that could not be used, a line each.
+        left_out: String,
+    },
+    /// A file or folder could not be made.
+    #[error("{path}: cannot write the site there: {source}", path = .path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Writes files and counts their bytes.
+struct Out<'a> {
+    folder: &'a Path,
+    bytes: u64,
+}
+
+impl Out<'_> {
+    fn put(&mut self, name: &str, text: &str) -> Result<PathBuf, Error> {
+        let path = self.folder.join(name);
+        match std::fs::write(&path, text) {
+            Ok(()) => {
+                self.bytes += text.len() as u64;
+                Ok(path)
+            }
+            Err(source) => Err(Error::File { path, source }),
+        }
+    }
+}
+
+/// Makes a site in `out` of all results (`*.parquet`) in `dir` and below it, and of
+/// `dir/claims.json` where there is one. A file that cannot be read is left out and named in
+/// [`Site::left_out`] and on the page. Files of an earlier site in `out` are replaced. Experiments
+/// are read one at a time by each core.
+///
+/// # Errors
+/// [`Error`], with the folder's or the file's name.
+pub fn write(dir: &Path, out: &Path) -> Result<Site, Error> {
+    let found = find(dir, out).map_err(|(path, source)| Error::Folder { path, source })?;
+    let (experiments, mut left_out) = sort_out(&found, read_all(&found));
+    let claims = match std::fs::read_to_string(dir.join("claims.json")) {
+        Ok(text) => claims::read(&text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(format!("cannot be read: {error}")),
+    };
+    let claims = claims.unwrap_or_else(|why| {
+        let name = "claims.json".to_owned();
+        left_out.push(LeftOut { name, why });
+        Vec::new()
+    });
+    if experiments.is_empty() && claims.is_empty() {
+        let lines = left_out.iter().map(|l| format!("\n{}: {}", l.name, l.why));
+        return Err(Error::Nothing {
+            path: dir.to_owned(),
+            left_out: lines.collect(),
+        });
+    }
+    let folder = out.join("data");
+    let made = std::fs::create_dir_all(&folder);
+    made.map_err(|source| Error::File {
+        path: folder.clone(),
+        source,
+    })?;
+    let mut out = Out {
+        folder: out,
+        bytes: 0,
+    };
+    let mut lines = Vec::new();
+    for (index, (line, details)) in experiments.into_iter().enumerate() {
+        out.put(&format!("data/{index}.js"), &data::details(index, &details))?;
+        lines.push(line);
+    }
+    let claims = claims::shown(claims, &lines);
+    remove_older(&folder, lines.len());
+    out.put("data/index.js", &data::index(&lines, &left_out, &claims))?;
+    out.put("site.css", page::STYLE)?;
+    out.put("site.js", page::SCRIPT)?;
+    let index = out.put("index.html", page::HTML)?;
+    Ok(Site {
+        index,
+        experiments: lines.len(),
+        claims: claims.len(),
+        left_out,
+        bytes: out.bytes,
+    })
+}
+
+/// Reads the experiments on all cores. Which core read which is not seen in the outcome.
+fn read_all(found: &[Found]) -> Vec<Option<Outcome>> {
+    let next = AtomicUsize::new(0);
+    let outcomes: Mutex<Vec<Option<Outcome>>> = Mutex::new(found.iter().map(|_| None).collect());
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(file) = found.get(index) else { break };
+            let outcome = read_one(file);
+            let mut outcomes = outcomes.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(place) = outcomes.get_mut(index) {
+                *place = Some(outcome);
+            }
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 1..cores.min(found.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    outcomes
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+}
+
+fn sort_out(
+    found: &[Found],
+    outcomes: Vec<Option<Outcome>>,
+) -> (Vec<(Line, String)>, Vec<LeftOut>) {
+    let (mut experiments, mut left_out) = (Vec::new(), Vec::new());
+    for (file, outcome) in found.iter().zip(outcomes) {
+        match outcome {
+            Some(Ok(experiment)) => experiments.push(experiment),
+            Some(Err(why)) => left_out.push(LeftOut {
+                name: format!("{}.parquet", file.name),
+                why,
+            }),
+            None => {}
+        }
+    }
+    (experiments, left_out)
+}
+
+/// An experiment's line and its details as JSON, or what is wrong with its file.
+type Outcome = Result<(Line, String), String>;
+
+fn read_one(file: &Found) -> Outcome {
+    match probe::results::read(&file.path) {
+        Ok(results) => {
+            let (line, details) = digest(&file.name, &results);
+            Ok((line, data::json(&details)))
+        }
+        // The place is said anew; a site does not depend on where the folder lies.
+        Err(error) => {
+            let place = format!("{}: ", file.path.display());
+            Err(error.to_string().replace(&place, ""))
+        }
+    }
+}
+
+/// Takes away details that an earlier, larger site left behind; nothing else.
+fn remove_older(folder: &Path, experiments: usize) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|n| n.strip_suffix(".js"));
+        let number = number.and_then(|n| n.parse::<usize>().ok());
+        if number.is_some_and(|n| n >= experiments) {
+            // What stays behind is never loaded.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
