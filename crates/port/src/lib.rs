@@ -15,6 +15,7 @@
 //! | [`embedded`] | nodes on buses inside the process, in virtual or real time |
 //! | [`log`] | candump logs, standard input and output |
 //! | [`socketcan`] | Linux CAN interfaces, by raw sockets |
+//! | [`bitcan`] | the tester's node on bit-timed buses of `kmod/bitcan`; no port |
 //! | [`wrap`] | halves around halves: traces and faults |
 //! | [`spec`], [`Opener`] | from `gateway.toml` to any of the first three |
 //!
@@ -23,6 +24,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+pub mod bitcan;
 pub mod embedded;
 mod half;
 mod interest;

@@ -16,7 +16,7 @@
 
 mod control;
 mod filter;
-mod layout;
+pub(crate) mod layout;
 mod line;
 mod netlink;
 mod raw;

@@ -1,0 +1,141 @@
+//! Memory that is shared with the kernel.
+#![allow(unsafe_code, reason = "mmap(2), and reading what the kernel writes")]
+
+use rustix::fd::AsFd;
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of a word. Everything in the mapping begins at a multiple of it.
+pub(super) const WORD: usize = size_of::<u64>();
+
+/// A mapping. It is read and written in words and atomically, because the kernel writes to it at
+/// any time.
+pub(super) struct Memory {
+    start: NonNull<u64>,
+    words: usize,
+}
+
+// SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped; every
+// access to it is atomic.
+unsafe impl Send for Memory {}
+
+impl Memory {
+    /// Maps `len` bytes of a device, rounded down to whole words.
+    pub(super) fn map(device: impl AsFd, len: usize) -> Result<Self, Errno> {
+        // SAFETY: the kernel chooses a place where nothing is (a null hint without MAP_FIXED), so
+        // that no memory of this process changes; nobody else gets the address.
+        let start = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                len,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                device,
+                0,
+            )
+        }?;
+        Self::of(start.cast(), len)
+    }
+
+    /// Memory of no device, zeroed.
+    #[cfg(test)]
+    pub(super) fn anonymous(len: usize) -> Self {
+        // SAFETY: as in `map`.
+        let start = unsafe {
+            rustix::mm::mmap_anonymous(
+                std::ptr::null_mut(),
+                len,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE,
+            )
+        };
+        Self::of(start.unwrap().cast(), len).unwrap()
+    }
+
+    fn of(start: *mut u64, len: usize) -> Result<Self, Errno> {
+        let start = NonNull::new(start).ok_or(Errno::NOMEM)?;
+        Ok(Self {
+            start,
+            words: len / WORD,
+        })
+    }
+
+    /// Bytes.
+    pub(super) fn len(&self) -> usize {
+        self.words * WORD
+    }
+
+    fn word(&self, at: usize) -> Option<&AtomicU64> {
+        if !at.is_multiple_of(WORD) || at / WORD >= self.words {
+            return None;
+        }
+        // SAFETY: `at / WORD` is below `words`, so that the word lies within the mapping, which
+        // lives as long as `self`; mappings begin at a page, so that a whole number of words
+        // after it is aligned; this process reads and writes the mapping through such atomics
+        // only, and what the kernel writes is like a store of another thread's.
+        Some(unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(at / WORD)) })
+    }
+
+    /// The word at byte `at`; with acquire ordering, so that what was written before it is seen.
+    pub(super) fn get(&self, at: usize) -> Option<u64> {
+        Some(self.word(at)?.load(Ordering::Acquire))
+    }
+
+    /// Copies whole words out of the mapping; false where it does not reach so far.
+    pub(super) fn read(&self, at: usize, into: &mut [u64]) -> bool {
+        let end = into.len().checked_mul(WORD).and_then(|n| n.checked_add(at));
+        if end.is_none_or(|end| end > self.len()) {
+            return false;
+        }
+        into.iter_mut().enumerate().all(|(i, to)| {
+            let word = self.word(at + i * WORD);
+            word.map(|word| *to = word.load(Ordering::Relaxed))
+                .is_some()
+        })
+    }
+
+    /// Copies whole words into the mapping; false where it does not reach so far.
+    pub(super) fn write(&self, at: usize, from: &[u64]) -> bool {
+        let end = from.len().checked_mul(WORD).and_then(|n| n.checked_add(at));
+        if end.is_none_or(|end| end > self.len()) {
+            return false;
+        }
+        from.iter().enumerate().all(|(i, from)| {
+            let word = self.word(at + i * WORD);
+            word.map(|word| word.store(*from, Ordering::Relaxed))
+                .is_some()
+        })
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's, made by `map` with this start; the kernel rounds
+        // the length up to pages, as it did for mmap(2). Nobody has a reference into it any
+        // more: they borrow from `self`.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_beyond_the_end() {
+        let memory = Memory::anonymous(4096);
+        assert_eq!(memory.len(), 4096);
+        assert!(memory.write(4080, &[1, 2]));
+        assert_eq!((memory.get(4080), memory.get(4088)), (Some(1), Some(2)));
+        let mut out = [0; 2];
+        assert!(memory.read(4080, &mut out));
+        assert_eq!(out, [1, 2]);
+        assert!(!memory.read(4088, &mut out));
+        assert!(!memory.write(4088, &[3, 4]));
+        assert!(!memory.write(usize::MAX - 7, &[3]));
+        assert_eq!(memory.get(4096), None);
+        assert_eq!(memory.get(3), None, "not at a word");
+    }
+}

@@ -1,0 +1,463 @@
+//! The tester of `kmod/bitcan`: a node on every bit-timed bus, that plays a schedule and stamps
+//! ends of frame in interrupt context. One process at a time.
+//!
+//! All times are ns of CLOCK_MONOTONIC. What is read from the mapping is checked: a stamp that is
+//! none is counted, and no offset is believed.
+
+mod layout;
+mod memory;
+
+use crate::Poll;
+use frame::{Frame, Nanos};
+use layout::{ENTRY, ENTRY_SIZE, HEADER_SIZE, Setup, Start, VERSION};
+use memory::Memory;
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::io::Errno;
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+/// Where the module makes its device.
+pub const DEVICE: &str = "/dev/bitcan-tester";
+/// The most buses that there are.
+pub const BUSES: u8 = 8;
+
+/// A frame to send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timed {
+    /// When it is ready, ns after the start; one at a time this is ignored.
+    pub at: Nanos,
+    /// On which bus.
+    pub bus: u8,
+    /// What.
+    pub frame: Frame,
+}
+
+/// What happened on a bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A frame ended well.
+    Frame(Frame),
+    /// An error frame ended.
+    ErrorFrame,
+    /// A node's receive FIFO lost a frame.
+    Overrun,
+    /// A node went bus-off.
+    BusOff,
+}
+
+/// What happened, where and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamp {
+    /// End of frame, ns; when it happened, for other events.
+    pub end: Nanos,
+    /// From start of frame to end of frame, without intermission, ns.
+    pub duration: u32,
+    /// On which bus.
+    pub bus: u8,
+    /// Who: 0 the tester, else the interface's number modulo 65536.
+    pub node: u16,
+    /// What.
+    pub event: Event,
+}
+
+/// How the frames are sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Each at its time, in order, or as soon as the bus is free after it.
+    Schedule,
+    /// The next one when one of the same number by another node ended on this bus, or on
+    /// timeout.
+    OneAtATime {
+        /// Where frames come back.
+        return_bus: u8,
+    },
+}
+
+/// How far it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Progress {
+    /// It has come to its end.
+    pub done: bool,
+    /// When the start took effect, ns.
+    pub started: Nanos,
+    /// Frames whose transmission ended well.
+    pub sent: u64,
+    /// One at a time: frames given up.
+    pub timeouts: u64,
+    /// Stamps taken.
+    pub stamps: u64,
+    /// Stamps for which there was no room.
+    pub stamps_lost: u64,
+}
+
+/// Why there is no tester.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The module is not there.
+    #[error(
+        "there is no {DEVICE}: load the bit-timed bus (`modprobe bitcan`, kmod/bitcan; \
+         `cangate lab exec --bench timed` boots a guest that has it)"
+    )]
+    Missing,
+    /// Somebody else is using it.
+    #[error("{DEVICE} is in use by another process, and there is one tester: wait for its end")]
+    Busy,
+    /// Not for everybody.
+    #[error("{DEVICE} may not be opened: run as root")]
+    Forbidden,
+    /// Another version of the module, or a broken one.
+    #[error("{DEVICE}: {0}; cangate and the module do not fit: build both from one checkout")]
+    Misfit(String),
+    /// More than fits.
+    #[error("{DEVICE}: {0}")]
+    TooMuch(String),
+    /// The system says something else.
+    #[error("{DEVICE}: {what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What was said.
+        source: std::io::Error,
+    },
+}
+
+fn system(what: &'static str, errno: Errno) -> Error {
+    Error::System {
+        what,
+        source: errno.into(),
+    }
+}
+
+/// The tester's node, with frames to send and room for stamps.
+pub struct Tester {
+    device: OwnedFd,
+    memory: Memory,
+    setup: Setup,
+    poll: Poll,
+}
+
+impl Tester {
+    /// Opens the tester and gives it its frames; `stamps` is how many stamps there is to be room
+    /// for.
+    ///
+    /// # Errors
+    /// [`Error`] that says what to do.
+    pub fn open(frames: &[Timed], stamps: u32) -> Result<Self, Error> {
+        let device = File::options()
+            .read(true)
+            .write(true)
+            .open(Path::new(DEVICE));
+        let device: OwnedFd = device
+            .map_err(|e| match Errno::from_io_error(&e) {
+                Some(Errno::NOENT | Errno::NXIO | Errno::NODEV) => Error::Missing,
+                Some(Errno::BUSY) => Error::Busy,
+                Some(Errno::ACCESS | Errno::PERM) => Error::Forbidden,
+                _ => Error::System {
+                    what: "cannot be opened",
+                    source: e,
+                },
+            })?
+            .into();
+        let count = u32::try_from(frames.len())
+            .map_err(|_| Error::TooMuch("more frames than it can count".to_owned()))?;
+        let mut setup = Setup {
+            version: VERSION,
+            frames: count,
+            stamps,
+            ..Setup::default()
+        };
+        let asked = setup;
+        ioctl::set_up(&device, &mut setup).map_err(|errno| match errno {
+            Errno::INVAL | Errno::PROTO | Errno::NOTTY => {
+                Error::Misfit(format!("it refuses version {VERSION} of the interface"))
+            }
+            Errno::NOMEM | Errno::FBIG | Errno::TOOBIG => Error::TooMuch(format!(
+                "no memory for {count} frames and {stamps} stamps: send fewer frames, or give the \
+                 machine more memory"
+            )),
+            _ => system("cannot be set up", errno),
+        })?;
+        if setup.frames < asked.frames || setup.stamps < asked.stamps {
+            return Err(Error::Misfit(
+                "it has less room than was asked for".to_owned(),
+            ));
+        }
+        (setup.frames, setup.stamps) = (asked.frames, asked.stamps);
+        setup
+            .check()
+            .map_err(|what| Error::Misfit(what.to_owned()))?;
+        let size = usize::try_from(setup.size).unwrap_or(usize::MAX);
+        let memory = Memory::map(&device, size).map_err(|e| system("cannot be mapped", e))?;
+        let tester = Self {
+            device,
+            memory,
+            setup,
+            poll: Poll::with_capacity(1),
+        };
+        let version = tester.memory.get(0).map_or(0, |word| halves(word).0);
+        if version != VERSION {
+            return Err(Error::Misfit(format!("its mapping has version {version}")));
+        }
+        tester.fill(frames)?;
+        Ok(tester)
+    }
+
+    fn fill(&self, frames: &[Timed]) -> Result<(), Error> {
+        let mut at = self.setup.frames_at as usize;
+        for timed in frames {
+            let written = layout::frame_words(timed)
+                .is_some_and(|words| timed.bus < BUSES && self.memory.write(at, &words));
+            if !written {
+                let what = format!("{} on bus {} cannot be sent", timed.frame, timed.bus);
+                return Err(Error::TooMuch(what));
+            }
+            at += ENTRY_SIZE;
+        }
+        Ok(())
+    }
+
+    /// Begins to send. `timeout`: one at a time, ns to wait for a frame; else, ns to go on
+    /// stamping after the last frame. Stamps are taken of every `stamp_every`th number only; 0
+    /// counts as 1.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn start(&mut self, mode: Mode, timeout: Nanos, stamp_every: u32) -> Result<(), Error> {
+        let (mode, return_bus) = match mode {
+            Mode::Schedule => (0, 0),
+            Mode::OneAtATime { return_bus } => (1, return_bus),
+        };
+        let start = Start {
+            mode,
+            count: self.setup.frames,
+            timeout,
+            return_bus,
+            reserved: [0; 3],
+            stamp_every: stamp_every.max(1),
+        };
+        ioctl::start(&self.device, &start).map_err(|e| match e {
+            Errno::NODEV | Errno::NXIO => Error::TooMuch(
+                "there is no such bus: make one with `echo add NAME bus=N model=sja1000 > \
+                 /dev/bitcan` and switch it on"
+                    .to_owned(),
+            ),
+            _ => system("cannot be started", e),
+        })
+    }
+
+    /// Ends it before its time.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn stop(&mut self) -> Result<(), Error> {
+        ioctl::stop(&self.device).map_err(|e| system("cannot be stopped", e))
+    }
+
+    /// Sleeps until it has come to its end, or so long. Says whether it has.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn wait(&mut self, time: Duration) -> Result<bool, Error> {
+        if self.progress().done {
+            return Ok(true);
+        }
+        self.poll.clear();
+        self.poll.add_fd(self.device.as_raw_fd(), true, false);
+        self.poll.wait(Some(time)).map_err(|source| Error::System {
+            what: "cannot be waited for",
+            source,
+        })?;
+        Ok(self.progress().done)
+    }
+
+    /// How far it is.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        progress(&self.memory)
+    }
+
+    /// The stamps taken so far, in the order in which things happened on each bus, and how many
+    /// were of no kind that this version knows.
+    #[must_use]
+    pub fn stamps(&self) -> (Vec<Stamp>, u64) {
+        stamps(&self.memory, &self.setup)
+    }
+}
+
+impl Drop for Tester {
+    fn drop(&mut self) {
+        // Closing the device ends it too; but the mapping keeps it open until it is gone.
+        let _ = ioctl::stop(&self.device);
+    }
+}
+
+/// The lower and the upper half of a word of two C integers, the first of which is `.0`.
+fn halves(word: u64) -> (u32, u32) {
+    let bytes = word.to_ne_bytes();
+    let [a, b, c, d, e, f, g, h] = bytes;
+    (
+        u32::from_ne_bytes([a, b, c, d]),
+        u32::from_ne_bytes([e, f, g, h]),
+    )
+}
+
+fn progress(memory: &Memory) -> Progress {
+    const DONE: u32 = 2;
+    let word = |n: usize| memory.get(n * memory::WORD).unwrap_or(0);
+    // The state first: what was counted before it changed is seen then.
+    let (_, state) = halves(word(0));
+    Progress {
+        done: state == DONE,
+        started: word(1),
+        sent: word(2),
+        timeouts: word(3),
+        stamps: word(4),
+        stamps_lost: word(5),
+    }
+}
+
+fn stamps(memory: &Memory, setup: &Setup) -> (Vec<Stamp>, u64) {
+    let taken = progress(memory).stamps.min(u64::from(setup.stamps)) as usize;
+    let mut out = Vec::with_capacity(taken);
+    let mut unknown = 0;
+    let mut words = [0; ENTRY];
+    for index in 0..taken {
+        let at = setup.stamps_at as usize + index * ENTRY_SIZE;
+        let stamp = memory.read(at, &mut words).then(|| layout::stamp(&words));
+        match stamp.flatten() {
+            Some(stamp) => out.push(stamp),
+            None => unknown += 1,
+        }
+    }
+    (out, unknown)
+}
+
+const _: () = assert!(HEADER_SIZE == 6 * memory::WORD);
+
+/// The three calls of the device.
+mod ioctl {
+    #![allow(unsafe_code, reason = "ioctl(2)")]
+    #![allow(clippy::cast_lossless, reason = "musl's ioctl takes a signed number")]
+
+    use super::{Setup, Start};
+    use rustix::fd::{AsRawFd, OwnedFd};
+    use rustix::io::Errno;
+    use rustix::ioctl::opcode;
+
+    fn result(code: libc::c_int) -> Result<(), Errno> {
+        if code >= 0 {
+            return Ok(());
+        }
+        Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+    }
+
+    pub(super) fn set_up(device: &OwnedFd, setup: &mut Setup) -> Result<(), Errno> {
+        let code = opcode::read_write::<Setup>(b'b', 1);
+        // SAFETY: the device is open; BITCAN_SETUP reads and writes one `struct bitcan_setup`,
+        // as which `Setup` is laid out (`repr(C)`, 40 bytes, which the number of the call has in
+        // it, so that another device or version refuses it), and `setup` is live and not shared.
+        result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_mut(setup)) })
+    }
+
+    pub(super) fn start(device: &OwnedFd, start: &Start) -> Result<(), Errno> {
+        let code = opcode::write::<Start>(b'b', 2);
+        // SAFETY: as above; BITCAN_START reads one `struct bitcan_start`, 24 bytes.
+        result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(start)) })
+    }
+
+    pub(super) fn stop(device: &OwnedFd) -> Result<(), Errno> {
+        let code = opcode::none(b'b', 3);
+        // SAFETY: the device is open; BITCAN_STOP has no argument.
+        result(unsafe { libc::ioctl(device.as_raw_fd(), code as _) })
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        /// As `_IOWR('b', 1, struct bitcan_setup)` and the others are on x86 and ARM.
+        #[test]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        fn numbers_are_the_headers() {
+            assert_eq!(opcode::read_write::<Setup>(b'b', 1), 0xC028_6201);
+            assert_eq!(opcode::write::<Start>(b'b', 2), 0x4018_6202);
+            assert_eq!(opcode::none(b'b', 3), 0x6203);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use frame::CanId;
+
+    fn setup() -> Setup {
+        Setup {
+            version: VERSION,
+            frames: 2,
+            stamps: 3,
+            frames_at: 48,
+            stamps_at: 48 + 176,
+            size: 4096,
+            ..Setup::default()
+        }
+    }
+
+    /// What the kernel would write, and what is made of it: no stamp more than there is room
+    /// for, whatever the header says.
+    #[test]
+    fn the_header_is_not_believed() {
+        let memory = Memory::anonymous(4096);
+        let state = u64::from_ne_bytes([1, 0, 0, 0, 2, 0, 0, 0]);
+        assert!(memory.write(0, &[state, 100, 2, 1, u64::MAX, 7]));
+        let expected = Progress {
+            done: true,
+            started: 100,
+            sent: 2,
+            timeouts: 1,
+            stamps: u64::MAX,
+            stamps_lost: 7,
+        };
+        assert_eq!(progress(&memory), expected);
+        let (read, unknown) = stamps(&memory, &setup());
+        // Zeros are a classic frame of ID 0 without payload.
+        assert_eq!((read.len(), unknown), (3, 0));
+        assert!(memory.write(48 + 176 + 8, &[0x0000_FF00_0000_0000]));
+        let (read, unknown) = stamps(&memory, &setup());
+        assert_eq!((read.len(), unknown), (2, 1));
+    }
+
+    #[test]
+    fn frames_lie_one_after_the_other() {
+        let memory = Memory::anonymous(4096);
+        let frame = |n: u8| Frame::classic(CanId::from_raw(u32::from(n)), &[n]).unwrap();
+        let tester = std::mem::ManuallyDrop::new(Tester {
+            device: File::open("/dev/null").unwrap().into(),
+            memory,
+            setup: setup(),
+            poll: Poll::default(),
+        });
+        let timed = |n: u8| Timed {
+            at: u64::from(n) * 10,
+            bus: n,
+            frame: frame(n),
+        };
+        tester.fill(&[timed(1), timed(2)]).unwrap();
+        assert_eq!(tester.memory.get(48), Some(10));
+        assert_eq!(tester.memory.get(48 + 88), Some(20));
+        assert!(tester.fill(&[timed(BUSES)]).is_err());
+        let error = tester.progress();
+        assert!(!error.done);
+    }
+
+    #[test]
+    fn without_the_module_it_says_so() {
+        if Path::new(DEVICE).exists() {
+            eprintln!("SKIPPED because {DEVICE} is there");
+            return;
+        }
+        let error = Tester::open(&[], 1).err().unwrap();
+        assert!(error.to_string().contains("modprobe bitcan"), "{error}");
+    }
+}
