@@ -5,5 +5,34 @@
 //! beside the gateway's input, one listens at its output), or the nodes of a bit-timed bus
 //! (`kmod/bitcan`). Traffic and matching are `probe`'s; interfaces are `port`'s; this room joins
 //! them and owns the loop.
+//!
+//! * [`Plan`]: what is to be sent, frame by frame, before anything is.
+//! * [`Sockets`]: three SocketCAN interfaces; [`play`]: the loop over them, or over anything that
+//!   is a [`Wire`].
+//! * [`Ledger`]: which frame is which; [`Counts`], and records for `probe`'s results.
+//! * [`prepare`]: real-time priority and locked memory.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
+mod ledger;
+mod measure;
+mod outcome;
+mod plan;
+mod play;
+mod realtime;
+mod sockets;
+mod timed;
+mod wire;
+
+pub use ledger::{BusTime, Counts, Ledger, Measure};
+pub use measure::{Buses, Error, Setup, over_sockets};
+pub use outcome::{Changed, Figures, Outcome, Quantiles};
+pub use plan::{
+    MOST_FRAMES, Plan, PlanError, Planned, SHORTEST, Traffic, can_be_numbered, fd_flags,
+};
+pub use play::{Played, play};
+pub use realtime::prepare;
+pub use sockets::{Interfaces, RateError, SetUpError, Sockets, bit_rate};
+pub use timed::{Bitcan, over_bitcan};
+pub use wire::{Fault, Seen, Side, Unsent, Wire};

@@ -1,0 +1,215 @@
+//! A whole measurement on three interfaces, from plan to outcome.
+
+use crate::ledger::{BusTime, Ledger, Measure};
+use crate::outcome::{Given, Outcome, Words, assemble, clock};
+use crate::plan::{Plan, PlanError, Planned};
+use crate::play::{Played, play};
+use crate::realtime::prepare;
+use crate::sockets::{Interfaces, SetUpError, Sockets};
+use frame::Nanos;
+use frame::wire::BitRate;
+use probe::Description;
+
+/// What is to be measured, on whatever bench.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// What to send.
+    pub plan: Plan,
+    /// A frame that did not come out so long after it went in is lost, ns. The papers' 1 s.
+    pub timeout: Nanos,
+    /// Frames that are sent before, one at a time, and thrown away: caches fill, neighbours
+    /// answer, the kernel's first-time work is done.
+    pub warm_up: u32,
+    /// The tester's SCHED_FIFO priority; `None` for ordinary scheduling. On one processor it
+    /// must be lower than a user-space gateway's.
+    pub priority: Option<u8>,
+    /// The machine's clock is virtual (the lab's).
+    pub virtual_time: bool,
+    /// What the latency is taken to be.
+    pub measure: Measure,
+    /// What the caller knows: title, version, command, configuration, settings. The rest is
+    /// filled in.
+    pub description: Description,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            plan: Plan::default(),
+            timeout: 1_000_000_000,
+            warm_up: 0,
+            priority: None,
+            virtual_time: false,
+            measure: Measure::Gateway,
+            description: Description::default(),
+        }
+    }
+}
+
+/// What the two buses take of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buses {
+    /// The bit rates of the gateway's incoming bus; `None` where frames take no time.
+    pub incoming: Option<BitRate>,
+    /// The same of its outgoing bus: what is subtracted as the outgoing frame's duration.
+    pub outgoing: Option<BitRate>,
+}
+
+impl Buses {
+    /// Virtual or emulated interfaces: frames take no time.
+    pub const TIMELESS: Self = Self {
+        incoming: None,
+        outgoing: None,
+    };
+
+    fn words(self) -> String {
+        let word = |rate: Option<BitRate>| rate.map_or("no bus time".to_owned(), |r| r.to_string());
+        if self.incoming == self.outgoing {
+            word(self.incoming)
+        } else {
+            format!("in {}, out {}", word(self.incoming), word(self.outgoing))
+        }
+    }
+}
+
+/// A measurement that could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The plan cannot be carried out.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The interfaces are not as they must be.
+    #[error(transparent)]
+    SetUp(#[from] SetUpError),
+    /// The bit-timed bus is not as it must be.
+    #[error(transparent)]
+    Bitcan(#[from] port::bitcan::Error),
+    /// The run is longer than the bench can hold.
+    #[error("{0}")]
+    Bench(String),
+}
+
+/// Sends, receives and matches on SocketCAN interfaces. A run that ends early (an interface
+/// vanished) is an [`Outcome`] with its failure in it.
+///
+/// # Errors
+/// [`Error`] where the run cannot begin.
+pub fn over_sockets(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Outcome, Error> {
+    let planned = setup.plan.frames(buses.incoming)?;
+    let words = words(setup, &names, buses);
+    let mut sockets = Sockets::open(names)?;
+    // After the sockets have their buffers, before the ledger gets its memory: that shall be
+    // locked as it is touched.
+    let mut warnings = prepare(setup.priority);
+    warnings.extend_from_slice(sockets.remarks());
+    let bus = buses.outgoing.map_or(BusTime::None, BusTime::Rate);
+    let failed = warm_up(setup, &mut sockets, &planned, bus);
+    let mut ledger = Ledger::new(planned, setup.timeout, bus);
+    let played = match failed {
+        Some(failure) => Played {
+            failure: Some(failure),
+            ..Played::default()
+        },
+        None => play(
+            &mut sockets,
+            &mut ledger,
+            &setup.plan.traffic,
+            setup.timeout,
+        ),
+    };
+    for (lost, side) in sockets
+        .overruns()
+        .into_iter()
+        .zip(["reference", "receiver"])
+    {
+        if lost > 0 {
+            warnings.push(format!(
+                "the tester's own {side} socket lost {lost} frames for want of room: so many of \
+                 the lost ones may not be the gateway's"
+            ));
+        }
+    }
+    let given = Given {
+        plan: &setup.plan,
+        measure: setup.measure,
+        description: &setup.description,
+        virtual_time: setup.virtual_time,
+        timeout: setup.timeout,
+    };
+    Ok(assemble(&given, &words, &ledger, &played, warnings))
+}
+
+/// Sends the first frames once before; says why not, where that goes wrong.
+fn warm_up(
+    setup: &Setup,
+    sockets: &mut Sockets,
+    planned: &[Planned],
+    bus: BusTime,
+) -> Option<crate::Fault> {
+    if setup.warm_up == 0 {
+        return None;
+    }
+    let frames: Vec<Planned> = planned
+        .iter()
+        .copied()
+        .take(setup.warm_up as usize)
+        .collect();
+    let mut ledger = Ledger::new(frames, setup.timeout, bus);
+    play(
+        sockets,
+        &mut ledger,
+        &crate::Traffic::OneAtATime,
+        setup.timeout,
+    )
+    .failure
+}
+
+fn words(setup: &Setup, names: &Interfaces, buses: Buses) -> Words {
+    let reference = match (&names.reference, setup.measure) {
+        (_, Measure::Sending) => format!("{} (time before sending)", names.send),
+        (Some(reference), _) => reference.clone(),
+        (None, _) => format!("{} (echo)", names.send),
+    };
+    let who = if names.hardware_stamps {
+        "controller stamps"
+    } else {
+        "kernel stamps"
+    };
+    let stamp = match (names.hardware_stamps, buses.outgoing) {
+        (true, _) => "end of frame, as the controllers stamp it",
+        (false, Some(_)) => {
+            "end of frame, plus the time to the kernel's software stamp in or shortly after the \
+             receive interrupt, on both sides"
+        }
+        (false, None) => {
+            "the kernel's software stamp in or shortly after the receive interrupt, on both \
+             sides; the interfaces have no bus time, so that nothing is subtracted"
+        }
+    };
+    let mut blind = vec![
+        "what the tester's own receive interrupts add, which cancels out as far as both sides \
+         add the same (cangate bench --self-check says how far)",
+    ];
+    if buses.outgoing.is_some() {
+        blind.push(
+            "waiting for the outgoing bus while other nodes use it, which counts as the \
+             gateway's; tolerance of the bit rates",
+        );
+    } else {
+        blind.push("bus time and arbitration");
+    }
+    if names.reference.is_none() && setup.measure == Measure::Gateway {
+        blind.push(
+            "the reference is the sender's own echo: a stamp at its transmit interrupt (real \
+             controller) or at sending (virtual interface)",
+        );
+    }
+    Words {
+        bench: "interfaces",
+        time_base: format!("{} time ({who})", clock(setup.virtual_time)),
+        stamp: stamp.to_owned(),
+        blind_spots: blind.join("; "),
+        bit_rates: buses.words(),
+        ports: [reference, names.receive.clone()],
+    }
+}

@@ -1,0 +1,313 @@
+//! What a run gives: records, counts, latencies, and what must be said with them.
+
+use crate::ledger::{Counts, Ledger, Measure};
+use crate::plan::Plan;
+use crate::play::Played;
+use probe::{Description, LatencyProfile, Results, Summary};
+use serde::Serialize;
+
+/// A run, whole or as far as it came.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Every frame's stamps, and how they were made.
+    pub results: Results,
+    /// How many frames met which fate.
+    pub counts: Counts,
+    /// What the latencies say together; `None` where no frame has one.
+    pub latency: Option<Summary>,
+    /// Self-check with a reference: receiver's stamp − reference's stamp.
+    pub difference: Option<Summary>,
+    /// Why the run ended early, if it did.
+    pub failure: Option<String>,
+    /// What the reader of the figures must know, in sentences.
+    pub warnings: Vec<String>,
+    /// Error frames on the sending, the reference and the receiving interface (a bus of
+    /// `bitcan`: on the incoming bus, 0, on the outgoing bus).
+    pub error_frames: [u64; 3],
+    /// Frames that the gateway's controllers lost in their receive FIFOs, where the bench sees
+    /// it.
+    pub overruns: Option<u64>,
+    /// How often the sending interface had no room.
+    pub stalled: u64,
+    /// From the first frame to the end of the waiting, ns.
+    pub elapsed: u64,
+    /// What clock the times are of.
+    pub virtual_time: bool,
+}
+
+/// The figures that `--json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    /// `null` where no frame has a latency.
+    pub latency_ns: Option<Quantiles>,
+    /// Self-check with a reference only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference_ns: Option<Quantiles>,
+    /// Frames that went into the gateway.
+    pub sent: u64,
+    /// Frames that came out in time.
+    pub received: u64,
+    /// Frames that did not.
+    pub lost: u64,
+    /// Of the lost ones, how many came out too late.
+    pub late: u64,
+    /// Received frames that a later one overtook.
+    pub reordered: u64,
+    /// Frames that came out once more.
+    pub duplicated: u64,
+    /// Frames that came out and were not the tester's.
+    pub unexpected: u64,
+    /// Frames that were never seen on the gateway's incoming bus.
+    pub never_in: u64,
+    /// Received frames with another identifier, length or payload than they were sent with.
+    pub changed: Changed,
+    /// Error frames on the tester's interfaces.
+    pub error_frames: [u64; 3],
+    /// Frames lost in the gateway's controllers, where the bench sees it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overruns: Option<u64>,
+    /// How often the sending interface had no room.
+    pub stalled: u64,
+    /// From the first frame to the end of the waiting, ns.
+    pub elapsed_ns: u64,
+    /// `virtual` or `real`.
+    pub time: &'static str,
+    /// What the stamps mark.
+    pub stamp: String,
+    /// What the method cannot see.
+    pub blind_spots: String,
+    /// What the reader must know.
+    pub warnings: Vec<String>,
+    /// Why the run ended early; `null` where it did not.
+    pub failure: Option<String>,
+}
+
+/// Least, median, 99th percentile, greatest; ns.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Quantiles {
+    /// Least.
+    pub min: i64,
+    /// Median.
+    pub p50: i64,
+    /// 99 % are not above it.
+    pub p99: i64,
+    /// Greatest.
+    pub max: i64,
+}
+
+/// What the gateway changed.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Changed {
+    /// Frames with another identifier.
+    pub ids: u64,
+    /// Frames with another length, kind or bit rate switch.
+    pub lengths: u64,
+    /// Frames with other payload behind the number.
+    pub data: u64,
+}
+
+impl From<Summary> for Quantiles {
+    fn from(s: Summary) -> Self {
+        let Summary {
+            min, p50, p99, max, ..
+        } = s;
+        Self { min, p50, p99, max }
+    }
+}
+
+impl Outcome {
+    /// The figures, for JSON.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        let c = &self.counts;
+        Figures {
+            latency_ns: self.latency.map(Quantiles::from),
+            difference_ns: self.difference.map(Quantiles::from),
+            sent: c.sent,
+            received: c.received,
+            lost: c.lost,
+            late: c.late,
+            reordered: c.reordered,
+            duplicated: c.duplicated,
+            unexpected: c.unexpected,
+            never_in: c.never_in,
+            changed: Changed {
+                ids: c.other_id,
+                lengths: c.other_length,
+                data: c.other_data,
+            },
+            error_frames: self.error_frames,
+            overruns: self.overruns,
+            stalled: self.stalled,
+            elapsed_ns: self.elapsed,
+            time: clock(self.virtual_time),
+            stamp: self.results.description.stamp.clone(),
+            blind_spots: self.results.description.blind_spots.clone(),
+            warnings: self.warnings.clone(),
+            failure: self.failure.clone(),
+        }
+    }
+}
+
+/// The word for the clock.
+pub(crate) const fn clock(virtual_time: bool) -> &'static str {
+    if virtual_time { "virtual" } else { "real" }
+}
+
+/// What a bench says of itself in the description.
+pub(crate) struct Words {
+    pub(crate) bench: &'static str,
+    pub(crate) time_base: String,
+    pub(crate) stamp: String,
+    pub(crate) blind_spots: String,
+    pub(crate) bit_rates: String,
+    /// Names of the incoming and the outgoing side.
+    pub(crate) ports: [String; 2],
+}
+
+/// What was given with a run, for its description.
+pub(crate) struct Given<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) measure: Measure,
+    pub(crate) description: &'a Description,
+    pub(crate) virtual_time: bool,
+    pub(crate) timeout: u64,
+}
+
+/// Puts a run's result together.
+pub(crate) fn assemble(
+    given: &Given<'_>,
+    words: &Words,
+    ledger: &Ledger,
+    played: &Played,
+    mut warnings: Vec<String>,
+) -> Outcome {
+    let (records, counts) = ledger.finish(given.measure);
+    let results = Results {
+        description: describe(given, words),
+        routes: Vec::new(),
+        ports: words.ports.to_vec(),
+        records,
+    };
+    let latency = summary(&results);
+    let difference = (given.measure == Measure::Sending)
+        .then(|| {
+            let (records, _) = ledger.finish(Measure::Difference);
+            summary(&Results {
+                records,
+                ..Results::default()
+            })
+        })
+        .flatten();
+    warn(&counts, played, &mut warnings);
+    Outcome {
+        results,
+        counts,
+        latency,
+        difference,
+        failure: played.failure.as_ref().map(ToString::to_string),
+        warnings,
+        error_frames: played.error_frames,
+        overruns: None,
+        stalled: played.stalled,
+        elapsed: played.elapsed,
+        virtual_time: given.virtual_time,
+    }
+}
+
+fn summary(results: &Results) -> Option<Summary> {
+    results
+        .latencies(None)
+        .collect::<LatencyProfile>()
+        .summary()
+}
+
+/// Sentences about what makes figures doubtful.
+fn warn(counts: &Counts, played: &Played, warnings: &mut Vec<String>) {
+    let mut say = |n: u64, text: &str| {
+        if n > 0 {
+            warnings.push(format!("{n} {text}"));
+        }
+    };
+    say(
+        counts.never_in,
+        "frames were handed to the sending interface and never seen on the gateway's bus: they \
+         are not counted as lost by the gateway",
+    );
+    say(
+        counts.unreferenced,
+        "received frames were not seen by the reference and have no latency",
+    );
+    say(
+        played.unstamped,
+        "frames had no stamp of the kernel and got the tester's own, which is later",
+    );
+    say(
+        counts.foreign,
+        "frames on the gateway's incoming bus were not the tester's: other nodes are sending",
+    );
+    say(
+        counts.twice,
+        "frames were seen on the incoming bus a second time: sent again after an error, or \
+         brought back by the gateway",
+    );
+}
+
+fn describe(given: &Given<'_>, words: &Words) -> Description {
+    let (plan, of) = (given.plan, given.description);
+    let or = |text: &str, other: &str| -> String {
+        if text.is_empty() { other } else { text }.to_owned()
+    };
+    let mut more = of.more.clone();
+    let mut add = |name: &str, value: String| {
+        if !more.iter().any(|(known, _)| known == name) {
+            more.push((name.to_owned(), value));
+        }
+    };
+    let (low, high) = (plan.lens.start(), plan.lens.end());
+    let lens = if low == high {
+        low.to_string()
+    } else {
+        format!("{low}-{high}")
+    };
+    add("bench", words.bench.to_owned());
+    add("traffic", plan.traffic.to_string());
+    add("payload", lens.clone());
+    add("frames", plan.frames.to_string());
+    add("seed", plan.seed.to_string());
+    add("clock", clock(given.virtual_time).to_owned());
+    add("timeout", format!("{} ms", given.timeout / 1_000_000));
+    add(
+        "latency",
+        match given.measure {
+            Measure::Gateway => "end out - end in - duration out",
+            Measure::Difference => "receiver's stamp - reference's stamp",
+            Measure::Sending => "receiver's stamp - time before sending - duration",
+        }
+        .to_owned(),
+    );
+    let (first, last) = plan.ids;
+    let ids = if first == last {
+        format!("{:X}", first.number())
+    } else {
+        format!("{:X}-{:X} at random", first.number(), last.number())
+    };
+    let kind = if plan.fd.is_some() { "FD" } else { "classic" };
+    let traffic = format!(
+        "{}, {} {kind} frames of {lens} bytes, ID {ids}, number in the first two bytes",
+        plan.traffic, plan.frames
+    );
+    Description {
+        title: or(&of.title, "cangate bench"),
+        version: or(&of.version, env!("CARGO_PKG_VERSION")),
+        command: of.command.clone(),
+        seed: plan.seed,
+        config: of.config.clone(),
+        traffic,
+        bit_rates: words.bit_rates.clone(),
+        time_base: words.time_base.clone(),
+        stamp: words.stamp.clone(),
+        blind_spots: words.blind_spots.clone(),
+        more,
+    }
+}

@@ -1,0 +1,261 @@
+//! The loop: sends what is planned, takes what comes, until all has come back or is lost.
+//!
+//! On a machine with one processor the tester competes with the gateway, so its work for each
+//! frame is small and constant: one at a time it sleeps until the frame is back, and does not
+//! wake up for the reference's stamp, which it fetches afterwards; at a pace it sleeps until the
+//! next frame is due, and takes what came in before it sends. It never waits in a busy loop.
+
+use crate::ledger::Ledger;
+use crate::plan::Traffic;
+use crate::wire::{Fault, Side, Unsent, Wire};
+use frame::{Frame, Nanos};
+
+/// The longest sleep without a look at what came in.
+const LONGEST_SLEEP: Nanos = 100_000_000;
+/// How long the tester goes on listening after the last frame came back, for one that comes
+/// twice.
+const LINGER: Nanos = 10_000_000;
+/// From the start to the first frame, so that it is as well prepared as the others.
+const LEAD: Nanos = 1_000_000;
+/// Frames of a flood between two looks at what came in, where sending never has to wait.
+const FLOOD_BATCH: u32 = 32;
+/// One at a time: after so many losses in a row from the beginning something else is wrong.
+const SILENT_FRAMES: u32 = 5;
+/// The longest wait for room to send.
+const STUCK: Nanos = 1_000_000_000;
+
+/// What was counted besides the frames.
+#[derive(Debug, Default)]
+pub struct Played {
+    /// Why the run ended early, if it did. What is in the ledger is what was seen until then.
+    pub failure: Option<Fault>,
+    /// How often the sending interface had no room.
+    pub stalled: u64,
+    /// The most that a frame was sent after its time, ns.
+    pub behind: Nanos,
+    /// Frames without a stamp of the kernel, which got the tester's own.
+    pub unstamped: u64,
+    /// Error frames, in the order of [`Side::ALL`].
+    pub error_frames: [u64; 3],
+    /// From the first frame to the end of the waiting, ns.
+    pub elapsed: Nanos,
+}
+
+/// Sends the ledger's frames as `traffic` says, and writes into the ledger what comes of them. A
+/// frame that has not come back `timeout` ns after it was sent is not waited for any longer.
+pub fn play<W: Wire>(
+    wire: &mut W,
+    ledger: &mut Ledger,
+    traffic: &Traffic,
+    timeout: Nanos,
+) -> Played {
+    let start = wire.now().saturating_add(LEAD);
+    let mut player = Player {
+        wire,
+        ledger,
+        timeout,
+        played: Played::default(),
+        last: None,
+    };
+    let done = match traffic {
+        Traffic::OneAtATime => player.one_at_a_time(start),
+        Traffic::Flood => player.flood(start),
+        Traffic::Period(_) | Traffic::Load(_) | Traffic::Replay(_) => player.paced(start),
+    };
+    let done = done.and_then(|()| player.settle());
+    player.played.failure = done.err();
+    player.played.elapsed = player.wire.now().saturating_sub(start);
+    player.played
+}
+
+struct Player<'a, W> {
+    wire: &'a mut W,
+    ledger: &'a mut Ledger,
+    timeout: Nanos,
+    played: Played,
+    /// When the last frame was sent.
+    last: Option<Nanos>,
+}
+
+impl<W: Wire> Player<'_, W> {
+    fn frame(&self, index: u32) -> Option<(Nanos, Frame)> {
+        let planned = self.ledger.planned().get(index as usize)?;
+        Some((planned.at, planned.frame))
+    }
+
+    fn one_at_a_time(&mut self, start: Nanos) -> Result<(), Fault> {
+        self.wire.sleep_until(start);
+        let mut silent = 0;
+        for index in 0.. {
+            let Some((_, frame)) = self.frame(index) else {
+                break;
+            };
+            self.send(index, &frame)?;
+            let until = self.wire.now().saturating_add(self.timeout);
+            while !self.came_back(index)? && self.wire.now() < until {
+                self.wire.wait_received(until)?;
+            }
+            self.take(Side::Reference)?;
+            if self.ledger.under_way() > silent {
+                silent += 1;
+                self.take(Side::Send)?;
+                if silent == SILENT_FRAMES && index + 1 == SILENT_FRAMES {
+                    return Err(self.silence());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what came out; is this frame there now?
+    fn came_back(&mut self, index: u32) -> Result<bool, Fault> {
+        self.take(Side::Receive)?;
+        Ok(self.ledger.is_back(index))
+    }
+
+    fn paced(&mut self, start: Nanos) -> Result<(), Fault> {
+        for index in 0.. {
+            let Some((at, frame)) = self.frame(index) else {
+                break;
+            };
+            let at = start.saturating_add(at);
+            loop {
+                let now = self.wire.now();
+                if now >= at {
+                    self.played.behind = self.played.behind.max(now - at);
+                    break;
+                }
+                self.wire
+                    .sleep_until(at.min(now.saturating_add(LONGEST_SLEEP)));
+                self.take_all()?;
+            }
+            self.send(index, &frame)?;
+        }
+        Ok(())
+    }
+
+    fn flood(&mut self, start: Nanos) -> Result<(), Fault> {
+        self.wire.sleep_until(start);
+        for index in 0.. {
+            let Some((_, frame)) = self.frame(index) else {
+                break;
+            };
+            self.send(index, &frame)?;
+            if index % FLOOD_BATCH == FLOOD_BATCH - 1 {
+                self.take_all()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a frame as soon as there is room.
+    fn send(&mut self, index: u32, frame: &Frame) -> Result<(), Fault> {
+        let mut until = None;
+        loop {
+            self.ledger.sent(index, self.wire.stamp_now());
+            match self.wire.send(frame) {
+                Ok(()) => {
+                    self.last = Some(self.wire.now());
+                    return Ok(());
+                }
+                Err(Unsent::Full) => self.ledger.unsent(index),
+                Err(Unsent::Fault(fault)) => {
+                    self.ledger.unsent(index);
+                    return Err(fault);
+                }
+            }
+            self.played.stalled += 1;
+            let now = self.wire.now();
+            let until = *until.get_or_insert(now.saturating_add(STUCK));
+            if now >= until {
+                return Err(Fault::Stuck(self.wire.name(Side::Send).to_owned()));
+            }
+            self.take_all()?;
+            self.wire.wait_room(until)?;
+        }
+    }
+
+    /// Waits for what is under way, and a little longer for what comes twice.
+    fn settle(&mut self) -> Result<(), Fault> {
+        let Some(last) = self.last else {
+            return Ok(());
+        };
+        let until = last.saturating_add(self.timeout);
+        self.take_all()?;
+        while self.ledger.under_way() > 0 && self.wire.now() < until {
+            let now = self.wire.now();
+            self.wire
+                .wait_received(until.min(now.saturating_add(LONGEST_SLEEP)))?;
+            self.take_all()?;
+        }
+        let end = self.wire.now().saturating_add(LINGER);
+        self.wire.sleep_until(end);
+        self.take_all()
+    }
+
+    fn take_all(&mut self) -> Result<(), Fault> {
+        for side in Side::ALL {
+            self.take(side)?;
+        }
+        Ok(())
+    }
+
+    /// Takes all that there is on one interface.
+    fn take(&mut self, side: Side) -> Result<(), Fault> {
+        if side == Side::Reference && !self.wire.has_reference() {
+            return Ok(());
+        }
+        let now = self.wire.stamp_now();
+        let (ledger, played) = (&mut *self.ledger, &mut self.played);
+        let mut take = |seen: crate::wire::Seen<'_>| {
+            if seen.frame.id().is_err() {
+                if let Some(count) = played.error_frames.get_mut(side as usize) {
+                    *count += 1;
+                }
+                return;
+            }
+            let Some(frame) = Frame::from_view(seen.frame) else {
+                return;
+            };
+            let stamp = seen.stamp.unwrap_or_else(|| {
+                played.unstamped += 1;
+                now
+            });
+            match side {
+                Side::Send => {}
+                Side::Reference => {
+                    ledger.incoming(&frame, stamp);
+                }
+                Side::Receive => {
+                    ledger.outgoing(&frame, stamp, None);
+                }
+            }
+        };
+        // A batch that is not full was the last one.
+        while self.wire.receive(side, &mut take)? >= BATCH {}
+        Ok(())
+    }
+
+    /// Nothing came back from the first frames: says what to look at.
+    fn silence(&self) -> Fault {
+        let [send, reference, receive] = Side::ALL.map(|side| self.wire.name(side));
+        Fault::Silence(if self.wire.has_reference() && !self.ledger.any_in() {
+            format!(
+                "the first {SILENT_FRAMES} frames sent on {send} were not seen on {reference}: \
+                 are both on one bus, at one bit rate, with a terminator at each end?"
+            )
+        } else {
+            format!(
+                "none of the first {SILENT_FRAMES} frames came out on {receive}: is the gateway \
+                 running, and does it let them pass from {send}'s bus to {receive}'s?"
+            )
+        })
+    }
+}
+
+/// The frames that [`Wire::receive`] hands over at once, at most, before it says that there may
+/// be more.
+pub(crate) const BATCH: usize = 64;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,438 @@
+//! The tester on three SocketCAN interfaces.
+
+use crate::play::BATCH;
+use crate::wire::{Fault, Seen, Side, Unsent, Wire};
+use frame::wire::BitRate;
+use frame::{Frame, Nanos};
+use port::socketcan::{Controller, RawOptions, RawSocket, controller};
+use port::{Poll, PortError, Wait};
+use rustix::io::Errno;
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What the sockets may hold of frames that the tester has not taken yet, bytes as the kernel
+/// counts: more than a second of the fastest bus.
+const RECEIVE_BUFFER: u32 = 32 << 20;
+/// The pause before another try where the interface's queue is full and poll(2) does not know,
+/// ns: about the time of one short frame at 1 Mbit/s.
+const QUEUE_PAUSE: Nanos = 50_000;
+/// The kernel begins to stamp a moment after the first socket asks for it, ns.
+const STAMPS_BEGIN: Nanos = 50_000_000;
+
+/// The tester's interfaces (gateway-2011, Fig. 1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interfaces {
+    /// Sends.
+    pub send: String,
+    /// Stamps what goes into the gateway, on the same bus. Without one the sending interface's
+    /// own echo is stamped, which the driver gives when the transmission was complete.
+    pub reference: Option<String>,
+    /// Stamps what comes out.
+    pub receive: String,
+    /// Carry FD frames.
+    pub fd: bool,
+    /// The controllers' stamps instead of the kernel's.
+    pub hardware_stamps: bool,
+}
+
+/// Interfaces with which the run cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum SetUpError {
+    /// The interface cannot be opened.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// One interface for two purposes.
+    #[error("{0} cannot be two of the tester's interfaces: {1}")]
+    Twice(String, &'static str),
+    /// It is switched off or bus-off.
+    #[error(
+        "{0} is down: switch it on (real: `ip link set {0} up type can bitrate 500000`, virtual: \
+         `ip link set {0} up`), or restart it after bus-off (`ip link set {0} type can restart`)"
+    )]
+    Down(String),
+    /// No FD.
+    #[error(
+        "{0} carries no FD frames: set it up for FD (real: `ip link set {0} type can bitrate \
+         500000 dbitrate 2000000 fd on`, virtual: `ip link set {0} mtu 72`, both while it is \
+         down), or send classic frames"
+    )]
+    NoFd(String),
+    /// Stamps of two clocks.
+    #[error(
+        "{0} and {1} are not channels of one device, so their hardware stamps are of two clocks: \
+         leave out hardware stamps, the kernel's are of one"
+    )]
+    TwoClocks(String, String),
+    /// The system does not answer.
+    #[error("{interface}: {what}: {source}")]
+    System {
+        /// Which interface.
+        interface: String,
+        /// What was tried.
+        what: &'static str,
+        /// What was said.
+        source: std::io::Error,
+    },
+}
+
+/// Three sockets.
+pub struct Sockets {
+    names: Interfaces,
+    send: RawSocket,
+    reference: RawSocket,
+    receive: RawSocket,
+    /// The reference is the sending interface's echo.
+    echo: bool,
+    poll: Poll,
+    /// The last refusal was the interface's queue, of which poll(2) does not know.
+    queue_full: bool,
+    remarks: Vec<String>,
+}
+
+impl Sockets {
+    /// Opens the interfaces, which must be up.
+    ///
+    /// # Errors
+    /// [`SetUpError`] that says what to do.
+    pub fn open(names: Interfaces) -> Result<Self, SetUpError> {
+        different(&names)?;
+        if names.hardware_stamps {
+            let reference = names.reference.as_ref().unwrap_or(&names.send);
+            if device(reference) != device(&names.receive) {
+                return Err(SetUpError::TwoClocks(
+                    reference.clone(),
+                    names.receive.clone(),
+                ));
+            }
+        }
+        let echo = names.reference.is_none();
+        let listen = RawOptions {
+            fd: names.fd,
+            hear: true,
+            hardware_stamps: names.hardware_stamps,
+            receive_buffer: Some(RECEIVE_BUFFER),
+            ..RawOptions::default()
+        };
+        // What the driver does not echo, the kernel must, or nobody sees it (vcan).
+        let driver_echoes = opened(&names.send, RawOptions::default(), false)?
+            .link()
+            .is_ok_and(|link| link.echo);
+        let sender = RawOptions {
+            fd: names.fd,
+            echo: echo || !driver_echoes,
+            send_buffer: Some(1),
+            ..RawOptions::default()
+        };
+        let reference = names.reference.as_ref().unwrap_or(&names.send);
+        let mut sockets = Self {
+            send: opened(&names.send, sender, names.fd)?,
+            reference: opened(reference, listen, names.fd)?,
+            receive: opened(&names.receive, listen, names.fd)?,
+            echo,
+            poll: Poll::with_capacity(1),
+            queue_full: false,
+            remarks: Vec::new(),
+            names,
+        };
+        sockets.look_at_buffers();
+        let begin = sockets.now().saturating_add(STAMPS_BEGIN);
+        sockets.sleep_until(begin);
+        Ok(sockets)
+    }
+
+    fn look_at_buffers(&mut self) {
+        let bytes = self.receive.receive_buffer().unwrap_or(RECEIVE_BUFFER);
+        if bytes < RECEIVE_BUFFER {
+            self.remarks.push(format!(
+                "the receive buffers hold some {} frames: a flood may overrun them, which the \
+                 result would say; raise net.core.rmem_max to {RECEIVE_BUFFER}, or run as root",
+                bytes / 800
+            ));
+        }
+    }
+
+    /// What a user should know, in sentences.
+    #[must_use]
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// Frames that the tester's own sockets lost, reference and receiver.
+    #[must_use]
+    pub fn overruns(&self) -> [u64; 2] {
+        [&self.reference, &self.receive].map(|socket| u64::from(socket.lost().unwrap_or(0)))
+    }
+
+    fn socket(&self, side: Side) -> &RawSocket {
+        match side {
+            Side::Send => &self.send,
+            Side::Reference => &self.reference,
+            Side::Receive => &self.receive,
+        }
+    }
+
+    fn fault(&self, side: Side, errno: Errno) -> Fault {
+        fault(self.name(side), errno)
+    }
+
+    /// Waits for one socket.
+    fn wait(&mut self, side: Side, writable: bool, until: Nanos) -> Result<(), Fault> {
+        let left = until.saturating_sub(self.now());
+        if left == 0 {
+            return Ok(());
+        }
+        let fd = self.socket(side).fd();
+        self.poll.clear();
+        self.poll.add(Wait {
+            fd: Some(fd),
+            readable: !writable,
+            writable,
+            deadline: None,
+        });
+        let waited = self.poll.wait(Some(Duration::from_nanos(left)));
+        waited.map(|_| ()).map_err(|source| Fault::System {
+            interface: self.name(side).to_owned(),
+            source,
+        })
+    }
+}
+
+fn fault(interface: &str, errno: Errno) -> Fault {
+    let name = interface.to_owned();
+    match errno {
+        Errno::NETDOWN => Fault::Down(name),
+        Errno::NODEV | Errno::NXIO => Fault::Gone(name),
+        _ => Fault::System {
+            interface: name,
+            source: errno.into(),
+        },
+    }
+}
+
+impl Wire for Sockets {
+    fn now(&self) -> Nanos {
+        nanos(clock_gettime(ClockId::Monotonic))
+    }
+
+    fn stamp_now(&self) -> Nanos {
+        nanos(clock_gettime(ClockId::Realtime))
+    }
+
+    fn name(&self, side: Side) -> &str {
+        match side {
+            Side::Send => &self.names.send,
+            Side::Reference => self.names.reference.as_ref().unwrap_or(&self.names.send),
+            Side::Receive => &self.names.receive,
+        }
+    }
+
+    fn has_reference(&self) -> bool {
+        true
+    }
+
+    fn send(&mut self, frame: &Frame) -> Result<(), Unsent> {
+        match self.send.send(frame.view()) {
+            Ok(()) => Ok(()),
+            Err(e @ (Errno::AGAIN | Errno::INTR | Errno::NOBUFS | Errno::NOMEM)) => {
+                self.queue_full = matches!(e, Errno::NOBUFS | Errno::NOMEM);
+                Err(Unsent::Full)
+            }
+            Err(e) => Err(Unsent::Fault(self.fault(Side::Send, e))),
+        }
+    }
+
+    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Seen<'_>)) -> Result<usize, Fault> {
+        let (hardware, echo) = (self.names.hardware_stamps, self.echo);
+        let mut no_hardware = false;
+        let socket = match side {
+            Side::Send => &mut self.send,
+            Side::Reference => &mut self.reference,
+            Side::Receive => &mut self.receive,
+        };
+        let received = socket.receive(&mut |arrival| {
+            let error_frame = arrival.frame.id().is_err();
+            if side == Side::Reference && echo && !arrival.local && !error_frame {
+                // From another node, not the echo of what was sent here.
+                return;
+            }
+            let stamp = if hardware {
+                no_hardware |= arrival.hardware.is_none() && !error_frame;
+                arrival.hardware
+            } else {
+                arrival.software
+            };
+            take(Seen {
+                frame: arrival.frame,
+                stamp,
+            });
+        });
+        if no_hardware {
+            return Err(Fault::System {
+                interface: self.name(side).to_owned(),
+                source: std::io::Error::other(
+                    "its driver gives no hardware stamps: leave them out, for the kernel's",
+                ),
+            });
+        }
+        received.map_err(|e| self.fault(side, e))
+    }
+
+    fn sleep_until(&mut self, at: Nanos) {
+        let time = Timespec {
+            tv_sec: (at / 1_000_000_000).cast_signed(),
+            tv_nsec: (at % 1_000_000_000).cast_signed(),
+        };
+        while clock_nanosleep_absolute(ClockId::Monotonic, &time) == Err(Errno::INTR) {}
+    }
+
+    fn wait_received(&mut self, until: Nanos) -> Result<(), Fault> {
+        self.wait(Side::Receive, false, until)
+    }
+
+    fn wait_room(&mut self, until: Nanos) -> Result<(), Fault> {
+        if self.queue_full {
+            let again = self.now().saturating_add(QUEUE_PAUSE);
+            self.sleep_until(again.min(until));
+            return Ok(());
+        }
+        self.wait(Side::Send, true, until)
+    }
+}
+
+fn nanos(time: Timespec) -> Nanos {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let rest = u64::try_from(time.tv_nsec).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+}
+
+fn different(names: &Interfaces) -> Result<(), SetUpError> {
+    if names.reference.as_ref() == Some(&names.send) {
+        return Err(SetUpError::Twice(
+            names.send.clone(),
+            "leave out the reference to use the sender's own echo",
+        ));
+    }
+    if names.receive == names.send || names.reference.as_ref() == Some(&names.receive) {
+        return Err(SetUpError::Twice(
+            names.receive.clone(),
+            "the one that receives is on the gateway's other bus",
+        ));
+    }
+    Ok(())
+}
+
+/// Opens a socket on an interface that is up and carries what it is to carry.
+fn opened(name: &str, options: RawOptions, fd: bool) -> Result<RawSocket, SetUpError> {
+    let socket = RawSocket::open(name, options)?;
+    let link = socket.link().map_err(|source| SetUpError::System {
+        interface: name.to_owned(),
+        what: "cannot be looked at",
+        source,
+    })?;
+    if !link.up {
+        return Err(SetUpError::Down(name.to_owned()));
+    }
+    if fd && !link.fd {
+        return Err(SetUpError::NoFd(name.to_owned()));
+    }
+    Ok(socket)
+}
+
+/// The device that an interface is a channel of, where it is one.
+fn device(interface: &str) -> Option<PathBuf> {
+    std::fs::canonicalize(format!("/sys/class/net/{interface}/device")).ok()
+}
+
+/// Bit rates that are not known, or do not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RateError {
+    /// The kernel does not know it (slcan, some drivers).
+    #[error(
+        "the kernel does not know the bit rate of {0}: give --bitrate, or --no-bus-time where \
+         its frames take no time"
+    )]
+    Unknown(String),
+    /// FD frames with a second bit rate need to know it.
+    #[error("the kernel does not know the data bit rate of {0}: give --data-bitrate, or no BRS")]
+    UnknownData(String),
+}
+
+/// The bit rates of an interface's bus; `None` where frames take no time, as on a virtual one.
+///
+/// # Errors
+/// [`RateError`] where it has some and nobody knows which.
+pub fn bit_rate(interface: &str, brs: bool) -> Result<Option<BitRate>, RateError> {
+    let found = controller(interface).unwrap_or_default();
+    rate_of(interface, &found, brs)
+}
+
+fn rate_of(interface: &str, found: &Controller, brs: bool) -> Result<Option<BitRate>, RateError> {
+    let Some(rate) = found.bit_rate else {
+        return if matches!(found.kind.as_str(), "vcan" | "vxcan") {
+            Ok(None)
+        } else {
+            Err(RateError::Unknown(interface.to_owned()))
+        };
+    };
+    if brs && rate.data().is_none() {
+        return Err(RateError::UnknownData(interface.to_owned()));
+    }
+    Ok(Some(rate))
+}
+
+const _: () = assert!(BATCH == 64, "RawSocket::receive brings as many at once");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(send: &str, reference: Option<&str>, receive: &str) -> Interfaces {
+        Interfaces {
+            send: send.to_owned(),
+            reference: reference.map(str::to_owned),
+            receive: receive.to_owned(),
+            fd: false,
+            hardware_stamps: false,
+        }
+    }
+
+    #[test]
+    fn one_interface_is_not_two() {
+        for (send, reference, receive, word) in [
+            ("a", Some("a"), "b", "echo"),
+            ("a", None, "a", "other bus"),
+            ("a", Some("b"), "b", "other bus"),
+        ] {
+            let error = different(&names(send, reference, receive)).unwrap_err();
+            assert!(error.to_string().contains(word), "{error}");
+        }
+        assert!(different(&names("a", Some("b"), "c")).is_ok());
+    }
+
+    #[test]
+    fn a_virtual_bus_takes_no_time_and_an_unknown_one_is_asked_for() {
+        let kind = |kind: &str| Controller {
+            kind: kind.to_owned(),
+            ..Controller::default()
+        };
+        assert_eq!(rate_of("v", &kind("vcan"), true), Ok(None));
+        let unknown = rate_of("s", &kind("slcan"), false).unwrap_err();
+        assert!(unknown.to_string().contains("--bitrate"));
+        let rate = BitRate::new(500_000, None).unwrap();
+        let real = Controller {
+            bit_rate: Some(rate),
+            ..kind("can")
+        };
+        assert_eq!(rate_of("c", &real, false), Ok(Some(rate)));
+        assert!(rate_of("c", &real, true).is_err());
+    }
+
+    #[test]
+    fn what_the_system_says_becomes_a_sentence() {
+        assert!(matches!(fault("x", Errno::NETDOWN), Fault::Down(_)));
+        assert!(matches!(fault("x", Errno::NODEV), Fault::Gone(_)));
+        assert!(matches!(fault("x", Errno::PERM), Fault::System { .. }));
+    }
+}

@@ -1,0 +1,384 @@
+//! The tester on bit-timed buses (`kmod/bitcan`): the kernel plays the frames and stamps them,
+//! and what happened is matched afterwards, so that measuring costs the gateway next to nothing.
+
+use crate::ledger::{BusTime, Ledger, Measure};
+use crate::measure::{Error, Setup};
+use crate::outcome::{Given, Outcome, Words, assemble, clock};
+use crate::plan::{Planned, Traffic};
+use crate::play::Played;
+use crate::realtime::prepare;
+use crate::wire::Fault;
+use frame::Nanos;
+use frame::wire::BitRate;
+use port::bitcan::{BUSES, DEVICE, Event, Mode, Progress, Stamp, Tester, Timed};
+use probe::traffic::number_in;
+use std::time::Duration;
+
+/// Stamps for which there is to be room, for each frame: it goes in, comes out, is lost by a
+/// FIFO, comes out once more.
+const STAMPS_PER_FRAME: u32 = 4;
+/// And some for what happens besides.
+const STAMPS_BESIDES: u32 = 1 << 14;
+/// How long the kernel's tester may take beyond what its frames need, ns.
+const PATIENCE: Nanos = 60_000_000_000;
+/// Between two looks, where it takes long.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// Which buses, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bitcan {
+    /// Where the tester sends.
+    pub send_bus: u8,
+    /// Where frames come out of the gateway; the same as [`Bitcan::send_bus`] without gateway.
+    pub receive_bus: u8,
+    /// Stamps are taken of every so manieth frame only; 1 for all.
+    pub stamp_every: u32,
+    /// The bit rates of the sending bus, for [`Traffic::Load`] and the description.
+    pub rate: Option<BitRate>,
+}
+
+/// Sends, stamps and matches on bit-timed buses.
+///
+/// # Errors
+/// [`Error`] where the run cannot begin, or the device does not do as it should.
+pub fn over_bitcan(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
+    check(setup, bench)?;
+    let planned = setup.plan.frames(bench.rate)?;
+    let mut warnings = prepare(setup.priority);
+    if setup.warm_up > 0 {
+        let few = planned.len().min(setup.warm_up as usize);
+        run(setup, bench, planned.get(..few).unwrap_or_default(), true)?;
+    }
+    let ran = run(setup, bench, &planned, false)?;
+    let mut ledger = Ledger::new(planned, setup.timeout, BusTime::Stamped);
+    let mut taken = matched(&mut ledger, &ran.stamps, bench);
+    taken.played.elapsed = ran.elapsed();
+    taken.played.failure = ran.failure(bench, &taken);
+    if ran.progress.stamps_lost > 0 || ran.unknown > 0 {
+        warnings.push(format!(
+            "{} stamps had no room and {} were of no known kind: so many frames may count as \
+             lost that were not",
+            ran.progress.stamps_lost, ran.unknown
+        ));
+    }
+    if taken.bus_off > 0 {
+        warnings.push(format!("nodes went bus-off {} times", taken.bus_off));
+    }
+    let given = Given {
+        plan: &setup.plan,
+        measure: setup.measure,
+        description: &setup.description,
+        virtual_time: setup.virtual_time,
+        timeout: setup.timeout,
+    };
+    let words = words(setup, bench);
+    let mut outcome = assemble(&given, &words, &ledger, &taken.played, warnings);
+    outcome.overruns = Some(taken.overruns);
+    if bench.stamp_every > 1 {
+        // The frames between are neither sent nor lost in the ledger's eyes: it never saw them.
+        let every = ("stamp_every".to_owned(), bench.stamp_every.to_string());
+        outcome.results.description.more.push(every);
+    }
+    Ok(outcome)
+}
+
+fn check(setup: &Setup, bench: &Bitcan) -> Result<(), Error> {
+    if bench.send_bus >= BUSES || bench.receive_bus >= BUSES {
+        return Err(Error::Bench(format!(
+            "buses have the numbers 0 to {}",
+            BUSES - 1
+        )));
+    }
+    if bench.send_bus == bench.receive_bus && setup.measure == Measure::Gateway {
+        return Err(Error::Bench(
+            "the gateway's two buses must be different: give --send-bus and --receive-bus"
+                .to_owned(),
+        ));
+    }
+    if setup.measure != Measure::Gateway {
+        return Err(Error::Bench(
+            "the bit-timed bus stamps at the end of frame itself, so that there is nothing for a \
+             self-check to find"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// What the device gave.
+struct Ran {
+    stamps: Vec<Stamp>,
+    unknown: u64,
+    progress: Progress,
+    /// It came to its end.
+    done: bool,
+}
+
+fn run(setup: &Setup, bench: &Bitcan, planned: &[Planned], warm: bool) -> Result<Ran, Error> {
+    let frames: Vec<Timed> = planned
+        .iter()
+        .map(|p| Timed {
+            at: p.at,
+            bus: bench.send_bus,
+            frame: p.frame,
+        })
+        .collect();
+    let stamps = (frames.len() as u32)
+        .saturating_mul(STAMPS_PER_FRAME)
+        .saturating_add(STAMPS_BESIDES);
+    let mode = if warm || setup.plan.traffic == Traffic::OneAtATime {
+        Mode::OneAtATime {
+            return_bus: bench.receive_bus,
+        }
+    } else {
+        Mode::Schedule
+    };
+    let mut tester = Tester::open(&frames, stamps)?;
+    tester.start(mode, setup.timeout, bench.stamp_every)?;
+    let most = longest(planned, mode, setup.timeout);
+    let done = wait(&mut tester, most)?;
+    if !done {
+        tester.stop()?;
+    }
+    let (stamps, unknown) = tester.stamps();
+    Ok(Ran {
+        stamps,
+        unknown,
+        progress: tester.progress(),
+        done,
+    })
+}
+
+/// How long a run can take, ns: every frame lost, or every frame as long as any.
+fn longest(planned: &[Planned], mode: Mode, timeout: Nanos) -> Nanos {
+    // The longest FD frame at the lowest bit rate has less than 1 s.
+    const SLOWEST: Nanos = 2_000_000;
+    let n = planned.len() as u64;
+    let last = planned.last().map_or(0, |p| p.at);
+    let each = match mode {
+        Mode::OneAtATime { .. } => timeout,
+        Mode::Schedule => SLOWEST,
+    };
+    n.saturating_mul(each)
+        .saturating_add(last)
+        .saturating_add(timeout)
+        .saturating_add(PATIENCE)
+}
+
+fn wait(tester: &mut Tester, most: Nanos) -> Result<bool, Error> {
+    let mut left = Duration::from_nanos(most);
+    while !left.is_zero() {
+        let now = left.min(LOOK);
+        if tester.wait(now)? {
+            return Ok(true);
+        }
+        left -= now;
+    }
+    Ok(false)
+}
+
+impl Ran {
+    /// From the start to the last thing that happened, ns.
+    fn elapsed(&self) -> Nanos {
+        let last = self.stamps.iter().map(|s| s.end).max();
+        last.map_or(0, |end| end.saturating_sub(self.progress.started))
+    }
+
+    fn failure(&self, bench: &Bitcan, taken: &Taken) -> Option<Fault> {
+        if !self.done {
+            return Some(Fault::Stuck(format!("{DEVICE}, bus {},", bench.send_bus)));
+        }
+        let silent = taken.first_out.is_none() && taken.first_in.is_some();
+        (silent && taken.overruns == 0).then(|| {
+            Fault::Silence(format!(
+                "no frame came out on bus {}: is the gateway running, and does it let them pass \
+                 from bus {} to bus {}?",
+                bench.receive_bus, bench.send_bus, bench.receive_bus
+            ))
+        })
+    }
+}
+
+/// What was counted while matching.
+#[derive(Default)]
+struct Taken {
+    played: Played,
+    overruns: u64,
+    bus_off: u64,
+    first_in: Option<Nanos>,
+    first_out: Option<Nanos>,
+}
+
+/// Writes into the ledger what the stamps say, in the order of time.
+fn matched(ledger: &mut Ledger, stamps: &[Stamp], bench: &Bitcan) -> Taken {
+    let mut taken = Taken::default();
+    let mut order: Vec<&Stamp> = stamps.iter().collect();
+    // Stable: what happened at one time stays as it was taken.
+    order.sort_by_key(|stamp| stamp.end);
+    // By number: the next frame of the plan that has it.
+    let mut next: Vec<u32> = (0..1 << 16).collect();
+    for stamp in order {
+        let frame = match stamp.event {
+            Event::Frame(frame) => frame,
+            Event::ErrorFrame => {
+                let which = if stamp.bus == bench.send_bus { 0 } else { 2 };
+                if let Some(count) = taken.played.error_frames.get_mut(which) {
+                    *count += 1;
+                }
+                continue;
+            }
+            Event::Overrun => {
+                taken.overruns += 1;
+                continue;
+            }
+            Event::BusOff => {
+                taken.bus_off += 1;
+                continue;
+            }
+        };
+        if stamp.bus == bench.send_bus && stamp.node == 0 {
+            let number = number_in(frame.data(), 0).unwrap_or(0);
+            if let Some(next) = next.get_mut(usize::from(number)) {
+                // The kernel sends in the order of the plan, each frame once.
+                ledger.sent(*next, stamp.end);
+                *next = next.saturating_add(1 << 16);
+            }
+            ledger.incoming(&frame, stamp.end);
+            taken.first_in.get_or_insert(stamp.end);
+        } else if stamp.bus == bench.receive_bus && stamp.node != 0 {
+            ledger.outgoing(&frame, stamp.end, Some(Nanos::from(stamp.duration)));
+            taken.first_out.get_or_insert(stamp.end);
+        }
+    }
+    taken
+}
+
+fn words(setup: &Setup, bench: &Bitcan) -> Words {
+    Words {
+        bench: "bitcan",
+        time_base: format!(
+            "{} time (CLOCK_MONOTONIC of the bit-timed bus)",
+            clock(setup.virtual_time)
+        ),
+        stamp: "end of frame, last bit of EOF, exact".to_owned(),
+        blind_spots: "what real controllers and transceivers add; tolerance of the bit rates; \
+                      stamps are as exact as the kernel's timer is on time"
+            .to_owned(),
+        bit_rates: bench
+            .rate
+            .map_or_else(|| "as the interfaces are set".to_owned(), |r| r.to_string()),
+        ports: [
+            format!("bus {}", bench.send_bus),
+            format!("bus {}", bench.receive_bus),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Plan;
+    use frame::{CanId, Frame};
+
+    const BENCH: Bitcan = Bitcan {
+        send_bus: 0,
+        receive_bus: 1,
+        stamp_every: 1,
+        rate: None,
+    };
+
+    fn stamp(end: Nanos, bus: u8, node: u16, event: Event) -> Stamp {
+        Stamp {
+            end,
+            duration: 222_000,
+            bus,
+            node,
+            event,
+        }
+    }
+
+    fn ledger(frames: u32) -> Ledger {
+        let plan = Plan {
+            frames,
+            traffic: Traffic::Flood,
+            ..Plan::default()
+        };
+        Ledger::new(plan.frames(None).unwrap(), 1_000_000_000, BusTime::Stamped)
+    }
+
+    #[test]
+    fn stamps_become_latencies_and_losses() {
+        let mut ledger = ledger(4);
+        let frames: Vec<Frame> = ledger.planned().iter().map(|p| p.frame).collect();
+        let other = Frame::classic(CanId::from_raw(9), &[0, 1]).unwrap();
+        let stamps = [
+            stamp(300_000, 0, 0, Event::Frame(frames[0])),
+            stamp(600_000, 0, 0, Event::Frame(frames[1])),
+            // Out of the order of time: buses are stamped one after the other.
+            stamp(550_000, 1, 7, Event::Frame(frames[0])),
+            stamp(700_000, 0, 5, Event::ErrorFrame),
+            stamp(700_000, 1, 5, Event::ErrorFrame),
+            stamp(900_000, 0, 0, Event::Frame(frames[2])),
+            stamp(900_000, 0, 5, Event::Overrun),
+            stamp(950_000, 0, 5, Event::Frame(other)),
+            stamp(990_000, 1, 0, Event::Frame(frames[2])),
+            stamp(1_200_000, 1, 7, Event::Frame(frames[1])),
+        ];
+        let taken = matched(&mut ledger, &stamps, &BENCH);
+        assert_eq!(taken.played.error_frames, [1, 0, 1]);
+        assert_eq!((taken.overruns, taken.bus_off), (1, 0));
+        let (records, counts) = ledger.finish(Measure::Gateway);
+        let latencies: Vec<_> = records.iter().map(probe::Record::latency).collect();
+        assert_eq!(latencies, [Some(28_000), Some(378_000), None]);
+        assert_eq!((counts.sent, counts.received, counts.lost), (3, 2, 1));
+        assert_eq!(counts.not_tried, 1, "never on the bus");
+        assert_eq!(
+            counts.foreign, 0,
+            "another node's frames are not the tester's"
+        );
+    }
+
+    /// More frames than numbers: each generation is matched with its own.
+    #[test]
+    fn numbers_come_round() {
+        let n = (1 << 16) + 3;
+        let mut ledger = ledger(n);
+        let frames: Vec<Frame> = ledger.planned().iter().map(|p| p.frame).collect();
+        let stamps: Vec<Stamp> = frames
+            .iter()
+            .enumerate()
+            .flat_map(|(i, &frame)| {
+                let end = 1_000_000 + i as u64 * 300_000;
+                [
+                    stamp(end, 0, 0, Event::Frame(frame)),
+                    stamp(end + 222_000 + i as u64, 1, 3, Event::Frame(frame)),
+                ]
+            })
+            .collect();
+        matched(&mut ledger, &stamps, &BENCH);
+        let (records, counts) = ledger.finish(Measure::Gateway);
+        assert_eq!((counts.received, counts.lost), (u64::from(n), 0));
+        for (i, record) in records.iter().enumerate() {
+            assert_eq!(record.latency(), Some(i as i64));
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let bad = |bench: Bitcan| check(&Setup::default(), &bench).is_err();
+        assert!(bad(Bitcan {
+            receive_bus: 0,
+            ..BENCH
+        }));
+        assert!(bad(Bitcan {
+            send_bus: 8,
+            ..BENCH
+        }));
+        assert!(!bad(BENCH));
+        let setup = Setup {
+            measure: Measure::Sending,
+            ..Setup::default()
+        };
+        assert!(check(&setup, &BENCH).is_err());
+    }
+}
