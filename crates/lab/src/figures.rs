@@ -86,7 +86,7 @@ impl Figures {
         let (duplicated, unexpected) = (count(Status::Duplicated), count(Status::Unexpected));
         Self {
             latency_ns: Latencies::of(latencies(results)),
-            sent: records.len() as u64 - duplicated - unexpected,
+            sent: records.iter().filter(|r| r.incoming.is_some()).count() as u64 - duplicated,
             received: count(Status::Delivered),
             lost: count(Status::Lost),
             reordered: reordered(records),

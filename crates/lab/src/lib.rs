@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod claims;
 pub mod experiment;
 #[cfg(test)]
 mod fake;

@@ -1,0 +1,72 @@
+//! What was measured, as claims ask for it.
+
+use crate::experiment::Experiment;
+use crate::figures;
+use crate::trial::Failed;
+use probe::{LatencyProfile, Results, Summary};
+use std::collections::BTreeMap;
+
+/// Results by experiment, and what failed.
+#[derive(Debug, Default)]
+pub struct Evidence(BTreeMap<Experiment, Result<Results, Failed>>);
+
+/// Why there is nothing to judge by.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{experiment}: {why}")]
+pub struct Missing {
+    /// The experiment's name.
+    pub experiment: String,
+    /// What became of it.
+    pub why: String,
+}
+
+impl Evidence {
+    /// Adds what came of an experiment.
+    pub fn add(&mut self, experiment: Experiment, outcome: Result<Results, Failed>) {
+        self.0.insert(experiment, outcome);
+    }
+
+    /// An experiment's results.
+    ///
+    /// # Errors
+    /// [`Missing`] where it failed or was not made.
+    pub fn results(&self, experiment: &Experiment) -> Result<&Results, Missing> {
+        let missing = |why: &str| Missing {
+            experiment: experiment.name(),
+            why: why.to_owned(),
+        };
+        match self.0.get(experiment) {
+            Some(Ok(results)) => Ok(results),
+            Some(Err(failed)) => Err(missing(&failed.why)),
+            None => Err(missing("it was not made")),
+        }
+    }
+
+    /// Its latencies.
+    ///
+    /// # Errors
+    /// [`Missing`], also where no frame came back.
+    pub fn profile(&self, experiment: &Experiment) -> Result<LatencyProfile, Missing> {
+        let results = self.results(experiment)?;
+        let profile: LatencyProfile = figures::latencies(results).collect();
+        if profile.count() == 0 {
+            return Err(Missing {
+                experiment: experiment.name(),
+                why: "no frame came back".to_owned(),
+            });
+        }
+        Ok(profile)
+    }
+
+    /// Its latencies in four figures.
+    ///
+    /// # Errors
+    /// [`Missing`], also where no frame came back.
+    pub fn summary(&self, experiment: &Experiment) -> Result<Summary, Missing> {
+        let profile = self.profile(experiment)?;
+        profile.summary().ok_or_else(|| Missing {
+            experiment: experiment.name(),
+            why: "no frame came back".to_owned(),
+        })
+    }
+}

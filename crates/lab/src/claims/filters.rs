@@ -1,0 +1,202 @@
+//! What filters cost, and what happens where they cost too much.
+
+use super::simple::{ratio, simple};
+use super::stats::{line, loss, median, received_runs, us};
+use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing, board};
+use crate::experiment::{Experiment, Filters, TrafficKind};
+
+fn filtered(extent: Extent, filters: Filters) -> Experiment {
+    Experiment {
+        filters,
+        frames: extent.pick(200, 2000),
+        ..simple(extent)
+    }
+}
+
+/// Lengths of the list.
+fn lists(extent: Extent) -> &'static [u32] {
+    extent.pick(
+        &[1, 1024, 2048],
+        &[
+            1, 20, 40, 60, 80, 100, 120, 160, 240, 320, 512, 1024, 1536, 2048,
+        ],
+    )
+}
+
+/// The table's identifiers are the first, one in the middle, the last.
+const TABLE: [u32; 3] = [1, 1024, 2048];
+
+pub(super) const G4: Claim = Claim {
+    id: "G4",
+    paper: "gateway-2011 §3.4, gateway-2010-draft §IV-C1",
+    claim: "Filters kept in a list cost linearly in their number; single-ID SFF filters cost the same for all 2048 IDs",
+    figure: "knee near 80 filters; 2048 list filters: 400 against 100",
+    criterion: "the medians over the list's length lie within 5 % of their range from a straight line; those of \
+        single-ID filters are within 5 % of one another; 2048 in a list cost at least twice as much \
+        as 2048 in the table (paper: 4 times)",
+    needs: |extent| {
+        let lists = lists(extent).iter().map(|&n| Filters::List(n));
+        let all = lists.chain(TABLE.map(Filters::Sff));
+        all.map(|f| filtered(extent, f)).collect()
+    },
+    judge: judge_g4,
+};
+
+fn judge_g4(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
+    let p50 = |f| Ok(evidence.summary(&filtered(extent, f))?.p50);
+    let mut points = Vec::new();
+    for &n in lists(extent) {
+        points.push((n, p50(Filters::List(n))?));
+    }
+    let table: Vec<i64> = TABLE
+        .into_iter()
+        .map(|n| p50(Filters::Sff(n)))
+        .collect::<Result<_, _>>()?;
+    let (least, most) = (
+        table.iter().min().copied().unwrap_or(0),
+        table.iter().max().copied().unwrap_or(0),
+    );
+    let (short, long) = (
+        points.first().map_or(0, |p| p.1),
+        points.last().map_or(0, |p| p.1),
+    );
+    let as_line: Vec<_> = points
+        .iter()
+        .map(|p| (f64::from(p.0), p.1 as f64))
+        .collect();
+    let (slope, _, off) = line(&as_line).unwrap_or((0.0, 0.0, f64::INFINITY));
+    let measured = format!(
+        "{slope:.0} ns a filter; 2048 list filters: {} against {}",
+        us(long),
+        us(most)
+    );
+    let mut conditions = Conditions::default();
+    let off = 100.0 * off / (long - short).max(1) as f64;
+    conditions.add(
+        off <= 5.0,
+        format!("the list's medians are within {off:.1} % of a straight line"),
+    );
+    let spread = 100.0 * (ratio(most, least) - 1.0);
+    conditions.add(
+        spread <= 5.0,
+        format!("single-ID filters differ by {spread:.1} %"),
+    );
+    let times = ratio(long, most);
+    conditions.add(
+        times >= 2.0,
+        format!("2048 in a list cost {times:.1} times what they cost in the table"),
+    );
+    Ok(conditions.judge(measured, &knee(&points)))
+}
+
+/// Is there the paper's knee? It came from the CPU's cache.
+fn knee(points: &[(u32, i64)]) -> String {
+    let slope = |of: &[(u32, i64)]| {
+        let of: Vec<_> = of.iter().map(|p| (f64::from(p.0), p.1 as f64)).collect();
+        line(&of).map(|l| l.0)
+    };
+    let below: Vec<_> = points.iter().copied().filter(|p| p.0 <= 80).collect();
+    let above: Vec<_> = points.iter().copied().filter(|p| p.0 >= 80).collect();
+    match (slope(&below), slope(&above)) {
+        (Some(below), Some(above)) if above > 1.2 * below => {
+            format!("the slope grows from {below:.0} to {above:.0} ns a filter above 80")
+        }
+        (Some(below), Some(above)) => format!(
+            "no knee ({below:.0} ns a filter up to 80, {above:.0} above): it came from the data cache, \
+             which instruction counting does not have"
+        ),
+        _ => "too few lengths to look for a knee".to_owned(),
+    }
+}
+
+fn overrun(extent: Extent) -> Experiment {
+    Experiment {
+        traffic: TrafficKind::Flood,
+        filters: Filters::List(2048),
+        ..board(extent.pick(1000, 10_000))
+    }
+}
+
+/// Frames that the receive FIFO of the papers' controller holds.
+const FIFO: usize = 4;
+
+pub(super) const G5: Claim = Claim {
+    id: "G5",
+    paper: "gateway-2010-draft §IV-C2",
+    claim: "2048 list filters at 100 % bus load: most frames are dropped, in runs that follow the controller's receive FIFO",
+    figure: "≈80 % lost; 4 frames a run",
+    criterion: "70 to 90 % lost; the median run of frames that came through is as long as the FIFO (4)",
+    needs: |extent| vec![overrun(extent)],
+    judge: judge_g5,
+};
+
+fn judge_g5(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
+    let results = evidence.results(&overrun(extent))?;
+    evidence.profile(&overrun(extent))?;
+    let runs = received_runs(&results.records);
+    let (share, run) = (loss(results), median(&runs).unwrap_or(0));
+    let measured = format!("{:.1} % lost; {run} frames a run", 100.0 * share);
+    let mut conditions = Conditions::default();
+    conditions.add(
+        (0.7..=0.9).contains(&share),
+        format!("{:.1} % of the frames were lost", 100.0 * share),
+    );
+    let such = runs.iter().filter(|&&n| n == FIFO).count();
+    conditions.add(
+        run == FIFO,
+        format!(
+            "{such} of {} runs of frames that came through are 4 long, the median is {run}",
+            runs.len()
+        ),
+    );
+    Ok(conditions.judge(measured, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Verdict::{Differs, Reproduced};
+    use crate::claims::testing::{judge, verdict};
+    use crate::fake;
+
+    fn with(list: impl Fn(u64) -> u64, table: impl Fn(u64) -> u64) -> super::super::Judgement {
+        judge(&G4, Extent::Full, |e| {
+            let latency = match e.filters {
+                Filters::List(n) => list(u64::from(n)),
+                Filters::Sff(n) => table(u64::from(n)),
+                _ => 0,
+            };
+            fake::records(10, latency)
+        })
+    }
+
+    #[test]
+    fn g4_wants_a_line_and_a_constant() {
+        let straight = |n: u64| 35_000 + n * 50;
+        let good = with(straight, |_| 36_000);
+        assert_eq!(good.verdict, Reproduced, "{good:?}");
+        assert!(
+            good.measured.starts_with("50 ns a filter"),
+            "{}",
+            good.measured
+        );
+        assert!(good.why.contains("no knee"), "{}", good.why);
+        let knee = |n: u64| straight(n) + n.saturating_sub(80) * 20;
+        assert!(with(knee, |_| 36_000).why.contains("the slope grows"));
+        assert_eq!(with(|n| 35_000 + n * n / 40, |_| 36_000).verdict, Differs);
+        assert_eq!(with(straight, |n| 36_000 + 10 * n).verdict, Differs);
+        assert_eq!(with(|n| 35_000 + n, |_| 36_000).verdict, Differs);
+    }
+
+    #[test]
+    fn g5_wants_the_share_and_the_runs() {
+        let with = |passed: u64, of: u64| {
+            verdict(&G5, Extent::Quick, move |_| {
+                fake::losing(fake::records(1000, 400_000), |n| n % of >= passed)
+            })
+        };
+        assert_eq!(with(4, 20), Reproduced);
+        assert_eq!(with(1, 5), Differs, "right share, other runs");
+        assert_eq!(with(4, 8), Differs, "right runs, other share");
+    }
+}

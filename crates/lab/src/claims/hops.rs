@@ -1,0 +1,139 @@
+//! What a pass through a virtual interface costs.
+
+use super::simple::simple;
+use super::stats::{line, lost, us};
+use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing};
+use crate::experiment::{Experiment, Hops, TrafficKind};
+
+fn hopping(extent: Extent, traffic: TrafficKind, count: u8, interfaces: u8) -> Experiment {
+    let hops = if count == 0 {
+        Hops::NONE
+    } else {
+        Hops { count, interfaces }
+    };
+    Experiment {
+        hops,
+        traffic,
+        frames: extent.pick(200, 10_000),
+        ..simple(extent)
+    }
+}
+
+const ONE: TrafficKind = TrafficKind::OneAtATime;
+
+/// Hops through one interface.
+fn single(extent: Extent) -> &'static [u8] {
+    extent.pick(&[0, 2, 4], &[0, 1, 2, 3, 4, 5])
+}
+
+/// Hops through two interfaces in a chain.
+const DOUBLE: [u8; 3] = [0, 2, 4];
+
+pub(super) const G10: Claim = Claim {
+    id: "G10",
+    paper: "gateway-2011 §3.8, gateway-2010-draft §IV-E",
+    claim: "Each hop through a virtual interface costs about the same; two interfaces in a chain cost more than one used twice; losses under flood begin at some hop count",
+    figure: "10–11 and 14 a hop; losses from 8 and 6 hops on",
+    criterion: "the medians over the hops lie within a tenth of a hop's cost from a straight line; a hop \
+        of the chain costs at least 5 % more (paper: 27 %). Losses are looked for up to can-gw's \
+        limit of 5 hops",
+    needs: |extent| {
+        let one = single(extent).iter().map(|&n| hopping(extent, ONE, n, 1));
+        let two = DOUBLE.iter().map(|&n| hopping(extent, ONE, n, 2));
+        let flood = floods(extent);
+        one.chain(two).chain(flood).collect()
+    },
+    judge: judge_g10,
+};
+
+fn floods(extent: Extent) -> Vec<Experiment> {
+    let counts = extent.pick(&[5][..], &[1, 2, 3, 4, 5]);
+    let flood = counts
+        .iter()
+        .map(|&n| hopping(extent, TrafficKind::Flood, n, 1));
+    flood.collect()
+}
+
+fn judge_g10(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
+    let fit = |counts: &[u8], interfaces| {
+        let mut points = Vec::new();
+        for &n in counts {
+            let p50 = evidence.summary(&hopping(extent, ONE, n, interfaces))?.p50;
+            points.push((f64::from(n), p50 as f64));
+        }
+        Ok(line(&points).unwrap_or((0.0, 0.0, f64::INFINITY)))
+    };
+    let (one, _, off_one) = fit(single(extent), 1)?;
+    let (two, _, off_two) = fit(&DOUBLE, 2)?;
+    let mut first_loss = None;
+    for e in floods(extent) {
+        if first_loss.is_none() && lost(evidence.results(&e)?) > 0 {
+            first_loss = Some(e.hops.count);
+        }
+    }
+    let measured = format!("{} and {} a hop", us(one as i64), us(two as i64));
+    let mut conditions = Conditions::default();
+    let off = 100.0 * (off_one / one).max(off_two / two);
+    conditions.add(
+        one > 0.0 && two > 0.0 && off <= 10.0,
+        format!("the medians are within {off:.1} % of a hop from a straight line"),
+    );
+    let more = 100.0 * (two / one - 1.0);
+    conditions.add(
+        more >= 5.0,
+        format!(
+            "a hop of the chain costs {more:+.1} %: the paper explains the difference by cache misses, \
+             which instruction counting does not have"
+        ),
+    );
+    let besides = match first_loss {
+        Some(n) => format!("losses under flood begin at {n} hops"),
+        None => "no frame is lost under flood up to 5 hops, and can-gw's max_hops allows no more \
+                 (the authors changed theirs)"
+            .to_owned(),
+    };
+    Ok(conditions.judge(measured, &besides))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Judgement;
+    use crate::claims::Verdict::{Differs, Reproduced};
+    use crate::claims::testing::judge;
+    use crate::fake;
+
+    fn with(one: impl Fn(u64) -> u64, two: u64, lossy: u8) -> Judgement {
+        judge(&G10, Extent::Full, |e| {
+            let n = u64::from(e.hops.count);
+            let more = if e.hops.interfaces == 2 {
+                n * two
+            } else {
+                one(n)
+            };
+            let records = fake::records(10, 35_000 + more);
+            let flood = e.traffic == TrafficKind::Flood;
+            fake::losing(records, |tag| flood && e.hops.count >= lossy && tag == 3)
+        })
+    }
+
+    #[test]
+    fn g10_wants_lines_and_a_dearer_chain() {
+        let good = with(|n| n * 10_000, 14_000, 9);
+        assert_eq!(
+            (good.verdict, good.measured.as_str()),
+            (Reproduced, "10.0 and 14.0 a hop")
+        );
+        assert!(good.why.contains("no frame is lost"), "{}", good.why);
+        assert!(
+            with(|n| n * 10_000, 14_000, 4)
+                .why
+                .contains("begin at 4 hops")
+        );
+        let same = with(|n| n * 10_000, 10_000, 9);
+        assert_eq!(same.verdict, Differs);
+        assert!(same.why.contains("cache misses"), "{}", same.why);
+        assert_eq!(with(|n| n * n * 3_000, 20_000, 9).verdict, Differs);
+        assert_eq!(with(|_| 0, 0, 9).verdict, Differs);
+    }
+}

@@ -1,0 +1,277 @@
+//! The papers' claims: what each needs, and how its verdict is computed from what was measured.
+//!
+//! Each claim's criterion stands beside the paper's figure and was taken from the paper. What is
+//! compared are shapes and ratios: the guest is not the papers' board.
+
+mod evidence;
+mod filters;
+mod hops;
+mod kernels;
+mod load;
+mod modify;
+mod precision;
+mod simple;
+pub(crate) mod stats;
+mod user;
+
+pub use evidence::{Evidence, Missing};
+
+use crate::experiment::{Cpu, Experiment};
+use crate::machine::Bench;
+use serde::Serialize;
+use std::fmt;
+
+/// How much is made for a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Few frames, one kernel.
+    Quick,
+    /// As the papers did.
+    Full,
+}
+
+impl Extent {
+    /// Of two numbers the one that counts.
+    fn pick<T>(self, quick: T, full: T) -> T {
+        match self {
+            Self::Quick => quick,
+            Self::Full => full,
+        }
+    }
+}
+
+/// Does the claim hold here?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Verdict {
+    /// Everything that the criterion asks for was measured.
+    #[serde(rename = "reproduced")]
+    Reproduced,
+    /// Something was not.
+    #[serde(rename = "differs")]
+    Differs,
+    /// It was not measured.
+    #[serde(rename = "not testable here")]
+    NotTestable,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reproduced => "reproduced",
+            Self::Differs => "differs",
+            Self::NotTestable => "not testable here",
+        })
+    }
+}
+
+/// What came of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// Does it hold?
+    pub verdict: Verdict,
+    /// The measured figures, in the paper's units.
+    pub measured: String,
+    /// One sentence.
+    pub why: String,
+}
+
+/// A claim of a paper.
+pub struct Claim {
+    /// Its name in `findings.md`.
+    pub id: &'static str,
+    /// Where it is made.
+    pub paper: &'static str,
+    /// What it says.
+    pub claim: &'static str,
+    /// The paper's figures.
+    pub figure: &'static str,
+    /// When it counts as reproduced.
+    pub criterion: &'static str,
+    needs: fn(Extent) -> Vec<Experiment>,
+    judge: fn(&Evidence, Extent) -> Result<Judgement, Missing>,
+}
+
+impl fmt::Debug for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Claim({})", self.id)
+    }
+}
+
+impl Claim {
+    /// The experiments that it needs; none where this extent is not enough for it.
+    #[must_use]
+    pub fn needs(&self, extent: Extent) -> Vec<Experiment> {
+        (self.needs)(extent)
+    }
+
+    /// Its verdict on what was measured.
+    #[must_use]
+    pub fn judge(&self, evidence: &Evidence, extent: Extent) -> Judgement {
+        if self.needs(extent).is_empty() {
+            return Judgement {
+                verdict: Verdict::NotTestable,
+                measured: "—".to_owned(),
+                why: "It needs other kernels or more frames: leave out --quick.".to_owned(),
+            };
+        }
+        (self.judge)(evidence, extent).unwrap_or_else(|missing| Judgement {
+            verdict: Verdict::NotTestable,
+            measured: "—".to_owned(),
+            why: format!("{missing}."),
+        })
+    }
+}
+
+/// All of them, in the order of `findings.md`.
+#[must_use]
+pub fn all() -> Vec<Claim> {
+    vec![
+        simple::G1,
+        simple::G2,
+        load::G3,
+        filters::G4,
+        filters::G5,
+        modify::G6,
+        kernels::G7,
+        kernels::G8,
+        user::G9,
+        hops::G10,
+        precision::G11,
+        load::G12,
+    ]
+}
+
+/// The papers' gateway: bit-timed buses, the board's controllers and speed, 4 bytes.
+fn board(frames: u32) -> Experiment {
+    Experiment {
+        bench: Bench::Timed,
+        cpu: Cpu::Board,
+        frames,
+        ..Experiment::default()
+    }
+}
+
+/// Conditions that must all hold.
+#[derive(Default)]
+struct Conditions(Vec<(bool, String)>);
+
+impl Conditions {
+    /// Adds one; `text` says what was found, as part of a sentence.
+    fn add(&mut self, holds: bool, text: impl Into<String>) {
+        self.0.push((holds, text.into()));
+    }
+
+    /// The verdict, with what holds or else what does not; `besides` is a sentence's end that is
+    /// added to both.
+    fn judge(self, measured: String, besides: &str) -> Judgement {
+        let failed: Vec<_> = self.0.iter().filter(|c| !c.0).collect();
+        let (verdict, said) = if failed.is_empty() {
+            (Verdict::Reproduced, self.0.iter().collect())
+        } else {
+            (Verdict::Differs, failed)
+        };
+        let said: Vec<_> = said.iter().map(|c| c.1.as_str()).collect();
+        let mut why = said.join("; ");
+        if !besides.is_empty() {
+            why.push_str("; ");
+            why.push_str(besides);
+        }
+        why.push('.');
+        let mut letters = why.chars();
+        if let Some(first) = letters.next() {
+            why = first.to_uppercase().chain(letters).collect();
+        }
+        Judgement {
+            verdict,
+            measured,
+            why,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Made-up evidence.
+
+    use super::*;
+    use crate::fake;
+    use probe::Record;
+
+    /// Evidence in which each needed experiment has the records that `make` gives it.
+    pub(crate) fn judge(
+        claim: &Claim,
+        extent: Extent,
+        make: impl Fn(&Experiment) -> Vec<Record>,
+    ) -> Judgement {
+        let mut evidence = Evidence::default();
+        for e in claim.needs(extent) {
+            let records = make(&e);
+            evidence.add(e, Ok(fake::results(records)));
+        }
+        claim.judge(&evidence, extent)
+    }
+
+    pub(crate) fn verdict(
+        claim: &Claim,
+        extent: Extent,
+        make: impl Fn(&Experiment) -> Vec<Record>,
+    ) -> Verdict {
+        judge(claim, extent, make).verdict
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake;
+    use crate::trial::Failed;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_claim_needs_what_can_be_made() {
+        for claim in all() {
+            for extent in [Extent::Quick, Extent::Full] {
+                for e in claim.needs(extent) {
+                    assert_eq!(e.check(), Ok(()), "{}: {}", claim.id, e.name());
+                }
+            }
+            assert!(!claim.needs(Extent::Full).is_empty(), "{}", claim.id);
+        }
+    }
+
+    #[test]
+    fn the_quick_extent_is_one_kernel_and_few_guests() {
+        let all = all();
+        let needs = all.iter().flat_map(|c| c.needs(Extent::Quick));
+        let needs: BTreeSet<_> = needs.collect();
+        assert!(needs.iter().all(|e| e.kernel == "6.1" && e.frames <= 2000));
+        assert!(needs.len() <= 36, "{}", needs.len());
+    }
+
+    #[test]
+    fn a_failed_experiment_is_no_verdict() {
+        for claim in all() {
+            let mut evidence = Evidence::default();
+            for e in claim.needs(Extent::Full) {
+                let failed = Failed {
+                    why: "the guest hung".to_owned(),
+                    console: String::new(),
+                };
+                evidence.add(e, Err(failed));
+            }
+            let judgement = claim.judge(&evidence, Extent::Full);
+            assert_eq!(judgement.verdict, Verdict::NotTestable);
+            assert!(
+                judgement.why.contains("the guest hung"),
+                "{}",
+                judgement.why
+            );
+            // Nor is one that was not made, or in which no frame came back.
+            let judgement = claim.judge(&Evidence::default(), Extent::Full);
+            assert_eq!(judgement.verdict, Verdict::NotTestable);
+            let nothing = |_: &Experiment| fake::losing(fake::records(20, 1), |_| true);
+            let verdict = testing::verdict(&claim, Extent::Full, nothing);
+            assert_ne!(verdict, Verdict::Reproduced, "{}", claim.id);
+        }
+    }
+}

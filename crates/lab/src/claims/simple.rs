@@ -1,0 +1,173 @@
+//! The simple gateway: what one frame takes, and what batches save.
+
+use super::stats::{arc, us, widest_gap};
+use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing, board};
+use crate::experiment::{Experiment, TrafficKind};
+use probe::Record;
+
+/// The period of the timer interrupt of Debian's kernels (`CONFIG_HZ=250`), ns.
+const TICK: u64 = 4_000_000;
+
+/// The first experiment of all: one frame at a time, no load.
+pub(super) fn simple(extent: Extent) -> Experiment {
+    board(extent.pick(1000, 10_000))
+}
+
+/// The same with a flood.
+pub(super) fn flood(extent: Extent) -> Experiment {
+    Experiment {
+        traffic: TrafficKind::Flood,
+        ..simple(extent)
+    }
+}
+
+pub(super) const G1: Claim = Claim {
+    id: "G1",
+    paper: "gateway-2011 §3.1",
+    claim: "Simple kernel gateway, one frame at a time: latencies fall into two groups, split by timer interrupts",
+    figure: "best 35, gap at 50, worst 140; a timer interrupt costs ≈20",
+    criterion: "an empty stretch of at least 5 µs (a quarter of the paper's timer interrupt) with at \
+        least 1 % of the frames on each side, and the frames above it came in within a tenth of \
+        the period of the timer interrupt (4 ms)",
+    needs: |extent| vec![simple(extent)],
+    judge: judge_g1,
+};
+
+fn judge_g1(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
+    let e = simple(extent);
+    let profile = evidence.profile(&e)?;
+    let s = evidence.summary(&e)?;
+    let mut measured = format!("best {}, worst {}", us(s.min), us(s.max));
+    let mut conditions = Conditions::default();
+    let Some((below, above)) = widest_gap(profile.values(), 0.01) else {
+        conditions.add(false, "there is no gap: all frames took the same");
+        return Ok(conditions.judge(measured, ""));
+    };
+    measured.push_str(&format!(", gap {}–{}", us(below), us(above)));
+    let over = profile.at_least(above);
+    let share = 100.0 * over as f64 / profile.count() as f64;
+    conditions.add(
+        above - below >= 5_000,
+        format!(
+            "the widest gap is {} µs, with {share:.1} % of the frames above it",
+            us(above - below)
+        ),
+    );
+    let records = &evidence.results(&e)?.records;
+    let slow = |r: &&Record| r.latency().is_some_and(|l| l >= above);
+    let times: Vec<_> = records
+        .iter()
+        .filter(slow)
+        .filter_map(|r| Some(r.incoming?.end))
+        .collect();
+    let arc = arc(&times, TICK).unwrap_or(1.0);
+    conditions.add(
+        arc <= 0.1,
+        format!(
+            "the frames above it came in within {:.0} % of the timer's period",
+            100.0 * arc
+        ),
+    );
+    Ok(conditions.judge(measured, ""))
+}
+
+pub(super) const G2: Claim = Claim {
+    id: "G2",
+    paper: "gateway-2011 §3.2",
+    claim: "A flood has a lower best case than one frame at a time, because frames are handled in batches; the worst case is equal",
+    figure: "best →0 against 35, worst about equal",
+    criterion: "the flood's least latency is at most half of the other's; the greatest are within a factor of 2",
+    needs: |extent| vec![simple(extent), flood(extent)],
+    judge: judge_g2,
+};
+
+fn judge_g2(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
+    let one = evidence.summary(&simple(extent))?;
+    let flood = evidence.summary(&flood(extent))?;
+    let measured = format!(
+        "best {} against {}, worst {} against {}",
+        us(flood.min),
+        us(one.min),
+        us(flood.max),
+        us(one.max)
+    );
+    let mut conditions = Conditions::default();
+    conditions.add(
+        flood.min * 2 <= one.min,
+        format!(
+            "the flood's best case is {:.2} of the other's",
+            ratio(flood.min, one.min)
+        ),
+    );
+    let worst = ratio(flood.max, one.max);
+    conditions.add(
+        (0.5..=2.0).contains(&worst),
+        format!("its worst case is {worst:.2} of the other's"),
+    );
+    Ok(conditions.judge(measured, ""))
+}
+
+/// `a / b`; infinite for nothing.
+pub(super) fn ratio(a: i64, b: i64) -> f64 {
+    a as f64 / b as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Verdict::{Differs, Reproduced};
+    use crate::claims::testing::{judge, verdict};
+    use crate::fake;
+
+    /// Frames of 35 µs, of which every tenth is hit by the timer and takes 20 µs longer.
+    fn two_groups(offset: u64) -> Vec<Record> {
+        let mut records = fake::with_latencies(
+            (0..1000).map(|n| if n % 10 == 0 { 60_000 } else { 35_000 + n % 50 }),
+        );
+        for record in &mut records {
+            // The timer comes every 4 ms; `offset` lets it hit anywhere.
+            let n = record.tag;
+            let shift = if n % 10 == 0 {
+                4_000_000 - (n % 4) * 1_000_000 + n * offset
+            } else {
+                0
+            };
+            record.incoming.as_mut().unwrap().end += shift;
+            record.outgoing.as_mut().unwrap().end += shift;
+        }
+        records
+    }
+
+    #[test]
+    fn g1_wants_two_groups_and_the_timer() {
+        let good = judge(&G1, Extent::Quick, |_| two_groups(0));
+        assert_eq!(good.verdict, Reproduced, "{good:?}");
+        assert_eq!(good.measured, "best 35.0, worst 60.0, gap 35.0–60.0");
+        let not_the_timer = judge(&G1, Extent::Quick, |_| two_groups(7_919));
+        assert_eq!(not_the_timer.verdict, Differs);
+        assert!(
+            not_the_timer.why.contains("timer's period"),
+            "{}",
+            not_the_timer.why
+        );
+        let smooth = |_: &Experiment| fake::with_latencies((0..1000).map(|n| 35_000 + 100 * n));
+        assert_eq!(verdict(&G1, Extent::Quick, smooth), Differs);
+        assert_eq!(
+            verdict(&G1, Extent::Quick, |_| fake::records(100, 35_000)),
+            Differs
+        );
+    }
+
+    #[test]
+    fn g2_wants_a_lower_best_case_and_no_higher_worst_case() {
+        let with = |flood: [u64; 2]| {
+            verdict(&G2, Extent::Quick, move |e| match e.traffic {
+                TrafficKind::Flood => fake::with_latencies(flood),
+                _ => fake::with_latencies([35_000, 140_000]),
+            })
+        };
+        assert_eq!(with([5_000, 150_000]), Reproduced);
+        assert_eq!(with([25_000, 150_000]), Differs);
+        assert_eq!(with([5_000, 400_000]), Differs);
+    }
+}

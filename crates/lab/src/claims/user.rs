@@ -1,0 +1,114 @@
+//! The gateway in user space.
+
+use super::simple::{ratio, simple};
+use super::stats::{lost, us};
+use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing};
+use crate::experiment::{Experiment, Gateway, TrafficKind};
+
+fn routed(extent: Extent, kernel: &str, user: bool, traffic: TrafficKind) -> Experiment {
+    let gateway = if user {
+        Gateway::User("read-write".to_owned())
+    } else {
+        Gateway::Cangw
+    };
+    Experiment {
+        kernel: kernel.to_owned(),
+        gateway,
+        traffic,
+        payload: 2,
+        ..simple(extent)
+    }
+}
+
+const ONE: TrafficKind = TrafficKind::OneAtATime;
+const FLOOD: TrafficKind = TrafficKind::Flood;
+
+pub(super) const G9: Claim = Claim {
+    id: "G9",
+    paper: "gateway-2011 §3.7",
+    claim: "The user-space gateway takes about three times the kernel gateway; under flood a plain kernel drops and delays, a tuned rt kernel does not",
+    figure: "×3; 100 ms against 2 ms",
+    criterion: "the medians' ratio is 2 to 4; under flood the plain kernel loses frames and its worst case is at \
+        least 10 times the rt kernel's (paper: 50), which loses none",
+    needs: |extent| {
+        let mut all = vec![
+            routed(extent, "6.1", false, ONE),
+            routed(extent, "6.1", true, ONE),
+            routed(extent, "6.1", true, FLOOD),
+        ];
+        if extent == Extent::Full {
+            all.push(routed(extent, "6.1-rt", true, FLOOD));
+        }
+        all
+    },
+    judge: judge_g9,
+};
+
+fn judge_g9(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
+    let kernel = evidence.summary(&routed(extent, "6.1", false, ONE))?;
+    let user = evidence.summary(&routed(extent, "6.1", true, ONE))?;
+    let mut conditions = Conditions::default();
+    let times = ratio(user.p50, kernel.p50);
+    conditions.add(
+        (2.0..=4.0).contains(&times),
+        format!("user space takes {times:.1} times the kernel gateway's median"),
+    );
+    let flood = |kernel| {
+        let e = routed(extent, kernel, true, FLOOD);
+        Ok((evidence.summary(&e)?.max, lost(evidence.results(&e)?)))
+    };
+    let (plain, plain_lost) = flood("6.1")?;
+    let mut measured = format!("×{times:.1} ({} against {})", us(user.p50), us(kernel.p50));
+    conditions.add(
+        plain_lost > 0,
+        format!("under flood the plain kernel loses {plain_lost} frames"),
+    );
+    if extent == Extent::Quick {
+        measured.push_str(&format!("; flood: worst {}, lost {plain_lost}", us(plain)));
+        return Ok(conditions.judge(measured, "the rt kernel needs the full run"));
+    }
+    let (rt, rt_lost) = flood("6.1-rt")?;
+    measured.push_str(&format!(
+        "; flood: {} (lost {plain_lost}) against {} (lost {rt_lost})",
+        us(plain),
+        us(rt)
+    ));
+    conditions.add(
+        rt_lost == 0 && plain >= 10 * rt,
+        format!(
+            "its worst case is {:.1} times the rt kernel's, which loses {rt_lost}",
+            ratio(plain, rt)
+        ),
+    );
+    Ok(conditions.judge(measured, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Verdict::{self, Differs, Reproduced};
+    use crate::claims::testing::verdict;
+    use crate::fake;
+
+    fn with(user: u64, plain: (u64, u64), rt: (u64, u64)) -> Verdict {
+        verdict(&G9, Extent::Full, move |e| {
+            let (latency, lost) = match (&e.gateway, e.traffic, e.kernel.as_str()) {
+                (Gateway::Cangw, ..) => (35_000, 0),
+                (_, TrafficKind::Flood, "6.1") => plain,
+                (_, TrafficKind::Flood, _) => rt,
+                _ => (user, 0),
+            };
+            fake::losing(fake::records(100, latency), |n| n < lost)
+        })
+    }
+
+    #[test]
+    fn g9_wants_the_ratio_and_the_flood() {
+        let (plain, rt) = ((100_000_000, 30), (2_000_000, 0));
+        assert_eq!(with(105_000, plain, rt), Reproduced);
+        assert_eq!(with(60_000, plain, rt), Differs);
+        assert_eq!(with(105_000, (100_000_000, 0), rt), Differs);
+        assert_eq!(with(105_000, plain, (2_000_000, 1)), Differs);
+        assert_eq!(with(105_000, plain, (50_000_000, 0)), Differs);
+    }
+}
