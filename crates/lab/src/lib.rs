@@ -21,6 +21,7 @@ pub mod gateway;
 pub mod machine;
 pub mod matrix;
 pub mod registers;
+pub mod reproduce;
 pub mod schedule;
 pub mod settings;
 pub mod store;

@@ -1,0 +1,197 @@
+//! From claims to experiments to verdicts.
+
+use crate::claims::{self, Claim, Evidence, Extent, Verdict};
+use crate::experiment::Experiment;
+use crate::schedule::Versions;
+use crate::store::{Found, Store, StoreError};
+use crate::trial::Failed;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// What the claims' file is called; the site reads it.
+pub const CLAIMS: &str = "claims.json";
+
+/// A claim and what came of it: a row of the table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Its name in `findings.md`.
+    pub id: &'static str,
+    /// What it says.
+    pub claim: &'static str,
+    /// The paper's figures.
+    pub paper: &'static str,
+    /// The measured ones.
+    pub measured: String,
+    /// Does it hold?
+    pub verdict: Verdict,
+    /// One sentence.
+    pub why: String,
+    /// The results that it rests on, by file name.
+    pub experiments: Vec<String>,
+    /// Where the paper says it.
+    pub source: &'static str,
+    /// When it counts as reproduced.
+    pub criterion: &'static str,
+}
+
+/// The claims with these names, in their own order; all of them for no name.
+///
+/// # Errors
+/// A name that no claim has, in words.
+pub fn select(names: &[String]) -> Result<Vec<Claim>, String> {
+    let all = claims::all();
+    for name in names {
+        if !all.iter().any(|c| c.id.eq_ignore_ascii_case(name.trim())) {
+            let there: Vec<_> = all.iter().map(|c| c.id).collect();
+            return Err(format!(
+                "`{name}` is no claim: there is {}",
+                there.join(", ")
+            ));
+        }
+    }
+    let wanted =
+        |c: &Claim| names.is_empty() || names.iter().any(|n| c.id.eq_ignore_ascii_case(n.trim()));
+    Ok(all.into_iter().filter(wanted).collect())
+}
+
+/// What the claims need, each experiment once, the longest first: so that no guest runs on alone
+/// at the end.
+#[must_use]
+pub fn plan(claims: &[Claim], extent: Extent) -> Vec<Experiment> {
+    let all: BTreeSet<_> = claims.iter().flat_map(|c| c.needs(extent)).collect();
+    let mut all: Vec<_> = all.into_iter().collect();
+    all.sort_by_key(|e| std::cmp::Reverse(e.frames));
+    all
+}
+
+/// Verdicts from what a folder has.
+#[must_use]
+pub fn judge(store: &Store, versions: &Versions, claims: &[Claim], extent: Extent) -> Vec<Row> {
+    let mut evidence = Evidence::default();
+    for e in plan(claims, extent) {
+        let of = versions.get(&e.kernel).map_or(&[][..], Vec::as_slice);
+        let outcome = match store.find(&e, of) {
+            Found::Results(results) => Ok(*results),
+            Found::Failed(failed) => Err(failed),
+            Found::Nothing(why) => Err(Failed {
+                why: why.unwrap_or_else(|| "it was not made".to_owned()),
+                console: String::new(),
+            }),
+        };
+        evidence.add(e, outcome);
+    }
+    let row = |claim: &Claim| {
+        let judgement = claim.judge(&evidence, extent);
+        let made = |e: &Experiment| evidence.results(e).is_ok().then(|| e.name());
+        Row {
+            id: claim.id,
+            claim: claim.claim,
+            paper: claim.figure,
+            measured: judgement.measured,
+            verdict: judgement.verdict,
+            why: judgement.why,
+            experiments: claim.needs(extent).iter().filter_map(made).collect(),
+            source: claim.paper,
+            criterion: claim.criterion,
+        }
+    };
+    claims.iter().map(row).collect()
+}
+
+/// Writes the rows beside the results, for the site.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn write(store: &Store, rows: &[Row]) -> Result<(), StoreError> {
+    let path = store.dir().join(CLAIMS);
+    let text = serde_json::to_string_pretty(rows).map_err(|e| StoreError::File {
+        what: "write",
+        path: path.clone(),
+        source: e.into(),
+    })?;
+    store.put(&path, text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::Fake;
+    use crate::machine::Outcome;
+    use crate::schedule::{self, Manner};
+    use std::sync::atomic::AtomicBool;
+
+    fn reproduce(machine: &Fake, names: &[&str]) -> Vec<Row> {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let names: Vec<_> = names.iter().map(|n| (*n).to_owned()).collect();
+        let claims = select(&names).unwrap();
+        let plan = plan(&claims, Extent::Quick);
+        let manner = Manner {
+            jobs: 2,
+            retry_failed: false,
+        };
+        let stop = AtomicBool::new(false);
+        schedule::run(machine, &store, &plan, manner, &stop, &mut |_| {}).unwrap();
+        let versions = schedule::versions(machine, &plan).unwrap();
+        let rows = judge(&store, &versions, &claims, Extent::Quick);
+        write(&store, &rows).unwrap();
+        let text = std::fs::read_to_string(dir.path().join(CLAIMS)).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        for (row, json) in rows.iter().zip(json.as_array().unwrap()) {
+            assert_eq!(json["verdict"], row.verdict.to_string());
+            for key in ["id", "claim", "paper", "measured", "why"] {
+                assert!(json[key].is_string(), "{key}");
+            }
+            // What it rests on is there.
+            for name in json["experiments"].as_array().unwrap() {
+                let file = format!("{}.parquet", name.as_str().unwrap());
+                assert!(dir.path().join(file).exists());
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn from_claims_to_a_table() {
+        let machine = Fake::default();
+        let rows = reproduce(&machine, &[]);
+        assert_eq!(rows.len(), claims::all().len());
+        let asked = machine.asked();
+        let once: BTreeSet<_> = asked.iter().collect();
+        assert_eq!(
+            asked.len(),
+            once.len(),
+            "what several claims need is made once"
+        );
+        let g7 = rows.iter().find(|r| r.id == "G7").unwrap();
+        assert_eq!(g7.verdict, Verdict::NotTestable);
+    }
+
+    #[test]
+    fn a_dead_guest_makes_its_claims_untestable_and_no_others() {
+        let machine = Fake::new(|e| {
+            let dead = Outcome {
+                failure: Some("it hung".to_owned()),
+                ..Outcome::default()
+            };
+            Ok(if e.load == crate::experiment::Load::Cpu {
+                dead
+            } else {
+                crate::fake::outcome(e)
+            })
+        });
+        let rows = reproduce(&machine, &["g3", "G5"]);
+        assert_eq!(rows[0].verdict, Verdict::NotTestable);
+        assert!(rows[0].why.contains("it hung"), "{}", rows[0].why);
+        assert_eq!(rows[1].verdict, Verdict::Differs);
+    }
+
+    #[test]
+    fn a_wrong_name_says_what_there_is() {
+        let wrong = select(&["G99".to_owned()]).unwrap_err();
+        assert!(
+            wrong.starts_with("`G99` is no claim: there is G1, G2"),
+            "{wrong}"
+        );
+    }
+}
