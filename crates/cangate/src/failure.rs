@@ -11,6 +11,8 @@ pub(crate) enum Failure {
     Run(String),
     /// The one who reads our output went away; not worth a word.
     Silent,
+    /// A program that was run for the user ended with this status, which is ours too.
+    Status(u8),
 }
 
 impl Failure {

@@ -60,9 +60,12 @@ pub(crate) struct Exec {
     /// The guest's kernel.
     #[arg(long, value_name = "K", default_value = "6.1")]
     pub(crate) kernel: String,
-    /// Which CAN interfaces: kvaser, timed or vcan.
+    /// Which CAN interfaces: kvaser, timed, vcan or none.
     #[arg(long, value_name = "B", default_value = "vcan")]
     pub(crate) bench: String,
+    /// Two Ethernet cards, joined: eth0 (192.0.2.1) here, eth1 (192.0.2.2) in namespace gw.
+    #[arg(long)]
+    pub(crate) ethernet: bool,
     /// Several cores, without virtual time: for tests that need no exact time.
     #[arg(long)]
     pub(crate) fast: bool,

@@ -6,6 +6,7 @@ mod lab;
 mod offline;
 mod report;
 mod service;
+mod syscalls;
 mod timing;
 
 use crate::cli::{Cli, Color, Command};
@@ -42,6 +43,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Silent) => ExitCode::SUCCESS,
+        Err(Failure::Status(status)) => ExitCode::from(status),
         Err(Failure::Input(text)) => {
             eprintln!("{}", text.trim_end());
             ExitCode::from(2)

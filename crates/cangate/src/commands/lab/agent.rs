@@ -4,5 +4,5 @@ use crate::failure::Failure;
 
 /// Does the job that the host left.
 pub(crate) fn run() -> Result<(), Failure> {
-    Err(Failure::Run("lab agent: not there yet".to_owned()))
+    lab::agent::run().map_err(Failure::Run)
 }

@@ -1,9 +1,145 @@
 //! `cangate lab exec`.
 
+use super::setup::{Shown, lab_failure, open};
 use crate::cli::lab::Exec;
 use crate::failure::Failure;
+use lab::Sink;
+use lab::machine::{Bench, Controller, GuestFile, Job, Spec, Time};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Runs the command.
-pub(crate) fn run(_args: &Exec) -> Result<(), Failure> {
-    Err(Failure::Run("lab exec: not there yet".to_owned()))
+pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
+    let (shift, controller) = cpu(&args.cpu)?;
+    let spec = Spec {
+        kernel: args.kernel.clone(),
+        bench: bench(&args.bench)?,
+        controller,
+        bitrate: 1_000_000,
+        data_bitrate: None,
+        ethernet: args.ethernet,
+        time: if args.fast {
+            Time::Fast { cpus: args.cpus }
+        } else {
+            Time::Virtual { shift }
+        },
+        memory: args.memory,
+        files: args
+            .file
+            .iter()
+            .map(|text| guest_file(text))
+            .collect::<Result<_, _>>()?,
+        job: Job::Exec {
+            command: args.command.clone(),
+        },
+        timeout: Duration::from_secs(args.timeout),
+        trace_registers: false,
+    };
+    let lab = open(&args.place)?;
+    let shown = Shown::new(true);
+    let mut sink = Through {
+        shown: &shown,
+        status: Ok(()),
+    };
+    let outcome = lab.run(&spec, &shown, &mut sink).map_err(lab_failure)?;
+    let written = sink.status;
+    shown.finish();
+    written?;
+    if let Some(why) = outcome.failure {
+        return Err(Failure::Run(format!(
+            "{why}\n--- the end of the guest's console:\n{}",
+            outcome.console.trim()
+        )));
+    }
+    match outcome.status {
+        Some(0) => Ok(()),
+        Some(status) => Err(Failure::Status(u8::try_from(status).unwrap_or(255))),
+        None => Err(Failure::Run("the guest gave no exit status".to_owned())),
+    }
+}
+
+/// What the guest prints is printed, and takes the place of the progress.
+struct Through<'a> {
+    shown: &'a Shown,
+    status: Result<(), Failure>,
+}
+
+impl Through<'_> {
+    fn write(&mut self, mut to: impl Write, bytes: &[u8]) {
+        if self.status.is_ok() {
+            self.shown.finish();
+            self.status = to
+                .write_all(bytes)
+                .and_then(|()| to.flush())
+                .map_err(Failure::from);
+        }
+    }
+}
+
+impl Sink for Through<'_> {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.write(std::io::stdout().lock(), bytes);
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) {
+        self.write(std::io::stderr().lock(), bytes);
+    }
+}
+
+fn bench(text: &str) -> Result<Bench, Failure> {
+    match text {
+        "kvaser" => Ok(Bench::Kvaser),
+        "timed" => Ok(Bench::Timed),
+        "vcan" => Ok(Bench::Vcan),
+        "none" => Ok(Bench::None),
+        _ => Err(Failure::Input(format!(
+            "cangate: no bench is called `{text}`; there are kvaser, timed, vcan and none"
+        ))),
+    }
+}
+
+/// The shift and the controllers.
+fn cpu(text: &str) -> Result<(u8, Controller), Failure> {
+    let wrong = || {
+        Failure::Input(format!(
+            "cangate: no processor is called `{text}`; there are pc, board and shift:0 to shift:10"
+        ))
+    };
+    match text {
+        "pc" => Ok((1, Controller::Sja1000)),
+        "board" => Ok((2, Controller::Mscan)),
+        _ => text
+            .strip_prefix("shift:")
+            .and_then(|digits| digits.parse().ok())
+            .filter(|shift| *shift <= 10)
+            .map(|shift| (shift, Controller::Sja1000))
+            .ok_or_else(wrong),
+    }
+}
+
+/// PATH or PATH=NAME. A file whose own name has a `=` is taken as it is.
+fn guest_file(text: &Path) -> Result<GuestFile, Failure> {
+    let wrong =
+        |words: &str| Failure::Input(format!("cangate: --file {}: {words}", text.display()));
+    let given = text.to_str().ok_or_else(|| wrong("its name is no text"))?;
+    let (path, name) = match given.rsplit_once('=') {
+        Some((path, name)) if !text.exists() => (PathBuf::from(path), name.to_owned()),
+        _ => {
+            let name = text.file_name().and_then(|name| name.to_str());
+            (
+                text.to_path_buf(),
+                name.ok_or_else(|| wrong("it has no name"))?.to_owned(),
+            )
+        }
+    };
+    if name.is_empty() || name.contains('/') || name == "." || name == ".." {
+        return Err(wrong(
+            "the name after = is that of a file, without a folder",
+        ));
+    }
+    if let Err(error) = std::fs::metadata(&path) {
+        return Err(Failure::file("read", &path, &error));
+    }
+    Ok(GuestFile { path, name })
 }

@@ -1,0 +1,9 @@
+//! The machine: a QEMU process, what it is told, and what it leaves.
+
+mod console;
+mod options;
+mod process;
+
+pub(crate) use console::{Trouble, end_of, trouble};
+pub(crate) use options::{Options, card_addresses, ethernet_addresses};
+pub(crate) use process::{End, Process, pass_on};

@@ -1,0 +1,155 @@
+//! The QEMU process: started, watched, ended.
+
+use crate::error::{Error, tail};
+use crate::fetch::Tree;
+use crate::progress::Sink;
+use crate::qemu::options::{Options, module_folder};
+use crate::wire::{Piece, Reader};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How often we look whether the guest said something. It is the host's time: the guest does not
+/// notice.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// A guest that hands out or prints more than this is ended: it would fill the disk.
+const MOST_OUTPUT: u64 = 8 << 30;
+const MOST_CONSOLE: u64 = 256 << 20;
+
+/// How a machine ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// By itself.
+    Off(ExitStatus),
+    /// Its time was up.
+    Timeout,
+    /// It said something that nobody understands, or too much.
+    Nonsense(String),
+}
+
+/// A running machine. It is killed when this is dropped.
+pub(crate) struct Process {
+    child: Child,
+    words: PathBuf,
+    output: PathBuf,
+    console: PathBuf,
+}
+
+impl Process {
+    /// Starts QEMU out of its tree. Only the calling thread may end it: see
+    /// `exit-with-parent`.
+    pub(crate) fn start(
+        tree: &Tree,
+        options: &Options<'_>,
+        more: &[std::ffi::OsString],
+        words: &Path,
+    ) -> Result<Self, Error> {
+        let mut command = tree.command("qemu-system-x86_64").ok_or_else(|| {
+            Error::Asked("QEMU's tree is not whole; remove the cache folder's qemu-11.1".into())
+        })?;
+        // Both must be there before we look into them.
+        for path in [options.output, options.console] {
+            File::create(path).map_err(Error::file("create", path))?;
+        }
+        let log = File::create(words).map_err(Error::file("create", words))?;
+        let child = command
+            .args(options.arguments(tree))
+            .args(more)
+            .env_clear()
+            .env("QEMU_MODULE_DIR", module_folder(tree))
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            // Ctrl-C is for us: what becomes of the guest is for us to say.
+            .process_group(0)
+            .spawn()
+            .map_err(Error::file("run QEMU in", tree.root()))?;
+        Ok(Self {
+            child,
+            words: words.to_path_buf(),
+            output: options.output.to_path_buf(),
+            console: options.console.to_path_buf(),
+        })
+    }
+
+    /// What QEMU itself complained about.
+    pub(crate) fn complaints(&self) -> String {
+        let text = std::fs::read(&self.words).unwrap_or_default();
+        tail(&text, 10, 4000)
+    }
+
+    /// Follows the guest to its end: every piece that it hands out is given to `piece`, which may
+    /// say that it has seen enough.
+    pub(crate) fn follow(
+        &mut self,
+        deadline: Instant,
+        mut piece: impl FnMut(Piece) -> bool,
+    ) -> Result<End, Error> {
+        let mut file = File::open(&self.output).map_err(Error::file("read", &self.output))?;
+        let mut reader = Reader::default();
+        let mut buffer = vec![0; 1 << 16];
+        let mut total = 0;
+        loop {
+            // Ended first, then read: nothing is missed that was written before the end.
+            let ended = self
+                .child
+                .try_wait()
+                .map_err(Error::file("wait for", Path::new("QEMU")))?;
+            loop {
+                let count = file
+                    .read(&mut buffer)
+                    .map_err(Error::file("read", &self.output))?;
+                if count == 0 {
+                    break;
+                }
+                total += count as u64;
+                reader.push(&buffer[..count]);
+                loop {
+                    match reader.next() {
+                        Ok(Some(it)) => {
+                            if piece(it) {
+                                return Ok(End::Nonsense(String::new()));
+                            }
+                        }
+                        Ok(None) => break,
+                        Err(words) => return Ok(End::Nonsense(words)),
+                    }
+                }
+            }
+            if let Some(status) = ended {
+                return Ok(End::Off(status));
+            }
+            if Instant::now() >= deadline {
+                return Ok(End::Timeout);
+            }
+            if total > MOST_OUTPUT {
+                return Ok(End::Nonsense("the guest handed out more than 8 GiB".into()));
+            }
+            if std::fs::metadata(&self.console).is_ok_and(|meta| meta.len() > MOST_CONSOLE) {
+                return Ok(End::Nonsense("the guest's console never stops".into()));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Hands a piece of output on to the one who watches; gives back what is for us.
+pub(crate) fn pass_on(piece: Piece, sink: &mut dyn Sink) -> Option<Piece> {
+    match piece {
+        Piece::Stdout(bytes) => sink.stdout(&bytes),
+        Piece::Stderr(bytes) => sink.stderr(&bytes),
+        other => return Some(other),
+    }
+    None
+}
