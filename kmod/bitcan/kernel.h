@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the parts of the module share. */
+#ifndef BITCAN_KERNEL_H
+#define BITCAN_KERNEL_H
+
+#include <linux/can/dev.h>
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/netdevice.h>
+#include <linux/spinlock.h>
+#include <linux/version.h>
+
+#include "bitcan.h"
+#include "core/core.h"
+
+struct bitcan_bus {
+	struct bc_bus core;
+	struct hrtimer timer;
+	u64 armed;		/* when the timer fires; BC_NEVER */
+	u32 raised;		/* nodes whose interrupt line is up, a bit each */
+	u8 number;
+	unsigned int up;	/* interfaces */
+};
+
+/* What an interrupt is about. */
+#define BITCAN_TX BIT(0)	/* a transmit buffer fell free */
+#define BITCAN_RX BIT(1)	/* the receive FIFO holds a frame */
+#define BITCAN_OVERRUN BIT(2)	/* ... has lost one */
+#define BITCAN_STATE BIT(3)	/* warning, error-passive, bus-off, and back */
+#define BITCAN_ERROR BIT(4)	/* an error on the bus */
+#define BITCAN_ALL (BIT(5) - 1)
+
+struct bitcan_port;
+
+/* A model of controller: its registers' behaviour and, above them, its driver's. */
+struct bitcan_model {
+	const char *name;
+	unsigned int slots;
+	u32 ctrlmodes;
+	u32 enabled;		/* interrupts after start */
+	netdev_tx_t (*xmit)(struct sk_buff *skb, struct net_device *dev);
+	irq_handler_t interrupt;
+	/* Bytes or frames that a frame takes in the FIFO, and how many there are. */
+	unsigned int (*takes)(const struct canfd_frame *frame, bool fd);
+	unsigned int fifo;
+	void (*setup)(struct bitcan_port *port);
+	void (*teardown)(struct bitcan_port *port);
+	void (*open)(struct bitcan_port *port);
+	void (*close)(struct bitcan_port *port);
+	void (*restart)(struct bitcan_port *port);
+};
+
+struct bitcan_received {
+	bool fd;
+	u8 takes;
+	struct canfd_frame frame;
+};
+
+#define BITCAN_FIFO 32		/* frames, whatever their bytes */
+
+struct bitcan_port {
+	struct can_priv can;	/* must come first */
+	struct net_device *dev;
+	struct list_head list;
+	struct bitcan_bus *bus;
+	const struct bitcan_model *model;
+	int irq;
+
+	/* The controller; under bitcan_lock. */
+	int node;		/* in the core; -1: off */
+	u32 pending, enabled;
+	u8 tx_done, tx_failed;	/* transmit buffers, a bit each */
+	u8 fifo_head, fifo_count;
+	u8 fifo_used;		/* in the model's measure */
+	struct bc_step error;	/* the last one on the bus, for this node */
+	bool error_tx;
+	struct bitcan_received received[BITCAN_FIFO];
+
+	/* The driver. */
+	struct napi_struct napi;
+	unsigned long flags;
+	u8 cur_pri, tx_active, prev_buf_id;
+	u8 tx_order[BC_SLOTS];	/* buffers in the order in which they were filled */
+	u8 tx_count;
+};
+
+extern raw_spinlock_t bitcan_lock;	/* all buses' cores, all controllers */
+extern struct mutex bitcan_mutex;	/* which buses and interfaces there are */
+extern struct bitcan_bus *bitcan_buses[BITCAN_BUSES];
+
+/* bus.c */
+struct bitcan_bus *bitcan_bus_get(unsigned int number);
+void bitcan_buses_free(void);
+void bitcan_arm(struct bitcan_bus *bus);
+void bitcan_run_now(struct bitcan_bus *bus);
+int bitcan_irq_alloc(void);
+void bitcan_irq_free(int irq);
+
+/* port.c */
+struct net *bitcan_net(void);
+int bitcan_add(const char *name, unsigned int bus, const char *model, struct net *net);
+int bitcan_del(const char *name, struct net *net);
+void bitcan_del_all(void);
+struct bitcan_port *bitcan_find(const char *name, struct net *net);
+extern struct list_head bitcan_ports;
+void bitcan_receive(struct bitcan_port *port, const struct canfd_frame *frame, bool fd);
+void bitcan_raise(struct bitcan_port *port, u32 flags);
+bool bitcan_xmit_check(struct sk_buff *skb, struct net_device *dev);
+void bitcan_put(struct bitcan_port *port, struct sk_buff *skb, unsigned int slot, u64 rank,
+		u32 enable);
+u32 bitcan_take(struct bitcan_port *port, u32 flags, u8 *tx_done, u8 *tx_failed);
+u32 bitcan_peek(struct bitcan_port *port);
+void bitcan_mask(struct bitcan_port *port, u32 off, u32 on);
+bool bitcan_pop(struct bitcan_port *port, struct bitcan_received *frame);
+struct sk_buff *bitcan_read_frame(struct bitcan_port *port);
+void bitcan_counters(struct bitcan_port *port, enum bc_state *state, u16 *tec, u16 *rec);
+void bitcan_echo(struct bitcan_port *port, unsigned int slot, bool sent);
+void bitcan_report_state(struct bitcan_port *port, struct can_frame *cf, enum bc_state state,
+			 u16 tec, u16 rec);
+void bitcan_count_overrun(struct bitcan_port *port, struct can_frame *cf);
+extern const struct bitcan_model bitcan_sja1000, bitcan_mscan;
+
+/* control.c */
+int bitcan_control_init(void);
+void bitcan_control_exit(void);
+int bitcan_parse_nodes(const char *nodes);
+
+/* tester.c */
+int bitcan_tester_init(void);
+void bitcan_tester_exit(void);
+
+/* play.c: under bitcan_lock, by the bus */
+void bitcan_play_frame(struct bitcan_bus *bus, int node, const struct bc_slot *slot,
+		       const struct canfd_frame *frame);
+void bitcan_play_sent(struct bitcan_bus *bus);
+void bitcan_play_dropped(struct bitcan_bus *bus, const struct bc_slot *slot);
+void bitcan_play_error(struct bitcan_bus *bus, int node, const struct bc_slot *slot);
+void bitcan_play_bus_off(struct bitcan_bus *bus, int node);
+void bitcan_play_overrun(struct bitcan_bus *bus, int node, const struct canfd_frame *frame,
+			 bool fd);
+
+static inline u16 bitcan_node_number(const struct bitcan_bus *bus, int node)
+{
+	const struct bitcan_port *port = bus->core.nodes[node].owner;
+
+	return port ? port->dev->ifindex & 0xffff : 0;
+}
+
+#endif
