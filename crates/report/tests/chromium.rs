@@ -3,38 +3,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod browser;
 mod sample;
 
+use browser::chromium;
 use cangate_report::{charts, html};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-fn chromium() -> Option<PathBuf> {
-    if let Some(given) = std::env::var_os("CHROMIUM") {
-        return Some(PathBuf::from(given));
-    }
-    let names = [
-        "chromium",
-        "chromium-browser",
-        "google-chrome",
-        "google-chrome-stable",
-    ];
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .flat_map(|dir| names.map(|name| dir.join(name)))
-        .find(|file| file.is_file())
-}
-
-/// Kills the browser when the test ends early.
-struct Browser(Child);
-
-impl Drop for Browser {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use std::path::Path;
 
 /// Puts the page into a frame of this width, and looks at it from inside.
 const HARNESS: &str = r#"<!DOCTYPE html><html><body><script>
@@ -76,7 +50,7 @@ document.body.append(frame);
 </script></body></html>"#;
 
 /// What the harness saw, and what the browser wrote to its log.
-fn look(browser: &PathBuf, page: &str, width: u32) -> (String, String) {
+fn look(browser: &Path, page: &str, width: u32) -> (String, String) {
     let dir = tempfile::tempdir().unwrap();
     // As a JavaScript string, in which no </script> may stand.
     let literal: String = page
@@ -93,44 +67,12 @@ fn look(browser: &PathBuf, page: &str, width: u32) -> (String, String) {
     let harness = harness.replace("PAGE", &format!("\"{literal}\""));
     let file = dir.path().join("harness.html");
     std::fs::write(&file, harness).unwrap();
-    let (out, log) = (dir.path().join("out"), dir.path().join("log"));
-    let child = Command::new(browser)
-        .args("--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync --enable-logging=stderr --virtual-time-budget=10000 --dump-dom".split(' '))
-        .arg(format!("--window-size={},900", width.max(500) + 40))
-        .arg(format!("--user-data-dir={}", dir.path().join("profile").display()))
-        .arg(format!("file://{}", file.display()))
-        .stdin(Stdio::null())
-        .stdout(std::fs::File::create(&out).unwrap())
-        .stderr(std::fs::File::create(&log).unwrap())
-        .spawn()
-        .unwrap();
-    let mut browser = Browser(child);
-    let start = Instant::now();
-    while browser.0.try_wait().unwrap().is_none() {
-        assert!(
-            start.elapsed() < Duration::from_secs(120),
-            "Chromium does not end"
-        );
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    let read = |file| String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned();
-    let dom = read(&out);
-    let seen = dom
-        .split_once("id=\"result\">")
-        .and_then(|(_, rest)| rest.split_once("</p>"));
-    let log = read(&log);
-    let Some((seen, _)) = seen else {
-        panic!("the harness did not finish: {dom:.300}\n{log}");
-    };
-    (seen.to_owned(), log)
+    browser::open(browser, &file, width)
 }
 
 #[test]
 fn drawn_and_readable_on_a_telephone_and_on_a_screen() {
-    let Some(browser) = chromium() else {
-        println!("SKIPPED because no Chromium was found in PATH (set CHROMIUM to one)");
-        return;
-    };
+    let Some(browser) = chromium() else { return };
     let mut data = sample::data(1_500);
     let long =
         "a-route-with-a-name-without-any-place-to-break-it-that-is-far-too-long-for-a-telephone";
@@ -180,10 +122,7 @@ fn drawn_and_readable_on_a_telephone_and_on_a_screen() {
         );
         let saved = "saved=latency-profile.png+latency-profile.svg";
         assert!(seen.ends_with(saved), "{seen}");
-        let console: Vec<&str> = log
-            .lines()
-            .filter(|line| line.contains(":CONSOLE"))
-            .collect();
+        let console = browser::console(&log);
         assert!(console.is_empty(), "{console:?}");
     }
 }
@@ -191,10 +130,7 @@ fn drawn_and_readable_on_a_telephone_and_on_a_screen() {
 /// The check above must be able to fail: a page with an error in its script is told.
 #[test]
 fn an_error_in_the_page_would_be_seen() {
-    let Some(browser) = chromium() else {
-        println!("SKIPPED because no Chromium was found in PATH (set CHROMIUM to one)");
-        return;
-    };
+    let Some(browser) = chromium() else { return };
     let page = "<!DOCTYPE html><html><body><main><div style=\"width:900px\">x</div></main><script>nonsense();</script></body></html>";
     let (seen, log) = look(&browser, page, 360);
     assert!(log.contains(":CONSOLE"), "{log}");

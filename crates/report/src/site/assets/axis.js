@@ -34,7 +34,9 @@
     if (!fixed) { const air = 0.02 * (b - a); a -= air; b += air; }
     const factors = about / (b - a) >= 2.2 ? [1, 2, 5] : [1];
     const every = Math.max(1, Math.ceil((b - a) / about));
-    const ticks = [];
+    // Within a decade powers of ten say too little.
+    const ticks = b - a < 1 ? linear(10 ** a, 10 ** b, about, true).ticks.filter(([v]) => v > 0) : [];
+    if (ticks.length) factors.length = 0;
     for (let d = Math.floor(a); d <= Math.ceil(b); d++) {
       if (d % every) continue;
       for (const f of factors) {

@@ -46,7 +46,7 @@
     if (place == null) { dialog.close(); return; }
     const e = cg.index.experiments[place], details = await cg.details(place);
     if (shown !== place) return;
-    const close = cg.html("button", { type: "button", onclick: () => dialog.close() }, "Close");
+    const close = cg.html("button", { type: "button", onclick: () => cg.change((s) => { s.open = null; }) }, "Close");
     dialog.replaceChildren(cg.html("div", { class: "bar" }, cg.html("h2", { id: "details-name" }, e.title || e.name), close),
       ...(details ? content(e, details) : [cg.html("p", { class: "bad" }, `data/${place}.js is not there or broken.`)]).filter(Boolean));
     if (!dialog.open) dialog.showModal();

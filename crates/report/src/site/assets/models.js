@@ -1,10 +1,14 @@
 // Charts of chosen experiments, before they are drawn.
 (() => {
   const settingsOf = (experiment) => cg.index.settings.map((key, n) => [key, experiment.settings[n]]);
-  const say = ([key, value]) => {
-    if (value === "") return `${key} not stated`;
-    return key === "gateway" && value === "none" ? "no gateway" : `${key} ${value}`;
+  // A setting in words that need no heading.
+  const words = {
+    bench: (v) => `${v} bench`, gateway: (v) => (v === "none" ? "no gateway" : v), traffic: (v) => v,
+    load: (v) => (v === "none" ? "no load" : `load ${v}`), payload: (v) => (/^\d+$/.test(v) ? `${v} B` : `payload ${v}`),
+    filters: (v) => (v === "none" ? "no filters" : `filters ${v}`), modify: (v) => (v === "none" ? "unchanged" : `modify ${v}`),
+    hops: (v) => (v === "0" ? "no hops" : `hops ${v}`),
   };
+  const say = ([key, value]) => (words[key] ? words[key](value) : `${key} ${value}`);
 
   // What all of them share, and each one's name by what they do not.
   cg.distinguish = (places) => {

@@ -43,7 +43,7 @@
       }, c.head, cg.html("span", { class: "arrow", "aria-hidden": "true" }, sorted ? (cg.state.down ? " ▼" : " ▲") : "")));
   });
 
-  const rows = new Map();   // a row is made once, and then moved and hidden
+  const rows = new Map();   // a row is made once, and then moved
   const row = (place) => {
     if (rows.has(place)) return rows.get(place);
     const e = cg.index.experiments[place];
@@ -61,29 +61,41 @@
       : cg.html("td", { class: [c.number ? "number" : "", c.bad?.(e) ? "bad" : ""].join(" ").trim() || null }, c.show(e))));
     const made = cg.html("tr", { "data-place": place }, cells);
     rows.set(place, made);
+    tick(place, made);
     return made;
   };
+  const tick = (place, made) => {
+    const picked = cg.state.picks.includes(place);
+    made.cells[0].firstChild.checked = picked;
+    made.classList.toggle("picked", picked);
+  };
 
-  let table = null;
+  // Rows that are seen at once come at once; the others when all else is there.
+  const FIRST = 40, SLICE = 80;
+  let table = null, order = [], there = 0;
+
+  cg.fillTable = () => {
+    if (there >= order.length) return;
+    table.tBodies[0].append(...order.slice(there, there + SLICE).map(row));
+    there += SLICE;
+    if (there < order.length) setTimeout(cg.fillTable);
+    else document.documentElement.dataset.complete = Math.round(performance.now());
+  };
+
   cg.showTable = (left) => {
     const { state, index } = cg;
     if (!table) {
       table = cg.html("table", {}, cg.html("caption", {}), cg.html("thead", {}, cg.html("tr")), cg.html("tbody"));
       cg.at("table").append(table);
     }
-    const focus = document.activeElement?.dataset.sort, held = document.activeElement;
+    const held = document.activeElement, sort = held?.dataset.sort;
     table.tHead.rows[0].replaceChildren(...heads());
-    if (focus) table.tHead.querySelector(`[data-sort="${focus}"]`)?.focus();
-    const picked = new Set(state.picks);
-    const body = left.map((place) => {
-      const made = row(place);
-      made.cells[0].firstChild.checked = picked.has(place);
-      made.classList.toggle("picked", picked.has(place));
-      return made;
-    });
-    const old = [...table.tBodies[0].rows];
-    if (old.length !== body.length || old.some((r, n) => r !== body[n])) {
-      table.tBodies[0].replaceChildren(...body);
+    if (sort) table.tHead.querySelector(`[data-sort="${sort}"]`)?.focus();
+    for (const [place, made] of rows) tick(place, made);
+    if (!there || order.length !== left.length || order.some((place, n) => place !== left[n])) {
+      order = left;
+      there = FIRST;
+      table.tBodies[0].replaceChildren(...order.slice(0, FIRST).map(row));
       if (held?.isConnected) held.focus();
     }
     const times = [...new Set(left.map((n) => index.experiments[n].clock))].map((c) => cg.timeWords[c]);

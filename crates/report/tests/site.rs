@@ -1,0 +1,435 @@
+//! The site in a real browser, opened as a file as users open it: filters, selection, sorting,
+//! saving, details, claims; hostile names; a telephone's width. Skipped, with the reason, where
+//! there is no Chromium.
+
+#![allow(clippy::unwrap_used)]
+
+mod browser;
+#[path = "sample/experiments.rs"]
+mod experiments;
+mod sample;
+
+use browser::chromium;
+use cangate_report::site;
+use probe::Results;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const HOSTILE: &str = "</script><script>pwned=1</script><img src=x onerror=pwned=1>\"'`&\u{1b}\u{2028}Ünïcödé 日本 ]]>";
+/// Experiments of the sample: kernels, loads and traffic in turn; the last one is in real time.
+const NUMBERS: [u64; 43] = {
+    let mut numbers = [0; 43];
+    let mut n = 0;
+    while n < 43 {
+        numbers[n] = n as u64;
+        n += 1;
+    }
+    numbers[42] = 96;
+    numbers
+};
+const FRAMES: u64 = 400;
+
+/// A folder of experiments, and its site in `site`.
+struct Sample {
+    dir: tempfile::TempDir,
+    results: BTreeMap<String, Results>,
+}
+
+impl Sample {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut results = BTreeMap::new();
+        for n in NUMBERS {
+            results.insert(experiments::name(n), experiments::experiment(n, FRAMES));
+        }
+        results.insert("demo/results".into(), sample::data(300).results);
+        let mut evil = experiments::experiment(1, 50);
+        let d = &mut evil.description;
+        for text in [
+            &mut d.title,
+            &mut d.command,
+            &mut d.stamp,
+            &mut d.blind_spots,
+            &mut d.config,
+        ] {
+            *text = HOSTILE.into();
+        }
+        for (_, value) in &mut d.more {
+            if value != "virtual" {
+                *value = HOSTILE.into();
+            }
+        }
+        d.more.push((HOSTILE.into(), HOSTILE.into()));
+        d.more.push(("__proto__".into(), "polluted".into()));
+        results.insert("hostile/evil".into(), evil);
+        for (name, results) in &results {
+            let file = dir.path().join(format!("{name}.parquet"));
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            probe::results::write(&file, results).unwrap();
+        }
+        std::fs::write(dir.path().join("foreign.parquet"), "PAR1 or so").unwrap();
+        let claim = |id: &str, verdict: &str, experiments: &[&str]| {
+            serde_json::json!({"id": id, "claim": HOSTILE, "paper": "35", "measured": "36",
+                "verdict": verdict, "why": "because", "experiments": experiments})
+        };
+        let (a, b) = (
+            experiments::name(0),
+            format!("{}.parquet", experiments::name(7)),
+        );
+        let claims = serde_json::json!([
+            claim("G1", "reproduced", &[&a, &b]),
+            claim("G2", "differs", &["gone"]),
+            claim("G3", "not testable here", &[]),
+        ]);
+        std::fs::write(dir.path().join("claims.json"), claims.to_string()).unwrap();
+        Self { dir, results }
+    }
+
+    fn write(&self) -> site::Site {
+        site::write(self.dir.path(), &self.dir.path().join("site")).unwrap()
+    }
+
+    /// Names of the experiments with these settings.
+    fn with(&self, settings: &[(&str, &[&str])]) -> Vec<&str> {
+        let has = |r: &Results| {
+            settings.iter().all(|(key, values)| {
+                let found = r.description.more.iter().find(|m| m.0 == *key);
+                found.is_some_and(|m| values.contains(&m.1.as_str()))
+            })
+        };
+        let names = self.results.iter().filter(|(_, r)| has(r));
+        names.map(|(name, _)| name.as_str()).collect()
+    }
+}
+
+/// Opens the site in a frame of this width, with `site.js` beside the site's own scripts.
+fn drive(browser: &Path, site: &Path, picks: &[&str], width: u32) -> (Value, String) {
+    let page = std::fs::read_to_string(site.join("index.html")).unwrap();
+    let index = "<script defer src=\"data/index.js\"></script>";
+    let tested = page.replace(
+        index,
+        &format!("{index}<script defer src=\"test.js\"></script>"),
+    );
+    assert_ne!(page, tested);
+    std::fs::write(site.join("test.html"), tested).unwrap();
+    let script = include_str!("site.js").replace("PICKS", &serde_json::to_string(picks).unwrap());
+    std::fs::write(site.join("test.js"), script).unwrap();
+    let harness = format!(
+        "<!DOCTYPE html><body><script>addEventListener(\"message\", (event) => \
+         console.log(\"RESULT \" + btoa(unescape(encodeURIComponent(event.data)))));</script>\
+         <iframe src=\"test.html\" style=\"width:{width}px;height:900px;border:0\"></iframe></body>"
+    );
+    let file = site.join("harness.html");
+    std::fs::write(&file, harness).unwrap();
+    let (seen, log) = browser::listen(browser, &file, width);
+    let seen: Value = serde_json::from_slice(&base64(&seen)).unwrap();
+    assert_eq!(seen["error"], Value::Null, "{log}");
+    (seen, log)
+}
+
+/// What `btoa` made.
+fn base64(text: &str) -> Vec<u8> {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut bytes, mut held, mut bits) = (Vec::new(), 0_u32, 0);
+    for c in text.bytes().filter(|c| *c != b'=') {
+        let digit = DIGITS.iter().position(|d| *d == c).unwrap();
+        held = held << 6 | digit as u32;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits) as u8);
+        }
+    }
+    bytes
+}
+
+fn strings(value: &Value) -> Vec<&str> {
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_str().unwrap())
+        .collect()
+}
+
+/// In any order.
+fn same(value: &Value, names: &[&str]) {
+    let (mut a, mut b) = (strings(value), names.to_vec());
+    a.sort_unstable();
+    b.sort_unstable();
+    assert_eq!(a, b);
+    assert!(
+        !a.is_empty(),
+        "the sample has none: this test could not fail"
+    );
+}
+
+#[test]
+fn a_reader_finds_overlays_sorts_saves_and_shares() {
+    let Some(browser) = chromium() else { return };
+    let sample = Sample::new();
+    let site = sample.write();
+    assert_eq!(
+        (site.experiments, site.claims, site.left_out.len()),
+        (45, 3, 1)
+    );
+    let names: Vec<String> = [0, 1, 2, 96].map(experiments::name).to_vec();
+    let picks: Vec<&str> = names.iter().map(String::as_str).collect();
+    for width in [390, 1280] {
+        let (seen, log) = drive(&browser, site.index.parent().unwrap(), &picks, width);
+        let all: Vec<&str> = sample.results.keys().map(String::as_str).collect();
+        assert_eq!(strings(&seen["rows"]), all);
+        assert!(
+            seen["lead"]
+                .as_str()
+                .unwrap()
+                .starts_with("45 experiments, "),
+            "{}",
+            seen["lead"]
+        );
+        assert!(
+            seen["leftOut"]
+                .as_str()
+                .unwrap()
+                .contains("foreign.parquet: "),
+            "{}",
+            seen["leftOut"]
+        );
+        assert_eq!(strings(&seen["first"]).len(), 6);
+
+        same(&seen["kernel61"], &sample.with(&[("kernel", &["6.1"])]));
+        assert_eq!(seen["hash61"], "#kernel=6.1");
+        for load in ["none", "cpu", "eth-rx"] {
+            let with = sample
+                .with(&[("kernel", &["6.1"]), ("load", &[load])])
+                .len();
+            assert_eq!(seen["loads61"][load], with.to_string());
+        }
+        same(
+            &seen["kernels"],
+            &sample.with(&[("kernel", &["6.1", "6.12"])]),
+        );
+        let both: [(&str, &[&str]); 2] = [("kernel", &["6.1", "6.12"]), ("load", &["cpu"])];
+        same(&seen["kernelsCpu"], &sample.with(&both));
+        // A setting's own filter does not empty its other values.
+        let other = sample
+            .with(&[("kernel", &["5.10"]), ("load", &["cpu"])])
+            .len();
+        assert!(other > 0);
+        assert_eq!(seen["kernelCountsCpu"]["5.10"], other.to_string());
+        assert_eq!(seen["cleared"], 45);
+        assert_eq!(
+            seen["shared"], seen["kernelsCpu"],
+            "an address gives the same view"
+        );
+        assert_eq!(
+            seen["sharedTicked"],
+            serde_json::json!([true, true, true, false])
+        );
+
+        let max = |name: &str| {
+            sample.results[name]
+                .latencies(None)
+                .max()
+                .unwrap_or(i64::MIN)
+        };
+        let down: Vec<i64> = strings(&seen["byMaxDown"]).into_iter().map(max).collect();
+        assert!(
+            down.is_sorted_by(|a, b| a >= b) && down.len() == 45,
+            "{down:?}"
+        );
+        let up: Vec<i64> = strings(&seen["byMaxUp"]).into_iter().map(max).collect();
+        assert!(up.is_sorted() && up[0] < up[44], "{up:?}");
+        assert_eq!(
+            (&seen["ariaDown"], &seen["focusKept"]),
+            (&"descending".into(), &"max".into())
+        );
+
+        // Three in virtual time and one in real time: never in one chart.
+        assert_eq!(strings(&seen["picked"]).len(), 3);
+        assert_eq!(strings(&seen["pickedReal"]).len(), 1);
+        let distinct: std::collections::BTreeSet<_> =
+            strings(&seen["picked"]).into_iter().collect();
+        assert_eq!(distinct.len(), 3, "{distinct:?}");
+        let looks: std::collections::BTreeSet<_> = strings(&seen["looks"]).into_iter().collect();
+        assert_eq!(looks.len(), 3);
+        for chart in [
+            "latency-profile",
+            "latency-over-time",
+            "latency-cdf",
+            "loss",
+        ] {
+            for clock in ["virtual", "real"] {
+                let name: Value = format!("{chart}-{clock}").into();
+                assert!(
+                    seen["figures"].as_array().unwrap().contains(&name),
+                    "{name}: {}",
+                    seen["figures"]
+                );
+            }
+        }
+        for said in seen["clocks"].as_array().unwrap() {
+            let real = said[0].as_str().unwrap().ends_with("-real");
+            assert_eq!(
+                (said[1].as_bool(), said[2].as_bool()),
+                (Some(!real), Some(real)),
+                "{said}"
+            );
+        }
+        assert_eq!(
+            seen["outside"],
+            serde_json::json!([]),
+            "text outside its chart at {width}"
+        );
+        let readout = seen["readout"].as_str().unwrap();
+        assert!(
+            readout.contains(" µs, ") && readout.ends_with(" frames"),
+            "{readout}"
+        );
+
+        let saved = seen["saved"].as_array().unwrap();
+        assert_eq!(saved.len(), 2 * seen["figures"].as_array().unwrap().len());
+        assert!(saved.iter().all(|s| s[1] == true), "{saved:?}");
+
+        // Nothing that came from a file became more than text.
+        assert_eq!(
+            (&seen["foreign"], &seen["pwned"]),
+            (&0.into(), &false.into())
+        );
+        let dialog = seen["dialog"].as_str().unwrap();
+        assert!(
+            dialog.matches("<script>pwned=1</script>").count() >= 4,
+            "{dialog}"
+        );
+        assert!(dialog.contains("What the method cannot see") && dialog.contains("__proto__"));
+        assert_eq!(seen["dialogOpen"], true);
+        assert_eq!(
+            (&seen["openHash"], &seen["closedHash"]),
+            (&"#open=hostile/evil".into(), &"".into())
+        );
+
+        assert_eq!(seen["dialogClosed"], true);
+        charged(&seen, &sample.results[picks[0]]);
+        assert!(
+            seen["logHash"].as_str().unwrap().ends_with("&x=log"),
+            "{}",
+            seen["logHash"]
+        );
+        assert_eq!(
+            strings(&seen["claims"]),
+            ["✓ reproduced", "≠ differs", "– not testable here"]
+        );
+        assert!(
+            seen["claimWords"]
+                .as_str()
+                .unwrap()
+                .contains("not here: gone")
+        );
+        same(
+            &seen["claimPicks"],
+            &[&experiments::name(0), &experiments::name(7)],
+        );
+        assert_eq!(seen["nonsense"][0], 0, "{}", seen["nonsense"]);
+        assert_eq!(seen["allDrawn"], 44, "all but the one in real time");
+        assert_eq!(
+            seen["width"][0], seen["width"][1],
+            "scrolls sideways at {width}"
+        );
+        let console = browser::console(&log);
+        assert!(console.is_empty(), "{console:?}");
+    }
+}
+
+/// The worst latency at 1 µs for each access, from the records, is where the profile ends.
+fn charged(seen: &Value, results: &Results) {
+    let timed = || {
+        results
+            .records
+            .iter()
+            .filter_map(|r| Some((r.latency()?, r.accesses?)))
+    };
+    let plain = timed().map(|r| r.0).max().unwrap() as f64 / 1e3;
+    let charged = timed().map(|r| r.0 + 1_000 * i64::from(r.1)).max().unwrap() as f64 / 1e3;
+    assert_eq!(seen["worstCharged"], serde_json::json!([plain, charged]));
+    assert!(charged > plain + 30.0);
+    assert_eq!(seen["chargedSays"], true);
+}
+
+#[test]
+fn same_results_same_bytes_wherever_they_lie() {
+    let (a, b) = (Sample::new(), Sample::new());
+    let (first, second) = (a.write(), b.write());
+    assert_eq!(
+        (first.bytes, &first.left_out),
+        (second.bytes, &second.left_out)
+    );
+    let files = |site: &site::Site| -> BTreeMap<String, Vec<u8>> {
+        let folder = site.index.parent().unwrap();
+        let both = [folder.to_owned(), folder.join("data")];
+        let entries = both.iter().flat_map(|f| std::fs::read_dir(f).unwrap());
+        let files = entries.map(|e| e.unwrap().path()).filter(|p| p.is_file());
+        files
+            .map(|p| {
+                (
+                    p.file_name().unwrap().to_string_lossy().into_owned(),
+                    std::fs::read(p).unwrap(),
+                )
+            })
+            .collect()
+    };
+    let (one, two) = (files(&first), files(&second));
+    assert_eq!(one.len(), 45 + 4, "details, index.js, page, script, style");
+    assert!(one == two);
+    let total: usize = one.values().map(Vec::len).sum();
+    assert_eq!(total as u64, first.bytes);
+    // Again, with less: nothing of the older site stays, and the site is not searched.
+    for n in NUMBERS {
+        std::fs::remove_file(
+            a.dir
+                .path()
+                .join(format!("{}.parquet", experiments::name(n))),
+        )
+        .unwrap();
+    }
+    let smaller = a.write();
+    assert_eq!(smaller.experiments, 2);
+    assert_eq!(files(&smaller).len(), 2 + 4);
+}
+
+#[test]
+fn what_cannot_be_done_is_said_with_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("site");
+    let error = site::write(&dir.path().join("gone"), &out)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("gone") && error.contains("cannot read the folder"),
+        "{error}"
+    );
+    std::fs::write(dir.path().join("x.parquet"), "no").unwrap();
+    let error = site::write(dir.path(), &out).unwrap_err().to_string();
+    assert!(
+        error.contains("no results of cangate") && error.contains("x.parquet: "),
+        "{error}"
+    );
+    assert!(!out.exists());
+    std::fs::remove_file(dir.path().join("x.parquet")).unwrap();
+    probe::results::write(
+        &dir.path().join("y.parquet"),
+        &experiments::experiment(1, 5),
+    )
+    .unwrap();
+    std::fs::write(dir.path().join("claims.json"), "{").unwrap();
+    let site = site::write(dir.path(), &out).unwrap();
+    assert_eq!(
+        (site.experiments, site.left_out[0].name.as_str()),
+        (1, "claims.json")
+    );
+    std::fs::write(dir.path().join("file"), "").unwrap();
+    let error = site::write(dir.path(), &dir.path().join("file/site"))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("cannot write the site there"), "{error}");
+}
