@@ -20,6 +20,9 @@ const RECEIVE_BUFFER: u32 = 32 << 20;
 const QUEUE_PAUSE: Nanos = 50_000;
 /// The kernel begins to stamp a moment after the first socket asks for it, ns.
 const STAMPS_BEGIN: Nanos = 50_000_000;
+/// How often, and with what pause, an interface that is on is looked at until it has a carrier.
+const CARRIER_LOOKS: u32 = 30;
+const CARRIER_PAUSE: Duration = Duration::from_millis(100);
 
 /// The tester's interfaces (gateway-2011, Fig. 1).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -326,11 +329,21 @@ fn different(names: &Interfaces) -> Result<(), SetUpError> {
 /// Opens a socket on an interface that is up and carries what it is to carry.
 fn opened(name: &str, options: RawOptions, fd: bool) -> Result<RawSocket, SetUpError> {
     let socket = RawSocket::open(name, options)?;
-    let link = socket.link().map_err(|source| SetUpError::System {
-        interface: name.to_owned(),
-        what: "cannot be looked at",
-        source,
-    })?;
+    let look = || {
+        socket.link().map_err(|source| SetUpError::System {
+            interface: name.to_owned(),
+            what: "cannot be looked at",
+            source,
+        })
+    };
+    let mut link = look()?;
+    let mut looks = 0;
+    // The kernel may say late that an interface has a carrier.
+    while link.on && !link.up && looks < CARRIER_LOOKS {
+        std::thread::sleep(CARRIER_PAUSE);
+        link = look()?;
+        looks += 1;
+    }
     if !link.up {
         return Err(SetUpError::Down(name.to_owned()));
     }
@@ -348,6 +361,9 @@ fn device(interface: &str) -> Option<PathBuf> {
 /// Bit rates that are not known, or do not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RateError {
+    /// No such interface.
+    #[error("there is no interface {0}: `ip link` lists them")]
+    Missing(String),
     /// The kernel does not know it (slcan, some drivers).
     #[error(
         "the kernel does not know the bit rate of {0}: give --bitrate, or --no-bus-time where \
@@ -364,8 +380,13 @@ pub enum RateError {
 /// # Errors
 /// [`RateError`] where it has some and nobody knows which.
 pub fn bit_rate(interface: &str, brs: bool) -> Result<Option<BitRate>, RateError> {
-    let found = controller(interface).unwrap_or_default();
-    rate_of(interface, &found, brs)
+    match controller(interface) {
+        Ok(found) => rate_of(interface, &found, brs),
+        Err(e) if Errno::from_io_error(&e) == Some(Errno::NODEV) => {
+            Err(RateError::Missing(interface.to_owned()))
+        }
+        Err(_) => Err(RateError::Unknown(interface.to_owned())),
+    }
 }
 
 fn rate_of(interface: &str, found: &Controller, brs: bool) -> Result<Option<BitRate>, RateError> {

@@ -53,7 +53,10 @@ pub struct Arrival<'a> {
 /// How an interface is at the moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkState {
-    /// Switched on and with a carrier: not bus-off.
+    /// Switched on.
+    pub on: bool,
+    /// Switched on and with a carrier: not bus-off. The kernel may say so up to a second late
+    /// (linkwatch), when an interface was just switched on.
     pub up: bool,
     /// Carries FD frames.
     pub fd: bool,
@@ -121,6 +124,7 @@ impl RawSocket {
     pub fn link(&self) -> std::io::Result<LinkState> {
         let link = self.socket.look()?;
         Ok(LinkState {
+            on: link.up,
             up: link.up && link.running,
             fd: link.mtu >= FD_SIZE,
             echo: link.echo,
