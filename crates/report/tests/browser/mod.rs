@@ -110,6 +110,7 @@ pub(crate) fn listen(browser: &Path, file: &Path, width: u32) -> (String, String
 }
 
 /// Lines that the page, or the browser about the page, wrote to the console.
+#[allow(dead_code, reason = "each test uses one way")]
 pub(crate) fn console(log: &str) -> Vec<&str> {
     log.lines()
         .filter(|line| line.contains(":CONSOLE"))

@@ -39,9 +39,9 @@ const cg = {};
     return part && share < 0.01 ? "<0.01 %" : `${share.toFixed(share >= 10 ? 1 : 2)} %`;
   };
 
-  // 6.1 before 6.12, "list:80" before "list:2048".
+  // 6.1 before 6.12, "list:80" before "list:2048", "none" before all.
   const collator = new Intl.Collator("en", { numeric: true });
-  cg.compare = (a, b) => collator.compare(a, b);
+  cg.compare = (a, b) => (b === "none") - (a === "none") || collator.compare(a, b);
 
   cg.timeWords = { virtual: "virtual time", real: "real time", unstated: "time base not stated" };
 })();

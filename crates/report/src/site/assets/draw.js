@@ -13,7 +13,7 @@
   cg.looks = COLOURS.length * DASHES.length;
   cg.look = (n) => (n < cg.looks
     ? { colour: COLOURS[n % COLOURS.length], dash: DASHES[n % DASHES.length], mark: n % MARKS.length }
-    : { colour: AXIS, dash: null, mark: 0 });
+    : { colour: AXIS, dash: null, mark: 0, faint: true });
 
   const pen = document.createElement("canvas").getContext("2d");
   const width = (text, size) => {
@@ -138,10 +138,12 @@
     frame(svg, box, x, y, model);
     const drawn = [];
     const lines = cg.svg("g", { class: "lines", fill: "none", "stroke-linejoin": "round" });
-    for (const series of model.series) {
+    // Those without a look of their own lie below the others.
+    const order = [...model.series].sort((a, b) => Boolean(b.look.faint) - Boolean(a.look.faint));
+    for (const series of order) {
       const { d, points } = trace(series, model, (v) => left + x.place(v) * (right - left), (v) => bottom - y.place(v) * (bottom - top));
       const paint = model.kind === "dots" ? dotPaint(series.look)
-        : { stroke: series.look.colour, "stroke-width": 1.8, "stroke-dasharray": series.look.dash };
+        : { stroke: series.look.colour, "stroke-width": series.look.faint ? 0.8 : 1.8, "stroke-dasharray": series.look.dash };
       if (d) lines.append(cg.svg("path", { d, ...paint, "data-name": series.name }));
       // Where a profile ends is its worst case: a dot, because a single frame is a thin line.
       const last = points[points.length - 1];
