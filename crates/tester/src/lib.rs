@@ -31,7 +31,7 @@ pub use outcome::{Changed, Figures, Outcome, Quantiles};
 pub use plan::{
     MOST_FRAMES, Plan, PlanError, Planned, SHORTEST, Traffic, can_be_numbered, fd_flags,
 };
-pub use play::{Played, play};
+pub use play::{Patience, Played, play};
 pub use realtime::prepare;
 pub use sockets::{Interfaces, RateError, SetUpError, Sockets, bit_rate};
 pub use timed::{Bitcan, over_bitcan};

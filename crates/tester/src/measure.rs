@@ -3,7 +3,7 @@
 use crate::ledger::{BusTime, Ledger, Measure};
 use crate::outcome::{Given, Outcome, Words, assemble, clock};
 use crate::plan::{Plan, PlanError, Planned};
-use crate::play::{Played, play};
+use crate::play::{Patience, Played, play};
 use crate::realtime::prepare;
 use crate::sockets::{Interfaces, SetUpError, Sockets};
 use frame::Nanos;
@@ -17,6 +17,9 @@ pub struct Setup {
     pub plan: Plan,
     /// A frame that did not come out so long after it went in is lost, ns. The papers' 1 s.
     pub timeout: Nanos,
+    /// One at a time on interfaces: from a frame's return to the next one, ns
+    /// ([`crate::Patience::pause`]).
+    pub pause: Nanos,
     /// Frames that are sent before, one at a time, and thrown away: caches fill, neighbours
     /// answer, the kernel's first-time work is done.
     pub warm_up: u32,
@@ -37,11 +40,21 @@ impl Default for Setup {
         Self {
             plan: Plan::default(),
             timeout: 1_000_000_000,
+            pause: 200_000,
             warm_up: 0,
             priority: None,
             virtual_time: false,
             measure: Measure::Gateway,
             description: Description::default(),
+        }
+    }
+}
+
+impl Setup {
+    fn patience(&self) -> Patience {
+        Patience {
+            timeout: self.timeout,
+            pause: self.pause,
         }
     }
 }
@@ -114,7 +127,7 @@ pub fn over_sockets(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Ou
             &mut sockets,
             &mut ledger,
             &setup.plan.traffic,
-            setup.timeout,
+            setup.patience(),
         ),
     };
     for (lost, side) in sockets
@@ -159,7 +172,7 @@ fn warm_up(
         sockets,
         &mut ledger,
         &crate::Traffic::OneAtATime,
-        setup.timeout,
+        setup.patience(),
     )
     .failure
 }

@@ -41,19 +41,29 @@ pub struct Played {
     pub elapsed: Nanos,
 }
 
-/// Sends the ledger's frames as `traffic` says, and writes into the ledger what comes of them. A
-/// frame that has not come back `timeout` ns after it was sent is not waited for any longer.
+/// How long the tester waits for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// A frame that has not come back so long after it was sent is not waited for any longer, ns.
+    pub timeout: Nanos,
+    /// One at a time: from a frame's return to the next one, ns. On a machine with one processor
+    /// the kernel leaves some of a frame's work to ksoftirqd, which runs only while the tester
+    /// sleeps; without a pause the next frame would find it unfinished, and wait behind it.
+    pub pause: Nanos,
+}
+
+/// Sends the ledger's frames as `traffic` says, and writes into the ledger what comes of them.
 pub fn play<W: Wire>(
     wire: &mut W,
     ledger: &mut Ledger,
     traffic: &Traffic,
-    timeout: Nanos,
+    patience: Patience,
 ) -> Played {
     let start = wire.now().saturating_add(LEAD);
     let mut player = Player {
         wire,
         ledger,
-        timeout,
+        patience,
         played: Played::default(),
         last: None,
     };
@@ -71,7 +81,7 @@ pub fn play<W: Wire>(
 struct Player<'a, W> {
     wire: &'a mut W,
     ledger: &'a mut Ledger,
-    timeout: Nanos,
+    patience: Patience,
     played: Played,
     /// When the last frame was sent.
     last: Option<Nanos>,
@@ -90,8 +100,12 @@ impl<W: Wire> Player<'_, W> {
             let Some((_, frame)) = self.frame(index) else {
                 break;
             };
+            if index > 0 && self.patience.pause > 0 {
+                let next = self.wire.now().saturating_add(self.patience.pause);
+                self.wire.sleep_until(next);
+            }
             self.send(index, &frame)?;
-            let until = self.wire.now().saturating_add(self.timeout);
+            let until = self.wire.now().saturating_add(self.patience.timeout);
             while !self.came_back(index)? && self.wire.now() < until {
                 self.wire.wait_received(until)?;
             }
@@ -180,7 +194,7 @@ impl<W: Wire> Player<'_, W> {
         let Some(last) = self.last else {
             return Ok(());
         };
-        let until = last.saturating_add(self.timeout);
+        let until = last.saturating_add(self.patience.timeout);
         self.take_all()?;
         while self.ledger.under_way() > 0 && self.wire.now() < until {
             let now = self.wire.now();

@@ -133,6 +133,11 @@ pub(crate) struct Timing {
     #[arg(long, value_name = "MS", default_value_t = 1_000,
           value_parser = clap::value_parser!(u64).range(1..=600_000))]
     pub(crate) timeout: u64,
+    /// One at a time: microseconds between a frame's return and the next one, in which the machine
+    /// comes to rest.
+    #[arg(long, value_name = "US", default_value_t = 200,
+          value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
+    pub(crate) pause: u64,
     /// Frames to send before, one at a time, and to throw away.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) warm_up: u32,

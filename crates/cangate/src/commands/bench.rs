@@ -85,6 +85,7 @@ fn setup(args: &Bench) -> Result<Setup, Failure> {
     Ok(Setup {
         plan,
         timeout: args.timing.timeout * 1_000_000,
+        pause: args.timing.pause * 1_000,
         warm_up: args.timing.warm_up,
         priority: (args.timing.priority > 0).then_some(args.timing.priority),
         virtual_time: args.timing.virtual_time,
