@@ -183,5 +183,6 @@ fn raw_socket(spec: &SocketCanSpec) -> SocketCanConfig {
         queue: spec.queue as usize,
         receive_buffer: spec.receive_buffer,
         hardware_stamps: false,
+        io: spec.io,
     }
 }

@@ -142,6 +142,7 @@ fn an_interface_that_is_not_there_is_named() {
         xl: false,
         queue: 8,
         receive_buffer: None,
+        io: port::socketcan::Io::ReadWrite,
     };
     let spec = spec("engine", PortKind::SocketCan(can));
     let error = Opener::new(0, 0).open(&spec).err().unwrap();

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use frame::{CanId, Frame, flags};
-use port::socketcan::{SocketCanConfig, open};
+use port::socketcan::{Io, SocketCanConfig, open};
 use port::{Halves, Ids, Interest, Outgoing, RawFilter, Refused, StampSource};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
@@ -71,6 +71,7 @@ fn config(interface: &str) -> SocketCanConfig {
         queue: 64,
         receive_buffer: None,
         hardware_stamps: false,
+        io: Io::Mmsg,
     }
 }
 

@@ -52,6 +52,7 @@ fn port(interface: &str, receive_buffer: Option<u32>) -> Result<Halves, String> 
         queue: 8,
         receive_buffer,
         hardware_stamps: false,
+        io: port::socketcan::Io::Mmsg,
     };
     open("differential", &config).map_err(|e| e.to_string())
 }

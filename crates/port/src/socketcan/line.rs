@@ -34,6 +34,11 @@ pub(super) trait Line: Send + Sync {
     fn set_loopback(&self, on: bool) -> Result<(), Errno>;
     /// Receives at most `want` datagrams without waiting.
     fn receive(&self, inbox: &mut Inbox, want: usize) -> Result<usize, Errno>;
+    /// Frames that the socket lost since it was opened, modulo 2^32, where they are not said
+    /// beside the frames.
+    fn lost(&self) -> Option<u32> {
+        None
+    }
     /// Sends `count` datagrams from slot `first` on without waiting; how many left, at least 1.
     fn send(&self, outbox: &mut Outbox, first: usize, count: usize) -> Result<usize, Errno>;
 }

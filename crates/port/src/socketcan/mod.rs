@@ -2,6 +2,7 @@
 //!
 //! * Frames are received by `recvmmsg` into buffers that are allocated once, and handed over
 //!   there; they are sent by `sendmmsg` from a ring in the kernel's own layout.
+//!   With [`Io::ReadWrite`] they are moved one by one, by `read` and `write`.
 //! * The kernel leaves out what no route can use, as far as its 512 filters reach.
 //! * Stamps are the kernel's (Unix time, in or shortly after the receive interrupt), or the
 //!   controller's own if that is asked for and the driver has them. The kernel begins to stamp a
@@ -37,6 +38,18 @@ use std::sync::Arc;
 use sys::{ARPHRD_CAN, Socket, Wishes};
 use transmit::RawTransmit;
 
+/// The system calls that move frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Io {
+    /// `recvmmsg` and `sendmmsg`: many frames a call, with the kernel's stamps.
+    #[default]
+    Mmsg,
+    /// `read` and `write`: one frame a call, as the simplest gateway in user space does it
+    /// (syscalls-2014 §3.2.4). Frames have the gateway's own stamps, and what the socket lost is
+    /// asked for when somebody looks at the counters.
+    ReadWrite,
+}
+
 /// A CAN interface and what to do with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SocketCanConfig {
@@ -53,6 +66,8 @@ pub struct SocketCanConfig {
     /// The controller's stamps instead of the kernel's, where the driver has them. Their epoch
     /// is the controller's.
     pub hardware_stamps: bool,
+    /// How frames are moved.
+    pub io: Io,
 }
 
 /// Opens an interface. It may be down, but it must be there.
@@ -66,12 +81,13 @@ pub fn open(port: &str, config: &SocketCanConfig) -> Result<Halves, PortError> {
         what,
         source: Some(errno.into()),
     };
-    let socket = Socket::open(name).map_err(|e| fail(no_socket(e), e))?;
+    let mut socket = Socket::open(name).map_err(|e| fail(no_socket(e), e))?;
     let wishes = Wishes {
         fd: config.fd,
         xl: config.xl,
         hardware_stamps: config.hardware_stamps,
         receive_buffer: config.receive_buffer,
+        io: config.io,
     };
     socket
         .prepare(wishes)

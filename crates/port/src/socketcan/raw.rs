@@ -8,7 +8,7 @@ use super::control;
 use super::layout::{CLASSIC_SIZE, FD_SIZE, decode, encode};
 use super::line::Line;
 use super::sys::{Inbox, Socket, Wishes};
-use super::{can_interfaces, no_interface, no_socket};
+use super::{Io, can_interfaces, no_interface, no_socket};
 use crate::{PortError, RawFilter};
 use frame::{FrameRef, Nanos};
 use rustix::io::Errno;
@@ -83,13 +83,14 @@ impl RawSocket {
             what,
             source: Some(errno.into()),
         };
-        let socket = Socket::open(interface).map_err(|e| fail(no_socket(e), e))?;
+        let mut socket = Socket::open(interface).map_err(|e| fail(no_socket(e), e))?;
         let set_up = |e| fail("cannot set up a raw CAN socket".to_owned(), e);
         let wishes = Wishes {
             fd: options.fd,
             xl: false,
             hardware_stamps: options.hardware_stamps,
             receive_buffer: options.receive_buffer,
+            io: Io::Mmsg,
         };
         socket.prepare(wishes).map_err(set_up)?;
         socket.set_loopback(options.echo).map_err(set_up)?;
@@ -178,7 +179,7 @@ impl RawSocket {
     /// 2^32); `None` where the kernel does not say (before Linux 4.12).
     #[must_use]
     pub fn lost(&self) -> Option<u32> {
-        self.socket.lost()
+        self.socket.lost_in_all()
     }
 
     /// Datagrams that were no frame.

@@ -154,8 +154,10 @@ impl<L: Line> Receive for RawReceive<L> {
     }
 
     fn counters(&self) -> RxCounters {
+        let asked = self.shared.line.lost().map(u64::from);
         RxCounters {
             reopened: self.shared.reopened(),
+            overrun: asked.unwrap_or(self.counters.overrun),
             ..self.counters
         }
     }

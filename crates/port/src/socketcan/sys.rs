@@ -1,6 +1,7 @@
 //! The system calls. All `unsafe` of this port is here.
 #![allow(unsafe_code)]
 
+use super::Io;
 use super::control::CONTROL_SIZE;
 use super::line::{Line, Link};
 use crate::RawFilter;
@@ -26,6 +27,7 @@ pub(super) const ARPHRD_CAN: u32 = 280;
 pub(super) struct Socket {
     fd: OwnedFd,
     name: String,
+    io: Io,
 }
 
 /// What the socket is asked for at the start.
@@ -35,6 +37,7 @@ pub(super) struct Wishes {
     pub(super) xl: bool,
     pub(super) hardware_stamps: bool,
     pub(super) receive_buffer: Option<u32>,
+    pub(super) io: Io,
 }
 
 impl Socket {
@@ -48,12 +51,14 @@ impl Socket {
         Ok(Self {
             fd,
             name: name.to_owned(),
+            io: Io::default(),
         })
     }
 
     /// Sets what stays set for the socket's life. The error frames are all asked for: they say
     /// when the controller goes bus-off and comes back.
-    pub(super) fn prepare(&self, wishes: Wishes) -> Result<(), Errno> {
+    pub(super) fn prepare(&mut self, wishes: Wishes) -> Result<(), Errno> {
+        self.io = wishes.io;
         let on: libc::c_int = 1;
         let raw = libc::SOL_CAN_RAW;
         if wishes.fd {
@@ -65,12 +70,9 @@ impl Socket {
             let _ = self.set(raw, CAN_RAW_XL_VCID_OPTS, &ANY_VCID);
         }
         self.set(raw, libc::CAN_RAW_ERR_FILTER, &libc::CAN_ERR_MASK)?;
-        let mut stamps = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
-        if wishes.hardware_stamps {
-            stamps |= libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE;
+        if wishes.io == Io::Mmsg {
+            self.ask_for_stamps(wishes)?;
         }
-        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &stamps)?;
-        self.set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &on)?;
         if let Some(bytes) = wishes.receive_buffer {
             let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
             // Above net.core.rmem_max only with CAP_NET_ADMIN.
@@ -78,6 +80,17 @@ impl Socket {
                 .or_else(|_| self.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes))?;
         }
         Ok(())
+    }
+
+    /// What comes beside a frame, in its control data; read(2) has none.
+    fn ask_for_stamps(&self, wishes: Wishes) -> Result<(), Errno> {
+        let on: libc::c_int = 1;
+        let mut stamps = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+        if wishes.hardware_stamps {
+            stamps |= libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE;
+        }
+        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &stamps)?;
+        self.set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &on)
     }
 
     /// Bytes that may wait to be sent; the kernel doubles it and has a least one.
@@ -94,7 +107,7 @@ impl Socket {
     }
 
     /// Datagrams lost for want of room.
-    pub(super) fn lost(&self) -> Option<u32> {
+    pub(super) fn lost_in_all(&self) -> Option<u32> {
         let mut info = [0u32; SK_MEMINFO_VARS];
         let mut len = size_of_val(&info) as libc::socklen_t;
         // SAFETY: the pointer and `len` are those of one live array of integers, into which the
@@ -220,11 +233,25 @@ impl Line for Socket {
     }
 
     fn receive(&self, inbox: &mut Inbox, want: usize) -> Result<usize, Errno> {
-        receive(self.fd.as_raw_fd(), inbox, want)
+        match self.io {
+            Io::Mmsg => receive(self.fd.as_raw_fd(), inbox, want),
+            Io::ReadWrite => read_one(&self.fd, inbox),
+        }
     }
 
     fn send(&self, outbox: &mut Outbox, first: usize, count: usize) -> Result<usize, Errno> {
-        send(self.fd.as_raw_fd(), outbox, first, count)
+        match self.io {
+            Io::Mmsg => send(self.fd.as_raw_fd(), outbox, first, count),
+            Io::ReadWrite => write_one(&self.fd, outbox, first),
+        }
+    }
+
+    fn lost(&self) -> Option<u32> {
+        match self.io {
+            // Said beside the frames.
+            Io::Mmsg => None,
+            Io::ReadWrite => self.lost_in_all(),
+        }
     }
 }
 
@@ -373,6 +400,25 @@ pub(super) fn receive(fd: RawFd, inbox: &mut Inbox, want: usize) -> Result<usize
         Ok(n) => Ok(n),
         Err(_) => Err(errno()),
     }
+}
+
+/// One datagram by read(2), without waiting, into the first slot.
+pub(super) fn read_one(fd: impl AsFd, inbox: &mut Inbox) -> Result<usize, Errno> {
+    let slot = inbox.data.get_mut(..inbox.slot).ok_or(Errno::INVAL)?;
+    let n = rustix::io::read(fd, slot)?;
+    let mut header = header(std::ptr::null_mut(), std::ptr::null_mut(), 0);
+    header.msg_len = n as libc::c_uint;
+    inbox.headers.clear();
+    inbox.headers.push(header);
+    Ok(1)
+}
+
+/// The datagram of slot `first` by write(2), without waiting.
+pub(super) fn write_one(fd: impl AsFd, outbox: &mut Outbox, first: usize) -> Result<usize, Errno> {
+    let (slot, len) = outbox.slot(first).ok_or(Errno::INVAL)?;
+    let datagram = slot.get(..*len).ok_or(Errno::INVAL)?;
+    rustix::io::write(fd, datagram)?;
+    Ok(1)
 }
 
 /// `sendmmsg` of `count` datagrams from slot `first` on, without waiting; the number that left,

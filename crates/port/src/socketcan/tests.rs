@@ -27,6 +27,7 @@ const UP: Link = Link {
 /// Another socket, and an interface of paper.
 struct Fake {
     socket: UnixDatagram,
+    io: Io,
     link: Mutex<Result<Link, Errno>>,
     /// What the next calls fail with.
     receive_errors: Mutex<VecDeque<Errno>>,
@@ -68,6 +69,7 @@ impl Line for Fake {
     fn receive(&self, inbox: &mut Inbox, want: usize) -> Result<usize, Errno> {
         match self.receive_errors.lock().unwrap().pop_front() {
             Some(error) => Err(error),
+            None if self.io == Io::ReadWrite => sys::read_one(&self.socket, inbox),
             None => sys::receive(self.fd(), inbox, want),
         }
     }
@@ -75,6 +77,7 @@ impl Line for Fake {
     fn send(&self, outbox: &mut Outbox, first: usize, count: usize) -> Result<usize, Errno> {
         match self.send_errors.lock().unwrap().pop_front().flatten() {
             Some(error) => Err(error),
+            None if self.io == Io::ReadWrite => sys::write_one(&self.socket, outbox, first),
             None => sys::send(self.fd(), outbox, first, count),
         }
     }
@@ -89,10 +92,17 @@ struct Bench {
 }
 
 fn bench_with(queue: usize, link: Link) -> Bench {
+    bench_by(Io::Mmsg, queue, link)
+}
+
+fn bench_by(io: Io, queue: usize, link: Link) -> Bench {
     let (socket, bus) = UnixDatagram::pair().unwrap();
+    // As every CAN socket of the port.
+    socket.set_nonblocking(true).unwrap();
     bus.set_nonblocking(true).unwrap();
     let fake = Fake {
         socket,
+        io,
         link: Mutex::new(Ok(link)),
         receive_errors: Mutex::default(),
         send_errors: Mutex::default(),
@@ -160,8 +170,14 @@ impl Bench {
 
 #[test]
 fn frames_of_every_kind_come_and_go() {
+    for io in [Io::Mmsg, Io::ReadWrite] {
+        every_kind_by(io);
+    }
+}
+
+fn every_kind_by(io: Io) {
     let link = Link { mtu: XL_SIZE, ..UP };
-    let mut bench = bench_with(8, link);
+    let mut bench = bench_by(io, 8, link);
     let fd = Frame::fd(CanId::eff(5).unwrap(), flags::BRS, &[7; 24]).unwrap();
     let mut xl = FrameBuf::new();
     xl.reset(Header::new(Kind::Xl, CanId::from_raw(9), 300).unwrap());
@@ -178,7 +194,33 @@ fn frames_of_every_kind_come_and_go() {
     assert_eq!(bench.sent(), expected);
     bench.come(&classic(3));
     bench.come(&fd);
-    assert_eq!(bench.take(0), ["003#00000003", &expected[1]]);
+    let mut got = bench.take(0);
+    if io == Io::ReadWrite {
+        // One a call; whoever polls again gets the next.
+        assert_eq!(got.len(), 1);
+        got.extend(bench.take(0));
+    }
+    assert_eq!(got, ["003#00000003", &expected[1]]);
+    assert_eq!(bench.take(0).len(), 0, "nothing there is no error");
+}
+
+/// What is held, refused and lost is the same whatever moves the frames.
+#[test]
+fn one_by_one_a_full_queue_loses_nothing() {
+    let mut bench = bench_by(Io::ReadWrite, 4, UP);
+    for id in 0..4 {
+        bench.offer(0, id).unwrap();
+    }
+    let errors = [None, Some(Errno::NOBUFS)];
+    bench.line().send_errors.lock().unwrap().extend(errors);
+    let report = bench.tx.flush(0).unwrap();
+    assert_eq!((report.sent, report.held), (1, 3));
+    assert_eq!(bench.offer(0, 4), Ok(crate::Accepted));
+    assert_eq!(bench.offer(0, 5), Err(Refused::Full));
+    assert_eq!(bench.tx.flush(1_000_000).unwrap().sent, 4);
+    let expected: Vec<String> = (0..5).map(|id| classic(id).view().to_string()).collect();
+    assert_eq!(bench.sent(), expected);
+    assert_eq!(bench.tx.counters().taken, 5);
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! `kind = "socketcan"`: a Linux CAN interface.
 
+use crate::socketcan::Io;
 use config::{Diagnostic, Diagnostics, Table};
 
 /// The longest name of a Linux interface, in bytes (`IFNAMSIZ` of `uapi/linux/if.h` less the
 /// final zero).
 const LONGEST_INTERFACE: usize = 15;
+
+const IO: [(&str, Io); 2] = [("mmsg", Io::Mmsg), ("read-write", Io::ReadWrite)];
 
 /// A Linux CAN interface, by a raw socket.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,6 +22,8 @@ pub struct SocketCanSpec {
     pub queue: u32,
     /// The socket's receive buffer in bytes (`SO_RCVBUF`); the kernel's default where absent.
     pub receive_buffer: Option<u32>,
+    /// The system calls that move frames: `"mmsg"` (default) or `"read-write"`.
+    pub io: Io,
 }
 
 impl SocketCanSpec {
@@ -45,12 +50,16 @@ impl SocketCanSpec {
         let receive_buffer = table
             .integer("receive_buffer", 4096..=1 << 30, found)
             .map(|n| n.value as u32);
+        let io = table
+            .one_of("io", &IO, found)
+            .map_or(Io::Mmsg, |io| io.value);
         Self {
             interface: interface.map_or(port, |i| i.value).to_owned(),
             fd,
             xl,
             queue,
             receive_buffer,
+            io,
         }
     }
 
@@ -62,8 +71,12 @@ impl SocketCanSpec {
         if self.xl {
             kinds.push_str(", XL");
         }
+        let by = match self.io {
+            Io::Mmsg => "",
+            Io::ReadWrite => ", by read and write",
+        };
         format!(
-            "Linux interface {}, {kinds}; up to {} frames wait",
+            "Linux interface {}, {kinds}{by}; up to {} frames wait",
             self.interface, self.queue
         )
     }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::socketcan::Io;
 use config::{Document, Source};
 
 fn read(text: &str) -> (Option<PortSpec>, Vec<String>) {
@@ -34,6 +35,7 @@ fn defaults() {
             xl: false,
             queue: 128,
             receive_buffer: None,
+            io: Io::Mmsg,
         })
     );
     assert_eq!(
@@ -62,7 +64,7 @@ fn every_key() {
     assert_eq!(
         good(
             "[ports.p]\nkind = 'socketcan'\ninterface = 'can1'\nfd = false\nxl = true\nqueue = 5\n\
-             receive_buffer = 65536"
+             receive_buffer = 65536\nio = 'read-write'"
         ),
         PortKind::SocketCan(SocketCanSpec {
             interface: "can1".into(),
@@ -70,6 +72,7 @@ fn every_key() {
             xl: true,
             queue: 5,
             receive_buffer: Some(65_536),
+            io: Io::ReadWrite,
         })
     );
     assert_eq!(
