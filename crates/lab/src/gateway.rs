@@ -10,6 +10,8 @@ use route::{
 pub const INCOMING: &str = "gw0";
 /// The gateway's interface on the outgoing bus.
 pub const OUTGOING: &str = "gw1";
+/// The control socket of `cangate run`, in the guest.
+pub const SOCKET: &str = "/run/gateway.sock";
 /// The virtual interfaces of hops.
 pub const VIRTUAL: [&str; 2] = ["vcan0", "vcan1"];
 
@@ -92,7 +94,8 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
     };
     let names = interfaces(experiment);
     // The papers' priority (gateway-2011 §3.7).
-    let mut text = String::from("[gateway]\nrealtime = 90\nlock_memory = true\n");
+    let mut text =
+        format!("[gateway]\ncontrol = \"{SOCKET}\"\nrealtime = 90\nlock_memory = true\n");
     for name in &names {
         text.push_str(&format!(
             "\n[ports.{name}]\nkind = \"socketcan\"\ninterface = \"{name}\"\nio = \"{io}\"\n"

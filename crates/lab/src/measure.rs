@@ -1,17 +1,162 @@
-//! An experiment, inside the guest.
+//! An experiment, inside the guest: gateway and load are started, the tester is called, and what
+//! it saw is held against what the gateway itself counted.
+
+mod account;
+mod command;
+mod gateway;
+mod load;
 
 use crate::agent::Outputs;
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Gateway, Load, TrafficKind};
+use crate::gateway::sent_id;
+use crate::machine::Bench;
+use crate::trial::{self, BITRATE, DATA_BITRATE, RESULTS};
+use frame::flags;
+use frame::wire::BitRate;
+use probe::Description;
+use std::time::Duration;
+use tester::{Bitcan, Buses, Interfaces, Measure, Outcome, Plan, Setup, Traffic};
+
+/// A frame that is not back so long after it went in is lost, ns (gateway-2011 §2.1).
+const TIMEOUT: u64 = 1_000_000_000;
+/// Frames before those that count: what the kernel does for a first frame only is over then.
+const WARM_UP: u32 = 20;
+/// The tester's real-time priority. On one processor it must be below the gateway's (90), or
+/// what the tester does after sending is added to the gateway's latency.
+const PRIORITY: u8 = 10;
+/// How long gateway and load have to come to their pace, and the gateway to send what waits.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Makes the experiment and hands out its results.
 ///
 /// # Errors
-///
-/// Words for people.
+/// Words for people: what could not be had, or which counts do not agree.
 pub fn in_guest(experiment: &Experiment, outputs: &mut Outputs) -> Result<(), String> {
-    let _ = outputs;
-    Err(format!(
-        "experiments are not made yet (kernel {})",
-        experiment.kernel
-    ))
+    let setup = setup(experiment)?;
+    let under_test = gateway::UnderTest::start(experiment)?;
+    let load = load::start(experiment.load)?;
+    std::thread::sleep(PAUSE);
+    warm_up(experiment, &setup)?;
+    let before = under_test.counts()?;
+    let mut outcome = send(experiment, &setup)?;
+    std::thread::sleep(PAUSE);
+    let counts = under_test.counts()?.since(&before);
+    drop(load);
+    under_test.stop();
+    for warning in &outcome.warnings {
+        outputs.log(warning);
+    }
+    if let Some(failure) = &outcome.failure {
+        return Err(failure.clone());
+    }
+    let found = account::check(experiment, &outcome, &counts)?;
+    let description = &mut outcome.results.description;
+    description.more.extend(found);
+    for (n, warning) in (1..).zip(&outcome.warnings) {
+        description
+            .more
+            .push((format!("remark {n}"), warning.clone()));
+    }
+    description.blind_spots.push_str("; ");
+    description.blind_spots.push_str(blind_spots(experiment));
+    let mut bytes = Vec::new();
+    probe::results::write_to(&mut bytes, &outcome.results).map_err(|e| e.to_string())?;
+    outputs
+        .put(RESULTS, &bytes)
+        .map_err(|e| format!("the host does not take the results: {e}"))
+}
+
+/// What the lab cannot see, beside what the tester says.
+fn blind_spots(experiment: &Experiment) -> &'static str {
+    match (experiment.real_time, experiment.load) {
+        (true, _) => "real time of an emulated machine: nothing but itself to compare it with",
+        (false, Load::EthRx | Load::EthTx) => {
+            "virtual time counts instructions: no cache misses, no waiting for memory or \
+             peripherals; both ends of the Ethernet load share the gateway's processor"
+        }
+        (false, _) => {
+            "virtual time counts instructions: no cache misses, no waiting for memory or peripherals"
+        }
+    }
+}
+
+fn setup(experiment: &Experiment) -> Result<Setup, String> {
+    let id = sent_id(experiment);
+    let len = usize::from(experiment.payload);
+    let plan = Plan {
+        traffic: match experiment.traffic {
+            TrafficKind::OneAtATime => Traffic::OneAtATime,
+            TrafficKind::Percent(percent) => Traffic::Load(percent),
+            TrafficKind::Flood => Traffic::Flood,
+            TrafficKind::Period(ns) => Traffic::Period(ns),
+        },
+        frames: experiment.frames,
+        ids: (id, id),
+        lens: len..=len,
+        fd: (len > 8).then_some(flags::BRS),
+        seed: experiment.seed,
+    };
+    let mut description = Description {
+        version: format!("cangate {}", env!("CARGO_PKG_VERSION")),
+        config: gateway::config(experiment)?,
+        ..Description::default()
+    };
+    trial::describe(&mut description, experiment, &[]);
+    Ok(Setup {
+        plan,
+        timeout: TIMEOUT,
+        priority: Some(PRIORITY),
+        virtual_time: !experiment.real_time,
+        measure: match experiment.gateway {
+            Gateway::None => Measure::Sending,
+            Gateway::Cangw | Gateway::User(_) => Measure::Gateway,
+        },
+        description,
+        ..Setup::default()
+    })
+}
+
+fn warm_up(experiment: &Experiment, setup: &Setup) -> Result<(), String> {
+    let mut first = setup.clone();
+    first.plan.traffic = Traffic::OneAtATime;
+    first.plan.frames = WARM_UP;
+    let outcome = send(
+        &Experiment {
+            stamp_every: 1,
+            ..experiment.clone()
+        },
+        &first,
+    )?;
+    match outcome.failure {
+        Some(failure) => Err(format!("while warming up: {failure}")),
+        None => Ok(()),
+    }
+}
+
+fn send(experiment: &Experiment, setup: &Setup) -> Result<Outcome, String> {
+    let fd = experiment.payload > 8;
+    let outcome = match experiment.bench {
+        Bench::Timed => {
+            let rate = BitRate::new(BITRATE, fd.then_some(DATA_BITRATE));
+            let bench = Bitcan {
+                send_bus: 0,
+                receive_bus: 1,
+                stamp_every: experiment.stamp_every,
+                rate: Some(rate.map_err(|e| e.to_string())?),
+            };
+            tester::over_bitcan(setup, &bench)
+        }
+        Bench::Kvaser | Bench::Vcan | Bench::None => {
+            let gateway = experiment.gateway != Gateway::None;
+            let names = Interfaces {
+                send: "can0".to_owned(),
+                reference: gateway.then(|| "can1".to_owned()),
+                receive: if gateway { "can2" } else { "can1" }.to_owned(),
+                fd,
+                hardware_stamps: false,
+            };
+            tester::over_sockets(setup, names, Buses::TIMELESS)
+        }
+    };
+    outcome.map_err(|e| format!("the tester: {e}"))
 }

@@ -130,6 +130,9 @@ pub(crate) struct Measure {
     /// The seed of everything random.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Take stamps of every so manieth frame only (timed bench), to see what stamping costs.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) stamp_every: u32,
     /// Measure in real time; for the curious. The result says so and repeats no more.
     #[arg(long)]
     pub(crate) real_time: bool,
@@ -154,6 +157,9 @@ pub(crate) struct Run {
     /// Guests at a time [default: one a core].
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
+    /// Make experiments again that failed before.
+    #[arg(long)]
+    pub(crate) retry_failed: bool,
 }
 
 #[derive(Args, Debug)]
@@ -182,6 +188,9 @@ pub(crate) struct Reproduce {
     /// Guests at a time [default: one a core].
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
+    /// Make experiments again that failed before.
+    #[arg(long)]
+    pub(crate) retry_failed: bool,
     /// Print the table as JSON.
     #[arg(long)]
     pub(crate) json: bool,

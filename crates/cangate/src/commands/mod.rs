@@ -37,7 +37,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Routes(args) => service::routes(&args),
         Command::Reload(args) => service::reload(&args),
         Command::Bench(args) => bench::run(&args),
-        Command::Lab(args) => lab::run(args),
+        Command::Lab(args) => lab::run(args, color),
         Command::Report(args) => report::run(&args),
     };
     match done {

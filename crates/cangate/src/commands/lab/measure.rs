@@ -1,9 +1,132 @@
 //! `cangate lab measure`.
 
+use super::guests::{Guests, micros};
 use crate::cli::lab::Measure;
 use crate::failure::Failure;
+use lab::experiment::Experiment;
+use lab::figures::{Figures, Latencies};
+use lab::settings::Setting;
+use lab::trial::{self, TrialError};
+use probe::Results;
+use std::io::Write;
 
-/// Runs the command.
-pub(crate) fn run(_args: &Measure) -> Result<(), Failure> {
-    Err(Failure::Run("lab measure: not there yet".to_owned()))
+/// Makes one experiment.
+pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
+    let experiment = experiment(args)?;
+    let guests = Guests::open(&args.place, true)?;
+    let results = trial::make(&guests, &experiment).map_err(|error| match error {
+        TrialError::Machine(why) => Failure::Run(why),
+        TrialError::Failed(failed) => {
+            let mut text = format!("the experiment failed: {}", failed.why);
+            if !failed.console.trim().is_empty() {
+                text.push_str("\n--- the end of the guest's console:\n");
+                text.push_str(failed.console.trim());
+            }
+            Failure::Run(text)
+        }
+    })?;
+    if let Some(path) = &args.out {
+        probe::results::write(path, &results).map_err(Failure::run)?;
+    }
+    let figures = Figures::of(&experiment, &results);
+    let text = if args.json {
+        json(&experiment, &results, &figures)?
+    } else {
+        words(&experiment, &results, &figures)
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// The experiment that was asked for.
+fn experiment(args: &Measure) -> Result<Experiment, Failure> {
+    let clock = if args.real_time { "real" } else { "virtual" };
+    let (payload, frames) = (args.payload.to_string(), args.frames.to_string());
+    let (seed, stamps) = (args.seed.to_string(), args.stamp_every.to_string());
+    let words = [
+        (Setting::Kernel, args.kernel.as_str()),
+        (Setting::Bench, &args.bench),
+        (Setting::Gateway, &args.gateway),
+        (Setting::Traffic, &args.traffic),
+        (Setting::Load, &args.load),
+        (Setting::Payload, &payload),
+        (Setting::Filters, &args.filters),
+        (Setting::Modify, &args.modify),
+        (Setting::Hops, &args.hops),
+        (Setting::Cpu, &args.cpu),
+        (Setting::Frames, &frames),
+        (Setting::Seed, &seed),
+        (Setting::Clock, clock),
+        (Setting::StampEvery, &stamps),
+    ];
+    let experiment = Experiment::from_words(words).map_err(Failure::input)?;
+    experiment.check().map_err(|conflicts| {
+        let lines: Vec<_> = conflicts.iter().map(ToString::to_string).collect();
+        Failure::Input(lines.join("\n"))
+    })?;
+    Ok(experiment)
+}
+
+fn json(experiment: &Experiment, results: &Results, figures: &Figures) -> Result<String, Failure> {
+    let mut json = serde_json::to_value(figures).map_err(Failure::run)?;
+    let description = &results.description;
+    if let Some(object) = json.as_object_mut() {
+        object.insert("name".to_owned(), experiment.name().into());
+        object.insert("stamp".to_owned(), description.stamp.clone().into());
+        object.insert("time_base".to_owned(), description.time_base.clone().into());
+        object.insert(
+            "blind_spots".to_owned(),
+            description.blind_spots.clone().into(),
+        );
+        let more = description.more.iter();
+        let more = more.map(|(name, value)| (name.clone(), value.clone().into()));
+        object.insert(
+            "settings".to_owned(),
+            serde_json::Value::Object(more.collect()),
+        );
+    }
+    let text = serde_json::to_string_pretty(&json).map_err(Failure::run)?;
+    Ok(format!("{text}\n"))
+}
+
+fn words(experiment: &Experiment, results: &Results, figures: &Figures) -> String {
+    let row = |l: &Latencies| {
+        let all = [l.min, l.p50, l.p99, l.max].map(micros);
+        format!(
+            "min {:>9}   p50 {:>9}   p99 {:>9}   max {:>9}",
+            all[0], all[1], all[2], all[3]
+        )
+    };
+    let mut text = format!("{}\n\n", results.description.title);
+    match &figures.latency_ns {
+        Some(latency) => text.push_str(&format!("latency, µs      {}\n", row(latency))),
+        None => text.push_str("no frame came back\n"),
+    }
+    if let Some(registers) = &figures.register_accesses {
+        for cost in registers.at_cost.iter().filter(|c| c.access_ns > 0) {
+            let with = format!("  at {} ns", cost.access_ns);
+            text.push_str(&format!("{with:<16} {}\n", row(&cost.latency_ns)));
+        }
+        text.push_str(&format!(
+            "register accesses a frame: {} (least {}, most {}); virtual time charges each one instruction\n",
+            registers.p50, registers.min, registers.max
+        ));
+    }
+    text.push_str(&format!(
+        "frames: {} sent, {} received, {} lost, {} reordered, {} duplicated\n",
+        figures.sent, figures.received, figures.lost, figures.reordered, figures.duplicated
+    ));
+    for (name, value) in &results.description.more {
+        if name.starts_with("lost ") {
+            text.push_str(&format!("  {name}: {value}\n"));
+        }
+    }
+    if experiment.real_time {
+        text.push_str("REAL TIME: these figures do not repeat\n");
+    }
+    text.push_str(&format!(
+        "\ntime: {}\nstamp: {}\nnot seen: {}\n",
+        results.description.time_base, results.description.stamp, results.description.blind_spots
+    ));
+    text
 }

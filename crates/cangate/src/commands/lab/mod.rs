@@ -2,6 +2,7 @@
 
 mod agent;
 mod exec;
+mod guests;
 mod list;
 mod measure;
 mod reproduce;
@@ -12,13 +13,13 @@ use crate::cli::lab::{Lab, LabCommand};
 use crate::failure::Failure;
 
 /// Runs one of the lab's commands.
-pub(crate) fn run(args: Lab) -> Result<(), Failure> {
+pub(crate) fn run(args: Lab, color: bool) -> Result<(), Failure> {
     match args.command {
         LabCommand::Setup(args) => setup::run(&args),
         LabCommand::Exec(args) => exec::run(&args),
         LabCommand::Measure(args) => measure::run(&args),
-        LabCommand::Run(args) => run::run(&args),
-        LabCommand::List(args) => list::run(&args),
+        LabCommand::Run(args) => run::run(&args, color),
+        LabCommand::List(args) => list::run(&args, color),
         LabCommand::Reproduce(args) => reproduce::run(&args),
         LabCommand::Agent => agent::run(),
     }

@@ -1,9 +1,91 @@
 //! `cangate lab reproduce`.
 
+use super::guests::{Guests, Way, failure, jobs, stop_flag};
 use crate::cli::lab::Reproduce;
-use crate::failure::Failure;
+use crate::failure::{Failure, with_causes};
+use lab::claims::{Extent, Verdict};
+use lab::reproduce::{Row, judge, plan, select, write};
+use lab::schedule::{self, Manner};
+use lab::store::Store;
+use std::io::Write;
+use std::time::Instant;
 
-/// Runs the command.
-pub(crate) fn run(_args: &Reproduce) -> Result<(), Failure> {
-    Err(Failure::Run("lab reproduce: not there yet".to_owned()))
+/// Tests the papers' claims.
+pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
+    let claims = select(&args.claims).map_err(Failure::Input)?;
+    let extent = if args.quick {
+        Extent::Quick
+    } else {
+        Extent::Full
+    };
+    let experiments = plan(&claims, extent);
+    let manner = Manner {
+        jobs: jobs(args.jobs)?,
+        retry_failed: args.retry_failed,
+    };
+    let started = Instant::now();
+    let store = Store::open(&args.out).map_err(Failure::run)?;
+    let guests = Guests::open(&args.place, false)?;
+    let stop = stop_flag()?;
+    let mut way = Way::new(&experiments);
+    let tally = schedule::run(&guests, &store, &experiments, manner, &stop, &mut |event| {
+        way.event(event);
+    });
+    way.finish(&args.out);
+    let tally = tally.map_err(failure)?;
+    let versions = schedule::versions(&guests, &experiments).map_err(failure)?;
+    let rows = judge(&store, &versions, &claims, extent);
+    write(&store, &rows).map_err(Failure::run)?;
+    // Without any result there is nothing to make a site of.
+    let site = if tally.made + tally.kept > 0 {
+        let out = args.out.join("site");
+        let site = report::site::write(&args.out, &out);
+        Some(site.map_err(|e| Failure::Run(with_causes(&e)))?.index)
+    } else {
+        None
+    };
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let text = serde_json::to_string_pretty(&rows).map_err(Failure::run)?;
+        writeln!(out, "{text}")?;
+    } else {
+        out.write_all(text(&rows).as_bytes())?;
+        writeln!(
+            out,
+            "\n{} experiments made, {} were there, {} failed, in {}",
+            tally.made,
+            tally.kept,
+            tally.failed,
+            super::guests::clock(started.elapsed())
+        )?;
+        if let Some(index) = site {
+            writeln!(out, "page: {}", index.display())?;
+        }
+    }
+    if tally.failed > 0 {
+        return Err(Failure::Run(format!(
+            "{} experiments failed; their claims have no verdict",
+            tally.failed
+        )));
+    }
+    Ok(())
+}
+
+/// The table: wide words do not fit into columns, so that each claim is a few lines.
+fn text(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        text.push_str(&format!(
+            "{:<4} {} ({})\n     paper:    {}\n     measured: {}\n     {}: {}\n\n",
+            row.id, row.claim, row.source, row.paper, row.measured, row.verdict, row.why
+        ));
+    }
+    let count = |verdict| rows.iter().filter(|r| r.verdict == verdict).count();
+    text.push_str(&format!(
+        "{} reproduced, {} differ, {} not testable here\n",
+        count(Verdict::Reproduced),
+        count(Verdict::Differs),
+        count(Verdict::NotTestable)
+    ));
+    text
 }

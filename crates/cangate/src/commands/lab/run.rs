@@ -1,9 +1,57 @@
 //! `cangate lab run`.
 
+use super::guests::{Guests, Way, failure, jobs, stop_flag};
 use crate::cli::lab::Run;
 use crate::failure::Failure;
+use crate::input::read_source;
+use lab::matrix::{self, Matrix};
+use lab::schedule::{self, Manner};
+use lab::store::Store;
+use std::path::{Path, PathBuf};
 
-/// Runs the command.
-pub(crate) fn run(_args: &Run) -> Result<(), Failure> {
-    Err(Failure::Run("lab run: not there yet".to_owned()))
+/// Makes the experiments of a matrix.
+pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
+    let matrix = read(&args.file, color)?;
+    let out = args.out.clone().unwrap_or_else(|| folder(&args.file));
+    let manner = Manner {
+        jobs: jobs(args.jobs)?,
+        retry_failed: args.retry_failed,
+    };
+    let store = Store::open(&out).map_err(Failure::run)?;
+    let guests = Guests::open(&args.place, false)?;
+    let stop = stop_flag()?;
+    let mut way = Way::new(&matrix.experiments);
+    let tally = schedule::run(
+        &guests,
+        &store,
+        &matrix.experiments,
+        manner,
+        &stop,
+        &mut |event| way.event(event),
+    );
+    way.finish(&out);
+    let tally = tally.map_err(failure)?;
+    println!(
+        "{}: {} made, {} were there, {} failed; results in {}",
+        matrix.title,
+        tally.made,
+        tally.kept,
+        tally.failed,
+        out.display()
+    );
+    if tally.failed > 0 {
+        return Err(Failure::Run(format!("{} experiments failed", tally.failed)));
+    }
+    Ok(())
+}
+
+/// Reads a matrix file.
+pub(super) fn read(path: &Path, color: bool) -> Result<Matrix, Failure> {
+    let source = read_source(path)?;
+    matrix::read(&source).map_err(|found| Failure::Input(config::render(&source, &found, color)))
+}
+
+/// The file's name without its end, here.
+fn folder(file: &Path) -> PathBuf {
+    PathBuf::from(file.file_stem().unwrap_or(file.as_os_str()))
 }

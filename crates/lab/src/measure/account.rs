@@ -1,0 +1,357 @@
+//! Every frame accounted for: what the tester saw against what the gateway counted.
+
+use crate::experiment::{Experiment, Gateway};
+use crate::gateway::{INCOMING, OUTGOING};
+use crate::machine::Bench;
+use probe::Status;
+use tester::Outcome;
+
+/// What gateway and kernel counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Frames that the driver of the incoming interface received.
+    pub(super) received: u64,
+    /// What it says it lost.
+    pub(super) receive_errors: u64,
+    /// Frames that the driver of the outgoing interface sent.
+    pub(super) sent: u64,
+    /// Packets of any kind that found the processor's backlog full.
+    pub(super) backlog: u64,
+    /// Frames that rules queued (can-gw), or that were taken from a port (user space); with
+    /// hops, once for each pass.
+    pub(super) handled: u64,
+    /// Frames that rules could not queue: the transmit queue was full.
+    pub(super) dropped: u64,
+    /// Frames that found the gateway's socket full.
+    pub(super) overrun: u64,
+}
+
+impl Counts {
+    /// What came since.
+    pub(super) fn since(&self, before: &Self) -> Self {
+        let minus = |a: u64, b: u64| a.saturating_sub(b);
+        Self {
+            received: minus(self.received, before.received),
+            receive_errors: minus(self.receive_errors, before.receive_errors),
+            sent: minus(self.sent, before.sent),
+            backlog: minus(self.backlog, before.backlog),
+            handled: minus(self.handled, before.handled),
+            dropped: minus(self.dropped, before.dropped),
+            overrun: minus(self.overrun, before.overrun),
+        }
+    }
+
+    /// Reads `/proc/net/dev`.
+    pub(super) fn interfaces(&mut self, text: &str) {
+        for line in text.lines() {
+            let Some((name, numbers)) = line.split_once(':') else {
+                continue;
+            };
+            let numbers: Vec<u64> = numbers
+                .split_whitespace()
+                .filter_map(|n| n.parse().ok())
+                .collect();
+            // Eight of receiving (bytes, packets, errors, …), eight of sending.
+            let at = |n: usize| numbers.get(n).copied().unwrap_or(0);
+            if name.trim() == INCOMING {
+                self.received = at(1);
+                self.receive_errors = at(2);
+            } else if name.trim() == OUTGOING {
+                self.sent = at(9);
+            }
+        }
+    }
+
+    /// Reads `/proc/net/softnet_stat`: hexadecimal, the second number of a processor's line.
+    pub(super) fn backlog(&mut self, text: &str) {
+        let second = |line: &str| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok();
+        self.backlog = text.lines().filter_map(second).sum();
+    }
+
+    /// Reads `cangw -L`: each rule's line ends with `# N handled N dropped N deleted`. Gives the
+    /// number of rules.
+    pub(super) fn rules(&mut self, text: &str) -> usize {
+        let mut rules = 0;
+        for line in text.lines().filter(|l| l.starts_with("cangw ")) {
+            rules += 1;
+            let words: Vec<&str> = line.split_whitespace().collect();
+            for pair in words.windows(2) {
+                if let [number, word] = pair
+                    && let Ok(number) = number.parse::<u64>()
+                {
+                    match *word {
+                        "handled" => self.handled += number,
+                        "dropped" | "deleted" => self.dropped += number,
+                        _ => {}
+                    }
+                }
+            }
+        }
+        rules
+    }
+
+    /// Reads `cangate stats --json`.
+    pub(super) fn stats(&mut self, text: &str) -> Result<(), String> {
+        let json: serde_json::Value =
+            serde_json::from_str(text).map_err(|e| format!("the gateway's counters: {e}"))?;
+        let number = |value: &serde_json::Value| value.as_u64().unwrap_or(0);
+        for port in json["ports"]
+            .as_array()
+            .ok_or("the gateway counts no ports")?
+        {
+            if port["name"] == INCOMING {
+                self.handled = number(&port["received"]);
+                self.overrun = number(&port["rx"]["overrun"]);
+                self.dropped = number(&port["fates"]["refused"]);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Holds what the tester saw against what was counted; gives where frames were lost, for the
+/// results.
+///
+/// # Errors
+/// Which counts do not agree.
+pub(super) fn check(
+    experiment: &Experiment,
+    outcome: &Outcome,
+    counts: &Counts,
+) -> Result<Vec<(String, String)>, String> {
+    let records = &outcome.results.records;
+    let seen = Seen {
+        went_in: records.iter().filter(|r| r.incoming.is_some()).count() as u64,
+        came_out: records.iter().filter(|r| r.outgoing.is_some()).count() as u64,
+        lost: records.iter().filter(|r| r.status == Status::Lost).count() as u64,
+        fifo: outcome.overruns.unwrap_or(0),
+    };
+    if experiment.gateway == Gateway::None || experiment.stamp_every > 1 {
+        return Ok(vec![]);
+    }
+    agree(experiment, &seen, counts)?;
+    let mut found = Vec::new();
+    for (what, number) in [
+        ("lost in the receive FIFO", seen.fifo),
+        ("lost in the processor's backlog", counts.backlog),
+        ("lost in the gateway's socket", counts.overrun),
+        ("lost at the transmit queue", counts.dropped),
+    ] {
+        if number > 0 {
+            found.push((what.to_owned(), number.to_string()));
+        }
+    }
+    Ok(found)
+}
+
+/// What the tester saw.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    went_in: u64,
+    came_out: u64,
+    lost: u64,
+    /// Lost in the gateway's receive FIFO.
+    fifo: u64,
+}
+
+fn agree(experiment: &Experiment, seen: &Seen, counts: &Counts) -> Result<(), String> {
+    let wrong = |what: &str, left: u64, right: u64| {
+        Err(format!(
+            "not every frame is accounted for: {what} ({left} against {right}); the tester saw \
+             {seen:?}, the gateway counted {counts:?}"
+        ))
+    };
+    let timed = experiment.bench == Bench::Timed;
+    // The real driver counts one error for several frames that its FIFO lost.
+    if timed && seen.went_in != counts.received + seen.fifo {
+        let got = counts.received + seen.fifo;
+        return wrong(
+            "frames on the incoming bus, and received or lost in the FIFO",
+            seen.went_in,
+            got,
+        );
+    }
+    // The backlog counts Ethernet's packets too: it bounds what it can have taken.
+    let passes = u64::from(experiment.hops.count) + 1;
+    let (least, most) = (
+        counts
+            .received
+            .saturating_sub(counts.backlog + counts.overrun)
+            * passes,
+        counts.received * passes,
+    );
+    let taken = match experiment.gateway {
+        Gateway::Cangw => counts.handled + counts.dropped,
+        Gateway::User(_) | Gateway::None => counts.handled,
+    };
+    // What is dropped on its way makes no further passes.
+    let least = least.saturating_sub(counts.dropped * (passes - 1));
+    if !(least..=most).contains(&taken) {
+        return wrong(
+            "frames received, and taken by the gateway",
+            counts.received * passes,
+            taken,
+        );
+    }
+    if counts.sent != seen.came_out {
+        return wrong(
+            "frames sent by the gateway, and seen on the outgoing bus",
+            counts.sent,
+            seen.came_out,
+        );
+    }
+    if timed {
+        let certain = seen.fifo + counts.dropped + counts.overrun;
+        if !(certain..=certain + counts.backlog).contains(&seen.lost) {
+            return wrong("frames lost, and lost at a known place", seen.lost, certain);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Hops;
+
+    #[test]
+    fn counters_are_read() {
+        let mut counts = Counts::default();
+        counts.interfaces(
+            "Inter-|   Receive                                                |  Transmit\n \
+             face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs\n    \
+             lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n   \
+             gw0:    2000     500    3    0    0     3          0         0        8       1    0    0    0     0       0          0\n   \
+             gw1:       0       2    0    0    0     0          0         0     2000     497    0    0    0     0       0          0\n",
+        );
+        counts.backlog("00000a00 00000010 00000000\n");
+        let rules = counts.rules(
+            "cangw -A -s gw0 -d gw1 -f 001:7FF # 400 handled 2 dropped 1 deleted\n\
+             cangw -A -s gw0 -d gw1 -f 002:7FF # 10 handled 0 dropped 0 deleted\n",
+        );
+        assert_eq!(rules, 2);
+        let expected = Counts {
+            received: 500,
+            receive_errors: 3,
+            sent: 497,
+            backlog: 16,
+            handled: 410,
+            dropped: 3,
+            overrun: 0,
+        };
+        assert_eq!(counts, expected);
+        let json = r#"{"ports":[{"name":"gw1","received":9},
+            {"name":"gw0","received":7,"rx":{"overrun":2},"fates":{"refused":1}}]}"#;
+        counts.stats(json).unwrap();
+        assert_eq!((counts.handled, counts.overrun, counts.dropped), (7, 2, 1));
+        assert!(counts.stats("{}").is_err());
+    }
+
+    fn timed() -> Experiment {
+        Experiment {
+            bench: Bench::Timed,
+            ..Experiment::default()
+        }
+    }
+
+    const SEEN: Seen = Seen {
+        went_in: 100,
+        came_out: 90,
+        lost: 10,
+        fifo: 6,
+    };
+    const COUNTED: Counts = Counts {
+        received: 94,
+        receive_errors: 6,
+        sent: 90,
+        backlog: 0,
+        handled: 90,
+        dropped: 4,
+        overrun: 0,
+    };
+
+    #[test]
+    fn sums_that_add_up_are_taken_and_no_others() {
+        agree(&timed(), &SEEN, &COUNTED).unwrap();
+        for wrong in [
+            Counts {
+                received: 93,
+                ..COUNTED
+            },
+            Counts {
+                handled: 89,
+                ..COUNTED
+            },
+            Counts {
+                sent: 91,
+                ..COUNTED
+            },
+            Counts {
+                dropped: 3,
+                handled: 91,
+                ..COUNTED
+            },
+        ] {
+            let words = agree(&timed(), &SEEN, &wrong).unwrap_err();
+            assert!(
+                words.contains("not every frame is accounted for"),
+                "{words}"
+            );
+        }
+        // One that the backlog may have taken.
+        let backlog = Counts {
+            handled: 89,
+            backlog: 5,
+            sent: 89,
+            ..COUNTED
+        };
+        let seen = Seen {
+            came_out: 89,
+            lost: 11,
+            ..SEEN
+        };
+        agree(&timed(), &seen, &backlog).unwrap();
+        agree(
+            &timed(),
+            &seen,
+            &Counts {
+                backlog: 0,
+                ..backlog
+            },
+        )
+        .unwrap_err();
+    }
+
+    #[test]
+    fn each_pass_is_counted() {
+        let e = Experiment {
+            hops: Hops {
+                count: 2,
+                interfaces: 1,
+            },
+            ..timed()
+        };
+        let seen = Seen {
+            went_in: 100,
+            came_out: 100,
+            lost: 0,
+            fifo: 0,
+        };
+        let counts = Counts {
+            received: 100,
+            sent: 100,
+            handled: 300,
+            ..Counts::default()
+        };
+        agree(&e, &seen, &counts).unwrap();
+        agree(
+            &e,
+            &seen,
+            &Counts {
+                handled: 299,
+                ..counts
+            },
+        )
+        .unwrap_err();
+    }
+}

@@ -1,0 +1,28 @@
+//! What else the gateway's machine does (gateway-2011 §2.2).
+
+use super::command::{Background, GATEWAY};
+use crate::experiment::Load;
+use std::time::Duration;
+
+/// How long a load has to get going, of the guest's time.
+const GET_GOING: Duration = Duration::from_secs(1);
+
+/// Starts the load; it ends when what this gives is dropped.
+pub(super) fn start(load: Load) -> Result<Option<Background>, String> {
+    let (namespace, line): (_, &[&str]) = match load {
+        Load::None => return Ok(None),
+        // hackbench's own number of tasks (400); for ever, as experiments go.
+        Load::Cpu => (Some(GATEWAY), &["hackbench", "-l", "1000000000"]),
+        Load::EthRx => (None, &["ping", "-f", "-q", "-s", "60000", "192.0.2.2"]),
+        Load::EthTx => (
+            Some(GATEWAY),
+            &["ping", "-f", "-q", "-s", "60000", "192.0.2.1"],
+        ),
+    };
+    let mut running = Background::start(namespace, line, "/tmp/load")?;
+    std::thread::sleep(GET_GOING);
+    match running.ended() {
+        Some(words) => Err(format!("the load did not stay: {words}")),
+        None => Ok(Some(running)),
+    }
+}
