@@ -24,6 +24,8 @@ static int show(struct seq_file *seq, void *unused)
 
 static int control_open(struct inode *inode, struct file *file)
 {
+	/* The misc device, which seq_file takes for a mistake. */
+	file->private_data = NULL;
 	return single_open(file, show, NULL);
 }
 

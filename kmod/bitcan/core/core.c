@@ -323,8 +323,8 @@ static bool draw(struct bc_bus *bus, struct bc_fault *fault)
 			       f->start == bus->nodes[f->node].starts;
 		if (!now)
 			continue;
-		/* One of the bus goes before one of a node. */
-		if (!found || (f->node < 0 && fault->node >= 0))
+		/* One of the bus (-1) goes before one of a node. */
+		if (!found || f->node < fault->node)
 			*fault = *f;
 		found = true;
 		memmove(&bus->faults[i], &bus->faults[i + 1],
