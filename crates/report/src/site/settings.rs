@@ -23,7 +23,8 @@ impl TimeBase {
     pub(super) fn of(description: &Description) -> Self {
         let words = value(description, "clock").unwrap_or(&description.time_base);
         let words = words.to_lowercase();
-        match (words.contains("virtual"), words.contains("real")) {
+        let simulated = ["virtual", "simulated"].iter().any(|w| words.contains(w));
+        match (simulated, words.contains("real")) {
             (true, false) => Self::Virtual,
             (false, true) => Self::Real,
             _ => Self::Unstated,
@@ -101,6 +102,7 @@ mod tests {
         let of = |time_base, clock| TimeBase::of(&described(time_base, clock));
         assert_eq!(of("real time", Some("virtual")), TimeBase::Virtual);
         assert_eq!(of("Bus time: virtual", None), TimeBase::Virtual);
+        assert_eq!(of("bus time (simulated)", None), TimeBase::Virtual);
         assert_eq!(of("real time (kernel stamps)", None), TimeBase::Real);
         assert_eq!(of("virtual or real, who knows", None), TimeBase::Unstated);
         assert_eq!(of("real time", Some("sundial")), TimeBase::Unstated);

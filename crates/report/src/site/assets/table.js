@@ -13,7 +13,7 @@
       columns.push({ key, head: key, value: (e) => e.settings[n] || null, show: (e) => e.settings[n] || "–" });
     });
     for (const [key, show] of [["sent", (e) => cg.count(e.sent)], ["lost", (e) => lossy(e, e.lost)], ["reordered", (e) => cg.count(e.reordered)], ["duplicated", (e) => cg.count(e.duplicated)]]) {
-      columns.push({ key, head: key, number: true, value: (e) => e[key], show, bad: key !== "sent" ? (e) => e[key] > 0 : null });
+      columns.push({ key, head: key, number: true, value: (e) => e[key], show, bad: ["lost", "duplicated"].includes(key) ? (e) => e[key] > 0 : null });
     }
     for (const [key, head] of [["min", "min µs"], ["p50", "p50 µs"], ["p99", "p99 µs"], ["p999", "p99.9 µs"], ["max", "max µs"]]) {
       const value = figure(0, key);
@@ -100,7 +100,7 @@
     }
     const times = [...new Set(left.map((n) => index.experiments[n].clock))].map((c) => cg.timeWords[c]);
     table.caption.textContent = left.length
-      ? `${left.length} of ${index.experiments.length} experiments; times in µs of ${times.join(" and of ")}. Tick rows to draw them; a name opens the details.`
+      ? `${left.length} of ${index.experiments.length} experiments; times in µs (${times.join(", ")}). Tick rows to draw them; a name opens the details.`
       : "No experiment has all of what the filters ask for.";
   };
 })();
