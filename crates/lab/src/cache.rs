@@ -10,6 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::SystemTime;
 
 /// The cache folder.
 #[derive(Debug)]
@@ -43,7 +44,27 @@ impl Cache {
     /// Where a stage is, if it is finished.
     pub(crate) fn finished(&self, name: &str) -> Option<PathBuf> {
         let path = self.path(name);
+        let folder = File::open(&path).ok()?;
+        // In use, so it is not among the oldest: see `trim`.
+        let _ = folder.set_modified(SystemTime::now());
         path.is_dir().then_some(path)
+    }
+
+    /// Removes the stages of a folder that were used longest ago, but for so many. One that is
+    /// removed while somebody uses it is made again; files that are open stay whole.
+    pub(crate) fn trim(&self, folder: &str, keep: usize) {
+        let Ok(entries) = fs::read_dir(self.path(folder)) else {
+            return;
+        };
+        let mut all: Vec<(SystemTime, PathBuf)> = entries
+            .flatten()
+            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+            .collect();
+        all.sort();
+        let surplus = all.len().saturating_sub(keep);
+        for (_, path) in all.into_iter().take(surplus) {
+            let _ = fs::remove_dir_all(path);
+        }
     }
 
     /// A finished stage; `make` makes it in the folder that it is given, unless it is there.
@@ -203,6 +224,21 @@ mod tests {
             .stage("tree", &Silent, |_| panic!("made twice"))
             .unwrap();
         assert_eq!(made, again);
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_goes_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::open(Some(dir.path())).unwrap();
+        for name in ["x/a", "x/b", "x/c"] {
+            cache.stage(name, &Silent, |_| Ok(())).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        cache.finished("x/a").unwrap();
+        cache.trim("x", 2);
+        assert!(cache.finished("x/a").is_some());
+        assert!(cache.finished("x/b").is_none());
+        assert!(cache.finished("x/c").is_some());
     }
 
     #[test]

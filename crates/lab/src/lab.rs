@@ -6,15 +6,21 @@ use crate::error::Error;
 use crate::fetch::{self, Tree};
 use crate::image;
 use crate::kernels::Kernel;
+use crate::kmod;
 use crate::machine::{Bench, Outcome, Spec, Time};
 use crate::own;
 use crate::progress::{Progress, Sink};
 use crate::qemu::{self, End, Options, Process, Trouble, pass_on};
+use crate::snapshot;
 use crate::trees::{self, KernelTree};
 use crate::wire::Piece;
 use std::fs;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long reading in a saved guest may take, in real time.
+const RESTORE: Duration = Duration::from_secs(120);
 
 /// Where the lab keeps things and where it fetches them.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +36,7 @@ pub struct Place {
 pub struct Lab {
     cache: Cache,
     mirror: Option<String>,
+    stopped: AtomicBool,
 }
 
 impl Lab {
@@ -54,7 +61,13 @@ impl Lab {
         Ok(Self {
             cache: Cache::open(place.cache.as_deref())?,
             mirror,
+            stopped: AtomicBool::new(false),
         })
+    }
+
+    /// Ends all guests that run, whose [`Outcome::failure`] says so, and starts none any more.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
     }
 
     /// The cache folder.
@@ -87,6 +100,21 @@ impl Lab {
 
     fn kernel(&self, kernel: Kernel, progress: &dyn Progress) -> Result<KernelTree, Error> {
         trees::kernel(&self.cache, self.mirror.as_deref(), progress, kernel)
+    }
+
+    /// The modules of our own that a bench needs.
+    fn modules(
+        &self,
+        kernel: Kernel,
+        tree: &KernelTree,
+        bench: Bench,
+        progress: &dyn Progress,
+    ) -> Result<Vec<PathBuf>, Error> {
+        if bench != Bench::Timed {
+            return Ok(Vec::new());
+        }
+        let module = kmod::bitcan(&self.cache, self.mirror.as_deref(), progress, kernel, tree)?;
+        Ok(vec![module])
     }
 
     /// What a guest with this kernel is made of, as [`Outcome::versions`] begins: package by
@@ -125,45 +153,105 @@ impl Lab {
         let qemu = self.qemu(progress)?;
         let guest = self.guest(progress)?;
         let tree = self.kernel(kernel, progress)?;
-        let program = own::program()?;
+        let modules = self.modules(kernel, &tree, spec.bench, progress)?;
+        let hash = snapshot::image_hash(&[&guest, &tree.tree], &modules, &spec.files)?;
+        let image = snapshot::image(&self.cache, &hash, progress, |path| {
+            let parts = image::Parts {
+                guest: &guest,
+                kernel: &tree,
+                modules: &modules,
+                agent: &own::program()?.path,
+                files: &spec.files,
+            };
+            image::write(&parts, path)
+        })?;
         let folder = self.cache.run_folder()?;
-        progress.stage("putting the image together");
-        let image = folder.path("image");
-        let parts = image::Parts {
-            guest: &guest,
-            kernel: &tree,
-            modules: &[],
-            agent: &program.path,
-            files: &spec.files,
-        };
-        image::write(&parts, &image)?;
         let job = folder.path("job");
         let text = serde_json::to_vec(&spec.job)
             .map_err(|error| Error::Asked(format!("the job cannot be written down: {error}")))?;
         fs::write(&job, text).map_err(Error::file("write", &job))?;
 
-        progress.stage(&format!("guest with kernel {kernel}"));
-        let options = Options {
-            kernel: &tree.vmlinuz(),
+        // Only virtual time can be stopped and go on as if nothing had been. An image with files
+        // in it is hardly booted twice.
+        let saved = matches!(spec.time, Time::Virtual { .. }) && spec.files.is_empty();
+        let (vmlinuz, console, output) = (
+            tree.vmlinuz(),
+            folder.path("console"),
+            folder.path("output"),
+        );
+        let mut options = Options {
+            kernel: &vmlinuz,
             image: &image,
-            console: &folder.path("console"),
-            output: &folder.path("output"),
+            console: &console,
+            output: &output,
             job: &job,
             bench: spec.bench,
             ethernet: spec.ethernet,
             time: spec.time,
             memory: spec.memory,
-            words: Orders::of(spec, false).words(),
+            restore: None,
+            words: Orders::of(spec, saved).words(),
         };
+        let state = if saved {
+            snapshot::state(&self.cache, &qemu, &options, &hash, progress)?
+        } else {
+            None
+        };
+        options.restore = state.as_deref();
+        if state.is_none() {
+            options.words = Orders::of(spec, false).words();
+        }
         let mut outcome = Outcome {
             versions: versions(&qemu, &guest, &tree)?,
             ..Outcome::default()
         };
-        let mut process = Process::start(&qemu, &options, &[], &folder.path("qemu"))?;
-        let end = follow(&mut process, spec, sink, &mut outcome)?;
-        outcome.console = qemu::end_of(options.console);
+        progress.stage(&format!("guest with kernel {kernel}"));
+        let mut process = Process::start(&qemu, &options, &folder.path("qemu"))?;
+        if state.is_some() {
+            let deadline = Instant::now() + RESTORE;
+            if let Err(words) = process.resume(deadline) {
+                let complaints = process.complaints();
+                outcome.failure = Some(format!(
+                    "the saved guest does not go on: {words}\n{complaints}"
+                ));
+                return Ok(outcome);
+            }
+        }
+        let end = self.follow(&mut process, spec, sink, &mut outcome)?;
+        outcome.console = qemu::end_of(&console);
         judge(&mut outcome, &end, spec, &process.complaints());
         Ok(outcome)
+    }
+
+    /// Takes in what the guest hands out.
+    fn follow(
+        &self,
+        process: &mut Process,
+        spec: &Spec,
+        sink: &mut dyn Sink,
+        outcome: &mut Outcome,
+    ) -> Result<End, Error> {
+        let deadline = Instant::now()
+            .checked_add(spec.timeout)
+            .ok_or_else(|| Error::Asked("so long a timeout cannot be kept".to_owned()))?;
+        process.follow(deadline, &self.stopped, |piece| {
+            match pass_on(piece, sink) {
+                Some(Piece::Ready(text)) => {
+                    for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
+                        outcome.versions.push((name.to_owned(), value.to_owned()));
+                    }
+                }
+                Some(Piece::File(name)) => outcome.outputs.push((name, Vec::new())),
+                Some(Piece::Part(bytes)) => {
+                    if let Some((_, file)) = outcome.outputs.last_mut() {
+                        file.extend_from_slice(&bytes);
+                    }
+                }
+                Some(Piece::Status(status)) => outcome.status = Some(status),
+                Some(Piece::Failed(words)) => outcome.failure = Some(words),
+                Some(Piece::Stdout(_) | Piece::Stderr(_)) | None => {}
+            }
+        })
     }
 }
 
@@ -215,37 +303,6 @@ fn versions(
     Ok(all)
 }
 
-/// Takes in what the guest hands out.
-fn follow(
-    process: &mut Process,
-    spec: &Spec,
-    sink: &mut dyn Sink,
-    outcome: &mut Outcome,
-) -> Result<End, Error> {
-    let deadline = Instant::now()
-        .checked_add(spec.timeout)
-        .ok_or_else(|| Error::Asked("so long a timeout cannot be kept".to_owned()))?;
-    process.follow(deadline, |piece| {
-        match pass_on(piece, sink) {
-            Some(Piece::Ready(text)) => {
-                for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
-                    outcome.versions.push((name.to_owned(), value.to_owned()));
-                }
-            }
-            Some(Piece::File(name)) => outcome.outputs.push((name, Vec::new())),
-            Some(Piece::Part(bytes)) => {
-                if let Some((_, file)) = outcome.outputs.last_mut() {
-                    file.extend_from_slice(&bytes);
-                }
-            }
-            Some(Piece::Status(status)) => outcome.status = Some(status),
-            Some(Piece::Failed(words)) => outcome.failure = Some(words),
-            Some(Piece::Stdout(_) | Piece::Stderr(_)) | None => {}
-        }
-        false
-    })
-}
-
 /// Says what went wrong, if something did: what the agent said, else what the console says, else
 /// how QEMU ended.
 fn judge(outcome: &mut Outcome, end: &End, spec: &Spec, complaints: &str) {
@@ -263,6 +320,7 @@ fn judge(outcome: &mut Outcome, end: &End, spec: &Spec, complaints: &str) {
             "the guest gave no end within {} s and was given up",
             spec.timeout.as_secs_f64()
         )),
+        (End::Stopped, None) => Some("the guest was ended because cangate ends".to_owned()),
         (End::Nonsense(words), None) => Some(words.clone()),
         (End::Off(status), None) if !status.success() => {
             Some(format!("QEMU failed ({status}): {complaints}"))

@@ -60,14 +60,13 @@ pub(crate) struct KernelTree {
 
 impl KernelTree {
     fn open(tree: Tree, kernel: Kernel) -> Result<Self, Error> {
-        let boot = tree.root().join("boot");
+        let folder = tree
+            .find("lib/modules")
+            .unwrap_or_else(|| tree.root().join("lib/modules"));
         let mut found = Vec::new();
-        for entry in fs::read_dir(&boot).map_err(Error::file("read", &boot))? {
-            let entry = entry.map_err(Error::file("read", &boot))?;
-            let name = entry.file_name();
-            if let Some(version) = name.to_string_lossy().strip_prefix("vmlinuz-") {
-                found.push(version.to_owned());
-            }
+        for entry in fs::read_dir(&folder).map_err(Error::file("read", &folder))? {
+            let entry = entry.map_err(Error::file("read", &folder))?;
+            found.push(entry.file_name().to_string_lossy().into_owned());
         }
         let suffix = format!("-{}", kernel.flavour());
         match found.as_slice() {
@@ -80,13 +79,17 @@ impl KernelTree {
             _ => Err(Error::Asked(format!(
                 "Debian's {} has no kernel {kernel} ({} has {found:?}); is the mirror complete?",
                 kernel.release().target(),
-                boot.display()
+                folder.display()
             ))),
         }
     }
 
-    /// The kernel's image.
+    /// The kernel's image: since 7.x it lies with the modules.
     pub(crate) fn vmlinuz(&self) -> PathBuf {
+        let new = self.modules().join("vmlinuz");
+        if new.is_file() {
+            return new;
+        }
         self.tree
             .root()
             .join(format!("boot/vmlinuz-{}", self.version))

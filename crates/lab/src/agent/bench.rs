@@ -8,8 +8,10 @@ use std::path::Path;
 
 /// The gateway's network namespace.
 const GATEWAY: &str = "gw";
-/// Frames that wait at an interface which sends; the kernel's 10 is less than a burst.
-const QUEUE: &str = "200";
+/// How many frames may wait at the tester's sending interface. The papers raised the sender's
+/// queue (gateway-2010-draft §III-C); the gateway's keeps the kernel's length, which decides what
+/// it loses.
+const SENDER: (&str, u32) = ("can0", 200);
 
 /// Brings it up.
 pub(super) fn up(orders: &Orders) -> Result<(), String> {
@@ -64,7 +66,9 @@ fn start_can(orders: &Orders, name: &str) -> Result<(), String> {
         how.push_str(&format!(" dbitrate {rate} fd on"));
     }
     ip(&format!("{within}link set dev {name} type can {how}"))?;
-    ip(&format!("{within}link set dev {name} txqueuelen {QUEUE}"))?;
+    if name == SENDER.0 {
+        ip(&format!("link set dev {name} txqueuelen {}", SENDER.1))?;
+    }
     ip(&format!("{within}link set dev {name} up"))
 }
 

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The file in a tree that says what it is made of.
-const RECORD: &str = "packages.json";
+pub(crate) const RECORD: &str = "packages.json";
 
 /// What a tree is to be made of.
 pub(crate) struct Recipe<'a> {

@@ -1,6 +1,7 @@
 //! The machine: a QEMU process, what it is told, and what it leaves.
 
 mod console;
+mod monitor;
 mod options;
 mod process;
 

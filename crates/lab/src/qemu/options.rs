@@ -20,6 +20,8 @@ pub(crate) struct Options<'a> {
     pub(crate) time: Time,
     /// MiB.
     pub(crate) memory: u32,
+    /// The state to restore, if it is not to boot.
+    pub(crate) restore: Option<&'a Path>,
     /// What the agent is told on the kernel's command line: words without blanks.
     pub(crate) words: Vec<String>,
 }
@@ -33,6 +35,9 @@ const CARDS: [(&str, u8, &str); 5] = [
     ("gw0", 0x12, "b0"),
     ("gw1", 0x14, "b1"),
 ];
+
+/// The way out of the guest.
+const SERIAL: &str = "virtio-serial-pci,addr=0x8,max_ports=2,ioeventfd=off";
 
 /// The PCI slots of the Ethernet cards, and their names.
 const ETHERNET: [(&str, u8); 2] = [("eth0", 0x18), ("eth1", 0x19)];
@@ -105,12 +110,18 @@ impl Options<'_> {
             "-chardev",
             &format!("file,id=output,path={}", quoted(self.output)),
         ]);
-        add(&["-device", "virtio-serial-pci,addr=0x8,max_ports=2"]);
+        // Without ioeventfd: with it another thread of QEMU handles what the guest writes, and the
+        // interrupt that says so comes when the host pleases.
+        add(&["-device", SERIAL]);
         add(&["-device", "virtserialport,nr=1,chardev=output,name=cangate"]);
         add(&[
             "-fw_cfg",
             &format!("name=opt/cangate/job,file={}", quoted(self.job)),
         ]);
+        // The device by which the agent stops the machine when it is to be saved.
+        add(&["-device", "pvpanic", "-action", "panic=pause"]);
+        add(&["-chardev", "stdio,id=monitor,signal=off"]);
+        add(&["-object", "monitor-qmp,id=qmp,chardev=monitor"]);
         if self.bench == Bench::Kvaser {
             add(&["-object", "can-bus,id=b0", "-object", "can-bus,id=b1"]);
             for (_, slot, bus) in CARDS {
@@ -128,6 +139,9 @@ impl Options<'_> {
                     &format!("e1000,netdev={name},addr={slot:#x},romfile="),
                 ]);
             }
+        }
+        if let Some(file) = self.restore {
+            add(&["-incoming", &format!("file:{}", file.display())]);
         }
         add(&["-kernel", &self.kernel.to_string_lossy()]);
         add(&["-initrd", &self.image.to_string_lossy()]);
@@ -171,6 +185,7 @@ mod tests {
             ethernet,
             time,
             memory: 256,
+            restore: None,
             words: vec!["cangate.bench=kvaser".to_owned()],
         }
         .arguments(&Tree::new("/t".into()))
@@ -189,6 +204,7 @@ mod tests {
             "-seed 1",
             "nokaslr norandmaps",
             "exit-with-parent=on",
+            "ioeventfd=off",
         ] {
             assert!(all.contains(part), "{part} in {all}");
         }

@@ -3,13 +3,16 @@
 use crate::error::{Error, tail};
 use crate::fetch::Tree;
 use crate::progress::Sink;
+use crate::qemu::monitor::Monitor;
 use crate::qemu::options::{Options, module_folder};
 use crate::wire::{Piece, Reader};
+use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often we look whether the guest said something. It is the host's time: the guest does not
@@ -26,6 +29,8 @@ pub(crate) enum End {
     Off(ExitStatus),
     /// Its time was up.
     Timeout,
+    /// It was to stop.
+    Stopped,
     /// It said something that nobody understands, or too much.
     Nonsense(String),
 }
@@ -33,6 +38,7 @@ pub(crate) enum End {
 /// A running machine. It is killed when this is dropped.
 pub(crate) struct Process {
     child: Child,
+    monitor: Option<Monitor>,
     words: PathBuf,
     output: PathBuf,
     console: PathBuf,
@@ -41,12 +47,7 @@ pub(crate) struct Process {
 impl Process {
     /// Starts QEMU out of its tree. Only the calling thread may end it: see
     /// `exit-with-parent`.
-    pub(crate) fn start(
-        tree: &Tree,
-        options: &Options<'_>,
-        more: &[std::ffi::OsString],
-        words: &Path,
-    ) -> Result<Self, Error> {
+    pub(crate) fn start(tree: &Tree, options: &Options<'_>, words: &Path) -> Result<Self, Error> {
         let mut command = tree.command("qemu-system-x86_64").ok_or_else(|| {
             Error::Asked("QEMU's tree is not whole; remove the cache folder's qemu-11.1".into())
         })?;
@@ -55,25 +56,77 @@ impl Process {
             File::create(path).map_err(Error::file("create", path))?;
         }
         let log = File::create(words).map_err(Error::file("create", words))?;
-        let child = command
+        let mut child = command
             .args(options.arguments(tree))
-            .args(more)
             .env_clear()
             .env("QEMU_MODULE_DIR", module_folder(tree))
             .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
             .stderr(log)
             // Ctrl-C is for us: what becomes of the guest is for us to say.
             .process_group(0)
             .spawn()
             .map_err(Error::file("run QEMU in", tree.root()))?;
+        let monitor = child
+            .stdin
+            .take()
+            .zip(child.stdout.take())
+            .map(|(to, from)| Monitor::new(to, from));
         Ok(Self {
             child,
+            monitor,
             words: words.to_path_buf(),
             output: options.output.to_path_buf(),
             console: options.console.to_path_buf(),
         })
+    }
+
+    fn monitor(&mut self, deadline: Instant) -> Result<&mut Monitor, String> {
+        let monitor = self.monitor.as_mut().ok_or("QEMU has no monitor")?;
+        monitor.greet(deadline)?;
+        Ok(monitor)
+    }
+
+    /// Waits until the guest stops itself, and saves the whole machine into a file.
+    pub(crate) fn save(&mut self, file: &Path, deadline: Instant) -> Result<(), String> {
+        let monitor = self.monitor(deadline)?;
+        // The agent's write to the panic device, which stops the machine at that very
+        // instruction: a command of ours would stop it wherever it happened to be.
+        monitor.event("GUEST_PANICKED", deadline)?;
+        let on = json!({ "capabilities": [{ "capability": "events", "state": true }] });
+        monitor.command("migrate-set-capabilities", &on, deadline)?;
+        // As fast as the disk takes it.
+        let fast = json!({ "max-bandwidth": 0 });
+        monitor.command("migrate-set-parameters", &fast, deadline)?;
+        let to = json!({ "uri": format!("file:{}", file.display()) });
+        monitor.command("migrate", &to, deadline)?;
+        loop {
+            let event = monitor.event("MIGRATION", deadline)?;
+            match event.pointer("/data/status").and_then(Value::as_str) {
+                Some("completed") => return Ok(()),
+                Some("failed") => {
+                    let status = monitor.command("query-migrate", &json!({}), deadline)?;
+                    let words = status.get("error-desc").and_then(Value::as_str);
+                    return Err(words.unwrap_or("QEMU cannot save the machine").to_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Lets a machine that was restored go on.
+    pub(crate) fn resume(&mut self, deadline: Instant) -> Result<(), String> {
+        let monitor = self.monitor(deadline)?;
+        loop {
+            // Until all is read in, its state is `inmigrate`.
+            let status = monitor.command("query-status", &json!({}), deadline)?;
+            match status.get("status").and_then(Value::as_str) {
+                Some("inmigrate" | "finish-migrate") => std::thread::sleep(LOOK_EVERY),
+                _ => break,
+            }
+        }
+        monitor.command("cont", &json!({}), deadline).map(|_| ())
     }
 
     /// What QEMU itself complained about.
@@ -82,12 +135,12 @@ impl Process {
         tail(&text, 10, 4000)
     }
 
-    /// Follows the guest to its end: every piece that it hands out is given to `piece`, which may
-    /// say that it has seen enough.
+    /// Follows the guest to its end, and gives every piece that it hands out to `piece`.
     pub(crate) fn follow(
         &mut self,
         deadline: Instant,
-        mut piece: impl FnMut(Piece) -> bool,
+        stop: &AtomicBool,
+        mut piece: impl FnMut(Piece),
     ) -> Result<End, Error> {
         let mut file = File::open(&self.output).map_err(Error::file("read", &self.output))?;
         let mut reader = Reader::default();
@@ -110,11 +163,7 @@ impl Process {
                 reader.push(&buffer[..count]);
                 loop {
                     match reader.next() {
-                        Ok(Some(it)) => {
-                            if piece(it) {
-                                return Ok(End::Nonsense(String::new()));
-                            }
-                        }
+                        Ok(Some(it)) => piece(it),
                         Ok(None) => break,
                         Err(words) => return Ok(End::Nonsense(words)),
                     }
@@ -122,6 +171,9 @@ impl Process {
             }
             if let Some(status) = ended {
                 return Ok(End::Off(status));
+            }
+            if stop.load(Ordering::SeqCst) {
+                return Ok(End::Stopped);
             }
             if Instant::now() >= deadline {
                 return Ok(End::Timeout);

@@ -1,0 +1,82 @@
+//! QEMU's monitor: a line of JSON each way (the QEMU Machine Protocol), by its standard input and
+//! output, so that no socket needs a place in the file system.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{ChildStdin, ChildStdout};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Instant;
+
+/// The monitor of a running QEMU.
+pub(super) struct Monitor {
+    to: ChildStdin,
+    from: Receiver<Value>,
+}
+
+impl Monitor {
+    /// Takes the monitor over.
+    pub(super) fn new(to: ChildStdin, from: ChildStdout) -> Self {
+        let (send, receive) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(from).lines().map_while(Result::ok) {
+                let Ok(value) = serde_json::from_str(&line) else {
+                    continue;
+                };
+                if send.send(value).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { to, from: receive }
+    }
+
+    /// Greets: commands are taken only then.
+    pub(super) fn greet(&mut self, deadline: Instant) -> Result<(), String> {
+        self.command("qmp_capabilities", &json!({}), deadline)
+            .map(|_| ())
+    }
+
+    /// Gives a command and waits for its answer; events before it are lost.
+    pub(super) fn command(
+        &mut self,
+        name: &str,
+        arguments: &Value,
+        deadline: Instant,
+    ) -> Result<Value, String> {
+        let line = json!({ "execute": name, "arguments": arguments }).to_string();
+        self.to
+            .write_all(format!("{line}\n").as_bytes())
+            .map_err(|e| format!("QEMU takes no command: {e}"))?;
+        loop {
+            let answer = self.next(deadline)?;
+            if let Some(error) = answer.get("error") {
+                let words = error
+                    .get("desc")
+                    .and_then(Value::as_str)
+                    .unwrap_or("no reason");
+                return Err(format!("QEMU refuses {name}: {words}"));
+            }
+            if let Some(value) = answer.get("return") {
+                return Ok(value.clone());
+            }
+        }
+    }
+
+    /// Waits for an event of this name.
+    pub(super) fn event(&mut self, name: &str, deadline: Instant) -> Result<Value, String> {
+        loop {
+            let value = self.next(deadline)?;
+            if value.get("event").and_then(Value::as_str) == Some(name) {
+                return Ok(value);
+            }
+        }
+    }
+
+    fn next(&mut self, deadline: Instant) -> Result<Value, String> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        self.from.recv_timeout(left).map_err(|error| match error {
+            RecvTimeoutError::Timeout => "QEMU does not answer in time".to_owned(),
+            RecvTimeoutError::Disconnected => "QEMU ended".to_owned(),
+        })
+    }
+}
