@@ -33,6 +33,8 @@ pub(crate) struct Receiver {
     pub(crate) received: u64,
     pub(crate) reported: u64,
     pub(crate) fates: Fates,
+    /// The descriptor it waits for has just been seen not to be ready: nothing to fetch.
+    pub(crate) quiet: bool,
     base: RxCounters,
 }
 
@@ -68,6 +70,7 @@ impl Lane {
                 received: 0,
                 reported: 0,
                 fates: Fates::default(),
+                quiet: false,
             },
             tx: Sender {
                 base: tx.counters(),

@@ -51,6 +51,29 @@ fn routed_to_every_destination_with_its_token() {
     assert_eq!(snapshot.port("p1").unwrap().tx.sent, 100);
 }
 
+/// After a wait, ports whose descriptor is not ready are passed over once; others never are.
+#[test]
+fn what_is_not_ready_is_not_asked() {
+    let routes = all(vec![route("r", &[0, 1, 2], &[3])]);
+    let (mut engine, ports) = engine(4, &routes);
+    for (port, fd) in [(0, 7), (2, 9)] {
+        ports[port].lock().fd = Some(fd);
+    }
+    for (port, token) in [(0, 10), (1, 11), (2, 12)] {
+        ports[port].feed(token..token + 1);
+    }
+    let mut named = Vec::new();
+    engine.waits(|wait| named.extend(wait.fd));
+    assert_eq!(named, [7, 9]);
+    engine.woken(|place| named[place] == 9);
+    assert_eq!(engine.step(0).frames, 2);
+    let mut sent = ports[3].sent_tokens();
+    sent.sort_unstable();
+    assert_eq!(sent, [11, 12]);
+    assert_eq!(engine.step(0).frames, 1, "the next step looks again");
+    only_fate(&engine, Fate::Routed, 3);
+}
+
 #[test]
 fn one_flush_for_a_batch() {
     let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));

@@ -188,7 +188,7 @@ impl Engine {
         let Some(source) = rx.get_mut(from) else {
             return (0, false);
         };
-        if source.state != PortState::Up {
+        if source.state != PortState::Up || std::mem::take(&mut source.quiet) {
             return (0, false);
         }
         let Receiver {
@@ -328,6 +328,25 @@ impl Engine {
             }
             if tx.held > 0 {
                 visit(tx.half.wait());
+            }
+        }
+    }
+
+    /// After a wait for all that [`Engine::waits`] named: `ready` says which of them are, by
+    /// their place among those with a descriptor. The next step passes over the ports that wait
+    /// for nothing but a descriptor, and whose is not ready: a system call less for each.
+    pub fn woken(&mut self, ready: impl Fn(usize) -> bool) {
+        let mut place = 0;
+        for (rx, tx) in self.rx.iter_mut().zip(&self.tx) {
+            if rx.state == PortState::Up {
+                let wait = rx.half.wait();
+                if wait.fd.is_some() {
+                    rx.quiet = wait.deadline.is_none() && !ready(place);
+                    place += 1;
+                }
+            }
+            if tx.held > 0 && tx.half.wait().fd.is_some() {
+                place += 1;
             }
         }
     }

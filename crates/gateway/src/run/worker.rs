@@ -86,7 +86,13 @@ impl Worker<'_> {
             poll.clear();
             poll.add_fd(self.mailbox.bell(), true, false);
             self.engine.waits(|wait| poll.add(wait));
-            if let Err(error) = poll.wait(timeout) {
+            let waited = poll.wait(timeout);
+            // The bell is number 0. A run that ends by itself looks at every port before it does.
+            let some = waited.as_ref().is_ok_and(|&ready| ready > 0);
+            if some && self.until_end.is_empty() {
+                self.engine.woken(|place| poll.is_ready(place + 1));
+            }
+            if let Err(error) = waited {
                 // Out of memory in the kernel, or more ports than RLIMIT_NOFILE allows.
                 if !std::mem::replace(&mut warned, true) {
                     tracing::warn!("waiting for frames failed ({error}): asking every millisecond");

@@ -28,6 +28,8 @@ pub struct Inside {
     pub rx_fails: bool,
     pub flush_fails: bool,
     pub ends: bool,
+    /// Waits for this descriptor, and for nothing else.
+    pub fd: Option<std::os::fd::RawFd>,
     /// Keep what was sent, for looking at it.
     pub record: bool,
     pub interest: Option<Interest>,
@@ -112,9 +114,12 @@ impl Receive for MemoryRx {
     }
 
     fn wait(&self) -> Wait {
-        let empty = self.0.lock().incoming.is_empty();
+        let inside = self.0.lock();
+        let empty = inside.incoming.is_empty();
         Wait {
-            deadline: (!empty).then_some(0),
+            fd: inside.fd,
+            readable: inside.fd.is_some(),
+            deadline: (!empty && inside.fd.is_none()).then_some(0),
             ..Wait::default()
         }
     }
