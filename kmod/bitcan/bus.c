@@ -200,7 +200,8 @@ static struct irq_chip chip = {
 /* An interrupt line of its own for each controller. */
 int bitcan_irq_alloc(void)
 {
-	int irq = irq_alloc_desc(numa_node_id());
+	/* Without an owner: an interface that is up must not keep the module from being removed. */
+	int irq = __irq_alloc_descs(-1, 1, 1, numa_node_id(), NULL, NULL);
 
 	if (irq < 0)
 		return irq;
