@@ -27,6 +27,7 @@
     for (let i = 0; i < 100 && all("#table tbody tr").length < 45; i++) await wait(20);
     seen.lead = one("#lead").textContent;
     seen.leftOut = one("#left-out").textContent;
+    seen.failed = one("#failed").textContent;
     seen.rows = rows();
     seen.first = lines("latency-profile-virtual");
     seen.foreign = all("img, iframe, object, b").length + all("script").length - 3;

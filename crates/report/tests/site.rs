@@ -83,6 +83,14 @@ impl Sample {
             claim("G3", "not testable here", &[]),
         ]);
         std::fs::write(dir.path().join("claims.json"), claims.to_string()).unwrap();
+        let note = serde_json::json!({"experiment": {}, "why": HOSTILE, "console": format!("Kernel panic {HOSTILE}")});
+        std::fs::write(dir.path().join("x.failed.json"), note.to_string()).unwrap();
+        // One that was made after it had failed.
+        std::fs::write(
+            dir.path().join(format!("{a}.failed.json")),
+            note.to_string(),
+        )
+        .unwrap();
         Self { dir, results }
     }
 
@@ -167,178 +175,194 @@ fn same(value: &Value, names: &[&str]) {
 
 #[test]
 fn a_reader_finds_overlays_sorts_saves_and_shares() {
+    reads(1280);
+}
+
+#[test]
+fn a_reader_does_so_on_a_telephone() {
+    reads(390);
+}
+
+fn reads(width: u32) {
     let Some(browser) = chromium() else { return };
     let sample = Sample::new();
     let site = sample.write();
     assert_eq!(
-        (site.experiments, site.claims, site.left_out.len()),
-        (45, 3, 1)
+        (
+            site.experiments,
+            site.claims,
+            site.failed,
+            site.left_out.len()
+        ),
+        (45, 3, 1, 1)
     );
     let names: Vec<String> = [0, 1, 2, 96].map(experiments::name).to_vec();
     let picks: Vec<&str> = names.iter().map(String::as_str).collect();
-    for width in [390, 1280] {
-        let (seen, log) = drive(&browser, site.index.parent().unwrap(), &picks, width);
-        let all: Vec<&str> = sample.results.keys().map(String::as_str).collect();
-        assert_eq!(strings(&seen["rows"]), all);
-        assert!(
-            seen["lead"]
-                .as_str()
-                .unwrap()
-                .starts_with("45 experiments, "),
-            "{}",
-            seen["lead"]
-        );
-        assert!(
-            seen["leftOut"]
-                .as_str()
-                .unwrap()
-                .contains("foreign.parquet: "),
-            "{}",
-            seen["leftOut"]
-        );
-        assert_eq!(strings(&seen["first"]).len(), 6);
+    let (seen, log) = drive(&browser, site.index.parent().unwrap(), &picks, width);
+    let all: Vec<&str> = sample.results.keys().map(String::as_str).collect();
+    assert_eq!(strings(&seen["rows"]), all);
+    assert!(
+        seen["lead"]
+            .as_str()
+            .unwrap()
+            .starts_with("45 experiments, "),
+        "{}",
+        seen["lead"]
+    );
+    assert!(
+        seen["leftOut"]
+            .as_str()
+            .unwrap()
+            .contains("foreign.parquet: "),
+        "{}",
+        seen["leftOut"]
+    );
+    let failed = seen["failed"].as_str().unwrap();
+    assert!(
+        failed.starts_with("1 experiment failed") && failed.contains("Kernel panic"),
+        "{failed}"
+    );
+    assert_eq!(strings(&seen["first"]).len(), 6);
 
-        same(&seen["kernel61"], &sample.with(&[("kernel", &["6.1"])]));
-        assert_eq!(seen["hash61"], "#kernel=6.1");
-        for load in ["none", "cpu", "eth-rx"] {
-            let with = sample
-                .with(&[("kernel", &["6.1"]), ("load", &[load])])
-                .len();
-            assert_eq!(seen["loads61"][load], with.to_string());
-        }
-        same(
-            &seen["kernels"],
-            &sample.with(&[("kernel", &["6.1", "6.12"])]),
-        );
-        let both: [(&str, &[&str]); 2] = [("kernel", &["6.1", "6.12"]), ("load", &["cpu"])];
-        same(&seen["kernelsCpu"], &sample.with(&both));
-        // A setting's own filter does not empty its other values.
-        let other = sample
-            .with(&[("kernel", &["5.10"]), ("load", &["cpu"])])
+    same(&seen["kernel61"], &sample.with(&[("kernel", &["6.1"])]));
+    assert_eq!(seen["hash61"], "#kernel=6.1");
+    for load in ["none", "cpu", "eth-rx"] {
+        let with = sample
+            .with(&[("kernel", &["6.1"]), ("load", &[load])])
             .len();
-        assert!(other > 0);
-        assert_eq!(seen["kernelCountsCpu"]["5.10"], other.to_string());
-        assert_eq!(seen["cleared"], 45);
-        assert_eq!(
-            seen["shared"], seen["kernelsCpu"],
-            "an address gives the same view"
-        );
-        assert_eq!(
-            seen["sharedTicked"],
-            serde_json::json!([true, true, true, false])
-        );
+        assert_eq!(seen["loads61"][load], with.to_string());
+    }
+    same(
+        &seen["kernels"],
+        &sample.with(&[("kernel", &["6.1", "6.12"])]),
+    );
+    let both: [(&str, &[&str]); 2] = [("kernel", &["6.1", "6.12"]), ("load", &["cpu"])];
+    same(&seen["kernelsCpu"], &sample.with(&both));
+    // A setting's own filter does not empty its other values.
+    let other = sample
+        .with(&[("kernel", &["5.10"]), ("load", &["cpu"])])
+        .len();
+    assert!(other > 0);
+    assert_eq!(seen["kernelCountsCpu"]["5.10"], other.to_string());
+    assert_eq!(seen["cleared"], 45);
+    assert_eq!(
+        seen["shared"], seen["kernelsCpu"],
+        "an address gives the same view"
+    );
+    assert_eq!(
+        seen["sharedTicked"],
+        serde_json::json!([true, true, true, false])
+    );
 
-        let max = |name: &str| {
-            sample.results[name]
-                .latencies(None)
-                .max()
-                .unwrap_or(i64::MIN)
-        };
-        let down: Vec<i64> = strings(&seen["byMaxDown"]).into_iter().map(max).collect();
-        assert!(
-            down.is_sorted_by(|a, b| a >= b) && down.len() == 45,
-            "{down:?}"
-        );
-        let up: Vec<i64> = strings(&seen["byMaxUp"]).into_iter().map(max).collect();
-        assert!(up.is_sorted() && up[0] < up[44], "{up:?}");
-        assert_eq!(
-            (&seen["ariaDown"], &seen["focusKept"]),
-            (&"descending".into(), &"max".into())
-        );
+    let max = |name: &str| {
+        sample.results[name]
+            .latencies(None)
+            .max()
+            .unwrap_or(i64::MIN)
+    };
+    let down: Vec<i64> = strings(&seen["byMaxDown"]).into_iter().map(max).collect();
+    assert!(
+        down.is_sorted_by(|a, b| a >= b) && down.len() == 45,
+        "{down:?}"
+    );
+    let up: Vec<i64> = strings(&seen["byMaxUp"]).into_iter().map(max).collect();
+    assert!(up.is_sorted() && up[0] < up[44], "{up:?}");
+    assert_eq!(
+        (&seen["ariaDown"], &seen["focusKept"]),
+        (&"descending".into(), &"max".into())
+    );
 
-        // Three in virtual time and one in real time: never in one chart.
-        assert_eq!(strings(&seen["picked"]).len(), 3);
-        assert_eq!(strings(&seen["pickedReal"]).len(), 1);
-        let distinct: std::collections::BTreeSet<_> =
-            strings(&seen["picked"]).into_iter().collect();
-        assert_eq!(distinct.len(), 3, "{distinct:?}");
-        let looks: std::collections::BTreeSet<_> = strings(&seen["looks"]).into_iter().collect();
-        assert_eq!(looks.len(), 3);
-        for chart in [
-            "latency-profile",
-            "latency-over-time",
-            "latency-cdf",
-            "loss",
-        ] {
-            for clock in ["virtual", "real"] {
-                let name: Value = format!("{chart}-{clock}").into();
-                assert!(
-                    seen["figures"].as_array().unwrap().contains(&name),
-                    "{name}: {}",
-                    seen["figures"]
-                );
-            }
-        }
-        for said in seen["clocks"].as_array().unwrap() {
-            let real = said[0].as_str().unwrap().ends_with("-real");
-            assert_eq!(
-                (said[1].as_bool(), said[2].as_bool()),
-                (Some(!real), Some(real)),
-                "{said}"
+    // Three in virtual time and one in real time: never in one chart.
+    assert_eq!(strings(&seen["picked"]).len(), 3);
+    assert_eq!(strings(&seen["pickedReal"]).len(), 1);
+    let distinct: std::collections::BTreeSet<_> = strings(&seen["picked"]).into_iter().collect();
+    assert_eq!(distinct.len(), 3, "{distinct:?}");
+    let looks: std::collections::BTreeSet<_> = strings(&seen["looks"]).into_iter().collect();
+    assert_eq!(looks.len(), 3);
+    for chart in [
+        "latency-profile",
+        "latency-over-time",
+        "latency-cdf",
+        "loss",
+    ] {
+        for clock in ["virtual", "real"] {
+            let name: Value = format!("{chart}-{clock}").into();
+            assert!(
+                seen["figures"].as_array().unwrap().contains(&name),
+                "{name}: {}",
+                seen["figures"]
             );
         }
-        assert_eq!(
-            seen["outside"],
-            serde_json::json!([]),
-            "text outside its chart at {width}"
-        );
-        let readout = seen["readout"].as_str().unwrap();
-        assert!(
-            readout.contains(" µs, ") && readout.ends_with(" frames"),
-            "{readout}"
-        );
-
-        let saved = seen["saved"].as_array().unwrap();
-        assert_eq!(saved.len(), 2 * seen["figures"].as_array().unwrap().len());
-        assert!(saved.iter().all(|s| s[1] == true), "{saved:?}");
-
-        // Nothing that came from a file became more than text.
-        assert_eq!(
-            (&seen["foreign"], &seen["pwned"]),
-            (&0.into(), &false.into())
-        );
-        let dialog = seen["dialog"].as_str().unwrap();
-        assert!(
-            dialog.matches("<script>pwned=1</script>").count() >= 4,
-            "{dialog}"
-        );
-        assert!(dialog.contains("What the method cannot see") && dialog.contains("__proto__"));
-        assert_eq!(seen["dialogOpen"], true);
-        assert_eq!(
-            (&seen["openHash"], &seen["closedHash"]),
-            (&"#open=hostile/evil".into(), &"".into())
-        );
-
-        assert_eq!(seen["dialogClosed"], true);
-        charged(&seen, &sample.results[picks[0]]);
-        assert!(
-            seen["logHash"].as_str().unwrap().ends_with("&x=log"),
-            "{}",
-            seen["logHash"]
-        );
-        assert_eq!(
-            strings(&seen["claims"]),
-            ["✓ reproduced", "≠ differs", "– not testable here"]
-        );
-        assert!(
-            seen["claimWords"]
-                .as_str()
-                .unwrap()
-                .contains("not here: gone")
-        );
-        same(
-            &seen["claimPicks"],
-            &[&experiments::name(0), &experiments::name(7)],
-        );
-        assert_eq!(seen["nonsense"][0], 0, "{}", seen["nonsense"]);
-        assert_eq!(seen["allDrawn"], 44, "all but the one in real time");
-        assert_eq!(
-            seen["width"][0], seen["width"][1],
-            "scrolls sideways at {width}"
-        );
-        let console = browser::console(&log);
-        assert!(console.is_empty(), "{console:?}");
     }
+    for said in seen["clocks"].as_array().unwrap() {
+        let real = said[0].as_str().unwrap().ends_with("-real");
+        assert_eq!(
+            (said[1].as_bool(), said[2].as_bool()),
+            (Some(!real), Some(real)),
+            "{said}"
+        );
+    }
+    assert_eq!(
+        seen["outside"],
+        serde_json::json!([]),
+        "text outside its chart at {width}"
+    );
+    let readout = seen["readout"].as_str().unwrap();
+    assert!(
+        readout.contains(" µs, ") && readout.ends_with(" frames"),
+        "{readout}"
+    );
+
+    let saved = seen["saved"].as_array().unwrap();
+    assert_eq!(saved.len(), 2 * seen["figures"].as_array().unwrap().len());
+    assert!(saved.iter().all(|s| s[1] == true), "{saved:?}");
+
+    // Nothing that came from a file became more than text.
+    assert_eq!(
+        (&seen["foreign"], &seen["pwned"]),
+        (&0.into(), &false.into())
+    );
+    let dialog = seen["dialog"].as_str().unwrap();
+    assert!(
+        dialog.matches("<script>pwned=1</script>").count() >= 4,
+        "{dialog}"
+    );
+    assert!(dialog.contains("What the method cannot see") && dialog.contains("__proto__"));
+    assert_eq!(seen["dialogOpen"], true);
+    assert_eq!(
+        (&seen["openHash"], &seen["closedHash"]),
+        (&"#open=hostile/evil".into(), &"".into())
+    );
+
+    assert_eq!(seen["dialogClosed"], true);
+    charged(&seen, &sample.results[picks[0]]);
+    assert!(
+        seen["logHash"].as_str().unwrap().ends_with("&x=log"),
+        "{}",
+        seen["logHash"]
+    );
+    assert_eq!(
+        strings(&seen["claims"]),
+        ["✓ reproduced", "≠ differs", "– not testable here"]
+    );
+    assert!(
+        seen["claimWords"]
+            .as_str()
+            .unwrap()
+            .contains("not here: gone")
+    );
+    same(
+        &seen["claimPicks"],
+        &[&experiments::name(0), &experiments::name(7)],
+    );
+    assert_eq!(seen["nonsense"][0], 0, "{}", seen["nonsense"]);
+    assert_eq!(seen["allDrawn"], 44, "all but the one in real time");
+    assert_eq!(
+        seen["width"][0], seen["width"][1],
+        "scrolls sideways at {width}"
+    );
+    let console = browser::console(&log);
+    assert!(console.is_empty(), "{console:?}");
 }
 
 /// The worst latency at 1 µs for each access, from the records, is where the profile
@@ -426,10 +450,12 @@ fn what_cannot_be_done_is_said_with_its_place() {
     )
     .unwrap();
     std::fs::write(dir.path().join("claims.json"), "{").unwrap();
+    std::fs::write(dir.path().join("z.failed.json"), "[]").unwrap();
     let site = site::write(dir.path(), &out).unwrap();
+    let names: Vec<&str> = site.left_out.iter().map(|l| l.name.as_str()).collect();
     assert_eq!(
-        (site.experiments, site.left_out[0].name.as_str()),
-        (1, "claims.json")
+        (site.experiments, names),
+        (1, vec!["z.failed.json", "claims.json"])
     );
     std::fs::write(dir.path().join("file"), "").unwrap();
     let error = site::write(dir.path(), &dir.path().join("file/site"))

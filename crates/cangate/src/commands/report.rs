@@ -13,15 +13,17 @@ pub(crate) fn run(args: &Report) -> Result<(), Failure> {
         }
         report::site::Error::File { .. } => Failure::run(error),
     })?;
-    let claims = match site.claims {
+    let also = |n, what| match n {
         0 => String::new(),
-        n => format!(", {}", many(n, "claim")),
+        n => format!(", {}", many(n, what)),
     };
     writeln!(
         std::io::stdout(),
-        "{}: {}{claims}, {:.1} MB; open it in a browser",
+        "{}: {}{}{}, {:.1} MB; open it in a browser",
         site.index.display(),
         many(site.experiments, "experiment"),
+        also(site.failed, "failed experiment"),
+        also(site.claims, "claim"),
         site.bytes as f64 / 1e6
     )?;
     if site.left_out.is_empty() {

@@ -14,6 +14,12 @@ pub(super) struct Claim {
     verdict: Verdict,
     why: String,
     experiments: Vec<String>,
+    /// Where the paper says it.
+    #[serde(default)]
+    source: String,
+    /// When it counts as reproduced.
+    #[serde(default)]
+    criterion: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +41,8 @@ pub(super) struct Shown {
     measured: String,
     verdict: Verdict,
     why: String,
+    source: String,
+    criterion: String,
     experiments: Vec<usize>,
     /// Experiments that are not in the folder.
     missing: Vec<String>,
@@ -79,6 +87,8 @@ pub(super) fn shown(claims: Vec<Claim>, lines: &[Line]) -> Vec<Shown> {
             measured: claim.measured,
             verdict: claim.verdict,
             why: claim.why,
+            source: claim.source,
+            criterion: claim.criterion,
             experiments,
             missing,
         }

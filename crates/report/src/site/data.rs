@@ -2,6 +2,7 @@
 
 use super::claims::Shown;
 use super::digest::{COSTS, Line};
+use super::failed::Failed;
 use super::settings::KNOWN;
 use super::write::LeftOut;
 use serde::Serialize;
@@ -13,17 +14,24 @@ struct Index<'a> {
     costs: [u32; 3],
     experiments: &'a [Line],
     left_out: &'a [LeftOut],
+    failed: &'a [Failed],
     claims: &'a [Shown],
 }
 
 /// The index as a script.
-pub(super) fn index(lines: &[Line], left_out: &[LeftOut], claims: &[Shown]) -> String {
+pub(super) fn index(
+    lines: &[Line],
+    left_out: &[LeftOut],
+    failed: &[Failed],
+    claims: &[Shown],
+) -> String {
     let index = Index {
         cangate: env!("CARGO_PKG_VERSION"),
         settings: &KNOWN,
         costs: COSTS,
         experiments: lines,
         left_out,
+        failed,
         claims,
     };
     format!("cangateIndex({});\n", json(&index))

@@ -3,17 +3,21 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file with results.
+/// A file about an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Found {
-    /// Its path below the folder, with `/`, without `.parquet`.
+    /// Its path below the folder, with `/`, without its ending.
     pub(super) name: String,
     pub(super) path: PathBuf,
 }
 
-/// All `*.parquet` below `dir`, in the order of their names. `leave` (where the site goes) is not
+/// All files below `dir` whose names have this ending, in the order of their names. `leave` (where the site goes) is not
 /// searched, nor are links to folders, which could lead in circles.
-pub(super) fn find(dir: &Path, leave: &Path) -> Result<Vec<Found>, (PathBuf, io::Error)> {
+pub(super) fn find(
+    dir: &Path,
+    leave: &Path,
+    ending: &str,
+) -> Result<Vec<Found>, (PathBuf, io::Error)> {
     let leave = leave.canonicalize().ok();
     let mut found = Vec::new();
     let mut folders = vec![dir.to_owned()];
@@ -26,8 +30,9 @@ pub(super) fn find(dir: &Path, leave: &Path) -> Result<Vec<Found>, (PathBuf, io:
                 if leave.is_none() || path.canonicalize().ok() != leave {
                     folders.push(path);
                 }
-            } else if path.extension().is_some_and(|e| e == "parquet") && path.is_file() {
-                let name = name(dir, &path);
+            } else if let Some(name) = name(dir, &path, ending)
+                && path.is_file()
+            {
                 found.push(Found { name, path });
             }
         }
@@ -36,13 +41,13 @@ pub(super) fn find(dir: &Path, leave: &Path) -> Result<Vec<Found>, (PathBuf, io:
     Ok(found)
 }
 
-fn name(dir: &Path, path: &Path) -> String {
-    let below = path.strip_prefix(dir).unwrap_or(path).with_extension("");
+fn name(dir: &Path, path: &Path, ending: &str) -> Option<String> {
+    let below = path.strip_prefix(dir).unwrap_or(path);
     let parts: Vec<_> = below
         .components()
         .map(|part| part.as_os_str().to_string_lossy().into_owned())
         .collect();
-    parts.join("/")
+    parts.join("/").strip_suffix(ending).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -67,11 +72,11 @@ mod tests {
         }
         std::os::unix::fs::symlink(dir.path(), at("circle")).unwrap();
         let names = |leave: &str| -> Vec<String> {
-            let found = find(dir.path(), &at(leave)).unwrap();
+            let found = find(dir.path(), &at(leave), ".parquet").unwrap();
             found.into_iter().map(|f| f.name).collect()
         };
         assert_eq!(names("site"), ["a", "b/deep/x.y", "z"]);
         assert_eq!(names("elsewhere"), ["a", "b/deep/x.y", "site/old", "z"]);
-        assert!(find(&at("missing"), &at("site")).is_err());
+        assert!(find(&at("missing"), &at("site"), ".parquet").is_err());
     }
 }

@@ -9,6 +9,7 @@ mod claims;
 mod curve;
 mod data;
 mod digest;
+mod failed;
 mod find;
 mod page;
 mod settings;

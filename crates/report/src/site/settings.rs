@@ -4,9 +4,21 @@ use probe::Description;
 use serde::Serialize;
 
 /// The settings that can be filtered by, in the order in which they are shown.
-pub(super) const KNOWN: [&str; 13] = [
-    "kernel", "bench", "gateway", "traffic", "load", "payload", "filters", "modify", "hops", "cpu",
-    "frames", "seed", "clock",
+pub(super) const KNOWN: [&str; 14] = [
+    "kernel",
+    "bench",
+    "gateway",
+    "traffic",
+    "load",
+    "payload",
+    "filters",
+    "modify",
+    "hops",
+    "cpu",
+    "frames",
+    "seed",
+    "stamp-every",
+    "clock",
 ];
 
 /// What an experiment's times are. Different ones never share a chart.
@@ -116,7 +128,7 @@ mod tests {
         d.more.push(("kernel".into(), "6.1".into()));
         let all = settings(&d);
         assert_eq!((all[0].as_str(), all[1].as_str()), ("6.1", ""));
-        assert_eq!((all[11].as_str(), all[12].as_str()), ("7", "real"));
+        assert_eq!((all[11].as_str(), all[13].as_str()), ("7", "real"));
         let names: Vec<String> = everything(&d).into_iter().map(|e| e.0).collect();
         assert_eq!(names, ["Seed", "kernel", "clock", "weather"]);
     }

@@ -2,7 +2,7 @@
 
 use super::digest::{Line, digest};
 use super::find::{Found, find};
-use super::{claims, data, page};
+use super::{claims, data, failed, page};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,8 @@ pub struct Site {
     pub experiments: usize,
     /// Claims on it.
     pub claims: usize,
+    /// Experiments that the lab noted as failed; the page says how.
+    pub failed: usize,
     /// Files that should have been on it.
     pub left_out: Vec<LeftOut>,
     /// Size of all its files together.
@@ -85,15 +87,33 @@ impl Out<'_> {
 }
 
 /// Makes a site in `out` of all results (`*.parquet`) in `dir` and below it, and of
-/// `dir/claims.json` where there is one. A file that cannot be read is left out and named in
+/// `dir/claims.json` where there is one, and says which experiments failed (`*.failed.json`). A file that cannot be read is left out and named in
 /// [`Site::left_out`] and on the page. Files of an earlier site in `out` are replaced. Experiments
 /// are read one at a time by each core.
 ///
 /// # Errors
 /// [`Error`], with the folder's or the file's name.
 pub fn write(dir: &Path, out: &Path) -> Result<Site, Error> {
-    let found = find(dir, out).map_err(|(path, source)| Error::Folder { path, source })?;
+    let search = |ending| {
+        let found = find(dir, out, ending);
+        found.map_err(|(path, source)| Error::Folder { path, source })
+    };
+    let found = search(".parquet")?;
     let (experiments, mut left_out) = sort_out(&found, read_all(&found));
+    let mut failures = Vec::new();
+    for note in search(failed::ENDING)? {
+        // Made since then, if there is a result.
+        if found.binary_search_by(|f| f.name.cmp(&note.name)).is_ok() {
+            continue;
+        }
+        match failed::read(&note) {
+            Ok(failure) => failures.push(failure),
+            Err(why) => left_out.push(LeftOut {
+                name: format!("{}{}", note.name, failed::ENDING),
+                why,
+            }),
+        }
+    }
     let claims = match std::fs::read_to_string(dir.join("claims.json")) {
         Ok(text) => claims::read(&text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -104,7 +124,7 @@ pub fn write(dir: &Path, out: &Path) -> Result<Site, Error> {
         left_out.push(LeftOut { name, why });
         Vec::new()
     });
-    if experiments.is_empty() && claims.is_empty() {
+    if experiments.is_empty() && claims.is_empty() && failures.is_empty() {
         let lines = left_out.iter().map(|l| format!("\n{}: {}", l.name, l.why));
         return Err(Error::Nothing {
             path: dir.to_owned(),
@@ -128,7 +148,10 @@ pub fn write(dir: &Path, out: &Path) -> Result<Site, Error> {
     }
     let claims = claims::shown(claims, &lines);
     remove_older(&folder, lines.len());
-    out.put("data/index.js", &data::index(&lines, &left_out, &claims))?;
+    out.put(
+        "data/index.js",
+        &data::index(&lines, &left_out, &failures, &claims),
+    )?;
     out.put("site.css", page::STYLE)?;
     out.put("site.js", page::SCRIPT)?;
     let index = out.put("index.html", page::HTML)?;
@@ -136,6 +159,7 @@ pub fn write(dir: &Path, out: &Path) -> Result<Site, Error> {
         index,
         experiments: lines.len(),
         claims: claims.len(),
+        failed: failures.len(),
         left_out,
         bytes: out.bytes,
     })

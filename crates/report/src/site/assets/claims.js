@@ -20,7 +20,8 @@
     const sums = Object.keys(signs).map((v) => `${of(v)} ${v}`).join(", ");
     const heads = ["claim", "", "paper", "measured", "verdict", "experiments"];
     const rows = claims.map((c) => cg.html("tr", {}, cg.html("th", { scope: "row" }, c.id),
-      cg.html("td", {}, c.claim), cg.html("td", {}, c.paper), cg.html("td", {}, c.measured),
+      cg.html("td", {}, c.claim, c.criterion ? cg.html("span", { class: "why" }, `Reproduced if: ${c.criterion}`) : null),
+      cg.html("td", {}, c.paper, c.source ? cg.html("span", { class: "why" }, c.source) : null), cg.html("td", {}, c.measured),
       cg.html("td", {}, cg.html("span", { class: `verdict ${c.verdict.split(" ")[0]}` }, `${signs[c.verdict]} ${c.verdict}`), cg.html("span", { class: "why" }, c.why)),
       cg.html("td", {}, way(c))));
     cg.at("claims").querySelector(".scroll").append(cg.html("table", {}, cg.html("caption", {}, `${claims.length} claims of the papers: ${sums}. A link draws the experiments that a verdict comes from.`),

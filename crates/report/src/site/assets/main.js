@@ -1,9 +1,15 @@
 // Puts the page together when the index is there, and again when something is chosen.
 (() => {
   const lead = () => {
-    const { experiments, left_out: out, cangate } = cg.index;
+    const { experiments, left_out: out, failed, cangate } = cg.index;
     const frames = experiments.reduce((sum, e) => sum + e.sent, 0);
     cg.at("lead").textContent = `${cg.count(experiments.length)} ${experiments.length === 1 ? "experiment" : "experiments"}, ${cg.count(frames)} frames sent. Made by cangate ${cangate}.`;
+    if (failed.length) {
+      cg.at("failed").hidden = false;
+      cg.at("failed").append(cg.html("summary", {}, `${failed.length} ${failed.length === 1 ? "experiment" : "experiments"} failed`),
+        ...failed.map((f) => cg.html("section", {}, cg.html("h3", {}, f.name), cg.html("p", {}, f.why),
+          f.console ? cg.html("pre", {}, cg.html("code", {}, f.console)) : null)));
+    }
     if (!out.length) return;
     cg.at("left-out").hidden = false;
     cg.at("left-out").append(`Left out: ${out.length} ${out.length === 1 ? "file" : "files"}.`,

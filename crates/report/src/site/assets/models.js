@@ -19,7 +19,7 @@
       (experiments.every((e) => e.settings[n] === first) ? common : differing).push(key);
     });
     const pairs = (e, keys) => settingsOf(e).filter(([key, value]) => keys.includes(key) && value !== "");
-    const quiet = ["clock", "seed", "frames"];
+    const quiet = ["clock", "seed", "frames", "stamp-every"];
     const name = (e, but) => pairs(e, differing.filter((k) => !but.includes(k))).map(say).join(", ");
     let names = experiments.map((e) => name(e, quiet));
     const twice = (words, n) => names.some((other, m) => m !== n && other === words);

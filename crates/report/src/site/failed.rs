@@ -1,0 +1,36 @@
+//! Experiments that failed, as `cangate lab` notes them.
+
+use super::find::Found;
+use serde::{Deserialize, Serialize};
+
+/// How the lab's notes end.
+pub(super) const ENDING: &str = ".failed.json";
+
+/// Of the lab's note, what is shown.
+#[derive(Deserialize)]
+struct Note {
+    why: String,
+    #[serde(default)]
+    console: String,
+}
+
+/// An experiment that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Failed {
+    name: String,
+    why: String,
+    /// The end of the guest's console.
+    console: String,
+}
+
+/// Reads a note, or says what is wrong with it.
+pub(super) fn read(file: &Found) -> Result<Failed, String> {
+    let text = std::fs::read_to_string(&file.path).map_err(|e| format!("cannot be read: {e}"))?;
+    let note: Note =
+        serde_json::from_str(&text).map_err(|e| format!("no note of a failed experiment: {e}"))?;
+    Ok(Failed {
+        name: file.name.clone(),
+        why: note.why,
+        console: note.console,
+    })
+}
