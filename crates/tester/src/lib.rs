@@ -10,6 +10,8 @@
 //! * [`Sockets`]: three SocketCAN interfaces; [`play`]: the loop over them, or over anything that
 //!   is a [`Wire`].
 //! * [`Ledger`]: which frame is which; [`Counts`], and records for `probe`'s results.
+//! * [`over_sockets`], [`over_bitcan`]: a whole measurement, from plan to outcome.
+//! * [`syscalls`]: what the system calls that move frames cost.
 //! * [`prepare`]: real-time priority and locked memory.
 
 #![forbid(unsafe_code)]
@@ -22,6 +24,7 @@ mod plan;
 mod play;
 mod realtime;
 mod sockets;
+pub mod syscalls;
 mod timed;
 mod wire;
 

@@ -170,7 +170,8 @@ pub(crate) struct Other {
     /// and how well reference and receiver agree.
     #[arg(long, requires = "send")]
     pub(crate) self_check: bool,
-    /// Time read, recvmmsg, write and sendmmsg on this virtual interface, with --frames frames.
+    /// Time read, recvmmsg, write and sendmmsg on this virtual interface, for 1 to --frames frames
+    /// [default: 50000].
     #[arg(long, value_name = "IFACE", conflicts_with_all = ["send", "receive", "reference", "bitcan", "log"])]
     pub(crate) syscalls: Option<String>,
 }

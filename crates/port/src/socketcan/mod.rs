@@ -15,6 +15,7 @@
 //!   with can-gw. An interface that does not echo by itself, such as a vcan, is the exception:
 //!   there frames get to anybody by this way only.
 
+mod burst;
 mod control;
 mod filter;
 pub(crate) mod layout;
@@ -26,6 +27,7 @@ mod shared;
 mod sys;
 mod transmit;
 
+pub use burst::{Burst, MOST_A_CALL};
 pub use netlink::{Controller, ControllerState, controller};
 pub use raw::{Arrival, LinkState, RawOptions, RawSocket};
 

@@ -5,7 +5,7 @@ use super::Io;
 use super::control::CONTROL_SIZE;
 use super::line::{Line, Link};
 use crate::RawFilter;
-use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
 use std::mem::{size_of, size_of_val, zeroed};
@@ -55,6 +55,16 @@ impl Socket {
         })
     }
 
+    /// A socket of another family, to test with.
+    #[cfg(test)]
+    pub(super) fn of(fd: OwnedFd) -> Self {
+        Self {
+            fd,
+            name: String::new(),
+            io: Io::default(),
+        }
+    }
+
     /// Sets what stays set for the socket's life. The error frames are all asked for: they say
     /// when the controller goes bus-off and comes back.
     pub(super) fn prepare(&mut self, wishes: Wishes) -> Result<(), Errno> {
@@ -73,13 +83,18 @@ impl Socket {
         if wishes.io == Io::Mmsg {
             self.ask_for_stamps(wishes)?;
         }
-        if let Some(bytes) = wishes.receive_buffer {
-            let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
-            // Above net.core.rmem_max only with CAP_NET_ADMIN.
-            self.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes)
-                .or_else(|_| self.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes))?;
+        match wishes.receive_buffer {
+            Some(bytes) => self.set_receive_buffer(bytes),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Bytes that may wait to be received; the kernel doubles it. Above net.core.rmem_max only
+    /// with CAP_NET_ADMIN, and quietly less without.
+    pub(super) fn set_receive_buffer(&self, bytes: u32) -> Result<(), Errno> {
+        let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+        self.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes)
+            .or_else(|_| self.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes))
     }
 
     /// What comes beside a frame, in its control data; read(2) has none.
@@ -123,6 +138,11 @@ impl Socket {
         };
         let filled = len as usize / size_of::<u32>();
         (result == 0 && filled > SK_MEMINFO_DROPS).then(|| info[SK_MEMINFO_DROPS])
+    }
+
+    /// One datagram by read(2).
+    pub(super) fn read(&self, into: &mut [u8]) -> Result<usize, Errno> {
+        rustix::io::read(&self.fd, into)
     }
 
     /// One datagram by write(2).
@@ -176,6 +196,12 @@ impl Socket {
         } else {
             Ok(request)
         }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 }
 
@@ -265,7 +291,7 @@ fn has_echo(name: &str) -> bool {
         .is_some_and(|flags| flags & IFF_ECHO != 0)
 }
 
-fn errno() -> Errno {
+pub(super) fn errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
@@ -351,7 +377,7 @@ impl Outbox {
     }
 }
 
-fn header(
+pub(super) fn header(
     vector: *mut libc::iovec,
     control: *mut libc::c_void,
     control_len: usize,
