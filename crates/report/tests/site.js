@@ -36,6 +36,8 @@
     await act(box("kernel", "6.1"));
     seen.kernel61 = rows();
     seen.hash61 = location.hash;
+    seen.columns61 = all("#table thead th").filter((h) => h.getBoundingClientRect().width > 0).map((h) => h.querySelector("button").dataset.sort);
+    seen.common61 = one("#common").textContent;
     seen.loads61 = counts("load");
     await act(box("kernel", "6.12"));
     seen.kernels = rows();

@@ -226,6 +226,16 @@ fn reads(width: u32) {
 
     same(&seen["kernel61"], &sample.with(&[("kernel", &["6.1"])]));
     assert_eq!(seen["hash61"], "#kernel=6.1");
+    // A setting that all rows share stands above the table, the others in it.
+    assert_eq!(
+        seen["common61"].as_str().unwrap().split(" · ").next(),
+        Some("All: kernel 6.1")
+    );
+    let columns = strings(&seen["columns61"]);
+    assert!(
+        !columns.contains(&"kernel") && columns.contains(&"load") && columns.contains(&"max"),
+        "{columns:?}"
+    );
     for load in ["none", "cpu", "eth-rx"] {
         let with = sample
             .with(&[("kernel", &["6.1"]), ("load", &[load])])

@@ -2,7 +2,8 @@
 // series differ by colour and by dash or mark, so that either will do alone.
 (() => {
   const INK = "#1B1B1B", MUTED = "#5A5A5A", AXIS = "#8A8A8A", GRID = "#E4E4E4";
-  const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"];
+  // The two blues stand so that they never share a dash among the first 25.
+  const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"];
   const DASHES = [null, "7 3", "2 2.5", "10 3 2 3", "16 4"];
   // Paths of a dot's forms, around where the pen is.
   const MARKS = ["m-2-2h4v4h-4z", "m-2.5 0h5m-2.5-2.5v5", "m0-3l3 3l-3 3l-3-3z", "m-2-2l4 4m0-4l-4 4", "m0-3l2.6 5h-5.2z"];

@@ -28,9 +28,9 @@
       button("Clear ticks", (s) => { s.picks = []; }, !picks.length));
   };
 
-  const common = () => {
-    const { conditions } = cg.distinguish(cg.index.experiments.map((_, n) => n));
-    cg.at("common").textContent = conditions && cg.index.experiments.length > 1 ? `All: ${conditions}.` : "";
+  const common = (left) => {
+    const { conditions } = cg.distinguish(left);
+    cg.at("common").textContent = conditions && left.length > 1 ? `All: ${conditions}.` : "";
   };
 
   let drawn = "", turns = 0;
@@ -39,6 +39,7 @@
     cg.showFacets();
     cg.showControls();
     words(left, chosen);
+    common(left);
     // What is drawn only depends on these.
     const wanted = JSON.stringify([chosen, cg.state.log, cg.state.cost]);
     const charts = wanted === drawn ? null : cg.showCharts(chosen);
@@ -60,7 +61,6 @@
     cg.at("columns").hidden = cg.at("terms").hidden = false;
     if (innerWidth < 900) cg.at("filters").open = false;
     cg.showClaims();
-    common();
     cg.watchDetails();
     cg.onChange(show);
     await show();

@@ -21,11 +21,17 @@
     const pairs = (e, keys) => settingsOf(e).filter(([key, value]) => keys.includes(key) && value !== "");
     const quiet = ["clock", "seed", "frames", "stamp-every"];
     const name = (e, but) => pairs(e, differing.filter((k) => !but.includes(k))).map(say).join(", ");
-    let names = experiments.map((e) => name(e, quiet));
-    const twice = (words, n) => names.some((other, m) => m !== n && other === words);
+    // What an experiment does without is left out, where something else is left to say.
+    const without = ([key, v]) => (["load", "filters", "modify"].includes(key) && v === "none") || (key === "hops" && v === "0");
+    const plain = (e) => pairs(e, differing.filter((k) => !quiet.includes(k))).filter((pair) => !without(pair));
+    let names = experiments.map((e) => plain(e).map(say).join(", "));
     // Two that are alike are told by what is of less interest, then by their files.
-    const ways = [(e) => name(e, ["clock"]), (e) => e.name];
-    for (const way of ways) names = names.map((words, n) => (!words || twice(words, n) ? way(experiments[n]) : words));
+    const ways = [(e) => name(e, quiet), (e) => name(e, ["clock"]), (e) => e.name];
+    for (const way of ways) {
+      const uses = new Map();
+      for (const words of names) uses.set(words, (uses.get(words) ?? 0) + 1);
+      names = names.map((words, n) => (!words || uses.get(words) > 1 ? way(experiments[n]) : words));
+    }
     const conditions = experiments.length ? pairs(experiments[0], common.filter((k) => !quiet.includes(k))).map(say).join(" · ") : "";
     return { conditions, names };
   };

@@ -10,14 +10,14 @@
     const columns = [{ key: "name", head: "experiment", value: (e) => e.name }];
     settings.forEach((key, n) => {
       if (new Set(experiments.map((e) => e.settings[n])).size < 2) return;
-      columns.push({ key, head: key, value: (e) => e.settings[n] || null, show: (e) => e.settings[n] || "–" });
+      columns.push({ key, head: key, setting: true, value: (e) => e.settings[n] || null, show: (e) => e.settings[n] || "–" });
     });
     for (const [key, show] of [["sent", (e) => cg.count(e.sent)], ["lost", (e) => lossy(e, e.lost)], ["reordered", (e) => cg.count(e.reordered)], ["duplicated", (e) => cg.count(e.duplicated)]]) {
       columns.push({ key, head: key, number: true, value: (e) => e[key], show, bad: ["lost", "duplicated"].includes(key) ? (e) => e[key] > 0 : null });
     }
-    for (const [key, head] of [["min", "min µs"], ["p50", "p50 µs"], ["p99", "p99 µs"], ["p999", "p99.9 µs"], ["max", "max µs"]]) {
+    for (const [key, head] of [["min", "min"], ["p50", "p50"], ["p99", "p99"], ["p999", "p99.9"], ["max", "max"]]) {
       const value = figure(0, key);
-      columns.push({ key, head, number: true, value, show: (e) => cg.micros(value(e)) });
+      columns.push({ key, head: `${head}\u00a0µs`, number: true, value, show: (e) => cg.micros(value(e)) });
     }
     if (experiments.some((e) => e.accesses)) {
       columns.push({ key: "accesses", head: "accesses a frame", number: true, value: mean, show: (e) => (e.accesses ? mean(e).toFixed(1) : "–") });
@@ -55,9 +55,9 @@
       }),
     });
     const cells = cg.columns.map((c) => (c.key === "name"
-      ? cg.html("th", { scope: "row" }, box, cg.html("button", {
+      ? cg.html("th", { scope: "row" }, cg.html("div", {}, box, cg.html("button", {
         type: "button", class: "plain name", title: e.title, onclick: () => cg.change((s) => { s.open = place; }),
-      }, e.name))
+      }, e.name)))
       : cg.html("td", { class: [c.number ? "number" : "", c.bad?.(e) ? "bad" : ""].join(" ").trim() || null }, c.show(e))));
     const made = cg.html("tr", { "data-place": place }, cells);
     rows.set(place, made);
@@ -66,7 +66,7 @@
   };
   const tick = (place, made) => {
     const picked = cg.state.picks.includes(place);
-    made.cells[0].firstChild.checked = picked;
+    made.cells[0].querySelector("input").checked = picked;
     made.classList.toggle("picked", picked);
   };
 
@@ -80,6 +80,14 @@
     there += SLICE;
     if (there < order.length) setTimeout(cg.fillTable);
     else document.documentElement.dataset.complete = Math.round(performance.now());
+  };
+
+  // Settings that all rows share stand above the table instead.
+  const sheet = new CSSStyleSheet();
+  document.adoptedStyleSheets = [sheet];
+  const hideShared = (left) => {
+    const shared = (c) => c.setting && left.length > 1 && left.every((n) => c.value(cg.index.experiments[n]) === c.value(cg.index.experiments[left[0]]));
+    sheet.replaceSync(cg.columns.map((c, n) => (shared(c) ? `#table tr > :nth-child(${n + 1}) { display: none; }` : "")).join("\n"));
   };
 
   cg.showTable = (left) => {
@@ -98,6 +106,7 @@
       table.tBodies[0].replaceChildren(...order.slice(0, FIRST).map(row));
       if (held?.isConnected) held.focus();
     }
+    hideShared(left);
     const times = [...new Set(left.map((n) => index.experiments[n].clock))].map((c) => cg.timeWords[c]);
     table.caption.textContent = left.length
       ? `${left.length} of ${index.experiments.length} experiments; times in µs (${times.join(", ")}). Tick rows to draw them; a name opens the details.`
