@@ -14,6 +14,7 @@
 
 pub mod agent;
 mod cache;
+pub mod bursts;
 pub mod claims;
 mod error;
 pub mod experiment;

@@ -38,6 +38,8 @@ pub fn in_guest(experiment: &Experiment, outputs: &mut Outputs) -> Result<(), St
     std::thread::sleep(PAUSE);
     warm_up(experiment, &setup)?;
     let before = under_test.counts()?;
+    // What counting has left to be cleared away shall be no load.
+    std::thread::sleep(PAUSE);
     let mut outcome = send(experiment, &setup)?;
     std::thread::sleep(PAUSE);
     let counts = under_test.counts()?.since(&before);

@@ -1,10 +1,11 @@
 //! From claims to experiments to verdicts.
 
+use crate::bursts::{Bursts, Point};
 use crate::claims::{self, Claim, Evidence, Extent, Verdict};
 use crate::experiment::Experiment;
-use crate::schedule::Versions;
+use crate::schedule::{ScheduleError, Versions};
 use crate::store::{Found, Store, StoreError};
-use crate::trial::Failed;
+use crate::trial::{Failed, Machine, TrialError};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -64,9 +65,44 @@ pub fn plan(claims: &[Claim], extent: Extent) -> Vec<Experiment> {
     all
 }
 
-/// Verdicts from what a folder has.
+/// The measurement of system calls that the claims need.
 #[must_use]
-pub fn judge(store: &Store, versions: &Versions, claims: &[Claim], extent: Extent) -> Vec<Row> {
+pub fn bursts(claims: &[Claim], extent: Extent) -> Option<Bursts> {
+    claims.iter().find_map(|c| c.bursts(extent))
+}
+
+/// Makes the measurement of system calls, unless the folder has it.
+///
+/// # Errors
+/// [`ScheduleError`] where no guest can be had or nothing can be kept; a guest that fails is in
+/// the inner result.
+pub fn points(
+    machine: &dyn Machine,
+    store: &Store,
+    bursts: &Bursts,
+) -> Result<Result<Vec<Point>, Failed>, ScheduleError> {
+    let versions = machine
+        .versions(&bursts.kernel)
+        .map_err(ScheduleError::Machine)?;
+    if let Some(points) = bursts.find(store, &versions) {
+        return Ok(Ok(points));
+    }
+    match bursts.make(machine, store, &versions)? {
+        Ok(points) => Ok(Ok(points)),
+        Err(TrialError::Failed(failed)) => Ok(Err(failed)),
+        Err(TrialError::Machine(why)) => Err(ScheduleError::Machine(why)),
+    }
+}
+
+/// Verdicts from what a folder has, and from the system calls' times.
+#[must_use]
+pub fn judge(
+    store: &Store,
+    versions: &Versions,
+    points: Option<Result<Vec<Point>, Failed>>,
+    claims: &[Claim],
+    extent: Extent,
+) -> Vec<Row> {
     let mut evidence = Evidence::default();
     for e in plan(claims, extent) {
         let of = versions.get(&e.kernel).map_or(&[][..], Vec::as_slice);
@@ -79,6 +115,9 @@ pub fn judge(store: &Store, versions: &Versions, claims: &[Claim], extent: Exten
             }),
         };
         evidence.add(e, outcome);
+    }
+    if let Some(points) = points {
+        evidence.add_points(points);
     }
     let row = |claim: &Claim| {
         let judgement = claim.judge(&evidence, extent);
@@ -133,7 +172,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         schedule::run(machine, &store, &plan, manner, &stop, &mut |_| {}).unwrap();
         let versions = schedule::versions(machine, &plan).unwrap();
-        let rows = judge(&store, &versions, &claims, Extent::Quick);
+        let rows = judge(&store, &versions, None, &claims, Extent::Quick);
         write(&store, &rows).unwrap();
         let text = std::fs::read_to_string(dir.path().join(CLAIMS)).unwrap();
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -1,5 +1,6 @@
 //! What was measured, as claims ask for it.
 
+use crate::bursts::Point;
 use crate::experiment::Experiment;
 use crate::figures;
 use crate::trial::Failed;
@@ -8,7 +9,10 @@ use std::collections::BTreeMap;
 
 /// Results by experiment, and what failed.
 #[derive(Debug, Default)]
-pub struct Evidence(BTreeMap<Experiment, Result<Results, Failed>>);
+pub struct Evidence {
+    results: BTreeMap<Experiment, Result<Results, Failed>>,
+    points: Option<Result<Vec<Point>, Failed>>,
+}
 
 /// Why there is nothing to judge by.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,7 +27,28 @@ pub struct Missing {
 impl Evidence {
     /// Adds what came of an experiment.
     pub fn add(&mut self, experiment: Experiment, outcome: Result<Results, Failed>) {
-        self.0.insert(experiment, outcome);
+        self.results.insert(experiment, outcome);
+    }
+
+    /// Adds what came of the measurement of system calls.
+    pub fn add_points(&mut self, outcome: Result<Vec<Point>, Failed>) {
+        self.points = Some(outcome);
+    }
+
+    /// What system calls cost.
+    ///
+    /// # Errors
+    /// [`Missing`] where it failed or was not made.
+    pub fn points(&self) -> Result<&[Point], Missing> {
+        let why = match &self.points {
+            Some(Ok(points)) => return Ok(points),
+            Some(Err(failed)) => failed.why.clone(),
+            None => "it was not made".to_owned(),
+        };
+        Err(Missing {
+            experiment: "system calls".to_owned(),
+            why,
+        })
     }
 
     /// An experiment's results.
@@ -35,7 +60,7 @@ impl Evidence {
             experiment: experiment.name(),
             why: why.to_owned(),
         };
-        match self.0.get(experiment) {
+        match self.results.get(experiment) {
             Some(Ok(results)) => Ok(results),
             Some(Err(failed)) => Err(missing(&failed.why)),
             None => Err(missing("it was not made")),

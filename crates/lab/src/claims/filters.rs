@@ -39,6 +39,7 @@ pub(super) const G4: Claim = Claim {
         let all = lists.chain(TABLE.map(Filters::Sff));
         all.map(|f| filtered(extent, f)).collect()
     },
+    bursts: |_| None,
     judge: judge_g4,
 };
 
@@ -127,6 +128,7 @@ pub(super) const G5: Claim = Claim {
     figure: "≈80 % lost; 4 frames a run",
     criterion: "70 to 90 % lost; the median run of frames that came through is as long as the FIFO (4)",
     needs: |extent| vec![overrun(extent)],
+    bursts: |_| None,
     judge: judge_g5,
 };
 

@@ -43,6 +43,7 @@ pub(super) const G10: Claim = Claim {
         let flood = floods(extent);
         one.chain(two).chain(flood).collect()
     },
+    bursts: |_| None,
     judge: judge_g10,
 };
 

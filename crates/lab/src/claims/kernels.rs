@@ -29,6 +29,7 @@ pub(super) const G7: Claim = Claim {
         Extent::Quick => vec![],
         Extent::Full => KERNELS.iter().map(|k| on(extent, k)).collect(),
     },
+    bursts: |_| None,
     judge: judge_g7,
 };
 
@@ -101,6 +102,7 @@ pub(super) const G8: Claim = Claim {
         Extent::Quick => vec![],
         Extent::Full => KERNELS.iter().filter(is_rt).map(|k| spiky(k)).collect(),
     },
+    bursts: |_| None,
     judge: judge_g8,
 };
 

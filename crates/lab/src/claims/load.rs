@@ -24,6 +24,7 @@ pub(super) const G3: Claim = Claim {
             .map(|load| loaded(extent, load))
             .to_vec()
     },
+    bursts: |_| None,
     judge: judge_g3,
 };
 
@@ -78,6 +79,7 @@ pub(super) const G12: Claim = Claim {
         let loads = [Load::Cpu, Load::EthRx].map(|load| flooded(extent, 8, load));
         none.chain(loads).collect()
     },
+    bursts: |_| None,
     judge: judge_g12,
 };
 

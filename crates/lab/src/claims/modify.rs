@@ -35,6 +35,7 @@ pub(super) const G6: Claim = Claim {
         let all = [Modify::None, Modify::Copy].into_iter().chain(CHANGES);
         all.map(|m| changing(extent, m)).collect()
     },
+    bursts: |_| None,
     judge: judge_g6,
 };
 

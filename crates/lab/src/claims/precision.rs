@@ -41,6 +41,7 @@ pub(super) const G11: Claim = Claim {
             rarely(extent),
         ]
     },
+    bursts: |_| None,
     judge: judge_g11,
 };
 

@@ -30,6 +30,7 @@ pub(super) const G1: Claim = Claim {
         least 1 % of the frames on each side, and the frames above it came in within a tenth of \
         the period of the timer interrupt (4 ms)",
     needs: |extent| vec![simple(extent)],
+    bursts: |_| None,
     judge: judge_g1,
 };
 
@@ -78,6 +79,7 @@ pub(super) const G2: Claim = Claim {
     figure: "best →0 against 35, worst about equal",
     criterion: "the flood's least latency is at most half of the other's; the greatest are within a factor of 2",
     needs: |extent| vec![simple(extent), flood(extent)],
+    bursts: |_| None,
     judge: judge_g2,
 };
 

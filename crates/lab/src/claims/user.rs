@@ -41,6 +41,7 @@ pub(super) const G9: Claim = Claim {
         }
         all
     },
+    bursts: |_| None,
     judge: judge_g9,
 };
 

@@ -4,11 +4,12 @@ use super::setup::{Shown, open};
 use crate::cli::lab::Place;
 use crate::failure::Failure;
 use indicatif::{ProgressBar, ProgressStyle};
+use lab::bursts::STDOUT;
 use lab::experiment::Experiment;
 use lab::machine::{Outcome, Spec};
 use lab::schedule::{Estimate, Event, ScheduleError};
 use lab::trial::Machine;
-use lab::{Discard, Kernel, Lab, Silent, Sink};
+use lab::{Kernel, Lab, Silent, Sink};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,13 +31,20 @@ impl Guests {
     }
 }
 
-/// What a guest's agent says, on standard error.
-struct Said;
+/// What a guest prints: kept; what its agent says: on standard error, where it is the only one.
+struct Heard {
+    stdout: Vec<u8>,
+    aloud: bool,
+}
 
-impl Sink for Said {
-    fn stdout(&mut self, _bytes: &[u8]) {}
+impl Sink for Heard {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.stdout.extend_from_slice(bytes);
+    }
     fn stderr(&mut self, bytes: &[u8]) {
-        eprint!("{}", String::from_utf8_lossy(bytes));
+        if self.aloud {
+            eprint!("{}", String::from_utf8_lossy(bytes));
+        }
     }
 }
 
@@ -51,15 +59,23 @@ impl Machine for Guests {
     }
 
     fn run(&self, spec: &Spec) -> Result<Outcome, String> {
+        let mut heard = Heard {
+            stdout: Vec::new(),
+            aloud: self.one,
+        };
         let outcome = if self.one {
             let shown = Shown::new(true);
-            let outcome = self.lab.run(spec, &shown, &mut Said);
+            let outcome = self.lab.run(spec, &shown, &mut heard);
             shown.finish();
             outcome
         } else {
-            self.lab.run(spec, &Silent, &mut Discard)
+            self.lab.run(spec, &Silent, &mut heard)
         };
-        outcome.map_err(|e| e.to_string())
+        let mut outcome = outcome.map_err(|e| e.to_string())?;
+        if !heard.stdout.is_empty() {
+            outcome.outputs.push((STDOUT.to_owned(), heard.stdout));
+        }
+        Ok(outcome)
     }
 
     fn stop(&self) {

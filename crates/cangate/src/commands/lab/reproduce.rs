@@ -4,7 +4,7 @@ use super::guests::{Guests, Way, failure, jobs, stop_flag};
 use crate::cli::lab::Reproduce;
 use crate::failure::{Failure, with_causes};
 use lab::claims::{Extent, Verdict};
-use lab::reproduce::{Row, judge, plan, select, write};
+use lab::reproduce::{Row, bursts, judge, plan, points, select, write};
 use lab::schedule::{self, Manner};
 use lab::store::Store;
 use std::io::Write;
@@ -33,8 +33,12 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
     });
     way.finish(&args.out);
     let tally = tally.map_err(failure)?;
+    let points = match bursts(&claims, extent) {
+        Some(bursts) => Some(points(&guests, &store, &bursts).map_err(failure)?),
+        None => None,
+    };
     let versions = schedule::versions(&guests, &experiments).map_err(failure)?;
-    let rows = judge(&store, &versions, &claims, extent);
+    let rows = judge(&store, &versions, points, &claims, extent);
     write(&store, &rows).map_err(Failure::run)?;
     // Without any result there is nothing to make a site of.
     let site = if tally.made + tally.kept > 0 {

@@ -1,0 +1,150 @@
+//! What the system calls cost that move frames.
+
+use super::stats::{line, us};
+use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing};
+use crate::bursts::{Bursts, Point};
+use crate::experiment::Cpu;
+
+fn bursts(extent: Extent) -> Option<Bursts> {
+    Some(Bursts {
+        kernel: "6.1".to_owned(),
+        cpu: Cpu::Pc,
+        most: extent.pick(1000, 50_000),
+    })
+}
+
+pub(super) const S1: Claim = Claim {
+    id: "S1",
+    paper: "syscalls-2014 §4.1",
+    claim: "On a virtual interface recvmmsg beats read and sendmmsg beats write, never worse even for one frame; linear in the number of frames; write costs 3 to 6 times read",
+    figure: "−7 % / −12 % on a PC, −19 % / −35 % on MPC5200; 50 000 frames: 15 / 14 / 40 / 35 ms",
+    criterion: "for every number of frames recvmmsg and sendmmsg take no longer; the greatest number lies within \
+        10 % of where a straight line through the others puts it; write takes 2.5 to 6 times read \
+        (the paper's PC: 2.7)",
+    needs: |_| vec![],
+    bursts,
+    judge: judge_s1,
+};
+
+fn judge_s1(evidence: &Evidence, _: Extent) -> Result<Judgement, Missing> {
+    let points = evidence.points()?;
+    let Some((last, before)) = points.split_last() else {
+        return Err(Missing {
+            experiment: "system calls".to_owned(),
+            why: "no number of frames was measured".to_owned(),
+        });
+    };
+    let change = |new: u64, old: u64| 100.0 * (new as f64 / old.max(1) as f64 - 1.0);
+    let (receive, send) = (
+        change(last.recvmmsg_ns, last.read_ns),
+        change(last.sendmmsg_ns, last.write_ns),
+    );
+    let times = [
+        last.read_ns,
+        last.recvmmsg_ns,
+        last.write_ns,
+        last.sendmmsg_ns,
+    ];
+    let times = times.map(|ns| us(i64::try_from(ns).unwrap_or(i64::MAX)));
+    let measured = format!(
+        "{receive:+.0} % / {send:+.0} %; {} frames: {} µs",
+        last.frames,
+        times.join(" / ")
+    );
+    let mut conditions = Conditions::default();
+    let worse: Vec<String> = points
+        .iter()
+        .filter(|p| p.recvmmsg_ns > p.read_ns || p.sendmmsg_ns > p.write_ns)
+        .map(|p| p.frames.to_string())
+        .collect();
+    conditions.add(
+        worse.is_empty(),
+        if worse.is_empty() {
+            "the many-frame calls never take longer".to_owned()
+        } else {
+            format!(
+                "a many-frame call takes longer for {} frames",
+                worse.join(", ")
+            )
+        },
+    );
+    let off = [
+        |p: &Point| p.read_ns,
+        |p: &Point| p.recvmmsg_ns,
+        |p: &Point| p.write_ns,
+        |p: &Point| p.sendmmsg_ns,
+    ]
+    .into_iter()
+    .map(|pick| beside(before, last, pick))
+    .fold(0.0, f64::max);
+    conditions.add(
+        off <= 10.0,
+        format!(
+            "{} frames take within {off:.1} % of what a straight line says",
+            last.frames
+        ),
+    );
+    let ratio = last.write_ns as f64 / last.read_ns.max(1) as f64;
+    conditions.add(
+        (2.5..=6.0).contains(&ratio),
+        format!("write takes {ratio:.1} times read"),
+    );
+    Ok(conditions.judge(measured, ""))
+}
+
+/// How far the last point is from the line through the others, per cent.
+fn beside(before: &[Point], last: &Point, pick: fn(&Point) -> u64) -> f64 {
+    let points: Vec<_> = before
+        .iter()
+        .map(|p| (f64::from(p.frames), pick(p) as f64))
+        .collect();
+    let Some((slope, at, _)) = line(&points) else {
+        return f64::INFINITY;
+    };
+    let said = slope * f64::from(last.frames) + at;
+    100.0 * (pick(last) as f64 / said - 1.0).abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Verdict::{self, Differs, NotTestable, Reproduced};
+
+    fn with(of: impl Fn(u64) -> [u64; 4]) -> Verdict {
+        let point = |frames: u32| {
+            let [read_ns, recvmmsg_ns, write_ns, sendmmsg_ns] = of(u64::from(frames));
+            Point {
+                frames,
+                read_ns,
+                recvmmsg_ns,
+                write_ns,
+                sendmmsg_ns,
+            }
+        };
+        let mut evidence = Evidence::default();
+        evidence.add_points(Ok([1, 10, 100, 1000].map(point).to_vec()));
+        S1.judge(&evidence, Extent::Quick).verdict
+    }
+
+    #[test]
+    fn s1_wants_savings_and_a_line() {
+        let papers = |n: u64| [300 * n + 100, 280 * n + 100, 800 * n + 100, 700 * n + 100];
+        assert_eq!(with(papers), Reproduced);
+        assert_eq!(
+            with(|n| {
+                let mut t = papers(n);
+                if n == 1 {
+                    t[1] = t[0] + 1;
+                }
+                t
+            }),
+            Differs
+        );
+        assert_eq!(with(|n| papers(n).map(|t| t + n * n)), Differs);
+        assert_eq!(with(|n| [300 * n, 280 * n, 500 * n, 400 * n]), Differs);
+        assert_eq!(
+            S1.judge(&Evidence::default(), Extent::Quick).verdict,
+            NotTestable
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! The matrices of the repository.
+
+use config::Source;
+use lab::experiment::Experiment;
+use lab::matrix::{self, Matrix};
+use lab::settings::Setting;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn read(path: &Path) -> Matrix {
+    let source = Source::new(
+        path.display().to_string(),
+        std::fs::read_to_string(path).unwrap(),
+    );
+    matrix::read(&source)
+        .unwrap_or_else(|found| panic!("{}", config::render(&source, &found, false)))
+}
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab")
+}
+
+#[test]
+fn every_matrix_can_be_made() {
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        assert!(!read(&path).experiments.is_empty(), "{}", path.display());
+        seen += 1;
+    }
+    assert!(seen >= 2);
+}
+
+#[test]
+fn the_papers_matrix_is_whole() {
+    let all = read(&folder().join("gateway-2011.toml")).experiments;
+    assert!(all.len() >= 653, "{}", all.len());
+    let words =
+        |setting: Setting| -> BTreeSet<String> { all.iter().map(|e| setting.word(e)).collect() };
+    assert_eq!(words(Setting::Kernel).len(), 8);
+    let has = |setting, wanted: &[&str]| {
+        let there = words(setting);
+        assert!(
+            wanted.iter().all(|w| there.contains(*w)),
+            "{setting}: {there:?}"
+        );
+    };
+    has(Setting::Load, &["none", "cpu", "eth-rx"]);
+    has(Setting::Traffic, &["oneatatime", "load:50", "flood"]);
+    has(Setting::Gateway, &["cangw", "user:read-write", "none"]);
+    has(
+        Setting::Filters,
+        &["none", "list:80", "list:2048", "sff:2048"],
+    );
+    has(
+        Setting::Modify,
+        &["none", "and", "or", "xor", "set", "crc8", "xorsum"],
+    );
+    // Every combination of gateway, load, traffic and kernel, as the paper has them.
+    let simple = |e: &&Experiment| e.payload == 4 && e.name().contains("4B_cpu-board_10000f");
+    assert_eq!(
+        all.iter()
+            .filter(simple)
+            .filter(|e| e.gateway.to_string() == "cangw")
+            .count(),
+        3 * 3 * 8
+    );
+}
