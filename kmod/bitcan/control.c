@@ -150,6 +150,7 @@ static int fault(char *words)
 		bus->core.fault_ppm = f.rate;
 		bus->core.fault_seed = f.seed;
 		bus->core.fault_kind = f.kind;
+		bus->core.planned = false;
 	} else {
 		plan.kind = f.kind;
 		plan.bit = f.bit;

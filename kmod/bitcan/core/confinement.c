@@ -109,6 +109,8 @@ void bc_recover(struct bc_bus *bus)
 		node->rec = 0;
 		node->state = BC_ACTIVE;
 		node->joined = bus->now;
+		bus->listening |= 1u << i;
+		bus->planned = false;
 		bus->off--;
 		if (!node->listen_only)
 			bus->ackers++;

@@ -54,6 +54,7 @@ static void choose(struct bc_bus *bus, struct bc_node *node)
 			node->best = i;
 	}
 	bus->pending += competes(node) - had;
+	bus->planned = false;
 }
 
 /* Takes part from the next start of frame on; -1: no place. */
@@ -80,6 +81,8 @@ int bc_attach(struct bc_bus *bus, bool listen_only, bool one_shot, bool fd, u64 
 	node->owner = owner;
 	node->best = -1;
 	node->joined = bus->now;
+	bus->listening |= 1u << i;
+	bus->planned = false;
 	if (!listen_only)
 		bus->ackers++;
 	if (!fd)
@@ -122,6 +125,9 @@ void bc_detach(struct bc_bus *bus, int n)
 	}
 	node->present = false;
 	node->best = -1;
+	bus->listening &= ~(1u << n);
+	bus->hearing &= ~(1u << n);
+	bus->planned = false;
 	while (bus->top && !bus->nodes[bus->top - 1].present)
 		bus->top--;
 	/* Steps of the frame under way that are about this node come to nothing. */
@@ -184,6 +190,7 @@ bool bc_plan_fault(struct bc_bus *bus, const struct bc_fault *fault)
 	if (bus->fault_count == BC_FAULTS)
 		return false;
 	bus->faults[bus->fault_count++] = *fault;
+	bus->planned = false;
 	return true;
 }
 
@@ -197,19 +204,6 @@ void bc_wire_frame(const struct bc_bus *bus, int n, int slot, struct canfd_frame
 	for (i = 0; i < bus->sender_count; i++)
 		if (bus->senders[i].node == n && bus->senders[i].forced_esi)
 			frame->flags |= CANFD_ESI;
-}
-
-/* Does this node receive the frame that ends now? Its senders do not. */
-bool bc_receives(const struct bc_bus *bus, int n)
-{
-	int i;
-
-	if (bus->deaf >> n & 1 || !on_bus(&bus->nodes[n], bus->start))
-		return false;
-	for (i = 0; i < bus->sender_count; i++)
-		if (bus->senders[i].node == n)
-			return false;
-	return true;
 }
 
 static u64 max64(u64 a, u64 b)
@@ -380,30 +374,39 @@ static void simulate(struct bc_bus *bus, const struct bc_fault *fault)
 	bus->step = 0;
 }
 
+/* What the senders put on the wire; the others hear it. */
+static void launch(struct bc_bus *bus)
+{
+	int i;
+
+	bus->planned = false;
+	bus->starts++;
+	bus->hearing = bus->listening;
+	for (i = 0; i < bus->sender_count; i++) {
+		struct bc_node *node = &bus->nodes[bus->senders[i].node];
+		struct bc_slot *slot = &node->slots[node->best];
+
+		bus->hearing &= ~(1u << bus->senders[i].node);
+		node->in_flight = node->best;
+		node->starts++;
+		slot->attempts++;
+		bus->senders[i].forced_esi = forced_esi(node, slot);
+	}
+}
+
 /* A frame starts now. */
 static void arbitrate(struct bc_bus *bus)
 {
 	struct bc_length length = {};
 	struct bc_fault fault;
 	bool fine, faulty = false;
-	int i;
 
 	choose_senders(bus, bus->now);
 	if (!bus->sender_count)
 		return;
 	fine = plain(bus, &length);
 	bus->start = bus->now;
-	bus->starts++;
-	bus->deaf = 0;
-	for (i = 0; i < bus->sender_count; i++) {
-		struct bc_node *node = &bus->nodes[bus->senders[i].node];
-		struct bc_slot *slot = &node->slots[node->best];
-
-		node->in_flight = node->best;
-		node->starts++;
-		slot->attempts++;
-		bus->senders[i].forced_esi = forced_esi(node, slot);
-	}
+	launch(bus);
 	if (bus->off)
 		bc_end_recessive(bus);
 	if (bus->fault_count || bus->fault_ppm)
@@ -425,6 +428,7 @@ static void update_state(struct bc_bus *bus, int n)
 
 	if (state == node->state || node->state == BC_BUS_OFF)
 		return;
+	bus->planned = false;
 	if (state != BC_BUS_OFF) {
 		node->state = state;
 		bus->ops->state(bus, n);
@@ -434,6 +438,8 @@ static void update_state(struct bc_bus *bus, int n)
 		bus->pending--;
 	node->state = state;
 	node->best = -1;
+	bus->listening &= ~(1u << n);
+	bus->hearing &= ~(1u << n);
 	bus->off++;
 	if (!node->listen_only)
 		bus->ackers--;
@@ -485,7 +491,7 @@ static void apply(struct bc_bus *bus, const struct bc_step *step)
 		fail(bus, step);
 		return;
 	case BC_DEAF:
-		bus->deaf |= 1u << step->node;
+		bus->hearing &= ~(1u << step->node);
 		return;
 	case BC_TX_ERROR:
 		bc_tx_error(node);
@@ -526,6 +532,12 @@ static void count_reception(struct bc_bus *bus)
 	bool uneasy = false;
 	int i, s;
 
+	if (!bus->uneasy && bus->sender_count == 1) {
+		/* The usual case: all counters are 0, and stay so. */
+		for (i = 0; i < bus->top; i++)
+			bus->nodes[i].received += bc_receives(bus, i);
+		return;
+	}
 	for (i = 0; i < bus->top; i++) {
 		struct bc_node *node = &bus->nodes[i];
 
@@ -542,8 +554,7 @@ static void count_reception(struct bc_bus *bus)
 			bc_received(node);
 		}
 		uneasy |= node->tec || node->rec;
-		if (bus->uneasy)
-			update_state(bus, i);
+		update_state(bus, i);
 	}
 	bus->uneasy = uneasy;
 }
@@ -609,6 +620,14 @@ static void do_steps(struct bc_bus *bus)
  */
 void bc_run(struct bc_bus *bus, u64 t)
 {
+	if (bus->planned && bus->plan_end <= t) {
+		/* The timer at a frame's end, and nothing came between: the usual case. */
+		bus->start = bus->plan_start;
+		bus->now = bus->plan_end;
+		bus->phase = BC_FRAME;
+		launch(bus);
+		end_frame(bus);
+	}
 	for (;;) {
 		u64 start = next_start(bus), step = next_step(bus);
 
@@ -636,9 +655,17 @@ u64 bc_next(struct bc_bus *bus)
 
 	if (start == BC_NEVER)
 		return step;
+	if (bus->planned)
+		return bus->plan_end;
 	choose_senders(bus, start);
-	end = start + 1;
-	if (!bus->fault_count && !bus->fault_ppm && plain(bus, &length))
-		end = start + bc_time(&bus->rate, length.nominal, length.data);
-	return end < step ? end : step;
+	if (bus->fault_count || bus->fault_ppm || !plain(bus, &length))
+		return start + 1 < step ? start + 1 : step;
+	end = start + bc_time(&bus->rate, length.nominal, length.data);
+	if (end > step)
+		return step;
+	/* A way back from bus-off counts the time between frames: no short cut then. */
+	bus->planned = !bus->off;
+	bus->plan_start = start;
+	bus->plan_end = end;
+	return end;
 }

@@ -205,11 +205,14 @@ struct bc_bus {
 	int step;		/* of BC_DISTURBED */
 	u64 starts;
 	int top;		/* nodes are below it */
+	u32 listening;		/* nodes that are not bus-off, a bit each */
 	int pending, ackers, classic, off;
 	bool uneasy;		/* a counter may be above 0 */
 	struct bc_sender senders[BC_NODES];
 	int sender_count;
-	u32 deaf;		/* a bit a node */
+	u32 hearing;		/* who receives the frame on the wire, a bit each */
+	bool planned;		/* what bc_next() foresaw still holds: */
+	u64 plan_start, plan_end;
 	struct bc_node nodes[BC_NODES];
 	struct bc_fault faults[BC_FAULTS];
 	int fault_count;
@@ -229,7 +232,13 @@ void bc_send(struct bc_bus *bus, int node, int slot, const struct canfd_frame *f
 bool bc_cancel(struct bc_bus *bus, int node, int slot);
 u64 bc_next(struct bc_bus *bus);
 void bc_run(struct bc_bus *bus, u64 t);
-bool bc_receives(const struct bc_bus *bus, int node);
+
+/* Does this node receive the frame that ends now? Its senders do not. */
+static inline bool bc_receives(const struct bc_bus *bus, int node)
+{
+	return bus->hearing >> node & 1;
+}
+
 bool bc_plan_fault(struct bc_bus *bus, const struct bc_fault *fault);
 void bc_wire_frame(const struct bc_bus *bus, int node, int slot, struct canfd_frame *frame);
 

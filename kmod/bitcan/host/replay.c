@@ -162,6 +162,14 @@ static void hand_in(int n, const struct pending *p)
 	h->queue[h->last++ % ACTIONS] = *p;
 }
 
+/* In the steps that bc_next() gives, as the kernel's timer does, so that it is tried too. */
+static void run_to(u64 t)
+{
+	while (bc_next(&bus) <= t)
+		bc_run(&bus, bc_next(&bus));
+	bc_run(&bus, t);
+}
+
 static void run(u64 until)
 {
 	size_t i;
@@ -176,16 +184,13 @@ static void run(u64 until)
 
 		if (!a->restart && nodes[a->node].list)
 			continue;
-		bc_run(&bus, a->what.at);
+		run_to(a->what.at);
 		if (a->restart)
 			bc_restart(&bus, a->node);
 		else
 			hand_in(a->node, &a->what);
 	}
-	/* In small steps, as bc_next() says, so that it is tried too. */
-	while (bc_next(&bus) <= until)
-		bc_run(&bus, bc_next(&bus));
-	bc_run(&bus, until);
+	run_to(until);
 	for (n = 0; n < node_count; n++) {
 		const struct bc_node *node = &bus.nodes[n];
 
