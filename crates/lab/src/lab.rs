@@ -1,6 +1,6 @@
 //! The lab: set up, and asked to run guests.
 
-use crate::agent::Orders;
+use crate::agent::{self, Orders};
 use crate::cache::Cache;
 use crate::error::Error;
 use crate::fetch::{self, Tree};
@@ -189,6 +189,7 @@ impl Lab {
             ethernet: spec.ethernet,
             time: spec.time,
             memory: spec.memory,
+            trace: None,
             restore: None,
             words: Orders::of(spec, saved).words(),
         };
@@ -201,6 +202,9 @@ impl Lab {
         if state.is_none() {
             options.words = Orders::of(spec, false).words();
         }
+        // Only now: what is saved is the same machine with and without.
+        let trace = folder.path("trace");
+        options.trace = spec.trace_registers.then_some(trace.as_path());
         let mut outcome = Outcome {
             versions: versions(&qemu, &guest, &tree)?,
             ..Outcome::default()
@@ -217,9 +221,15 @@ impl Lab {
                 return Ok(outcome);
             }
         }
-        let end = self.follow(&mut process, spec, sink, &mut outcome)?;
+        let mut bases = Vec::new();
+        let end = self.follow(&mut process, spec, sink, &mut outcome, &mut bases)?;
         outcome.console = qemu::end_of(&console);
         judge(&mut outcome, &end, spec, &process.complaints());
+        // QEMU is gone and its record complete.
+        drop(process);
+        if options.trace.is_some() {
+            outcome.accesses = qemu::accesses(&trace, &bases)?;
+        }
         Ok(outcome)
     }
 
@@ -230,6 +240,7 @@ impl Lab {
         spec: &Spec,
         sink: &mut dyn Sink,
         outcome: &mut Outcome,
+        bases: &mut Vec<u64>,
     ) -> Result<End, Error> {
         let deadline = Instant::now()
             .checked_add(spec.timeout)
@@ -238,6 +249,11 @@ impl Lab {
             match pass_on(piece, sink) {
                 Some(Piece::Ready(text)) => {
                     for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
+                        if name.starts_with(agent::REGISTERS) {
+                            let digits = value.trim_start_matches("0x");
+                            bases.extend(u64::from_str_radix(digits, 16));
+                            continue;
+                        }
                         outcome.versions.push((name.to_owned(), value.to_owned()));
                     }
                 }

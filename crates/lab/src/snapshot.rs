@@ -96,6 +96,7 @@ fn key(qemu: &Tree, options: &Options<'_>, image_hash: &str) -> Result<String, E
         console: none,
         output: none,
         job: none,
+        trace: None,
         words: options.words.clone(),
         ..*options
     };

@@ -176,9 +176,15 @@ pub(crate) fn kernel(
         packages: vec![format!("linux-image-{flavour}")],
         // Its dependencies are for installing it.
         wanted: |name| {
-            ["linux-image-", "linux-binary-", "linux-modules-"]
-                .iter()
-                .any(|start| name.starts_with(start))
+            [
+                "linux-image-",
+                "linux-binary-",
+                "linux-modules-",
+                // The lists of what is built in, since 7.x.
+                "linux-base-",
+            ]
+            .iter()
+            .any(|start| name.starts_with(start))
         },
     };
     let tree = fetch::tree(cache, mirror, progress, &recipe, |tree| {

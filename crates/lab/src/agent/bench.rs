@@ -54,6 +54,17 @@ fn kvaser(orders: &Orders) -> Result<(), String> {
     Ok(())
 }
 
+/// The first port of a card's controller: the second of its regions (kvaser_pci.c).
+pub(super) fn registers(address: &str) -> Result<u64, String> {
+    let path = format!("/sys/bus/pci/devices/{address}/resource");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{path}: {e}"))?;
+    text.lines()
+        .nth(1)
+        .and_then(|line| line.split(' ').next()?.strip_prefix("0x"))
+        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
+        .ok_or_else(|| format!("{path} does not name the card's second region: {text}"))
+}
+
 /// Sets the bit rate and brings an interface up; the gateway's in its namespace.
 fn start_can(orders: &Orders, name: &str) -> Result<(), String> {
     let mut within = String::new();

@@ -12,7 +12,7 @@ mod orders;
 
 pub(crate) use orders::Orders;
 
-use crate::machine::Job;
+use crate::machine::{Bench, Job};
 use crate::wire::{LONGEST, Piece};
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+/// How the lines begin that say where the cards' registers are.
+pub(crate) const REGISTERS: &str = "registers-";
 /// Where the job is, once its driver is loaded.
 const JOB: &str = "/sys/firmware/qemu_fw_cfg/by_name/opt/cangate/job/raw";
 
@@ -98,11 +100,17 @@ fn job(orders: &Orders, outputs: &mut Outputs) -> Result<i32, String> {
     }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let version = fs::read_to_string("/proc/sys/kernel/version").unwrap_or_default();
-    let ready = format!(
+    let mut ready = format!(
         "kernel={}\nkernel-build={}\n",
         release.trim(),
         version.trim()
     );
+    if orders.bench == Bench::Kvaser {
+        for (name, address) in crate::qemu::card_addresses() {
+            let base = bench::registers(&address)?;
+            ready.push_str(&format!("{REGISTERS}{name}={base:#x}\n"));
+        }
+    }
     outputs
         .send(&Piece::Ready(ready))
         .map_err(|e| format!("the host takes no answer: {e}"))?;

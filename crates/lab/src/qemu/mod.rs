@@ -4,7 +4,9 @@ mod console;
 mod monitor;
 mod options;
 mod process;
+mod trace;
 
 pub(crate) use console::{Trouble, end_of, trouble};
 pub(crate) use options::{Options, card_addresses, ethernet_addresses};
 pub(crate) use process::{End, Process, pass_on};
+pub(crate) use trace::accesses;

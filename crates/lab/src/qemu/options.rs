@@ -2,6 +2,7 @@
 
 use crate::fetch::Tree;
 use crate::machine::{Bench, Time};
+use crate::qemu::trace;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,8 @@ pub(crate) struct Options<'a> {
     pub(crate) time: Time,
     /// MiB.
     pub(crate) memory: u32,
+    /// Where accesses to registers are recorded, if they are.
+    pub(crate) trace: Option<&'a Path>,
     /// The state to restore, if it is not to boot.
     pub(crate) restore: Option<&'a Path>,
     /// What the agent is told on the kernel's command line: words without blanks.
@@ -140,6 +143,12 @@ impl Options<'_> {
                 ]);
             }
         }
+        if let Some(file) = self.trace {
+            add(&["-D", &file.to_string_lossy()]);
+            for event in trace::EVENTS {
+                add(&["-trace", &format!("enable={event}")]);
+            }
+        }
         if let Some(file) = self.restore {
             add(&["-incoming", &format!("file:{}", file.display())]);
         }
@@ -186,6 +195,7 @@ mod tests {
             time,
             memory: 256,
             restore: None,
+            trace: None,
             words: vec!["cangate.bench=kvaser".to_owned()],
         }
         .arguments(&Tree::new("/t".into()))
