@@ -32,8 +32,52 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// # Errors
 /// Words for people: what could not be had, or which counts do not agree.
 pub fn in_guest(experiment: &Experiment, outputs: &mut Outputs) -> Result<(), String> {
+    let prepared = prepare(experiment)?;
+    measure(prepared, experiment, outputs)
+}
+
+/// What makes a guest one that has been through [`prepare`], where that takes so long that a
+/// guest in this state is worth keeping: can-gw's rules. Experiments with the same text can start
+/// from the same prepared guest.
+#[must_use]
+pub fn preparation(experiment: &Experiment) -> Option<String> {
+    let many = experiment.filters.count().is_some_and(|n| n >= 64);
+    if !many || experiment.gateway != Gateway::Cangw {
+        return None;
+    }
+    gateway::config(experiment).ok()
+}
+
+/// Starts the gateway.
+///
+/// # Errors
+/// Words for people.
+pub fn prepare(experiment: &Experiment) -> Result<Prepared, String> {
+    gateway::UnderTest::start(experiment).map(Prepared)
+}
+
+/// A guest whose gateway runs.
+pub struct Prepared(gateway::UnderTest);
+
+impl Prepared {
+    /// After a guest was saved behind [`prepare`] and started again: what [`prepare`] gave.
+    #[must_use]
+    pub fn again(experiment: &Experiment) -> Option<Self> {
+        let rules = gateway::rules(&preparation(experiment)?);
+        Some(Self(gateway::UnderTest::Cangw(rules)))
+    }
+}
+
+/// Measures in a prepared guest, and hands out the results.
+///
+/// # Errors
+/// Words for people: what could not be had, or which counts do not agree.
+pub fn measure(
+    Prepared(under_test): Prepared,
+    experiment: &Experiment,
+    outputs: &mut Outputs,
+) -> Result<(), String> {
     let setup = setup(experiment)?;
-    let under_test = gateway::UnderTest::start(experiment)?;
     let load = load::start(experiment.load)?;
     std::thread::sleep(PAUSE);
     warm_up(experiment, &setup)?;

@@ -1,7 +1,7 @@
 //! What load does: to a frame at a time, and to a flood.
 
 use super::simple::{ratio, simple};
-use super::stats::{loss, lost, median, us};
+use super::stats::{loss, lost, median, us, waited};
 use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing, board};
 use crate::experiment::{Experiment, Load, TrafficKind};
 
@@ -85,12 +85,13 @@ pub(super) const G12: Claim = Claim {
 
 fn judge_g12(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
     let mut conditions = Conditions::default();
-    let (mut totals, mut worst, mut lost_plain) = (Vec::new(), 0.0f64, 0);
+    let (mut totals, mut worst, mut lost_plain, mut waiting) = (Vec::new(), 0.0f64, 0, 0.0f64);
     for payload in payloads(extent) {
         let e = flooded(extent, payload, Load::None);
         let results = evidence.results(&e)?;
         evidence.profile(&e)?;
         lost_plain += lost(results);
+        waiting = waiting.max(waited(&results.records));
         let both = results.records.iter().filter_map(|r| {
             let duration = i64::try_from(r.outgoing?.duration).ok()?;
             Some((r.latency()? + duration, duration))
@@ -129,7 +130,11 @@ fn judge_g12(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> 
         (0.05..=0.5).contains(&eth),
         format!("{:.1} % were lost under Ethernet load", 100.0 * eth),
     );
-    Ok(conditions.judge(measured, ""))
+    let besides = format!(
+        "{:.0} % of the frames waited for the outgoing bus, which is as full as the incoming one",
+        100.0 * waiting
+    );
+    Ok(conditions.judge(measured, &besides))
 }
 
 #[cfg(test)]

@@ -99,6 +99,24 @@ pub(crate) fn lost(results: &Results) -> usize {
     results.records.iter().filter(lost).count()
 }
 
+/// The share of the frames that went out which had to wait for the outgoing bus: their start of
+/// frame follows the end of the one before by the three bits of intermission (at 1 Mbit/s) and
+/// hardly more.
+pub(crate) fn waited(records: &[Record]) -> f64 {
+    const INTERMISSION: u64 = 3_000;
+    const HARDLY: u64 = 1_000;
+    let mut out: Vec<_> = records.iter().filter_map(|r| r.outgoing).collect();
+    out.sort_by_key(|o| o.end);
+    let directly = |pair: &&[probe::Outgoing]| match pair {
+        [before, after] => {
+            after.end.saturating_sub(after.duration) <= before.end + INTERMISSION + HARDLY
+        }
+        _ => false,
+    };
+    let waited = out.windows(2).filter(directly).count();
+    waited as f64 / out.len().max(1) as f64
+}
+
 /// A time, ns, as the papers print it: microseconds, or milliseconds from 10 000 of them on.
 pub(crate) fn us(ns: i64) -> String {
     let us = ns as f64 / 1000.0;
@@ -152,6 +170,19 @@ mod tests {
         assert!(received_runs(&[]).is_empty());
         assert_eq!(lost(&fake::results(records.clone())), 3);
         assert!((loss(&fake::results(records)) - 0.3).abs() < 1e-9);
+    }
+
+    #[test]
+    fn frames_that_follow_one_another_have_waited() {
+        // The made-up frames come a millisecond apart and last 60 µs.
+        let mut records = fake::records(4, 1);
+        assert_eq!(waited(&records), 0.0);
+        let first = records[0].outgoing.unwrap().end;
+        for (record, n) in records.iter_mut().zip(0..) {
+            record.outgoing.as_mut().unwrap().end = first + n * 63_000;
+        }
+        assert_eq!(waited(&records), 0.75);
+        assert_eq!(waited(&[]), 0.0);
     }
 
     #[test]

@@ -19,6 +19,11 @@ pub(super) fn config(experiment: &Experiment) -> Result<String, String> {
     }
 }
 
+/// How many rules a script puts in.
+pub(super) fn rules(script: &str) -> usize {
+    script.lines().filter(|l| l.starts_with("cangw ")).count()
+}
+
 /// A gateway that runs.
 pub(super) enum UnderTest {
     /// can-gw, with so many rules.
@@ -43,8 +48,7 @@ impl UnderTest {
                     output(None, &["modprobe", "can-gw"])?;
                 }
                 output(Some(GATEWAY), &["sh", "-e", RULES])?;
-                let rules = config.lines().filter(|l| l.starts_with("cangw ")).count();
-                Ok(Self::Cangw(rules))
+                Ok(Self::Cangw(rules(&config)))
             }
             Gateway::User(_) => {
                 write(TOML, &config)?;
