@@ -300,3 +300,28 @@ fn what_is_no_can_interface_is_named() {
     let error = open("p", &config("nosuchcan0")).err().unwrap().to_string();
     assert!(error.contains("no interface nosuchcan0"), "{error}");
 }
+
+/// Read and write bring the same frames, one by one, and count what the socket lost.
+#[test]
+fn frames_one_by_one() {
+    let vcan = vcan!("cgone");
+    let one_by_one = SocketCanConfig {
+        io: Io::ReadWrite,
+        receive_buffer: Some(4096),
+        ..config(&vcan.0)
+    };
+    let mut a = open("a", &one_by_one).unwrap();
+    let mut b = port(&vcan.0);
+    let fd = Frame::fd(CanId::from_raw(0x7FF), flags::BRS, &[9; 64]).unwrap();
+    let frames = [classic(1, &[1, 2]), fd, classic(3, &[])];
+    send(&mut a, &frames);
+    let expected: Vec<String> = frames.iter().map(|f| f.view().to_string()).collect();
+    assert_eq!(take(&mut b, 3), expected);
+    send(&mut b, &frames);
+    assert_eq!(take(&mut a, 3), expected);
+    let many: Vec<Frame> = (0..200).map(|n| classic(n, &[0; 8])).collect();
+    send(&mut b, &many);
+    let got = take(&mut a, 200).len() as u64;
+    assert!(got < 200);
+    assert_eq!(a.0.counters().overrun, 200 - got);
+}

@@ -3,11 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod bench;
 mod check;
 mod convert;
 mod demo;
 mod gateway;
 mod generate;
+mod lab;
 mod report;
 mod run;
 mod timing;

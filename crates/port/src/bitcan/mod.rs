@@ -237,9 +237,9 @@ impl Tester {
             stamp_every: stamp_every.max(1),
         };
         ioctl::start(&self.device, &start).map_err(|e| match e {
-            Errno::NODEV | Errno::NXIO => Error::TooMuch(
-                "there is no such bus: make one with `echo add NAME bus=N model=sja1000 > \
-                 /dev/bitcan` and switch it on"
+            Errno::NODEV | Errno::NXIO | Errno::NETDOWN => Error::TooMuch(
+                "there is no such bus, or nothing on it is switched on: make an interface with \
+                 `echo add NAME bus=N model=sja1000 > /dev/bitcan`, and switch it on"
                     .to_owned(),
             ),
             _ => system("cannot be started", e),

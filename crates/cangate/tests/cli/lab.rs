@@ -1,0 +1,72 @@
+//! `cangate lab measure`, `run`, `list`, `reproduce`: what is refused before any guest is needed.
+
+use assert_cmd::Command;
+
+fn cangate(args: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("cangate").unwrap();
+    command.args(args);
+    command
+}
+
+/// What it says on standard error, with this exit status.
+fn refused(args: &[&str], status: i32) -> String {
+    let output = cangate(args).output().unwrap();
+    assert_eq!(output.status.code(), Some(status), "{args:?}");
+    assert!(output.stdout.is_empty());
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_wrong_word_names_the_option_and_what_there_is() {
+    let said = refused(&["lab", "measure", "--traffic", "fluod"], 2);
+    assert!(said.contains("--traffic: `fluod` is no traffic"), "{said}");
+    assert!(said.contains("oneatatime, load:PERCENT, flood"), "{said}");
+    let said = refused(&["lab", "measure", "--kernel", "2.6.33"], 2);
+    assert!(said.contains("5.10, 5.10-rt, 6.1"), "{said}");
+}
+
+#[test]
+fn words_that_do_not_go_together_are_refused_with_the_reason() {
+    let said = refused(
+        &["lab", "measure", "--traffic", "load:50", "--payload", "16"],
+        2,
+    );
+    assert!(
+        said.contains("--traffic load:50 --bench kvaser: a share of the bus"),
+        "{said}"
+    );
+    assert!(
+        said.contains("--payload 16 --bench kvaser: FD frames"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_matrix_is_listed_or_refused_with_places() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("m.toml");
+    std::fs::write(&file, "[[matrix]]\nseed = [1, 2]\npayload = [2, 4]\n").unwrap();
+    let file = file.to_str().unwrap();
+    let output = cangate(&["lab", "list", file]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains("6.1_kvaser_cangw_oneatatime_none_2B_500f_seed-2"),
+        "{said}"
+    );
+    assert!(said.contains("4 experiments"), "{said}");
+    std::fs::write(file, "[[matrix]]\nsede = 1\n").unwrap();
+    for command in ["list", "run"] {
+        let said = refused(&["lab", command, file], 2);
+        assert!(said.contains("did you mean `seed`?"), "{said}");
+        assert!(said.contains("m.toml:2:1"), "{said}");
+    }
+}
+
+#[test]
+fn a_claim_that_nobody_made_is_refused() {
+    let said = refused(&["lab", "reproduce", "--claims", "G1,G99"], 2);
+    assert!(
+        said.contains("`G99` is no claim: there is G1, G2"),
+        "{said}"
+    );
+}
