@@ -344,17 +344,16 @@ mod tests {
         let n = (1 << 16) + 3;
         let mut ledger = ledger(n);
         let frames: Vec<Frame> = ledger.planned().iter().map(|p| p.frame).collect();
-        let stamps: Vec<Stamp> = frames
-            .iter()
-            .enumerate()
-            .flat_map(|(i, &frame)| {
-                let end = 1_000_000 + i as u64 * 300_000;
-                [
-                    stamp(end, 0, 0, Event::Frame(frame)),
-                    stamp(end + 222_000 + i as u64, 1, 3, Event::Frame(frame)),
-                ]
-            })
-            .collect();
+        let end = |i: usize| 1_000_000 + i as u64 * 300_000;
+        let numbered = || frames.iter().enumerate();
+        // One bus after the other: in the order of time they are put by whoever matches.
+        let stamps: Vec<Stamp> =
+            numbered()
+                .map(|(i, &frame)| stamp(end(i), 0, 0, Event::Frame(frame)))
+                .chain(numbered().map(|(i, &frame)| {
+                    stamp(end(i) + 222_000 + i as u64, 1, 3, Event::Frame(frame))
+                }))
+                .collect();
         matched(&mut ledger, &stamps, &BENCH);
         let (records, counts) = ledger.finish(Measure::Gateway);
         assert_eq!((counts.received, counts.lost), (u64::from(n), 0));
