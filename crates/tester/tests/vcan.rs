@@ -10,7 +10,7 @@ use port::socketcan::{RawOptions, RawSocket};
 use probe::Status;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tester::{Buses, Error, Interfaces, Measure, Outcome, Plan, SetUpError, Setup, Traffic};
@@ -243,13 +243,21 @@ fn no_gateway_is_told_and_an_interface_that_vanishes_too() {
     let why = measured(&pair, &none).failure.unwrap();
     assert!(why.contains("gateway running"), "{why}");
 
-    let _gateway = Gateway::new(&pair, |frame| vec![frame]);
+    let passed = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&passed);
+    let _gateway = Gateway::new(&pair, move |frame| {
+        count.fetch_add(1, Ordering::Relaxed);
+        vec![frame]
+    });
     let receive = pair.0[1].clone();
     let vanish = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(700));
+        while passed.load(Ordering::Relaxed) < 50 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         ip(&format!("link set {receive} down"))
     });
-    let outcome = measured(&pair, &setup(Traffic::Period(2_000_000), 1_000));
+    // Ten seconds, of which few are needed.
+    let outcome = measured(&pair, &setup(Traffic::Period(2_000_000), 5_000));
     vanish.join().unwrap().unwrap();
     let why = outcome.failure.unwrap();
     assert!(why.contains("went down"), "{why}");
