@@ -171,6 +171,11 @@ impl Conditions {
         self.0.push((holds, text.into()));
     }
 
+    /// Do all hold?
+    fn hold(&self) -> bool {
+        self.0.iter().all(|c| c.0)
+    }
+
     /// The verdict, with what holds or else what does not; `besides` is a sentence's end that is
     /// added to both.
     fn judge(self, measured: String, besides: &str) -> Judgement {

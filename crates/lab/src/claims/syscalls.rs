@@ -1,6 +1,6 @@
 //! What the system calls cost that move frames.
 
-use super::stats::{line, us};
+use super::stats::line;
 use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing};
 use crate::bursts::{Bursts, Point};
 use crate::experiment::Cpu;
@@ -45,9 +45,9 @@ fn judge_s1(evidence: &Evidence, _: Extent) -> Result<Judgement, Missing> {
         last.write_ns,
         last.sendmmsg_ns,
     ];
-    let times = times.map(|ns| us(i64::try_from(ns).unwrap_or(i64::MAX)));
+    let times = times.map(|ns| format!("{:.2}", ns as f64 / 1e6));
     let measured = format!(
-        "{receive:+.0} % / {send:+.0} %; {} frames: {} µs",
+        "{receive:+.0} % / {send:+.0} %; {} frames: {} ms",
         last.frames,
         times.join(" / ")
     );
