@@ -65,7 +65,7 @@ pub struct Tally {
 /// What a worker says.
 enum Word {
     Started(usize),
-    Ended(usize, Result<Results, TrialError>),
+    Ended(usize, Box<Result<Results, TrialError>>),
 }
 
 /// The versions of each kernel that occurs.
@@ -143,7 +143,7 @@ pub fn run(
                     if matches!(end, Err(TrialError::Machine(_))) {
                         ending.store(true, Ordering::Relaxed);
                     }
-                    if send.send(Word::Ended(*index, end)).is_err() {
+                    if send.send(Word::Ended(*index, Box::new(end))).is_err() {
                         break;
                     }
                 }
@@ -173,7 +173,7 @@ pub fn run(
             };
             // A guest that was ended by us did not fail, and the stop may be a moment old.
             let stopped = first_error.is_some() || stop.load(Ordering::Relaxed);
-            let error = match end {
+            let error = match *end {
                 Ok(results) => match store.keep(e, &results) {
                     Ok(_) => {
                         tally.made += 1;

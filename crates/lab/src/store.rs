@@ -70,6 +70,9 @@ struct Note {
     console: String,
 }
 
+/// A file's name without its end, and its results or what is wrong with it.
+pub type Named = (String, Result<Results, String>);
+
 /// A folder of results.
 #[derive(Debug)]
 pub struct Store {
@@ -232,7 +235,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] where the folder cannot be read.
-    pub fn all(&self) -> Result<Vec<(String, Result<Results, String>)>, StoreError> {
+    pub fn all(&self) -> Result<Vec<Named>, StoreError> {
         let mut all = Vec::new();
         for entry in fs::read_dir(&self.dir).map_err(at("read", &self.dir))? {
             let path = entry.map_err(at("read", &self.dir))?.path();

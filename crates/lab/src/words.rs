@@ -277,7 +277,7 @@ impl FromStr for Hops {
                 }
             },
         };
-        if hops.interfaces == 2 && hops.count % 2 != 0 {
+        if hops.interfaces == 2 && !hops.count.is_multiple_of(2) {
             return error(
                 format!("{} hops do not go round two interfaces", hops.count),
                 "each time round a chain of two is two hops: 2:2, 4:2",

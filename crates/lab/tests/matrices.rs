@@ -1,5 +1,7 @@
 //! The matrices of the repository.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use config::Source;
 use lab::experiment::Experiment;
 use lab::matrix::{self, Matrix};

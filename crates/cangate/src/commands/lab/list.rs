@@ -4,7 +4,6 @@ use super::guests::micros;
 use crate::cli::lab::List;
 use crate::counters::{row, table};
 use crate::failure::Failure;
-use lab::experiment::Experiment;
 use lab::figures::Figures;
 use lab::store::Store;
 use lab::trial::experiment_of;
@@ -62,7 +61,7 @@ fn results(args: &List) -> Result<(), Failure> {
         };
         let experiment = experiment_of(&results.description);
         let known = experiment.is_some();
-        let figures = Figures::of(&experiment.unwrap_or_else(Experiment::default), results);
+        let figures = Figures::of(&experiment.unwrap_or_default(), results);
         let time = if known { figures.time } else { "?" };
         let latency = figures.latency_ns;
         let cell = |pick: fn(&lab::figures::Latencies) -> i64| {
