@@ -242,14 +242,25 @@ impl Schedule {
                 actions.push(Action::Restart(node, at));
             }
         }
+        // Ordinary traffic while nodes are on their way back from bus-off.
+        for tag in 0..if faulty { 60 } else { 0 } {
+            at += dice.below(200) * bit;
+            let node = dice.below(count) as usize;
+            if !nodes[node].listen_only {
+                let frame = dice.frame(false);
+                actions.push(Action::Send(NodeId(node as u16), at, frame, 1_000 + tag));
+            }
+        }
         let mut faults = Vec::new();
         if faulty {
             // Runs of faults, so that nodes go bus-off.
             let mut start = 1;
+            // Faults of the bus all come to pass; one of a node can stay planned for ever.
+            let of_bus = dice.one_in(2);
             for _ in 0..dice.below(50) {
                 start += 1 + if dice.one_in(3) { dice.below(5) } else { 0 };
                 let node = NodeId(dice.below(count) as u16);
-                let when = if dice.one_in(2) {
+                let when = if of_bus || dice.one_in(2) {
                     When::Start(start)
                 } else {
                     When::StartOf(node, start)
