@@ -1,13 +1,15 @@
 //! The lab: set up, and asked to run guests.
 
-use crate::agent::{self, Orders};
+use crate::agent::{self, Delivery, Orders};
 use crate::cache::Cache;
 use crate::error::Error;
+use crate::experiment::{Experiment, Load, TrafficKind};
 use crate::fetch::{self, Tree};
 use crate::image;
 use crate::kernels::Kernel;
 use crate::kmod;
-use crate::machine::{Bench, Outcome, Spec, Time};
+use crate::machine::{Bench, Job, Outcome, Spec, Time};
+use crate::measure;
 use crate::own;
 use crate::progress::{Progress, Sink};
 use crate::qemu::{self, End, Options, Process, Trouble, pass_on};
@@ -15,7 +17,7 @@ use crate::snapshot;
 use crate::trees::{self, KernelTree};
 use crate::wire::Piece;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -74,6 +76,14 @@ impl Lab {
     #[must_use]
     pub fn folder(&self) -> PathBuf {
         self.cache.path("")
+    }
+
+    /// Whether guests with this kernel can run without fetching anything.
+    #[must_use]
+    pub fn is_set_up(&self, kernel: Kernel) -> bool {
+        trees::names(kernel)
+            .iter()
+            .all(|name| self.cache.finished(name).is_some())
     }
 
     /// Fetches what guests with these kernels need and is not there yet.
@@ -165,11 +175,9 @@ impl Lab {
             };
             image::write(&parts, path)
         })?;
+        check_memory(spec, &image)?;
         let folder = self.cache.run_folder()?;
         let job = folder.path("job");
-        let text = serde_json::to_vec(&spec.job)
-            .map_err(|error| Error::Asked(format!("the job cannot be written down: {error}")))?;
-        fs::write(&job, text).map_err(Error::file("write", &job))?;
 
         // Only virtual time can be stopped and go on as if nothing had been. An image with files
         // in it is hardly booted twice.
@@ -194,7 +202,7 @@ impl Lab {
             words: Orders::of(spec, saved).words(),
         };
         let state = if saved {
-            snapshot::state(&self.cache, &qemu, &options, &hash, progress)?
+            self.saved(&qemu, &options, &hash, &spec.job, progress)?
         } else {
             None
         };
@@ -202,6 +210,7 @@ impl Lab {
         if state.is_none() {
             options.words = Orders::of(spec, false).words();
         }
+        deliver(&job, &Delivery::Job(spec.job.clone()))?;
         // Only now: what is saved is the same machine with and without.
         let trace = folder.path("trace");
         options.trace = spec.trace_registers.then_some(trace.as_path());
@@ -231,6 +240,44 @@ impl Lab {
             outcome.accesses = qemu::accesses(&trace, &bases)?;
         }
         Ok(outcome)
+    }
+
+    /// The saved guest that a job can start from: the one that has booted, or, where an experiment
+    /// takes long to prepare, one that is prepared for it too.
+    fn saved(
+        &self,
+        qemu: &Tree,
+        options: &Options<'_>,
+        image_hash: &str,
+        job: &Job,
+        progress: &dyn Progress,
+    ) -> Result<Option<PathBuf>, Error> {
+        let what = "booting the guest that others start from";
+        deliver(options.job, &Delivery::Job(job.clone()))?;
+        let Some(booted) =
+            snapshot::state(&self.cache, qemu, options, &[image_hash], what, progress)?
+        else {
+            return Ok(None);
+        };
+        let Job::Measure { experiment } = job else {
+            return Ok(Some(booted.file));
+        };
+        let Some(model) = model(experiment) else {
+            return Ok(Some(booted.file));
+        };
+        let text = serde_json::to_string(&model).unwrap_or_default();
+        let experiment = Box::new(model);
+        deliver(options.job, &Delivery::Prepare { experiment })?;
+        let options = Options {
+            restore: Some(&booted.file),
+            words: options.words.clone(),
+            ..*options
+        };
+        let what = "preparing the guest that others start from";
+        let from = [booted.key.as_str(), &text];
+        let prepared = snapshot::state(&self.cache, qemu, &options, &from, what, progress)?;
+        // Where preparing fails, so it will for the job, which can say why.
+        Ok(Some(prepared.map_or(booted.file, |saved| saved.file)))
     }
 
     /// Takes in what the guest hands out.
@@ -271,6 +318,35 @@ impl Lab {
     }
 }
 
+/// The experiment that a guest is prepared with for this one and others: what does not enter the
+/// preparation is set to the same for all, so that the prepared guest is the same whichever came
+/// first. `None` if no preparation is worth it.
+fn model(experiment: &Experiment) -> Option<Experiment> {
+    let text = measure::preparation(experiment)?;
+    // Above 8 bytes routes are those of FD frames.
+    let plain = [2, experiment.payload].map(|payload| Experiment {
+        traffic: TrafficKind::OneAtATime,
+        load: Load::None,
+        frames: 1,
+        payload,
+        seed: 0,
+        stamp_every: 1,
+        ..experiment.clone()
+    });
+    let same = |plain: &Experiment| measure::preparation(plain).as_ref() == Some(&text);
+    if let Some(plain) = plain.into_iter().find(same) {
+        return Some(plain);
+    }
+    Some(experiment.clone())
+}
+
+/// Leaves something for the agent to find.
+fn deliver(path: &Path, delivery: &Delivery) -> Result<(), Error> {
+    let text = serde_json::to_vec(delivery)
+        .map_err(|error| Error::Asked(format!("the job cannot be written down: {error}")))?;
+    fs::write(path, text).map_err(Error::file("write", path))
+}
+
 /// Refuses what makes no sense before anything is fetched for it.
 fn check(spec: &Spec) -> Result<(), Error> {
     let refuse = |words: String| Err(Error::Asked(words));
@@ -292,6 +368,25 @@ fn check(spec: &Spec) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+/// A guest with too little memory for its image dies without a word.
+fn check_memory(spec: &Spec, image: &Path) -> Result<(), Error> {
+    /// What a kernel takes for itself before it comes to the image, MiB: 5.10 to 7.3 need 60 to 90.
+    const KERNEL: u64 = 96;
+    let size = fs::metadata(image)
+        .map_err(Error::file("read", image))?
+        .len();
+    // The image lies in memory while it is unpacked, which fills as much again.
+    let least = (size >> 20) * 2 + KERNEL;
+    if u64::from(spec.memory) >= least {
+        return Ok(());
+    }
+    Err(Error::Asked(format!(
+        "{} MiB of memory are too little for a guest with an image of {} MiB; it takes {least}",
+        spec.memory,
+        size >> 20
+    )))
 }
 
 fn versions(

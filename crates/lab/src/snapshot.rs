@@ -12,11 +12,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long the boot of a guest that is to be saved may take, in real time, on the slowest host
-/// that we think of.
+/// How long a guest that is to be saved may take until it stops itself, in real time, on the
+/// slowest host that we think of.
 const BOOT: Duration = Duration::from_secs(300);
-/// How many images and how many saved machines are kept: some 40 and 100 MB each.
-const KEPT: usize = 32;
+/// How many images are kept; 40 MB each with a release build in it.
+const IMAGES: usize = 12;
+/// How many saved machines are kept: 100 to 200 MB each.
+const STATES: usize = 32;
 
 /// A hash of all that an image depends on, so that it can be kept. The program that runs is in
 /// it, and with it the way images are put together.
@@ -49,34 +51,46 @@ pub(crate) fn image_hash(
     ))
 }
 
-/// The saved state of a machine that has booted with these options; made if it is not there.
-/// `None` if it does not come so far: then it is to be booted for the job, and what is wrong
+/// The saved state of a machine that has booted with these options, or was restored with them and
+/// went on to stop itself again; made if it is not there. `job` says what else it depends on.
+/// `None` if it does not come so far: then it is to go the long way for the job, and what is wrong
 /// with it will be seen there.
 pub(crate) fn state(
     cache: &Cache,
     qemu: &Tree,
     options: &Options<'_>,
-    image_hash: &str,
+    from: &[&str],
+    what: &str,
     progress: &dyn Progress,
-) -> Result<Option<PathBuf>, Error> {
-    let name = format!("snapshots/{}", key(qemu, options, image_hash)?);
+) -> Result<Option<Saved>, Error> {
+    let key = key(qemu, options, from)?;
+    let name = format!("snapshots/{key}");
+    let saved = |folder: PathBuf| Saved {
+        key: key.clone(),
+        file: folder.join("state"),
+    };
     if let Some(made) = cache.finished(&name) {
-        return Ok(Some(made.join("state")));
+        return Ok(Some(saved(made)));
     }
-    cache.trim("snapshots", KEPT);
+    cache.trim("snapshots", STATES);
     let mut complaint = None;
     let made = cache.stage(&name, progress, |part| {
-        progress.stage("booting the guest that others start from");
+        progress.stage(what);
         let deadline = Instant::now() + BOOT;
-        let state = part.join("state");
         let mut process = Process::start(qemu, options, &part.join("qemu"))?;
-        process.save(&state, deadline).map_err(|words| {
+        let mut make = || {
+            if options.restore.is_some() {
+                process.resume(deadline)?;
+            }
+            process.save(&part.join("state"), deadline)
+        };
+        make().map_err(|words| {
             complaint = Some(words.clone());
             Error::Asked(words)
         })
     });
     match (made, complaint) {
-        (Ok(path), _) => Ok(Some(path.join("state"))),
+        (Ok(path), _) => Ok(Some(saved(path))),
         (Err(_), Some(words)) => {
             tracing::debug!("no saved guest: {words}");
             Ok(None)
@@ -85,8 +99,17 @@ pub(crate) fn state(
     }
 }
 
+/// A saved machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Saved {
+    /// What it is known by.
+    pub(crate) key: String,
+    /// Its state.
+    pub(crate) file: PathBuf,
+}
+
 /// Machines of the same key are the same.
-fn key(qemu: &Tree, options: &Options<'_>, image_hash: &str) -> Result<String, Error> {
+fn key(qemu: &Tree, options: &Options<'_>, from: &[&str]) -> Result<String, Error> {
     let record = qemu.root().join(RECORD);
     let record = fs::read(&record).map_err(Error::file("read", &record))?;
     // Paths of this run say nothing about the machine.
@@ -97,6 +120,7 @@ fn key(qemu: &Tree, options: &Options<'_>, image_hash: &str) -> Result<String, E
         output: none,
         job: none,
         trace: None,
+        restore: None,
         words: options.words.clone(),
         ..*options
     };
@@ -109,7 +133,9 @@ fn key(qemu: &Tree, options: &Options<'_>, image_hash: &str) -> Result<String, E
             bytes
         })
         .collect();
-    Ok(own::hash(&[&record, &arguments, image_hash.as_bytes()]))
+    let mut parts: Vec<&[u8]> = vec![&record, &arguments];
+    parts.extend(from.iter().map(|text| text.as_bytes()));
+    Ok(own::hash(&parts))
 }
 
 /// The image of this hash; `write` writes it unless it is there.
@@ -121,7 +147,7 @@ pub(crate) fn image(
 ) -> Result<PathBuf, Error> {
     let name = format!("images/{hash}");
     if cache.finished(&name).is_none() {
-        cache.trim("images", KEPT);
+        cache.trim("images", IMAGES);
     }
     let made = cache.stage(&name, progress, |part| {
         progress.stage("putting the image together");

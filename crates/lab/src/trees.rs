@@ -49,6 +49,19 @@ const MODULES: &[&str] = &[
     "qemu_fw_cfg",
 ];
 
+/// The stages' names. A recipe that changes gets another.
+const QEMU: &str = "qemu-11.1";
+const GUEST: &str = "guest-1";
+
+fn kernel_name(kernel: Kernel) -> String {
+    format!("kernel-{kernel}-1")
+}
+
+/// The stages that a guest with this kernel needs.
+pub(crate) fn names(kernel: Kernel) -> [String; 3] {
+    [QEMU.to_owned(), GUEST.to_owned(), kernel_name(kernel)]
+}
+
 /// A kernel, unpacked.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelTree {
@@ -113,7 +126,7 @@ pub(crate) fn qemu(
     progress: &dyn Progress,
 ) -> Result<Tree, Error> {
     let recipe = Recipe {
-        name: "qemu-11.1",
+        name: QEMU,
         what: "QEMU 11.1",
         release: Release::TrixieBackports,
         packages: vec!["qemu-system-x86".to_owned(), "seabios".to_owned()],
@@ -152,7 +165,7 @@ pub(crate) fn guest(
         "util-linux",
     ];
     let recipe = Recipe {
-        name: "guest-1",
+        name: GUEST,
         what: "the guest's programs",
         release: Release::Bookworm,
         packages: packages.map(str::to_owned).to_vec(),
@@ -170,7 +183,7 @@ pub(crate) fn kernel(
 ) -> Result<KernelTree, Error> {
     let flavour = kernel.flavour();
     let recipe = Recipe {
-        name: &format!("kernel-{kernel}-1"),
+        name: &kernel_name(kernel),
         what: &format!("kernel {kernel}"),
         release: kernel.release(),
         packages: vec![format!("linux-image-{flavour}")],

@@ -12,6 +12,7 @@ mod orders;
 
 pub(crate) use orders::Orders;
 
+use crate::experiment::Experiment;
 use crate::machine::{Bench, Job};
 use crate::wire::{LONGEST, Piece};
 use std::fs::{self, File, OpenOptions};
@@ -98,9 +99,56 @@ fn job(orders: &Orders, outputs: &mut Outputs) -> Result<i32, String> {
     if orders.pause {
         pause()?;
     }
+    ready(orders, outputs)?;
+    let mut delivery = Delivery::read()?;
+    let mut prepared = None;
+    if let Delivery::Prepare { experiment } = &delivery {
+        prepared = Some(crate::measure::prepare(experiment)?);
+        pause()?;
+        // From here on in a copy, whose host has left a job of its own.
+        ready(orders, outputs)?;
+        delivery = Delivery::read()?;
+    }
+    match delivery {
+        Delivery::Prepare { .. } => Err("a guest is prepared once only".to_owned()),
+        Delivery::Job(Job::Exec { command }) => exec::run(&command, outputs),
+        Delivery::Job(Job::Measure { experiment }) => match prepared {
+            Some(prepared) => crate::measure::measure(prepared, &experiment, outputs),
+            None => crate::measure::in_guest(&experiment, outputs),
+        }
+        .map(|()| 0),
+    }
+}
+
+/// What the host leaves in fw_cfg.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Delivery {
+    /// Do this.
+    Job(Job),
+    /// Prepare the guest for experiments that share [`crate::measure::preparation`] with this
+    /// one, stop the machine to be saved, and go on with what is left there by then.
+    Prepare {
+        /// One of them.
+        experiment: Box<Experiment>,
+    },
+}
+
+impl Delivery {
+    fn read() -> Result<Self, String> {
+        // The driver looks at the sizes of fw_cfg's files once, when it is loaded.
+        modprobe(&["qemu_fw_cfg"])?;
+        let text = fs::read(JOB).map_err(|e| format!("cannot read the job ({JOB}): {e}"))?;
+        call("rmmod", &["qemu_fw_cfg"])?;
+        serde_json::from_slice(&text).map_err(|e| format!("the job makes no sense: {e}"))
+    }
+}
+
+/// Tells the host that the guest is up, and what runs in it.
+fn ready(orders: &Orders, outputs: &mut Outputs) -> Result<(), String> {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let version = fs::read_to_string("/proc/sys/kernel/version").unwrap_or_default();
-    let mut ready = format!(
+    let mut text = format!(
         "kernel={}\nkernel-build={}\n",
         release.trim(),
         version.trim()
@@ -108,20 +156,12 @@ fn job(orders: &Orders, outputs: &mut Outputs) -> Result<i32, String> {
     if orders.bench == Bench::Kvaser {
         for (name, address) in crate::qemu::card_addresses() {
             let base = bench::registers(&address)?;
-            ready.push_str(&format!("{REGISTERS}{name}={base:#x}\n"));
+            text.push_str(&format!("{REGISTERS}{name}={base:#x}\n"));
         }
     }
     outputs
-        .send(&Piece::Ready(ready))
-        .map_err(|e| format!("the host takes no answer: {e}"))?;
-    modprobe(&["qemu_fw_cfg"])?;
-    let text = fs::read(JOB).map_err(|e| format!("cannot read the job ({JOB}): {e}"))?;
-    let job: Job =
-        serde_json::from_slice(&text).map_err(|e| format!("the job makes no sense: {e}"))?;
-    match job {
-        Job::Exec { command } => exec::run(&command, outputs),
-        Job::Measure { experiment } => crate::measure::in_guest(&experiment, outputs).map(|()| 0),
-    }
+        .send(&Piece::Ready(text))
+        .map_err(|e| format!("the host takes no answer: {e}"))
 }
 
 /// Stops the machine for the host to save it; goes on in every machine that is restored from

@@ -39,6 +39,7 @@ pub(crate) enum End {
 pub(crate) struct Process {
     child: Child,
     monitor: Option<Monitor>,
+    greeted: bool,
     words: PathBuf,
     output: PathBuf,
     console: PathBuf,
@@ -76,6 +77,7 @@ impl Process {
         Ok(Self {
             child,
             monitor,
+            greeted: false,
             words: words.to_path_buf(),
             output: options.output.to_path_buf(),
             console: options.console.to_path_buf(),
@@ -84,7 +86,10 @@ impl Process {
 
     fn monitor(&mut self, deadline: Instant) -> Result<&mut Monitor, String> {
         let monitor = self.monitor.as_mut().ok_or("QEMU has no monitor")?;
-        monitor.greet(deadline)?;
+        if !self.greeted {
+            monitor.greet(deadline)?;
+            self.greeted = true;
+        }
         Ok(monitor)
     }
 

@@ -1,0 +1,43 @@
+//! `cangate lab exec` from outside: guests that do what they are told, and guests that go wrong.
+//!
+//! These need the lab's packages (`cangate lab setup`). Where they are missing, the tests say so
+//! and do nothing, unless CANGATE_LAB_TESTS=1 asks for them: then they are fetched.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod ends;
+mod exec;
+mod experiments;
+
+use assert_cmd::Command;
+use std::sync::{Mutex, MutexGuard};
+
+/// One guest at a time: a second one would only be in the first one's way.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// The right to run a guest; `None`, and words about it, if there is nothing to run it with.
+fn lab() -> Option<MutexGuard<'static, ()>> {
+    let kernel = "6.1".parse().unwrap();
+    let place = lab::Place::default();
+    let asked = std::env::var_os("CANGATE_LAB_TESTS").is_some_and(|value| value == "1");
+    if !asked && !lab::Lab::open(&place).is_ok_and(|lab| lab.is_set_up(kernel)) {
+        eprintln!(
+            "SKIPPED because the lab is not set up: `cangate lab setup` does it, or \
+             CANGATE_LAB_TESTS=1 lets the tests do it"
+        );
+        return None;
+    }
+    Some(
+        ONE.lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner),
+    )
+}
+
+/// `cangate lab exec` with these arguments, separated by blanks, and a shell's command.
+fn exec(arguments: &str, command: &str) -> Command {
+    let mut all = Command::new(env!("CARGO_BIN_EXE_cangate"));
+    all.args(["lab", "exec"])
+        .args(arguments.split_whitespace())
+        .args(["--", "sh", "-c", command]);
+    all
+}
