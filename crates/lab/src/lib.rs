@@ -13,8 +13,8 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
-mod cache;
 pub mod bursts;
+mod cache;
 pub mod claims;
 mod error;
 pub mod experiment;

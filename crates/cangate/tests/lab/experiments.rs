@@ -1,0 +1,106 @@
+//! Experiments: the same bytes whatever else the host does; what is made is not made again.
+
+use super::lab;
+use assert_cmd::Command;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn cangate(args: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("cangate").unwrap();
+    command.args(args);
+    command
+}
+
+/// A host that has better things to do.
+struct Hog {
+    stop: Arc<AtomicBool>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+impl Hog {
+    fn start() -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let spin = || {
+            let stop = stop.clone();
+            std::thread::spawn(move || {
+                let mut n = 0u64;
+                while !stop.load(Ordering::Relaxed) {
+                    n = std::hint::black_box(n.wrapping_mul(3) + 1);
+                }
+            })
+        };
+        let threads = (0..2 * cores).map(|_| spin()).collect();
+        Self { stop, threads }
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn measured(words: &[&str], out: &Path) -> Vec<u8> {
+    let mut args = vec!["lab", "measure", "--json", "--out", out.to_str().unwrap()];
+    args.extend(words);
+    let output = cangate(&args).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["time"], "virtual");
+    assert!(json["latency_ns"]["p50"].as_i64().unwrap() > 0, "{json}");
+    std::fs::read(out).unwrap()
+}
+
+#[test]
+fn the_same_experiment_gives_the_same_bytes_beside_a_hog() {
+    let Some(_guest) = lab() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let kvaser: &[&str] = &["--frames", "300"];
+    let timed: &[&str] = &[
+        "--frames", "300", "--bench", "timed", "--cpu", "board", "--load", "cpu",
+    ];
+    for words in [kvaser, timed] {
+        let first = measured(words, &dir.path().join("first.parquet"));
+        let hog = Hog::start();
+        let second = measured(words, &dir.path().join("second.parquet"));
+        drop(hog);
+        assert!(first == second, "{words:?}: the two files differ");
+    }
+}
+
+#[test]
+fn a_matrix_is_made_once_and_listed() {
+    let Some(_guest) = lab() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("m.toml");
+    std::fs::write(&file, "[[matrix]]\nframes = 50\nseed = [1, 2]\n").unwrap();
+    let out = dir.path().join("out");
+    let run = || {
+        let args = [
+            "lab",
+            "run",
+            file.to_str().unwrap(),
+            "--out",
+            out.to_str().unwrap(),
+        ];
+        let output = cangate(&args).output().unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(run().contains("2 made, 0 were there, 0 failed"));
+    assert!(run().contains("0 made, 2 were there, 0 failed"));
+    let listed = cangate(&["lab", "list", out.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("2 results"));
+}
