@@ -220,9 +220,9 @@ impl Lab {
         };
         progress.stage(&format!("guest with kernel {kernel}"));
         let mut process = Process::start(&qemu, &options, &folder.path("qemu"))?;
-        if state.is_some() {
+        if let Some(file) = &state {
             let deadline = Instant::now() + RESTORE;
-            if let Err(words) = process.resume(deadline) {
+            if let Err(words) = process.resume(file, deadline) {
                 let complaints = process.complaints();
                 outcome.failure = Some(format!(
                     "the saved guest does not go on: {words}\n{complaints}"

@@ -79,8 +79,8 @@ pub(crate) fn state(
         let deadline = Instant::now() + BOOT;
         let mut process = Process::start(qemu, options, &part.join("qemu"))?;
         let mut make = || {
-            if options.restore.is_some() {
-                process.resume(deadline)?;
+            if let Some(file) = options.restore {
+                process.resume(file, deadline)?;
             }
             process.save(&part.join("state"), deadline)
         };

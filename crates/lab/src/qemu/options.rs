@@ -149,8 +149,9 @@ impl Options<'_> {
                 add(&["-trace", &format!("enable={event}")]);
             }
         }
-        if let Some(file) = self.restore {
-            add(&["-incoming", &format!("file:{}", file.display())]);
+        if self.restore.is_some() {
+            // Which state it is, and how, comes by the monitor.
+            add(&["-incoming", "defer"]);
         }
         add(&["-kernel", &self.kernel.to_string_lossy()]);
         add(&["-initrd", &self.image.to_string_lossy()]);

@@ -120,9 +120,15 @@ impl Process {
         }
     }
 
-    /// Lets a machine that was restored go on.
-    pub(crate) fn resume(&mut self, deadline: Instant) -> Result<(), String> {
+    /// Reads a saved machine in and lets it go on.
+    pub(crate) fn resume(&mut self, file: &Path, deadline: Instant) -> Result<(), String> {
         let monitor = self.monitor(deadline)?;
+        // A machine that has moved announces itself on its networks, by the host's clock: the
+        // guest's other card would be interrupted at a moment that is never the same.
+        let silent = json!({ "announce-rounds": 0 });
+        monitor.command("migrate-set-parameters", &silent, deadline)?;
+        let from = json!({ "uri": format!("file:{}", file.display()) });
+        monitor.command("migrate-incoming", &from, deadline)?;
         loop {
             // Until all is read in, its state is `inmigrate`.
             let status = monitor.command("query-status", &json!({}), deadline)?;
