@@ -25,6 +25,7 @@ pub const TARGETS: &[Target] = &[
     targets::configuration::TARGET,
     targets::control::TARGET,
     targets::log_text::TARGET,
+    targets::matrix::TARGET,
     targets::wire::TARGET,
 ];
 

@@ -165,7 +165,7 @@ impl Cpu {
         match self {
             Self::Pc => 1,
             Self::Board => 2,
-            Self::Shift(shift) => shift,
+            Self::BoardAt(shift) | Self::Shift(shift) => shift,
         }
     }
 
@@ -173,7 +173,7 @@ impl Cpu {
     #[must_use]
     pub const fn controller(self) -> Controller {
         match self {
-            Self::Board => Controller::Mscan,
+            Self::Board | Self::BoardAt(_) => Controller::Mscan,
             Self::Pc | Self::Shift(_) => Controller::Sja1000,
         }
     }
@@ -187,6 +187,8 @@ pub enum Cpu {
     Pc,
     /// Shift 2 (4 ns an instruction), mscan controllers: the papers' MPC5200 board.
     Board,
+    /// This shift, other than 2, mscan controllers: a board whose processor is slower or faster.
+    BoardAt(u8),
     /// This shift, sja1000 controllers.
     Shift(u8),
 }

@@ -353,7 +353,8 @@ pub(crate) mod tests {
         let cpu = prop_oneof![
             Just(Cpu::Pc),
             Just(Cpu::Board),
-            (0..=10u8).prop_map(Cpu::Shift)
+            (0..=10u8).prop_map(Cpu::Shift),
+            (3..=10u8).prop_map(Cpu::BoardAt)
         ];
         let choices = (
             prop::sample::select(&words::KERNELS[..]),

@@ -293,6 +293,7 @@ impl fmt::Display for Cpu {
         match self {
             Self::Pc => f.write_str("pc"),
             Self::Board => f.write_str("board"),
+            Self::BoardAt(shift) => write!(f, "board:{shift}"),
             Self::Shift(shift) => write!(f, "shift:{shift}"),
         }
     }
@@ -306,7 +307,12 @@ impl FromStr for Cpu {
             None if text == "pc" => Ok(Self::Pc),
             None if text == "board" => Ok(Self::Board),
             Some(("shift", shift)) => Ok(Self::Shift(number(shift, 0, 10, "shift")?)),
-            _ => unknown(text, "processor", "pc, board, shift:N"),
+            Some(("board", shift)) => Ok(match number(shift, 0, 10, "shift")? {
+                // One experiment has one name.
+                2 => Self::Board,
+                shift => Self::BoardAt(shift),
+            }),
+            _ => unknown(text, "processor", "pc, board, board:N, shift:N"),
         }
     }
 }
@@ -382,7 +388,7 @@ mod tests {
         for bad in ["user", "user:", "user:magic", "cangw:x"] {
             assert!(bad.parse::<Gateway>().is_err(), "{bad}");
         }
-        for bad in ["shift:11", "shift:", "PC", "board:2"] {
+        for bad in ["shift:11", "shift:", "PC", "board:11", "boar:2"] {
             assert!(bad.parse::<Cpu>().is_err(), "{bad}");
         }
     }
@@ -400,6 +406,10 @@ mod tests {
             back(&Filters::List(n));
             back(&Filters::Eff(n));
             back(&Cpu::Shift(shift));
+            let word = format!("board:{shift}");
+            let cpu: Cpu = word.parse().unwrap();
+            assert_eq!(cpu == Cpu::Board, shift == 2);
+            back(&cpu);
         }
     }
 }

@@ -5,4 +5,5 @@ pub mod cangw;
 pub mod configuration;
 pub mod control;
 pub mod log_text;
+pub mod matrix;
 pub mod wire;

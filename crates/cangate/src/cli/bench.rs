@@ -223,6 +223,10 @@ fn ids(text: &str) -> Result<(CanId, CanId), String> {
 }
 
 fn id(text: &str) -> Result<CanId, String> {
+    // The parser below takes a sign, which is no digit.
+    if !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Err("not hexadecimal".to_owned());
+    }
     let number = u32::from_str_radix(text, 16).map_err(|_| "not hexadecimal".to_owned())?;
     match text.len() {
         3 => CanId::sff(number).map_err(|e| e.to_string()),

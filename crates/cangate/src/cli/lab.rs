@@ -82,7 +82,7 @@ pub(crate) struct Exec {
     /// Give up after so many seconds of real time.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) timeout: u64,
-    /// pc, board or shift:N: how fast the guest's processor is in virtual time.
+    /// pc, board, board:N or shift:N: how fast the guest's processor is in virtual time.
     #[arg(long, value_name = "CPU", default_value = "pc")]
     pub(crate) cpu: String,
     /// The command, found in the guest's PATH.
@@ -124,7 +124,7 @@ pub(crate) struct Measure {
     /// Passes through virtual interfaces between the two buses: N through one, N:2 through two.
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) hops: String,
-    /// pc, board or shift:N.
+    /// pc, board, board:N or shift:N.
     #[arg(long, value_name = "CPU", default_value = "pc")]
     pub(crate) cpu: String,
     /// The seed of everything random.

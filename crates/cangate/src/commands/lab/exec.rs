@@ -4,25 +4,29 @@ use super::setup::{Shown, lab_failure, open};
 use crate::cli::lab::Exec;
 use crate::failure::Failure;
 use lab::Sink;
-use lab::machine::{Bench, Controller, GuestFile, Job, Spec, Time};
+use lab::experiment::Cpu;
+use lab::machine::{Bench, GuestFile, Job, Spec, Time};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Runs the command.
 pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
-    let (shift, controller) = cpu(&args.cpu)?;
+    let cpu: Cpu = args
+        .cpu
+        .parse()
+        .map_err(|wrong| Failure::Input(format!("cangate: --cpu: {wrong}")))?;
     let spec = Spec {
         kernel: args.kernel.clone(),
         bench: bench(&args.bench)?,
-        controller,
+        controller: cpu.controller(),
         bitrate: 1_000_000,
         data_bitrate: None,
         ethernet: args.ethernet,
         time: if args.fast {
             Time::Fast { cpus: args.cpus }
         } else {
-            Time::Virtual { shift }
+            Time::Virtual { shift: cpu.shift() }
         },
         memory: args.memory,
         files: args
@@ -96,25 +100,6 @@ fn bench(text: &str) -> Result<Bench, Failure> {
         _ => Err(Failure::Input(format!(
             "cangate: no bench is called `{text}`; there are kvaser, timed, vcan and none"
         ))),
-    }
-}
-
-/// The shift and the controllers.
-fn cpu(text: &str) -> Result<(u8, Controller), Failure> {
-    let wrong = || {
-        Failure::Input(format!(
-            "cangate: no processor is called `{text}`; there are pc, board and shift:0 to shift:10"
-        ))
-    };
-    match text {
-        "pc" => Ok((1, Controller::Sja1000)),
-        "board" => Ok((2, Controller::Mscan)),
-        _ => text
-            .strip_prefix("shift:")
-            .and_then(|digits| digits.parse().ok())
-            .filter(|shift| *shift <= 10)
-            .map(|shift| (shift, Controller::Sja1000))
-            .ok_or_else(wrong),
     }
 }
 
