@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// How long a guest that is to be saved may take until it stops itself, in real time, on the
 /// slowest host that we think of.
 const BOOT: Duration = Duration::from_secs(300);
+/// How often a guest is booted to be saved before that is given up. At the first try it is as it
+/// should be nearly always, on a very busy host every other time.
+const TRIES: u32 = 20;
 /// How many images are kept; 40 MB each with a release build in it.
 const IMAGES: usize = 12;
 /// How many saved machines are kept: 100 to 200 MB each.
@@ -76,23 +79,36 @@ pub(crate) fn state(
     let mut complaint = None;
     let made = cache.stage(&name, progress, |part| {
         progress.stage(what);
-        let deadline = Instant::now() + BOOT;
-        let mut process = Process::start(qemu, options, &part.join("qemu"))?;
-        let mut make = || {
-            if let Some(file) = options.restore {
-                process.resume(file, deadline)?;
+        for _ in 0..TRIES {
+            let deadline = Instant::now() + BOOT;
+            let mut process = Process::start(qemu, options, &part.join("qemu"))?;
+            let mut stops = || {
+                if let Some(file) = options.restore {
+                    process.resume(file, deadline)?;
+                }
+                process.stops(deadline)
+            };
+            stops().map_err(|words| {
+                complaint = Some(words.clone());
+                Error::Asked(words)
+            })?;
+            let usual = process
+                .save(&part.join("state"), deadline)
+                .map_err(|words| Error::Asked(format!("a guest cannot be saved: {words}")))?;
+            if usual {
+                return Ok(());
             }
-            process.save(&part.join("state"), deadline)
-        };
-        make().map_err(|words| {
-            complaint = Some(words.clone());
-            Error::Asked(words)
-        })
+            tracing::debug!("the guest did not stop as it usually does: once more");
+        }
+        Err(Error::Asked(format!(
+            "a guest could not be saved in the state that it has on every machine, in {TRIES} \
+             tries; is this host very busy? Try again"
+        )))
     });
     match (made, complaint) {
         (Ok(path), _) => Ok(Some(saved(path))),
         (Err(_), Some(words)) => {
-            tracing::debug!("no saved guest: {words}");
+            tracing::warn!("no guest to be saved: {words}");
             Ok(None)
         }
         (Err(error), None) => Err(error),

@@ -175,10 +175,31 @@ fn pause() -> Result<(), String> {
         .write(true)
         .open("/dev/port")
         .map_err(words)?;
-    // QEMU's pvpanic device: the first bit of its only port says that the guest panicked
-    // (docs/specs/pvpanic.rst in its source).
-    ports.write_all_at(&[1], 0x505).map_err(words)
+    let write = |what: u8| ports.write_all_at(&[what], PANIC_PORT).map_err(words);
+    // What such a write takes if nothing comes of it; the first one takes longer.
+    write(0)?;
+    let start = Instant::now();
+    write(0)?;
+    let plain = start.elapsed();
+    let start = Instant::now();
+    write(PANICKED)?;
+    let stopped = start.elapsed();
+    // While the processor stops, QEMU's main loop may see it idle and move virtual time on to the
+    // next timer, or see that it stops and not do so: which of the two comes first is the host's
+    // doing. The first is the usual one, and the only one that is kept.
+    let moved = stopped > plain * 4 || plain * 4 > LONGEST_PLAIN;
+    write(if moved { CRASH_LOADED } else { PANICKED })
 }
+
+/// The only port of QEMU's pvpanic device (docs/specs/pvpanic.rst in its source).
+const PANIC_PORT: u64 = 0x505;
+/// The guest panicked: the machine stops.
+const PANICKED: u8 = 1;
+/// The guest panicked and sees to it itself: the host is told, and the machine goes on.
+const CRASH_LOADED: u8 = 2;
+/// Timer interrupts come every 4 ms at the latest. On a guest's processor so slow that a few
+/// writes take that long (shift 9 and 10) it cannot be told whether time was moved.
+const LONGEST_PLAIN: Duration = Duration::from_millis(3);
 
 /// What every Linux has mounted.
 fn mount_all() -> Result<(), String> {

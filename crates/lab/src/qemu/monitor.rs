@@ -2,6 +2,7 @@
 //! output, so that no socket needs a place in the file system.
 
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -11,6 +12,8 @@ use std::time::Instant;
 pub(super) struct Monitor {
     to: ChildStdin,
     from: Receiver<Value>,
+    /// Events that came while the answer to a command was waited for.
+    events: VecDeque<Value>,
 }
 
 impl Monitor {
@@ -27,7 +30,11 @@ impl Monitor {
                 }
             }
         });
-        Self { to, from: receive }
+        Self {
+            to,
+            from: receive,
+            events: VecDeque::new(),
+        }
     }
 
     /// Greets: commands are taken only then.
@@ -36,7 +43,8 @@ impl Monitor {
             .map(|_| ())
     }
 
-    /// Gives a command and waits for its answer; events before it are lost.
+    /// Gives a command and waits for its answer; events before it are kept for
+    /// [`Monitor::event`].
     pub(super) fn command(
         &mut self,
         name: &str,
@@ -59,14 +67,19 @@ impl Monitor {
             if let Some(value) = answer.get("return") {
                 return Ok(value.clone());
             }
+            self.events.push_back(answer);
         }
     }
 
-    /// Waits for an event of this name.
-    pub(super) fn event(&mut self, name: &str, deadline: Instant) -> Result<Value, String> {
+    /// Waits for an event of one of these names; others before it are forgotten.
+    pub(super) fn event(&mut self, names: &[&str], deadline: Instant) -> Result<Value, String> {
         loop {
-            let value = self.next(deadline)?;
-            if value.get("event").and_then(Value::as_str) == Some(name) {
+            let value = match self.events.pop_front() {
+                Some(value) => value,
+                None => self.next(deadline)?,
+            };
+            let name = value.get("event").and_then(Value::as_str);
+            if name.is_some_and(|name| names.contains(&name)) {
                 return Ok(value);
             }
         }

@@ -93,12 +93,19 @@ impl Process {
         Ok(monitor)
     }
 
-    /// Waits until the guest stops itself, and saves the whole machine into a file.
-    pub(crate) fn save(&mut self, file: &Path, deadline: Instant) -> Result<(), String> {
+    /// Waits until the guest stops itself: by the agent's write to the panic device, which stops
+    /// the machine at that very instruction. A command of ours would stop it wherever it happened
+    /// to be.
+    pub(crate) fn stops(&mut self, deadline: Instant) -> Result<(), String> {
         let monitor = self.monitor(deadline)?;
-        // The agent's write to the panic device, which stops the machine at that very
-        // instruction: a command of ours would stop it wherever it happened to be.
-        monitor.event("GUEST_PANICKED", deadline)?;
+        monitor.event(&["GUEST_PANICKED"], deadline).map(|_| ())
+    }
+
+    /// Saves the whole machine, which has stopped itself, into a file. False where it did not
+    /// stop as it usually does, which the guest itself says when it goes on: such a state is
+    /// another one and of no use.
+    pub(crate) fn save(&mut self, file: &Path, deadline: Instant) -> Result<bool, String> {
+        let monitor = self.monitor(deadline)?;
         let on = json!({ "capabilities": [{ "capability": "events", "state": true }] });
         monitor.command("migrate-set-capabilities", &on, deadline)?;
         // As fast as the disk takes it.
@@ -107,9 +114,9 @@ impl Process {
         let to = json!({ "uri": format!("file:{}", file.display()) });
         monitor.command("migrate", &to, deadline)?;
         loop {
-            let event = monitor.event("MIGRATION", deadline)?;
+            let event = monitor.event(&["MIGRATION"], deadline)?;
             match event.pointer("/data/status").and_then(Value::as_str) {
-                Some("completed") => return Ok(()),
+                Some("completed") => break,
                 Some("failed") => {
                     let status = monitor.command("query-migrate", &json!({}), deadline)?;
                     let words = status.get("error-desc").and_then(Value::as_str);
@@ -118,6 +125,15 @@ impl Process {
                 _ => {}
             }
         }
+        // The end of saving is told a moment before QEMU is done with it.
+        while let Err(words) = monitor.command("cont", &json!({}), deadline) {
+            if Instant::now() >= deadline {
+                return Err(words);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        let said = monitor.event(&["GUEST_CRASHLOADED", "GUEST_PANICKED"], deadline)?;
+        Ok(said.get("event").and_then(Value::as_str) == Some("GUEST_CRASHLOADED"))
     }
 
     /// Reads a saved machine in and lets it go on.
