@@ -27,6 +27,8 @@ const SFF_MASK: u32 = 0xC000_07FF;
 const EFF_MASK: u32 = 0xDFFF_FFFF;
 /// No flag: the filter takes both formats and is walked in a list (gateway-2010-draft §IV-C1).
 const LIST_MASK: u32 = 0x0000_07FF;
+/// SAE J1850's polynomial, of the CRC8 checksum.
+const J1850: u8 = 0x1D;
 /// What [`Modify::Id`] sets.
 const NEW_ID: u32 = 0x124;
 
@@ -219,7 +221,7 @@ fn changes(experiment: &Experiment) -> Vec<Action> {
                 result: last_but_one(experiment) + 1,
                 init: 0xFF,
                 final_xor: 0xFF,
-                table: crc_table(),
+                table: Crc8::table_of(J1850),
                 profile: Crc8Profile::None,
             }),
         ],
@@ -237,22 +239,6 @@ fn changes(experiment: &Experiment) -> Vec<Action> {
 
 fn last_but_one(experiment: &Experiment) -> i16 {
     i16::from(experiment.payload) - 2
-}
-
-/// The table of SAE J1850's polynomial 1D.
-fn crc_table() -> [u8; 256] {
-    let mut table = [0; 256];
-    for (value, entry) in (0..=255u8).zip(table.iter_mut()) {
-        *entry = (0..8).fold(value, |sum, _| {
-            let shifted = sum << 1;
-            if sum & 0x80 == 0 {
-                shifted
-            } else {
-                shifted ^ 0x1D
-            }
-        });
-    }
-    table
 }
 
 #[cfg(test)]

@@ -59,15 +59,6 @@ pub fn prepare(experiment: &Experiment) -> Result<Prepared, String> {
 /// A guest whose gateway runs.
 pub struct Prepared(gateway::UnderTest);
 
-impl Prepared {
-    /// After a guest was saved behind [`prepare`] and started again: what [`prepare`] gave.
-    #[must_use]
-    pub fn again(experiment: &Experiment) -> Option<Self> {
-        let rules = gateway::rules(&preparation(experiment)?);
-        Some(Self(gateway::UnderTest::Cangw(rules)))
-    }
-}
-
 /// Measures in a prepared guest, and hands out the results.
 ///
 /// # Errors

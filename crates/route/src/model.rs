@@ -318,6 +318,26 @@ pub struct Crc8 {
     pub profile: Crc8Profile,
 }
 
+impl Crc8 {
+    /// The table of a polynomial, most significant bit first, as [`Crc8::table`] takes it.
+    #[must_use]
+    pub fn table_of(polynomial: u8) -> [u8; 256] {
+        let mut table = [0; 256];
+        for (value, entry) in (0_u8..=255).zip(&mut table) {
+            let mut crc = value;
+            for _ in 0..8 {
+                let carry = crc & 0x80 != 0;
+                crc <<= 1;
+                if carry {
+                    crc ^= polynomial;
+                }
+            }
+            *entry = crc;
+        }
+        table
+    }
+}
+
 /// can-gw's CRC8 profiles (`CGW_CRC8PRF_*`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Crc8Profile {

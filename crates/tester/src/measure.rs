@@ -1,7 +1,7 @@
 //! A whole measurement on three interfaces, from plan to outcome.
 
 use crate::ledger::{BusTime, Ledger, Measure};
-use crate::outcome::{Given, Outcome, Words, assemble, clock};
+use crate::outcome::{Outcome, Words, assemble, clock};
 use crate::plan::{Plan, PlanError, Planned};
 use crate::play::{Patience, Played, play};
 use crate::realtime::prepare;
@@ -142,14 +142,7 @@ pub fn over_sockets(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Ou
             ));
         }
     }
-    let given = Given {
-        plan: &setup.plan,
-        measure: setup.measure,
-        description: &setup.description,
-        virtual_time: setup.virtual_time,
-        timeout: setup.timeout,
-    };
-    Ok(assemble(&given, &words, &ledger, &played, warnings))
+    Ok(assemble(setup, &words, &ledger, &played, warnings))
 }
 
 /// Sends the first frames once before; says why not, where that goes wrong.

@@ -1,7 +1,7 @@
 //! What a run gives: records, counts, latencies, and what must be said with them.
 
 use crate::ledger::{Counts, Ledger, Measure};
-use crate::plan::Plan;
+use crate::measure::Setup;
 use crate::play::Played;
 use probe::{Description, LatencyProfile, Results, Summary};
 use serde::Serialize;
@@ -165,32 +165,23 @@ pub(crate) struct Words {
     pub(crate) ports: [String; 2],
 }
 
-/// What was given with a run, for its description.
-pub(crate) struct Given<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) measure: Measure,
-    pub(crate) description: &'a Description,
-    pub(crate) virtual_time: bool,
-    pub(crate) timeout: u64,
-}
-
 /// Puts a run's result together.
 pub(crate) fn assemble(
-    given: &Given<'_>,
+    setup: &Setup,
     words: &Words,
     ledger: &Ledger,
     played: &Played,
     mut warnings: Vec<String>,
 ) -> Outcome {
-    let (records, counts) = ledger.finish(given.measure);
+    let (records, counts) = ledger.finish(setup.measure);
     let results = Results {
-        description: describe(given, words),
+        description: describe(setup, words),
         routes: Vec::new(),
         ports: words.ports.to_vec(),
         records,
     };
     let latency = summary(&results);
-    let difference = (given.measure == Measure::Sending)
+    let difference = (setup.measure == Measure::Sending)
         .then(|| {
             let (records, _) = ledger.finish(Measure::Difference);
             summary(&Results {
@@ -211,7 +202,7 @@ pub(crate) fn assemble(
         overruns: None,
         stalled: played.stalled,
         elapsed: played.elapsed,
-        virtual_time: given.virtual_time,
+        virtual_time: setup.virtual_time,
     }
 }
 
@@ -253,8 +244,8 @@ fn warn(counts: &Counts, played: &Played, warnings: &mut Vec<String>) {
     );
 }
 
-fn describe(given: &Given<'_>, words: &Words) -> Description {
-    let (plan, of) = (given.plan, given.description);
+fn describe(setup: &Setup, words: &Words) -> Description {
+    let (plan, of) = (&setup.plan, &setup.description);
     let or = |text: &str, other: &str| -> String {
         if text.is_empty() { other } else { text }.to_owned()
     };
@@ -275,11 +266,11 @@ fn describe(given: &Given<'_>, words: &Words) -> Description {
     add("payload", lens.clone());
     add("frames", plan.frames.to_string());
     add("seed", plan.seed.to_string());
-    add("clock", clock(given.virtual_time).to_owned());
-    add("timeout", format!("{} ms", given.timeout / 1_000_000));
+    add("clock", clock(setup.virtual_time).to_owned());
+    add("timeout", format!("{} ms", setup.timeout / 1_000_000));
     add(
         "latency",
-        match given.measure {
+        match setup.measure {
             Measure::Gateway => "end out - end in - duration out",
             Measure::Difference => "receiver's stamp - reference's stamp",
             Measure::Sending => "receiver's stamp - time before sending - duration",

@@ -269,7 +269,7 @@ impl<W: Wire> Player<'_, W> {
 
 /// The frames that [`Wire::receive`] hands over at once, at most, before it says that there may
 /// be more.
-pub(crate) const BATCH: usize = 64;
+pub(crate) const BATCH: usize = port::socketcan::RAW_BATCH;
 
 #[cfg(test)]
 mod tests;

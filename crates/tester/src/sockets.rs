@@ -1,6 +1,5 @@
 //! The tester on three SocketCAN interfaces.
 
-use crate::play::BATCH;
 use crate::wire::{Fault, Seen, Side, Unsent, Wire};
 use frame::wire::BitRate;
 use frame::{Frame, Nanos};
@@ -402,8 +401,6 @@ fn rate_of(interface: &str, found: &Controller, brs: bool) -> Result<Option<BitR
     }
     Ok(Some(rate))
 }
-
-const _: () = assert!(BATCH == 64, "RawSocket::receive brings as many at once");
 
 #[cfg(test)]
 mod tests {

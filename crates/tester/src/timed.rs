@@ -3,7 +3,7 @@
 
 use crate::ledger::{BusTime, Ledger, Measure};
 use crate::measure::{Error, Setup};
-use crate::outcome::{Given, Outcome, Words, assemble, clock};
+use crate::outcome::{Outcome, Words, assemble, clock};
 use crate::plan::{Planned, Traffic};
 use crate::play::Played;
 use crate::realtime::prepare;
@@ -64,15 +64,8 @@ pub fn over_bitcan(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
     if taken.bus_off > 0 {
         warnings.push(format!("nodes went bus-off {} times", taken.bus_off));
     }
-    let given = Given {
-        plan: &setup.plan,
-        measure: setup.measure,
-        description: &setup.description,
-        virtual_time: setup.virtual_time,
-        timeout: setup.timeout,
-    };
     let words = words(setup, bench);
-    let mut outcome = assemble(&given, &words, &ledger, &taken.played, warnings);
+    let mut outcome = assemble(setup, &words, &ledger, &taken.played, warnings);
     outcome.overruns = Some(taken.overruns);
     if bench.stamp_every > 1 {
         // The frames between are neither sent nor lost in the ledger's eyes: it never saw them.
@@ -151,8 +144,9 @@ fn run(setup: &Setup, bench: &Bitcan, planned: &[Planned], warm: bool) -> Result
 
 /// How long a run can take, ns: every frame lost, or every frame as long as any.
 fn longest(planned: &[Planned], mode: Mode, timeout: Nanos) -> Nanos {
-    // The longest FD frame at the lowest bit rate has less than 1 s.
-    const SLOWEST: Nanos = 2_000_000;
+    // The longest FD frame has 732 bits, with intermission (docs of `frame::wire`), which take
+    // less than this at 10 kbit/s, the lowest rate in use.
+    const SLOWEST: Nanos = 80_000_000;
     let n = planned.len() as u64;
     let last = planned.last().map_or(0, |p| p.at);
     let each = match mode {

@@ -94,15 +94,18 @@ impl Counts {
     pub(super) fn stats(&mut self, text: &str) -> Result<(), String> {
         let json: serde_json::Value =
             serde_json::from_str(text).map_err(|e| format!("the gateway's counters: {e}"))?;
-        let number = |value: &serde_json::Value| value.as_u64().unwrap_or(0);
+        let number = |value: &serde_json::Value, what: &str| {
+            let number = value.as_u64();
+            number.ok_or_else(|| format!("the gateway's counters of {INCOMING} lack {what}"))
+        };
         for port in json["ports"]
             .as_array()
             .ok_or("the gateway counts no ports")?
         {
             if port["name"] == INCOMING {
-                self.handled = number(&port["received"]);
-                self.overrun = number(&port["rx"]["overrun"]);
-                self.dropped = number(&port["fates"]["refused"]);
+                self.handled = number(&port["received"], "what was received")?;
+                self.overrun = number(&port["rx"]["overrun"], "overruns")?;
+                self.dropped = number(&port["fates"]["refused"], "refused frames")?;
             }
         }
         Ok(())

@@ -20,7 +20,7 @@ pub(super) fn config(experiment: &Experiment) -> Result<String, String> {
 }
 
 /// How many rules a script puts in.
-pub(super) fn rules(script: &str) -> usize {
+fn rules(script: &str) -> usize {
     script.lines().filter(|l| l.starts_with("cangw ")).count()
 }
 

@@ -29,7 +29,7 @@ mod transmit;
 
 pub use burst::{Burst, MOST_A_CALL};
 pub use netlink::{Controller, ControllerState, controller};
-pub use raw::{Arrival, LinkState, RawOptions, RawSocket};
+pub use raw::{Arrival, LinkState, RAW_BATCH, RawOptions, RawSocket};
 
 use crate::{Halves, Interest, PortError};
 use layout::{CLASSIC_SIZE, FD_SIZE, XL_SIZE};

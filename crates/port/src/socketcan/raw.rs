@@ -14,8 +14,8 @@ use frame::{FrameRef, Nanos};
 use rustix::io::Errno;
 use std::os::fd::RawFd;
 
-/// Datagrams of one `recvmmsg`.
-const BATCH: usize = 64;
+/// The most frames that one [`RawSocket::receive`] hands over: datagrams of one `recvmmsg`.
+pub const RAW_BATCH: usize = 64;
 
 /// What a [`RawSocket`] is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -107,7 +107,7 @@ impl RawSocket {
         let size = if options.fd { FD_SIZE } else { CLASSIC_SIZE };
         Ok(Self {
             socket,
-            inbox: Inbox::new(BATCH, size),
+            inbox: Inbox::new(RAW_BATCH, size),
             malformed: 0,
         })
     }
@@ -151,7 +151,7 @@ impl RawSocket {
     /// What recvmmsg(2) says: ENETDOWN once when the interface went down. Nothing there is no
     /// error.
     pub fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<usize, Errno> {
-        let n = match self.socket.receive(&mut self.inbox, BATCH) {
+        let n = match self.socket.receive(&mut self.inbox, RAW_BATCH) {
             Ok(n) => n,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(0),
             Err(e) => return Err(e),

@@ -6,24 +6,6 @@ use ::config::{Diagnostic, Diagnostics, Table, Value};
 use alloc::{format, string::String};
 use core::fmt::Write as _;
 
-/// The table of a CRC8 polynomial, most significant bit first.
-#[must_use]
-pub(super) fn table_of(polynomial: u8) -> [u8; 256] {
-    let mut table = [0; 256];
-    for (value, entry) in (0_u8..=255).zip(&mut table) {
-        let mut crc = value;
-        for _ in 0..8 {
-            let carry = crc & 0x80 != 0;
-            crc <<= 1;
-            if carry {
-                crc ^= polynomial;
-            }
-        }
-        *entry = crc;
-    }
-    table
-}
-
 struct Range {
     from: i16,
     to: i16,
@@ -109,7 +91,7 @@ fn crc_table(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<[u8; 256]
                             SAE J1850, \"2F\" AUTOSAR";
                 found.push(Diagnostic::warning(value.span(), message).hint(hint));
             }
-            Some(table_of(polynomial))
+            Some(Crc8::table_of(polynomial))
         }
         (None, Some(value)) => bytes::<256>(&value, found),
         (None, None) => {
@@ -171,7 +153,7 @@ fn sff_id_xor(value: &Value<'_>, found: &mut Diagnostics) -> Option<Crc8Profile>
 
 /// The polynomial that a table was made of, where it is one.
 pub(super) fn polynomial_of(table: &[u8; 256]) -> Option<u8> {
-    (table_of(table[1]) == *table).then_some(table[1])
+    (Crc8::table_of(table[1]) == *table).then_some(table[1])
 }
 
 /// Upper-case hex.

@@ -380,7 +380,7 @@ pub(crate) fn modifies(most: usize) -> impl Strategy<Value = Modify> {
 
 pub(crate) fn crcs(most: i16) -> impl Strategy<Value = Crc8> {
     let table = prop_oneof![
-        any::<u8>().prop_map(checksum::table_of),
+        any::<u8>().prop_map(Crc8::table_of),
         collection::vec(any::<u8>(), 256).prop_map(|v| v.try_into().unwrap()),
     ];
     let profile = prop_oneof![
