@@ -303,16 +303,19 @@ impl FromStr for Cpu {
     type Err = WordError;
 
     fn from_str(text: &str) -> Result<Self, WordError> {
+        const KINDS: &str = "pc, board, board:0 to board:10, shift:0 to shift:10";
+        let shift =
+            |digits| number(digits, 0, 10, "shift").or_else(|_| unknown(text, "processor", KINDS));
         match text.split_once(':') {
             None if text == "pc" => Ok(Self::Pc),
             None if text == "board" => Ok(Self::Board),
-            Some(("shift", shift)) => Ok(Self::Shift(number(shift, 0, 10, "shift")?)),
-            Some(("board", shift)) => Ok(match number(shift, 0, 10, "shift")? {
+            Some(("shift", digits)) => Ok(Self::Shift(shift(digits)?)),
+            Some(("board", digits)) => Ok(match shift(digits)? {
                 // One experiment has one name.
                 2 => Self::Board,
                 shift => Self::BoardAt(shift),
             }),
-            _ => unknown(text, "processor", "pc, board, board:N, shift:N"),
+            _ => unknown(text, "processor", KINDS),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::ledger::{BusTime, Ledger, Measure};
 use crate::outcome::{Outcome, Words, assemble, clock};
 use crate::plan::{Plan, PlanError, Planned};
 use crate::play::{Patience, Played, play};
-use crate::realtime::prepare;
+use crate::realtime::{in_own_thread, prepare};
 use crate::sockets::{Interfaces, SetUpError, Sockets};
 use frame::Nanos;
 use frame::wire::BitRate;
@@ -108,6 +108,10 @@ pub enum Error {
 /// # Errors
 /// [`Error`] where the run cannot begin.
 pub fn over_sockets(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Outcome, Error> {
+    in_own_thread(|| sent(setup, names, buses))
+}
+
+fn sent(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Outcome, Error> {
     let planned = setup.plan.frames(buses.incoming)?;
     let words = words(setup, &names, buses);
     let mut sockets = Sockets::open(names)?;

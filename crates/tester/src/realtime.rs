@@ -3,6 +3,16 @@
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{Resource, getrlimit};
 
+/// Runs `work` in a thread of its own, so that its priority ends with it: a caller who kept it
+/// could keep the kernel's threads from running. Timers have the lowest real-time priority on a
+/// kernel with PREEMPT_RT, and getrandom(2) spins until one has run.
+pub(crate) fn in_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| match scope.spawn(work).join() {
+        Ok(done) => done,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
 /// Gives the calling thread SCHED_FIFO with this priority, where there is one, and keeps all
 /// memory of the process from being paged out. Says, in sentences, what was not allowed and what
 /// to do about it; the run goes on without.
@@ -38,4 +48,19 @@ fn lock() -> Result<(), String> {
         return Err(format!("the limit is {} KiB", limit / 1024));
     }
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::thread::gettid;
+
+    #[test]
+    fn the_callers_thread_stays_as_it_was() {
+        let here = gettid();
+        assert_ne!(in_own_thread(gettid), here);
+        let caught = std::panic::catch_unwind(|| in_own_thread(|| panic!("as it was")));
+        let words = caught.unwrap_err();
+        assert_eq!(words.downcast_ref::<&str>(), Some(&"as it was"));
+    }
 }

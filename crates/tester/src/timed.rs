@@ -6,7 +6,7 @@ use crate::measure::{Error, Setup};
 use crate::outcome::{Outcome, Words, assemble, clock};
 use crate::plan::{Planned, Traffic};
 use crate::play::Played;
-use crate::realtime::prepare;
+use crate::realtime::{in_own_thread, prepare};
 use crate::wire::Fault;
 use frame::Nanos;
 use frame::wire::BitRate;
@@ -42,6 +42,10 @@ pub struct Bitcan {
 /// # Errors
 /// [`Error`] where the run cannot begin, or the device does not do as it should.
 pub fn over_bitcan(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
+    in_own_thread(|| sent(setup, bench))
+}
+
+fn sent(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
     check(setup, bench)?;
     let planned = setup.plan.frames(bench.rate)?;
     let mut warnings = prepare(setup.priority);

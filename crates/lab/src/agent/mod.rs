@@ -80,6 +80,7 @@ pub fn run() -> Result<(), String> {
 
 fn serve() -> Result<(), String> {
     mount_all()?;
+    gather_randomness()?;
     let orders = Orders::read()?;
     modprobe(&["virtio_pci", "virtio_console"])?;
     let mut outputs = Outputs { port: port()? };
@@ -233,6 +234,16 @@ fn mount_all() -> Result<(), String> {
         let _ = std::os::unix::fs::symlink(to, link);
     }
     Ok(())
+}
+
+/// Waits until the kernel has its random numbers: the first who asks for one makes them, which
+/// takes a second, out of a timer's irregularity. That shall not be a measurement's program, nor
+/// one of such priority that the timer never comes.
+fn gather_randomness() -> Result<(), String> {
+    let mut bytes = [0; 1];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
+        .map(drop)
+        .map_err(|e| format!("there are no random numbers: {e}"))
 }
 
 /// The port to the host, known by its name.

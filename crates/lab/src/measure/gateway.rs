@@ -51,6 +51,9 @@ impl UnderTest {
                 Ok(Self::Cangw(rules(&config)))
             }
             Gateway::User(_) => {
+                if experiment.kernel.ends_with("-rt") {
+                    prefer_sending()?;
+                }
                 write(TOML, &config)?;
                 let line = ["cangate", "run", TOML];
                 let mut running = Background::start(Some(GATEWAY), &line, "/tmp/gateway")?;
@@ -119,6 +122,27 @@ fn virtual_interfaces(experiment: &Experiment) -> Result<(), String> {
         ip(&["set", "dev", name, "up"])?;
     }
     Ok(())
+}
+
+/// Puts the interrupt thread of the outgoing interface, which ends transmissions, before the
+/// gateway's 90; the incoming one's keeps the kernel's 50. What was taken can then be sent before
+/// more is taken: without it, under flood, frames wait for 64 ms in front of an interface that
+/// nobody tells that it is free. gateway-2011 §3.7 tuned too, and does not say how.
+fn prefer_sending() -> Result<(), String> {
+    let thread = format!("-{}", routes::OUTGOING);
+    let entries = std::fs::read_dir("/proc").map_err(|e| format!("/proc: {e}"))?;
+    for entry in entries.flatten() {
+        let name = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+        let name = name.trim();
+        if name.starts_with("irq/") && name.ends_with(&thread) {
+            let id = entry.file_name().to_string_lossy().into_owned();
+            return output(None, &["chrt", "-f", "-p", "95", &id]).map(drop);
+        }
+    }
+    Err(format!(
+        "no interrupt thread is {}'s, whose priority is to be raised",
+        routes::OUTGOING
+    ))
 }
 
 fn write(path: &str, text: &str) -> Result<(), String> {
