@@ -24,8 +24,10 @@ const WARM_UP: u32 = 20;
 /// The tester's real-time priority. On one processor it must be below the gateway's (90), or
 /// what the tester does after sending is added to the gateway's latency.
 const PRIORITY: u8 = 10;
-/// How long gateway and load have to come to their pace, and the gateway to send what waits.
+/// How long the gateway has to send what waits, and to count it.
 const PAUSE: Duration = Duration::from_millis(500);
+/// What counting has left to be cleared away shall be no load of the measurement.
+const SETTLE: Duration = Duration::from_millis(100);
 
 /// Makes the experiment and hands out its results.
 ///
@@ -70,15 +72,20 @@ pub fn measure(
 ) -> Result<(), String> {
     let setup = setup(experiment)?;
     let load = load::start(experiment.load)?;
-    std::thread::sleep(PAUSE);
+    if load.is_some() {
+        // What counts and looks on must not wait behind the load's 400 tasks; what comes of the
+        // priority is told by the tester, which asks for the same.
+        let _ = tester::prepare(Some(PRIORITY));
+    }
+    std::thread::sleep(SETTLE);
     warm_up(experiment, &setup)?;
     let before = under_test.counts()?;
-    // What counting has left to be cleared away shall be no load.
-    std::thread::sleep(PAUSE);
+    std::thread::sleep(SETTLE);
     let mut outcome = send(experiment, &setup)?;
+    // Every frame is back or given up by now.
+    drop(load);
     std::thread::sleep(PAUSE);
     let counts = under_test.counts()?.since(&before);
-    drop(load);
     under_test.stop();
     for warning in &outcome.warnings {
         outputs.log(warning);
