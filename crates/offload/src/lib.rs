@@ -1,0 +1,29 @@
+//! The routing table, put into the kernel.
+//!
+//! * [`cangw`]: routes as rules of can-gw (`net/can/gw.c`), over netlink.
+//! * [`bpf`]: the table as a BPF program at the entrance of every interface (tcx, or clsact on
+//!   kernels before 6.6), with its routes in maps.
+//!
+//! Both say by name which routes they cannot express, before anything is changed in the kernel;
+//! both change only what is theirs, count in 64 bits, and go from one table to the next without
+//! a moment in which a frame meets half of it.
+
+pub mod bpf;
+pub mod cangw;
+
+/// What was counted of one route, since it was put into the kernel.
+///
+/// As the gateway in user space counts: each frame that the route took was sent, in as many
+/// copies as it has destinations, or stopped for one reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RouteCounts {
+    /// Frames that the route matched; `None` where the kernel does not count them (can-gw: a
+    /// frame that `limit_hops` or `-i` stopped before its counters).
+    pub taken: Option<u64>,
+    /// Copies handed to an outgoing interface.
+    pub sent: u64,
+    /// Stopped, by reason, in the order of [`route::Stop::ALL`].
+    pub stopped: [u64; route::Stop::ALL.len()],
+    /// Copies that the outgoing interface did not take (down, gone, no memory).
+    pub failed: u64,
+}
