@@ -23,7 +23,7 @@ pub(crate) const fn kernel_mask(id: u32, mask: u32) -> u32 {
 
 /// Calls `each(mask, value)` for every block of IDs that the filter means among frames of this
 /// class. The blocks of one filter do not overlap, but for error filters.
-pub(crate) fn blocks(filter: &IdFilter, class: Class, each: &mut impl FnMut(u32, u32)) {
+pub fn blocks(filter: &IdFilter, class: Class, each: &mut impl FnMut(u32, u32)) {
     match filter.set {
         IdSet::Range { eff, first, last } => {
             let max = if eff {

@@ -27,6 +27,7 @@ mod interest;
 mod limit;
 mod memory;
 mod model;
+pub mod parts;
 mod seen;
 mod table;
 

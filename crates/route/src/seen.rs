@@ -4,7 +4,7 @@ use frame::{CanId, FrameRef, Kind};
 
 /// Which index of a port a frame is looked up in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Class {
+pub enum Class {
     /// SFF identifier, XL priority.
     Sff = 0,
     /// EFF identifier.
@@ -14,25 +14,37 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 3] = [Self::Sff, Self::Eff, Self::Err];
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Sff, Self::Eff, Self::Err];
 }
 
 /// Sorts of frame that conditions on kind, RTR and error tell apart; one bit each.
-pub(crate) mod sort {
+pub mod sort {
     use super::{CanId, Kind};
 
-    pub(crate) const CLASSIC: u8 = 1;
-    pub(crate) const CLASSIC_RTR: u8 = 2;
-    pub(crate) const CLASSIC_ERR: u8 = 4;
-    pub(crate) const CLASSIC_ERR_RTR: u8 = 8;
-    pub(crate) const FD: u8 = 16;
-    pub(crate) const FD_ERR: u8 = 32;
-    pub(crate) const XL: u8 = 64;
+    /// A classic data frame.
+    pub const CLASSIC: u8 = 1;
+    /// A remote frame.
+    pub const CLASSIC_RTR: u8 = 2;
+    /// A classic error frame.
+    pub const CLASSIC_ERR: u8 = 4;
+    /// A classic error frame with the RTR flag.
+    pub const CLASSIC_ERR_RTR: u8 = 8;
+    /// An FD frame.
+    pub const FD: u8 = 16;
+    /// An FD error frame.
+    pub const FD_ERR: u8 = 32;
+    /// An XL frame.
+    pub const XL: u8 = 64;
 
-    pub(crate) const ANY_CLASSIC: u8 = CLASSIC | CLASSIC_RTR | CLASSIC_ERR | CLASSIC_ERR_RTR;
-    pub(crate) const ANY_FD: u8 = FD | FD_ERR;
-    pub(crate) const ANY_RTR: u8 = CLASSIC_RTR | CLASSIC_ERR_RTR;
-    pub(crate) const ANY_ERR: u8 = CLASSIC_ERR | CLASSIC_ERR_RTR | FD_ERR;
+    /// All of classic frames.
+    pub const ANY_CLASSIC: u8 = CLASSIC | CLASSIC_RTR | CLASSIC_ERR | CLASSIC_ERR_RTR;
+    /// All of FD frames.
+    pub const ANY_FD: u8 = FD | FD_ERR;
+    /// All with the RTR flag.
+    pub const ANY_RTR: u8 = CLASSIC_RTR | CLASSIC_ERR_RTR;
+    /// All error frames.
+    pub const ANY_ERR: u8 = CLASSIC_ERR | CLASSIC_ERR_RTR | FD_ERR;
 
     pub(super) const fn of(kind: Kind, id: CanId) -> u8 {
         match kind {

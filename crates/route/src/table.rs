@@ -326,7 +326,8 @@ impl Table {
 }
 
 /// The sorts of frame that a route takes.
-fn sorts(route: &Route) -> u8 {
+#[must_use]
+pub fn sorts(route: &Route) -> u8 {
     let matching = &route.matching;
     let kinds = matching.kinds;
     let any = !(kinds.classic || kinds.fd || kinds.xl);

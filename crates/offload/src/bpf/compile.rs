@@ -1,0 +1,239 @@
+//! Routes become what lies in the maps.
+
+use super::index::{Index, Reach};
+use super::layout::{
+    self, Class, CrcTable, Group, Limit, NONE, Op, PORT_ROOMY, Pattern, Port, ROUTE_DROP,
+    ROUTE_ECHO, ROUTE_SAME_PORT, Route, Slot, TO_FD,
+};
+use super::ops::ops;
+use route::parts::{self, sort};
+use route::{PayloadPattern, PortId, Routes};
+
+/// What a port is at the moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Place {
+    /// Its interface's number, 0 while there is none.
+    pub(crate) ifindex: u32,
+    /// Takes FD frames.
+    pub(crate) fd: bool,
+    /// Frames of local programs can be sent on from here (see `cangate_room` in gateway.bpf.c).
+    pub(crate) roomy: bool,
+}
+
+/// A table, ready to be put into maps.
+#[derive(Default)]
+pub(crate) struct Image {
+    pub(crate) ports: Vec<Port>,
+    pub(crate) port_multiplier: u32,
+    pub(crate) port_shift: u32,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) rest: Vec<u64>,
+    pub(crate) routes: Vec<Route>,
+    pub(crate) destinations: Vec<u64>,
+    pub(crate) patterns: Vec<Pattern>,
+    pub(crate) ops: Vec<Op>,
+    pub(crate) crc_tables: Vec<CrcTable>,
+    pub(crate) limits: Vec<Limit>,
+    /// Buckets for single IDs, of all limits together.
+    pub(crate) ids: u32,
+    /// What each port's frames can meet, by class.
+    pub(crate) reach: Vec<[Reach; 3]>,
+}
+
+/// Compiles routes that [`route::Table::compile`] has found to have a meaning and that
+/// [`super::check`] has found to be expressible.
+pub(crate) fn compile(routes: &Routes, places: &[Place]) -> Image {
+    let mut image = Image::default();
+    for (number, route) in routes.routes.iter().enumerate() {
+        image.add_route(number as u32, route, places);
+    }
+    let mut index = Index::new();
+    let mut ports = Vec::new();
+    for (number, place) in places.iter().enumerate() {
+        let id = PortId(number as u16);
+        let mut reach = [Reach::default(); 3];
+        let mut of = [Class::default(); 3];
+        for class in parts::Class::ALL {
+            let at = class as usize;
+            (of[at], reach[at]) = index.add(entries(routes, id, class));
+        }
+        image.reach.push(reach);
+        if place.ifindex != 0 {
+            ports.push(Port {
+                ifindex: place.ifindex,
+                number: number as u32,
+                flags: if place.roomy { PORT_ROOMY } else { 0 },
+                of,
+            });
+        }
+    }
+    image.groups = index.groups;
+    image.slots = index.slots;
+    image.rest = index.rest;
+    image.place_ports(&ports);
+    image
+}
+
+/// What the index of one port and class is made of: (mask, value, route).
+fn entries(routes: &Routes, port: PortId, class: parts::Class) -> Vec<(u32, u32, u32)> {
+    let of_class = match class {
+        parts::Class::Err => sort::ANY_ERR,
+        parts::Class::Sff | parts::Class::Eff => !sort::ANY_ERR,
+    };
+    let mut entries = Vec::new();
+    for (number, route) in routes.routes.iter().enumerate() {
+        let goes = route.drop || route.allow_same_port || route.to.iter().any(|to| *to != port);
+        if !goes || !route.from.contains(&port) || sorts(route) & of_class == 0 {
+            continue;
+        }
+        let number = number as u32;
+        if route.matching.ids.is_empty() {
+            entries.push((0, 0, number));
+        }
+        for id in &route.matching.ids {
+            parts::blocks(id, class, &mut |mask, value| {
+                entries.push((mask, value, number));
+            });
+        }
+    }
+    entries
+}
+
+/// The sorts of frame that a route takes, without XL, which is never routed here.
+pub(crate) fn sorts(route: &route::Route) -> u8 {
+    parts::sorts(route) & !sort::XL
+}
+
+impl Image {
+    fn add_route(&mut self, number: u32, route: &route::Route, places: &[Place]) {
+        let (sorts, pattern) = match pattern(&route.matching.payload) {
+            Ok(None) => (sorts(route), NONE),
+            Ok(Some(pattern)) => {
+                self.patterns.push(pattern);
+                (sorts(route), self.patterns.len() as u32 - 1)
+            }
+            Err(Never) => (0, NONE),
+        };
+        let ops = ops(&route.actions, &mut self.crc_tables);
+        let limit = route.limit.map_or(NONE, |limit| {
+            self.ids += limit.per_id.unwrap_or(0);
+            let depth = u128::from(limit.per) * u128::from(limit.burst);
+            self.limits.push(Limit {
+                frames: limit.frames,
+                per_id: limit.per_id.unwrap_or(0),
+                ids: limit.per_id.is_some().into(),
+                per: limit.per,
+                depth: [depth as u64, (depth >> 64) as u64],
+                ..Limit::default()
+            });
+            self.limits.len() as u32 - 1
+        });
+        let to: Vec<u32> = route.to.iter().map(|to| destination(*to, places)).collect();
+        let flags = [
+            (route.drop, ROUTE_DROP),
+            (route.allow_same_port, ROUTE_SAME_PORT),
+            (route.echo, ROUTE_ECHO),
+        ];
+        self.routes.push(Route {
+            sorts,
+            flags: flags.iter().filter(|(set, _)| *set).map(|(_, flag)| flag).sum(),
+            hop_limit: route.hop_limit.unwrap_or(0),
+            ops: ops.len() as u8,
+            len: route.matching.len.map_or([0, u16::MAX], |(from, to)| [from, to]),
+            pattern,
+            limit,
+            counter: number,
+            to: match to[..] {
+                [only] if only != 0 => only,
+                _ => 0,
+            },
+            first_to: self.destinations.len() as u32,
+            destinations: to.len() as u16,
+            pad: 0,
+            first_op: self.ops.len() as u32,
+            pad2: 0,
+        });
+        self.destinations.extend(to.into_iter().map(u64::from));
+        self.ops.extend(ops);
+    }
+
+    /// Puts each port where the program's look-up by interface finds it.
+    fn place_ports(&mut self, ports: &[Port]) {
+        let mut bits = 1;
+        let mut multiplier = 1_u32;
+        loop {
+            let mut places = vec![Port::default(); 1 << bits];
+            let fits = ports.iter().all(|port| {
+                let at = (port.ifindex.wrapping_mul(multiplier) >> (32 - bits)) as usize;
+                match places.get_mut(at) {
+                    Some(place) if place.ifindex == 0 => {
+                        *place = *port;
+                        true
+                    }
+                    _ => false,
+                }
+            });
+            if fits {
+                self.ports = places;
+                self.port_multiplier = multiplier;
+                self.port_shift = 32 - bits;
+                return;
+            }
+            // A few hundred multipliers for each size: dozens of ports end at twice their room.
+            multiplier = multiplier.wrapping_mul(0x9E37_79B1) | 1;
+            if multiplier.is_multiple_of(256) || multiplier & 0xFF == 1 {
+                bits = (bits + 1).min(24);
+            }
+        }
+    }
+}
+
+fn destination(to: PortId, places: &[Place]) -> u32 {
+    let place = places.get(usize::from(to.0)).copied().unwrap_or_default();
+    place.ifindex | if place.fd { TO_FD } else { 0 }
+}
+
+/// Patterns that no frame can have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Never;
+
+/// All patterns of a route in one.
+fn pattern(patterns: &[PayloadPattern]) -> Result<Option<Pattern>, Never> {
+    if patterns.is_empty() {
+        return Ok(None);
+    }
+    let mut masks = [0_u8; 64];
+    let mut values = [0_u8; 64];
+    let mut len = 0;
+    for pattern in patterns {
+        let first = usize::from(pattern.at);
+        len = len.max(first + pattern.value.len());
+        for (at, (value, mask)) in (first..).zip(pattern.value.iter().zip(&pattern.mask)) {
+            let (Some(known), Some(byte)) = (masks.get_mut(at), values.get_mut(at)) else {
+                return Err(Never);
+            };
+            if (*byte ^ value) & *known & mask != 0 {
+                return Err(Never);
+            }
+            *known |= mask;
+            *byte |= value & mask;
+        }
+    }
+    if len > 64 {
+        return Err(Never);
+    }
+    Ok(Some(Pattern {
+        mask: words(masks),
+        value: words(values),
+        len: len as u32,
+        pad: 0,
+    }))
+}
+
+fn words(bytes: [u8; 64]) -> [u64; 8] {
+    let (chunks, _) = bytes.as_chunks();
+    std::array::from_fn(|at| chunks.get(at).map_or(0, |word| u64::from_le_bytes(*word)))
+}
+
+const _: () = assert!(layout::OPS <= u8::MAX as usize);

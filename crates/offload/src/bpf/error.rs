@@ -1,0 +1,116 @@
+//! What goes wrong between a table and the kernel.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// The table could not be put into the kernel, changed or read there.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// {0}
+    #[error("{0}")]
+    Kernel(Missing),
+    /// Routes that have no meaning.
+    #[error("{}", list(.0))]
+    Compile(Vec<route::CompileError>),
+    /// Routes that this program cannot do; one line for each.
+    #[error("{}", list(.0))]
+    Inexpressible(Vec<super::Inexpressible>),
+    /// The kernel refused the program.
+    #[error("the kernel does not take cangate's BPF program: {0}")]
+    Load(String),
+    /// A map of the program could not be filled or read.
+    #[error("BPF map {map}: {why}")]
+    Map {
+        /// Its name.
+        map: &'static str,
+        /// What the kernel says.
+        why: String,
+    },
+    /// The program could not be put at an interface's entrance.
+    #[error("{interface}: BPF cannot be put at its entrance: {why}")]
+    Attach {
+        /// The interface.
+        interface: String,
+        /// What the kernel says.
+        why: String,
+    },
+    /// Another cangate routes there.
+    #[error(
+        "{interface}: another cangate has its BPF program there: stop that one, or take the \
+         interface out of one of the two configurations"
+    )]
+    Taken {
+        /// The interface.
+        interface: String,
+    },
+    /// Interfaces cannot be listed.
+    #[error("the kernel does not say which interfaces there are")]
+    Interfaces(#[source] rustix::io::Errno),
+    /// What was left in place cannot be found, pinned or removed.
+    #[error("{}: {what}", .path.display())]
+    Pin {
+        /// The file in the BPF file system.
+        path: PathBuf,
+        /// What could not be done, and what to do about it.
+        what: String,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What this kernel, or this process, lacks for BPF on CAN.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Missing {
+    /// `bpf(2)` does not know what is needed.
+    Bpf(String),
+    /// Neither root nor `CAP_BPF` and `CAP_NET_ADMIN`.
+    Permission,
+    /// No place for the program: neither tcx nor clsact.
+    Entrance(String),
+    /// The kernel has no CAN.
+    Can,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bpf(what) => write!(
+                f,
+                "this kernel has no BPF for network interfaces ({what}): cangate needs Linux 5.10 \
+                 or newer with CONFIG_BPF_SYSCALL and CONFIG_NET_CLS_BPF"
+            ),
+            Self::Permission => f.write_str(
+                "no permission for BPF: run cangate as root, or give it CAP_BPF and CAP_NET_ADMIN \
+                 (systemd: AmbientCapabilities=)",
+            ),
+            Self::Entrance(what) => write!(
+                f,
+                "no BPF program can be put at an interface's entrance ({what}): load the modules \
+                 sch_ingress and cls_bpf, or use Linux 6.6 or newer"
+            ),
+            Self::Can => f.write_str("this kernel has no CAN interfaces: `modprobe can` (AF_CAN)"),
+        }
+    }
+}
+
+fn list<T: fmt::Display>(errors: &[T]) -> String {
+    let lines: Vec<String> = errors.iter().map(T::to_string).collect();
+    lines.join("\n")
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn whole(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let more = cause.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        next = cause.source();
+    }
+    text
+}

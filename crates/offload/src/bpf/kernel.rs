@@ -1,0 +1,49 @@
+//! What this kernel can do.
+
+use super::Missing;
+use aya::programs::ProgramType;
+use aya::sys::{BpfHelper, is_helper_supported};
+
+/// What differs among kernels that can route by BPF at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Features {
+    /// `bpf_check_mtu` (5.12): asks at every FD frame whether its destination carries FD. Before,
+    /// what it was when the table was made counts.
+    pub check_mtu: bool,
+    /// Frames have private headroom (before 7.0): those of local programs need more of it than
+    /// they have, see [`super::PortCounts::local`].
+    pub private_headroom: bool,
+}
+
+/// What this kernel can do.
+///
+/// # Errors
+/// What it lacks, and what to do about it.
+pub fn features() -> Result<Features, Missing> {
+    let helper = |helper| {
+        is_helper_supported(ProgramType::SchedClassifier, helper).map_err(|error| {
+            let text = super::error::whole(&error);
+            if text.contains("os error 1)") || text.contains("os error 13)") {
+                Missing::Permission
+            } else {
+                Missing::Bpf(text)
+            }
+        })
+    };
+    if !helper(BpfHelper::BPF_FUNC_csum_level)? {
+        return Err(Missing::Bpf("no bpf_csum_level".to_owned()));
+    }
+    Ok(Features {
+        check_mtu: helper(BpfHelper::BPF_FUNC_check_mtu)?,
+        private_headroom: private_headroom(),
+    })
+}
+
+/// Since 7.0 what belongs to a frame lies in an extension of its skb. Its name is in the kernel's
+/// own description of its types; without that we take the kernel for an older one, which costs
+/// virtual interfaces some time and nothing else.
+fn private_headroom() -> bool {
+    const NAME: &[u8] = b"\0SKB_EXT_CAN\0";
+    std::fs::read("/sys/kernel/btf/vmlinux")
+        .map_or(true, |types| !types.windows(NAME.len()).any(|part| part == NAME))
+}

@@ -1,0 +1,175 @@
+//! The table as it lies in maps: the same layouts as `crates/offload/bpf/table.h`.
+//!
+//! Each size is checked here, and the loader compares it with the size that the object says.
+
+// Names and numbers are explained in table.h.
+#![allow(missing_docs)]
+
+/// Bounds of the program's loops, as in table.h.
+pub(crate) const GROUPS: usize = 32;
+pub(crate) const PROBES: usize = 4;
+pub(crate) const CANDIDATES: usize = 32;
+pub(crate) const MERGED: usize = 16;
+pub(crate) const DESTINATIONS: usize = 8;
+pub(crate) const OPS: usize = 4;
+
+/// A list that is one route.
+pub(crate) const DIRECT: u32 = 1 << 31;
+/// No route, no pattern, no limit.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A destination that carries FD frames.
+pub(crate) const TO_FD: u32 = 1 << 31;
+
+pub(crate) const PORT_ROOMY: u32 = 1;
+
+pub(crate) const ROUTE_DROP: u8 = 1;
+pub(crate) const ROUTE_SAME_PORT: u8 = 2;
+pub(crate) const ROUTE_ECHO: u8 = 4;
+
+pub(crate) const OP_MODIFY: u32 = 0;
+pub(crate) const OP_OFFSET: u32 = 1;
+pub(crate) const OP_MAP: u32 = 2;
+pub(crate) const OP_COPY: u32 = 3;
+pub(crate) const OP_CRC8: u32 = 4;
+pub(crate) const OP_XOR: u32 = 5;
+
+/// What may be written into a map and read from one byte by byte.
+///
+/// # Safety
+/// No padding, and every bit pattern is a value.
+#[allow(unsafe_code)]
+pub(crate) unsafe trait Plain: Copy {}
+
+macro_rules! plain {
+    ($($type:ty: $size:expr),* $(,)?) => {$(
+        const _: () = assert!(size_of::<$type>() == $size);
+        // SAFETY: `repr(C)` of integers only, and the sum of their sizes is the type's size,
+        // which is asserted above: no padding.
+        #[allow(unsafe_code)]
+        unsafe impl Plain for $type {}
+    )*};
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Class {
+    pub(crate) always: u32,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Port {
+    pub(crate) ifindex: u32,
+    pub(crate) number: u32,
+    pub(crate) flags: u32,
+    pub(crate) of: [Class; 3],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Group {
+    pub(crate) mask: u32,
+    pub(crate) multiplier: u32,
+    pub(crate) shift: u32,
+    pub(crate) base: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Slot {
+    pub(crate) value: u32,
+    pub(crate) list: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Route {
+    pub(crate) sorts: u8,
+    pub(crate) flags: u8,
+    pub(crate) hop_limit: u8,
+    pub(crate) ops: u8,
+    pub(crate) len: [u16; 2],
+    pub(crate) pattern: u32,
+    pub(crate) limit: u32,
+    pub(crate) counter: u32,
+    pub(crate) to: u32,
+    pub(crate) first_to: u32,
+    pub(crate) destinations: u16,
+    pub(crate) pad: u16,
+    pub(crate) first_op: u32,
+    pub(crate) pad2: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Pattern {
+    pub(crate) mask: [u64; 8],
+    pub(crate) value: [u64; 8],
+    pub(crate) len: u32,
+    pub(crate) pad: u32,
+}
+
+/// `body` is one of the unions' parts.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Op {
+    pub(crate) kind: u32,
+    pub(crate) words: u32,
+    pub(crate) body: [u64; 18],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CrcTable(pub(crate) [u8; 256]);
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Limit {
+    pub(crate) lock: u32,
+    pub(crate) frames: u32,
+    pub(crate) per_id: u32,
+    pub(crate) ids: u32,
+    pub(crate) per: u64,
+    pub(crate) depth: [u64; 2],
+    pub(crate) full: [u64; 2],
+    pub(crate) clock: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RouteCount {
+    pub(crate) taken: u64,
+    pub(crate) sent: u64,
+    pub(crate) stopped: [u64; 5],
+    pub(crate) failed: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PortCount {
+    pub(crate) seen: u64,
+    pub(crate) unrouted: u64,
+    pub(crate) local: u64,
+    pub(crate) odd: u64,
+}
+
+plain! {
+    u64: 8,
+    Port: 48,
+    Group: 16,
+    Slot: 8,
+    Route: 40,
+    Pattern: 136,
+    Op: 152,
+    CrcTable: 256,
+    Limit: 64,
+    RouteCount: 64,
+    PortCount: 32,
+}
+
+/// The compiler and `kernel.h` agree on what a byte of a word is only on these machines.
+#[cfg(target_endian = "big")]
+compile_error!("the BPF object is built for little-endian machines");

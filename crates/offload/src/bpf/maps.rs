@@ -1,0 +1,140 @@
+//! Filling and reading maps.
+
+use super::Error;
+use super::error::whole;
+use super::layout::{Limit, Plain, PortCount, RouteCount};
+use aya::Ebpf;
+use aya::maps::{Array, Map, MapData, PerCpuArray};
+use std::os::fd::AsFd;
+
+macro_rules! pod {
+    ($($type:ty),*) => {$(
+        // SAFETY: `Plain`: no padding, and every bit pattern is a value.
+        #[allow(unsafe_code)]
+        unsafe impl aya::Pod for $type {}
+    )*};
+}
+
+pod!(Limit, RouteCount, PortCount);
+
+fn wrong(map: &'static str, why: impl Into<String>) -> Error {
+    Error::Map {
+        map,
+        why: why.into(),
+    }
+}
+
+fn data<'a>(ebpf: &'a Ebpf, name: &'static str) -> Result<&'a MapData, Error> {
+    match ebpf.map(name) {
+        Some(Map::Array(data) | Map::PerCpuArray(data) | Map::HashMap(data)) => Ok(data),
+        _ => Err(wrong(name, "it is not in the object")),
+    }
+}
+
+/// A map's memory.
+struct Mapped {
+    at: *mut std::ffi::c_void,
+    len: usize,
+}
+
+impl Mapped {
+    fn new(map: &MapData, name: &'static str, len: usize) -> Result<Self, Error> {
+        use rustix::mm::{MapFlags, ProtFlags, mmap};
+        // SAFETY: a new mapping at a place that the kernel chooses aliases nothing of Rust's.
+        #[allow(unsafe_code)]
+        let at = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                len,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                map.fd().as_fd(),
+                0,
+            )
+        };
+        match at {
+            Ok(at) => Ok(Self { at, len }),
+            Err(error) => Err(wrong(name, format!("it cannot be mapped: {error}"))),
+        }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: exactly what `mmap` gave; nobody else has a pointer into it.
+        #[allow(unsafe_code)]
+        let _ = unsafe { rustix::mm::munmap(self.at, self.len) };
+    }
+}
+
+/// Writes values into an array map from its beginning, all at once.
+pub(crate) fn write<T: Plain>(ebpf: &Ebpf, name: &'static str, values: &[T]) -> Result<(), Error> {
+    const { assert!(size_of::<T>().is_multiple_of(8)) }
+    let map = data(ebpf, name)?;
+    let info = map.info().map_err(|error| wrong(name, whole(&error)))?;
+    if info.value_size() as usize != size_of::<T>() {
+        return Err(wrong(
+            name,
+            format!(
+                "the object's values have {} bytes, ours {}",
+                info.value_size(),
+                size_of::<T>()
+            ),
+        ));
+    }
+    if values.len() > info.max_entries() as usize {
+        return Err(wrong(name, "it is too small"));
+    }
+    if values.is_empty() {
+        return Ok(());
+    }
+    let len = size_of_val(values);
+    let mapped = Mapped::new(map, name, len)?;
+    // SAFETY: `values` has `len` initialized bytes without padding (`Plain`); the mapping has at
+    // least `len` bytes, because the map has as many values of the same size, which is a multiple
+    // of 8, so that the kernel puts no gaps between them. A new mapping does not overlap.
+    #[allow(unsafe_code)]
+    unsafe {
+        std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), mapped.at.cast::<u8>(), len);
+    }
+    Ok(())
+}
+
+/// Writes rate limits, which have locks and can therefore not be mapped.
+pub(crate) fn write_limits(ebpf: &mut Ebpf, limits: &[Limit]) -> Result<(), Error> {
+    let name = "limits";
+    let map = ebpf
+        .map_mut(name)
+        .ok_or_else(|| wrong(name, "it is not in the object"))?;
+    let mut array: Array<_, Limit> =
+        Array::try_from(map).map_err(|error| wrong(name, whole(&error)))?;
+    for (at, limit) in limits.iter().enumerate() {
+        array
+            .set(at as u32, limit, 0)
+            .map_err(|error| wrong(name, whole(&error)))?;
+    }
+    Ok(())
+}
+
+/// The sums over all processors.
+pub(crate) fn sums<T: aya::Pod + Default>(
+    map: &Map,
+    name: &'static str,
+    count: usize,
+    add: impl Fn(&mut T, &T),
+) -> Result<Vec<T>, Error> {
+    let array: PerCpuArray<_, T> =
+        PerCpuArray::try_from(map).map_err(|error| wrong(name, whole(&error)))?;
+    (0..count)
+        .map(|at| {
+            let values = array
+                .get(&(at as u32), 0)
+                .map_err(|error| wrong(name, whole(&error)))?;
+            let mut sum = T::default();
+            for value in values.iter() {
+                add(&mut sum, value);
+            }
+            Ok(sum)
+        })
+        .collect()
+}

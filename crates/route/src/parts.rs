@@ -1,0 +1,8 @@
+//! What a table is made of, for those who put it elsewhere: into the kernel as BPF.
+//!
+//! A frame is of one [`Class`] by its ID and of one sort by its kind and flags. A route names IDs
+//! by blocks `(raw & mask) == value` in each class, and takes some [`sort`]s.
+
+pub use crate::filter::blocks;
+pub use crate::seen::{Class, sort};
+pub use crate::table::sorts;
