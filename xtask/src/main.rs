@@ -1,5 +1,6 @@
 //! What contributors run; CI is one of its commands. `cargo xtask help` lists them.
 
+mod bpf;
 mod checks;
 mod command;
 mod fuzz;
@@ -34,6 +35,12 @@ enum Task {
     Lint,
     /// The API's documentation, with warnings as errors
     Doc,
+    /// Rebuild the BPF object and compare it with the committed one
+    Bpf {
+        /// Replace the committed one
+        #[arg(long)]
+        update: bool,
+    },
     /// Search for inputs that break a promise
     Fuzz(fuzz::Options),
     /// Measure: all benchmarks, or those of one name
@@ -74,6 +81,7 @@ fn run(task: Task) -> anyhow::Result<bool> {
             report.step("clippy", || checks::clippy(&workspace));
         }
         Task::Doc => report.step("doc", || checks::doc(&workspace)),
+        Task::Bpf { update } => report.step("bpf", || bpf::run(&workspace, update)),
         Task::Fuzz(options) => report.step("fuzz", || fuzz::run(&workspace, &options)),
         Task::Bench { name, rest } => {
             return checks::bench(&workspace, name.as_deref(), &rest);

@@ -13,7 +13,7 @@ enum {
 	GROUPS = 32,	   /* different masks of one port and class */
 	PROBES = 4,	   /* slots that a look-up may have to walk */
 	CANDIDATES = 32,  /* routes that one list names */
-	MERGED = 16,	   /* routes that a frame meets in several lists together */
+	MERGED = 32,	   /* routes that a frame meets in several lists together */
 	DESTINATIONS = 8, /* of one route */
 	OPS = 4,	   /* of one route, consecutive modifications being one */
 };

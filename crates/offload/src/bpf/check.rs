@@ -56,7 +56,12 @@ fn reasons(route: &Route, ports: &[Option<Interface>]) -> Vec<String> {
     if all & sort::XL != 0 {
         if sorts(route) == 0 {
             why.push("BPF does not route XL frames".to_owned());
-        } else if let Some(from) = route.from.iter().filter_map(interface).find(|i| i.carries_xl()) {
+        } else if let Some(from) = route
+            .from
+            .iter()
+            .filter_map(interface)
+            .find(|i| i.carries_xl())
+        {
             why.push(format!(
                 "BPF does not route XL frames, and {} carries them: say `kinds = [\"classic\", \
                  \"fd\"]`",
@@ -77,7 +82,12 @@ fn reasons(route: &Route, ports: &[Option<Interface>]) -> Vec<String> {
              most"
         ));
     }
-    for to in route.to.iter().filter_map(interface).filter(|to| to.swallows()) {
+    for to in route
+        .to
+        .iter()
+        .filter_map(interface)
+        .filter(|to| to.swallows())
+    {
         why.push(format!(
             "goes to {}, and a vcan interface shows local programs nothing of what BPF puts into \
              it: use vxcan, or load vcan with `modprobe vcan echo=1`",

@@ -137,10 +137,17 @@ impl Image {
         ];
         self.routes.push(Route {
             sorts,
-            flags: flags.iter().filter(|(set, _)| *set).map(|(_, flag)| flag).sum(),
+            flags: flags
+                .iter()
+                .filter(|(set, _)| *set)
+                .map(|(_, flag)| flag)
+                .sum(),
             hop_limit: route.hop_limit.unwrap_or(0),
             ops: ops.len() as u8,
-            len: route.matching.len.map_or([0, u16::MAX], |(from, to)| [from, to]),
+            len: route
+                .matching
+                .len
+                .map_or([0, u16::MAX], |(from, to)| [from, to]),
             pattern,
             limit,
             counter: number,

@@ -10,10 +10,8 @@ use aya::{Ebpf, EbpfLoader};
 use route::{Mode, Routes};
 
 /// Built by `cargo xtask bpf` from crates/offload/bpf.
-static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/bpf/gateway.bpf.o"
-));
+static OBJECT: &[u8] =
+    aya::include_bytes_aligned!(concat!(env!("CARGO_MANIFEST_DIR"), "/bpf/gateway.bpf.o"));
 
 /// What the loader tells the program once for all.
 pub(crate) struct Settings {
@@ -127,9 +125,7 @@ impl Generation {
             .and_then(|program| program.try_into().ok())
             .ok_or_else(|| Error::Load("its object lacks the program cangate_room".to_owned()))?;
         if program.fd().is_err() {
-            program
-                .load()
-                .map_err(|error| Error::Load(whole(&error)))?;
+            program.load().map_err(|error| Error::Load(whole(&error)))?;
         }
         Ok(program)
     }
@@ -142,14 +138,19 @@ impl Generation {
     /// What each route has counted.
     pub(crate) fn route_counts(&self) -> Result<Vec<RouteCounts>, Error> {
         let map = self.map("route_counts")?;
-        let sums = maps::sums(map, "route_counts", self.routes, |sum: &mut RouteCount, more| {
-            sum.taken += more.taken;
-            sum.sent += more.sent;
-            sum.failed += more.failed;
-            for (sum, more) in sum.stopped.iter_mut().zip(more.stopped) {
-                *sum += more;
-            }
-        })?;
+        let sums = maps::sums(
+            map,
+            "route_counts",
+            self.routes,
+            |sum: &mut RouteCount, more| {
+                sum.taken += more.taken;
+                sum.sent += more.sent;
+                sum.failed += more.failed;
+                for (sum, more) in sum.stopped.iter_mut().zip(more.stopped) {
+                    *sum += more;
+                }
+            },
+        )?;
         let counts = |sum: RouteCount| RouteCounts {
             taken: Some(sum.taken),
             sent: sum.sent,
@@ -162,12 +163,17 @@ impl Generation {
     /// What each port has counted.
     pub(crate) fn port_counts(&self) -> Result<Vec<PortCount>, Error> {
         let map = self.map("port_counts")?;
-        maps::sums(map, "port_counts", self.ports, |sum: &mut PortCount, more| {
-            sum.seen += more.seen;
-            sum.unrouted += more.unrouted;
-            sum.local += more.local;
-            sum.odd += more.odd;
-        })
+        maps::sums(
+            map,
+            "port_counts",
+            self.ports,
+            |sum: &mut PortCount, more| {
+                sum.seen += more.seen;
+                sum.unrouted += more.unrouted;
+                sum.local += more.local;
+                sum.odd += more.odd;
+            },
+        )
     }
 
     fn map(&self, name: &'static str) -> Result<&aya::maps::Map, Error> {

@@ -91,7 +91,10 @@ impl Index {
         }
         reach.masks = class.count as usize;
         if parts > 1 {
-            reach.merged = sum;
+            let mut routes: Vec<u32> = entries.iter().map(|entry| entry.2).collect();
+            routes.sort_unstable();
+            routes.dedup();
+            reach.merged = routes.len().min(sum);
         }
         (class, reach)
     }
@@ -128,7 +131,10 @@ fn group_of(mask: u32, lists: &[Slot], slots: &mut Vec<Slot>) -> Group {
         slots.extend(filled);
         return direct;
     }
-    let start = (lists.len() * 2).next_power_of_two().trailing_zeros().max(1);
+    let start = (lists.len() * 2)
+        .next_power_of_two()
+        .trailing_zeros()
+        .max(1);
     // Ever more room until no look-up has to walk too far. With 2^31 slots it would be each
     // value's own; eight multipliers a step end this long before.
     for bits in start..=31 {

@@ -87,7 +87,9 @@ pub fn interfaces() -> Result<Vec<Interface>, Errno> {
             match kind {
                 NLMSG_DONE => return Ok(found),
                 NLMSG_ERROR => {
-                    let error = body.first_chunk().map_or(0, |code| i32::from_ne_bytes(*code));
+                    let error = body
+                        .first_chunk()
+                        .map_or(0, |code| i32::from_ne_bytes(*code));
                     return Err(Errno::from_raw_os_error(error.saturating_neg()));
                 }
                 RTM_NEWLINK => found.extend(link(body)),
@@ -141,7 +143,9 @@ fn link(body: &[u8]) -> Option<Interface> {
         match kind {
             IFLA_IFNAME => interface.name = text(value),
             IFLA_MTU => {
-                interface.mtu = value.first_chunk().map_or(0, |mtu| u32::from_ne_bytes(*mtu));
+                interface.mtu = value
+                    .first_chunk()
+                    .map_or(0, |mtu| u32::from_ne_bytes(*mtu));
             }
             IFLA_LINKINFO => {
                 let mut inner = value;

@@ -3,6 +3,7 @@
 use super::Missing;
 use aya::programs::ProgramType;
 use aya::sys::{BpfHelper, is_helper_supported};
+use std::sync::OnceLock;
 
 /// What differs among kernels that can route by BPF at all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +44,13 @@ pub fn features() -> Result<Features, Missing> {
 /// own description of its types; without that we take the kernel for an older one, which costs
 /// virtual interfaces some time and nothing else.
 fn private_headroom() -> bool {
-    const NAME: &[u8] = b"\0SKB_EXT_CAN\0";
-    std::fs::read("/sys/kernel/btf/vmlinux")
-        .map_or(true, |types| !types.windows(NAME.len()).any(|part| part == NAME))
+    // Megabytes to read, and never another answer.
+    static KNOWN: OnceLock<bool> = OnceLock::new();
+    *KNOWN.get_or_init(|| {
+        std::fs::read("/sys/kernel/btf/vmlinux").map_or(true, |types| {
+            !types
+                .split(|byte| *byte == 0)
+                .any(|name| name == b"SKB_EXT_CAN")
+        })
+    })
 }

@@ -9,7 +9,7 @@
 pub(crate) const GROUPS: usize = 32;
 pub(crate) const PROBES: usize = 4;
 pub(crate) const CANDIDATES: usize = 32;
-pub(crate) const MERGED: usize = 16;
+pub(crate) const MERGED: usize = 32;
 pub(crate) const DESTINATIONS: usize = 8;
 pub(crate) const OPS: usize = 4;
 

@@ -219,13 +219,19 @@ fn prepare(
         }
     }
     entrances.retain(|ifindex, _| wanted.iter().any(|there| there.ifindex == *ifindex));
-    entrances.extend(fresh.into_iter().map(|there| (there.interface.ifindex, there)));
+    entrances.extend(
+        fresh
+            .into_iter()
+            .map(|there| (there.interface.ifindex, there)),
+    );
     let place = |interface: &Option<Interface>| {
-        interface.as_ref().map_or_else(Place::default, |there| Place {
-            ifindex: there.ifindex,
-            fd: there.carries_fd(),
-            roomy: !features.private_headroom || there.is_virtual(),
-        })
+        interface
+            .as_ref()
+            .map_or_else(Place::default, |there| Place {
+                ifindex: there.ifindex,
+                fd: there.carries_fd(),
+                roomy: !features.private_headroom || there.is_virtual(),
+            })
     };
     Ok(found.iter().map(place).collect())
 }

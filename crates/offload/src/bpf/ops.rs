@@ -73,12 +73,7 @@ impl Modifications {
         let mut body = Body::default();
         body.bytes(&self.id.map(|masks| masks.and));
         body.bytes(&self.id.map(|masks| masks.xor));
-        body.bytes(&[
-            self.len.and,
-            self.len.xor,
-            self.flags.and,
-            self.flags.xor,
-        ]);
+        body.bytes(&[self.len.and, self.len.xor, self.flags.and, self.flags.xor]);
         body.u32(self.has_len.into());
         body.bytes(&self.data.map(|masks| masks.and));
         body.bytes(&self.data.map(|masks| masks.xor));
