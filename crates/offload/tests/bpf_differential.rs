@@ -276,16 +276,13 @@ fn compare(
         test_clock: true,
     };
     let wrong = |error: cangate_offload::bpf::Error| TestCaseError::fail(error.to_string());
-    let t = std::time::Instant::now();
     let offload = match Offload::new(routes, &bench.pairs.ports(), options) {
         // More different masks, say, than the program looks at.
         Err(error @ cangate_offload::bpf::Error::Inexpressible(_)) => {
-            println!("DEBUG rejected {error}");
             return Err(TestCaseError::reject(error.to_string()));
         }
         made => made.map_err(wrong)?,
     };
-    println!("DEBUG loaded {:?}", t.elapsed());
     let table = Table::compile(routes, PORTS).unwrap();
     let mut memory = table.memory();
     let mut seen = Seen::new(routes.routes.len());
@@ -303,12 +300,6 @@ fn compare(
         for (port, expected) in seen.out.iter_mut().enumerate() {
             for expected in expected.drain(..) {
                 let got = bench.receivers[port].receive(true);
-                if got.as_ref() != Some(&expected) {
-                    println!(
-                        "DEBUG {number} {got:?} {expected:?} {}",
-                        text_of(&bytes_of(buf.view()))
-                    );
-                }
                 prop_assert_eq!(got, Some(expected), "frame {} to port {}", number, port);
             }
         }

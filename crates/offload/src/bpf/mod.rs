@@ -80,7 +80,7 @@ pub struct Offload {
 
 impl Offload {
     /// Puts a table into the kernel. Ports without an interface are left out until
-    /// [`Offload::refresh`] finds it.
+    /// [`Offload::replace`] finds it, with the same table or another.
     ///
     /// # Errors
     /// Routes without meaning or that BPF cannot express; what this kernel lacks; what it says.

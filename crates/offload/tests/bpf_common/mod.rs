@@ -91,10 +91,10 @@ impl Raw {
         raw.option(libc::CAN_RAW_LOOPBACK, loopback.into())?;
         raw.option(libc::CAN_RAW_ERR_FILTER, libc::CAN_ERR_MASK)?;
         let name = std::ffi::CString::new(interface).unwrap();
-        // SAFETY: all bytes zero is a value of this structure of integers; the name is a string
-        // that ends with a zero.
+        // SAFETY: all bytes zero is a value of this structure of integers.
         let mut address: libc::sockaddr_can = unsafe { std::mem::zeroed() };
         address.can_family = libc::AF_CAN as libc::sa_family_t;
+        // SAFETY: a string that ends with a zero.
         address.can_ifindex = unsafe { libc::if_nametoindex(name.as_ptr()) } as i32;
         let timeout = libc::timeval {
             tv_sec: 2,
