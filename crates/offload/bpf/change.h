@@ -87,18 +87,14 @@ GLOBAL int move_bytes(struct __sk_buff *skb, u32 from, u32 to, u32 step, u32 cou
 	return 0;
 }
 
-/* Zeroes `count` bytes at `from` that are not among `count` bytes at `to`. */
-GLOBAL int clear_bytes(struct __sk_buff *skb, u32 from, u32 to, u32 count)
+GLOBAL int clear_bytes(struct __sk_buff *skb, u32 from, u32 count)
 {
 	for (u32 i = 0; i < 64; i++) {
 		if (i >= count)
 			break;
-		u32 index = from + i;
-		u8 *byte = byte_at(skb, index);
-		/* 1 where index is in to..to + count. No branch: the verifier would follow both. */
-		u64 written = ((u64)(u32)(index - to) - count) >> 63;
+		u8 *byte = byte_at(skb, from + i);
 		if (byte)
-			*byte &= -(u32)written;
+			*byte = 0;
 	}
 	return 0;
 }
@@ -114,8 +110,12 @@ INLINE void copy_bytes(struct __sk_buff *skb, u32 room, const struct op *op)
 		count = room - to;
 	u32 last = to > from && count ? count - 1 : 0;
 	move_bytes(skb, from + last, to + last, last ? -1 : 1, count);
-	if (op->copy.clear)
-		clear_bytes(skb, from, to, count);
+	if (!op->copy.clear)
+		return;
+	/* What was written stays: the places overlap by `count` less their distance. */
+	u32 distance = to > from ? to - from : from - to;
+	u32 rest = distance < count ? distance : count;
+	clear_bytes(skb, to > from ? from : from + count - rest, rest);
 }
 
 /* calc_idx of net/can/gw.c; 64 or more where it lies outside. */
