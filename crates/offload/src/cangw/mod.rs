@@ -1,1 +1,40 @@
-//! Routes as rules of can-gw, over netlink.
+//! Routes as rules of can-gw (`net/can/gw.c`), over netlink.
+//!
+//! * [`Offload`] keeps a gateway's routes in the kernel as they should be: start, reload,
+//!   interfaces that come and go, counters, the end.
+//! * [`survey`] says for each route whether can-gw of the running kernel can have it.
+//! * [`Kernel`] is the way to can-gw that both use; [`wire`] are its messages.
+//!
+//! # Whose rules
+//! Each rule of ours carries a mark, `CGW_MOD_UID`, that says of which [`Instance`] it is. Rules
+//! without a mark, or with another one, are never touched. From 5.10 to 7.3 the kernel keeps the
+//! mark only in a rule that modifies something (`cgw_parse_attr`), so a rule that modifies nothing
+//! gets a modification that changes nothing: OR of the ID with 0. Such a rule copies each frame
+//! where it would only refer to it; that is the price of knowing after a crash what is ours.
+//!
+//! # What can-gw cannot do
+//! It has no way to exchange rules as one; [`Offload`] says what that means. It does not count
+//! frames that a rule took but may not send back to where they came in.
+
+mod desired;
+mod error;
+mod job;
+mod kernel;
+mod links;
+mod mark;
+mod netlink;
+mod offload;
+mod plan;
+#[cfg(test)]
+mod tests;
+mod version;
+pub mod wire;
+
+pub use desired::survey;
+pub use error::{Error, Why};
+pub use kernel::{Kernel, Request};
+pub use links::{Link, Links};
+pub use mark::{Instance, MOST};
+pub use offload::{Foreign, Offload, Outcome, foreign};
+pub use route::cangw::{Inexpressible, Rule};
+pub use version::{Limits, Version};

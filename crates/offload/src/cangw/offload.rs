@@ -1,0 +1,393 @@
+//! A gateway's routes in can-gw, kept there as they should be.
+
+use super::desired::Desired;
+use super::error::Error;
+use super::kernel::{Kernel, Request};
+use super::links::{Events, Links};
+use super::mark::{Hold, Instance, Numbers};
+use super::plan::{Change, plan};
+use super::wire::{Counters, Job, Listed, MOD_LEN};
+use crate::RouteCounts;
+use route::cangw::Rule;
+use route::{Routes, Stop};
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// What was done to the kernel's list.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Outcome {
+    /// Rules that were there and were not touched.
+    pub unchanged: usize,
+    /// Rules that got new modifications without a gap.
+    pub updated: usize,
+    /// Rules that are new.
+    pub added: usize,
+    /// Rules that were taken away.
+    pub removed: usize,
+    /// Rules among those unchanged or updated that an earlier process had left.
+    pub adopted: usize,
+    /// Interfaces that are not there or are none of CAN; the rules with them wait.
+    pub missing: BTreeSet<String>,
+}
+
+/// A rule that is not ours.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Foreign {
+    /// The rule; interfaces that have just gone are named by their number.
+    pub rule: Rule,
+    /// What it carries as `CGW_MOD_UID`, if it does.
+    pub uid: Option<u32>,
+    /// Its counters.
+    pub counters: Counters,
+}
+
+/// A rule of ours that is in the kernel.
+struct Live {
+    route: String,
+    lengthens: bool,
+    last: Counters,
+}
+
+/// Handed on, not taken, deleted for hops, deleted for length.
+type Total = [u64; 4];
+
+/// The routes of one gateway as rules of can-gw. The rules go when it is dropped; after a crash
+/// they stay, and the next start of the same [`Instance`] takes over those that it wants and
+/// removes the others.
+///
+/// # What changes cost
+/// A rule that stays is not touched: it goes on forwarding and counting. Where only modifications
+/// or checksums differ, the kernel exchanges them between two frames (kernels from 5.10.238,
+/// 5.15.183, 6.1.139, 6.6.91, 6.12.29, 6.14.7, 6.15 on; with others the rule is replaced). A rule
+/// that is replaced is taken away before the new one comes, so no frame is sent twice; frames that
+/// come in between are not forwarded by it. Both requests go to the kernel in one call, up to 64
+/// of them; the gap is as long as the kernel takes for the group of rules that a frame could meet
+/// together. Kernels before 5.18, without the backport that 5.10.238 and 5.15.183 have, wait for
+/// an RCU grace period at each removal, some milliseconds.
+///
+/// # What is counted
+/// can-gw counts in 32 bits for each rule; here they are added up in 64 for each route, as long as
+/// [`counts`](Self::counts) is called before one of them has wrapped twice: at the highest frame
+/// rate of CAN once a day is more than enough. Frames that a rule forwards in the moment between
+/// the last look at its counters and its removal are not counted; nor are those since the last look
+/// when an interface vanishes.
+///
+/// # Interfaces
+/// Rules go by name. An interface that is renamed is another one: its rules go, and those of an
+/// interface that gets a wanted name come. Poll [`fd`](AsFd::as_fd) and call
+/// [`links_changed`](Self::links_changed).
+pub struct Offload {
+    kernel: Kernel,
+    events: Events,
+    instance: Instance,
+    numbers: Numbers,
+    desired: Desired,
+    live: BTreeMap<u32, Live>,
+    totals: BTreeMap<String, Total>,
+    stays: bool,
+    // Last: given up after the rules are gone.
+    _hold: Hold,
+}
+
+impl Offload {
+    /// Puts the rules of the routes into the kernel. `interfaces` are the Linux interfaces of the
+    /// ports, by [`route::PortId`]. An interface that is not there is no error: its rules come
+    /// with it.
+    ///
+    /// # Errors
+    /// If another process runs this instance, can-gw is missing, permission is missing, or the
+    /// routes cannot be expressed: then nothing was changed. [`Error::Refused`] if the kernel
+    /// refuses a rule: then the rules are taken away again.
+    pub fn start(
+        instance: &Instance,
+        routes: &Routes,
+        interfaces: &[Option<String>],
+    ) -> Result<(Self, Outcome), Error> {
+        let mut kernel = Kernel::open()?;
+        kernel.ready()?;
+        let desired = Desired::new(routes, interfaces, &kernel.limits())?;
+        let mut offload = Self {
+            // Before the first look at the interfaces, so that no change is missed.
+            events: Events::open()?,
+            _hold: instance.hold()?,
+            instance: instance.clone(),
+            numbers: Numbers::default(),
+            desired,
+            live: BTreeMap::new(),
+            totals: BTreeMap::new(),
+            stays: false,
+            kernel,
+        };
+        let outcome = offload.reconcile()?;
+        Ok((offload, outcome))
+    }
+
+    /// Exchanges the routes. Routes are known again by their names; the counters of those that
+    /// stay go on.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start). After [`Error::Refused`] the former routes are put back.
+    pub fn reload(
+        &mut self,
+        routes: &Routes,
+        interfaces: &[Option<String>],
+    ) -> Result<Outcome, Error> {
+        let desired = Desired::new(routes, interfaces, &self.kernel.limits())?;
+        let former = std::mem::replace(&mut self.desired, desired);
+        match self.reconcile() {
+            Ok(outcome) => {
+                let names: BTreeSet<&String> = self.desired.names.iter().collect();
+                self.totals.retain(|name, _| names.contains(name));
+                Ok(outcome)
+            }
+            Err(error) => {
+                self.desired = former;
+                // The first error says what happened.
+                let _ = self.reconcile();
+                Err(error)
+            }
+        }
+    }
+
+    /// Call this when [`fd`](AsFd::as_fd) is readable: interfaces have come, gone, or changed.
+    /// Nothing if there was no news.
+    ///
+    /// # Errors
+    /// As [`reconcile`](Self::reconcile).
+    pub fn links_changed(&mut self) -> Result<Option<Outcome>, Error> {
+        if self.events.drain() {
+            self.reconcile().map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Makes the kernel's list what it should be: rules that others took away (`cangw -F`) come
+    /// back, too.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for the first rule that the kernel refuses; the others are there.
+    pub fn reconcile(&mut self) -> Result<Outcome, Error> {
+        let links = self.kernel.links()?;
+        let (jobs, missing) = self.desired.resolve(&links);
+        let list = self.harvest()?;
+        let taken: BTreeSet<u32> = list.iter().map(|listed| listed.job.uid).collect();
+        let ours: Vec<Listed> = list
+            .into_iter()
+            .filter(|listed| self.instance.owns(listed.job.uid))
+            .collect();
+        let there: Vec<Job> = ours.iter().map(|listed| listed.job.clone()).collect();
+        // A mark only has to be there for the jobs to look like those that are there.
+        let wanted: Vec<Job> = jobs.iter().map(|(_, job)| job.clone().marked(1)).collect();
+        let plan = plan(&wanted, &there, self.kernel.limits().updates_in_place());
+
+        self.numbers.after(there.iter().map(|job| job.uid));
+        let mut outcome = Outcome {
+            missing,
+            ..Outcome::default()
+        };
+        let mut live = BTreeMap::new();
+        let mut entry = |wanted: usize, uid: u32, known: Option<&Live>, counted: Counters| {
+            let Some((place, job)) = jobs.get(wanted) else {
+                return;
+            };
+            let route = self.desired.route(*place).to_owned();
+            let lengthens = job.modify.iter().flatten().any(|m| m.kinds & MOD_LEN != 0);
+            let last = known.map_or(counted, |known| known.last);
+            live.insert(
+                uid,
+                Live {
+                    route,
+                    lengthens,
+                    last,
+                },
+            );
+        };
+        for (i, place) in plan.stays.iter().enumerate() {
+            if let Some(job) = place.and_then(|place| there.get(place)) {
+                let known = self.live.get(&job.uid);
+                outcome.unchanged += 1;
+                outcome.adopted += usize::from(known.is_none());
+                entry(i, job.uid, known, Counters::default());
+            }
+        }
+        let mut requests = Vec::with_capacity(plan.changes.len());
+        for change in &plan.changes {
+            let job = |place: usize| there.get(place).cloned().unwrap_or_default();
+            let marked = |place: usize, uid| {
+                let job = wanted.get(place).cloned().unwrap_or_default();
+                Request::Add(job.marked(uid))
+            };
+            requests.push(match *change {
+                Change::Delete { there } => Request::Delete(job(there)),
+                Change::Update { wanted, there } => {
+                    let uid = job(there).uid;
+                    let known = self.live.get(&uid);
+                    outcome.adopted += usize::from(known.is_none());
+                    entry(wanted, uid, known, Counters::default());
+                    marked(wanted, uid)
+                }
+                Change::Add { wanted } => {
+                    let uid = self.numbers.next(&self.instance, &taken);
+                    let uid = uid.ok_or(Error::TooMany(self.desired.rules.len()))?;
+                    entry(wanted, uid, None, Counters::default());
+                    marked(wanted, uid)
+                }
+            });
+        }
+        self.live = live;
+        self.carry_out(&plan.changes, &requests, &jobs, &links, outcome)
+    }
+
+    /// Carries out what was planned; the first refusal is the result.
+    fn carry_out(
+        &mut self,
+        changes: &[Change],
+        requests: &[Request],
+        jobs: &[(usize, Job)],
+        links: &Links,
+        mut outcome: Outcome,
+    ) -> Result<Outcome, Error> {
+        let answers = self.kernel.carry_out(requests)?;
+        let mut refused = None;
+        for ((change, request), answer) in changes.iter().zip(requests).zip(answers) {
+            let (wanted, count) = match *change {
+                Change::Delete { .. } => (None, &mut outcome.removed),
+                Change::Update { wanted, .. } => (Some(wanted), &mut outcome.updated),
+                Change::Add { wanted } => (Some(wanted), &mut outcome.added),
+            };
+            let Some(errno) = answer else {
+                *count += 1;
+                continue;
+            };
+            let job = request.job();
+            let place = wanted.and_then(|i| jobs.get(i)).map(|(place, _)| *place);
+            let rule = place.and_then(|place| self.desired.rules.get(place));
+            match (wanted, errno) {
+                // It went with its interface, or somebody took it away: gone is gone.
+                (None, Errno::INVAL) => continue,
+                // An interface has just gone. An event says so, too.
+                (Some(_), Errno::NODEV) => {
+                    self.live.remove(&job.uid);
+                    for index in [job.source, job.destination] {
+                        outcome.missing.insert(links.name(index));
+                    }
+                    continue;
+                }
+                (Some(_), _) => drop(self.live.remove(&job.uid)),
+                (None, _) => {}
+            }
+            let shown = || job.rule(links.name(job.source), links.name(job.destination));
+            let rule = rule.map_or_else(shown, |(_, rule)| rule.clone());
+            let route = place.map_or("", |place| self.desired.route(place));
+            let error = self.kernel.explain(request, route, &rule, errno);
+            refused.get_or_insert(error);
+        }
+        refused.map_or(Ok(outcome), Err)
+    }
+
+    /// Reads the list, and adds what was counted since the last time to the routes' totals.
+    fn harvest(&mut self) -> Result<Vec<Listed>, Error> {
+        let list = self.kernel.list()?;
+        for Listed { job, counters } in &list {
+            let Some(live) = self.live.get_mut(&job.uid) else {
+                continue;
+            };
+            let total = self.totals.entry(live.route.clone()).or_default();
+            let deleted = if live.lengthens { 3 } else { 2 };
+            for (place, now, last) in [
+                (0, counters.handled, live.last.handled),
+                (1, counters.dropped, live.last.dropped),
+                (deleted, counters.deleted, live.last.deleted),
+            ] {
+                if let Some(total) = total.get_mut(place) {
+                    *total += u64::from(now.wrapping_sub(last));
+                }
+            }
+            live.last = *counters;
+        }
+        Ok(list)
+    }
+
+    /// What each route counted, by [`route::RouteId`]. What can-gw calls "deleted" is
+    /// [`Stop::TooLong`] for a rule that changes lengths, else [`Stop::HopLimit`].
+    ///
+    /// # Errors
+    /// As [`Kernel::list`].
+    pub fn counts(&mut self) -> Result<Vec<RouteCounts>, Error> {
+        self.harvest()?;
+        let names = self.desired.names.iter();
+        Ok(names
+            .map(|name| {
+                let [sent, failed, hops, long] = self.totals.get(name).copied().unwrap_or_default();
+                RouteCounts {
+                    taken: None,
+                    sent,
+                    stopped: Stop::ALL.map(|stop| match stop {
+                        Stop::HopLimit => hops,
+                        Stop::TooLong => long,
+                        _ => 0,
+                    }),
+                    failed,
+                }
+            })
+            .collect())
+    }
+
+    /// The rules that others made, as they are tried.
+    ///
+    /// # Errors
+    /// As [`Kernel::list`].
+    pub fn foreign(&mut self) -> Result<Vec<Foreign>, Error> {
+        foreign(&mut self.kernel, &self.instance)
+    }
+
+    /// Leaves the rules in the kernel, to be taken over by the next start.
+    pub fn persist(mut self) {
+        self.stays = true;
+    }
+
+    /// Takes the rules away; how many there were. Dropping does the same and keeps errors to
+    /// itself.
+    ///
+    /// # Errors
+    /// As [`Kernel::delete_ours`].
+    pub fn remove(mut self) -> Result<usize, Error> {
+        self.stays = true;
+        self.kernel.delete_held(&self.instance)
+    }
+}
+
+/// The rules that are not of an instance, as they are tried. Needs no permission.
+///
+/// # Errors
+/// As [`Kernel::list`].
+pub fn foreign(kernel: &mut Kernel, instance: &Instance) -> Result<Vec<Foreign>, Error> {
+    let links = kernel.links()?;
+    let list = kernel.list()?.into_iter();
+    let others = list.filter(|listed| !instance.owns(listed.job.uid));
+    Ok(others
+        .map(|Listed { job, counters }| Foreign {
+            rule: job.rule(links.name(job.source), links.name(job.destination)),
+            uid: (job.uid != 0).then_some(job.uid),
+            counters,
+        })
+        .collect())
+}
+
+impl AsFd for Offload {
+    /// Readable when interfaces have changed.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.events.fd()
+    }
+}
+
+impl Drop for Offload {
+    fn drop(&mut self) {
+        if !self.stays {
+            // Nobody is left to tell.
+            let _ = self.kernel.delete_held(&self.instance);
+        }
+    }
+}
