@@ -38,3 +38,4 @@ pub use mark::{Instance, MOST};
 pub use offload::{Foreign, Offload, Outcome, foreign};
 pub use route::cangw::{Inexpressible, Rule};
 pub use version::{Limits, Version};
+pub use wire::{Counters, Job, Listed};

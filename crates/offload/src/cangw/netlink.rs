@@ -98,29 +98,44 @@ impl Netlink {
 
     /// Asks for one thing; the kernel's error if it has one.
     pub(super) fn ask(&mut self, request: impl Fn(u32) -> Vec<u8>) -> Result<Option<Errno>, Error> {
-        let answers = self.ask_all(1, |_, sequence| request(sequence))?;
+        let (answers, _) = self.ask_all(1, false, |_, sequence| request(sequence))?;
         Ok(answers.into_iter().next().flatten())
     }
 
     /// Asks for several things in as few calls as possible, so that there is as little time as
     /// possible between them; an answer for each.
+    ///
+    /// With `look`, the kernel first lists its jobs in each of these calls. Of a long list that is
+    /// only the first part at once; the others come after the changes.
     pub(super) fn ask_all(
         &mut self,
         count: usize,
+        look: bool,
         request: impl Fn(usize, u32) -> Vec<u8>,
-    ) -> Result<Vec<Option<Errno>>, Error> {
-        let mut answers = vec![None; count];
+    ) -> Result<(Vec<Option<Errno>>, Vec<Listed>), Error> {
+        let (mut answers, mut seen) = (vec![None; count], Vec::new());
         for start in (0..count).step_by(BATCH) {
             let end = (start + BATCH).min(count);
-            let first = self.sequence.wrapping_add(1);
             let mut batch = Vec::new();
+            let list = look.then(|| self.sequence());
+            batch.extend(list.map(wire::list_request).into_iter().flatten());
+            let first = self.sequence.wrapping_add(1);
             for index in start..end {
                 batch.extend(request(index, self.sequence()));
             }
             self.send(&batch)?;
-            let mut waiting = end - start;
-            while waiting > 0 {
+            let (mut waiting, mut listing) = (end - start, list.is_some());
+            while waiting > 0 || listing {
                 for (sequence, message) in wire::decode(self.receive()?)? {
+                    if Some(sequence) == list {
+                        match message {
+                            Message::Listed(listed) => seen.push(*listed),
+                            // Why it ended does not matter: looking is extra.
+                            Message::Done(_) | Message::Answer(_) => listing = false,
+                            Message::Other => {}
+                        }
+                        continue;
+                    }
                     let index = start + sequence.wrapping_sub(first) as usize;
                     if let (Message::Answer(answer), Some(place)) =
                         (message, answers.get_mut(index).filter(|_| index < end))
@@ -131,7 +146,7 @@ impl Netlink {
                 }
             }
         }
-        Ok(answers)
+        Ok((answers, seen))
     }
 
     /// All jobs, the one that is tried first in front.

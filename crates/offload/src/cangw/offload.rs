@@ -43,9 +43,13 @@ pub struct Foreign {
 }
 
 /// A rule of ours that is in the kernel.
+#[derive(Debug)]
 struct Live {
+    /// Its route's name.
     route: String,
+    /// It changes lengths.
     lengthens: bool,
+    /// Its counters when they were added up last.
     last: Counters,
 }
 
@@ -69,9 +73,11 @@ type Total = [u64; 4];
 /// # What is counted
 /// can-gw counts in 32 bits for each rule; here they are added up in 64 for each route, as long as
 /// [`counts`](Self::counts) is called before one of them has wrapped twice: at the highest frame
-/// rate of CAN once a day is more than enough. Frames that a rule forwards in the moment between
-/// the last look at its counters and its removal are not counted; nor are those since the last look
-/// when an interface vanishes.
+/// rate of CAN once a day is more than enough. The kernel does not say what a rule counted that it
+/// takes away, so it is asked right before, in the same call: frames in between, if any, are
+/// missing. (Of more rules than fit into one part of the kernel's list, some hundred, those that
+/// are tried last are asked a little earlier.) What a rule counted since the last look is lost when
+/// its interface vanishes.
 ///
 /// # Interfaces
 /// Rules go by name. An interface that is renamed is another one: its rules go, and those of an
@@ -236,8 +242,8 @@ impl Offload {
                 }
             });
         }
-        self.live = live;
-        self.carry_out(&plan.changes, &requests, &jobs, &links, outcome)
+        let former = std::mem::replace(&mut self.live, live);
+        self.carry_out(&plan.changes, &requests, &jobs, &links, former, outcome)
     }
 
     /// Carries out what was planned; the first refusal is the result.
@@ -247,9 +253,15 @@ impl Offload {
         requests: &[Request],
         jobs: &[(usize, Job)],
         links: &Links,
+        mut former: BTreeMap<u32, Live>,
         mut outcome: Outcome,
     ) -> Result<Outcome, Error> {
-        let answers = self.kernel.carry_out(requests)?;
+        let goes = |change: &Change| matches!(change, Change::Delete { .. });
+        let look = changes.iter().any(goes);
+        let (answers, seen) = self.kernel.look_and_carry_out(requests, look)?;
+        // What those counted that went.
+        former.retain(|uid, _| !self.live.contains_key(uid));
+        add_up(&seen, &mut former, &mut self.totals);
         let mut refused = None;
         for ((change, request), answer) in changes.iter().zip(requests).zip(answers) {
             let (wanted, count) = match *change {
@@ -290,23 +302,7 @@ impl Offload {
     /// Reads the list, and adds what was counted since the last time to the routes' totals.
     fn harvest(&mut self) -> Result<Vec<Listed>, Error> {
         let list = self.kernel.list()?;
-        for Listed { job, counters } in &list {
-            let Some(live) = self.live.get_mut(&job.uid) else {
-                continue;
-            };
-            let total = self.totals.entry(live.route.clone()).or_default();
-            let deleted = if live.lengthens { 3 } else { 2 };
-            for (place, now, last) in [
-                (0, counters.handled, live.last.handled),
-                (1, counters.dropped, live.last.dropped),
-                (deleted, counters.deleted, live.last.deleted),
-            ] {
-                if let Some(total) = total.get_mut(place) {
-                    *total += u64::from(now.wrapping_sub(last));
-                }
-            }
-            live.last = *counters;
-        }
+        add_up(&list, &mut self.live, &mut self.totals);
         Ok(list)
     }
 
@@ -356,6 +352,27 @@ impl Offload {
     pub fn remove(mut self) -> Result<usize, Error> {
         self.stays = true;
         self.kernel.delete_held(&self.instance)
+    }
+}
+
+/// Adds what rules counted since the last time to their routes' totals.
+fn add_up(list: &[Listed], live: &mut BTreeMap<u32, Live>, totals: &mut BTreeMap<String, Total>) {
+    for Listed { job, counters } in list {
+        let Some(live) = live.get_mut(&job.uid) else {
+            continue;
+        };
+        let total = totals.entry(live.route.clone()).or_default();
+        let deleted = if live.lengthens { 3 } else { 2 };
+        for (place, now, last) in [
+            (0, counters.handled, live.last.handled),
+            (1, counters.dropped, live.last.dropped),
+            (deleted, counters.deleted, live.last.deleted),
+        ] {
+            if let Some(total) = total.get_mut(place) {
+                *total += u64::from(now.wrapping_sub(last));
+            }
+        }
+        live.last = *counters;
     }
 }
 

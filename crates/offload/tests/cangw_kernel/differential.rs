@@ -1,0 +1,301 @@
+//! Random rules, random frames: the kernel and the table.
+
+use crate::frames::{self, Owned};
+use crate::kernel::Kernel;
+use crate::model::{Counters, Model, agree};
+use crate::rng::Rng;
+use crate::rules::{self, Drawn, Shape};
+use crate::{alone, from_env, interfaces};
+use cangate_offload::cangw::{Instance, Kernel as CanGw, Limits, Offload, Rule, survey};
+use config::Source;
+use route::cangw::{Imported, import};
+use route::{Routes, Stop, Table};
+use std::time::Duration;
+
+/// How long to listen for frames that must not come.
+const SILENCE: Duration = Duration::from_millis(5);
+
+#[derive(Default)]
+struct Done {
+    sets: usize,
+    rules: usize,
+    refused: usize,
+    frames: usize,
+    copies: usize,
+    unchanged: usize,
+    updated: usize,
+}
+
+/// Routes as somebody would write them, without those that this kernel cannot have.
+fn wanted(drawn: &[Drawn], kernel: &Kernel, limits: &Limits, done: &mut Done) -> Imported {
+    let mut text = format!("modprobe can-gw max_hops={}\n", kernel.max_hops);
+    for rule in drawn {
+        let one = format!("{text}cangw -A {}\n", rule.text);
+        if import(&Source::new("rules.sh", one.clone())).is_ok() {
+            text = one;
+        }
+    }
+    // A rule that nothing is wrong with, so that there is one.
+    let [a, b, _] = &kernel.interfaces;
+    text.push_str(&format!("cangw -A -s {a} -d {b} -e -f 7A5:C00007FF\n"));
+    let mut imported = import(&Source::new("rules.sh", text)).unwrap();
+    let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
+    let refusals = survey(&imported.routes, &names, limits);
+    done.refused += refusals.iter().flatten().count();
+    let mut refusals = refusals.into_iter();
+    let keeps = |_: &route::Route| refusals.next().is_some_and(|why| why.is_none());
+    imported.routes.routes.retain(keeps);
+    imported
+}
+
+/// What can-gw lists, in its own order, without marks: by our own reading of netlink.
+fn read_by_netlink() -> Vec<(String, Counters)> {
+    let mut cangw = CanGw::open().unwrap();
+    let links = cangw.links().unwrap();
+    let list = cangw.list().unwrap().into_iter();
+    list.map(|listed| {
+        let job = &listed.job;
+        let rule = job.rule(links.name(job.source), links.name(job.destination));
+        let counters = listed.counters;
+        let counters = [counters.handled, counters.dropped, counters.deleted];
+        (normal(&rule), counters.map(u64::from))
+    })
+    .collect()
+}
+
+/// The same, by what cangw prints.
+fn read_by_cangw(kernel: &Kernel) -> Vec<(String, Counters)> {
+    let listing = kernel.list();
+    let hops = format!("modprobe can-gw max_hops={}\n", kernel.max_hops);
+    let imported = import(&Source::new("listing", format!("{hops}{listing}"))).unwrap();
+    let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
+    let rules = route::cangw::rules(&imported.routes, &names).unwrap();
+    assert_eq!(rules.len(), listing.lines().count(), "{listing}");
+    let counters = listing.lines().map(|line| {
+        let (_, comment) = line.split_once('#').unwrap();
+        let numbers = comment.split_whitespace().filter_map(|w| w.parse().ok());
+        numbers.collect::<Vec<u64>>().try_into().unwrap()
+    });
+    let rules = rules.iter().map(|(_, rule)| normal(rule));
+    rules.zip(counters).collect()
+}
+
+/// A rule in cangw's words, without the modification that only carries a mark.
+fn normal(rule: &Rule) -> String {
+    let mut rule = rule.clone();
+    let marks = |m: &route::Modify| m.id == Some(0) && m.len.is_none() && m.data.is_none();
+    if let [None, Some(or), None, None] = &rule.modify
+        && marks(or)
+        && or.flags.is_none()
+        && rule.crc8.is_none()
+        && rule.xor.is_none()
+    {
+        rule.modify[1] = None;
+    }
+    rule.to_string()
+}
+
+/// Sends frames and compares.
+#[expect(clippy::too_many_arguments, reason = "a test's parts are many")]
+fn compare(
+    kernel: &mut Kernel,
+    offload: &mut Offload,
+    rng: &mut Rng,
+    shape: Shape,
+    imported: &Imported,
+    drawn: &[Drawn],
+    frames: u64,
+    done: &mut Done,
+) -> Result<(), String> {
+    let table = Table::compile(&imported.routes, imported.ports.len());
+    let table = table.map_err(|e| format!("{e:?}"))?;
+    let interfaces = kernel.interfaces.clone();
+    let mut model = Model {
+        memory: table.memory(),
+        table: &table,
+        routes: &imported.routes,
+        interfaces: &interfaces,
+        ports: &imported.interfaces,
+        counters: vec![[0; 3]; imported.routes.routes.len()],
+    };
+    let ids: Vec<u32> = drawn.iter().flat_map(|rule| rule.ids.clone()).collect();
+    let sent: Vec<Owned> = (0..frames)
+        .map(|_| frames::frame(rng, shape, &ids))
+        .collect();
+    let before = offload.counts().map_err(|e| e.to_string())?;
+    // Between the kernel's lists of filters the order is its own.
+    let ordered = !drawn.iter().any(|rule| rule.filtered) && drawn.is_empty();
+    let mut copies = 0;
+    for frame in &sent {
+        let mut expected = model.expect(frame);
+        kernel.send(frame);
+        let count = expected.iter().map(Vec::len).sum();
+        let mut got = kernel.receive(count, Duration::ZERO);
+        if !ordered {
+            expected.iter_mut().for_each(|frames| frames.sort());
+            got.iter_mut().for_each(|frames| frames.sort());
+        }
+        if !expected.iter().zip(&got).all(|(e, g)| agree(e, g)) {
+            return Err(format!(
+                "{frame:?}:\n the table says {expected:#?}\n the kernel {got:#?}"
+            ));
+        }
+        copies += got.iter().map(Vec::len).sum::<usize>();
+    }
+    let more = kernel.receive(0, SILENCE);
+    if more.iter().any(|more| !more.is_empty()) {
+        return Err(format!("the kernel sent more: {more:#?}"));
+    }
+    let after = offload.counts().map_err(|e| e.to_string())?;
+    let deleted = |c: &cangate_offload::RouteCounts| {
+        let of = |stop| Stop::ALL.iter().zip(c.stopped).find(|(s, _)| **s == stop);
+        of(Stop::HopLimit).unwrap().1 + of(Stop::TooLong).unwrap().1
+    };
+    let counted = before.iter().zip(&after).map(|(b, a)| {
+        [
+            a.sent - b.sent,
+            a.failed - b.failed,
+            deleted(a) - deleted(b),
+        ]
+    });
+    let counted: Vec<Counters> = counted.collect();
+    if counted != model.counters {
+        return Err(format!(
+            "counters: {:?}, counted {counted:?}",
+            model.counters
+        ));
+    }
+    let (ours, cangws) = (read_by_netlink(), read_by_cangw(kernel));
+    if ours != cangws {
+        return Err(format!("we read {ours:#?}\ncangw prints {cangws:#?}"));
+    }
+    done.frames += sent.len();
+    done.copies += copies;
+    Ok(())
+}
+
+/// Every rule that is wanted is listed, and no other.
+fn complete(routes: &Routes, imported: &Imported) -> Result<(), String> {
+    let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
+    let rules = route::cangw::rules(routes, &names).map_err(|e| format!("{e:?}"))?;
+    let open = |rule: &mut Rule| {
+        // can-gw forgets a filter that lets everything through.
+        let all = route::IdSet::Masked { id: 0, mask: 0 };
+        rule.filter = rule.filter.filter(|f| f.set != all || f.inverted);
+    };
+    let mut expected: Vec<_> = rules
+        .into_iter()
+        .map(|(_, mut rule)| {
+            open(&mut rule);
+            normal(&rule)
+        })
+        .collect();
+    let mut there: Vec<_> = read_by_netlink()
+        .into_iter()
+        .map(|(rule, _)| rule)
+        .collect();
+    expected.sort();
+    there.sort();
+    if expected == there {
+        Ok(())
+    } else {
+        Err(format!("wanted {expected:#?}\nthere {there:#?}"))
+    }
+}
+
+#[test]
+fn the_kernel_does_what_the_table_says() {
+    let _alone = alone();
+    let mut kernel = interfaces!();
+    let seed = from_env("CANGATE_CANGW_SEED", 1);
+    let frames = from_env("CANGATE_CANGW_FRAMES", 20);
+    let mut cangw = CanGw::open().unwrap();
+    cangw.ready().unwrap();
+    let limits = cangw.limits();
+    let instance = Instance::new("differential");
+    let mut offload: Option<Offload> = None;
+    let mut done = Done::default();
+    let mut differences = Vec::new();
+    for set in 0..from_env("CANGATE_CANGW_SETS", 60) {
+        let rng = &mut Rng(seed.wrapping_mul(1_000_003).wrapping_add(set));
+        let shape = Shape {
+            fd: rng.one_in(3),
+            chain: rng.one_in(4),
+            negative_crc8: true,
+            max_hops: kernel.max_hops,
+        };
+        let count = rng.pick(&[1, 1, 2, 3, 5, 9]);
+        let mut drawn: Vec<Drawn> = Vec::new();
+        for _ in 0..count {
+            drawn.push(rules::rule(rng, shape, &kernel.interfaces));
+        }
+        // Some sets are changed twice, so that rules stay, move and get other modifications.
+        for step in 0..rng.pick(&[1, 1, 3]) {
+            if step > 0 {
+                let at = rng.below(drawn.len());
+                let rule = drawn.swap_remove(at);
+                if rng.one_in(2) {
+                    drawn.insert(rng.below(drawn.len() + 1), rule);
+                }
+                drawn.push(rules::rule(rng, shape, &kernel.interfaces));
+            }
+            let imported = wanted(&drawn, &kernel, &limits, &mut done);
+            let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
+            let outcome = match &mut offload {
+                // Now and then the gateway ends and begins anew.
+                Some(running) if step > 0 || !rng.one_in(4) => {
+                    running.reload(&imported.routes, &names)
+                }
+                _ => {
+                    drop(offload.take());
+                    Offload::start(&instance, &imported.routes, &names).map(|(new, outcome)| {
+                        offload = Some(new);
+                        outcome
+                    })
+                }
+            };
+            let outcome = outcome.unwrap();
+            done.sets += 1;
+            done.rules += imported.routes.routes.len();
+            done.unchanged += outcome.unchanged;
+            done.updated += outcome.updated;
+            let running = offload.as_mut().unwrap();
+            let result = complete(&imported.routes, &imported).and_then(|()| {
+                compare(
+                    &mut kernel,
+                    running,
+                    rng,
+                    shape,
+                    &imported,
+                    &drawn,
+                    frames,
+                    &mut done,
+                )
+            });
+            if let Err(what) = result {
+                let rules: Vec<_> = drawn.iter().map(|rule| rule.text.as_str()).collect();
+                eprintln!("set {set}.{step}: {what}\n{}\n", rules.join("\n"));
+                differences.push(set);
+                break;
+            }
+        }
+    }
+    drop(offload);
+    println!(
+        "{limits:?}: {} sets of {} rules in all ({} that this kernel must not have), {} unchanged \
+         and {} updated from one to the next, {} frames in, {} frames seen on the interfaces, {} \
+         sets differ",
+        done.sets,
+        done.rules,
+        done.refused,
+        done.unchanged,
+        done.updated,
+        done.frames,
+        done.copies,
+        differences.len()
+    );
+    assert_eq!(kernel.list().trim(), "", "nothing is left behind");
+    assert_eq!(differences, [0_u64; 0], "sets that differ");
+    assert!(done.copies > done.frames, "no rule forwarded anything");
+    assert!(done.unchanged > 0, "every rule was new each time");
+}
