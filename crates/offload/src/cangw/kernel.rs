@@ -177,7 +177,8 @@ impl Kernel {
         source: Errno,
     ) -> Error {
         let job = request.job();
-        let most = self.limits.max_hops;
+        // The module may have been loaded anew since.
+        let most = max_hops().or(self.limits.max_hops);
         let why = match (source, request) {
             (Errno::PERM, _) => return Error::NoPermission,
             (Errno::OPNOTSUPP, _) => return Error::NoModule,
@@ -244,7 +245,7 @@ mod tests {
         let mut kernel = Kernel::open().unwrap();
         match kernel.ready() {
             Err(error @ (Error::NoModule | Error::NoPermission)) => {
-                eprintln!("SKIPPED because of AF_CAN there is no can-gw here: {error}");
+                eprintln!("SKIPPED because this kernel has no AF_CAN for us: {error}");
             }
             ready => {
                 ready.unwrap();

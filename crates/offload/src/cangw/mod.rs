@@ -25,6 +25,8 @@ mod mark;
 mod netlink;
 mod offload;
 mod plan;
+mod show;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod version;
@@ -35,7 +37,8 @@ pub use error::{Error, Why};
 pub use kernel::{Kernel, Request};
 pub use links::{Link, Links};
 pub use mark::{Instance, MOST};
-pub use offload::{Foreign, Offload, Outcome, foreign};
+pub use offload::{Offload, Outcome};
 pub use route::cangw::{Inexpressible, Rule};
+pub use show::{Shown, show};
 pub use version::{Limits, Version};
 pub use wire::{Counters, Job, Listed};

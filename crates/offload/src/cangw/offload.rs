@@ -6,10 +6,11 @@ use super::kernel::{Kernel, Request};
 use super::links::{Events, Links};
 use super::mark::{Hold, Instance, Numbers};
 use super::plan::{Change, plan};
-use super::wire::{Counters, Job, Listed, MOD_LEN};
+use super::show::{Shown, show};
+use super::tally::{Live, Total, add_up, counts};
+use super::wire::{Job, Listed};
 use crate::RouteCounts;
-use route::cangw::Rule;
-use route::{Routes, Stop};
+use route::Routes;
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -30,31 +31,6 @@ pub struct Outcome {
     /// Interfaces that are not there or are none of CAN; the rules with them wait.
     pub missing: BTreeSet<String>,
 }
-
-/// A rule that is not ours.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Foreign {
-    /// The rule; interfaces that have just gone are named by their number.
-    pub rule: Rule,
-    /// What it carries as `CGW_MOD_UID`, if it does.
-    pub uid: Option<u32>,
-    /// Its counters.
-    pub counters: Counters,
-}
-
-/// A rule of ours that is in the kernel.
-#[derive(Debug)]
-struct Live {
-    /// Its route's name.
-    route: String,
-    /// It changes lengths.
-    lengthens: bool,
-    /// Its counters when they were added up last.
-    last: Counters,
-}
-
-/// Handed on, not taken, deleted for hops, deleted for length.
-type Total = [u64; 4];
 
 /// The routes of one gateway as rules of can-gw. The rules go when it is dropped; after a crash
 /// they stay, and the next start of the same [`Instance`] takes over those that it wants and
@@ -139,6 +115,8 @@ impl Offload {
         routes: &Routes,
         interfaces: &[Option<String>],
     ) -> Result<Outcome, Error> {
+        // The module may have been loaded anew since.
+        self.kernel.ready()?;
         let desired = Desired::new(routes, interfaces, &self.kernel.limits())?;
         let former = std::mem::replace(&mut self.desired, desired);
         match self.reconcile() {
@@ -194,28 +172,18 @@ impl Offload {
             ..Outcome::default()
         };
         let mut live = BTreeMap::new();
-        let mut entry = |wanted: usize, uid: u32, known: Option<&Live>, counted: Counters| {
-            let Some((place, job)) = jobs.get(wanted) else {
-                return;
-            };
-            let route = self.desired.route(*place).to_owned();
-            let lengthens = job.modify.iter().flatten().any(|m| m.kinds & MOD_LEN != 0);
-            let last = known.map_or(counted, |known| known.last);
-            live.insert(
-                uid,
-                Live {
-                    route,
-                    lengthens,
-                    last,
-                },
-            );
+        let mut entry = |wanted: usize, uid: u32, known: Option<&Live>| {
+            if let Some((place, job)) = jobs.get(wanted) {
+                let new = Live::new(self.desired.route(*place), job, known);
+                live.insert(uid, new);
+            }
         };
         for (i, place) in plan.stays.iter().enumerate() {
             if let Some(job) = place.and_then(|place| there.get(place)) {
                 let known = self.live.get(&job.uid);
                 outcome.unchanged += 1;
                 outcome.adopted += usize::from(known.is_none());
-                entry(i, job.uid, known, Counters::default());
+                entry(i, job.uid, known);
             }
         }
         let mut requests = Vec::with_capacity(plan.changes.len());
@@ -231,13 +199,13 @@ impl Offload {
                     let uid = job(there).uid;
                     let known = self.live.get(&uid);
                     outcome.adopted += usize::from(known.is_none());
-                    entry(wanted, uid, known, Counters::default());
+                    entry(wanted, uid, known);
                     marked(wanted, uid)
                 }
                 Change::Add { wanted } => {
                     let uid = self.numbers.next(&self.instance, &taken);
                     let uid = uid.ok_or(Error::TooMany(self.desired.rules.len()))?;
-                    entry(wanted, uid, None, Counters::default());
+                    entry(wanted, uid, None);
                     marked(wanted, uid)
                 }
             });
@@ -314,29 +282,18 @@ impl Offload {
     pub fn counts(&mut self) -> Result<Vec<RouteCounts>, Error> {
         self.harvest()?;
         let names = self.desired.names.iter();
-        Ok(names
-            .map(|name| {
-                let [sent, failed, hops, long] = self.totals.get(name).copied().unwrap_or_default();
-                RouteCounts {
-                    taken: None,
-                    sent,
-                    stopped: Stop::ALL.map(|stop| match stop {
-                        Stop::HopLimit => hops,
-                        Stop::TooLong => long,
-                        _ => 0,
-                    }),
-                    failed,
-                }
-            })
-            .collect())
+        let total = |name| self.totals.get(name).copied().unwrap_or_default();
+        Ok(names.map(|name| counts(total(name))).collect())
     }
 
     /// The rules that others made, as they are tried.
     ///
     /// # Errors
     /// As [`Kernel::list`].
-    pub fn foreign(&mut self) -> Result<Vec<Foreign>, Error> {
-        foreign(&mut self.kernel, &self.instance)
+    pub fn foreign(&mut self) -> Result<Vec<Shown>, Error> {
+        let mut all = show(&mut self.kernel)?;
+        all.retain(|shown| !shown.uid.is_some_and(|uid| self.instance.owns(uid)));
+        Ok(all)
     }
 
     /// Leaves the rules in the kernel, to be taken over by the next start.
@@ -353,44 +310,6 @@ impl Offload {
         self.stays = true;
         self.kernel.delete_held(&self.instance)
     }
-}
-
-/// Adds what rules counted since the last time to their routes' totals.
-fn add_up(list: &[Listed], live: &mut BTreeMap<u32, Live>, totals: &mut BTreeMap<String, Total>) {
-    for Listed { job, counters } in list {
-        let Some(live) = live.get_mut(&job.uid) else {
-            continue;
-        };
-        let total = totals.entry(live.route.clone()).or_default();
-        let deleted = if live.lengthens { 3 } else { 2 };
-        for (place, now, last) in [
-            (0, counters.handled, live.last.handled),
-            (1, counters.dropped, live.last.dropped),
-            (deleted, counters.deleted, live.last.deleted),
-        ] {
-            if let Some(total) = total.get_mut(place) {
-                *total += u64::from(now.wrapping_sub(last));
-            }
-        }
-        live.last = *counters;
-    }
-}
-
-/// The rules that are not of an instance, as they are tried. Needs no permission.
-///
-/// # Errors
-/// As [`Kernel::list`].
-pub fn foreign(kernel: &mut Kernel, instance: &Instance) -> Result<Vec<Foreign>, Error> {
-    let links = kernel.links()?;
-    let list = kernel.list()?.into_iter();
-    let others = list.filter(|listed| !instance.owns(listed.job.uid));
-    Ok(others
-        .map(|Listed { job, counters }| Foreign {
-            rule: job.rule(links.name(job.source), links.name(job.destination)),
-            uid: (job.uid != 0).then_some(job.uid),
-            counters,
-        })
-        .collect())
 }
 
 impl AsFd for Offload {

@@ -230,6 +230,10 @@ fn grouped(changes: Vec<Change>, wanted: &[Job], there: &[Job]) -> Vec<Change> {
     /// Above so many, those of one source are one group: finding groups would take longer than
     /// what it saves.
     const MOST: usize = 4096;
+    let adds = |change: &Change| matches!(change, Change::Add { .. });
+    if changes.iter().all(adds) || !changes.iter().any(adds) {
+        return changes;
+    }
     let job = |change: &Change| match *change {
         Change::Delete { there: i } => there.get(i),
         Change::Update { wanted: i, .. } | Change::Add { wanted: i } => wanted.get(i),

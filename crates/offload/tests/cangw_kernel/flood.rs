@@ -2,7 +2,7 @@
 
 use crate::frames::Owned;
 use crate::{alone, from_env, interfaces, names, route, routes, set_id};
-use cangate_offload::cangw::{Instance, Offload};
+use cangate_offload::cangw::{Instance, Kernel, Offload, Request};
 use frame::{CanId, FrameRef, Header, Kind};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -35,7 +35,7 @@ fn no_frame_is_sent_twice_while_tables_are_exchanged() {
     let _alone = alone();
     let mut kernel = interfaces!();
     let names = names(&kernel);
-    let reloads = from_env("CANGATE_CANGW_RELOADS", 300);
+    let reloads = from_env("CANGATE_CANGW_RELOADS", 100);
     let (mut offload, _) = Offload::start(&Instance::new("flood"), &table(0), &names).unwrap();
     let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut seen: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
@@ -99,10 +99,7 @@ fn no_frame_is_sent_twice_while_tables_are_exchanged() {
         counts.iter().map(|c| c.sent).collect::<Vec<_>>()
     );
     assert_eq!(lost[0], 0, "a rule that stays misses nothing");
-    let updates = cangate_offload::cangw::Kernel::open()
-        .unwrap()
-        .limits()
-        .updates_in_place();
+    let updates = Kernel::open().unwrap().limits().updates_in_place();
     assert!(!updates || lost[1] == 0, "an update misses nothing");
     assert!(all > reloads * 30, "frames passed all the time");
     assert_eq!(counts[0].sent, all.div_ceil(3));
@@ -112,6 +109,47 @@ fn no_frame_is_sent_twice_while_tables_are_exchanged() {
     // Those between the last look at a counter and the removal are missing.
     let through = (all / 3) - lost[2];
     assert!(counts[2].sent <= through, "{} {through}", counts[2].sent);
+}
+
+/// How long no rule is there when one is replaced: at most as long as the call takes that removes
+/// it and adds the new one. Printed, not judged; it means something in virtual time.
+#[test]
+#[ignore = "a measurement"]
+fn how_long_a_replacement_takes() {
+    let _alone = alone();
+    let kernel = interfaces!();
+    let mut cangw = Kernel::open().unwrap();
+    let names = names(&kernel);
+    for rules in [1, 100, 1000] {
+        let all = (0..rules).map(|id| route(&format!("r{id}"), id)).collect();
+        let (offload, _) = Offload::start(&Instance::new("gap"), &routes(all), &names).unwrap();
+        // The one that is tried last stands at the end of the kernel's list.
+        let old = cangw.list().unwrap().pop().unwrap().job;
+        let mut times = Vec::new();
+        for number in 0..200_u32 {
+            let mut new = old.clone();
+            new.uid ^= 0x4000_0000;
+            let (from, to) = if number % 2 == 0 {
+                (&old, new)
+            } else {
+                (&new, old.clone())
+            };
+            let requests = [Request::Delete(from.clone()), Request::Add(to)];
+            let start = Instant::now();
+            let answers = cangw.carry_out(&requests).unwrap();
+            times.push(start.elapsed());
+            assert_eq!(answers, [None, None]);
+        }
+        times.sort();
+        println!(
+            "{rules} rules: a replacement takes {:?}, {:?}, {:?} (least, median, most of {})",
+            times[0],
+            times[times.len() / 2],
+            times[times.len() - 1],
+            times.len()
+        );
+        drop(offload);
+    }
 }
 
 fn take(kernel: &mut crate::kernel::Kernel, more: u64, seen: &mut BTreeMap<u64, Vec<u32>>) {
