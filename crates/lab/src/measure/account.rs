@@ -123,9 +123,12 @@ pub(super) fn check(
     counts: &Counts,
 ) -> Result<Vec<(String, String)>, String> {
     let records = &outcome.results.records;
+    let late = outcome.counts.late;
     let seen = Seen {
         went_in: records.iter().filter(|r| r.incoming.is_some()).count() as u64,
-        came_out: records.iter().filter(|r| r.outgoing.is_some()).count() as u64,
+        // A frame that is given up has no outgoing stamp, whether it still came or not.
+        came_out: records.iter().filter(|r| r.outgoing.is_some()).count() as u64 + late,
+        late,
         lost: records.iter().filter(|r| r.status == Status::Lost).count() as u64,
         fifo: outcome.overruns.unwrap_or(0),
     };
@@ -139,6 +142,7 @@ pub(super) fn check(
         ("lost in the processor's backlog", counts.backlog),
         ("lost in the gateway's socket", counts.overrun),
         ("lost at the transmit queue", counts.dropped),
+        ("lost because later than 1 s", seen.late),
     ] {
         if number > 0 {
             found.push((what.to_owned(), number.to_string()));
@@ -152,6 +156,8 @@ pub(super) fn check(
 struct Seen {
     went_in: u64,
     came_out: u64,
+    /// Of those that came out, how many counted as lost by then.
+    late: u64,
     lost: u64,
     /// Lost in the gateway's receive FIFO.
     fifo: u64,
@@ -204,7 +210,7 @@ fn agree(experiment: &Experiment, seen: &Seen, counts: &Counts) -> Result<(), St
         );
     }
     if timed {
-        let certain = seen.fifo + counts.dropped + counts.overrun;
+        let certain = seen.fifo + counts.dropped + counts.overrun + seen.late;
         if !(certain..=certain + counts.backlog).contains(&seen.lost) {
             return wrong("frames lost, and lost at a known place", seen.lost, certain);
         }
@@ -260,6 +266,7 @@ mod tests {
     const SEEN: Seen = Seen {
         went_in: 100,
         came_out: 90,
+        late: 0,
         lost: 10,
         fifo: 6,
     };
@@ -326,6 +333,25 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_that_comes_after_it_was_given_up_is_lost_and_seen() {
+        let late = Seen {
+            went_in: 100,
+            came_out: 100,
+            late: 2,
+            lost: 2,
+            fifo: 0,
+        };
+        let counts = Counts {
+            received: 100,
+            sent: 100,
+            handled: 100,
+            ..Counts::default()
+        };
+        agree(&timed(), &late, &counts).unwrap();
+        agree(&timed(), &Seen { late: 1, ..late }, &counts).unwrap_err();
+    }
+
+    #[test]
     fn each_pass_is_counted() {
         let e = Experiment {
             hops: Hops {
@@ -337,6 +363,7 @@ mod tests {
         let seen = Seen {
             went_in: 100,
             came_out: 100,
+            late: 0,
             lost: 0,
             fifo: 0,
         };

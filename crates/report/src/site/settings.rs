@@ -4,7 +4,7 @@ use probe::Description;
 use serde::Serialize;
 
 /// The settings that can be filtered by, in the order in which they are shown.
-pub(super) const KNOWN: [&str; 14] = [
+pub(super) const KNOWN: [&str; 15] = [
     "kernel",
     "bench",
     "gateway",
@@ -15,6 +15,7 @@ pub(super) const KNOWN: [&str; 14] = [
     "modify",
     "hops",
     "cpu",
+    "boot",
     "frames",
     "seed",
     "stamp-every",
