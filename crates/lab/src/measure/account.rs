@@ -123,11 +123,13 @@ pub(super) fn check(
     counts: &Counts,
 ) -> Result<Vec<(String, String)>, String> {
     let records = &outcome.results.records;
-    let late = outcome.counts.late;
+    // A frame that is given up has no outgoing stamp, whether it still came or not; and the tester
+    // saw it only if it came before the tester ended.
+    let in_time = records.iter().filter(|r| r.outgoing.is_some()).count() as u64;
+    let late = outcome.counts.late.max(counts.sent.saturating_sub(in_time));
     let seen = Seen {
         went_in: records.iter().filter(|r| r.incoming.is_some()).count() as u64,
-        // A frame that is given up has no outgoing stamp, whether it still came or not.
-        came_out: records.iter().filter(|r| r.outgoing.is_some()).count() as u64 + late,
+        came_out: in_time + late,
         late,
         lost: records.iter().filter(|r| r.status == Status::Lost).count() as u64,
         fifo: outcome.overruns.unwrap_or(0),
