@@ -161,8 +161,9 @@ fn judge_g8(evidence: &Evidence, _: Extent) -> Result<Judgement, Missing> {
     conditions.add(!regular.is_empty(), text);
     let besides = format!(
         "a kernel holds real-time threads back, 50 ms in every second, once they are busy more than \
-         95 % of the time (sched_rt_runtime_us): the gateway is {busiest:.0} % at most, and \
-         {slow_busy:.0} % at {}, where with 10 ms in place of the 50 the worst is {}",
+         95 % of the time (sched_rt_runtime_us): frames are in the gateway {busiest:.0} % of it at most, and \
+         {slow_busy:.0} % at {}, where it has the ends of sending to do besides; with 10 ms in place of \
+         the 50 the worst is {} there",
         slow.cpu,
         us(relaxed.max)
     );
@@ -250,6 +251,6 @@ mod tests {
         assert_eq!(with(500, 50_000_000).verdict, Differs);
         let small = with(1000, 5_000_000);
         assert_eq!(small.verdict, Differs);
-        assert!(small.why.contains("is 40 % at most"), "{}", small.why);
+        assert!(small.why.contains("40 % of it at most"), "{}", small.why);
     }
 }
