@@ -4,7 +4,7 @@ use super::simple::simple;
 use super::stats::us;
 use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing};
 use crate::experiment::{Boot, Cpu, Experiment, Filters};
-use crate::words::KERNELS;
+use crate::words::{KERNELS, is_rt};
 use probe::Record;
 
 fn on(extent: Extent, kernel: &str) -> Experiment {
@@ -12,10 +12,6 @@ fn on(extent: Extent, kernel: &str) -> Experiment {
         kernel: kernel.to_owned(),
         ..simple(extent)
     }
-}
-
-fn is_rt(kernel: &&&str) -> bool {
-    kernel.ends_with("-rt")
 }
 
 pub(super) const G7: Claim = Claim {
@@ -119,7 +115,7 @@ pub(super) const G8: Claim = Claim {
         Extent::Quick => vec![],
         Extent::Full => {
             let slow = [held_back(Boot::default()), held_back(less())];
-            let rt = KERNELS.iter().filter(is_rt).map(|k| spiky(k));
+            let rt = KERNELS.iter().filter(|k| is_rt(k)).map(|k| spiky(k));
             rt.chain(slow).collect()
         }
     },
@@ -147,7 +143,7 @@ fn judge_g8(evidence: &Evidence, _: Extent) -> Result<Judgement, Missing> {
         Ok(100.0 * busy(records))
     };
     let mut busiest = 0.0f64;
-    for kernel in KERNELS.iter().filter(is_rt) {
+    for kernel in KERNELS.iter().filter(|k| is_rt(k)) {
         busiest = busiest.max(look((*kernel).to_owned(), spiky(kernel))?);
     }
     let slow = held_back(Boot::default());
