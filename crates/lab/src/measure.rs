@@ -84,7 +84,11 @@ pub fn measure(
     let before = under_test.counts()?;
     std::thread::sleep(SETTLE);
     let mut outcome = send(experiment, &setup)?;
-    // Every frame is back or given up by now.
+    // Every frame is back or given up by now; what is still on its way wants an acknowledgement.
+    let listening = (experiment.bench == Bench::Timed).then(tester::Listening::begin);
+    let listening = listening
+        .transpose()
+        .map_err(|e| format!("the tester: {e}"))?;
     drop(load);
     // A frame that was given up can still be on its way, behind all that the load left.
     let mut found = Err(String::new());
@@ -96,6 +100,7 @@ pub fn measure(
             break;
         }
     }
+    drop(listening);
     under_test.stop();
     for warning in &outcome.warnings {
         outputs.log(warning);
