@@ -53,6 +53,11 @@ pub const KERNELS: [&str; 8] = [
     "5.10", "5.10-rt", "6.1", "6.1-rt", "6.12", "6.12-rt", "7.3", "7.3-rt",
 ];
 
+/// Does a kernel of [`KERNELS`] have PREEMPT_RT?
+pub(crate) fn is_rt(kernel: &str) -> bool {
+    kernel.ends_with("-rt")
+}
+
 /// A kernel of [`KERNELS`].
 ///
 /// # Errors

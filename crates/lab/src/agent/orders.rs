@@ -13,8 +13,6 @@ pub(crate) struct Orders {
     /// bit/s.
     pub(crate) data_bitrate: Option<u32>,
     pub(crate) ethernet: bool,
-    /// For the kernel itself; of no concern to the agent.
-    pub(crate) boot: Vec<String>,
     /// Stop the machine when the bench is up, so that the host can save it.
     pub(crate) pause: bool,
 }
@@ -28,7 +26,6 @@ impl Orders {
             bitrate: spec.bitrate,
             data_bitrate: spec.data_bitrate,
             ethernet: spec.ethernet,
-            boot: spec.boot.clone(),
             pause,
         }
     }
@@ -57,7 +54,6 @@ impl Orders {
         if self.ethernet {
             all.push("cangate.ethernet=1".to_owned());
         }
-        all.extend(self.boot.iter().cloned());
         if self.pause {
             all.push("cangate.pause=1".to_owned());
         }
@@ -97,7 +93,6 @@ impl Orders {
             bitrate: number(need("bitrate")?)?,
             data_bitrate: word("dbitrate").map(number).transpose()?,
             ethernet: word("ethernet").is_some(),
-            boot: Vec::new(),
             pause: word("pause").is_some(),
         })
     }
@@ -126,7 +121,6 @@ mod tests {
                     bitrate: 500_000,
                     data_bitrate,
                     ethernet,
-                    boot: Vec::new(),
                     pause: ethernet,
                 };
                 let line = format!("console=ttyS0 {} -- lab agent\n", orders.words().join(" "));

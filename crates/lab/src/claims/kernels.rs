@@ -4,7 +4,7 @@ use super::simple::simple;
 use super::stats::us;
 use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing};
 use crate::experiment::{Boot, Cpu, Experiment, Filters};
-use crate::words::KERNELS;
+use crate::words::{KERNELS, is_rt};
 use probe::Record;
 
 fn on(extent: Extent, kernel: &str) -> Experiment {
@@ -12,10 +12,6 @@ fn on(extent: Extent, kernel: &str) -> Experiment {
         kernel: kernel.to_owned(),
         ..simple(extent)
     }
-}
-
-fn is_rt(kernel: &&&str) -> bool {
-    kernel.ends_with("-rt")
 }
 
 pub(super) const G7: Claim = Claim {
@@ -119,7 +115,7 @@ pub(super) const G8: Claim = Claim {
         Extent::Quick => vec![],
         Extent::Full => {
             let slow = [held_back(Boot::default()), held_back(less())];
-            let rt = KERNELS.iter().filter(is_rt).map(|k| spiky(k));
+            let rt = KERNELS.iter().filter(|k| is_rt(k)).map(|k| spiky(k));
             rt.chain(slow).collect()
         }
     },
@@ -147,7 +143,7 @@ fn judge_g8(evidence: &Evidence, _: Extent) -> Result<Judgement, Missing> {
         Ok(100.0 * busy(records))
     };
     let mut busiest = 0.0f64;
-    for kernel in KERNELS.iter().filter(is_rt) {
+    for kernel in KERNELS.iter().filter(|k| is_rt(k)) {
         busiest = busiest.max(look((*kernel).to_owned(), spiky(kernel))?);
     }
     let slow = held_back(Boot::default());
@@ -161,8 +157,9 @@ fn judge_g8(evidence: &Evidence, _: Extent) -> Result<Judgement, Missing> {
     conditions.add(!regular.is_empty(), text);
     let besides = format!(
         "a kernel holds real-time threads back, 50 ms in every second, once they are busy more than \
-         95 % of the time (sched_rt_runtime_us): the gateway is {busiest:.0} % at most, and \
-         {slow_busy:.0} % at {}, where with 10 ms in place of the 50 the worst is {}",
+         95 % of the time (sched_rt_runtime_us): frames are in the gateway {busiest:.0} % of it at most, and \
+         {slow_busy:.0} % at {}, where it has the ends of sending to do besides; with 10 ms in place of \
+         the 50 the worst is {} there",
         slow.cpu,
         us(relaxed.max)
     );
@@ -250,6 +247,6 @@ mod tests {
         assert_eq!(with(500, 50_000_000).verdict, Differs);
         let small = with(1000, 5_000_000);
         assert_eq!(small.verdict, Differs);
-        assert!(small.why.contains("is 40 % at most"), "{}", small.why);
+        assert!(small.why.contains("40 % of it at most"), "{}", small.why);
     }
 }
