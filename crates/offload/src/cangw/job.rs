@@ -66,12 +66,18 @@ impl Job {
 
     /// It has a modification that the kernel carries out.
     fn modifies(&self) -> bool {
-        let all = if self.flags & FD == 0 {
-            MOD_ID | MOD_LEN | MOD_DATA
+        let parts = self.parts();
+        self.modify.iter().flatten().any(|m| m.kinds & parts != 0)
+    }
+
+    /// The parts of its frames that can be modified.
+    fn parts(&self) -> u8 {
+        let classic = MOD_ID | MOD_LEN | MOD_DATA;
+        if self.flags & FD == 0 {
+            classic
         } else {
-            MOD_ID | MOD_LEN | MOD_DATA | MOD_FLAGS
-        };
-        self.modify.iter().flatten().any(|m| m.kinds & all != 0)
+            classic | MOD_FLAGS
+        }
     }
 
     /// The modification that [`marked`](Self::marked) puts in.
@@ -119,12 +125,16 @@ impl Job {
         };
         if !self.only_marks() {
             for ((op, from), to) in OPS.into_iter().zip(&self.modify).zip(&mut rule.modify) {
-                *to = from.as_ref().map(|from| Modify {
-                    op,
-                    id: (from.kinds & MOD_ID != 0).then_some(from.id),
-                    len: (from.kinds & MOD_LEN != 0).then_some(from.len),
-                    flags: (from.kinds & MOD_FLAGS != 0).then_some(from.flags),
-                    data: (from.kinds & MOD_DATA != 0).then(|| from.data.clone()),
+                let carried_out = |from: &&Modification| from.kinds & self.parts() != 0;
+                *to = from.as_ref().filter(carried_out).map(|from| {
+                    let part = |kind| from.kinds & self.parts() & kind != 0;
+                    Modify {
+                        op,
+                        id: part(MOD_ID).then_some(from.id),
+                        len: part(MOD_LEN).then_some(from.len),
+                        flags: part(MOD_FLAGS).then_some(from.flags),
+                        data: part(MOD_DATA).then(|| from.data.clone()),
+                    }
                 });
             }
         }

@@ -148,7 +148,8 @@ impl Offload {
     }
 
     /// Makes the kernel's list what it should be: rules that others took away (`cangw -F`) come
-    /// back, too.
+    /// back, too. The kernel does not say when that happens, so call it now and then; where
+    /// nothing is missing it only looks.
     ///
     /// # Errors
     /// [`Error::Refused`] for the first rule that the kernel refuses; the others are there.
@@ -275,7 +276,8 @@ impl Offload {
     }
 
     /// What each route counted, by [`route::RouteId`]. What can-gw calls "deleted" is
-    /// [`Stop::TooLong`] for a rule that changes lengths, else [`Stop::HopLimit`].
+    /// [`TooLong`](route::Stop::TooLong) for a rule that changes lengths, else
+    /// [`HopLimit`](route::Stop::HopLimit).
     ///
     /// # Errors
     /// As [`Kernel::list`].

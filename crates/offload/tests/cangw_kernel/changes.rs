@@ -251,6 +251,45 @@ fn a_refused_reload_changes_nothing() {
     assert_eq!(listed(), []);
 }
 
+#[test]
+fn interfaces_come_and_go_while_tables_are_exchanged() {
+    let _alone = alone();
+    let kernel = interfaces!();
+    let names = names(&kernel);
+    let c = kernel.interfaces[2].clone();
+    let table = |number: u32| {
+        let both = |i: u32| {
+            let mut route = route(&format!("r{i}"), (i + number) % 32);
+            route.to.push(route::PortId(2));
+            route
+        };
+        routes((0..20).map(both).collect())
+    };
+    let instance = Instance::new("come and go");
+    let (mut offload, _) = Offload::start(&instance, &table(0), &names).unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let (mut met, mut number) = ((false, false), 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..10 {
+                sh("ip", &format!("link del {c}"));
+                sh("ip", &format!("link add dev {c} type vcan"));
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        while !done.load(std::sync::atomic::Ordering::Relaxed) {
+            number += 1;
+            let outcome = offload.reload(&table(number), &names).unwrap();
+            met.0 |= outcome.missing.is_empty();
+            met.1 |= !outcome.missing.is_empty();
+        }
+    });
+    while offload.links_changed().unwrap().is_some() {}
+    assert_eq!(listed().len(), 40, "after {number} reloads");
+    assert_eq!(offload.reconcile().unwrap().unchanged, 40);
+    assert_eq!(met, (true, true), "it was there and not there");
+}
+
 /// A long list comes in several parts.
 #[test]
 fn many_rules_are_listed_and_taken_away() {

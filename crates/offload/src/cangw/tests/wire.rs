@@ -1,8 +1,10 @@
 //! Messages there and back.
 
 use crate::cangw::wire::{self, Counters, Crc8, FD, Job, Listed, Message, Modification, Xor};
+use config::Source;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use route::cangw::import;
 use rustix::io::Errno;
 
 fn modification(size: usize) -> impl Strategy<Value = Modification> {
@@ -88,6 +90,34 @@ proptest! {
         body.extend(&bytes);
         let _ = wire::decode(&wire::message(kind, 0, 1, &bytes));
         let _ = wire::decode(&wire::message(kind, 0, 1, &body));
+    }
+
+    /// Rules and jobs are the same thing: what a job means as a rule, in cangw's words, read by the
+    /// importer, is a rule with the same job.
+    #[test]
+    fn a_job_is_the_rule_that_it_is_shown_as(job in job()) {
+        let mut rule = job.rule("can0".into(), "can1".into());
+        // What the kernel would not have in its list.
+        rule.hops = rule.hops.map(|hops| hops % 6 + 1);
+        let most = rule.size() as i16;
+        for index in rule.crc8.iter_mut().flat_map(|c| [&mut c.from, &mut c.to, &mut c.result]) {
+            *index %= most;
+        }
+        for index in rule.xor.iter_mut().flat_map(|x| [&mut x.from, &mut x.to, &mut x.result]) {
+            *index %= most;
+        }
+        if !rule.modifies() {
+            (rule.crc8, rule.xor) = (None, None);
+        }
+        let job = Job::of(&rule, 1, 2);
+        let text = format!("cangw -A {rule}\n");
+        let imported = import(&Source::new("rule", text.clone()));
+        let imported = imported.map_err(|e| TestCaseError::fail(format!("{text}: {e:?}")))?;
+        let names: Vec<_> = imported.interfaces.into_iter().map(Some).collect();
+        let rules = route::cangw::rules(&imported.routes, &names);
+        let again: Vec<_> = rules.unwrap().iter().map(|(_, rule)| Job::of(rule, 1, 2)).collect();
+        prop_assert_eq!(again, std::slice::from_ref(&job), "{}", text);
+        prop_assert_eq!(Job::of(&job.rule("can0".into(), "can1".into()), 1, 2), job);
     }
 
     /// Each byte of a good message changed.
