@@ -4,6 +4,7 @@ use super::error::{Error, Why};
 use super::links::Links;
 use super::mark::Instance;
 use super::netlink::Netlink;
+use super::urgent::Urgent;
 use super::version::{self, Limits};
 use super::wire::{self, Job, Listed, SAME_PORT};
 use route::cangw::Rule;
@@ -134,9 +135,30 @@ impl Kernel {
         Ok(self.look_and_carry_out(requests, false)?.0)
     }
 
-    /// With `look`, the kernel lists its jobs right before it changes them, so that next to no
-    /// frame is counted in between. A job that goes may be missing in a long list.
+    /// With `look`, the kernel lists its jobs right before it changes them, and no ordinary thread
+    /// interrupts it, so that next to no frame comes in between. A job that goes may be missing in
+    /// a long list.
     pub(super) fn look_and_carry_out(
+        &mut self,
+        requests: &[Request],
+        look: bool,
+    ) -> Result<(Vec<Option<Errno>>, Vec<Listed>), Error> {
+        let _urgent = look.then(Urgent::begin);
+        if !look || self.limits.updates_in_place() {
+            return self.ask_all(requests, look);
+        }
+        // Kernels that wait at each removal count meanwhile for those that are still to go.
+        let (mut answers, mut seen) = (Vec::new(), Vec::new());
+        for request in requests {
+            let goes = matches!(request, Request::Delete(_));
+            let (answer, list) = self.ask_all(std::slice::from_ref(request), goes)?;
+            answers.extend(answer);
+            seen.extend(list);
+        }
+        Ok((answers, seen))
+    }
+
+    fn ask_all(
         &mut self,
         requests: &[Request],
         look: bool,

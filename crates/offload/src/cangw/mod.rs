@@ -29,6 +29,7 @@ mod show;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod urgent;
 mod version;
 pub mod wire;
 

@@ -43,7 +43,7 @@ pub struct Outcome {
 /// that is replaced is taken away before the new one comes, so no frame is sent twice; frames that
 /// come in between are not forwarded by it. Both requests go to the kernel in one call, up to 64
 /// of them; the gap is as long as the kernel takes for the group of rules that a frame could meet
-/// together. Kernels before 5.18, without the backport that 5.10.238 and 5.15.183 have, wait for
+/// together. With `CAP_SYS_NICE` no ordinary thread makes it longer. Kernels before 5.18, without the backport that 5.10.238 and 5.15.183 have, wait for
 /// an RCU grace period at each removal, some milliseconds.
 ///
 /// # What is counted
