@@ -4,7 +4,6 @@ use super::error::{Error, Why};
 use super::links::Links;
 use super::mark::Instance;
 use super::netlink::Netlink;
-use super::urgent::Urgent;
 use super::version::{self, Limits};
 use super::wire::{self, Job, Listed, SAME_PORT};
 use route::cangw::Rule;
@@ -135,15 +134,13 @@ impl Kernel {
         Ok(self.look_and_carry_out(requests, false)?.0)
     }
 
-    /// With `look`, the kernel lists its jobs right before it changes them, and no ordinary thread
-    /// interrupts it, so that next to no frame comes in between. A job that goes may be missing in
-    /// a long list.
+    /// With `look`, the kernel lists its jobs right before it changes them, so that next to no
+    /// frame is counted in between. A job that goes may be missing in a long list.
     pub(super) fn look_and_carry_out(
         &mut self,
         requests: &[Request],
         look: bool,
     ) -> Result<(Vec<Option<Errno>>, Vec<Listed>), Error> {
-        let _urgent = look.then(Urgent::begin);
         if !look || self.limits.updates_in_place() {
             return self.ask_all(requests, look);
         }

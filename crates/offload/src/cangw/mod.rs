@@ -29,7 +29,6 @@ mod show;
 mod tally;
 #[cfg(test)]
 mod tests;
-mod urgent;
 mod version;
 pub mod wire;
 
