@@ -120,9 +120,11 @@ impl Numbers {
         None
     }
 
-    /// Goes on behind what is there.
+    /// Begins behind what is there.
     pub(super) fn after(&mut self, uids: impl Iterator<Item = u32>) {
-        self.last = uids.map(|uid| uid as u16).max().unwrap_or(0).max(self.last);
+        if self.last == 0 {
+            self.last = uids.map(|uid| uid as u16).max().unwrap_or(0);
+        }
     }
 }
 

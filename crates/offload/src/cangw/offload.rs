@@ -44,14 +44,13 @@ pub struct Outcome {
 /// come in between are not forwarded by it. Both requests go to the kernel in one call, up to 64
 /// of them; the gap is as long as the kernel takes for the group of rules that a frame could meet
 /// together. For one rule the whole call took 0.13 ms among 100 rules and 0.14 ms among 1000, and
-/// never more than 0.3 ms (Linux 6.1, virtual time of the lab): two frames of a bus at 1 Mbit/s,
-/// and none of those that were sent while the test exchanged tables. Kernels before 5.18, without
+/// never more than 0.3 ms (Linux 6.1, virtual time of the lab). Kernels before 5.18, without
 /// the backport that 5.10.238 and 5.15.183 have, wait for an RCU grace period at each removal:
 /// there it is milliseconds, and all frames in them.
 ///
 /// # What is counted
 /// can-gw counts in 32 bits for each rule; here they are added up in 64 for each route, as long as
-/// [`counts`](Self::counts) is called before one of them has wrapped twice: at the highest frame
+/// [`counts`](Self::counts) is called before a rule has counted 2^31 frames: at the highest frame
 /// rate of CAN once a day is more than enough. The kernel does not say what a rule counted that it
 /// takes away, so it is asked right before, in the same call: frames in between, if any, are
 /// missing. (Of more rules than fit into one part of the kernel's list, some hundred, those that
@@ -248,19 +247,25 @@ impl Offload {
             let job = request.job();
             let place = wanted.and_then(|i| jobs.get(i)).map(|(place, _)| *place);
             let rule = place.and_then(|place| self.desired.rules.get(place));
-            match (wanted, errno) {
+            match (*change, errno) {
                 // It went with its interface, or somebody took it away: gone is gone.
-                (None, Errno::INVAL) => continue,
+                (Change::Delete { .. }, Errno::INVAL) => continue,
+                // It is still there, and goes on counting.
+                (Change::Delete { .. }, _) => {
+                    let known = former.remove(&job.uid);
+                    self.live.extend(known.map(|known| (job.uid, known)));
+                }
                 // An interface has just gone. An event says so, too.
-                (Some(_), Errno::NODEV) => {
+                (_, Errno::NODEV) => {
                     self.live.remove(&job.uid);
                     for index in [job.source, job.destination] {
                         outcome.missing.insert(links.name(index));
                     }
                     continue;
                 }
-                (Some(_), _) => drop(self.live.remove(&job.uid)),
-                (None, _) => {}
+                (Change::Add { .. }, _) => drop(self.live.remove(&job.uid)),
+                // It is as it was.
+                (Change::Update { .. }, _) => {}
             }
             let shown = || job.rule(links.name(job.source), links.name(job.destination));
             let rule = rule.map_or_else(shown, |(_, rule)| rule.clone());
