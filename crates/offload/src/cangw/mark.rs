@@ -1,6 +1,7 @@
 //! Whose rule is it? Marks, and the one process that may use them.
 //!
-//! The kernel keeps 32 bits with a rule, `CGW_MOD_UID`, for whoever made it. Ours hold the name of
+//! A rule carries 32 bits for whoever made it ([`Job::marked`](super::Job::marked) says where:
+//! `CGW_MOD_UID`, or an operand). Ours hold the name of
 //! the instance, hashed, in the upper half and the rule's number in the lower one. The uppermost
 //! bit is always set, because people who type `cangw -u` choose small numbers.
 //!

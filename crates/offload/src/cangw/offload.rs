@@ -159,17 +159,17 @@ impl Offload {
         let links = self.kernel.links()?;
         let (jobs, missing) = self.desired.resolve(&links);
         let list = self.harvest()?;
-        let taken: BTreeSet<u32> = list.iter().map(|listed| listed.job.uid).collect();
+        let taken: BTreeSet<u32> = list.iter().map(|listed| listed.job.mark()).collect();
         let ours: Vec<Listed> = list
             .into_iter()
-            .filter(|listed| self.instance.owns(listed.job.uid))
+            .filter(|listed| self.instance.owns(listed.job.mark()))
             .collect();
         let there: Vec<Job> = ours.iter().map(|listed| listed.job.clone()).collect();
-        // A mark only has to be there for the jobs to look like those that are there.
-        let wanted: Vec<Job> = jobs.iter().map(|(_, job)| job.clone().marked(1)).collect();
-        let plan = plan(&wanted, &there, self.kernel.limits().updates_in_place());
+        let wanted: Vec<Job> = jobs.iter().map(|(_, job)| job.clone()).collect();
+        let limits = self.kernel.limits();
+        let plan = plan(&wanted, &there, limits.updates_in_place());
 
-        self.numbers.after(there.iter().map(|job| job.uid));
+        self.numbers.after(there.iter().map(|job| job.mark()));
         let mut outcome = Outcome {
             missing,
             ..Outcome::default()
@@ -183,10 +183,10 @@ impl Offload {
         };
         for (i, place) in plan.stays.iter().enumerate() {
             if let Some(job) = place.and_then(|place| there.get(place)) {
-                let known = self.live.get(&job.uid);
+                let known = self.live.get(&job.mark());
                 outcome.unchanged += 1;
                 outcome.adopted += usize::from(known.is_none());
-                entry(i, job.uid, known);
+                entry(i, job.mark(), known);
             }
         }
         let mut requests = Vec::with_capacity(plan.changes.len());
@@ -194,12 +194,12 @@ impl Offload {
             let job = |place: usize| there.get(place).cloned().unwrap_or_default();
             let marked = |place: usize, uid| {
                 let job = wanted.get(place).cloned().unwrap_or_default();
-                Request::Add(job.marked(uid))
+                Request::Add(job.marked(uid, limits.hidden_marks))
             };
             requests.push(match *change {
                 Change::Delete { there } => Request::Delete(job(there)),
                 Change::Update { wanted, there } => {
-                    let uid = job(there).uid;
+                    let uid = job(there).mark();
                     let known = self.live.get(&uid);
                     outcome.adopted += usize::from(known.is_none());
                     entry(wanted, uid, known);
@@ -252,18 +252,18 @@ impl Offload {
                 (Change::Delete { .. }, Errno::INVAL) => continue,
                 // It is still there, and goes on counting.
                 (Change::Delete { .. }, _) => {
-                    let known = former.remove(&job.uid);
-                    self.live.extend(known.map(|known| (job.uid, known)));
+                    let known = former.remove(&job.mark());
+                    self.live.extend(known.map(|known| (job.mark(), known)));
                 }
                 // An interface has just gone. An event says so, too.
                 (_, Errno::NODEV) => {
-                    self.live.remove(&job.uid);
+                    self.live.remove(&job.mark());
                     for index in [job.source, job.destination] {
                         outcome.missing.insert(links.name(index));
                     }
                     continue;
                 }
-                (Change::Add { .. }, _) => drop(self.live.remove(&job.uid)),
+                (Change::Add { .. }, _) => drop(self.live.remove(&job.mark())),
                 // It is as it was.
                 (Change::Update { .. }, _) => {}
             }
@@ -302,7 +302,7 @@ impl Offload {
     /// As [`Kernel::list`].
     pub fn foreign(&mut self) -> Result<Vec<Shown>, Error> {
         let mut all = show(&mut self.kernel)?;
-        all.retain(|shown| !shown.uid.is_some_and(|uid| self.instance.owns(uid)));
+        all.retain(|shown| !shown.mark.is_some_and(|mark| self.instance.owns(mark)));
         Ok(all)
     }
 

@@ -38,7 +38,7 @@ pub(super) fn add_up(
     totals: &mut BTreeMap<String, Total>,
 ) {
     for Listed { job, counters } in list {
-        let Some(live) = live.get_mut(&job.uid) else {
+        let Some(live) = live.get_mut(&job.mark()) else {
             continue;
         };
         let total = totals.entry(live.route.clone()).or_default();
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn counters_go_on_when_they_wrap() {
-        let job = Job::default().marked(7);
+        let job = Job::default().marked(7, true);
         let mut live = BTreeMap::from([(7, Live::new("r", &job, None))]);
         let mut totals = BTreeMap::new();
         let mut count = |handled, deleted| {

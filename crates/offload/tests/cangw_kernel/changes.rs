@@ -21,7 +21,9 @@ fn rules_that_stay_keep_their_counters() {
     let _alone = alone();
     let mut kernel = interfaces!();
     let names = names(&kernel);
-    let first = routes(vec![route("a", 0x10), route("b", 0x11), route("c", 0x12)]);
+    let mut b = route("b", 0x11);
+    b.actions.push(set_id(0x11));
+    let first = routes(vec![route("a", 0x10), b, route("c", 0x12)]);
     let (mut offload, outcome) =
         Offload::start(&Instance::new("counters"), &first, &names).unwrap();
     assert_eq!((outcome.added, outcome.unchanged), (3, 0));
@@ -31,7 +33,7 @@ fn rules_that_stay_keep_their_counters() {
     );
     let before = listed();
 
-    // b gets a modification, c goes, d comes, and the order is another one.
+    // b gets another modification, c goes, d comes, and the order is another one.
     let mut b = route("b", 0x11);
     b.actions.push(set_id(0x55));
     let second = routes(vec![route("d", 0x13), b, route("a", 0x10)]);
@@ -189,7 +191,7 @@ fn what_others_took_away_comes_back_and_theirs_stays() {
     let foreign = offload.foreign().unwrap();
     let mut rules: Vec<_> = foreign
         .iter()
-        .map(|f| (f.rule.to_string(), f.uid))
+        .map(|f| (f.rule.to_string(), f.mark))
         .collect();
     rules.reverse();
     assert_eq!(
@@ -208,7 +210,7 @@ fn what_others_took_away_comes_back_and_theirs_stays() {
         .unwrap();
     let others = || -> Vec<_> {
         let list = listed().into_iter();
-        list.filter(|l| !instance.owns(l.job.uid)).collect()
+        list.filter(|l| !instance.owns(l.job.mark())).collect()
     };
     assert_eq!(others(), before);
 
@@ -218,7 +220,7 @@ fn what_others_took_away_comes_back_and_theirs_stays() {
     kernel.add(&theirs[0]).unwrap();
     drop(offload);
     assert_eq!(listed().len(), 1, "only theirs is left");
-    assert_eq!(listed()[0].job.uid, 0);
+    assert_eq!(listed()[0].job.mark(), 0);
     kernel.flush();
 }
 

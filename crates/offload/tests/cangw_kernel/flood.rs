@@ -127,8 +127,8 @@ fn how_long_a_replacement_takes() {
         let old = cangw.list().unwrap().pop().unwrap().job;
         let mut times = Vec::new();
         for number in 0..200_u32 {
-            let mut new = old.clone();
-            new.uid ^= 0x4000_0000;
+            let new = old.clone().unmarked();
+            let new = new.marked(old.mark() ^ 0x4000_0000, true);
             let (from, to) = if number % 2 == 0 {
                 (&old, new)
             } else {

@@ -131,7 +131,7 @@ fn a_crash_amid_changes_leaves_nothing_that_is_not_found() {
         std::thread::sleep(std::time::Duration::from_millis(3 + 5 * round));
         kill(running);
         let left = listed();
-        assert!(left.iter().all(|l| instance.owns(l.job.uid)));
+        assert!(left.iter().all(|l| instance.owns(l.job.mark())));
         let (offload, outcome) = Offload::start(&instance, &many(0), &names).unwrap();
         assert_eq!(outcome.unchanged + outcome.added, 40);
         assert_eq!(outcome.unchanged + outcome.removed, left.len());
