@@ -152,6 +152,46 @@ fn how_long_a_replacement_takes() {
     }
 }
 
+/// What a rule's mark costs each frame. Printed, not judged; it means something in virtual time.
+#[test]
+#[ignore = "a measurement"]
+fn what_a_mark_costs() {
+    const FRAMES: u64 = 500;
+    let _alone = alone();
+    let mut kernel = interfaces!();
+    let mut cangw = Kernel::open().unwrap();
+    let (offload, _) = Offload::start(
+        &Instance::new("cost"),
+        &routes(vec![route("r", 0x70)]),
+        &names(&kernel),
+    )
+    .unwrap();
+    let job = cangw.list().unwrap().pop().unwrap().job.unmarked();
+    drop(offload);
+    for (what, job) in [
+        ("no mark", job.clone()),
+        (
+            "a mark that is not carried out",
+            job.clone().marked(0x9000_0001, true),
+        ),
+        (
+            "CGW_MOD_UID and a modification of nothing",
+            job.marked(0x9000_0001, false),
+        ),
+    ] {
+        cangw.one(&Request::Add(job)).unwrap();
+        let mut frame = || kernel.send(&numbered(0));
+        (0..50).for_each(|_| frame());
+        let start = Instant::now();
+        (0..FRAMES).for_each(|_| frame());
+        let each = start.elapsed() / FRAMES as u32;
+        let job = cangw.list().unwrap().pop().unwrap();
+        println!("{what}: {each:?} a frame, {} handled", job.counters.handled);
+        kernel.receive(2 * (FRAMES as usize + 50), Duration::ZERO);
+        cangw.one(&Request::Delete(job.job)).unwrap();
+    }
+}
+
 fn take(kernel: &mut crate::kernel::Kernel, more: u64, seen: &mut BTreeMap<u64, Vec<u32>>) {
     let out = kernel.receive(0, Duration::from_millis(more));
     for frame in &out[1] {
