@@ -171,7 +171,7 @@ impl Offload {
         let limits = self.kernel.limits();
         let plan = plan(&wanted, &there, limits.updates_in_place());
 
-        self.numbers.after(there.iter().map(|job| job.mark()));
+        self.numbers.after(there.iter().map(Job::mark));
         let mut outcome = Outcome {
             missing,
             ..Outcome::default()
