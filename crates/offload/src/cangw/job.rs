@@ -7,6 +7,9 @@ use frame::CanId;
 use route::cangw::{OPS, Rule, profile_number};
 use route::{Crc8Profile, IdFilter, IdSet, Modify, XorSum};
 
+/// Behind a mark in an operand, so that no operand of others is taken for one.
+const MAGIC: [u8; 4] = *b"cang";
+
 /// The place of OR in [`OPS`].
 const OR: usize = 1;
 
@@ -46,42 +49,93 @@ impl Job {
 
     /// The same job with a mark by which it is known again.
     ///
-    /// The kernel keeps the mark only in a job that has a modification (`cgw_parse_attr`, 5.10 to
-    /// 7.3), so a job without one gets one that changes nothing: OR of the ID with 0.
+    /// The kernel keeps `CGW_MOD_UID` only in a job that has a modification (`cgw_parse_attr`, 5.10
+    /// to 7.3), and a job that has one copies each frame where it would only refer to it. So a job
+    /// without one carries its mark in the operand of a modification that the kernel keeps and
+    /// lists, but does not carry out, because of the parts of a frame it names none that such
+    /// frames have (see [`Limits::hidden_marks`](super::Limits)). Where a kernel refuses that, the
+    /// job gets a modification that changes nothing: OR of the ID with 0.
     #[must_use]
-    pub fn marked(mut self, uid: u32) -> Self {
-        let size = if self.flags & FD == 0 { 8 } else { 64 };
-        if !self.modifies()
-            && let Some(or) = self.modify.get_mut(OR)
-        {
-            *or = Some(Modification {
-                kinds: MOD_ID,
-                data: vec![0; size],
-                ..Modification::default()
-            });
+    pub fn marked(mut self, mark: u32, hidden: bool) -> Self {
+        if self.modifies() {
+            self.uid = mark;
+            return self;
         }
-        self.uid = uid;
+        let mut or = Modification {
+            kinds: if hidden { self.kind_of_mark() } else { MOD_ID },
+            data: vec![0; if self.flags & FD == 0 { 8 } else { 64 }],
+            ..Modification::default()
+        };
+        let content = mark.to_be_bytes().into_iter().chain(MAGIC);
+        or.data
+            .iter_mut()
+            .zip(content)
+            .for_each(|(to, from)| *to = from);
+        if let Some(place) = self.modify.get_mut(OR) {
+            *place = Some(or);
+        }
+        if !hidden {
+            self.uid = mark;
+        }
         self
     }
 
-    /// It has a modification that the kernel carries out.
-    fn modifies(&self) -> bool {
-        let all = if self.flags & FD == 0 {
-            MOD_ID | MOD_LEN | MOD_DATA
-        } else {
-            MOD_ID | MOD_LEN | MOD_DATA | MOD_FLAGS
-        };
-        self.modify.iter().flatten().any(|m| m.kinds & all != 0)
+    /// Its mark, wherever it carries it; 0 for none.
+    #[must_use]
+    pub fn mark(&self) -> u32 {
+        match (self.uid, self.operand_mark()) {
+            (0, Some(mark)) => mark,
+            (uid, _) => uid,
+        }
     }
 
-    /// The modification that [`marked`](Self::marked) puts in.
-    fn only_marks(&self) -> bool {
+    /// The same job without a mark and what only carries it.
+    #[must_use]
+    pub fn unmarked(mut self) -> Self {
+        if self.operand_mark().is_some()
+            && let Some(or) = self.modify.get_mut(OR)
+        {
+            *or = None;
+        }
+        self.uid = 0;
+        self
+    }
+
+    /// The mark in an operand that serves nothing else.
+    fn operand_mark(&self) -> Option<u32> {
         let [None, Some(or), None, None] = &self.modify else {
-            return false;
+            return None;
         };
-        self.uid != 0
-            && (self.crc8.is_none() && self.xor.is_none())
-            && (or.kinds, or.id) == (MOD_ID, 0)
+        let nothing = or.kinds == self.kind_of_mark() || (or.kinds, or.id) == (MOD_ID, 0);
+        let (mark, rest) = or.data.split_first_chunk::<4>()?;
+        let marks = nothing && rest.starts_with(&MAGIC);
+        marks.then_some(u32::from_be_bytes(*mark))
+    }
+
+    /// A part that the job's frames do not have: classic ones have no FD flags, and nothing is
+    /// named by the uppermost bit.
+    fn kind_of_mark(&self) -> u8 {
+        if self.flags & FD == 0 {
+            MOD_FLAGS
+        } else {
+            0x80
+        }
+    }
+
+    /// It has a modification that the kernel carries out.
+    pub(super) fn modifies(&self) -> bool {
+        let parts = self.parts();
+        self.modify.iter().flatten().any(|m| m.kinds & parts != 0)
+    }
+
+    /// The parts of its frames that can be modified.
+    fn parts(&self) -> u8 {
+        let classic = MOD_ID | MOD_LEN | MOD_DATA;
+        if self.flags & FD == 0 {
+            classic
+        } else {
+            classic | MOD_FLAGS
+        }
     }
 
     /// The rule, with the interfaces' names; without its mark and what only carries it.
@@ -117,14 +171,18 @@ impl Job {
             }),
             ..Rule::default()
         };
-        if !self.only_marks() {
+        if self.operand_mark().is_none() {
             for ((op, from), to) in OPS.into_iter().zip(&self.modify).zip(&mut rule.modify) {
-                *to = from.as_ref().map(|from| Modify {
-                    op,
-                    id: (from.kinds & MOD_ID != 0).then_some(from.id),
-                    len: (from.kinds & MOD_LEN != 0).then_some(from.len),
-                    flags: (from.kinds & MOD_FLAGS != 0).then_some(from.flags),
-                    data: (from.kinds & MOD_DATA != 0).then(|| from.data.clone()),
+                let carried_out = |from: &&Modification| from.kinds & self.parts() != 0;
+                *to = from.as_ref().filter(carried_out).map(|from| {
+                    let part = |kind| from.kinds & self.parts() & kind != 0;
+                    Modify {
+                        op,
+                        id: part(MOD_ID).then_some(from.id),
+                        len: part(MOD_LEN).then_some(from.len),
+                        flags: part(MOD_FLAGS).then_some(from.flags),
+                        data: part(MOD_DATA).then(|| from.data.clone()),
+                    }
                 });
             }
         }

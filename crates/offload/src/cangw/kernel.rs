@@ -27,8 +27,8 @@ pub enum Request {
     /// Put in front of the others; a job with this mark gets new modifications and checksums
     /// instead, if it has the same interfaces and filter.
     Add(Job),
-    /// Take away the first one like this. Two jobs with marks are alike if they differ in
-    /// modifications only.
+    /// Take away the first one like this. Two jobs with the same `CGW_MOD_UID` are alike if they
+    /// differ in modifications only.
     Delete(Job),
 }
 
@@ -51,6 +51,7 @@ impl Kernel {
             limits: Limits {
                 version: version::running(),
                 max_hops: max_hops(),
+                hidden_marks: true,
             },
         })
     }
@@ -61,7 +62,7 @@ impl Kernel {
     /// # Errors
     /// [`Error::NoModule`], [`Error::NoPermission`], [`Error::Socket`]
     pub fn ready(&mut self) -> Result<(), Error> {
-        match self.probe(1)? {
+        match self.probe(&Job::default())? {
             Errno::PERM => return Err(Error::NoPermission),
             Errno::OPNOTSUPP => self.load()?,
             _ => {}
@@ -70,6 +71,8 @@ impl Kernel {
             None => Some(self.find_max_hops()?),
             known => known,
         };
+        let mark = Job::default().marked(1, true);
+        self.limits.hidden_marks = self.probe(&mark)? != Errno::INVAL;
         Ok(())
     }
 
@@ -78,14 +81,14 @@ impl Kernel {
     fn load(&mut self) -> Result<(), Error> {
         // There is no such interface afterwards either.
         let _ = name_to_index(self.netlink.fd(), "can-gw");
-        if self.probe(1)? == Errno::OPNOTSUPP {
+        if self.probe(&Job::default())? == Errno::OPNOTSUPP {
             return Err(Error::NoModule);
         }
         Ok(())
     }
 
-    fn probe(&mut self, hops: u8) -> Result<Errno, Error> {
-        let answer = self.netlink.ask(|n| wire::probe_request(hops, n))?;
+    fn probe(&mut self, job: &Job) -> Result<Errno, Error> {
+        let answer = self.netlink.ask(|n| wire::probe_request(job, n))?;
         // The request cannot succeed: it names no interfaces.
         Ok(answer.unwrap_or(Errno::NODEV))
     }
@@ -94,7 +97,11 @@ impl Kernel {
     /// it looks at anything else.
     fn find_max_hops(&mut self) -> Result<u8, Error> {
         for hops in 2..=MOST_HOPS {
-            if self.probe(hops)? == Errno::INVAL {
+            let job = Job {
+                hops,
+                ..Job::default()
+            };
+            if self.probe(&job)? == Errno::INVAL {
                 return Ok(hops - 1);
             }
         }
@@ -137,6 +144,25 @@ impl Kernel {
     /// With `look`, the kernel lists its jobs right before it changes them, so that next to no
     /// frame is counted in between. A job that goes may be missing in a long list.
     pub(super) fn look_and_carry_out(
+        &mut self,
+        requests: &[Request],
+        look: bool,
+    ) -> Result<(Vec<Option<Errno>>, Vec<Listed>), Error> {
+        if !look || self.limits.updates_in_place() {
+            return self.ask_all(requests, look);
+        }
+        // Kernels that wait at each removal count meanwhile for those that are still to go.
+        let (mut answers, mut seen) = (Vec::new(), Vec::new());
+        for request in requests {
+            let goes = matches!(request, Request::Delete(_));
+            let (answer, list) = self.ask_all(std::slice::from_ref(request), goes)?;
+            answers.extend(answer);
+            seen.extend(list);
+        }
+        Ok((answers, seen))
+    }
+
+    fn ask_all(
         &mut self,
         requests: &[Request],
         look: bool,
@@ -217,7 +243,7 @@ impl Kernel {
     /// As [`delete_ours`](Self::delete_ours), for whoever holds the instance.
     pub(super) fn delete_held(&mut self, instance: &Instance) -> Result<usize, Error> {
         let ours = self.list()?.into_iter().map(|listed| listed.job);
-        let ours = ours.filter(|job| instance.owns(job.uid));
+        let ours = ours.filter(|job| instance.owns(job.mark()));
         let requests: Vec<_> = ours.map(Request::Delete).collect();
         let answers = self.carry_out(&requests)?;
         for (request, answer) in requests.iter().zip(answers) {

@@ -1,6 +1,7 @@
 //! Whose rule is it? Marks, and the one process that may use them.
 //!
-//! The kernel keeps 32 bits with a rule, `CGW_MOD_UID`, for whoever made it. Ours hold the name of
+//! A rule carries 32 bits for whoever made it ([`Job::marked`](super::Job::marked) says where:
+//! `CGW_MOD_UID`, or an operand). Ours hold the name of
 //! the instance, hashed, in the upper half and the rule's number in the lower one. The uppermost
 //! bit is always set, because people who type `cangw -u` choose small numbers.
 //!
@@ -120,9 +121,11 @@ impl Numbers {
         None
     }
 
-    /// Goes on behind what is there.
+    /// Begins behind what is there.
     pub(super) fn after(&mut self, uids: impl Iterator<Item = u32>) {
-        self.last = uids.map(|uid| uid as u16).max().unwrap_or(0).max(self.last);
+        if self.last == 0 {
+            self.last = uids.map(|uid| uid as u16).max().unwrap_or(0);
+        }
     }
 }
 

@@ -6,11 +6,10 @@
 //! * [`Kernel`] is the way to can-gw that both use; [`wire`] are its messages.
 //!
 //! # Whose rules
-//! Each rule of ours carries a mark, `CGW_MOD_UID`, that says of which [`Instance`] it is. Rules
-//! without a mark, or with another one, are never touched. From 5.10 to 7.3 the kernel keeps the
-//! mark only in a rule that modifies something (`cgw_parse_attr`), so a rule that modifies nothing
-//! gets a modification that changes nothing: OR of the ID with 0. Such a rule copies each frame
-//! where it would only refer to it; that is the price of knowing after a crash what is ours.
+//! Each rule of ours carries a mark that says of which [`Instance`] it is and which of its rules:
+//! `CGW_MOD_UID`, or, as the kernel forgets that in a rule that modifies nothing, a modification
+//! that the kernel keeps and does not carry out ([`Job::marked`]). `cangw -L` shows the latter as
+//! `-m OR::000.0.` and the mark. Rules without a mark, or with another one, are never touched.
 //!
 //! # What can-gw cannot do
 //! It has no way to exchange rules as one; [`Offload`] says what that means. It does not count

@@ -68,7 +68,8 @@ impl Netlink {
     }
 
     pub(super) fn send(&self, request: &[u8]) -> Result<(), Error> {
-        let sent = send(&self.fd, request, SendFlags::empty()).map_err(failed("asking"))?;
+        let ask = || send(&self.fd, request, SendFlags::empty());
+        let sent = rustix::io::retry_on_intr(ask).map_err(failed("asking"))?;
         if sent == request.len() {
             Ok(())
         } else {
@@ -136,7 +137,7 @@ impl Netlink {
                         }
                         continue;
                     }
-                    let index = start + sequence.wrapping_sub(first) as usize;
+                    let index = start.saturating_add(sequence.wrapping_sub(first) as usize);
                     if let (Message::Answer(answer), Some(place)) =
                         (message, answers.get_mut(index).filter(|_| index < end))
                     {

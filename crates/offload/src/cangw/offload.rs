@@ -38,17 +38,21 @@ pub struct Outcome {
 ///
 /// # What changes cost
 /// A rule that stays is not touched: it goes on forwarding and counting. Where only modifications
-/// or checksums differ, the kernel exchanges them between two frames (kernels from 5.10.238,
-/// 5.15.183, 6.1.139, 6.6.91, 6.12.29, 6.14.7, 6.15 on; with others the rule is replaced). A rule
+/// or checksums differ, of a rule that has some before and after, the kernel exchanges them between
+/// two frames (kernels from 5.10.238, 5.15.183, 6.1.139, 6.6.91, 6.12.29, 6.14.7, 6.15 on; with
+/// others, which carry out modifications while they overwrite them, the rule is replaced). A rule
 /// that is replaced is taken away before the new one comes, so no frame is sent twice; frames that
 /// come in between are not forwarded by it. Both requests go to the kernel in one call, up to 64
 /// of them; the gap is as long as the kernel takes for the group of rules that a frame could meet
-/// together. Kernels before 5.18, without the backport that 5.10.238 and 5.15.183 have, wait for
-/// an RCU grace period at each removal, some milliseconds.
+/// together. For one rule the whole call took 0.13 ms among 100 rules and 0.14 ms among 1000, and
+/// never more than 0.3 ms (Linux 5.10 to 7.3, virtual time of the lab). Kernels before 5.18,
+/// without the backport that 5.10.238 and 5.15.183 have, wait for an RCU grace period at each
+/// removal where there is more than one processor:
+/// there it is milliseconds, and all frames in them.
 ///
 /// # What is counted
 /// can-gw counts in 32 bits for each rule; here they are added up in 64 for each route, as long as
-/// [`counts`](Self::counts) is called before one of them has wrapped twice: at the highest frame
+/// [`counts`](Self::counts) is called before a rule has counted 2^31 frames: at the highest frame
 /// rate of CAN once a day is more than enough. The kernel does not say what a rule counted that it
 /// takes away, so it is asked right before, in the same call: frames in between, if any, are
 /// missing. (Of more rules than fit into one part of the kernel's list, some hundred, those that
@@ -148,7 +152,8 @@ impl Offload {
     }
 
     /// Makes the kernel's list what it should be: rules that others took away (`cangw -F`) come
-    /// back, too.
+    /// back, too. The kernel does not say when that happens, so call it now and then; where
+    /// nothing is missing it only looks.
     ///
     /// # Errors
     /// [`Error::Refused`] for the first rule that the kernel refuses; the others are there.
@@ -156,17 +161,17 @@ impl Offload {
         let links = self.kernel.links()?;
         let (jobs, missing) = self.desired.resolve(&links);
         let list = self.harvest()?;
-        let taken: BTreeSet<u32> = list.iter().map(|listed| listed.job.uid).collect();
+        let taken: BTreeSet<u32> = list.iter().map(|listed| listed.job.mark()).collect();
         let ours: Vec<Listed> = list
             .into_iter()
-            .filter(|listed| self.instance.owns(listed.job.uid))
+            .filter(|listed| self.instance.owns(listed.job.mark()))
             .collect();
         let there: Vec<Job> = ours.iter().map(|listed| listed.job.clone()).collect();
-        // A mark only has to be there for the jobs to look like those that are there.
-        let wanted: Vec<Job> = jobs.iter().map(|(_, job)| job.clone().marked(1)).collect();
-        let plan = plan(&wanted, &there, self.kernel.limits().updates_in_place());
+        let wanted: Vec<Job> = jobs.iter().map(|(_, job)| job.clone()).collect();
+        let limits = self.kernel.limits();
+        let plan = plan(&wanted, &there, limits.updates_in_place());
 
-        self.numbers.after(there.iter().map(|job| job.uid));
+        self.numbers.after(there.iter().map(Job::mark));
         let mut outcome = Outcome {
             missing,
             ..Outcome::default()
@@ -180,10 +185,10 @@ impl Offload {
         };
         for (i, place) in plan.stays.iter().enumerate() {
             if let Some(job) = place.and_then(|place| there.get(place)) {
-                let known = self.live.get(&job.uid);
+                let known = self.live.get(&job.mark());
                 outcome.unchanged += 1;
                 outcome.adopted += usize::from(known.is_none());
-                entry(i, job.uid, known);
+                entry(i, job.mark(), known);
             }
         }
         let mut requests = Vec::with_capacity(plan.changes.len());
@@ -191,12 +196,12 @@ impl Offload {
             let job = |place: usize| there.get(place).cloned().unwrap_or_default();
             let marked = |place: usize, uid| {
                 let job = wanted.get(place).cloned().unwrap_or_default();
-                Request::Add(job.marked(uid))
+                Request::Add(job.marked(uid, limits.hidden_marks))
             };
             requests.push(match *change {
                 Change::Delete { there } => Request::Delete(job(there)),
                 Change::Update { wanted, there } => {
-                    let uid = job(there).uid;
+                    let uid = job(there).mark();
                     let known = self.live.get(&uid);
                     outcome.adopted += usize::from(known.is_none());
                     entry(wanted, uid, known);
@@ -244,19 +249,25 @@ impl Offload {
             let job = request.job();
             let place = wanted.and_then(|i| jobs.get(i)).map(|(place, _)| *place);
             let rule = place.and_then(|place| self.desired.rules.get(place));
-            match (wanted, errno) {
+            match (*change, errno) {
                 // It went with its interface, or somebody took it away: gone is gone.
-                (None, Errno::INVAL) => continue,
+                (Change::Delete { .. }, Errno::INVAL) => continue,
+                // It is still there, and goes on counting.
+                (Change::Delete { .. }, _) => {
+                    let known = former.remove(&job.mark());
+                    self.live.extend(known.map(|known| (job.mark(), known)));
+                }
                 // An interface has just gone. An event says so, too.
-                (Some(_), Errno::NODEV) => {
-                    self.live.remove(&job.uid);
+                (_, Errno::NODEV) => {
+                    self.live.remove(&job.mark());
                     for index in [job.source, job.destination] {
                         outcome.missing.insert(links.name(index));
                     }
                     continue;
                 }
-                (Some(_), _) => drop(self.live.remove(&job.uid)),
-                (None, _) => {}
+                (Change::Add { .. }, _) => drop(self.live.remove(&job.mark())),
+                // It is as it was.
+                (Change::Update { .. }, _) => {}
             }
             let shown = || job.rule(links.name(job.source), links.name(job.destination));
             let rule = rule.map_or_else(shown, |(_, rule)| rule.clone());
@@ -275,7 +286,8 @@ impl Offload {
     }
 
     /// What each route counted, by [`route::RouteId`]. What can-gw calls "deleted" is
-    /// [`Stop::TooLong`] for a rule that changes lengths, else [`Stop::HopLimit`].
+    /// [`TooLong`](route::Stop::TooLong) for a rule that changes lengths, else
+    /// [`HopLimit`](route::Stop::HopLimit).
     ///
     /// # Errors
     /// As [`Kernel::list`].
@@ -292,7 +304,7 @@ impl Offload {
     /// As [`Kernel::list`].
     pub fn foreign(&mut self) -> Result<Vec<Shown>, Error> {
         let mut all = show(&mut self.kernel)?;
-        all.retain(|shown| !shown.uid.is_some_and(|uid| self.instance.owns(uid)));
+        all.retain(|shown| !shown.mark.is_some_and(|mark| self.instance.owns(mark)));
         Ok(all)
     }
 

@@ -45,15 +45,16 @@ pub(super) struct Plan {
     pub(super) changes: Vec<Change>,
 }
 
-/// `wanted` and `there` stand in the order in which they are tried. Marks do not matter in them.
+/// `wanted` and `there` stand in the order in which they are tried; marks have only those that are
+/// there.
 pub(super) fn plan(wanted: &[Job], there: &[Job], update: bool) -> Plan {
-    let unmarked = |job: &Job| Job {
-        uid: 0,
-        ..job.clone()
-    };
+    let unmarked = |job: &Job| job.clone().unmarked();
     let mut stays = pair(wanted, there, unmarked, &mut HashSet::new());
+    // A job whose `CGW_MOD_UID` the kernel knows can have other modifications without a gap.
+    let known = there.iter().enumerate().filter(|(_, job)| job.uid != 0);
+    let known: HashSet<usize> = known.map(|(i, _)| i).collect();
     let mut used: HashSet<usize> = stays.iter().flatten().copied().collect();
-    // Of a job that is there other modifications can be had without a gap.
+    used.extend((0..there.len()).filter(|i| !known.contains(i)));
     let mut updates = vec![None; wanted.len()];
     if update {
         let frame = |job: &Job| Job {
@@ -65,6 +66,8 @@ pub(super) fn plan(wanted: &[Job], there: &[Job], update: bool) -> Plan {
         };
         let open: Vec<usize> = (0..wanted.len())
             .filter(|i| stays.get(*i).is_some_and(Option::is_none))
+            // Without a modification it could not keep that mark.
+            .filter(|i| wanted.get(*i).is_some_and(Job::modifies))
             .collect();
         let jobs: Vec<Job> = open
             .iter()

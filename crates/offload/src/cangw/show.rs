@@ -10,8 +10,9 @@ use route::cangw::Rule;
 pub struct Shown {
     /// The rule; interfaces that have just gone are named by their number.
     pub rule: Rule,
-    /// What it carries as `CGW_MOD_UID`, if it does; [`Instance::owns`](super::Instance::owns) says whose it is.
-    pub uid: Option<u32>,
+    /// Its mark (`CGW_MOD_UID`), if it has one; [`Instance::owns`](super::Instance::owns) says
+    /// whose it is.
+    pub mark: Option<u32>,
     /// Its counters.
     pub counters: Counters,
 }
@@ -26,7 +27,7 @@ pub fn show(kernel: &mut Kernel) -> Result<Vec<Shown>, Error> {
     Ok(list
         .map(|Listed { job, counters }| Shown {
             rule: job.rule(links.name(job.source), links.name(job.destination)),
-            uid: (job.uid != 0).then_some(job.uid),
+            mark: Some(job.mark()).filter(|mark| *mark != 0),
             counters,
         })
         .collect())

@@ -38,7 +38,7 @@ pub(super) fn add_up(
     totals: &mut BTreeMap<String, Total>,
 ) {
     for Listed { job, counters } in list {
-        let Some(live) = live.get_mut(&job.uid) else {
+        let Some(live) = live.get_mut(&job.mark()) else {
             continue;
         };
         let total = totals.entry(live.route.clone()).or_default();
@@ -49,11 +49,18 @@ pub(super) fn add_up(
             (deleted, counters.deleted, live.last.deleted),
         ] {
             if let Some(total) = total.get_mut(place) {
-                *total += u64::from(now.wrapping_sub(last));
+                *total += u64::from(counted(now, last));
             }
         }
         live.last = *counters;
     }
+}
+
+/// What came to a counter that wraps. It cannot have counted 2^31 frames since the last look; where
+/// it seems so, it began anew, because somebody took the rule away and it was put back.
+fn counted(now: u32, last: u32) -> u32 {
+    let more = now.wrapping_sub(last);
+    if more < 1 << 31 { more } else { now }
 }
 
 /// A route's total in the terms of all data paths.
@@ -76,7 +83,7 @@ mod tests {
 
     #[test]
     fn counters_go_on_when_they_wrap() {
-        let job = Job::default().marked(7);
+        let job = Job::default().marked(7, true);
         let mut live = BTreeMap::from([(7, Live::new("r", &job, None))]);
         let mut totals = BTreeMap::new();
         let mut count = |handled, deleted| {
@@ -92,6 +99,9 @@ mod tests {
             add_up(&[listed], &mut live, &mut totals);
             counts(totals["r"])
         };
+        count(1 << 30, 0);
+        count(1 << 31, 0);
+        count(3 << 30, 0);
         assert_eq!(count(u32::MAX, 0).sent, u64::from(u32::MAX));
         let after = count(4, 3);
         assert_eq!((after.sent, after.failed), (u64::from(u32::MAX) + 5, 1));
@@ -101,5 +111,8 @@ mod tests {
             "hops, as it changes no length"
         );
         assert_eq!(count(4, 3), after);
+        let anew = count(2, 0);
+        assert_eq!(anew.sent, u64::from(u32::MAX) + 7, "it began anew");
+        assert_eq!(anew.stopped, after.stopped);
     }
 }

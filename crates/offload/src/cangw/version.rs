@@ -48,6 +48,9 @@ pub struct Limits {
     pub version: Option<Version>,
     /// can-gw's `max_hops`, if it can be told.
     pub max_hops: Option<u8>,
+    /// A rule that modifies nothing can carry a mark at no cost: can-gw takes, keeps and lists a
+    /// modification that names no part of a frame that it knows. That holds from 5.10 to 7.3.
+    pub hidden_marks: bool,
 }
 
 impl Limits {
@@ -203,6 +206,7 @@ mod tests {
         Limits {
             version: Some(version),
             max_hops: Some(2),
+            hidden_marks: true,
         }
     }
 
@@ -229,6 +233,7 @@ mod tests {
         let unknown = Limits {
             version: None,
             max_hops: None,
+            hidden_marks: true,
         };
         assert!(unknown.refusal(&rule).is_some() && !unknown.updates_in_place());
 

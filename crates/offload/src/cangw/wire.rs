@@ -193,13 +193,18 @@ pub fn delete_request(job: &Job, sequence: u32) -> Vec<u8> {
 }
 
 /// A request that changes nothing: to take away a job without interfaces. can-gw looks at the hops
-/// first and answers EINVAL where there are more than its `max_hops`, else ENODEV
-/// (`cgw_parse_attr`). Without can-gw the answer is EOPNOTSUPP, without permission EPERM.
+/// first and answers EINVAL where there are more than its `max_hops`, then at modifications, and
+/// then answers ENODEV (`cgw_parse_attr`). Without can-gw the answer is EOPNOTSUPP, without
+/// permission EPERM.
 #[must_use]
-pub fn probe_request(hops: u8, sequence: u32) -> Vec<u8> {
-    let mut body = vec![AF_CAN, CAN_TO_CAN, 0, 0];
-    attribute(&mut body, LIM_HOPS, &[hops]);
-    message(RTM_DELROUTE, NLM_F_REQUEST | NLM_F_ACK, sequence, &body)
+pub fn probe_request(job: &Job, sequence: u32) -> Vec<u8> {
+    let (source, destination) = (0, 0);
+    let job = Job {
+        source,
+        destination,
+        ..job.clone()
+    };
+    delete_request(&job, sequence)
 }
 
 pub(super) fn message(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
@@ -260,8 +265,12 @@ fn body(job: &Job) -> Vec<u8> {
         let filter = [id.to_ne_bytes(), mask.to_ne_bytes()].concat();
         attribute(&mut out, FILTER, &filter);
     }
-    attribute(&mut out, SRC_IF, &job.source.to_ne_bytes());
-    attribute(&mut out, DST_IF, &job.destination.to_ne_bytes());
+    // Two zeros would ask for the removal of all jobs; without interfaces the kernel refuses.
+    for (kind, index) in [(SRC_IF, job.source), (DST_IF, job.destination)] {
+        if index != 0 {
+            attribute(&mut out, kind, &index.to_ne_bytes());
+        }
+    }
     out
 }
 

@@ -4,6 +4,7 @@ use crate::{alone, interfaces, listed, names, pass, route, routes, set_id, sh};
 use cangate_offload::cangw::{Error, Instance, Kernel as CanGw, Offload};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Waits for news of interfaces and takes it.
 fn wait(offload: &mut Offload) -> cangate_offload::cangw::Outcome {
@@ -21,7 +22,9 @@ fn rules_that_stay_keep_their_counters() {
     let _alone = alone();
     let mut kernel = interfaces!();
     let names = names(&kernel);
-    let first = routes(vec![route("a", 0x10), route("b", 0x11), route("c", 0x12)]);
+    let mut b = route("b", 0x11);
+    b.actions.push(set_id(0x11));
+    let first = routes(vec![route("a", 0x10), b, route("c", 0x12)]);
     let (mut offload, outcome) =
         Offload::start(&Instance::new("counters"), &first, &names).unwrap();
     assert_eq!((outcome.added, outcome.unchanged), (3, 0));
@@ -31,7 +34,7 @@ fn rules_that_stay_keep_their_counters() {
     );
     let before = listed();
 
-    // b gets a modification, c goes, d comes, and the order is another one.
+    // b gets another modification, c goes, d comes, and the order is another one.
     let mut b = route("b", 0x11);
     b.actions.push(set_id(0x55));
     let second = routes(vec![route("d", 0x13), b, route("a", 0x10)]);
@@ -189,7 +192,7 @@ fn what_others_took_away_comes_back_and_theirs_stays() {
     let foreign = offload.foreign().unwrap();
     let mut rules: Vec<_> = foreign
         .iter()
-        .map(|f| (f.rule.to_string(), f.uid))
+        .map(|f| (f.rule.to_string(), f.mark))
         .collect();
     rules.reverse();
     assert_eq!(
@@ -208,7 +211,7 @@ fn what_others_took_away_comes_back_and_theirs_stays() {
         .unwrap();
     let others = || -> Vec<_> {
         let list = listed().into_iter();
-        list.filter(|l| !instance.owns(l.job.uid)).collect()
+        list.filter(|l| !instance.owns(l.job.mark())).collect()
     };
     assert_eq!(others(), before);
 
@@ -218,7 +221,7 @@ fn what_others_took_away_comes_back_and_theirs_stays() {
     kernel.add(&theirs[0]).unwrap();
     drop(offload);
     assert_eq!(listed().len(), 1, "only theirs is left");
-    assert_eq!(listed()[0].job.uid, 0);
+    assert_eq!(listed()[0].job.mark(), 0);
     kernel.flush();
 }
 
@@ -249,6 +252,55 @@ fn a_refused_reload_changes_nothing() {
     let outcome = offload.reload(&good, &lo).unwrap();
     assert_eq!(outcome.missing.iter().collect::<Vec<_>>(), ["lo"]);
     assert_eq!(listed(), []);
+}
+
+#[test]
+fn interfaces_come_and_go_while_tables_are_exchanged() {
+    let _alone = alone();
+    let kernel = interfaces!();
+    let names = names(&kernel);
+    let c = kernel.interfaces[2].clone();
+    let table = |number: u32| {
+        let both = |i: u32| {
+            let mut route = route(&format!("r{i}"), (i + number) % 32);
+            route.to.push(route::PortId(2));
+            route
+        };
+        routes((0..20).map(both).collect())
+    };
+    let instance = Instance::new("come and go");
+    let (mut offload, _) = Offload::start(&instance, &table(0), &names).unwrap();
+    let (done, reloads) = (AtomicBool::new(false), AtomicU32::new(0));
+    let (mut met, mut number) = ((0, 0), 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Each step falls into a reload, and the next one begins after it.
+            let wait = || {
+                let begun = reloads.load(Ordering::Relaxed);
+                while reloads.load(Ordering::Relaxed) < begun + 2 {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+            };
+            for _ in 0..6 {
+                sh("ip", &format!("link del {c}"));
+                wait();
+                sh("ip", &format!("link add dev {c} type vcan"));
+                wait();
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        while !done.load(Ordering::Relaxed) {
+            number += 1;
+            let outcome = offload.reload(&table(number), &names).unwrap();
+            reloads.store(number, Ordering::Relaxed);
+            met.0 += u32::from(outcome.missing.is_empty());
+            met.1 += u32::from(!outcome.missing.is_empty());
+        }
+    });
+    while offload.links_changed().unwrap().is_some() {}
+    assert_eq!(listed().len(), 40, "after {number} reloads");
+    assert_eq!(offload.reconcile().unwrap().unchanged, 40);
+    assert!(met.0 >= 6 && met.1 >= 6, "there and not there: {met:?}");
 }
 
 /// A long list comes in several parts.

@@ -79,7 +79,7 @@ fn read_by_netlink() -> Vec<(String, Counters)> {
         let rule = job.rule(links.name(job.source), links.name(job.destination));
         let counters = listed.counters;
         let counters = [counters.handled, counters.dropped, counters.deleted];
-        (normal(&rule), counters.map(u64::from))
+        (rule.to_string(), counters.map(u64::from))
     })
     .collect()
 }
@@ -97,23 +97,8 @@ fn read_by_cangw(kernel: &Kernel) -> Vec<(String, Counters)> {
         let numbers = comment.split_whitespace().filter_map(|w| w.parse().ok());
         numbers.collect::<Vec<u64>>().try_into().unwrap()
     });
-    let rules = rules.iter().map(|(_, rule)| normal(rule));
+    let rules = rules.iter().map(|(_, rule)| rule.to_string());
     rules.zip(counters).collect()
-}
-
-/// A rule in cangw's words, without the modification that only carries a mark.
-fn normal(rule: &Rule) -> String {
-    let mut rule = rule.clone();
-    let marks = |m: &route::Modify| m.id == Some(0) && m.len.is_none() && m.data.is_none();
-    if let [None, Some(or), None, None] = &rule.modify
-        && marks(or)
-        && or.flags.is_none()
-        && rule.crc8.is_none()
-        && rule.xor.is_none()
-    {
-        rule.modify[1] = None;
-    }
-    rule.to_string()
 }
 
 /// Sends frames and compares.
@@ -213,7 +198,7 @@ fn complete(routes: &Routes, imported: &Imported) -> Result<(), String> {
         .into_iter()
         .map(|(_, mut rule)| {
             open(&mut rule);
-            normal(&rule)
+            rule.to_string()
         })
         .collect();
     let mut there: Vec<_> = read_by_netlink()

@@ -127,8 +127,8 @@ fn how_long_a_replacement_takes() {
         let old = cangw.list().unwrap().pop().unwrap().job;
         let mut times = Vec::new();
         for number in 0..200_u32 {
-            let mut new = old.clone();
-            new.uid ^= 0x4000_0000;
+            let new = old.clone().unmarked();
+            let new = new.marked(old.mark() ^ 0x4000_0000, true);
             let (from, to) = if number % 2 == 0 {
                 (&old, new)
             } else {
@@ -149,6 +149,46 @@ fn how_long_a_replacement_takes() {
             times.len()
         );
         drop(offload);
+    }
+}
+
+/// What a rule's mark costs each frame. Printed, not judged; it means something in virtual time.
+#[test]
+#[ignore = "a measurement"]
+fn what_a_mark_costs() {
+    const FRAMES: u64 = 500;
+    let _alone = alone();
+    let mut kernel = interfaces!();
+    let mut cangw = Kernel::open().unwrap();
+    let (offload, _) = Offload::start(
+        &Instance::new("cost"),
+        &routes(vec![route("r", 0x70)]),
+        &names(&kernel),
+    )
+    .unwrap();
+    let job = cangw.list().unwrap().pop().unwrap().job.unmarked();
+    drop(offload);
+    for (what, job) in [
+        ("no mark", job.clone()),
+        (
+            "a mark that is not carried out",
+            job.clone().marked(0x9000_0001, true),
+        ),
+        (
+            "CGW_MOD_UID and a modification of nothing",
+            job.marked(0x9000_0001, false),
+        ),
+    ] {
+        cangw.one(&Request::Add(job)).unwrap();
+        let mut frame = || kernel.send(&numbered(0));
+        (0..50).for_each(|_| frame());
+        let start = Instant::now();
+        (0..FRAMES).for_each(|_| frame());
+        let each = start.elapsed() / FRAMES as u32;
+        let job = cangw.list().unwrap().pop().unwrap();
+        println!("{what}: {each:?} a frame, {} handled", job.counters.handled);
+        kernel.receive(2 * (FRAMES as usize + 50), Duration::ZERO);
+        cangw.one(&Request::Delete(job.job)).unwrap();
     }
 }
 

@@ -21,9 +21,15 @@ fn child(role: &str) -> Command {
     command
 }
 
+/// Tables of which each has other rules.
+fn many(number: u32) -> route::Routes {
+    let id = |i: u32| (i * 7 + number * 13) % 97;
+    routes((0..40).map(|i| route(&format!("r{i}"), id(i))).collect())
+}
+
 /// Starts a gateway in a child and waits until its rules are there.
-fn gateway() -> Child {
-    let mut child = child("gateway").stdout(Stdio::piped()).spawn().unwrap();
+fn gateway(role: &str) -> Child {
+    let mut child = child(role).stdout(Stdio::piped()).spawn().unwrap();
     let out = BufReader::new(child.stdout.take().unwrap());
     let found = out
         .lines()
@@ -44,6 +50,13 @@ fn the_part_of_the_child() {
             println!("\nrules are there");
             // Until it is killed.
             std::thread::sleep(std::time::Duration::from_secs(3600));
+        }
+        Ok("restless") => {
+            let (mut offload, _) = Offload::start(&instance, &all, &interfaces).unwrap();
+            println!("\nrules are there");
+            for number in 0.. {
+                offload.reload(&many(number), &interfaces).unwrap();
+            }
         }
         Ok("nobody") => {
             let error = Offload::start(&instance, &all, &interfaces).err().unwrap();
@@ -67,7 +80,7 @@ fn what_a_crash_leaves_is_taken_over() {
     let _alone = alone();
     let mut kernel = interfaces!();
     let names = names(&kernel);
-    let crashed = gateway();
+    let crashed = gateway("gateway");
     assert_eq!(pass(&mut kernel, &[0x10, 0x12], 2), [0x10, 0x12]);
     kill(crashed);
     let before = listed();
@@ -105,12 +118,43 @@ fn what_a_crash_leaves_is_taken_over() {
     assert_eq!(listed(), []);
 }
 
+/// However far it came with its changes.
+#[test]
+fn a_crash_amid_changes_leaves_nothing_that_is_not_found() {
+    let _alone = alone();
+    let kernel = interfaces!();
+    let names = names(&kernel);
+    let instance = Instance::new(INSTANCE);
+    let (mut adopted, mut removed) = (0, 0);
+    for round in 0..8 {
+        let running = gateway("restless");
+        std::thread::sleep(std::time::Duration::from_millis(3 + 5 * round));
+        kill(running);
+        let left = listed();
+        assert!(left.iter().all(|l| instance.owns(l.job.mark())));
+        let (offload, outcome) = Offload::start(&instance, &many(0), &names).unwrap();
+        assert_eq!(outcome.unchanged + outcome.added, 40);
+        assert_eq!(outcome.unchanged + outcome.removed, left.len());
+        adopted += outcome.adopted;
+        removed += outcome.removed;
+        let mut ids: Vec<_> = listed().iter().map(|l| l.job.filter.0).collect();
+        ids.sort_unstable();
+        let mut wanted: Vec<_> = (0..40).map(|i| i * 7 % 97).collect();
+        wanted.sort_unstable();
+        assert_eq!(ids, wanted);
+        drop(offload);
+        assert_eq!(listed(), []);
+    }
+    println!("{adopted} rules taken over, {removed} removed");
+    assert!(removed > 0, "no crash left anything");
+}
+
 #[test]
 fn one_instance_is_one_process() {
     let _alone = alone();
     let kernel = interfaces!();
     let names = names(&kernel);
-    let running = gateway();
+    let running = gateway("gateway");
     let before = listed();
     let instance = Instance::new(INSTANCE);
     let wanted = routes(vec![route("mine", 0x50)]);

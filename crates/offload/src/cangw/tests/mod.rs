@@ -49,6 +49,7 @@ fn each_route_is_answered_for() {
         let limits = Limits {
             version: Some(version),
             max_hops,
+            hidden_marks: true,
         };
         survey(&routes, &interfaces(), &limits)
             .into_iter()
@@ -75,6 +76,7 @@ fn each_route_is_answered_for() {
     let limits = Limits {
         version: Some(Version(7, 3, 0)),
         max_hops: Some(2),
+        hidden_marks: true,
     };
     let why = survey(&more, &interfaces(), &limits)[0]
         .clone()
@@ -95,6 +97,7 @@ fn an_echo_that_other_rules_would_take_is_refused() {
     let limits = Limits {
         version: Some(Version(7, 3, 0)),
         max_hops: Some(2),
+        hidden_marks: true,
     };
     let mut routes = Routes {
         max_hops: 2,

@@ -42,13 +42,6 @@ fn small_job() -> impl Strategy<Value = Job> {
     ];
     (1..3_u32, 3..5_u32, prop::sample::select(filters), 0..3_u32).prop_map(
         |(source, destination, filter, id)| {
-            let job = Job {
-                source,
-                destination,
-                filter,
-                ..Job::default()
-            }
-            .marked(1);
             let or = Modification {
                 kinds: 1,
                 id,
@@ -56,11 +49,21 @@ fn small_job() -> impl Strategy<Value = Job> {
                 ..Modification::default()
             };
             Job {
-                modify: [None, Some(or), None, None],
-                ..job
+                source,
+                destination,
+                filter,
+                modify: [None, Some(or).filter(|_| id != 0), None, None],
+                ..Job::default()
             }
         },
     )
+}
+
+/// As the kernel has them.
+fn marked(jobs: &[Job], hidden: bool) -> Vec<Job> {
+    let jobs = (1..).zip(jobs);
+    jobs.map(|(mark, job)| job.clone().marked(mark, hidden))
+        .collect()
 }
 
 /// The jobs of a list that take a frame of a source, as they are tried.
@@ -88,6 +91,7 @@ proptest! {
         extra in vec(small_job(), 0..5),
         picks in vec(any::<prop::sample::Index>(), 0..5),
         update in any::<bool>(),
+        hidden in any::<bool>(),
     ) {
         // Much of the old is wanted still, in another order.
         let mut wanted = extra;
@@ -97,7 +101,7 @@ proptest! {
                 wanted.insert(at, old[pick.index(old.len())].clone());
             }
         }
-        let plan = plan(&wanted, &old, update);
+        let plan = plan(&wanted, &marked(&old, hidden), update);
         let mut list: Vec<(Option<usize>, Job)> =
             old.iter().cloned().enumerate().map(|(i, job)| (Some(i), job)).collect();
         for change in &plan.changes {
@@ -109,6 +113,8 @@ proptest! {
                 }
                 Change::Update { wanted: i, there } => {
                     prop_assert!(update);
+                    prop_assert!(!hidden || old[there].modifies());
+                    prop_assert!(wanted[i].modifies());
                     let place = list.iter().position(|(i, _)| *i == Some(there)).unwrap();
                     prop_assert_eq!(face(&list[place].1), face(&wanted[i]));
                     list[place].1 = wanted[i].clone();
@@ -148,7 +154,7 @@ proptest! {
     /// frames could tell the order.
     #[test]
     fn nothing_new_changes_nothing(jobs in vec(small_job(), 0..8), update in any::<bool>()) {
-        prop_assert_eq!(plan(&jobs, &jobs, update).changes, []);
+        prop_assert_eq!(plan(&jobs, &marked(&jobs, update), update).changes, []);
     }
 }
 
@@ -169,7 +175,6 @@ fn of(filter: (u32, u32)) -> Job {
         filter,
         ..Job::default()
     }
-    .marked(1)
 }
 
 #[test]
@@ -179,7 +184,7 @@ fn a_new_rule_moves_only_those_that_a_frame_could_tell_apart() {
     let new = of((1, 5));
     // It is tried after the others; only `low` takes frames that it takes, in the same list.
     let wanted = [low, high, all, new];
-    let plan = plan(&wanted, &there, true);
+    let plan = plan(&wanted, &marked(&there, true), true);
     assert_eq!(plan.stays, [None, Some(1), Some(2), None]);
     assert_eq!(
         plan.changes,
@@ -193,10 +198,21 @@ fn a_new_rule_moves_only_those_that_a_frame_could_tell_apart() {
 
 #[test]
 fn modifications_are_updated_where_the_kernel_can() {
-    let there = [of((1, 0x7FF)), of((2, 0x7FF))];
-    let mut wanted = there.clone();
-    wanted[1].modify[1].as_mut().unwrap().id = 0x100;
-    let with = plan(&wanted, &there, true).changes;
+    let changes = |filter, id| {
+        let or = Modification {
+            kinds: 1,
+            id,
+            data: vec![0; 8],
+            ..Modification::default()
+        };
+        Job {
+            modify: [None, Some(or), None, None],
+            ..of(filter)
+        }
+    };
+    let there = [of((1, 0x7FF)), changes((2, 0x7FF), 0x200)];
+    let wanted = [of((1, 0x7FF)), changes((2, 0x7FF), 0x100)];
+    let with = plan(&wanted, &marked(&there, true), true).changes;
     assert_eq!(
         with,
         [Change::Update {
@@ -204,9 +220,18 @@ fn modifications_are_updated_where_the_kernel_can() {
             there: 1
         }]
     );
-    let without = plan(&wanted, &there, false).changes;
+    let without = plan(&wanted, &marked(&there, true), false).changes;
     assert_eq!(
         without,
         [Change::Delete { there: 1 }, Change::Add { wanted: 1 }]
     );
+    // Without a modification before or after there is no mark that the kernel knows.
+    for (there, wanted) in [
+        (&there[..1], changes((1, 0x7FF), 1)),
+        (&there[1..], of((2, 0x7FF))),
+    ] {
+        let changes = plan(&[wanted], &marked(there, true), true).changes;
+        let replaced = [Change::Delete { there: 0 }, Change::Add { wanted: 0 }];
+        assert_eq!(changes, replaced);
+    }
 }

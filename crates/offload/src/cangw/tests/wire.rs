@@ -1,8 +1,11 @@
 //! Messages there and back.
 
 use crate::cangw::wire::{self, Counters, Crc8, FD, Job, Listed, Message, Modification, Xor};
+use config::Source;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use route::cangw::{Rule, import};
+use route::{Modify, ModifyOp};
 use rustix::io::Errno;
 
 fn modification(size: usize) -> impl Strategy<Value = Modification> {
@@ -90,6 +93,60 @@ proptest! {
         let _ = wire::decode(&wire::message(kind, 0, 1, &body));
     }
 
+    /// Rules and jobs are the same thing: what a job means as a rule, in cangw's words, read by the
+    /// importer, is a rule with the same job.
+    #[test]
+    fn a_job_is_the_rule_that_it_is_shown_as(job in job()) {
+        let mut rule = job.rule("can0".into(), "can1".into());
+        // What the kernel would not have in its list.
+        rule.hops = rule.hops.map(|hops| hops % 6 + 1);
+        let most = rule.size() as i16;
+        for index in rule.crc8.iter_mut().flat_map(|c| [&mut c.from, &mut c.to, &mut c.result]) {
+            *index %= most;
+        }
+        for index in rule.xor.iter_mut().flat_map(|x| [&mut x.from, &mut x.to, &mut x.result]) {
+            *index %= most;
+        }
+        if !rule.modifies() {
+            (rule.crc8, rule.xor) = (None, None);
+        }
+        let job = Job::of(&rule, 1, 2);
+        let text = format!("cangw -A {rule}\n");
+        let imported = import(&Source::new("rule", text.clone()));
+        let imported = imported.map_err(|e| TestCaseError::fail(format!("{text}: {e:?}")))?;
+        let names: Vec<_> = imported.interfaces.into_iter().map(Some).collect();
+        let rules = route::cangw::rules(&imported.routes, &names);
+        let again: Vec<_> = rules.unwrap().iter().map(|(_, rule)| Job::of(rule, 1, 2)).collect();
+        prop_assert_eq!(again, std::slice::from_ref(&job), "{}", text);
+        prop_assert_eq!(Job::of(&job.rule("can0".into(), "can1".into()), 1, 2), job);
+    }
+
+    /// A mark is found again, and changes nothing else of what a job does.
+    #[test]
+    fn marks_are_found_again(job in job(), mark in 1_u32.., hidden in any::<bool>()) {
+        // As rules are: parts that do nothing are not there, nor checksums that are not computed.
+        let mut rule = job.rule("a".into(), "b".into());
+        if !rule.modifies() {
+            (rule.crc8, rule.xor) = (None, None);
+        }
+        let job = Job::of(&rule, 1, 2);
+        let marked = job.clone().marked(mark, hidden);
+        prop_assert_eq!(marked.mark(), mark);
+        prop_assert_eq!(job.mark(), 0);
+        prop_assert_eq!(marked.modifies(), !hidden || job.modifies());
+        prop_assert_eq!(marked.rule("a".into(), "b".into()), rule);
+        prop_assert_eq!(marked.unmarked(), job);
+    }
+
+    /// One that somebody wants and that changes nothing is no mark.
+    #[test]
+    fn a_change_of_nothing_is_no_mark(fd in any::<bool>(), mark in 1_u32.., hidden in any::<bool>()) {
+        let or = Modify { op: ModifyOp::Or, id: Some(0), len: None, flags: None, data: None };
+        let rule = Rule { fd, modify: [None, Some(or), None, None], ..Rule::default() };
+        let job = Job::of(&rule, 1, 2);
+        prop_assert_eq!(job.clone().marked(mark, hidden).unmarked(), job);
+    }
+
     /// Each byte of a good message changed.
     #[test]
     fn spoiled_jobs_are_read_without_panic(job in job(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
@@ -99,6 +156,28 @@ proptest! {
         let _ = wire::decode(&bytes);
         bytes.truncate(at);
         let _ = wire::decode(&bytes);
+    }
+}
+
+/// Two zeros instead of interfaces are how can-gw is asked to remove every job there is.
+#[test]
+fn nothing_asks_for_the_removal_of_all_jobs() {
+    let job = Job::default().marked(7, true);
+    for request in [
+        wire::delete_request(&job, 1),
+        wire::probe_request(
+            &Job {
+                source: 1,
+                ..job.clone()
+            },
+            1,
+        ),
+    ] {
+        // No attribute is of type 9 or 10, `CGW_SRC_IF` and `CGW_DST_IF`.
+        let kinds: Vec<u16> = netlink_packet_core::NlasIterator::new(&request[20..])
+            .map(|attribute| attribute.unwrap().kind())
+            .collect();
+        assert_eq!(kinds, [2]);
     }
 }
 
