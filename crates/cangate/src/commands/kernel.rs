@@ -15,7 +15,7 @@ pub(crate) fn routes(as_json: bool) -> Result<(), Failure> {
             .iter()
             .map(|shown| {
                 json!({
-                    "rule": shown.rule.to_string(), "uid": shown.uid,
+                    "rule": shown.rule.to_string(), "mark": shown.mark,
                     "handled": shown.counters.handled, "dropped": shown.counters.dropped,
                     "deleted": shown.counters.deleted,
                 })
@@ -28,7 +28,7 @@ pub(crate) fn routes(as_json: bool) -> Result<(), Failure> {
         let mut text = String::new();
         for shown in &rules {
             let c = &shown.counters;
-            let whose = match shown.uid {
+            let whose = match shown.mark {
                 Some(uid) if uid & OURS != 0 => format!("a cangate's, mark {uid:08x}"),
                 Some(uid) => format!("another's, mark {uid:08x}"),
                 None => "another's".to_owned(),
