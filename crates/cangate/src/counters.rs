@@ -95,6 +95,41 @@ fn counts(head: &[&str], kept: usize, rows: &[(Vec<String>, Vec<u64>)]) -> Table
     table
 }
 
+/// The routes that run in the kernel.
+fn in_kernel(part: &gateway::KernelPart) -> Table {
+    let row = |r: &gateway::KernelRow| {
+        // can-gw does not count what it takes.
+        let seen = r.taken.unwrap_or_else(|| {
+            let ends = [r.sent, r.failed, r.hop_limit, r.too_long];
+            ends.iter().fold(0, |sum, &n| sum.saturating_add(n))
+        });
+        let numbers = vec![
+            seen,
+            r.sent,
+            r.dropped_by_rule,
+            r.rate_limited,
+            r.failed,
+            r.hop_limit,
+            r.too_long,
+            r.id_range,
+        ];
+        (vec![r.name.clone()], numbers)
+    };
+    let rows: Vec<_> = part.routes.iter().map(row).collect();
+    let head = [
+        "route",
+        "taken",
+        "sent",
+        "by rule",
+        "by rate",
+        "not taken by the interface",
+        "hop limit",
+        "too long",
+        "ID range",
+    ];
+    counts(&head, 2, &rows)
+}
+
 /// Ports, routes and the sums.
 pub(crate) fn render(snapshot: &Snapshot) -> String {
     let undeliverable =
@@ -158,7 +193,9 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
         "error frames",
         "reopened",
     ];
-    let _ = writeln!(text, "{}\n", counts(&head, 4, &ports));
+    if snapshot.kernel.is_none() || !ports.is_empty() {
+        let _ = writeln!(text, "{}\n", counts(&head, 4, &ports));
+    }
     let head = [
         "route",
         "taken",
@@ -171,7 +208,17 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
         "too long",
         "ID range",
     ];
-    let _ = writeln!(text, "{}\n", counts(&head, 2, &routes));
+    if snapshot.kernel.is_none() || !routes.is_empty() {
+        let _ = writeln!(text, "{}\n", counts(&head, 2, &routes));
+    }
+    if let Some(kernel) = &snapshot.kernel {
+        let _ = writeln!(
+            text,
+            "In the kernel ({}):\n{}\n",
+            kernel.how,
+            in_kernel(kernel)
+        );
+    }
     for p in &snapshot.ports {
         if let Some(why) = &p.failure {
             let _ = writeln!(text, "Port {} is out of service: {why}", p.name);

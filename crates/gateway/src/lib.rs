@@ -28,4 +28,4 @@ pub use counters::{Copies, Counts, Fates, PortCount, PortState, RouteCount, RxCo
 pub use engine::{BUDGET, Engine, EngineError, Settled, Step};
 pub use fate::Fate;
 pub use lane::NamedPort;
-pub use snapshot::{Imbalance, PortRow, RouteRow, Snapshot};
+pub use snapshot::{Imbalance, KernelPart, KernelRow, PortRow, RouteRow, Snapshot};

@@ -21,6 +21,41 @@ pub struct Snapshot {
     pub retired_ports: PortCount,
     /// All routes that reloads took away, together.
     pub retired_routes: RouteCount,
+    /// What runs in the kernel; its frames are in no port's numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelPart>,
+}
+
+/// Routes that run in the kernel.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct KernelPart {
+    /// How: `can-gw`.
+    pub how: String,
+    /// In the order of the file.
+    pub routes: Vec<KernelRow>,
+}
+
+/// The numbers of a route in the kernel, since the gateway was started.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct KernelRow {
+    /// The route.
+    pub name: String,
+    /// Frames that it took; none where the kernel does not count all of them (can-gw).
+    pub taken: Option<u64>,
+    /// Copies that outgoing interfaces took.
+    pub sent: u64,
+    /// Frames that its `drop` ended.
+    pub dropped_by_rule: u64,
+    /// Frames above its rate limit.
+    pub rate_limited: u64,
+    /// Frames that had passed too many gateways.
+    pub hop_limit: u64,
+    /// Frames whose new length does not fit their kind.
+    pub too_long: u64,
+    /// Frames whose new ID does not fit their format.
+    pub id_range: u64,
+    /// Copies that an outgoing interface did not take.
+    pub failed: u64,
 }
 
 /// A port's numbers.
@@ -87,6 +122,7 @@ impl Snapshot {
                 .collect(),
             retired_ports: counts.retired_ports,
             retired_routes: counts.retired_routes,
+            kernel: None,
         }
     }
 

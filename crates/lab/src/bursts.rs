@@ -83,6 +83,7 @@ impl Bursts {
             time: Time::Virtual {
                 shift: self.cpu.shift(),
             },
+            boot: vec![],
             memory: 512,
             files: vec![],
             job: Job::Exec {

@@ -29,6 +29,8 @@ pub struct Experiment {
     pub hops: Hops,
     /// How fast the guest's processor is, and which controllers it has.
     pub cpu: Cpu,
+    /// Parameters for the guest's kernel.
+    pub boot: Boot,
     /// Seed of everything random.
     pub seed: u64,
     /// Not in virtual time.
@@ -54,6 +56,7 @@ impl Default for Experiment {
             modify: Modify::None,
             hops: Hops::NONE,
             cpu: Cpu::Pc,
+            boot: Boot::default(),
             seed: 1,
             real_time: false,
             stamp_every: 1,
@@ -192,3 +195,8 @@ pub enum Cpu {
     /// This shift, sja1000 controllers.
     Shift(u8),
 }
+
+/// Parameters for the guest's kernel (Documentation/admin-guide/kernel-parameters.txt), as
+/// `nohz=off`; usually none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Boot(pub Vec<String>);

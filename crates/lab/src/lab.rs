@@ -187,6 +187,8 @@ impl Lab {
             folder.path("console"),
             folder.path("output"),
         );
+        // The agent's, and the kernel's own.
+        let words = |pause| [Orders::of(spec, pause).words(), spec.boot.clone()].concat();
         let mut options = Options {
             kernel: &vmlinuz,
             image: &image,
@@ -199,7 +201,7 @@ impl Lab {
             memory: spec.memory,
             trace: None,
             restore: None,
-            words: Orders::of(spec, saved).words(),
+            words: words(saved),
         };
         let state = if saved {
             self.saved(&qemu, &options, &hash, &spec.job, progress)?
@@ -208,7 +210,7 @@ impl Lab {
         };
         options.restore = state.as_deref();
         if state.is_none() {
-            options.words = Orders::of(spec, false).words();
+            options.words = words(false);
         }
         deliver(&job, &Delivery::Job(spec.job.clone()))?;
         // Only now: what is saved is the same machine with and without.

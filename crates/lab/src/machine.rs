@@ -83,6 +83,8 @@ pub struct Spec {
     pub ethernet: bool,
     /// What time is.
     pub time: Time,
+    /// Further parameters for the kernel.
+    pub boot: Vec<String>,
     /// MiB.
     pub memory: u32,
     /// What to add to the image, with the shared libraries it needs.

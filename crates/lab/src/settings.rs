@@ -1,7 +1,7 @@
 //! An experiment as a list of settings, each with a name and a word; what goes with what; and the
 //! one name of an experiment.
 
-use crate::experiment::{Experiment, Filters, Gateway, Hops, Modify, TrafficKind};
+use crate::experiment::{Boot, Experiment, Filters, Gateway, Hops, Modify, TrafficKind};
 use crate::machine::Bench;
 use crate::words::{self, WordError};
 use std::fmt;
@@ -47,6 +47,8 @@ settings! {
     Hops = "hops",
     /// The guest's processor.
     Cpu = "cpu",
+    /// Parameters for the guest's kernel.
+    Boot = "boot",
     /// How many frames.
     Frames = "frames",
     /// Seed of everything random.
@@ -118,6 +120,7 @@ impl Setting {
             Self::Modify => e.modify = word.parse()?,
             Self::Hops => e.hops = word.parse()?,
             Self::Cpu => e.cpu = word.parse()?,
+            Self::Boot => e.boot = word.parse()?,
             Self::Frames => e.frames = words::number(word, 1, MOST_FRAMES, "count of frames")?,
             Self::Seed => e.seed = words::number(word, 0, u64::MAX, "seed")?,
             Self::Clock => {
@@ -148,6 +151,7 @@ impl Setting {
             Self::Modify => e.modify.to_string(),
             Self::Hops => e.hops.to_string(),
             Self::Cpu => e.cpu.to_string(),
+            Self::Boot => e.boot.to_string(),
             Self::Frames => e.frames.to_string(),
             Self::Seed => e.seed.to_string(),
             Self::Clock => if e.real_time { "real" } else { "virtual" }.to_owned(),
@@ -193,7 +197,10 @@ impl Experiment {
         let default = Self::default();
         let mut name = String::new();
         for &setting in Setting::ALL {
-            let word = setting.word(self).replace(':', "-");
+            let word = setting
+                .word(self)
+                .replace([':', '='], "-")
+                .replace('+', "--");
             match setting {
                 Setting::Kernel => name.push_str(&word),
                 Setting::Payload => name.push_str(&format!("_{word}B")),
@@ -215,6 +222,7 @@ impl Experiment {
                 Setting::Clock if self.real_time => line.push_str(" --real-time"),
                 Setting::Clock => {}
                 Setting::StampEvery if self.stamp_every == 1 => {}
+                Setting::Boot if self.boot == Boot::default() => {}
                 _ => line.push_str(&format!(" --{setting} {word}")),
             }
         }
@@ -362,6 +370,7 @@ pub(crate) mod tests {
             prop::sample::select(vec![Load::None, Load::Cpu, Load::EthRx, Load::EthTx]),
             prop::sample::select(vec!["none", "copy", "id", "and", "crc8"]),
             prop::sample::select(vec!["0", "1", "5", "2:2", "4:2"]),
+            prop::sample::select(vec!["none", "nohz=off", "nohz=off+threadirqs"]),
         );
         let numbers = (
             2..=64u8,
@@ -371,21 +380,24 @@ pub(crate) mod tests {
             1..=65_536u32,
         );
         (filters, traffic, gateway, cpu, choices, numbers).prop_map(
-            |(filters, traffic, gateway, cpu, (kernel, bench, load, modify, hops), n)| Experiment {
-                kernel: kernel.to_owned(),
-                bench,
-                gateway,
-                traffic,
-                load,
-                payload: n.0,
-                frames: n.1,
-                filters,
-                modify: modify.parse().unwrap(),
-                hops: hops.parse().unwrap(),
-                cpu,
-                seed: n.2,
-                real_time: n.3,
-                stamp_every: n.4,
+            |(filters, traffic, gateway, cpu, (kernel, bench, load, modify, hops, boot), n)| {
+                Experiment {
+                    kernel: kernel.to_owned(),
+                    bench,
+                    gateway,
+                    traffic,
+                    load,
+                    payload: n.0,
+                    frames: n.1,
+                    filters,
+                    modify: modify.parse().unwrap(),
+                    hops: hops.parse().unwrap(),
+                    cpu,
+                    boot: boot.parse().unwrap(),
+                    seed: n.2,
+                    real_time: n.3,
+                    stamp_every: n.4,
+                }
             },
         )
     }

@@ -72,6 +72,7 @@ pub fn spec(experiment: &Experiment) -> Spec {
         data_bitrate: (experiment.payload > 8).then_some(DATA_BITRATE),
         ethernet: matches!(experiment.load, Load::EthRx | Load::EthTx),
         time,
+        boot: experiment.boot.0.clone(),
         memory: 512,
         files: vec![],
         job: Job::Measure {
@@ -215,7 +216,14 @@ pub fn title(experiment: &Experiment) -> String {
         experiment.payload
     );
     use crate::settings::Setting as S;
-    for setting in [S::Filters, S::Modify, S::Hops, S::Cpu, S::StampEvery] {
+    for setting in [
+        S::Filters,
+        S::Modify,
+        S::Hops,
+        S::Cpu,
+        S::Boot,
+        S::StampEvery,
+    ] {
         let word = setting.word(experiment);
         if word != setting.word(&default) {
             title.push_str(&format!(", {setting} {word}"));

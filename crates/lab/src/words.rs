@@ -1,7 +1,7 @@
 //! The words of an experiment's settings: what is typed after `cangate lab measure`'s options,
 //! stands in matrix files, and is printed with every result. Each reads back as what it was.
 
-use crate::experiment::{Cpu, Filters, Gateway, Hops, Load, Modify, TrafficKind};
+use crate::experiment::{Boot, Cpu, Filters, Gateway, Hops, Load, Modify, TrafficKind};
 use crate::machine::Bench;
 use std::fmt;
 use std::str::FromStr;
@@ -52,6 +52,11 @@ where
 pub const KERNELS: [&str; 8] = [
     "5.10", "5.10-rt", "6.1", "6.1-rt", "6.12", "6.12-rt", "7.3", "7.3-rt",
 ];
+
+/// Does a kernel of [`KERNELS`] have PREEMPT_RT?
+pub(crate) fn is_rt(kernel: &str) -> bool {
+    kernel.ends_with("-rt")
+}
 
 /// A kernel of [`KERNELS`].
 ///
@@ -320,6 +325,64 @@ impl FromStr for Cpu {
     }
 }
 
+/// Parameters that the lab sets itself, or that would take its guests from it.
+const NOT_YOURS: [&str; 9] = [
+    "cangate.", "console", "init", "rdinit", "root", "quiet", "panic", "PATH", "HOME",
+];
+
+impl fmt::Display for Boot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("none");
+        }
+        f.write_str(&self.0.join("+"))
+    }
+}
+
+impl FromStr for Boot {
+    type Err = WordError;
+
+    fn from_str(text: &str) -> Result<Self, WordError> {
+        if text == "none" {
+            return Ok(Self::default());
+        }
+        let mut all = Vec::new();
+        for word in text.split('+') {
+            let name = word.split('=').next().unwrap_or_default();
+            if NOT_YOURS
+                .iter()
+                .any(|&n| name == n || (n.ends_with('.') && name.starts_with(n)))
+            {
+                return error(
+                    format!("`{name}` is set by the lab"),
+                    "leave it out: a guest would not come up as the lab needs it",
+                );
+            }
+            // Fit for the names of results, and different ones for different words.
+            let fit = |c: char| c.is_ascii_alphanumeric() || "_.=".contains(c);
+            let lettered = word.starts_with(|c: char| c.is_ascii_alphabetic());
+            let once = word.matches('=').count() <= 1;
+            if !lettered || !once || !word.chars().all(fit) {
+                return error(
+                    format!("`{word}` is no parameter of a kernel"),
+                    "write nohz=off, or several as nohz=off+threadirqs; `none` for none",
+                );
+            }
+            all.push(word.to_owned());
+        }
+        if text.len() > MOST_BOOT {
+            return error(
+                format!("`{text}` is too long"),
+                format!("at most {MOST_BOOT} characters: results have it in their files' names"),
+            );
+        }
+        Ok(Self(all))
+    }
+}
+
+/// The longest list of kernel parameters, characters.
+const MOST_BOOT: usize = 50;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -390,6 +453,25 @@ mod tests {
         }
         for bad in ["user", "user:", "user:magic", "cangw:x"] {
             assert!(bad.parse::<Gateway>().is_err(), "{bad}");
+        }
+        for good in ["none", "nohz=off", "nohz=off+threadirqs", "a.b_c=1.5+d="] {
+            let boot: Boot = good.parse().unwrap();
+            assert_eq!(boot.to_string(), good);
+        }
+        let long = format!("a={}", "1".repeat(50));
+        for bad in [
+            "", "a b", "a+", "+a", "1=2", "a=b=c", "a-b", "-- x", "é", &long,
+        ] {
+            assert!(bad.parse::<Boot>().is_err(), "{bad}");
+        }
+        for ours in [
+            "rdinit=/bin/sh",
+            "cangate.bench=vcan",
+            "quiet",
+            "nohz=off+console=tty0",
+        ] {
+            let error = ours.parse::<Boot>().unwrap_err();
+            assert!(error.what.contains("set by the lab"), "{error}");
         }
         for bad in ["shift:11", "shift:", "PC", "board:11", "boar:2"] {
             assert!(bad.parse::<Cpu>().is_err(), "{bad}");

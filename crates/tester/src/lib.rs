@@ -37,5 +37,5 @@ pub use plan::{
 pub use play::{Patience, Played, play};
 pub use realtime::prepare;
 pub use sockets::{Interfaces, RateError, SetUpError, Sockets, bit_rate};
-pub use timed::{Bitcan, over_bitcan};
+pub use timed::{Bitcan, Listening, over_bitcan};
 pub use wire::{Fault, Seen, Side, Unsent, Wire};

@@ -45,6 +45,20 @@ pub fn over_bitcan(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
     in_own_thread(|| sent(setup, bench))
 }
 
+/// The tester on the bit-timed buses after its run: it acknowledges what a gateway still sends,
+/// without which a frame behind a load would be repeated for ever. It stamps nothing.
+pub struct Listening(#[expect(dead_code, reason = "it is on the buses while it is open")] Tester);
+
+impl Listening {
+    /// Takes part on every bus that exists, until it is dropped.
+    ///
+    /// # Errors
+    /// [`Error`] where the device is not there, or somebody else has it.
+    pub fn begin() -> Result<Self, Error> {
+        Ok(Self(Tester::open(&[], 0)?))
+    }
+}
+
 fn sent(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
     check(setup, bench)?;
     let planned = setup.plan.frames(bench.rate)?;

@@ -50,12 +50,7 @@ fn run(input: &[u8]) {
         Ok(imported) => imported,
         Err(found) => {
             assert!(!found.is_empty(), "refused without a reason");
-            for diagnostic in &found {
-                let span = &diagnostic.span;
-                assert!(source.text.is_char_boundary(span.start), "{diagnostic:?}");
-                assert!(source.text.is_char_boundary(span.end), "{diagnostic:?}");
-            }
-            assert!(!config::render(&source, &found, false).is_empty());
+            super::shown(&source, &found);
             return;
         }
     };

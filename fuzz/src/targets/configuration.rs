@@ -65,17 +65,7 @@ fn run(input: &[u8]) {
             found
         }
     };
-    for diagnostic in &found {
-        let span = &diagnostic.span;
-        assert!(span.start <= span.end && span.end <= source.text.len());
-        assert!(source.text.is_char_boundary(span.start), "{diagnostic:?}");
-        assert!(source.text.is_char_boundary(span.end), "{diagnostic:?}");
-        assert!(!diagnostic.message.is_empty());
-    }
-    assert_eq!(
-        config::render(&source, &found, false).is_empty(),
-        found.is_empty()
-    );
+    super::shown(&source, &found);
 }
 
 /// What was accepted works.

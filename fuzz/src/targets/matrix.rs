@@ -45,14 +45,7 @@ fn run(input: &[u8]) {
         Ok(matrix) => accepted(&matrix.experiments),
         Err(found) => {
             assert!(!found.is_empty(), "refused without a reason");
-            for diagnostic in &found {
-                let span = &diagnostic.span;
-                assert!(span.start <= span.end && span.end <= source.text.len());
-                assert!(source.text.is_char_boundary(span.start), "{diagnostic:?}");
-                assert!(source.text.is_char_boundary(span.end), "{diagnostic:?}");
-                assert!(!diagnostic.message.is_empty());
-            }
-            assert!(!config::render(&source, &found, false).is_empty());
+            super::shown(&source, &found);
         }
     }
 }

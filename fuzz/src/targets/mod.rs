@@ -7,3 +7,20 @@ pub mod control;
 pub mod log_text;
 pub mod matrix;
 pub mod wire;
+
+use config::{Diagnostic, Source};
+
+/// What is wrong with a text can be shown: each mistake has words, and a place within the text.
+fn shown(source: &Source, found: &[Diagnostic]) {
+    for diagnostic in found {
+        let span = &diagnostic.span;
+        assert!(span.start <= span.end && span.end <= source.text.len());
+        assert!(source.text.is_char_boundary(span.start), "{diagnostic:?}");
+        assert!(source.text.is_char_boundary(span.end), "{diagnostic:?}");
+        assert!(!diagnostic.message.is_empty());
+    }
+    assert_eq!(
+        config::render(source, found, false).is_empty(),
+        found.is_empty()
+    );
+}

@@ -85,6 +85,9 @@ pub(crate) struct Exec {
     /// pc, board, board:N or shift:N: how fast the guest's processor is in virtual time.
     #[arg(long, value_name = "CPU", default_value = "pc")]
     pub(crate) cpu: String,
+    /// Parameters for the guest's kernel: nohz=off, or several as nohz=off+threadirqs.
+    #[arg(long, value_name = "PARAMETERS", default_value = "none")]
+    pub(crate) boot: String,
     /// The command, found in the guest's PATH.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -127,6 +130,9 @@ pub(crate) struct Measure {
     /// pc, board, board:N or shift:N.
     #[arg(long, value_name = "CPU", default_value = "pc")]
     pub(crate) cpu: String,
+    /// Parameters for the guest's kernel: nohz=off, or several as nohz=off+threadirqs.
+    #[arg(long, value_name = "PARAMETERS", default_value = "none")]
+    pub(crate) boot: String,
     /// The seed of everything random.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

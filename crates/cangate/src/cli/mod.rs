@@ -48,8 +48,8 @@ pub(crate) enum Command {
     Check(Check),
     /// Print the counters of a running gateway.
     Stats(Stats),
-    /// Print the routes of a running gateway with their counters.
-    Routes(Stats),
+    /// Print the routes of a running gateway with their counters, or the kernel's rules.
+    Routes(Routes),
     /// Make a running gateway read its file again; a broken file changes nothing.
     Reload(Control),
     /// Print how many bits a frame has on the wire and how long they take.
@@ -137,6 +137,16 @@ pub(crate) struct Stats {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Routes {
+    #[command(flatten)]
+    pub(crate) stats: Stats,
+    /// All rules of the kernel's can-gw in this network namespace, whoever made them, in the order
+    /// in which they are tried. Needs no running gateway.
+    #[arg(long, conflicts_with_all = ["file", "socket"])]
+    pub(crate) kernel: bool,
 }
 
 #[derive(Args, Debug)]

@@ -2,6 +2,7 @@
 
 mod bench;
 mod generate;
+mod kernel;
 mod lab;
 mod offline;
 mod report;

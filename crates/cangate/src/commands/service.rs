@@ -1,6 +1,6 @@
 //! `cangate run`, and asking a gateway that runs: `stats`, `routes`, `reload`.
 
-use crate::cli::{Control, Run, Stats};
+use crate::cli::{Control, Routes, Run, Stats};
 use crate::counters;
 use crate::failure::{Failure, with_causes};
 use crate::input::{load_config, read_source};
@@ -104,30 +104,47 @@ pub(crate) fn stats(args: &Stats) -> Result<(), Failure> {
     balanced(&snapshot)
 }
 
-pub(crate) fn routes(args: &Stats) -> Result<(), Failure> {
+pub(crate) fn routes(args: &Routes) -> Result<(), Failure> {
+    if args.kernel {
+        return super::kernel::routes(args.stats.json);
+    }
+    let args = &args.stats;
     let routes: Vec<RouteLine> = understand(ask(&args.control, Request::Routes)?)?;
     let snapshot: Snapshot = understand(ask(&args.control, Request::Stats)?)?;
     let count = |name: &str| snapshot.route(name).copied().unwrap_or_default();
+    let part = snapshot.kernel.as_ref();
+    let in_kernel = |name: &str| part?.routes.iter().find(|row| row.name == name);
     let mut text = String::new();
     if args.json {
         let rows: Vec<Value> = routes
             .iter()
             .map(|r| {
-                json!({
+                let mut row = json!({
                     "name": r.name, "from": r.from, "to": r.to, "words": r.words,
-                    "count": count(&r.name),
-                })
+                });
+                match in_kernel(&r.name) {
+                    Some(counted) => row["kernel"] = json!(counted),
+                    None => row["count"] = json!(count(&r.name)),
+                }
+                row
             })
             .collect();
         text = format!("{:#}\n", Value::from(rows));
     } else {
         for r in &routes {
-            let c = count(&r.name);
             text.push_str(&r.words);
-            text.push_str(&format!(
-                "\n  {} taken, {} copies accepted\n",
-                c.taken, c.copies.accepted
-            ));
+            text.push_str(&match (in_kernel(&r.name), part) {
+                (Some(c), Some(part)) => {
+                    format!("\n  {}: {} sent, {} failed\n", part.how, c.sent, c.failed)
+                }
+                _ => {
+                    let c = count(&r.name);
+                    format!(
+                        "\n  {} taken, {} copies accepted\n",
+                        c.taken, c.copies.accepted
+                    )
+                }
+            });
         }
     }
     std::io::stdout().write_all(text.as_bytes())?;

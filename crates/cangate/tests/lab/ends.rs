@@ -68,7 +68,9 @@ fn qemus_of(pid: u32) -> Vec<String> {
 /// Runs a guest that waits, ends cangate by a signal, and sees what is left.
 fn ended_by(signal: &str) {
     // Virtual time would be over at once.
-    let mut child = Command::new(env!("CARGO_BIN_EXE_cangate"))
+    // A shell that runs us in the background has us ignore interrupts, and all that we start.
+    let mut child = Command::new("env")
+        .args(["--default-signal=INT", env!("CARGO_BIN_EXE_cangate")])
         .args(["lab", "exec", "--fast", "--bench", "none", "--", "sh", "-c"])
         .arg("echo up; sleep 1000")
         .stdout(Stdio::piped())

@@ -1,6 +1,6 @@
 //! From a text to a configuration.
 
-use super::{Config, LARGEST_FILE, MOST_PORTS, buses, options};
+use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, buses, options};
 use config::{Diagnostic, Diagnostics, Document, Source, Table};
 use port::spec::PortSpec;
 use route::{Routes, Table as RoutingTable};
@@ -44,7 +44,30 @@ pub fn load(source: &Source) -> Result<(Config, Vec<Diagnostic>), Vec<Diagnostic
         routes,
         options: gateway.options,
     };
+    in_kernel(&config, &parsed.spans, &mut found);
+    if found.has_errors() {
+        return Err(found.into_sorted());
+    }
     Ok((config, found.into_sorted()))
+}
+
+/// Routes that are to run in the kernel, and that can-gw has no rule for.
+fn in_kernel(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
+    if config.options.offload != Offload::CanGw {
+        return;
+    }
+    let Err(all) = route::cangw::rules(&config.routes, &config.interfaces()) else {
+        return;
+    };
+    for inexpressible in all {
+        let span = inexpressible
+            .route
+            .and_then(|id| spans.get(usize::try_from(id.0).ok()?).cloned())
+            .unwrap_or(0..0);
+        let hint = "change it, or let routes run in this process: leave out `offload`";
+        let message = format!("can-gw cannot run this: {inexpressible}");
+        found.push(Diagnostic::error(span, message).hint(hint));
+    }
 }
 
 #[derive(Default)]

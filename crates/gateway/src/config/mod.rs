@@ -12,7 +12,7 @@ mod options;
 mod tests;
 
 pub use load::load;
-pub use options::Options;
+pub use options::{Offload, Options};
 
 use port::spec::{PortKind, PortSpec};
 use route::Routes;

@@ -2,6 +2,7 @@
 
 use config::{Diagnostics, Table, Value};
 use route::Mode;
+use std::fmt;
 
 /// can-gw's highest `max_hops` (`CGW_MAX_HOPS` of `net/can/gw.c`).
 const MOST_HOPS: i64 = 6;
@@ -9,6 +10,25 @@ const MOST_HOPS: i64 = 6;
 /// The real-time priority where the file says nothing: above threaded interrupts' usual 50 there
 /// is nothing to win, since the gateway waits for them.
 const PRIORITY: u8 = 50;
+
+/// Where the routes run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Offload {
+    /// In this process.
+    #[default]
+    None,
+    /// In the kernel, as rules of can-gw.
+    CanGw,
+}
+
+impl fmt::Display for Offload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::CanGw => "can-gw",
+        })
+    }
+}
 
 /// What concerns the process as a whole.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,6 +39,8 @@ pub struct Options {
     pub realtime: Option<u8>,
     /// Keep all memory from being paged out, where allowed. Default true.
     pub lock_memory: bool,
+    /// Where the routes run. Default: in this process.
+    pub offload: Offload,
 }
 
 impl Default for Options {
@@ -27,6 +49,7 @@ impl Default for Options {
             control: None,
             realtime: Some(PRIORITY),
             lock_memory: true,
+            offload: Offload::None,
         }
     }
 }
@@ -61,6 +84,10 @@ pub(super) fn parse(root: &mut Table<'_>, found: &mut Diagnostics) -> Gateway {
     options.control = table.get("control").and_then(|v| control(&v, found));
     if let Some(value) = table.get("realtime") {
         options.realtime = realtime(&value, found);
+    }
+    let places = [("none", Offload::None), ("can-gw", Offload::CanGw)];
+    if let Some(place) = table.one_of("offload", &places, found) {
+        options.offload = place.value;
     }
     options.lock_memory = table.flag("lock_memory", true, found);
     table.finish(found);

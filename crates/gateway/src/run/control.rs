@@ -1,6 +1,7 @@
 //! The control thread: signals, clients, reloads.
 
 use super::clock::Clock;
+use super::kernel::{InKernel, KernelPlan};
 use super::mailbox::{Mailbox, Message};
 use super::signals::Signals;
 use super::site::{Plan, Site};
@@ -83,6 +84,7 @@ pub(crate) struct Control<'a, S: Site> {
     drain: Duration,
     /// Reused, so that the worker need not allocate.
     counts: Option<Box<Counts>>,
+    kernel: Option<&'a mut InKernel>,
     stop: Option<Reason>,
 }
 
@@ -93,6 +95,7 @@ impl<'a, S: Site> Control<'a, S> {
         layout: Arc<Layout>,
         worker: Worked<'a>,
         drain: Duration,
+        kernel: Option<&'a mut InKernel>,
     ) -> Self {
         Self {
             site,
@@ -101,6 +104,7 @@ impl<'a, S: Site> Control<'a, S> {
             worker,
             drain,
             counts: None,
+            kernel,
             stop: None,
         }
     }
@@ -116,6 +120,9 @@ impl<'a, S: Site> Control<'a, S> {
         let mut warned = false;
         loop {
             let mut fds = vec![PollFd::new(worker_hangs_up, PollFlags::IN)];
+            if let Some(kernel) = &self.kernel {
+                fds.push(PollFd::from_borrowed_fd(kernel.fd(), PollFlags::IN));
+            }
             if let Some(signals) = &signals {
                 signals.wait(&mut fds);
             }
@@ -143,6 +150,9 @@ impl<'a, S: Site> Control<'a, S> {
             if ready.first() == Some(&true) {
                 return None;
             }
+            if let (Some(kernel), Some(true)) = (&mut self.kernel, ready.get(1)) {
+                kernel.look();
+            }
             let asked = signals.as_mut().map(Signals::take).unwrap_or_default();
             if asked.reload {
                 // Nobody waits for the answer; the log has it.
@@ -165,7 +175,13 @@ impl<'a, S: Site> Control<'a, S> {
         match request {
             Request::Ping => success(&serde_json::json!({ "pid": std::process::id() })),
             Request::Stats => match self.snapshot() {
-                Some(snapshot) => success(&snapshot),
+                Some(mut snapshot) => {
+                    match self.kernel.as_mut().map(|k| k.counts()).transpose() {
+                        Ok(part) => snapshot.kernel = part,
+                        Err(why) => return failure(&why),
+                    }
+                    success(&snapshot)
+                }
                 None => failure(ENDING),
             },
             Request::Routes => success(&self.routes()),
@@ -193,11 +209,17 @@ impl<'a, S: Site> Control<'a, S> {
     }
 
     fn routes(&self) -> Vec<RouteLine> {
-        let name = |id: &route::PortId| {
-            let port = self.plan.ports.get(usize::from(id.0));
-            port.map_or_else(String::new, |(name, _)| name.clone())
+        // All are here or all are in the kernel.
+        let here: Vec<&String> = self.plan.ports.iter().map(|(name, _)| name).collect();
+        let (ports, routes) = match &self.plan.kernel {
+            Some(kernel) => (kernel.ports.iter().collect(), &kernel.routes),
+            None => (here, &self.plan.routes),
         };
-        let lines = self.plan.routes.routes.iter().enumerate();
+        let name = |id: &route::PortId| {
+            let port = ports.get(usize::from(id.0));
+            port.map_or_else(String::new, |name| (*name).clone())
+        };
+        let lines = routes.routes.iter().enumerate();
         lines
             .map(|(i, route)| RouteLine {
                 name: route.name.clone(),
@@ -226,12 +248,18 @@ impl<'a, S: Site> Control<'a, S> {
     /// From the configuration's text to the worker. Until the last step everything can be
     /// given up, and then nothing has changed.
     fn reload(&mut self) -> Result<Reloaded, String> {
-        let plan = self.site.load()?;
+        let mut plan = self.site.load()?;
+        let in_kernel = self.reload_kernel(&mut plan)?;
         let table = compile(&plan.routes, plan.ports.len())?;
         let before = self.snapshot().ok_or(ENDING)?;
         let mut done = Reloaded {
-            routes: plan.routes.routes.len(),
-            remarks: plan.remarks.clone(),
+            routes: plan
+                .kernel
+                .as_ref()
+                .map_or(&plan.routes, |kernel| &kernel.routes)
+                .routes
+                .len(),
+            remarks: plan.remarks.iter().cloned().chain(in_kernel).collect(),
             ..Reloaded::default()
         };
         let mut places = Vec::with_capacity(plan.ports.len());
@@ -284,6 +312,24 @@ impl<'a, S: Site> Control<'a, S> {
             self.let_go(port);
         }
         Ok(done)
+    }
+
+    /// Routes in the kernel are exchanged there, and there are no others then.
+    fn reload_kernel(&mut self, plan: &mut Plan<S::Spec>) -> Result<Option<String>, String> {
+        match (&mut self.kernel, &plan.kernel) {
+            (None, None) => Ok(None),
+            (Some(kernel), Some(new)) if kernel.plan().how == new.how => {
+                // The instance is the running one's, whatever the file says now.
+                let instance = kernel.plan().instance.clone();
+                let new = KernelPlan {
+                    instance,
+                    ..new.clone()
+                };
+                plan.kernel = Some(new.clone());
+                kernel.reload(new).map(Some)
+            }
+            _ => Err("`offload` has changed: that needs a restart of the gateway".into()),
+        }
     }
 
     /// Lets a removed port send what it holds, within the time for that, and closes it.

@@ -1,13 +1,14 @@
 //! A run from `gateway.toml` with the ports of the `port` crate.
 
 use super::clock::Clock;
-use super::{Options, Plan, RunError, Site, Summary, supervise_by};
+use super::{KernelPlan, Options, Plan, RunError, Site, Summary, supervise_by};
 use crate::config::{self, Config, LARGEST_FILE};
 use crate::control;
 use crate::lane::NamedPort;
 use ::config::{Source, render};
 use port::spec::{LogSpec, Place, PortKind, PortSpec};
 use port::{Interest, Opener, PortError};
+use route::Routes;
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::io::Read;
@@ -78,7 +79,8 @@ pub fn run(config: Config, options: &RunOptions) -> Result<Summary, RunError> {
         file: options.file.clone(),
         in_force: config.options.clone(),
     };
-    let plan = plan(config);
+    let instance = control_path(options.file.as_deref(), &config.options);
+    let plan = plan(config, &instance);
     supervise_by(clock, &mut site, plan, &how)
 }
 
@@ -114,13 +116,31 @@ fn no_log_overwrites_another(ports: &[PortSpec]) -> Result<(), String> {
     Ok(())
 }
 
-fn plan(config: Config) -> Plan<PortSpec> {
+fn plan(config: Config, instance: &Path) -> Plan<PortSpec> {
     let names = config.port_names();
     let routes = config.routes.routes.iter();
+    let words = routes
+        .map(|route| route::config::describe(route, &names))
+        .collect();
+    if config.options.offload != config::Offload::None {
+        // Nothing is left to be done here: no port is opened.
+        return Plan {
+            words,
+            ports: Vec::new(),
+            routes: Routes::default(),
+            kernel: Some(KernelPlan {
+                how: config.options.offload,
+                instance: instance.display().to_string(),
+                interfaces: config.interfaces(),
+                routes: config.routes,
+                ports: names,
+            }),
+            remarks: Vec::new(),
+        };
+    }
     Plan {
-        words: routes
-            .map(|route| route::config::describe(route, &names))
-            .collect(),
+        words,
+        kernel: None,
         ports: names.iter().cloned().zip(config.ports).collect(),
         routes: config.routes,
         remarks: Vec::new(),
@@ -157,7 +177,8 @@ impl Site for Files {
                 "`control`, `realtime` and `lock_memory` take effect at the next start".into(),
             );
         }
-        let mut plan = plan(config);
+        let instance = control_path(self.file.as_deref(), &self.in_force);
+        let mut plan = plan(config, &instance);
         plan.remarks = remarks;
         Ok(plan)
     }

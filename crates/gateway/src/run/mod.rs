@@ -9,6 +9,7 @@
 mod clock;
 mod control;
 mod files;
+mod kernel;
 mod mailbox;
 mod realtime;
 mod signals;
@@ -17,6 +18,7 @@ mod worker;
 
 pub use control::{Reloaded, RouteLine};
 pub use files::{RunOptions, control_path, run};
+pub use kernel::KernelPlan;
 pub use site::{Plan, Site};
 
 use crate::control::{Place, PlaceError, Server};
@@ -26,6 +28,7 @@ use crate::lane::NamedPort;
 use crate::snapshot::Snapshot;
 use clock::Clock;
 use control::{Control, Worked};
+use kernel::InKernel;
 use mailbox::{Mailbox, Message};
 use port::PortError;
 use route::{Routes, Table};
@@ -86,6 +89,9 @@ pub enum RunError {
     /// Ports, table and routes do not belong together.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// Routes cannot be put into the kernel.
+    #[error("{0}")]
+    Kernel(String),
     /// The control socket cannot be had.
     #[error(transparent)]
     Control(#[from] PlaceError),
@@ -172,6 +178,12 @@ fn supervise_by<S: Site>(
     let signals = signals.map_err(os("catching signals"))?;
     let table = compile(&plan.routes, plan.ports.len()).map_err(RunError::Configuration)?;
     let ports = open_all(site, &plan, &table)?;
+    let mut kernel = plan
+        .kernel
+        .clone()
+        .map(InKernel::start)
+        .transpose()
+        .map_err(RunError::Kernel)?;
     let engine = Engine::new(ports, Arc::new(table), &plan.routes)?;
     let layout = Arc::clone(engine.layout());
     if options.lock_memory {
@@ -217,6 +229,7 @@ fn supervise_by<S: Site>(
                 has_ended: &has_ended,
             },
             options.drain,
+            kernel.as_mut(),
         );
         let asked_by = control.serve(signals, &mut server, &hangs_up);
         mailbox.send(Message::Stop(options.drain));
@@ -227,14 +240,20 @@ fn supervise_by<S: Site>(
         let (engine, ended) = joined.map_err(|_| RunError::WorkerDied)?;
         Ok::<_, RunError>((engine, ended, asked_by))
     })?;
-    let snapshot = engine.snapshot();
+    let mut snapshot = engine.snapshot();
+    let mut remarks = engine.remarks();
+    match kernel.as_mut().map(InKernel::counts).transpose() {
+        Ok(part) => snapshot.kernel = part,
+        Err(why) => remarks.push(format!("what the kernel counted is not known: {why}")),
+    }
+    drop(kernel);
     let reason = match (ended, asked_by) {
         (Ended::Failed, _) => Reason::Failed,
         (Ended::Finished, _) => Reason::Finished,
         (Ended::Stopped, reason) => reason.unwrap_or(Reason::Request),
     };
     Ok(Summary {
-        remarks: engine.remarks(),
+        remarks,
         snapshot,
         reason,
         ran: clock.running(),

@@ -1,5 +1,6 @@
 //! Where a run gets its configuration and its ports from.
 
+use super::kernel::KernelPlan;
 use crate::lane::NamedPort;
 use port::{Interest, PortError};
 use route::Routes;
@@ -13,6 +14,8 @@ pub struct Plan<S> {
     pub routes: Routes,
     /// Each route in words, for people who ask the running gateway; may be empty.
     pub words: Vec<String>,
+    /// What runs in the kernel; its routes are none of `routes`.
+    pub kernel: Option<KernelPlan>,
     /// What the one who asks for a reload is to be told besides.
     pub remarks: Vec<String>,
 }

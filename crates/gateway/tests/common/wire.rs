@@ -202,6 +202,7 @@ pub fn plan(ports: &[(&str, u32)], routes: Routes) -> Plan<u32> {
         ports: ports.iter().map(|&(n, s)| (n.to_owned(), s)).collect(),
         routes,
         words: vec![],
+        kernel: None,
         remarks: vec![],
     }
 }

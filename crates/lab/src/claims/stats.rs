@@ -28,6 +28,16 @@ pub(crate) fn arc(times: &[u64], period: u64) -> Option<f64> {
     Some((period - widest) as f64 / period as f64)
 }
 
+/// The most of `times` that lie on one arc of `length`, on a circle of `period`.
+pub(crate) fn most_within(times: &[u64], period: u64, length: u64) -> usize {
+    let period = period.max(1);
+    let from = |start: &u64| {
+        let after = |t: &&u64| (*t % period + period - start % period) % period <= length;
+        times.iter().filter(after).count()
+    };
+    times.iter().map(from).max().unwrap_or(0)
+}
+
 /// A straight line through points: `(slope, intercept, greatest distance of a point from it)`.
 pub(crate) fn line(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
     let n = points.len() as f64;
@@ -144,6 +154,13 @@ mod tests {
         assert_eq!(widest_gap(&[1, 1, 1], 0.1), None);
         assert_eq!(widest_gap(&[], 0.1), None);
         assert_eq!(widest_gap(&[5], 0.1), None);
+    }
+
+    #[test]
+    fn the_fullest_arc() {
+        assert_eq!(most_within(&[], 100, 10), 0);
+        assert_eq!(most_within(&[195, 301, 405, 50, 160], 100, 10), 3);
+        assert_eq!(most_within(&[195, 301, 406, 50], 100, 10), 2);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) fn host_mirror(etc: &Path) -> Result<String, Error> {
     }
     Err(Error::Asked(format!(
         "the host's apt names no Debian mirror (looked into {} and {}); \
-         name one with --mirror or CANGATE_MIRROR, for instance http://deb.debian.org/debian",
+         name one with --mirror or CANGATE_MIRROR, as a line of sources.list has it",
         etc.join("sources.list").display(),
         etc.join("sources.list.d").display()
     )))

@@ -51,7 +51,7 @@ impl UnderTest {
                 Ok(Self::Cangw(rules(&config)))
             }
             Gateway::User(_) => {
-                if experiment.kernel.ends_with("-rt") {
+                if crate::words::is_rt(&experiment.kernel) {
                     prefer_sending()?;
                 }
                 write(TOML, &config)?;

@@ -1,1 +1,43 @@
-//! Routes as rules of can-gw, over netlink.
+//! Routes as rules of can-gw (`net/can/gw.c`), over netlink.
+//!
+//! * [`Offload`] keeps a gateway's routes in the kernel as they should be: start, reload,
+//!   interfaces that come and go, counters, the end.
+//! * [`survey`] says for each route whether can-gw of the running kernel can have it.
+//! * [`Kernel`] is the way to can-gw that both use; [`wire`] are its messages.
+//!
+//! # Whose rules
+//! Each rule of ours carries a mark that says of which [`Instance`] it is and which of its rules:
+//! `CGW_MOD_UID`, or, as the kernel forgets that in a rule that modifies nothing, a modification
+//! that the kernel keeps and does not carry out ([`Job::marked`]). `cangw -L` shows the latter as
+//! `-m OR::000.0.` and the mark. Rules without a mark, or with another one, are never touched.
+//!
+//! # What can-gw cannot do
+//! It has no way to exchange rules as one; [`Offload`] says what that means. It does not count
+//! frames that a rule took but may not send back to where they came in.
+
+mod desired;
+mod error;
+mod job;
+mod kernel;
+mod links;
+mod mark;
+mod netlink;
+mod offload;
+mod plan;
+mod show;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod version;
+pub mod wire;
+
+pub use desired::survey;
+pub use error::{Error, Why};
+pub use kernel::{Kernel, Request};
+pub use links::{Link, Links};
+pub use mark::{Instance, MOST};
+pub use offload::{Offload, Outcome};
+pub use route::cangw::{Inexpressible, Rule};
+pub use show::{Shown, show};
+pub use version::{Limits, Version};
+pub use wire::{Counters, Job, Listed};

@@ -4,7 +4,7 @@ use probe::Description;
 use serde::Serialize;
 
 /// The settings that can be filtered by, in the order in which they are shown.
-pub(super) const KNOWN: [&str; 14] = [
+pub(super) const KNOWN: [&str; 15] = [
     "kernel",
     "bench",
     "gateway",
@@ -15,6 +15,7 @@ pub(super) const KNOWN: [&str; 14] = [
     "modify",
     "hops",
     "cpu",
+    "boot",
     "frames",
     "seed",
     "stamp-every",
@@ -127,8 +128,9 @@ mod tests {
         d.more.push(("weather".into(), "fine".into()));
         d.more.push(("kernel".into(), "6.1".into()));
         let all = settings(&d);
-        assert_eq!((all[0].as_str(), all[1].as_str()), ("6.1", ""));
-        assert_eq!((all[11].as_str(), all[13].as_str()), ("7", "real"));
+        let of = |name: &str| all[KNOWN.iter().position(|known| *known == name).unwrap()].as_str();
+        assert_eq!((of("kernel"), of("bench")), ("6.1", ""));
+        assert_eq!((of("seed"), of("clock")), ("7", "real"));
         let names: Vec<String> = everything(&d).into_iter().map(|e| e.0).collect();
         assert_eq!(names, ["Seed", "kernel", "clock", "weather"]);
     }

@@ -32,42 +32,16 @@ impl fmt::Display for Inexpressible {
 
 impl core::error::Error for Inexpressible {}
 
-/// A shell script of cangw lines that does exactly what the routes do. `interfaces` are the
-/// Linux interfaces of the ports, by [`PortId`]; `None` for a port that is none.
-///
-/// A route with several ports, or with classic and FD frames, becomes several lines. Each line
-/// ends with its route's name as a comment.
+/// A shell script of cangw lines that does exactly what the routes do: the [`rules`], the one that
+/// is tried first on the last line. Each line ends with its route's name as a comment.
 ///
 /// # Errors
-/// Every route that can-gw cannot express, with the first reason.
+/// As [`rules`].
 pub fn export(
     routes: &Routes,
     interfaces: &[Option<String>],
 ) -> Result<String, Vec<Inexpressible>> {
-    let mut errors = Vec::new();
-    if routes.mode == Mode::First {
-        errors.push(Inexpressible {
-            route: None,
-            name: String::new(),
-            why: "only the first route that matches counts (`match = \"first\"`), and in can-gw \
-                  all rules count"
-                .into(),
-        });
-    }
-    let mut lines: Vec<String> = Vec::new();
-    for (index, route) in routes.routes.iter().enumerate() {
-        match rules(route, interfaces) {
-            Ok(rules) => lines.extend(rules.iter().map(|rule| line(rule, &route.name))),
-            Err(why) => errors.push(Inexpressible {
-                route: u32::try_from(index).ok().map(RouteId),
-                name: route.name.clone(),
-                why,
-            }),
-        }
-    }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
+    let rules = rules(routes, interfaces)?;
     let mut script = String::from(
         "#!/bin/sh\n# can-gw tries the newest rule first: the last line is tried first.\n",
     );
@@ -75,15 +49,84 @@ pub fn export(
         // Writing into a string cannot fail.
         let _ = writeln!(script, "modprobe can-gw max_hops={}", routes.max_hops);
     }
-    for line in lines.iter().rev() {
-        script.push_str(line);
+    for (id, rule) in rules.iter().rev() {
+        let route = routes.routes.get(id.0 as usize);
+        script.push_str(&line(rule, route.map_or("", |route| &route.name)));
         script.push('\n');
     }
     Ok(script)
 }
 
+/// The rules that do exactly what the routes do, in the order in which they are to be tried, each
+/// with its route. `interfaces` are the Linux interfaces of the ports, by [`PortId`]; `None` for a
+/// port that is none.
+///
+/// A route with several ports, or with classic and FD frames, becomes several rules.
+///
+/// # Errors
+/// Every route that can-gw cannot express, with the first reason.
+pub fn rules(
+    routes: &Routes,
+    interfaces: &[Option<String>],
+) -> Result<Vec<(RouteId, Rule)>, Vec<Inexpressible>> {
+    let mut errors = Vec::new();
+    errors.extend(whole(routes));
+    let mut all = Vec::new();
+    for (index, route) in (0..).zip(&routes.routes) {
+        let id = RouteId(index);
+        match of(route, interfaces) {
+            Ok(rules) => all.extend(rules.into_iter().map(|rule| (id, rule))),
+            Err(why) => errors.push(Inexpressible {
+                route: Some(id),
+                name: route.name.clone(),
+                why,
+            }),
+        }
+    }
+    if errors.is_empty() {
+        Ok(all)
+    } else {
+        Err(errors)
+    }
+}
+
+/// The rules of one of the routes, for those who put each route where it runs best. That other
+/// routes stand before or behind it is theirs to see to.
+///
+/// # Errors
+/// Why can-gw cannot express it, or cannot express any of these routes (their
+/// [`mode`](Routes::mode)).
+pub fn rules_of(
+    routes: &Routes,
+    id: RouteId,
+    interfaces: &[Option<String>],
+) -> Result<Vec<Rule>, Inexpressible> {
+    if let Some(why) = whole(routes) {
+        return Err(why);
+    }
+    let Some(route) = routes.routes.get(id.0 as usize) else {
+        return Ok(Vec::new());
+    };
+    of(route, interfaces).map_err(|why| Inexpressible {
+        route: Some(id),
+        name: route.name.clone(),
+        why,
+    })
+}
+
+/// Why can-gw can have none of the routes.
+fn whole(routes: &Routes) -> Option<Inexpressible> {
+    (routes.mode == Mode::First).then(|| Inexpressible {
+        route: None,
+        name: String::new(),
+        why: "only the first route that matches counts (`match = \"first\"`), and in can-gw \
+              all rules count"
+            .into(),
+    })
+}
+
 /// The rules that a route needs, in the order in which they are to be tried.
-fn rules(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<Rule>, String> {
+fn of(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<Rule>, String> {
     if route.drop {
         return Err("it drops frames, and a rule only forwards".into());
     }
@@ -234,42 +277,50 @@ fn operand(modify: &Modify, fd: bool) -> Result<Option<Modify>, String> {
 
 /// One cangw line, as `cangw -L` would print it.
 pub(super) fn line(rule: &Rule, name: &str) -> String {
-    let mut text = format!(
-        "cangw -A -s {} -d {}",
-        quoted(&rule.source),
-        quoted(&rule.destination)
-    );
-    for (set, option) in [
-        (rule.fd, " -X"),
-        (rule.echo, " -e"),
-        (rule.stamp, " -t"),
-        (rule.same_port, " -i"),
-    ] {
-        if set {
-            text.push_str(option);
-        }
-    }
-    if let Some(hops) = rule.hops {
-        text.push_str(&format!(" -l {hops}"));
-    }
-    if let Some(filter) = &rule.filter {
-        text.push_str(&filter_text(filter));
-    }
-    for modify in rule.modify.iter().flatten() {
-        text.push_str(&modify_text(modify, rule.fd));
-    }
-    if let Some(crc) = &rule.crc8 {
-        text.push_str(&crc_text(crc));
-    }
-    if let Some(sum) = &rule.xor {
-        text.push_str(&xor_text(sum));
-    }
+    let mut text = format!("cangw -A {rule}");
     // Read again, such a name would pass for the counters of `cangw -L`.
     if !is_counters(name) {
         text.push_str(" # ");
         text.push_str(name);
     }
     text
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "-s {} -d {}",
+            quoted(&self.source),
+            quoted(&self.destination)
+        )?;
+        for (set, option) in [
+            (self.fd, " -X"),
+            (self.echo, " -e"),
+            (self.stamp, " -t"),
+            (self.same_port, " -i"),
+        ] {
+            if set {
+                f.write_str(option)?;
+            }
+        }
+        if let Some(hops) = self.hops {
+            write!(f, " -l {hops}")?;
+        }
+        if let Some(filter) = &self.filter {
+            f.write_str(&filter_text(filter))?;
+        }
+        for modify in self.modify.iter().flatten() {
+            f.write_str(&modify_text(modify, self.fd))?;
+        }
+        if let Some(crc) = &self.crc8 {
+            f.write_str(&crc_text(crc))?;
+        }
+        if let Some(sum) = &self.xor {
+            f.write_str(&xor_text(sum))?;
+        }
+        Ok(())
+    }
 }
 
 /// An interface's name, in quotes where the shell would see more than a name in it.

@@ -127,7 +127,7 @@ pub(super) fn filter(text: &str) -> Read<(IdFilter, bool)> {
     Ok((filter, tilde && errors))
 }
 
-/// `-m`, or with `fd` `-M`.
+/// `-m`, or with `fd` `-M`. Where nothing is named that is to be changed, it does nothing.
 pub(super) fn modify(text: &str, fd: bool) -> Read<Modify> {
     let hint = if fd { FD } else { CLASSIC };
     let [op, elements, values] = whole(text).split(':', hint)?;
@@ -138,9 +138,6 @@ pub(super) fn modify(text: &str, fd: bool) -> Read<Modify> {
         "SET" => ModifyOp::Set,
         other => return op.wrong(format!("there is no modification `{other}`"), hint),
     };
-    if elements.text.is_empty() {
-        return elements.wrong("nothing is named that is to be changed", hint);
-    }
     let (id, flags, len, data) = if fd {
         let [id, flags, len, data] = values.split('.', hint)?;
         (id, Some(flags), len, data)

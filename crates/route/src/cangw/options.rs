@@ -233,6 +233,12 @@ fn modification(
     found: &mut Diagnostics,
 ) -> Result<(), operand::Wrong> {
     let modify = operand::modify(text, fd)?;
+    if (&modify.id, &modify.len, &modify.flags, &modify.data) == (&None, &None, &None, &None) {
+        let message = "nothing is named that is to be changed; it is left out";
+        let hint = "with this, cangate marks its own rules";
+        found.push(Diagnostic::warning(at.clone(), message).hint(hint));
+        return Ok(());
+    }
     let kind = if fd { &mut seen.fd } else { &mut seen.classic };
     kind.get_or_insert(at.clone());
     seen.modifications += 1;

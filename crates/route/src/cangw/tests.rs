@@ -254,6 +254,10 @@ fn surprises_are_noted() {
         ),
         ("-p 3:", "-p does nothing without -c"),
         (
+            "-m OR::000.0.9CD9000163616E67",
+            "nothing is named that is to be changed; it is left out",
+        ),
+        (
             "-m SET:I:1.0.0000000000000000 -m SET:I:2.0.0000000000000000",
             "a rule has one modification of each sort; can-gw takes the last one",
         ),

@@ -4,7 +4,7 @@ use super::setup::{Shown, lab_failure, open};
 use crate::cli::lab::Exec;
 use crate::failure::Failure;
 use lab::Sink;
-use lab::experiment::Cpu;
+use lab::experiment::{Boot, Cpu};
 use lab::machine::{Bench, GuestFile, Job, Spec, Time};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,10 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
         .cpu
         .parse()
         .map_err(|wrong| Failure::Input(format!("cangate: --cpu: {wrong}")))?;
+    let boot: Boot = args
+        .boot
+        .parse()
+        .map_err(|wrong| Failure::Input(format!("cangate: --boot: {wrong}")))?;
     let spec = Spec {
         kernel: args.kernel.clone(),
         bench: bench(&args.bench)?,
@@ -28,6 +32,7 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
         } else {
             Time::Virtual { shift: cpu.shift() }
         },
+        boot: boot.0,
         memory: args.memory,
         files: args
             .file

@@ -54,6 +54,7 @@ fn experiment(args: &Measure) -> Result<Experiment, Failure> {
         (Setting::Modify, &args.modify),
         (Setting::Hops, &args.hops),
         (Setting::Cpu, &args.cpu),
+        (Setting::Boot, &args.boot),
         (Setting::Frames, &frames),
         (Setting::Seed, &seed),
         (Setting::Clock, clock),

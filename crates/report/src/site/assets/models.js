@@ -22,7 +22,7 @@
     const quiet = ["clock", "seed", "frames", "stamp-every"];
     const name = (e, but) => pairs(e, differing.filter((k) => !but.includes(k))).map(say).join(", ");
     // What an experiment does without is left out, where something else is left to say.
-    const without = ([key, v]) => (["load", "filters", "modify"].includes(key) && v === "none") || (key === "hops" && v === "0");
+    const without = ([key, v]) => (["load", "filters", "modify", "boot"].includes(key) && v === "none") || (key === "hops" && v === "0");
     const plain = (e) => pairs(e, differing.filter((k) => !quiet.includes(k))).filter((pair) => !without(pair));
     let names = experiments.map((e) => plain(e).map(say).join(", "));
     // Two that are alike are told by what is of less interest, then by their files.

@@ -1,0 +1,171 @@
+//! What can-gw is to do, checked before anything is changed.
+
+use super::error::Error;
+use super::links::Links;
+use super::mark::MOST;
+use super::version::Limits;
+use super::wire::Job;
+use route::Routes;
+use route::cangw::{self, Inexpressible, Rule};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The rules of all routes, in the order in which they are tried.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Desired {
+    /// The routes' names, by [`route::RouteId`].
+    pub(super) names: Vec<String>,
+    /// Each with the place of its route in `names`.
+    pub(super) rules: Vec<(usize, Rule)>,
+}
+
+/// For each route, why can-gw of this kernel cannot run it. For those who put each route where it
+/// runs best; [`Offload`](super::Offload) takes all routes or none.
+///
+/// What concerns the routes as a whole (`max_hops`, `match = "first"`) is a reason for each.
+#[must_use]
+pub fn survey(
+    routes: &Routes,
+    interfaces: &[Option<String>],
+    limits: &Limits,
+) -> Vec<Option<Inexpressible>> {
+    let ids = (0..).map(route::RouteId).take(routes.routes.len());
+    let chains = chains(routes, interfaces);
+    ids.map(|id| {
+        let because = |why| Inexpressible {
+            route: Some(id),
+            name: name(routes, id),
+            why,
+        };
+        if let Err(error) = hops(routes, limits) {
+            return Some(because(error.to_string()));
+        }
+        match cangw::rules_of(routes, id, interfaces) {
+            Err(why) => Some(why),
+            Ok(rules) => {
+                let mut refusals = rules.iter().filter_map(|rule| limits.refusal(rule));
+                refusals
+                    .next()
+                    .or_else(|| chains.get(&id).cloned())
+                    .map(because)
+            }
+        }
+    })
+    .collect()
+}
+
+fn name(routes: &Routes, id: route::RouteId) -> String {
+    let route = routes.routes.get(id.0 as usize);
+    route.map(|route| route.name.clone()).unwrap_or_default()
+}
+
+/// More hops than the module allows cannot be had.
+fn hops(routes: &Routes, limits: &Limits) -> Result<(), Error> {
+    match limits.max_hops {
+        Some(module) if routes.max_hops > module => Err(Error::MaxHops {
+            wanted: routes.max_hops,
+            module,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Routes whose echo other routes take, which they do only in can-gw: a port does not receive what
+/// it sends. With one hop can-gw does not do it either.
+fn chains(routes: &Routes, interfaces: &[Option<String>]) -> BTreeMap<route::RouteId, String> {
+    let mut found = BTreeMap::new();
+    if routes.max_hops <= 1 {
+        return found;
+    }
+    let interface = |port: &route::PortId| interfaces.get(usize::from(port.0))?.as_deref();
+    let sources: BTreeSet<_> = routes.routes.iter().flat_map(|route| &route.from).collect();
+    for (id, route) in (0..).map(route::RouteId).zip(&routes.routes) {
+        if !route.echo || route.hop_limit == Some(1) {
+            continue;
+        }
+        if let Some(to) = route.to.iter().find(|to| sources.contains(to)) {
+            let why = format!(
+                "can-gw's rules for {} would take what it echoes there, and as routes they do \
+                 not: set `hop_limit = 1`, or leave `echo` out",
+                interface(to).unwrap_or("its destination")
+            );
+            found.insert(id, why);
+        }
+    }
+    found
+}
+
+impl Desired {
+    /// The rules of all routes.
+    pub(super) fn new(
+        routes: &Routes,
+        interfaces: &[Option<String>],
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        hops(routes, limits)?;
+        let rules = cangw::rules(routes, interfaces).map_err(Error::Inexpressible)?;
+        if rules.len() > MOST {
+            return Err(Error::TooMany(rules.len()));
+        }
+        let mut refused: BTreeMap<route::RouteId, String> = chains(routes, interfaces);
+        for (id, rule) in &rules {
+            if let Some(why) = limits.refusal(rule) {
+                refused.entry(*id).or_insert(why);
+            }
+        }
+        if !refused.is_empty() {
+            let all = refused.into_iter().map(|(id, why)| Inexpressible {
+                route: Some(id),
+                name: name(routes, id),
+                why,
+            });
+            return Err(Error::Inexpressible(all.collect()));
+        }
+        // Where the module allows more, each rule says how many hops there may be.
+        let lower = limits
+            .max_hops
+            .is_none_or(|module| routes.max_hops < module);
+        let most = routes.max_hops;
+        let rules = rules.into_iter().map(|(id, mut rule)| {
+            if lower {
+                rule.hops = Some(rule.hops.unwrap_or(most).min(most));
+            }
+            (id.0 as usize, rule)
+        });
+        Ok(Self {
+            names: routes
+                .routes
+                .iter()
+                .map(|route| route.name.clone())
+                .collect(),
+            rules: rules.collect(),
+        })
+    }
+
+    /// The name of the route of a rule.
+    pub(super) fn route(&self, place: usize) -> &str {
+        let rule = self.rules.get(place);
+        let name = rule.and_then(|(route, _)| self.names.get(*route));
+        name.map_or("", String::as_str)
+    }
+
+    /// The jobs of those rules whose interfaces are there, each with the place of its rule, and
+    /// the interfaces that are not.
+    pub(super) fn resolve(&self, links: &Links) -> (Vec<(usize, Job)>, BTreeSet<String>) {
+        let (mut jobs, mut missing) = (Vec::new(), BTreeSet::new());
+        for (place, (_, rule)) in self.rules.iter().enumerate() {
+            let find = |name: &String, missing: &mut BTreeSet<String>| {
+                let index = links.can(name);
+                if index.is_none() {
+                    missing.insert(name.clone());
+                }
+                index
+            };
+            let source = find(&rule.source, &mut missing);
+            let destination = find(&rule.destination, &mut missing);
+            if let (Some(source), Some(destination)) = (source, destination) {
+                jobs.push((place, Job::of(rule, source, destination)));
+            }
+        }
+        (jobs, missing)
+    }
+}

@@ -1,0 +1,132 @@
+//! What can go wrong, in words that say what to do.
+
+use super::wire::Malformed;
+use route::cangw::Inexpressible;
+use rustix::io::Errno;
+use std::fmt;
+
+/// Why can-gw does not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// can-gw is not loaded and could not be
+    #[error(
+        "this kernel has no can-gw at work: load it with `modprobe can-gw` (a kernel without the \
+         module needs CONFIG_CAN_GW, or its package of extra modules)"
+    )]
+    NoModule,
+    /// the rules of can-gw may not be changed
+    #[error(
+        "the rules of can-gw may be changed with CAP_NET_ADMIN only: run as root, or give the \
+         program the capability (`setcap cap_net_admin+ep`, `AmbientCapabilities=CAP_NET_ADMIN`)"
+    )]
+    NoPermission,
+    /// another process holds these rules
+    #[error(
+        "{} holds the can-gw rules of `{instance}` in this network namespace: end it, or give one \
+         of the two another name", .pid.map_or("another process".to_owned(), |p| format!("process {p}"))
+    )]
+    Busy {
+        /// The name of the instance that was to be started.
+        instance: String,
+        /// The process that holds it.
+        pid: Option<u32>,
+    },
+    /// routes that can-gw has no rules for
+    #[error("can-gw cannot run these routes: {}", list(.0))]
+    Inexpressible(Vec<Inexpressible>),
+    /// the gateway wants more hops than the module allows
+    #[error(
+        "the gateway allows {wanted} hops, and can-gw was loaded with max_hops={module}: `modprobe \
+         -r can-gw && modprobe can-gw max_hops={wanted}` (built in: can_gw.max_hops={wanted} on the \
+         kernel's command line), or `max_hops = {module}` in the gateway's file"
+    )]
+    MaxHops {
+        /// What the routes ask for.
+        wanted: u8,
+        /// The module's parameter.
+        module: u8,
+    },
+    /// more rules than there are marks
+    #[error("{0} rules are too many: one gateway can have {max} rules of can-gw", max = super::mark::MOST)]
+    TooMany(usize),
+    /// the kernel refused a rule
+    #[error("{}can-gw refuses the rule `{rule}`: {why}", of(.route))]
+    Refused {
+        /// The route; empty where it is not known.
+        route: String,
+        /// The rule, in cangw's words.
+        rule: String,
+        /// What is wrong with it.
+        why: Why,
+        /// The kernel's word for it.
+        #[source]
+        source: Errno,
+    },
+    /// netlink failed
+    #[error("the netlink socket of can-gw failed: {doing}")]
+    Socket {
+        /// What was being done.
+        doing: &'static str,
+        /// Why.
+        #[source]
+        source: Errno,
+    },
+    /// the kernel's answer makes no sense
+    #[error("what the kernel said about can-gw's rules cannot be read")]
+    Answer(#[from] Malformed),
+    /// the list changed all the time
+    #[error("the list of can-gw's rules changed each time it was read: something else changes it")]
+    Restless,
+}
+
+/// Why the kernel refused a rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// An interface is not there (any more), or is none of CAN.
+    Interface,
+    /// It was taken away by somebody else.
+    Gone,
+    /// More hops than the module allows.
+    Hops(u8),
+    /// Source and destination are the same.
+    SamePort,
+    /// Its mark belongs to another rule.
+    MarkTaken,
+    /// There is no memory.
+    Memory,
+    /// Something else.
+    Other(Errno),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interface => f.write_str(
+                "an interface of it is not there, or is no CAN interface (`ip -br link` shows them)",
+            ),
+            Self::Gone => f.write_str("it is not in can-gw's list any more"),
+            Self::Hops(most) => write!(f, "can-gw was loaded with max_hops={most}"),
+            Self::SamePort => {
+                f.write_str("it leads back to where frames come from, which needs `same_port`")
+            }
+            Self::MarkTaken => f.write_str(
+                "another rule has just been given its mark (CGW_MOD_UID); try again",
+            ),
+            Self::Memory => f.write_str("the kernel has no memory left"),
+            Self::Other(errno) => write!(f, "{errno}"),
+        }
+    }
+}
+
+fn of(route: &str) -> String {
+    if route.is_empty() {
+        String::new()
+    } else {
+        format!("route `{route}`: ")
+    }
+}
+
+fn list(all: &[Inexpressible]) -> String {
+    let texts: Vec<_> = all.iter().map(ToString::to_string).collect();
+    texts.join("; ")
+}

@@ -1,0 +1,282 @@
+//! can-gw of the running kernel, in the caller's network namespace.
+
+use super::error::{Error, Why};
+use super::links::Links;
+use super::mark::Instance;
+use super::netlink::Netlink;
+use super::version::{self, Limits};
+use super::wire::{self, Job, Listed, SAME_PORT};
+use route::cangw::Rule;
+use rustix::io::Errno;
+use rustix::net::netdevice::name_to_index;
+
+/// The module's parameter.
+const MAX_HOPS: &str = "/sys/module/can_gw/parameters/max_hops";
+/// `CGW_MAX_HOPS`
+const MOST_HOPS: u8 = 6;
+
+/// A way to talk with can-gw. Reading needs no permission, changing needs `CAP_NET_ADMIN`.
+pub struct Kernel {
+    netlink: Netlink,
+    limits: Limits,
+}
+
+/// What is to be done to the list of jobs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Request {
+    /// Put in front of the others; a job with this mark gets new modifications and checksums
+    /// instead, if it has the same interfaces and filter.
+    Add(Job),
+    /// Take away the first one like this. Two jobs with the same `CGW_MOD_UID` are alike if they
+    /// differ in modifications only.
+    Delete(Job),
+}
+
+impl Request {
+    pub(super) fn job(&self) -> &Job {
+        match self {
+            Self::Add(job) | Self::Delete(job) => job,
+        }
+    }
+}
+
+impl Kernel {
+    /// Opens a netlink socket; whether there is can-gw, [`ready`](Self::ready) finds out.
+    ///
+    /// # Errors
+    /// [`Error::Socket`]
+    pub fn open() -> Result<Self, Error> {
+        Ok(Self {
+            netlink: Netlink::open()?,
+            limits: Limits {
+                version: version::running(),
+                max_hops: max_hops(),
+                hidden_marks: true,
+            },
+        })
+    }
+
+    /// Is can-gw there, and may we change its rules? Where it is missing, the kernel is asked to
+    /// load it.
+    ///
+    /// # Errors
+    /// [`Error::NoModule`], [`Error::NoPermission`], [`Error::Socket`]
+    pub fn ready(&mut self) -> Result<(), Error> {
+        match self.probe(&Job::default())? {
+            Errno::PERM => return Err(Error::NoPermission),
+            Errno::OPNOTSUPP => self.load()?,
+            _ => {}
+        }
+        self.limits.max_hops = match max_hops() {
+            None => Some(self.find_max_hops()?),
+            known => known,
+        };
+        let mark = Job::default().marked(1, true);
+        self.limits.hidden_marks = self.probe(&mark)? != Errno::INVAL;
+        Ok(())
+    }
+
+    /// The kernel loads a module of the name of an interface that it does not know, for those
+    /// with `CAP_SYS_MODULE` (`dev_load` of net/core/dev_ioctl.c): so no program has to be run.
+    fn load(&mut self) -> Result<(), Error> {
+        // There is no such interface afterwards either.
+        let _ = name_to_index(self.netlink.fd(), "can-gw");
+        if self.probe(&Job::default())? == Errno::OPNOTSUPP {
+            return Err(Error::NoModule);
+        }
+        Ok(())
+    }
+
+    fn probe(&mut self, job: &Job) -> Result<Errno, Error> {
+        let answer = self.netlink.ask(|n| wire::probe_request(job, n))?;
+        // The request cannot succeed: it names no interfaces.
+        Ok(answer.unwrap_or(Errno::NODEV))
+    }
+
+    /// Where `/sys` does not say it, can-gw does: it refuses a job with more hops for that before
+    /// it looks at anything else.
+    fn find_max_hops(&mut self) -> Result<u8, Error> {
+        for hops in 2..=MOST_HOPS {
+            let job = Job {
+                hops,
+                ..Job::default()
+            };
+            if self.probe(&job)? == Errno::INVAL {
+                return Ok(hops - 1);
+            }
+        }
+        Ok(MOST_HOPS)
+    }
+
+    /// What this kernel's can-gw can do. `max_hops` is known after [`ready`](Self::ready) at the
+    /// latest.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// The interfaces there are.
+    ///
+    /// # Errors
+    /// [`Error::Socket`], [`Error::Answer`]
+    pub fn links(&mut self) -> Result<Links, Error> {
+        Links::read(&mut self.netlink)
+    }
+
+    /// All jobs, whoever made them, the one that is tried first in front. Without can-gw there are
+    /// none.
+    ///
+    /// # Errors
+    /// [`Error::Socket`], [`Error::Answer`]; [`Error::Restless`] if they change all the time.
+    pub fn list(&mut self) -> Result<Vec<Listed>, Error> {
+        self.netlink.list()
+    }
+
+    /// Carries out requests in their order; the kernel's answer to each. One that is refused does
+    /// not keep the following ones from being carried out.
+    ///
+    /// # Errors
+    /// [`Error::Socket`], [`Error::Answer`]; then nobody knows which were carried out.
+    pub fn carry_out(&mut self, requests: &[Request]) -> Result<Vec<Option<Errno>>, Error> {
+        Ok(self.look_and_carry_out(requests, false)?.0)
+    }
+
+    /// With `look`, the kernel lists its jobs right before it changes them, so that next to no
+    /// frame is counted in between. A job that goes may be missing in a long list.
+    pub(super) fn look_and_carry_out(
+        &mut self,
+        requests: &[Request],
+        look: bool,
+    ) -> Result<(Vec<Option<Errno>>, Vec<Listed>), Error> {
+        if !look || self.limits.updates_in_place() {
+            return self.ask_all(requests, look);
+        }
+        // Kernels that wait at each removal count meanwhile for those that are still to go.
+        let (mut answers, mut seen) = (Vec::new(), Vec::new());
+        for request in requests {
+            let goes = matches!(request, Request::Delete(_));
+            let (answer, list) = self.ask_all(std::slice::from_ref(request), goes)?;
+            answers.extend(answer);
+            seen.extend(list);
+        }
+        Ok((answers, seen))
+    }
+
+    fn ask_all(
+        &mut self,
+        requests: &[Request],
+        look: bool,
+    ) -> Result<(Vec<Option<Errno>>, Vec<Listed>), Error> {
+        let count = requests.len();
+        self.netlink
+            .ask_all(count, look, |index, sequence| match requests.get(index) {
+                Some(Request::Add(job)) => wire::add_request(job, sequence),
+                Some(Request::Delete(job)) => wire::delete_request(job, sequence),
+                // `ask_all` counts to their number.
+                None => Vec::new(),
+            })
+    }
+
+    /// Carries out one request.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] without a route, and those of [`carry_out`](Self::carry_out).
+    pub fn one(&mut self, request: &Request) -> Result<(), Error> {
+        let answer = self.carry_out(std::slice::from_ref(request))?;
+        match answer.into_iter().next().flatten() {
+            None => Ok(()),
+            Some(errno) => Err(self.explain(request, "", &self.rule_of(request.job()), errno)),
+        }
+    }
+
+    /// A job as a rule, with interfaces by number.
+    fn rule_of(&self, job: &Job) -> Rule {
+        job.rule(format!("#{}", job.source), format!("#{}", job.destination))
+    }
+
+    /// The kernel's error in words.
+    pub(super) fn explain(
+        &self,
+        request: &Request,
+        route: &str,
+        rule: &Rule,
+        source: Errno,
+    ) -> Error {
+        let job = request.job();
+        // The module may have been loaded anew since.
+        let most = max_hops().or(self.limits.max_hops);
+        let why = match (source, request) {
+            (Errno::PERM, _) => return Error::NoPermission,
+            (Errno::OPNOTSUPP, _) => return Error::NoModule,
+            (Errno::NODEV, _) => Why::Interface,
+            (Errno::NOMEM | Errno::NOBUFS, _) => Why::Memory,
+            (Errno::INVAL, Request::Delete(_)) => Why::Gone,
+            (Errno::INVAL, Request::Add(_)) => match most.filter(|most| job.hops > *most) {
+                Some(most) => Why::Hops(most),
+                None if job.source == job.destination && job.flags & SAME_PORT == 0 => {
+                    Why::SamePort
+                }
+                None if job.uid != 0 => Why::MarkTaken,
+                None => Why::Other(source),
+            },
+            _ => Why::Other(source),
+        };
+        Error::Refused {
+            route: route.to_owned(),
+            rule: rule.to_string(),
+            why,
+            source,
+        }
+    }
+
+    /// Takes away all rules of an instance; how many there were. For what a crash left behind and
+    /// no gateway is to take over.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if a process uses them; those of [`list`](Self::list) and of
+    /// [`carry_out`](Self::carry_out).
+    pub fn delete_ours(&mut self, instance: &Instance) -> Result<usize, Error> {
+        let _hold = instance.hold()?;
+        self.delete_held(instance)
+    }
+
+    /// As [`delete_ours`](Self::delete_ours), for whoever holds the instance.
+    pub(super) fn delete_held(&mut self, instance: &Instance) -> Result<usize, Error> {
+        let ours = self.list()?.into_iter().map(|listed| listed.job);
+        let ours = ours.filter(|job| instance.owns(job.mark()));
+        let requests: Vec<_> = ours.map(Request::Delete).collect();
+        let answers = self.carry_out(&requests)?;
+        for (request, answer) in requests.iter().zip(answers) {
+            // EINVAL: it went with its interface in this moment.
+            if let Some(errno) = answer.filter(|errno| *errno != Errno::INVAL) {
+                return Err(self.explain(request, "", &self.rule_of(request.job()), errno));
+            }
+        }
+        Ok(requests.len())
+    }
+}
+
+/// What the module says in `/sys`.
+fn max_hops() -> Option<u8> {
+    let text = std::fs::read_to_string(MAX_HOPS).ok()?;
+    text.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn can_gw_tells_its_max_hops_without_sys() {
+        let mut kernel = Kernel::open().unwrap();
+        match kernel.ready() {
+            Err(error @ (Error::NoModule | Error::NoPermission)) => {
+                eprintln!("SKIPPED because this kernel has no AF_CAN for us: {error}");
+            }
+            ready => {
+                ready.unwrap();
+                assert_eq!(Some(kernel.find_max_hops().unwrap()), max_hops());
+            }
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! From the jobs that are there to those that are wanted, with the least changes.
+//!
+//! What is there and stays is not touched. can-gw puts a new job in front of the others, so a job
+//! that must be tried before a new one is new as well. That matters only where the order can be
+//! seen: two jobs of one source for the same kind of frames, to the same destination, in the same
+//! list of filters (`net/can/af_can.c`), that take a frame both.
+//!
+//! can-gw cannot exchange jobs. So that no frame is sent by an old job and by the new one that
+//! replaces it, old ones go before new ones come, and a frame that arrives in between is not sent.
+//! To keep that time short, changes that no frame can see together are made one group after the
+//! other.
+
+use super::wire::{FD, Job};
+use frame::CanId;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+/// One change. Numbers are places in the list of what is wanted and of what is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Change {
+    /// Take away what is there.
+    Delete {
+        /// What is there.
+        there: usize,
+    },
+    /// Give what is there other modifications.
+    Update {
+        /// What is wanted.
+        wanted: usize,
+        /// What is there.
+        there: usize,
+    },
+    /// Put in front what is wanted.
+    Add {
+        /// What is wanted.
+        wanted: usize,
+    },
+}
+
+/// What to do.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Plan {
+    /// What is there for each that is wanted, if it stays as it is.
+    pub(super) stays: Vec<Option<usize>>,
+    /// The changes, in this order.
+    pub(super) changes: Vec<Change>,
+}
+
+/// `wanted` and `there` stand in the order in which they are tried; marks have only those that are
+/// there.
+pub(super) fn plan(wanted: &[Job], there: &[Job], update: bool) -> Plan {
+    let unmarked = |job: &Job| job.clone().unmarked();
+    let mut stays = pair(wanted, there, unmarked, &mut HashSet::new());
+    // A job whose `CGW_MOD_UID` the kernel knows can have other modifications without a gap.
+    let known = there.iter().enumerate().filter(|(_, job)| job.uid != 0);
+    let known: HashSet<usize> = known.map(|(i, _)| i).collect();
+    let mut used: HashSet<usize> = stays.iter().flatten().copied().collect();
+    used.extend((0..there.len()).filter(|i| !known.contains(i)));
+    let mut updates = vec![None; wanted.len()];
+    if update {
+        let frame = |job: &Job| Job {
+            uid: 0,
+            modify: [const { None }; 4],
+            crc8: None,
+            xor: None,
+            ..job.clone()
+        };
+        let open: Vec<usize> = (0..wanted.len())
+            .filter(|i| stays.get(*i).is_some_and(Option::is_none))
+            // Without a modification it could not keep that mark.
+            .filter(|i| wanted.get(*i).is_some_and(Job::modifies))
+            .collect();
+        let jobs: Vec<Job> = open
+            .iter()
+            .filter_map(|i| wanted.get(*i).cloned())
+            .collect();
+        for (i, place) in open.into_iter().zip(pair(&jobs, there, frame, &mut used)) {
+            if let Some(slot) = updates.get_mut(i) {
+                *slot = place;
+            }
+        }
+    }
+    keep_order(wanted, &mut stays, &mut updates);
+
+    let kept: HashSet<usize> = stays.iter().chain(&updates).flatten().copied().collect();
+    let mut changes = Vec::new();
+    for i in 0..there.len() {
+        if !kept.contains(&i) {
+            changes.push(Change::Delete { there: i });
+        }
+    }
+    for (wanted, place) in updates.iter().enumerate() {
+        if let Some(there) = *place {
+            changes.push(Change::Update { wanted, there });
+        }
+    }
+    // The one that is tried last comes first.
+    for (i, (stay, update)) in stays.iter().zip(&updates).enumerate().rev() {
+        if stay.is_none() && update.is_none() {
+            changes.push(Change::Add { wanted: i });
+        }
+    }
+    Plan {
+        stays,
+        changes: grouped(changes, wanted, there),
+    }
+}
+
+/// For each that is wanted one that is there and has the same key, each at most once.
+fn pair(
+    wanted: &[Job],
+    there: &[Job],
+    key: impl Fn(&Job) -> Job,
+    used: &mut HashSet<usize>,
+) -> Vec<Option<usize>> {
+    let mut places: HashMap<Job, VecDeque<usize>> = HashMap::new();
+    for (i, job) in there.iter().enumerate().filter(|(i, _)| !used.contains(i)) {
+        places.entry(key(job)).or_default().push_back(i);
+    }
+    wanted
+        .iter()
+        .map(|job| {
+            let place = places.get_mut(&key(job))?.pop_front()?;
+            used.insert(place);
+            Some(place)
+        })
+        .collect()
+}
+
+/// Makes new what would be tried too late: it stands before something new, or behind something
+/// that it is to stand before.
+fn keep_order(wanted: &[Job], stays: &mut [Option<usize>], updates: &mut [Option<usize>]) {
+    let mut lanes: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (i, job) in wanted.iter().enumerate() {
+        let lane = (
+            job.source,
+            job.destination,
+            job.flags & FD,
+            list_of(job.filter),
+        );
+        lanes.entry(lane).or_default().push(i);
+    }
+    for lane in lanes.values() {
+        let place = |i: usize, stays: &[Option<usize>], updates: &[Option<usize>]| {
+            let stay = stays.get(i).copied().flatten();
+            stay.or(updates.get(i).copied().flatten())
+        };
+        let places: Vec<_> = lane.iter().map(|i| place(*i, stays, updates)).collect();
+        let behind = places.windows(2).any(|pair| match pair {
+            [Some(a), Some(b)] => a > b,
+            [Some(_), None] => true,
+            _ => false,
+        });
+        if !behind {
+            continue;
+        }
+        let mut later: Vec<(usize, Option<usize>)> = Vec::new();
+        for (&i, mut here) in lane.iter().zip(places).rev() {
+            let Some(job) = wanted.get(i) else { continue };
+            let too_late = here.is_some_and(|here| {
+                later.iter().any(|(j, place)| {
+                    place.is_none_or(|place| place < here)
+                        && wanted
+                            .get(*j)
+                            .is_some_and(|other| meet(job.filter, other.filter))
+                })
+            });
+            if too_late {
+                for places in [&mut *stays, &mut *updates] {
+                    if let Some(place) = places.get_mut(i) {
+                        *place = None;
+                    }
+                }
+                here = None;
+            }
+            later.push((i, here));
+        }
+    }
+}
+
+/// The list of `struct can_dev_rcv_lists` in which a filter is kept (`can_rcv_list_find`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum List {
+    Errors,
+    All,
+    Masks,
+    Inverted,
+    /// A table or a hash: one ID.
+    One(u32),
+}
+
+const FLAGS: u32 = CanId::EFF_FLAG | CanId::RTR_FLAG;
+
+/// ID and mask as the kernel works with them, and whether the others are meant.
+fn filter((id, mask): (u32, u32)) -> (u32, u32, bool) {
+    let mut mask = mask;
+    if mask & CanId::EFF_FLAG != 0 && id & CanId::EFF_FLAG == 0 {
+        mask &= CanId::SFF_MASK | FLAGS;
+    }
+    (id & mask, mask, id & CanId::ERR_FLAG != 0)
+}
+
+fn list_of(raw: (u32, u32)) -> List {
+    if raw.1 & CanId::ERR_FLAG != 0 {
+        return List::Errors;
+    }
+    let (id, mask, inverted) = filter(raw);
+    let exact = if id & CanId::EFF_FLAG == 0 {
+        CanId::SFF_MASK | FLAGS
+    } else {
+        CanId::EFF_MASK | FLAGS
+    };
+    match mask {
+        _ if inverted => List::Inverted,
+        0 => List::All,
+        // Remote frames have no table of their own.
+        mask if mask == exact && id & CanId::RTR_FLAG == 0 => List::One(id),
+        _ => List::Masks,
+    }
+}
+
+/// Can a frame pass both filters? In doubt, yes.
+fn meet(a: (u32, u32), b: (u32, u32)) -> bool {
+    let errors = |raw: (u32, u32)| raw.1 & CanId::ERR_FLAG != 0;
+    if errors(a) || errors(b) {
+        return errors(a) && errors(b);
+    }
+    let ((a, a_mask, a_inverted), (b, b_mask, b_inverted)) = (filter(a), filter(b));
+    a_inverted || b_inverted || (a ^ b) & a_mask & b_mask == 0
+}
+
+/// Puts changes that a frame can see together beside each other, in the order in which they stand.
+fn grouped(changes: Vec<Change>, wanted: &[Job], there: &[Job]) -> Vec<Change> {
+    /// Above so many, those of one source are one group: finding groups would take longer than
+    /// what it saves.
+    const MOST: usize = 4096;
+    let adds = |change: &Change| matches!(change, Change::Add { .. });
+    if changes.iter().all(adds) || !changes.iter().any(adds) {
+        return changes;
+    }
+    let job = |change: &Change| match *change {
+        Change::Delete { there: i } => there.get(i),
+        Change::Update { wanted: i, .. } | Change::Add { wanted: i } => wanted.get(i),
+    };
+    let fine = changes.len() <= MOST;
+    let mut groups = Groups::new(changes.len());
+    let mut lanes: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (i, change) in changes.iter().enumerate() {
+        if let Some(job) = job(change) {
+            lanes
+                .entry((job.source, job.flags & FD))
+                .or_default()
+                .push(i);
+        }
+    }
+    for lane in lanes.values() {
+        for (n, &i) in lane.iter().enumerate() {
+            for &j in lane.iter().take(n).rev() {
+                let filter = |i: usize| changes.get(i).and_then(job).map(|job| job.filter);
+                let (Some(a), Some(b)) = (filter(i), filter(j)) else {
+                    continue;
+                };
+                if !fine || meet(a, b) {
+                    groups.join(i, j);
+                }
+                if !fine {
+                    break;
+                }
+            }
+        }
+    }
+    let mut sorted: Vec<(usize, Change)> = Vec::with_capacity(changes.len());
+    for (i, change) in changes.into_iter().enumerate() {
+        sorted.push((groups.of(i), change));
+    }
+    // Stable: within a group what goes stays before what comes.
+    sorted.sort_by_key(|(group, _)| *group);
+    sorted.into_iter().map(|(_, change)| change).collect()
+}
+
+/// Sets of numbers that are joined: each knows a smaller one of its set, or is the smallest.
+struct Groups(Vec<usize>);
+
+impl Groups {
+    fn new(count: usize) -> Self {
+        Self((0..count).collect())
+    }
+
+    fn of(&mut self, i: usize) -> usize {
+        let mut root = i;
+        while let Some(&next) = self.0.get(root).filter(|next| **next != root) {
+            root = next;
+        }
+        // The way is shorter next time.
+        if let Some(place) = self.0.get_mut(i) {
+            *place = root;
+        }
+        root
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.of(a), self.of(b));
+        if let Some(place) = self.0.get_mut(a.max(b)) {
+            *place = a.min(b);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What is checked before anything is changed, and what errors say.
+
+mod plan;
+mod wire;
+
+use super::{Error, Limits, Version, Why, survey};
+use route::{Action, Crc8Profile, Modify, ModifyOp, PortId, Route, Routes};
+
+fn interfaces() -> Vec<Option<String>> {
+    ["can0", "can1"].map(|name| Some(name.to_owned())).to_vec()
+}
+
+fn classic(name: &str) -> Route {
+    let mut route = Route::new(name, vec![PortId(0)], vec![PortId(1)]);
+    route.matching.kinds.fd = false;
+    route.matching.kinds.xl = false;
+    route
+}
+
+#[test]
+fn each_route_is_answered_for() {
+    let mut drops = classic("drops");
+    drops.drop = true;
+    let mut sums = classic("sums");
+    let or = Modify {
+        op: ModifyOp::Or,
+        id: None,
+        len: Some(0),
+        flags: None,
+        data: None,
+    };
+    sums.actions = vec![
+        Action::Modify(or),
+        Action::Crc8(route::Crc8 {
+            from: 0,
+            to: -2,
+            result: -1,
+            init: 0,
+            final_xor: 0,
+            table: [0; 256],
+            profile: Crc8Profile::None,
+        }),
+    ];
+    let routes = Routes {
+        routes: vec![classic("plain"), drops, sums],
+        ..Routes::default()
+    };
+    let of = |version, max_hops| {
+        let limits = Limits {
+            version: Some(version),
+            max_hops,
+            hidden_marks: true,
+        };
+        survey(&routes, &interfaces(), &limits)
+            .into_iter()
+            .map(|why| why.map(|why| why.why))
+            .collect::<Vec<_>>()
+    };
+    let new = of(Version(7, 3, 0), Some(1));
+    assert_eq!(new[0], None);
+    assert_eq!(
+        new[1].as_deref(),
+        Some("it drops frames, and a rule only forwards")
+    );
+    assert_eq!(new[2], None);
+    assert!(
+        of(Version(6, 1, 20), Some(1))[2]
+            .as_ref()
+            .unwrap()
+            .contains("CVE-2026-31570")
+    );
+    let more = Routes {
+        max_hops: 3,
+        ..routes.clone()
+    };
+    let limits = Limits {
+        version: Some(Version(7, 3, 0)),
+        max_hops: Some(2),
+        hidden_marks: true,
+    };
+    let why = survey(&more, &interfaces(), &limits)[0]
+        .clone()
+        .unwrap()
+        .to_string();
+    assert!(
+        why.starts_with("route `plain`: the gateway allows 3 hops"),
+        "{why}"
+    );
+}
+
+#[test]
+fn an_echo_that_other_rules_would_take_is_refused() {
+    let mut there = classic("there");
+    there.echo = true;
+    let mut back = classic("back");
+    std::mem::swap(&mut back.from, &mut back.to);
+    let limits = Limits {
+        version: Some(Version(7, 3, 0)),
+        max_hops: Some(2),
+        hidden_marks: true,
+    };
+    let mut routes = Routes {
+        max_hops: 2,
+        routes: vec![there, back],
+        ..Routes::default()
+    };
+    let why = survey(&routes, &interfaces(), &limits);
+    assert!(
+        why[0].as_ref().unwrap().why.contains("for can1 would take"),
+        "{why:?}"
+    );
+    assert_eq!(why[1], None);
+    routes.routes[0].hop_limit = Some(1);
+    assert_eq!(survey(&routes, &interfaces(), &limits), [None, None]);
+    routes.routes[0].hop_limit = None;
+    routes.max_hops = 1;
+    assert_eq!(survey(&routes, &interfaces(), &limits), [None, None]);
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let errno = rustix::io::Errno::NODEV;
+    let refused = Error::Refused {
+        route: "speed".into(),
+        rule: "-s can0 -d can7".into(),
+        why: Why::Interface,
+        source: errno,
+    };
+    assert_eq!(
+        refused.to_string(),
+        "route `speed`: can-gw refuses the rule `-s can0 -d can7`: an interface of it is not \
+         there, or is no CAN interface (`ip -br link` shows them)"
+    );
+    for (error, word) in [
+        (Error::NoModule, "modprobe can-gw"),
+        (Error::NoPermission, "CAP_NET_ADMIN"),
+        (
+            Error::Busy {
+                instance: "g".into(),
+                pid: Some(7),
+            },
+            "process 7 holds",
+        ),
+        (
+            Error::MaxHops {
+                wanted: 3,
+                module: 1,
+            },
+            "modprobe can-gw max_hops=3",
+        ),
+        (Error::TooMany(70_000), "70000 rules are too many"),
+    ] {
+        assert!(error.to_string().contains(word), "{error}");
+    }
+}

@@ -1,0 +1,239 @@
+//! Messages there and back.
+
+use crate::cangw::wire::{self, Counters, Crc8, FD, Job, Listed, Message, Modification, Xor};
+use config::Source;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use route::cangw::{Rule, import};
+use route::{Modify, ModifyOp};
+use rustix::io::Errno;
+
+fn modification(size: usize) -> impl Strategy<Value = Modification> {
+    (
+        0..16_u8,
+        any::<u32>(),
+        any::<u8>(),
+        any::<u8>(),
+        vec(any::<u8>(), size),
+    )
+        .prop_map(move |(kinds, id, len, flags, data)| Modification {
+            kinds,
+            id,
+            len,
+            flags: if size == 64 { flags } else { 0 },
+            data,
+        })
+}
+
+fn crc8() -> impl Strategy<Value = Crc8> {
+    let table = vec(any::<u8>(), 256).prop_map(|t| <[u8; 256]>::try_from(t).unwrap());
+    let rest = any::<([i8; 3], u8, u8, u8, [u8; 20])>();
+    (table, rest).prop_map(
+        |(table, (indices, init, final_xor, profile, profile_data))| Crc8 {
+            indices,
+            init,
+            final_xor,
+            table,
+            profile,
+            profile_data,
+        },
+    )
+}
+
+fn job() -> impl Strategy<Value = Job> {
+    any::<bool>().prop_flat_map(|fd| {
+        let size = if fd { 64 } else { 8 };
+        let modify = [(); 4].map(|()| proptest::option::of(modification(size)));
+        let sums = (
+            proptest::option::of(crc8()),
+            proptest::option::of(any::<([i8; 3], u8)>()),
+        );
+        (any::<(u32, u32, u16, u8, (u32, u32), u32)>(), modify, sums).prop_map(
+            move |((source, destination, flags, hops, filter, uid), modify, (crc8, xor))| Job {
+                source,
+                destination,
+                flags: if fd { flags | FD } else { flags & !FD },
+                hops,
+                filter,
+                modify,
+                crc8,
+                xor: xor.map(|(indices, init)| Xor { indices, init }),
+                uid,
+            },
+        )
+    })
+}
+
+proptest! {
+    /// What is asked for is read back as it was: a request has the form of a listed job.
+    #[test]
+    fn jobs_survive_the_way_there_and_back(jobs in vec((job(), any::<u32>()), 0..4)) {
+        let mut bytes = Vec::new();
+        let mut expected = Vec::new();
+        for (job, sequence) in jobs {
+            bytes.extend(wire::add_request(&job, sequence));
+            let listed = Listed { job, counters: Counters::default() };
+            expected.push((sequence, Message::Listed(Box::new(listed))));
+        }
+        prop_assert_eq!(wire::decode(&bytes), Ok(expected));
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_panic(
+        bytes in vec(any::<u8>(), 0..400),
+        kind in prop::sample::select(vec![0_u16, 2, 3, 24, 25]),
+        attribute in 0_u16..24,
+    ) {
+        let _ = wire::decode(&bytes);
+        let mut body = vec![29, 1, 0, 0];
+        body.extend((bytes.len() as u16 + 4).to_ne_bytes());
+        body.extend(attribute.to_ne_bytes());
+        body.extend(&bytes);
+        let _ = wire::decode(&wire::message(kind, 0, 1, &bytes));
+        let _ = wire::decode(&wire::message(kind, 0, 1, &body));
+    }
+
+    /// Rules and jobs are the same thing: what a job means as a rule, in cangw's words, read by the
+    /// importer, is a rule with the same job.
+    #[test]
+    fn a_job_is_the_rule_that_it_is_shown_as(job in job()) {
+        let mut rule = job.rule("can0".into(), "can1".into());
+        // What the kernel would not have in its list.
+        rule.hops = rule.hops.map(|hops| hops % 6 + 1);
+        let most = rule.size() as i16;
+        for index in rule.crc8.iter_mut().flat_map(|c| [&mut c.from, &mut c.to, &mut c.result]) {
+            *index %= most;
+        }
+        for index in rule.xor.iter_mut().flat_map(|x| [&mut x.from, &mut x.to, &mut x.result]) {
+            *index %= most;
+        }
+        if !rule.modifies() {
+            (rule.crc8, rule.xor) = (None, None);
+        }
+        let job = Job::of(&rule, 1, 2);
+        let text = format!("cangw -A {rule}\n");
+        let imported = import(&Source::new("rule", text.clone()));
+        let imported = imported.map_err(|e| TestCaseError::fail(format!("{text}: {e:?}")))?;
+        let names: Vec<_> = imported.interfaces.into_iter().map(Some).collect();
+        let rules = route::cangw::rules(&imported.routes, &names);
+        let again: Vec<_> = rules.unwrap().iter().map(|(_, rule)| Job::of(rule, 1, 2)).collect();
+        prop_assert_eq!(again, std::slice::from_ref(&job), "{}", text);
+        prop_assert_eq!(Job::of(&job.rule("can0".into(), "can1".into()), 1, 2), job);
+    }
+
+    /// A mark is found again, and changes nothing else of what a job does.
+    #[test]
+    fn marks_are_found_again(job in job(), mark in 1_u32.., hidden in any::<bool>()) {
+        // As rules are: parts that do nothing are not there, nor checksums that are not computed.
+        let mut rule = job.rule("a".into(), "b".into());
+        if !rule.modifies() {
+            (rule.crc8, rule.xor) = (None, None);
+        }
+        let job = Job::of(&rule, 1, 2);
+        let marked = job.clone().marked(mark, hidden);
+        prop_assert_eq!(marked.mark(), mark);
+        prop_assert_eq!(job.mark(), 0);
+        prop_assert_eq!(marked.modifies(), !hidden || job.modifies());
+        prop_assert_eq!(marked.rule("a".into(), "b".into()), rule);
+        prop_assert_eq!(marked.unmarked(), job);
+    }
+
+    /// One that somebody wants and that changes nothing is no mark.
+    #[test]
+    fn a_change_of_nothing_is_no_mark(fd in any::<bool>(), mark in 1_u32.., hidden in any::<bool>()) {
+        let or = Modify { op: ModifyOp::Or, id: Some(0), len: None, flags: None, data: None };
+        let rule = Rule { fd, modify: [None, Some(or), None, None], ..Rule::default() };
+        let job = Job::of(&rule, 1, 2);
+        prop_assert_eq!(job.clone().marked(mark, hidden).unmarked(), job);
+    }
+
+    /// Each byte of a good message changed.
+    #[test]
+    fn spoiled_jobs_are_read_without_panic(job in job(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut bytes = wire::add_request(&job, 7);
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let _ = wire::decode(&bytes);
+        bytes.truncate(at);
+        let _ = wire::decode(&bytes);
+    }
+}
+
+/// Two zeros instead of interfaces are how can-gw is asked to remove every job there is.
+#[test]
+fn nothing_asks_for_the_removal_of_all_jobs() {
+    let job = Job::default().marked(7, true);
+    for request in [
+        wire::delete_request(&job, 1),
+        wire::probe_request(
+            &Job {
+                source: 1,
+                ..job.clone()
+            },
+            1,
+        ),
+    ] {
+        // No attribute is of type 9 or 10, `CGW_SRC_IF` and `CGW_DST_IF`.
+        let kinds: Vec<u16> = netlink_packet_core::NlasIterator::new(&request[20..])
+            .map(|attribute| attribute.unwrap().kind())
+            .collect();
+        assert_eq!(kinds, [2]);
+    }
+}
+
+#[test]
+fn answers_are_read() {
+    let answer = |code: i32| wire::message(2, 0, 5, &[code.to_ne_bytes(), [0; 4]].concat());
+    let read = |code| wire::decode(&answer(code)).unwrap();
+    assert_eq!(read(0), [(5, Message::Answer(None))]);
+    let nodev = Errno::NODEV;
+    assert_eq!(read(-19), [(5, Message::Answer(Some(nodev)))]);
+    for odd in [19, i32::MIN, -4096] {
+        assert_eq!(read(odd), [(5, Message::Answer(Some(Errno::IO)))]);
+    }
+    assert_eq!(
+        wire::decode(&wire::message(3, 0, 5, &[])),
+        Ok(vec![(5, Message::Done(None))])
+    );
+    // Routes of IPv4 come where can-gw is missing.
+    assert_eq!(
+        wire::decode(&wire::message(24, 0, 5, &[2; 12])),
+        Ok(vec![(5, Message::Other)])
+    );
+}
+
+/// `cangw -A -s (1) -d (2) -e -u 5 -f 123:7FF -m SET:I:333.0.0000000000000000`
+#[test]
+fn a_request_is_laid_out_as_the_header_file_says() {
+    let set = Modification {
+        kinds: 1,
+        id: 0x333,
+        data: vec![0; 8],
+        ..Modification::default()
+    };
+    let job = Job {
+        source: 1,
+        destination: 2,
+        flags: 1,
+        filter: (0x123, 0x7FF),
+        modify: [None, None, None, Some(set)],
+        uid: 5,
+        ..Job::default()
+    };
+    let u16s = |n: [u16; 2]| n.map(u16::to_ne_bytes).concat();
+    let u32s = |n: &[u32]| n.iter().flat_map(|n| n.to_ne_bytes()).collect::<Vec<u8>>();
+    let mut expected = vec![29, 1];
+    expected.extend(1_u16.to_ne_bytes());
+    expected.extend(u16s([4 + 17, 4]));
+    expected.extend(0x333_u32.to_ne_bytes());
+    expected.extend([0; 12]);
+    expected.extend([1, 0, 0, 0]);
+    for (kind, value) in [(14, &[5][..]), (11, &[0x123, 0x7FF]), (9, &[1]), (10, &[2])] {
+        expected.extend(u16s([4 + 4 * value.len() as u16, kind]));
+        expected.extend(u32s(value));
+    }
+    let request = wire::add_request(&job, 9);
+    assert_eq!(request[16..], expected);
+    assert_eq!(request[..4], (request.len() as u32).to_ne_bytes());
+    assert_eq!(request[4..8], u16s([24, 5]));
+}

@@ -1,0 +1,261 @@
+//! Two processes, crashes, missing permission, a missing module.
+
+use crate::kernel::Kernel;
+use crate::{alone, interfaces, listed, names, pass, route, routes, sh};
+use cangate_offload::cangw::{Error, Instance, Kernel as CanGw, Offload};
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+
+/// What the child of a test is to do.
+const ROLE: &str = "CANGATE_TEST_ROLE";
+const INSTANCE: &str = "processes";
+
+/// This program again, as the child of a test. It runs one test, the one that plays the roles.
+fn child(role: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let test = "processes::the_part_of_the_child";
+    command
+        .args([test, "--exact", "--nocapture"])
+        .env(ROLE, role);
+    command
+}
+
+/// Tables of which each has other rules.
+fn many(number: u32) -> route::Routes {
+    let id = |i: u32| (i * 7 + number * 13) % 97;
+    routes((0..40).map(|i| route(&format!("r{i}"), id(i))).collect())
+}
+
+/// Starts a gateway in a child and waits until its rules are there.
+fn gateway(role: &str) -> Child {
+    let mut child = child(role).stdout(Stdio::piped()).spawn().unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    let found = out
+        .lines()
+        .any(|line| line.unwrap().contains("rules are there"));
+    assert!(found, "the child says nothing");
+    child
+}
+
+/// No test by itself: what a child does.
+#[test]
+fn the_part_of_the_child() {
+    let instance = Instance::new(INSTANCE);
+    let interfaces = ["cgt_gw0", "cgt_gw1", "cgt_gw2"].map(|name| Some(name.to_owned()));
+    let all = routes(vec![route("a", 0x10), route("b", 0x11), route("old", 0x12)]);
+    match std::env::var(ROLE).as_deref() {
+        Ok("gateway") => {
+            let _offload = Offload::start(&instance, &all, &interfaces).unwrap();
+            println!("\nrules are there");
+            // Until it is killed.
+            std::thread::sleep(std::time::Duration::from_secs(3600));
+        }
+        Ok("restless") => {
+            let (mut offload, _) = Offload::start(&instance, &all, &interfaces).unwrap();
+            println!("\nrules are there");
+            for number in 0.. {
+                offload.reload(&many(number), &interfaces).unwrap();
+            }
+        }
+        Ok("nobody") => {
+            let error = Offload::start(&instance, &all, &interfaces).err().unwrap();
+            assert!(matches!(error, Error::NoPermission), "{error}");
+            // Reading needs no permission.
+            let list = CanGw::open().unwrap().list().unwrap();
+            assert_eq!(list.len(), 1);
+        }
+        _ => {}
+    }
+}
+
+/// What the kernel does at its end.
+fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn what_a_crash_leaves_is_taken_over() {
+    let _alone = alone();
+    let mut kernel = interfaces!();
+    let names = names(&kernel);
+    let crashed = gateway("gateway");
+    assert_eq!(pass(&mut kernel, &[0x10, 0x12], 2), [0x10, 0x12]);
+    kill(crashed);
+    let before = listed();
+    assert_eq!(before.len(), 3, "they stay behind");
+    assert_eq!(pass(&mut kernel, &[0x10], 1), [0x10], "and forward");
+
+    let now = routes(vec![route("a", 0x10), route("b", 0x11), route("new", 0x13)]);
+    let (mut offload, outcome) = Offload::start(&Instance::new(INSTANCE), &now, &names).unwrap();
+    assert_eq!(
+        (
+            outcome.adopted,
+            outcome.unchanged,
+            outcome.added,
+            outcome.removed
+        ),
+        (2, 2, 1, 1)
+    );
+    assert_eq!(
+        pass(&mut kernel, &[0x10, 0x11, 0x12, 0x13], 3),
+        [0x10, 0x11, 0x13]
+    );
+    let sent: Vec<u64> = offload.counts().unwrap().iter().map(|c| c.sent).collect();
+    assert_eq!(sent, [3, 1, 1], "a's counter goes on across the crash");
+    offload.persist();
+    assert_eq!(listed().len(), 3, "left in place");
+
+    // Another instance does not touch them.
+    let other = Instance::new("another");
+    let (offload, outcome) = Offload::start(&other, &now, &names).unwrap();
+    assert_eq!((outcome.added, outcome.adopted, listed().len()), (3, 0, 6));
+    drop(offload);
+    assert_eq!(listed().len(), 3);
+    let mut cangw = CanGw::open().unwrap();
+    assert_eq!(cangw.delete_ours(&Instance::new(INSTANCE)).unwrap(), 3);
+    assert_eq!(listed(), []);
+}
+
+/// However far it came with its changes.
+#[test]
+fn a_crash_amid_changes_leaves_nothing_that_is_not_found() {
+    let _alone = alone();
+    let kernel = interfaces!();
+    let names = names(&kernel);
+    let instance = Instance::new(INSTANCE);
+    let (mut adopted, mut removed) = (0, 0);
+    for round in 0..8 {
+        let running = gateway("restless");
+        std::thread::sleep(std::time::Duration::from_millis(3 + 5 * round));
+        kill(running);
+        let left = listed();
+        assert!(left.iter().all(|l| instance.owns(l.job.mark())));
+        let (offload, outcome) = Offload::start(&instance, &many(0), &names).unwrap();
+        assert_eq!(outcome.unchanged + outcome.added, 40);
+        assert_eq!(outcome.unchanged + outcome.removed, left.len());
+        adopted += outcome.adopted;
+        removed += outcome.removed;
+        let mut ids: Vec<_> = listed().iter().map(|l| l.job.filter.0).collect();
+        ids.sort_unstable();
+        let mut wanted: Vec<_> = (0..40).map(|i| i * 7 % 97).collect();
+        wanted.sort_unstable();
+        assert_eq!(ids, wanted);
+        drop(offload);
+        assert_eq!(listed(), []);
+    }
+    println!("{adopted} rules taken over, {removed} removed");
+    assert!(removed > 0, "no crash left anything");
+}
+
+#[test]
+fn one_instance_is_one_process() {
+    let _alone = alone();
+    let kernel = interfaces!();
+    let names = names(&kernel);
+    let running = gateway("gateway");
+    let before = listed();
+    let instance = Instance::new(INSTANCE);
+    let wanted = routes(vec![route("mine", 0x50)]);
+    let error = Offload::start(&instance, &wanted, &names).err().unwrap();
+    let expected = format!(
+        "process {} holds the can-gw rules of `{INSTANCE}` in this network namespace",
+        running.id()
+    );
+    assert!(error.to_string().starts_with(&expected), "{error}");
+    let error = CanGw::open().unwrap().delete_ours(&instance).unwrap_err();
+    assert!(matches!(error, Error::Busy { .. }), "{error}");
+    assert_eq!(listed(), before);
+    kill(running);
+    let (offload, outcome) = Offload::start(&instance, &wanted, &names).unwrap();
+    assert_eq!((outcome.removed, outcome.added), (3, 1));
+    drop(offload);
+}
+
+#[test]
+fn without_permission_it_says_so() {
+    let _alone = alone();
+    let kernel = interfaces!();
+    let [a, b, _] = &kernel.interfaces;
+    kernel.add(&format!("-s {a} -d {b}")).unwrap();
+    let output = child("nobody").uid(65534).gid(65534).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("1 passed"), "{said}");
+    kernel.flush();
+}
+
+/// The program that the kernel runs when it needs a module.
+const HELPER: &str = "/proc/sys/kernel/modprobe";
+
+/// Makes can-gw and the kernel's helper again what they were.
+struct Module(u8, String);
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        let _ = std::fs::write(HELPER, &self.1);
+        let _ = Command::new("modprobe").args(["-r", "can-gw"]).status();
+        let hops = format!("max_hops={}", self.0);
+        let _ = Command::new("modprobe").args(["can-gw", &hops]).status();
+    }
+}
+
+#[test]
+fn a_missing_module_is_loaded_or_named() {
+    let _alone = alone();
+    let kernel: Kernel = interfaces!();
+    let names = names(&kernel);
+    let helper = std::fs::read_to_string(HELPER).unwrap_or_default();
+    let _module = Module(kernel.max_hops, helper);
+    let wanted = routes(vec![route("r", 0x60)]);
+    let instance = Instance::new("module");
+    let mut unload = Command::new("modprobe");
+    let unloaded = unload.args(["-r", "can-gw"]).status().unwrap();
+    if !unloaded.success() || std::fs::write(HELPER, "/bin/false").is_err() {
+        eprintln!("SKIPPED because can-gw cannot be taken out of this kernel");
+        return;
+    }
+    let mut cangw = CanGw::open().unwrap();
+    assert_eq!(
+        cangw.list().unwrap(),
+        [],
+        "routes of other families are none of CAN"
+    );
+    let error = Offload::start(&instance, &wanted, &names).err().unwrap();
+    assert!(matches!(error, Error::NoModule), "{error}");
+
+    // Guests do not have it where the kernel looks for it.
+    let path = std::env::var("PATH").unwrap();
+    let mut programs = std::env::split_paths(&path).map(|folder| folder.join("modprobe"));
+    let modprobe = programs.find(|program| program.exists()).unwrap();
+    std::fs::write(HELPER, modprobe.to_str().unwrap()).unwrap();
+    let (offload, outcome) = Offload::start(&instance, &wanted, &names).unwrap();
+    assert_eq!(outcome.added, 1, "the kernel loads it");
+    drop(offload);
+
+    // Where the module allows more hops, the routes say how many there may be.
+    sh("modprobe", "-r can-gw");
+    sh("modprobe", "can-gw max_hops=3");
+    cangw.ready().unwrap();
+    let (mut offload, _) = Offload::start(&instance, &wanted, &names).unwrap();
+    assert_eq!(listed()[0].job.hops, 1);
+    let mut two = wanted.clone();
+    two.max_hops = 2;
+    two.routes[0].hop_limit = Some(3);
+    two.routes[0].echo = false;
+    offload.reload(&two, &names).unwrap();
+    assert_eq!(listed()[0].job.hops, 2);
+    two.max_hops = 3;
+    offload.reload(&two, &names).unwrap();
+    assert_eq!(listed()[0].job.hops, 3);
+    two.max_hops = 4;
+    assert!(matches!(
+        offload.reload(&two, &names),
+        Err(Error::MaxHops {
+            wanted: 4,
+            module: 3
+        })
+    ));
+}
