@@ -10,6 +10,7 @@
 
 pub mod bpf;
 pub mod cangw;
+pub mod place;
 
 /// What was counted of one route, since it was put into the kernel.
 ///

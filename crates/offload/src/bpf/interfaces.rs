@@ -40,12 +40,14 @@ impl Interface {
         self.mtu >= 72
     }
 
-    pub(crate) fn carries_xl(&self) -> bool {
+    #[must_use]
+    pub fn carries_xl(&self) -> bool {
         self.mtu > 72
     }
 
     /// Frames in it come from local programs, not from a bus.
-    pub(crate) fn is_virtual(&self) -> bool {
+    #[must_use]
+    pub fn is_virtual(&self) -> bool {
         matches!(self.kind.as_str(), "vcan" | "vxcan")
     }
 
