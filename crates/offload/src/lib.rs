@@ -10,6 +10,12 @@
 
 pub mod bpf;
 pub mod cangw;
+mod instance;
+mod links;
+mod netlink;
+
+pub use instance::Instance;
+pub use links::{Link, Links};
 
 /// What was counted of one route, since it was put into the kernel.
 ///
