@@ -5,7 +5,7 @@
 mod bpf_common;
 
 use bpf_common::{Pairs, Raw, bytes_of, frame, text_of};
-use cangate_offload::bpf::{Offload, Options};
+use cangate_offload::bpf::{Instance, Offload, Options};
 use frame::{FrameBuf, Kind};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -284,7 +284,9 @@ fn compare(
         test_clock: true,
     };
     let wrong = |error: cangate_offload::bpf::Error| TestCaseError::fail(error.to_string());
-    let offload = match Offload::new(routes, &bench.pairs.ports(), options) {
+    let instance = Instance::new("differential");
+    let made = Offload::start(&instance, routes, &bench.pairs.ports(), options);
+    let (mut offload, _) = match made {
         // More different masks, say, than the program looks at.
         Err(error @ cangate_offload::bpf::Error::Inexpressible(_)) => {
             return Err(TestCaseError::reject(error.to_string()));

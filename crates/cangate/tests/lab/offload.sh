@@ -55,7 +55,7 @@ sends() { # frames; prints what comes out
 counts() { cangate routes --socket /run/g.sock --json | tr -d ' \n'; echo; }
 
 first=$(route plain 123 '')
-toml "offload = \"$1\"" "$first$(echo; route changed 200 'set = { data = "AABB", len = 2 }')" >/tmp/g.toml
+toml "offload = \"$1\"" "$first$(echo; route changed 200 'do = [{ set = { data = "AABB", len = 2 } }]')" >/tmp/g.toml
 
 step check
 cangate check /tmp/g.toml | grep ^place

@@ -83,7 +83,24 @@ impl InKernel {
     /// What an earlier run of this instance left where it has nothing to do any more would forward
     /// frames that are routed elsewhere now.
     fn take_away_leftovers(&self) -> Result<(), String> {
-        if self.plan.instance.is_empty() || self.can_gw.is_some() {
+        if self.plan.instance.is_empty() {
+            return Ok(());
+        }
+        if self.bpf.is_none() {
+            match bpf::remove(&self.instance) {
+                Ok(0) | Err(bpf::Error::Socket { .. } | bpf::Error::Kernel(_)) => {}
+                Ok(some) => {
+                    tracing::info!("bpf: an earlier run's table taken away at {some} interfaces")
+                }
+                Err(error) => {
+                    return Err(format!(
+                        "an earlier run left its BPF program, and it cannot be taken away: {}",
+                        words(&error)
+                    ));
+                }
+            }
+        }
+        if self.can_gw.is_some() {
             return Ok(());
         }
         let Ok(mut kernel) = cangw::Kernel::open() else {
@@ -163,7 +180,10 @@ impl InKernel {
             return Ok(self.bpf.take().map(|_| "bpf: taken away".to_owned()));
         }
         let outcome = match &mut self.bpf {
-            Some(running) => running.reload(&plan.bpf, &plan.interfaces, &plan.options),
+            Some(running) => {
+                running.set_options(plan.options.clone());
+                running.reload(&plan.bpf, &plan.interfaces)
+            }
             none => bpf::Offload::start(
                 &self.instance,
                 &plan.bpf,
@@ -177,6 +197,9 @@ impl InKernel {
         };
         let outcome = outcome.map_err(|error| words(&error))?;
         missing(&outcome.missing);
+        if let (true, Some(running)) = (plan.persist, &self.bpf) {
+            running.can_persist().map_err(|error| words(&error))?;
+        }
         Ok(Some(format!(
             "bpf: {} routes at {} interfaces{}",
             plan.bpf.routes.len(),

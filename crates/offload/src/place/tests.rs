@@ -8,13 +8,15 @@ const NAMES: [&str; 4] = ["can0", "can1", "vcan0", "later0"];
 /// can0 and can1 are hardware, vcan0 is a virtual interface, later0 is not there; the ports after
 /// them are no interfaces.
 fn machine() -> Machine {
-    let there = |name: &str, kind: &str, ifindex| bpf::Interface {
+    let there = |name: &str, kind: &str, index| bpf::Interface {
         name: name.to_owned(),
-        ifindex,
+        index,
+        can: true,
         mtu: 72,
         up: true,
         echo: true,
         kind: kind.to_owned(),
+        ..bpf::Interface::default()
     };
     Machine {
         interfaces: vec![
@@ -38,7 +40,10 @@ fn interfaces() -> Vec<Option<String>> {
 
 fn route(name: &str, from: &[u16], to: &[u16]) -> Route {
     let ports = |ports: &[u16]| ports.iter().copied().map(PortId).collect();
-    Route::new(name, ports(from), ports(to))
+    let mut route = Route::new(name, ports(from), ports(to));
+    // can-gw has no rules for XL frames.
+    route.matching.kinds.xl = matches!(from, [0 | 1]);
+    route
 }
 
 /// can-gw cannot do it.

@@ -52,8 +52,8 @@ impl Pairs {
     }
 
     /// The inner interfaces: the gateway's ports.
-    pub fn ports(&self) -> Vec<String> {
-        (0..self.0).map(|n| format!("p{n}")).collect()
+    pub fn ports(&self) -> Vec<Option<String>> {
+        (0..self.0).map(|n| Some(format!("p{n}"))).collect()
     }
 }
 
