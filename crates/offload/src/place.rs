@@ -86,6 +86,22 @@ pub struct Placed {
     pub no_xl: bool,
 }
 
+/// For each route, why it cannot run at this place on this machine.
+#[must_use]
+pub fn objections(
+    routes: &Routes,
+    interfaces: &[Option<String>],
+    machine: &Machine,
+    place: Place,
+) -> Vec<Option<String>> {
+    let as_it_is = vec![false; routes.routes.len()];
+    match place {
+        Place::Bpf => not_by_bpf(routes, interfaces, machine),
+        Place::CanGw => not_by_can_gw(routes, &as_it_is, interfaces, machine),
+        Place::Process => vec![None; routes.routes.len()],
+    }
+}
+
 /// The fastest place for each route, by [`RouteId`]. `interfaces` are the Linux interfaces of the
 /// ports, by [`PortId`]; `None` for a port that is none.
 #[must_use]

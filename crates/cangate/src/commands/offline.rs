@@ -23,7 +23,9 @@ fn places(config: &gateway::config::Config) -> String {
     }
     let mut text = String::new();
     let placed = gateway::run::places(config);
-    for (route, placed) in config.routes.routes.iter().zip(&placed) {
+    let objections = gateway::run::objections(config);
+    let each = config.routes.routes.iter().zip(&placed);
+    for ((route, placed), objection) in each.zip(&objections) {
         let place = match placed.place {
             offload::place::Place::Bpf => "in the kernel, by BPF",
             offload::place::Place::CanGw => "in the kernel, by can-gw",
@@ -32,6 +34,9 @@ fn places(config: &gateway::config::Config) -> String {
         text.push_str(&format!("place {}: {place}\n", route.name));
         for (faster, why) in &placed.because {
             text.push_str(&format!("  not by {faster}: {why}\n"));
+        }
+        if let Some(why) = objection {
+            text.push_str(&format!("  not on this machine: {why}\n"));
         }
     }
     let by_bpf = placed.iter().any(|p| p.place == offload::place::Place::Bpf);

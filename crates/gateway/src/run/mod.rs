@@ -20,7 +20,7 @@ mod worker;
 pub use control::{Reloaded, RouteLine};
 pub use files::{RunOptions, control_path, run};
 pub use kernel::KernelPlan;
-pub use offloaded::places;
+pub use offloaded::{objections, places};
 pub use site::{Plan, Site};
 
 use crate::control::{Place, PlaceError, Server};

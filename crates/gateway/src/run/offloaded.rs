@@ -5,7 +5,7 @@ use super::kernel::KernelPlan;
 use super::site::Plan;
 use crate::config::{Config, Offload};
 use offload::bpf;
-use offload::place::{Machine, Place, Placed, part, place, shares_entrances};
+use offload::place::{self, Machine, Place, Placed, part, place, shares_entrances};
 use port::spec::{PortKind, PortSpec};
 use route::{PortId, Routes};
 use std::collections::{BTreeSet, HashMap};
@@ -29,6 +29,25 @@ pub fn places(config: &Config) -> Vec<Placed> {
         Offload::Bpf => all(Place::Bpf),
         Offload::Auto => place(&config.routes, &config.interfaces(), &Machine::look()),
     }
+}
+
+/// For each route, why it cannot run on this machine where `offload` puts it.
+#[must_use]
+pub fn objections(config: &Config) -> Vec<Option<String>> {
+    let place = match config.options.offload {
+        Offload::None | Offload::Auto => Place::Process,
+        Offload::CanGw => Place::CanGw,
+        Offload::Bpf => Place::Bpf,
+    };
+    if place == Place::Process {
+        return vec![None; config.routes.routes.len()];
+    }
+    place::objections(
+        &config.routes,
+        &config.interfaces(),
+        &Machine::look(),
+        place,
+    )
 }
 
 /// The configuration, split into what runs here and what runs in the kernel.
