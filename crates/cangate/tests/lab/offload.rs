@@ -8,9 +8,7 @@ use std::collections::BTreeMap;
 fn life(kernel: &str, offload: &str) -> BTreeMap<String, String> {
     let here = env!("CARGO_MANIFEST_DIR");
     let arguments = format!(
-        "--fast --bench none --kernel {kernel} --timeout 120 \
-         --file {}=cangate --file {here}/tests/lab/offload.sh",
-        env!("CARGO_BIN_EXE_cangate")
+        "--fast --bench none --kernel {kernel} --timeout 120 --file {here}/tests/lab/offload.sh"
     );
     let output = exec(&arguments, &format!("sh /lab/offload.sh {offload} 2>&1"))
         .output()
@@ -63,7 +61,7 @@ fn lives(kernel: &str, offload: &str, place: &str) {
         assert!(line.ends_with(place), "{line}");
     }
     let run = said("run");
-    assert_eq!(frames(run), ["123#11", "200#AABB", "123#33"]);
+    assert_eq!(frames(run), ["123#11", "200#FE", "123#33"]);
     assert_eq!((sent(run, "plain"), sent(run, "changed")), (2, 1));
     let second = said("second");
     assert!(!second.contains("status 0"), "{second}");
