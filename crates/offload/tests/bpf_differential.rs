@@ -5,7 +5,7 @@
 mod bpf_common;
 
 use bpf_common::{Pairs, Raw, bytes_of, frame, text_of};
-use cangate_offload::bpf::{Instance, Offload, Options};
+use cangate_offload::bpf::{Instance, Offload, Options, TestOptions};
 use frame::{FrameBuf, Kind};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -281,7 +281,10 @@ fn compare(
     let options = Options {
         tap,
         exact: false,
-        test_clock: true,
+        test: TestOptions {
+            clock: true,
+            ..TestOptions::default()
+        },
     };
     let wrong = |error: cangate_offload::bpf::Error| TestCaseError::fail(error.to_string());
     let instance = Instance::new("differential");

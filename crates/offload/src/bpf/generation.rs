@@ -48,7 +48,7 @@ impl Generation {
             ("TAP", flag(options.tap)),
             ("EXACT", flag(options.exact)),
             ("HAS_CHECK_MTU", flag(settings.check_mtu)),
-            ("CLOCK_FROM_MAP", flag(options.test_clock)),
+            ("CLOCK_FROM_MAP", flag(options.test.clock)),
             ("HAS_OPS", flag(!image.ops.is_empty())),
             ("HAS_LIMITS", flag(!image.limits.is_empty())),
             ("HAS_PATTERNS", flag(!image.patterns.is_empty())),

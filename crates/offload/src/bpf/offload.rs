@@ -159,7 +159,8 @@ impl Offload {
         };
         let outcome = offload.reload(routes, interfaces)?;
         let keep: BTreeSet<u32> = offload.entrances.keys().copied().collect();
-        sweep(&mut offload.netlink, instance, &keep)?;
+        let links = offload.links()?;
+        sweep(&mut offload.netlink, instance, &links, &keep);
         Ok((offload, outcome))
     }
 
@@ -177,7 +178,7 @@ impl Offload {
             routes: routes.clone(),
             interfaces: interfaces.to_vec(),
         };
-        let links = Links::read(&mut self.netlink)?;
+        let links = self.links()?;
         self.exchange(wanted, &links)
     }
 
@@ -201,12 +202,20 @@ impl Offload {
     /// # Errors
     /// As [`reload`](Self::reload).
     pub fn reconcile(&mut self) -> Result<Outcome, Error> {
-        let links = Links::read(&mut self.netlink)?;
+        let links = self.links()?;
         let found = self.wanted.find(&links);
         if self.is_as_it_should_be(&found)? {
             return Ok(self.outcome(found.missing, false));
         }
         self.exchange(self.wanted.clone(), &links)
+    }
+
+    fn links(&mut self) -> Result<Links, Error> {
+        let mut links = Links::read(&mut self.netlink)?;
+        if self.options.test.any_interface {
+            links.pretend();
+        }
+        Ok(links)
     }
 
     fn is_as_it_should_be(&mut self, found: &Found) -> Result<bool, Error> {
@@ -352,7 +361,7 @@ impl Offload {
                 None => self.entrances.get_mut(&link.index),
             };
             let Some(entrance) = entrance else { continue };
-            match entrance.enter(&mut self.netlink, next) {
+            match entrance.enter(&mut self.netlink, next, &self.options) {
                 Ok(true) => {}
                 // An event says so, too.
                 Ok(false) => drop(found.missing.insert(link.name.clone())),
@@ -366,7 +375,7 @@ impl Offload {
         if let Some(current) = &mut self.current {
             for entrance in self.entrances.values_mut() {
                 // The first error says what happened.
-                let _ = entrance.enter(&mut self.netlink, current);
+                let _ = entrance.enter(&mut self.netlink, current, &self.options);
             }
         }
         Err(error)
@@ -507,12 +516,13 @@ fn hold(instance: &Instance) -> Result<Hold, Error> {
 /// A process runs it; what the kernel says.
 pub fn remove(instance: &Instance) -> Result<usize, Error> {
     let _hold = hold(instance)?;
-    sweep(&mut Netlink::open()?, instance, &BTreeSet::new())
+    let mut netlink = Netlink::open()?;
+    let links = Links::read(&mut netlink)?;
+    Ok(sweep(&mut netlink, instance, &links, &BTreeSet::new()))
 }
 
 /// Takes away what earlier processes of an instance left elsewhere.
-fn sweep(netlink: &mut Netlink, instance: &Instance, keep: &BTreeSet<u32>) -> Result<usize, Error> {
-    let links = Links::read(netlink)?;
+fn sweep(netlink: &mut Netlink, instance: &Instance, links: &Links, keep: &BTreeSet<u32>) -> usize {
     for (index, path) in pin::all() {
         if links.at(index).is_none() {
             // Its interface has gone, and it does nothing any more.
@@ -521,10 +531,7 @@ fn sweep(netlink: &mut Netlink, instance: &Instance, keep: &BTreeSet<u32>) -> Re
     }
     let mut lefts = Lefts::default();
     let mut count = 0;
-    for link in links.all_can() {
-        if keep.contains(&link.index) {
-            continue;
-        }
+    for link in links.all_can().filter(|link| !keep.contains(&link.index)) {
         // What cannot be claimed is somebody's.
         if let Ok(entrance) = Entrance::claim(netlink, link, instance, &mut lefts)
             && (entrance.owner == Owner::Ours || entrance.is_idle())
@@ -533,7 +540,7 @@ fn sweep(netlink: &mut Netlink, instance: &Instance, keep: &BTreeSet<u32>) -> Re
             entrance.leave(netlink);
         }
     }
-    Ok(count)
+    count
 }
 
 /// A mark of this gateway alone: its low byte counts the gateways that a frame has passed.

@@ -9,6 +9,8 @@
 mod bpf_common;
 
 mod anywhere;
+mod life;
+mod world;
 
 use route::{IdFilter, IdSet, PortId, Route, Routes};
 
@@ -37,4 +39,15 @@ fn routes(routes: Vec<Route>) -> Routes {
 
 fn names(names: &[&str]) -> Vec<Option<String>> {
     names.iter().map(|name| Some((*name).to_owned())).collect()
+}
+
+/// Writes another ID.
+fn set_id(id: u32) -> route::Action {
+    route::Action::Modify(route::Modify {
+        op: route::ModifyOp::Set,
+        id: Some(id),
+        len: None,
+        flags: None,
+        data: None,
+    })
 }
