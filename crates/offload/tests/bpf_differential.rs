@@ -4,7 +4,7 @@
 
 mod bpf_common;
 
-use bpf_common::{Pairs, Raw, bytes_of, frame, text_of};
+use bpf_common::{Pairs, Raw, bytes_of, frame, number, text_of};
 use cangate_offload::bpf::{Instance, Offload, Options, TestOptions};
 use frame::{FrameBuf, Kind};
 use proptest::prelude::*;
@@ -411,12 +411,6 @@ fn differential(cases: u32, tap: bool) {
             compare(&bench, &routes, &frames, tap)
         })
         .unwrap();
-}
-
-/// From the environment.
-fn number(name: &str, otherwise: u32) -> u32 {
-    let set = std::env::var(name).ok().and_then(|n| n.parse().ok());
-    set.unwrap_or(otherwise)
 }
 
 #[test]

@@ -136,6 +136,12 @@ impl Generation {
         Ok(())
     }
 
+    /// Rate limits go on from where those of the same routes are in the former table. What passes
+    /// from here until the tables are exchanged does not count.
+    pub(super) fn inherit(&mut self, former: &Self, pairs: &[(u32, u32)]) -> Result<(), Error> {
+        maps::inherit_limits(&former.ebpf, &mut self.ebpf, pairs)
+    }
+
     /// For tests: the time that rate limits see.
     pub(crate) fn set_clock(&self, now: u64) -> Result<(), Error> {
         maps::write(&self.ebpf, "test_clock", &[now])

@@ -2,7 +2,7 @@
 
 use super::about::About;
 use super::attach::Entrance;
-use super::compile::{Place, compile};
+use super::compile::{Place, compile, same_limits};
 use super::generation::{Generation, Room, Settings};
 use super::ledger::{Ledger, Totals};
 use super::left::{Lefts, Owner};
@@ -276,6 +276,13 @@ impl Offload {
                 return Err(error);
             }
         };
+        if let Some(current) = &self.current {
+            let pairs = same_limits(&self.wanted.routes, &wanted.routes);
+            if let Err(error) = next.inherit(current, &pairs) {
+                self.give_back(fresh);
+                return Err(error);
+            }
+        }
         if let Err(error) = self.enter(&mut next, &mut fresh, &mut found) {
             self.give_back(fresh);
             return Err(error);

@@ -3,13 +3,15 @@
 //!
 //! Most of it needs a kernel with AF_CAN, vxcan, the programs `ip` and `tc`, and leave to use
 //! them. Without them each test says why it is skipped.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, unreachable_pub)]
 
 #[path = "../bpf_common/mod.rs"]
 mod bpf_common;
 
 mod anywhere;
 mod life;
+mod processes;
+mod traffic;
 mod world;
 
 use route::{IdFilter, IdSet, PortId, Route, Routes};
