@@ -4,8 +4,8 @@
 
 mod bpf_common;
 
-use bpf_common::{Pairs, Raw, bytes_of, frame, text_of};
-use cangate_offload::bpf::{Instance, Offload, Options};
+use bpf_common::{Pairs, Raw, bytes_of, frame, number, text_of};
+use cangate_offload::bpf::{Instance, Offload, Options, TestOptions};
 use frame::{FrameBuf, Kind};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -281,7 +281,10 @@ fn compare(
     let options = Options {
         tap,
         exact: false,
-        test_clock: true,
+        test: TestOptions {
+            clock: true,
+            ..TestOptions::default()
+        },
     };
     let wrong = |error: cangate_offload::bpf::Error| TestCaseError::fail(error.to_string());
     let instance = Instance::new("differential");
@@ -408,12 +411,6 @@ fn differential(cases: u32, tap: bool) {
             compare(&bench, &routes, &frames, tap)
         })
         .unwrap();
-}
-
-/// From the environment.
-fn number(name: &str, otherwise: u32) -> u32 {
-    let set = std::env::var(name).ok().and_then(|n| n.parse().ok());
-    set.unwrap_or(otherwise)
 }
 
 #[test]

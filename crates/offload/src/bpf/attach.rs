@@ -7,7 +7,7 @@
 use super::error::whole;
 use super::generation::{Generation, ROOM, Room};
 use super::left::{Lefts, Owner, is_called};
-use super::{Error, Missing, pin, tc};
+use super::{Error, Missing, Options, pin, tc};
 use crate::instance::{Held, Hold, Instance};
 use crate::links::{Link, Links};
 use crate::netlink::Netlink;
@@ -149,6 +149,7 @@ impl Entrance {
         &mut self,
         netlink: &mut Netlink,
         generation: &mut Generation,
+        options: &Options,
     ) -> Result<bool, Error> {
         let index = self.interface.index;
         let program = generation.program()?;
@@ -177,7 +178,7 @@ impl Entrance {
             }
             Way::None => {}
         }
-        self.enter_anew(netlink, generation)
+        self.enter_anew(netlink, generation, options)
     }
 
     /// Puts a table where there is none of ours.
@@ -185,23 +186,26 @@ impl Entrance {
         &mut self,
         netlink: &mut Netlink,
         generation: &mut Generation,
+        options: &Options,
     ) -> Result<bool, Error> {
         let index = self.interface.index;
         let program = generation.program()?;
-        let tcx = TcAttachOptions::TcxOrder(LinkOrder::last());
         let name = &self.interface.name;
-        match program.attach_with_options(name, TcAttachType::Ingress, tcx) {
-            Ok(id) => {
-                self.way = Way::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
-                return Ok(true);
+        if !options.test.clsact {
+            let tcx = TcAttachOptions::TcxOrder(LinkOrder::last());
+            match program.attach_with_options(name, TcAttachType::Ingress, tcx) {
+                Ok(id) => {
+                    self.way = Way::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
+                    return Ok(true);
+                }
+                // Before 6.6 there is no such link.
+                Err(error) if errno(&error) == Some(Errno::INVAL) => {}
+                Err(error) if errno(&error) == Some(Errno::NODEV) => return Ok(false),
+                Err(error) if errno(&error) == Some(Errno::PERM) => {
+                    return Err(Error::Kernel(Missing::Permission));
+                }
+                Err(error) => return Err(self.wrong(&error)),
             }
-            // Before 6.6 there is no such link.
-            Err(error) if errno(&error) == Some(Errno::INVAL) => {}
-            Err(error) if errno(&error) == Some(Errno::NODEV) => return Ok(false),
-            Err(error) if errno(&error) == Some(Errno::PERM) => {
-                return Err(Error::Kernel(Missing::Permission));
-            }
-            Err(error) => return Err(self.wrong(&error)),
         }
         match tc::add_clsact(netlink, index)? {
             None | Some(Errno::EXIST) => {}

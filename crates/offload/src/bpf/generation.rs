@@ -48,7 +48,7 @@ impl Generation {
             ("TAP", flag(options.tap)),
             ("EXACT", flag(options.exact)),
             ("HAS_CHECK_MTU", flag(settings.check_mtu)),
-            ("CLOCK_FROM_MAP", flag(options.test_clock)),
+            ("CLOCK_FROM_MAP", flag(options.test.clock)),
             ("HAS_OPS", flag(!image.ops.is_empty())),
             ("HAS_LIMITS", flag(!image.limits.is_empty())),
             ("HAS_PATTERNS", flag(!image.patterns.is_empty())),
@@ -134,6 +134,12 @@ impl Generation {
         about.write(&mut self.about_map)?;
         self.about = about;
         Ok(())
+    }
+
+    /// Rate limits go on from where those of the same routes are in the former table. What passes
+    /// from here until the tables are exchanged does not count.
+    pub(super) fn inherit(&mut self, former: &Self, pairs: &[(u32, u32)]) -> Result<(), Error> {
+        maps::inherit_limits(&former.ebpf, &mut self.ebpf, pairs)
     }
 
     /// For tests: the time that rate limits see.

@@ -38,9 +38,22 @@ pub struct Options {
     /// queue or an interface that is down refused. Costs a copy of each frame; without it they
     /// are among the interface's own counters only (`tc -s qdisc`, `ip -s link`).
     pub exact: bool,
-    /// For tests: rate limits see the time that [`Offload::set_clock`] says.
+    /// For tests.
     #[doc(hidden)]
-    pub test_clock: bool,
+    pub test: TestOptions,
+}
+
+/// For tests of this crate.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TestOptions {
+    /// Rate limits see the time that [`Offload::set_clock`] says.
+    pub clock: bool,
+    /// clsact also where there is tcx.
+    pub clsact: bool,
+    /// Interfaces of any kind are taken for virtual ones of CAN: for what comes and goes, where
+    /// there is no CAN.
+    pub any_interface: bool,
 }
 
 /// What was counted of one port.

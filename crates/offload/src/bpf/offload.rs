@@ -2,7 +2,7 @@
 
 use super::about::About;
 use super::attach::Entrance;
-use super::compile::{Place, compile};
+use super::compile::{Place, compile, same_limits};
 use super::generation::{Generation, Room, Settings};
 use super::ledger::{Ledger, Totals};
 use super::left::{Lefts, Owner};
@@ -159,7 +159,8 @@ impl Offload {
         };
         let outcome = offload.reload(routes, interfaces)?;
         let keep: BTreeSet<u32> = offload.entrances.keys().copied().collect();
-        sweep(&mut offload.netlink, instance, &keep)?;
+        let links = offload.links()?;
+        sweep(&mut offload.netlink, instance, &links, &keep);
         Ok((offload, outcome))
     }
 
@@ -182,7 +183,7 @@ impl Offload {
             routes: routes.clone(),
             interfaces: interfaces.to_vec(),
         };
-        let links = Links::read(&mut self.netlink)?;
+        let links = self.links()?;
         self.exchange(wanted, &links)
     }
 
@@ -206,12 +207,20 @@ impl Offload {
     /// # Errors
     /// As [`reload`](Self::reload).
     pub fn reconcile(&mut self) -> Result<Outcome, Error> {
-        let links = Links::read(&mut self.netlink)?;
+        let links = self.links()?;
         let found = self.wanted.find(&links);
         if self.is_as_it_should_be(&found)? {
             return Ok(self.outcome(found.missing, false));
         }
         self.exchange(self.wanted.clone(), &links)
+    }
+
+    fn links(&mut self) -> Result<Links, Error> {
+        let mut links = Links::read(&mut self.netlink)?;
+        if self.options.test.any_interface {
+            links.pretend();
+        }
+        Ok(links)
     }
 
     fn is_as_it_should_be(&mut self, found: &Found) -> Result<bool, Error> {
@@ -272,6 +281,13 @@ impl Offload {
                 return Err(error);
             }
         };
+        if let Some(current) = &self.current {
+            let pairs = same_limits(&self.wanted.routes, &wanted.routes);
+            if let Err(error) = next.inherit(current, &pairs) {
+                self.give_back(fresh);
+                return Err(error);
+            }
+        }
         if let Err(error) = self.enter(&mut next, &mut fresh, &mut found) {
             self.give_back(fresh);
             return Err(error);
@@ -357,7 +373,7 @@ impl Offload {
                 None => self.entrances.get_mut(&link.index),
             };
             let Some(entrance) = entrance else { continue };
-            match entrance.enter(&mut self.netlink, next) {
+            match entrance.enter(&mut self.netlink, next, &self.options) {
                 Ok(true) => {}
                 // An event says so, too.
                 Ok(false) => drop(found.missing.insert(link.name.clone())),
@@ -371,7 +387,7 @@ impl Offload {
         if let Some(current) = &mut self.current {
             for entrance in self.entrances.values_mut() {
                 // The first error says what happened.
-                let _ = entrance.enter(&mut self.netlink, current);
+                let _ = entrance.enter(&mut self.netlink, current, &self.options);
             }
         }
         Err(error)
@@ -512,12 +528,13 @@ fn hold(instance: &Instance) -> Result<Hold, Error> {
 /// A process runs it; what the kernel says.
 pub fn remove(instance: &Instance) -> Result<usize, Error> {
     let _hold = hold(instance)?;
-    sweep(&mut Netlink::open()?, instance, &BTreeSet::new())
+    let mut netlink = Netlink::open()?;
+    let links = Links::read(&mut netlink)?;
+    Ok(sweep(&mut netlink, instance, &links, &BTreeSet::new()))
 }
 
 /// Takes away what earlier processes of an instance left elsewhere.
-fn sweep(netlink: &mut Netlink, instance: &Instance, keep: &BTreeSet<u32>) -> Result<usize, Error> {
-    let links = Links::read(netlink)?;
+fn sweep(netlink: &mut Netlink, instance: &Instance, links: &Links, keep: &BTreeSet<u32>) -> usize {
     for (index, path) in pin::all() {
         if links.at(index).is_none() {
             // Its interface has gone, and it does nothing any more.
@@ -526,10 +543,7 @@ fn sweep(netlink: &mut Netlink, instance: &Instance, keep: &BTreeSet<u32>) -> Re
     }
     let mut lefts = Lefts::default();
     let mut count = 0;
-    for link in links.all_can() {
-        if keep.contains(&link.index) {
-            continue;
-        }
+    for link in links.all_can().filter(|link| !keep.contains(&link.index)) {
         // What cannot be claimed is somebody's.
         if let Ok(entrance) = Entrance::claim(netlink, link, instance, &mut lefts)
             && (entrance.owner == Owner::Ours || entrance.is_idle())
@@ -538,7 +552,7 @@ fn sweep(netlink: &mut Netlink, instance: &Instance, keep: &BTreeSet<u32>) -> Re
             entrance.leave(netlink);
         }
     }
-    Ok(count)
+    count
 }
 
 /// A mark of this gateway alone: its low byte counts the gateways that a frame has passed.

@@ -22,7 +22,7 @@ pub(super) fn path(interface: u32) -> PathBuf {
 /// The number of this network namespace.
 fn namespace() -> u64 {
     use std::os::unix::fs::MetadataExt;
-    std::fs::metadata("/proc/self/ns/net").map_or(0, |data| data.ino())
+    std::fs::metadata("/proc/thread-self/ns/net").map_or(0, |data| data.ino())
 }
 
 /// The indexes of interfaces that have a link pinned, of this network namespace.

@@ -2,6 +2,8 @@
 
 use crate::{names, route, routes};
 use cangate_offload::bpf::{Error, Instance, Offload, Options, features};
+use route::IdSet;
+use std::time::Instant;
 
 macro_rules! bpf {
     () => {
@@ -9,6 +11,7 @@ macro_rules! bpf {
             eprintln!("SKIPPED because {why}");
             return;
         }
+        let _alone = crate::world::alone();
     };
 }
 
@@ -65,4 +68,54 @@ fn one_instance_is_one_process() {
     assert!(error.starts_with(&expected), "{error}");
     drop(offload);
     start().unwrap();
+}
+
+/// How long a reload takes, of tables that need ever more of the program. Printed, not judged.
+#[test]
+#[ignore = "a measurement"]
+fn how_long_a_reload_takes() {
+    bpf!();
+    let ports = names(&["cgt_none0", "cgt_none1"]);
+    let mut plain = route("r", 1, 0, 1);
+    let mut tables = vec![("one route", vec![plain.clone()])];
+    plain.actions.push(crate::set_id(2));
+    tables.push(("a modification", vec![plain.clone()]));
+    plain.limit = Some(route::RateLimit {
+        frames: 1,
+        per: 1_000_000,
+        burst: 1,
+        per_id: None,
+    });
+    tables.push(("and a limit", vec![plain.clone()]));
+    plain.matching.payload.push(route::PayloadPattern {
+        at: 0,
+        mask: vec![0xFF],
+        value: vec![1],
+    });
+    tables.push(("and a pattern", vec![plain]));
+    let many = (0..10_000).map(|n| {
+        let mut route = route(&format!("r{n}"), 0, 0, 1);
+        route.matching.ids[0].set = IdSet::Range {
+            eff: true,
+            first: n,
+            last: n,
+        };
+        route
+    });
+    tables.push(("10000 routes", many.collect()));
+    let instance = Instance::new("how long");
+    let start = Offload::start(&instance, &routes(vec![]), &ports, Options::default());
+    let (mut offload, _) = start.unwrap();
+    for (what, list) in tables {
+        let table = routes(list);
+        let mut times: Vec<_> = (0..5)
+            .map(|_| {
+                let start = Instant::now();
+                offload.reload(&table, &ports).unwrap();
+                start.elapsed()
+            })
+            .collect();
+        times.sort();
+        println!("{what}: {:?} to {:?}", times[0], times[4]);
+    }
 }

@@ -3,12 +3,16 @@
 //!
 //! Most of it needs a kernel with AF_CAN, vxcan, the programs `ip` and `tc`, and leave to use
 //! them. Without them each test says why it is skipped.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, unreachable_pub)]
 
 #[path = "../bpf_common/mod.rs"]
 mod bpf_common;
 
 mod anywhere;
+mod life;
+mod processes;
+mod traffic;
+mod world;
 
 use route::{IdFilter, IdSet, PortId, Route, Routes};
 
@@ -37,4 +41,15 @@ fn routes(routes: Vec<Route>) -> Routes {
 
 fn names(names: &[&str]) -> Vec<Option<String>> {
     names.iter().map(|name| Some((*name).to_owned())).collect()
+}
+
+/// Writes another ID.
+fn set_id(id: u32) -> route::Action {
+    route::Action::Modify(route::Modify {
+        op: route::ModifyOp::Set,
+        id: Some(id),
+        len: None,
+        flags: None,
+        data: None,
+    })
 }
