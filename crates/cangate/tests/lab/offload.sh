@@ -82,7 +82,8 @@ step gone
 ip link del a0
 sleep 0.3
 pair a0 a1
-sleep 0.5
+# The kernel looks through the program again, twice, which takes an emulated processor a second each.
+sleep 4
 sends 123#77
 step killed
 finish KILL
