@@ -90,7 +90,7 @@ impl InKernel {
             match bpf::remove(&self.instance) {
                 Ok(0) | Err(bpf::Error::Socket { .. } | bpf::Error::Kernel(_)) => {}
                 Ok(some) => {
-                    tracing::info!("bpf: an earlier run's table taken away at {some} interfaces")
+                    tracing::info!("bpf: an earlier run's table taken away at {some} interfaces");
                 }
                 Err(error) => {
                     return Err(format!(
