@@ -1,6 +1,6 @@
 //! What comes, stays and goes at interfaces' entrances.
 
-use crate::world::{World, entrance, said, world};
+use crate::world::{World, entrance, programs, said, world};
 use crate::{bpf_common::run, names, route, routes};
 use aya::programs::tc::{NlOptions, TcAttachOptions, TcHandle};
 use aya::programs::{LinkOrder, SchedClassifier, TcAttachType};
@@ -72,13 +72,17 @@ fn an_entrance_that_no_route_needs_any_more_is_given_up() {
         let outcome = offload.reload(&other, &world.ports()).unwrap();
         assert_eq!(outcome.entrances, 1);
         assert!(!runs("p0") && !runs("p1") && runs("p2"));
-        assert_eq!(entrance("p0"), [""; 0]);
+        assert_eq!(programs("p0"), [""; 0]);
         // What cannot be expressed changes nothing.
         let mut bad = route("bad", 0x10, 0, 1);
         bad.keep_stamp = true;
         let error = offload.reload(&routes(vec![bad]), &world.ports());
         assert!(matches!(error, Err(Error::Inexpressible(_))));
         assert!(!runs("p0") && runs("p2"));
+        drop(offload);
+        for interface in ["p0", "p1", "p2"] {
+            assert_eq!(entrance(interface), [""; 0]);
+        }
     }
 }
 
@@ -188,7 +192,7 @@ fn interfaces_come_and_go() {
         run("ip link set p1 down").unwrap();
         run("ip link set p1 name other").unwrap();
         wait_for(&mut offload, 1);
-        assert_eq!(entrance("other"), [""; 0]);
+        assert_eq!(programs("other"), [""; 0]);
         run("ip link set other name p1").unwrap();
         run("ip link set p1 up").unwrap();
         wait_for(&mut offload, 2);
@@ -260,14 +264,16 @@ fn what_is_left_in_place_is_found_again() {
             Offload::start(&instance, &other, &world.ports(), options.clone()).unwrap();
         assert_eq!((outcome.entrances, outcome.adopted), (1, false));
         assert!(runs("p2"));
-        assert_eq!([entrance("p0"), entrance("p1")], [[""; 0]; 2]);
+        assert_eq!([programs("p0"), programs("p1")], [[""; 0]; 2]);
         offload.persist().unwrap();
         if world.can {
             assert_eq!(remove(&instance).unwrap(), 1);
         } else {
             drop(Offload::start(&instance, &other, &world.ports(), options.clone()).unwrap());
         }
-        assert_eq!(entrance("p2"), [""; 0]);
+        for interface in ["p0", "p1", "p2"] {
+            assert_eq!(entrance(interface), [""; 0]);
+        }
         assert_eq!(said("ls /sys/fs/bpf/cangate"), "");
     }
 }
