@@ -365,3 +365,41 @@ fn a_classic_interface_becomes_one_of_fd_and_back() {
         assert_eq!(after.sent - before.sent, 2 - failed);
     }
 }
+
+/// It would show nobody what BPF puts into it.
+#[test]
+fn a_plain_vcan_is_refused_as_a_destination_and_taken_as_a_source() {
+    use crate::bpf_common::run;
+    let world = world!(World::can(1));
+    run("ip link add dev cgt_vcan type vcan").unwrap();
+    run("ip link set cgt_vcan mtu 72 up").unwrap();
+    let ports = names(&["p0", "cgt_vcan"]);
+    let instance = Instance::new("vcan");
+    let start = |from, to| {
+        let table = routes(vec![route("a", 0x10, from, to)]);
+        Offload::start(&instance, &table, &ports, world.ways()[0].clone())
+    };
+    if cangate_offload::bpf::interfaces()
+        .unwrap()
+        .iter()
+        .any(|i| i.kind == "vcan" && i.echo)
+    {
+        eprintln!("SKIPPED because this vcan echoes (modprobe vcan echo=1)");
+        return;
+    }
+    let error = start(0, 1).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "route \"a\": goes to cgt_vcan, and a vcan interface shows local programs nothing of what \
+         BPF puts into it: use vxcan, or load vcan with `modprobe vcan echo=1`"
+    );
+    let (mut offload, outcome) = start(1, 0).unwrap();
+    assert_eq!(outcome.entrances, 1);
+    let sender = Raw::open("cgt_vcan", true).unwrap();
+    let receiver = Raw::open("q0", false).unwrap();
+    sender
+        .send(frame(Kind::Classic, 0x10, 0, 0, 0, &[]).view())
+        .unwrap();
+    assert!(receiver.receive(true).is_some());
+    assert_eq!(offload.counts().unwrap().routes[0].sent, 1);
+}
