@@ -13,7 +13,7 @@ use crate::links::{Link, Links};
 use crate::netlink::Netlink;
 use aya::programs::links::FdLink;
 use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
-use aya::programs::{LinkOrder, ProgramError, TcAttachType};
+use aya::programs::{LinkOrder, ProgramError, ProgramInfo, SchedClassifier, TcAttachType};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::AsFd;
@@ -258,13 +258,21 @@ impl Entrance {
         matches!(self.way, Way::None)
     }
 
-    /// Is our filter still there? What else can be there goes with its interface only.
+    /// Is our program still there? Others may have taken a filter away; either goes when the
+    /// interface visits another network namespace.
     pub(super) fn is_there(&self, netlink: &mut Netlink) -> Result<bool, Error> {
+        let index = self.interface.index;
         match self.way {
             Way::None => Ok(false),
-            Way::Tcx(_) => Ok(true),
+            Way::Tcx(_) => {
+                let name = &self.interface.name;
+                let there = SchedClassifier::query_tcx(name, TcAttachType::Ingress);
+                let ours = |info: &ProgramInfo| info.name_as_str() == Some(tc::NAME);
+                // Only those with CAP_SYS_ADMIN are told.
+                Ok(there.map_or(true, |(_, programs)| programs.iter().any(ours)))
+            }
             Way::Filter => {
-                let filters = tc::filters(netlink, self.interface.index, tc::INGRESS)?;
+                let filters = tc::filters(netlink, index, tc::INGRESS)?;
                 Ok(filters.iter().any(tc::Filter::is_ours))
             }
         }
