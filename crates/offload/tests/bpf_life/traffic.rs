@@ -41,7 +41,7 @@ fn table(number: u32, more: bool) -> Routes {
 #[test]
 fn no_frame_meets_two_tables_or_none() {
     let world = world!(World::can(3));
-    let reloads = number("RELOADS", 10);
+    let reloads = number("RELOADS", 3);
     let [tcx, clsact] = world.ways();
     // Where clsact comes, the kernel stops what the interface sends for a moment.
     for (options, more) in [
