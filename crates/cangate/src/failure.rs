@@ -1,5 +1,6 @@
 //! Why a command did not do what was asked, in words for the one who asked.
 
+use offload::with_causes;
 use std::fmt;
 
 /// Why a command did not do what was asked.
@@ -53,19 +54,4 @@ impl From<std::io::Error> for Failure {
             Self::Run(format!("cannot write to standard output: {error}"))
         }
     }
-}
-
-/// An error with all that caused it, as one line.
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let words = inner.to_string();
-        if !text.contains(&words) {
-            text.push_str(": ");
-            text.push_str(&words);
-        }
-        cause = inner.source();
-    }
-    text
 }

@@ -12,6 +12,9 @@ use rustix::net::{
 };
 use std::os::fd::OwnedFd;
 
+/// The bit that every mark of ours has; `cangw -u` of can-utils has no reason to set it.
+const OURS: u16 = 0x8000;
+
 /// A gateway by its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Instance {
@@ -29,7 +32,7 @@ impl Instance {
         });
         Self {
             name: name.to_owned(),
-            mark: 0x8000 | (hash >> 16 ^ hash) as u16,
+            mark: OURS | (hash >> 16 ^ hash) as u16,
         }
     }
 
@@ -49,6 +52,12 @@ impl Instance {
     #[must_use]
     pub const fn owns(&self, uid: u32) -> bool {
         uid >> 16 == self.mark as u32
+    }
+
+    /// Is a rule of can-gw with this mark a cangate's, whichever it is?
+    #[must_use]
+    pub const fn any_owns(uid: u32) -> bool {
+        uid >> 16 & OURS as u32 != 0
     }
 
     /// Makes sure that no other process acts for it in one `way`, until the result is dropped.
@@ -109,6 +118,7 @@ mod tests {
         let one = Instance::new("one");
         assert!(one.owns(one.uid(7)));
         assert!(!one.owns(Instance::new("two").uid(7)) && !one.owns(0) && !one.owns(7));
+        assert!(Instance::any_owns(one.uid(7)) && !Instance::any_owns(7));
     }
 
     #[test]

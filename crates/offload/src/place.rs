@@ -152,7 +152,7 @@ pub fn place(routes: &Routes, interfaces: &[Option<String>], machine: &Machine) 
             .collect();
         // What is too much is found only where all of them are together.
         let (chosen, ids) = part(routes, &placed, Place::Bpf);
-        let too_much = bpf::inexpressible(&chosen, &found(interfaces, machine));
+        let too_much = bpf::survey(&chosen, interfaces, &machine.interfaces);
         let mut news = false;
         for wrong in too_much {
             let id = ids.get(wrong.route.0 as usize).map(|id| id.0 as usize);
@@ -197,38 +197,16 @@ pub fn shares_entrances(routes: &Routes, placed: &[Placed], place: Place) -> boo
     !begin(true).is_disjoint(&begin(false))
 }
 
-fn found(interfaces: &[Option<String>], machine: &Machine) -> Vec<Option<bpf::Interface>> {
-    interfaces
-        .iter()
-        .map(|name| machine.find(name.as_deref()?).cloned())
-        .collect()
-}
-
 type Reasons = Vec<Option<String>>;
 
 fn not_by_bpf(routes: &Routes, interfaces: &[Option<String>], machine: &Machine) -> Reasons {
-    let mut reasons: Reasons = routes
-        .routes
-        .iter()
-        .map(|route| {
-            if let Err(why) = &machine.bpf {
-                return Some(why.clone());
-            }
-            let none =
-                |port: &PortId| !matches!(interfaces.get(usize::from(port.0)), Some(Some(_)));
-            route
-                .from
-                .iter()
-                .chain(&route.to)
-                .any(none)
-                .then(|| "one of its ports is no CAN interface".to_owned())
-        })
-        .collect();
-    if machine.bpf.is_ok() {
-        for wrong in bpf::inexpressible(routes, &found(interfaces, machine)) {
-            if let Some(reason) = reasons.get_mut(wrong.route.0 as usize) {
-                reason.get_or_insert(wrong.why);
-            }
+    if let Err(why) = &machine.bpf {
+        return vec![Some(why.clone()); routes.routes.len()];
+    }
+    let mut reasons: Reasons = vec![None; routes.routes.len()];
+    for wrong in bpf::survey(routes, interfaces, &machine.interfaces) {
+        if let Some(reason) = reasons.get_mut(wrong.route.0 as usize) {
+            reason.get_or_insert(wrong.why);
         }
     }
     reasons

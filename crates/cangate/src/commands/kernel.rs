@@ -1,7 +1,8 @@
 //! `cangate routes --kernel`: what can-gw does, whoever told it to.
 
-use crate::failure::{Failure, with_causes};
-use offload::cangw::{Kernel, show};
+use crate::failure::Failure;
+use offload::cangw::{Kernel, Shown, show};
+use offload::{Instance, with_causes};
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -15,7 +16,7 @@ pub(crate) fn routes(as_json: bool) -> Result<(), Failure> {
             .iter()
             .map(|shown| {
                 json!({
-                    "rule": shown.rule.to_string(), "mark": shown.mark,
+                    "rule": shown.rule.to_string(), "mark": shown.mark, "cangate": is_ours(shown),
                     "handled": shown.counters.handled, "dropped": shown.counters.dropped,
                     "deleted": shown.counters.deleted,
                 })
@@ -29,7 +30,7 @@ pub(crate) fn routes(as_json: bool) -> Result<(), Failure> {
         for shown in &rules {
             let c = &shown.counters;
             let whose = match shown.mark {
-                Some(uid) if uid & OURS != 0 => format!("a cangate's, mark {uid:08x}"),
+                Some(uid) if is_ours(shown) => format!("a cangate's, mark {uid:08x}"),
                 Some(uid) => format!("another's, mark {uid:08x}"),
                 None => "another's".to_owned(),
             };
@@ -44,5 +45,7 @@ pub(crate) fn routes(as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The bit that every mark of ours has ([`offload::cangw::Instance`]).
-const OURS: u32 = 0x8000_0000;
+/// Has a cangate put it there?
+fn is_ours(shown: &Shown) -> bool {
+    shown.mark.is_some_and(Instance::any_owns)
+}

@@ -1,7 +1,8 @@
 //! `cangate report`.
 
 use crate::cli::report::Report;
-use crate::failure::{Failure, with_causes};
+use crate::failure::Failure;
+use offload::with_causes;
 use std::io::Write;
 
 /// Makes a site of a folder of results.

@@ -2,11 +2,12 @@
 
 use crate::cli::{Control, Routes, Run, Stats};
 use crate::counters;
-use crate::failure::{Failure, with_causes};
+use crate::failure::Failure;
 use crate::input::{load_config, read_source};
 use gateway::Snapshot;
 use gateway::control::{self, Request};
 use gateway::run::{Reason, Reloaded, RouteLine, RunOptions};
+use offload::with_causes;
 use port::spec::{Place, PortKind, PortSpec};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, buses, options};
 use config::{Diagnostic, Diagnostics, Document, Source, Table};
 use port::spec::PortSpec;
 use route::cangw::Inexpressible;
-use route::{PortId, RouteId, Routes, Table as RoutingTable};
+use route::{RouteId, Routes, Table as RoutingTable};
 use std::ops::Range;
 
 /// Reads a `gateway.toml`. With the configuration come the warnings.
@@ -66,12 +66,18 @@ fn in_kernel(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
             all.into_iter().map(words).collect()
         }
         Offload::Bpf => {
-            let unknown = vec![None; interfaces.len()];
-            offload::bpf::inexpressible(&config.routes, &unknown)
-                .into_iter()
-                .map(|wrong| (Some(wrong.route), format!("BPF cannot run this: {wrong}")))
-                .chain(elsewhere(config, &interfaces))
-                .collect()
+            let words = |wrong: offload::bpf::Inexpressible| {
+                let mut text = format!("BPF cannot run this: {wrong}");
+                let port = wrong
+                    .port
+                    .and_then(|id| config.ports.get(usize::from(id.0)));
+                if let Some(port) = port {
+                    text.push_str(&format!(" (port {})", port.name));
+                }
+                (Some(wrong.route), text)
+            };
+            let all = offload::bpf::survey(&config.routes, &interfaces, &[]);
+            all.into_iter().map(words).collect()
         }
     };
     for (route, message) in all {
@@ -81,23 +87,6 @@ fn in_kernel(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
         let hint = "change it, or let such routes run in this process: `offload = \"auto\"`";
         found.push(Diagnostic::error(span, message).hint(hint));
     }
-}
-
-/// Routes with ports that are no interfaces.
-fn elsewhere(
-    config: &Config,
-    interfaces: &[Option<String>],
-) -> impl Iterator<Item = (Option<RouteId>, String)> {
-    let routes = (0..).map(RouteId).zip(&config.routes.routes);
-    routes.filter_map(|(id, route)| {
-        let is_none =
-            |port: &&PortId| !matches!(interfaces.get(usize::from(port.0)), Some(Some(_)));
-        let port = route.from.iter().chain(&route.to).find(is_none)?;
-        let port = config.ports.get(usize::from(port.0))?;
-        let (route, port) = (&route.name, &port.name);
-        let why = format!("BPF cannot run this: route `{route}`: port {port} is no CAN interface");
-        Some((Some(id), why))
-    })
 }
 
 #[derive(Default)]

@@ -12,6 +12,7 @@ use crate::counters::{Counts, PortState};
 use crate::interest;
 use crate::snapshot::Snapshot;
 use port::Poll;
+use route::{PortId, Route, Routes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 use std::os::unix::net::UnixStream;
@@ -47,6 +48,21 @@ pub struct RouteLine {
     pub to: Vec<String>,
     /// What it does, in words.
     pub words: String,
+}
+
+impl RouteLine {
+    /// Routes of ports with these names.
+    #[must_use]
+    pub fn all(routes: &Routes, ports: &[String]) -> Vec<Self> {
+        let name = |port: &PortId| ports.get(usize::from(port.0)).cloned().unwrap_or_default();
+        let line = |route: &Route| Self {
+            name: route.name.clone(),
+            from: route.from.iter().map(name).collect(),
+            to: route.to.iter().map(name).collect(),
+            words: route::config::describe(route, ports),
+        };
+        routes.routes.iter().map(line).collect()
+    }
 }
 
 /// The way to the worker.
@@ -185,7 +201,7 @@ impl<'a, S: Site> Control<'a, S> {
                 }
                 None => failure(ENDING),
             },
-            Request::Routes => success(&self.routes()),
+            Request::Routes => success(&self.plan.lines),
             Request::Reload => match self.reload_and_log() {
                 Ok(done) => success(&done),
                 Err(why) => failure(&why),
@@ -207,26 +223,6 @@ impl<'a, S: Site> Control<'a, S> {
         let snapshot = Snapshot::new(&self.layout, &counts);
         self.counts = Some(counts);
         Some(snapshot)
-    }
-
-    fn routes(&self) -> Vec<RouteLine> {
-        let in_kernel = self.kernel.lines();
-        if !in_kernel.is_empty() {
-            return in_kernel.to_vec();
-        }
-        let name = |id: &route::PortId| {
-            let port = self.plan.ports.get(usize::from(id.0));
-            port.map_or_else(String::new, |(name, _)| name.clone())
-        };
-        let lines = self.plan.routes.routes.iter().enumerate();
-        lines
-            .map(|(i, route)| RouteLine {
-                name: route.name.clone(),
-                from: route.from.iter().map(name).collect(),
-                to: route.to.iter().map(name).collect(),
-                words: self.plan.words.get(i).cloned().unwrap_or_default(),
-            })
-            .collect()
     }
 
     fn reload_and_log(&mut self) -> Result<Reloaded, String> {

@@ -1,9 +1,8 @@
 //! Routes that run in the kernel: put there, looked after, counted, taken away.
 
-use super::control::RouteLine;
 use crate::snapshot::{KernelPart, KernelRow};
 use offload::place::Place;
-use offload::{Instance, RouteCounts, bpf, cangw};
+use offload::{Instance, RouteCounts, bpf, cangw, with_causes};
 use route::{Route, Routes};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -24,8 +23,6 @@ pub struct KernelPlan {
     pub options: bpf::Options,
     /// At the end all stays in place, for the next start.
     pub persist: bool,
-    /// All routes of the gateway, for people, in the order of the file.
-    pub lines: Vec<RouteLine>,
 }
 
 impl KernelPlan {
@@ -59,10 +56,11 @@ pub(crate) struct InKernel {
 }
 
 impl InKernel {
-    /// Puts them there. What an earlier run left behind is taken over, or taken away.
+    /// Puts them there. What an earlier run left behind is taken over, or, where no route goes
+    /// any more, taken away.
     ///
     /// # Errors
-    /// What the kernel lacks, refuses or cannot express, in words; then nothing was changed.
+    /// What the kernel lacks, refuses or cannot express, in words; then nothing new was put there.
     pub(crate) fn start(plan: KernelPlan) -> Result<Self, String> {
         let mut kernel = Self {
             instance: Instance::new(&plan.instance),
@@ -73,20 +71,21 @@ impl InKernel {
             bpf: None,
             can_gw: None,
         };
+        // First: what is left of can-gw would forward frames that BPF leaves to others as well.
+        kernel.take_away_leftovers(&plan)?;
         for said in kernel.reload(plan)? {
             tracing::info!("{said}");
         }
-        kernel.take_away_leftovers()?;
         Ok(kernel)
     }
 
     /// What an earlier run of this instance left where it has nothing to do any more would forward
     /// frames that are routed elsewhere now.
-    fn take_away_leftovers(&self) -> Result<(), String> {
-        if self.plan.instance.is_empty() {
+    fn take_away_leftovers(&self, plan: &KernelPlan) -> Result<(), String> {
+        if plan.instance.is_empty() {
             return Ok(());
         }
-        if self.bpf.is_none() {
+        if plan.bpf.routes.is_empty() {
             match bpf::remove(&self.instance) {
                 Ok(0) | Err(bpf::Error::Socket { .. } | bpf::Error::Kernel(_)) => {}
                 Ok(some) => {
@@ -95,12 +94,12 @@ impl InKernel {
                 Err(error) => {
                     return Err(format!(
                         "an earlier run left its BPF program, and it cannot be taken away: {}",
-                        words(&error)
+                        with_causes(&error)
                     ));
                 }
             }
         }
-        if self.can_gw.is_some() {
+        if !plan.can_gw.routes.is_empty() {
             return Ok(());
         }
         let Ok(mut kernel) = cangw::Kernel::open() else {
@@ -114,7 +113,7 @@ impl InKernel {
             }
             Err(error) => Err(format!(
                 "an earlier run left rules of can-gw, and they cannot be taken away: {}",
-                words(&error)
+                with_causes(&error)
             )),
         }
     }
@@ -157,25 +156,30 @@ impl InKernel {
     pub(crate) fn reload(&mut self, mut plan: KernelPlan) -> Result<Vec<String>, String> {
         // The name under which everything runs, whatever the file says now.
         plan.instance.clone_from(&self.plan.instance);
-        let mut said = Vec::new();
-        said.extend(self.exchange_bpf(&plan)?);
-        let can_gw = self.exchange_can_gw(&plan);
+        let (mut said, mut missing) = (Vec::new(), BTreeSet::new());
+        said.extend(self.exchange_bpf(&plan, &mut missing)?);
+        let can_gw = self.exchange_can_gw(&plan, &mut missing);
         match can_gw {
             Ok(words) => said.extend(words),
             Err(why) => {
                 // Together they are the one or the other.
                 let former = self.plan.clone();
-                if let Err(also) = self.exchange_bpf(&former) {
+                if let Err(also) = self.exchange_bpf(&former, &mut missing) {
                     return Err(format!("{why}; and BPF could not be set back: {also}"));
                 }
                 return Err(why);
             }
         }
+        warn_of(&missing);
         self.plan = plan;
         Ok(said)
     }
 
-    fn exchange_bpf(&mut self, plan: &KernelPlan) -> Result<Option<String>, String> {
+    fn exchange_bpf(
+        &mut self,
+        plan: &KernelPlan,
+        missing: &mut BTreeSet<String>,
+    ) -> Result<Option<String>, String> {
         if plan.bpf.routes.is_empty() {
             return Ok(self.bpf.take().map(|_| "bpf: taken away".to_owned()));
         }
@@ -184,22 +188,22 @@ impl InKernel {
                 running.set_options(plan.options.clone());
                 running.reload(&plan.bpf, &plan.interfaces)
             }
-            none => bpf::Offload::start(
-                &self.instance,
-                &plan.bpf,
-                &plan.interfaces,
-                plan.options.clone(),
-            )
-            .map(|(running, outcome)| {
-                *none = Some(running);
-                outcome
-            }),
+            none => {
+                if plan.persist {
+                    // So that nobody learns it at the end.
+                    bpf::can_persist().map_err(|error| with_causes(&error))?;
+                }
+                let (routes, options) = (&plan.bpf, plan.options.clone());
+                bpf::Offload::start(&self.instance, routes, &plan.interfaces, options).map(
+                    |(running, outcome)| {
+                        *none = Some(running);
+                        outcome
+                    },
+                )
+            }
         };
-        let outcome = outcome.map_err(|error| words(&error))?;
-        missing(&outcome.missing);
-        if let (true, Some(running)) = (plan.persist, &self.bpf) {
-            running.can_persist().map_err(|error| words(&error))?;
-        }
+        let outcome = outcome.map_err(|error| with_causes(&error))?;
+        missing.extend(outcome.missing);
         Ok(Some(format!(
             "bpf: {} routes at {} interfaces{}",
             plan.bpf.routes.len(),
@@ -212,7 +216,11 @@ impl InKernel {
         )))
     }
 
-    fn exchange_can_gw(&mut self, plan: &KernelPlan) -> Result<Option<String>, String> {
+    fn exchange_can_gw(
+        &mut self,
+        plan: &KernelPlan,
+        missing: &mut BTreeSet<String>,
+    ) -> Result<Option<String>, String> {
         if plan.can_gw.routes.is_empty() {
             return Ok(self.can_gw.take().map(|_| "can-gw: taken away".to_owned()));
         }
@@ -225,8 +233,8 @@ impl InKernel {
                 },
             ),
         };
-        let outcome = outcome.map_err(|error| words(&error))?;
-        missing(&outcome.missing);
+        let outcome = outcome.map_err(|error| with_causes(&error))?;
+        missing.extend(outcome.missing);
         let mut text = format!(
             "can-gw: {} rules as before, {} changed in place, {} new, {} taken away",
             outcome.unchanged, outcome.updated, outcome.added, outcome.removed
@@ -238,11 +246,6 @@ impl InKernel {
             ));
         }
         Ok(Some(text))
-    }
-
-    /// All routes, for people.
-    pub(crate) fn lines(&self) -> &[RouteLine] {
-        &self.plan.lines
     }
 
     /// How many routes run there.
@@ -270,6 +273,7 @@ impl InKernel {
 
     /// Interfaces have come, gone, or changed.
     pub(crate) fn look(&mut self) {
+        let mut missing = BTreeSet::new();
         if let Some(running) = &mut self.can_gw {
             match running.links_changed() {
                 Ok(None) => {}
@@ -278,9 +282,9 @@ impl InKernel {
                         let added = outcome.added;
                         tracing::info!("an interface is back: {added} rules of can-gw with it");
                     }
-                    missing(&outcome.missing);
+                    missing.extend(outcome.missing);
                 }
-                Err(error) => tracing::error!("{}", words(&error)),
+                Err(error) => tracing::error!("{}", with_causes(&error)),
             }
         }
         if let Some(running) = &mut self.bpf {
@@ -288,11 +292,12 @@ impl InKernel {
                 Ok(None) => {}
                 Ok(Some(outcome)) => {
                     tracing::info!("bpf: at {} interfaces now", outcome.entrances);
-                    missing(&outcome.missing);
+                    missing.extend(outcome.missing);
                 }
-                Err(error) => tracing::error!("{}", words(&error)),
+                Err(error) => tracing::error!("{}", with_causes(&error)),
             }
         }
+        warn_of(&missing);
     }
 
     /// What was counted since the start.
@@ -302,11 +307,11 @@ impl InKernel {
     pub(crate) fn counts(&mut self) -> Result<Vec<KernelPart>, String> {
         let mut parts = Vec::new();
         if let Some(running) = &mut self.bpf {
-            let counts = running.counts().map_err(|error| words(&error))?;
+            let counts = running.counts().map_err(|error| with_causes(&error))?;
             parts.push(part(Place::Bpf, &self.plan.bpf, counts.routes));
         }
         if let Some(running) = &mut self.can_gw {
-            let counts = running.counts().map_err(|error| words(&error))?;
+            let counts = running.counts().map_err(|error| with_causes(&error))?;
             parts.push(part(Place::CanGw, &self.plan.can_gw, counts));
         }
         Ok(parts)
@@ -324,7 +329,7 @@ impl InKernel {
             running.persist();
         }
         match self.bpf.take() {
-            Some(running) => running.persist().map_err(|error| words(&error)),
+            Some(running) => running.persist().map_err(|error| with_causes(&error)),
             None => Ok(()),
         }
     }
@@ -358,7 +363,7 @@ fn row(name: String, counts: RouteCounts) -> KernelRow {
     }
 }
 
-fn missing(names: &BTreeSet<String>) {
+fn warn_of(names: &BTreeSet<String>) {
     if !names.is_empty() {
         let all: Vec<_> = names.iter().map(String::as_str).collect();
         tracing::warn!(
@@ -366,15 +371,4 @@ fn missing(names: &BTreeSet<String>) {
             all.join(", ")
         );
     }
-}
-
-/// An error with its causes.
-fn words(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(" ({error})"));
-        cause = error.source();
-    }
-    text
 }

@@ -53,12 +53,7 @@ pub fn objections(config: &Config) -> Vec<Option<String>> {
 /// The configuration, split into what runs here and what runs in the kernel.
 pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortSpec> {
     let names = config.port_names();
-    let words: Vec<String> = config
-        .routes
-        .routes
-        .iter()
-        .map(|route| route::config::describe(route, &names))
-        .collect();
+    let lines = RouteLine::all(&config.routes, &names);
     if config.options.offload == Offload::None {
         let kernel = KernelPlan {
             instance: instance.display().to_string(),
@@ -66,7 +61,7 @@ pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortS
         };
         let interfaces = config.interfaces().iter().any(Option::is_some);
         return Plan {
-            words,
+            lines,
             kernel: interfaces.then_some(kernel),
             ports: names.into_iter().zip(config.ports).collect(),
             routes: config.routes,
@@ -88,29 +83,15 @@ pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortS
         },
         interfaces,
         persist,
-        lines: lines(&config.routes, &names, words),
     };
     let (ports, routes) = here(config.ports, names, of(Place::Process));
     Plan {
-        words: routes.routes.iter().map(|_| String::new()).collect(),
+        lines,
         ports,
         routes,
         kernel: Some(kernel),
         remarks: Vec::new(),
     }
-}
-
-fn lines(routes: &Routes, names: &[String], words: Vec<String>) -> Vec<RouteLine> {
-    let name = |port: &PortId| names.get(usize::from(port.0)).cloned().unwrap_or_default();
-    let lines = routes.routes.iter().zip(words);
-    lines
-        .map(|(route, words)| RouteLine {
-            name: route.name.clone(),
-            from: route.from.iter().map(name).collect(),
-            to: route.to.iter().map(name).collect(),
-            words,
-        })
-        .collect()
 }
 
 /// The ports that this process opens, and its routes by their new numbers. An interface that only
@@ -187,7 +168,8 @@ mod tests {
         let kernel = plan.kernel.unwrap();
         assert_eq!(kernel.can_gw.routes.len(), 1);
         assert!(kernel.bpf.routes.is_empty());
-        assert_eq!(kernel.lines[0].from, ["engine"]);
+        assert_eq!(plan.lines[0].from, ["engine"]);
+        assert!(plan.lines[0].words.contains("body"), "{:?}", plan.lines);
     }
 
     #[test]
@@ -206,6 +188,9 @@ mod tests {
         assert_eq!(names, ["body", "record"]);
         let route = &plan.routes.routes[0];
         assert_eq!((route.from[0], route.to[0]), (PortId(0), PortId(1)));
-        assert_eq!(plan.kernel.unwrap().lines.len(), 1);
+        assert_eq!(
+            (plan.lines.len(), &*plan.lines[0].from),
+            (1, &["body".to_owned()][..])
+        );
     }
 }

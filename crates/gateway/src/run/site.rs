@@ -1,5 +1,6 @@
 //! Where a run gets its configuration and its ports from.
 
+use super::control::RouteLine;
 use super::kernel::KernelPlan;
 use crate::lane::NamedPort;
 use port::{Interest, PortError};
@@ -12,8 +13,9 @@ pub struct Plan<S> {
     pub ports: Vec<(String, S)>,
     /// The routes.
     pub routes: Routes,
-    /// Each route in words, for people who ask the running gateway; may be empty.
-    pub words: Vec<String>,
+    /// All routes of the gateway, wherever they run, for people who ask it; in the order of the
+    /// file.
+    pub lines: Vec<RouteLine>,
     /// What runs in the kernel; its routes are none of `routes`.
     pub kernel: Option<KernelPlan>,
     /// What the one who asks for a reload is to be told besides.

@@ -4,7 +4,7 @@
 use super::numbered;
 use frame::{FrameRef, Nanos};
 use gateway::NamedPort;
-use gateway::run::{Plan, Site};
+use gateway::run::{Plan, RouteLine, Site};
 use port::{
     Accepted, FlushReport, Interest, Outgoing, PortError, Receive, Received, Refused, RxCounters,
     RxReport, Stamp, Transmit, TxCounters, Wait,
@@ -198,10 +198,11 @@ impl Site for WireSite {
 }
 
 pub fn plan(ports: &[(&str, u32)], routes: Routes) -> Plan<u32> {
+    let names: Vec<String> = ports.iter().map(|&(name, _)| name.to_owned()).collect();
     Plan {
+        lines: RouteLine::all(&routes, &names),
         ports: ports.iter().map(|&(n, s)| (n.to_owned(), s)).collect(),
         routes,
-        words: vec![],
         kernel: None,
         remarks: vec![],
     }

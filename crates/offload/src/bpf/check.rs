@@ -1,9 +1,9 @@
 //! What BPF cannot do, by the name of the route.
 
+use super::Interface;
 use super::compile::{Place, compile, sorts};
 use super::layout::{CANDIDATES, DESTINATIONS, GROUPS, MERGED, OPS};
 use super::ops::ops;
-use super::{Error, Interface, interfaces};
 use route::parts::sort;
 use route::{PortId, Route, RouteId, Routes};
 use std::fmt;
@@ -15,6 +15,8 @@ pub struct Inexpressible {
     pub route: RouteId,
     /// Its name.
     pub name: String,
+    /// The port that it is about, where it is about one that is no CAN interface.
+    pub port: Option<PortId>,
     /// Why, and what to do about it.
     pub why: String,
 }
@@ -25,76 +27,70 @@ impl fmt::Display for Inexpressible {
     }
 }
 
-/// Every route that BPF cannot express, with the reason. `ports` are the ports' interfaces, as far
-/// as they exist. The routes must have a meaning ([`route::Table::compile`]).
+/// Every route that BPF cannot express, with the reason. `interfaces` are the ports' interfaces, by
+/// [`PortId`], `None` for a port that is none; `there` are those that this machine has: what can be
+/// said of one only when it is there is left unsaid until then. The routes must have a meaning
+/// ([`route::Table::compile`]).
 #[must_use]
-pub fn inexpressible(routes: &Routes, ports: &[Option<Interface>]) -> Vec<Inexpressible> {
-    let mut found = Vec::new();
-    for (number, route) in routes.routes.iter().enumerate() {
-        for why in reasons(route, ports) {
-            found.push(Inexpressible {
-                route: RouteId(number as u32),
-                name: route.name.clone(),
-                why,
-            });
-        }
+pub fn survey(
+    routes: &Routes,
+    interfaces: &[Option<String>],
+    there: &[Interface],
+) -> Vec<Inexpressible> {
+    let find = |name: &Option<String>| {
+        let name = name.as_ref()?;
+        there.iter().find(|link| link.name == *name)
+    };
+    let ports: Vec<Option<&Interface>> = interfaces.iter().map(find).collect();
+    let mut found = not_can(routes, interfaces);
+    let elsewhere = found.len();
+    for (route, about) in all(routes) {
+        let wrong = |why| about_route(route, about, None, why);
+        found.extend(reasons(about, &ports).into_iter().map(wrong));
     }
-    if found.is_empty() {
+    if found.len() == elsewhere {
         found.extend(one_too_many(routes, ports.len()));
     }
     found
 }
 
-/// What [`inexpressible`] finds with the interfaces that are there now, and routes of ports that
-/// are no CAN interfaces (`None`).
-///
-/// # Errors
-/// What the kernel says.
-pub fn survey(
-    routes: &Routes,
-    interfaces_of_ports: &[Option<String>],
-) -> Result<Vec<Inexpressible>, Error> {
-    let all = interfaces()?;
-    let find = |name: &Option<String>| {
-        let name = name.as_ref()?;
-        all.iter().find(|there| there.name == *name).cloned()
-    };
-    let found: Vec<Option<Interface>> = interfaces_of_ports.iter().map(find).collect();
-    let mut wrong = not_can(routes, interfaces_of_ports);
-    wrong.extend(inexpressible(routes, &found));
-    Ok(wrong)
+fn all(routes: &Routes) -> impl Iterator<Item = (RouteId, &Route)> {
+    (0..).map(RouteId).zip(&routes.routes)
+}
+
+fn about_route(route: RouteId, about: &Route, port: Option<PortId>, why: String) -> Inexpressible {
+    Inexpressible {
+        route,
+        name: about.name.clone(),
+        port,
+        why,
+    }
 }
 
 /// Routes of ports that are no CAN interfaces.
-pub(super) fn not_can(routes: &Routes, interfaces: &[Option<String>]) -> Vec<Inexpressible> {
-    let is_can = |port: &PortId| {
-        let known = interfaces.get(usize::from(port.0));
-        known.is_some_and(Option::is_some)
-    };
+fn not_can(routes: &Routes, interfaces: &[Option<String>]) -> Vec<Inexpressible> {
+    let is_none = |port: &&PortId| !matches!(interfaces.get(usize::from(port.0)), Some(Some(_)));
     let mut found = Vec::new();
-    for (number, route) in routes.routes.iter().enumerate() {
-        let (from, to) = (route.from.iter().all(is_can), route.to.iter().all(is_can));
+    for (route, about) in all(routes) {
+        let from = about.from.iter().find(is_none);
+        let to = about.to.iter().find(is_none);
         let which = match (from, to) {
-            (true, true) => continue,
-            (false, true) => "comes from",
-            (true, false) => "goes to",
-            (false, false) => "comes from and goes to",
+            (None, None) => continue,
+            (Some(_), None) => "comes from",
+            (None, Some(_)) => "goes to",
+            (Some(_), Some(_)) => "comes from and goes to",
         };
-        found.push(Inexpressible {
-            route: RouteId(number as u32),
-            name: route.name.clone(),
-            why: format!(
-                "{which} a port that is no CAN interface of Linux, and BPF routes among these \
-                 only: let it run in user space"
-            ),
-        });
+        let why = format!(
+            "{which} a port that is no CAN interface of Linux, and BPF routes among these only"
+        );
+        found.push(about_route(route, about, from.or(to).copied(), why));
     }
     found
 }
 
 /// Why this route, whatever the others are.
-fn reasons(route: &Route, ports: &[Option<Interface>]) -> Vec<String> {
-    let interface = |port: &PortId| ports.get(usize::from(port.0)).and_then(Option::as_ref);
+fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
+    let interface = |port: &PortId| ports.get(usize::from(port.0)).copied().flatten();
     let mut why = Vec::new();
     if route.keep_stamp {
         why.push("BPF cannot keep the receive time stamp: take `keep_stamp` away".to_owned());
@@ -173,6 +169,7 @@ fn one_too_many(routes: &Routes, ports: usize) -> Option<Inexpressible> {
     Some(Inexpressible {
         route: RouteId(good as u32),
         name: route.name.clone(),
+        port: None,
         why: if reach.masks > GROUPS {
             format!(
                 "with it the routes from one port have more than {GROUPS} different masks, and BPF \

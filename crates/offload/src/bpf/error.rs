@@ -1,6 +1,7 @@
 //! What goes wrong between a table and the kernel.
 
 use crate::netlink::Failed;
+pub(crate) use crate::with_causes as whole;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -142,19 +143,4 @@ impl fmt::Display for Missing {
 fn list<T: fmt::Display>(errors: &[T]) -> String {
     let lines: Vec<String> = errors.iter().map(T::to_string).collect();
     lines.join("\n")
-}
-
-/// An error with its causes, in one line.
-pub(crate) fn whole(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let more = cause.to_string();
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        next = cause.source();
-    }
-    text
 }

@@ -97,11 +97,12 @@ mod tc;
 
 pub use crate::instance::Instance;
 pub use crate::links::Link as Interface;
-pub use check::{Inexpressible, inexpressible, survey};
+pub use check::{Inexpressible, survey};
 pub use error::{Error, Missing};
 pub use interfaces::interfaces;
 pub use kernel::{Features, features};
 pub use offload::{Offload, Outcome, remove};
+pub use pin::can_persist;
 
 use crate::RouteCounts;
 

@@ -6,7 +6,7 @@ use super::compile::{Place, compile, same_limits};
 use super::generation::{Generation, Room, Settings};
 use super::ledger::{Ledger, Totals};
 use super::left::{Lefts, Owner};
-use super::{Counts, Error, Features, Options, features, inexpressible, pin};
+use super::{Counts, Error, Features, Options, features, pin, survey};
 use crate::instance::{Held, Hold, Instance};
 use crate::links::{Events, Link, Links};
 use crate::netlink::Netlink;
@@ -36,6 +36,8 @@ pub struct Offload {
     events: Events,
     instance: Instance,
     options: Options,
+    /// Those of the table that runs.
+    in_force: Options,
     settings: Settings,
     features: Features,
     wanted: Wanted,
@@ -54,7 +56,7 @@ pub struct Offload {
 }
 
 /// What is to run.
-#[derive(Clone, Default)]
+#[derive(Clone, PartialEq, Default)]
 struct Wanted {
     routes: Routes,
     interfaces: Vec<Option<String>>,
@@ -146,6 +148,7 @@ impl Offload {
             // Before the first look at the interfaces, so that no change is missed.
             events: Events::open()?,
             instance: instance.clone(),
+            in_force: options.clone(),
             options,
             settings,
             features,
@@ -176,7 +179,8 @@ impl Offload {
     }
 
     /// Takes another table in place of this one: each frame is routed by the one or by the other.
-    /// Counters are kept by the names of routes and interfaces.
+    /// Counters are kept by the names of routes and interfaces. The same table again is looked
+    /// after ([`reconcile`](Self::reconcile)), and not loaded again.
     ///
     /// # Errors
     /// As [`start`](Self::start); the table before goes on.
@@ -189,6 +193,9 @@ impl Offload {
             routes: routes.clone(),
             interfaces: interfaces.to_vec(),
         };
+        if self.current.is_some() && self.wanted == wanted && self.in_force == self.options {
+            return self.reconcile();
+        }
         let links = self.links()?;
         self.exchange(wanted, &links)
     }
@@ -269,9 +276,9 @@ impl Offload {
     /// still fail then is undone.
     fn exchange(&mut self, wanted: Wanted, links: &Links) -> Result<Outcome, Error> {
         Table::compile(&wanted.routes, wanted.interfaces.len()).map_err(Error::Compile)?;
-        let mut wrong = super::check::not_can(&wanted.routes, &wanted.interfaces);
         let mut found = wanted.find(links);
-        wrong.extend(inexpressible(&wanted.routes, &found.links));
+        let there: Vec<Link> = found.links.iter().flatten().cloned().collect();
+        let wrong = survey(&wanted.routes, &wanted.interfaces, &there);
         if !wrong.is_empty() {
             return Err(Error::Inexpressible(wrong));
         }
@@ -316,6 +323,7 @@ impl Offload {
         }
         self.places = self.places_of(&found.links);
         self.wanted = wanted;
+        self.in_force.clone_from(&self.options);
         let former = self.current.replace(next);
         self.retire(former, lefts)?;
         Ok(self.outcome(found.missing, adopted))
@@ -471,21 +479,12 @@ impl Offload {
         })
     }
 
-    /// Can the programs be left in place? Asked at the start, so that nobody learns at the end that
-    /// they cannot.
-    ///
-    /// # Errors
-    /// No BPF file system, and it cannot be mounted.
-    pub fn can_persist(&self) -> Result<(), Error> {
-        pin::ready()
-    }
-
     /// Leaves the programs in place, to be taken over by the next start of the same instance.
     ///
     /// # Errors
-    /// As [`can_persist`](Self::can_persist); then they are taken away.
+    /// As [`can_persist`](super::can_persist); then they are taken away.
     pub fn persist(mut self) -> Result<(), Error> {
-        pin::ready()?;
+        pin::can_persist()?;
         self.tell(true)?;
         for entrance in self.entrances.values_mut() {
             entrance.persist()?;

@@ -45,8 +45,12 @@ pub(super) fn open(path: &Path) -> Option<(SchedClassifierLink, u32)> {
     Some((link.try_into().ok()?, program))
 }
 
-/// Sees to it that there is a BPF file system, and a folder in it.
-pub(super) fn ready() -> Result<(), Error> {
+/// Can programs be left in place ([`Offload::persist`](super::Offload::persist))? Sees to it that
+/// there is a BPF file system, and a folder in it.
+///
+/// # Errors
+/// No BPF file system, and it cannot be mounted.
+pub fn can_persist() -> Result<(), Error> {
     let is_bpffs =
         || rustix::fs::statfs(BPFFS).is_ok_and(|there| there.f_type as u64 & 0xFFFF_FFFF == MAGIC);
     if !is_bpffs() {

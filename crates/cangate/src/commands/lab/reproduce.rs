@@ -2,11 +2,12 @@
 
 use super::guests::{Guests, Way, failure, jobs, stop_flag};
 use crate::cli::lab::Reproduce;
-use crate::failure::{Failure, with_causes};
+use crate::failure::Failure;
 use lab::claims::{Extent, Verdict};
 use lab::reproduce::{Row, bursts, judge, plan, points, select, write};
 use lab::schedule::{self, Manner};
 use lab::store::Store;
+use offload::with_causes;
 use std::io::Write;
 use std::time::Instant;
 
