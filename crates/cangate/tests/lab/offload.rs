@@ -57,6 +57,24 @@ fn lives(kernel: &str, offload: &str, place: &str) {
         println!("{text}");
         text
     };
+    let without = said("without clsact");
+    match offload {
+        "auto" => assert!(
+            without.contains("plain: in the kernel, by can-gw"),
+            "{without}"
+        ),
+        "bpf" => assert!(without.contains("not on this machine"), "{without}"),
+        _ => {}
+    }
+    assert_eq!(
+        without.contains("sch_ingress"),
+        offload != "can-gw",
+        "{without}"
+    );
+    assert!(
+        !without.contains("clsact dev"),
+        "asking leaves nothing: {without}"
+    );
     for line in said("check").lines().skip(1) {
         assert!(line.ends_with(place), "{line}");
     }
@@ -107,6 +125,13 @@ fn lives(kernel: &str, offload: &str, place: &str) {
         ["123#B1"],
         "once: what was left in the kernel is gone"
     );
+    let other = said("another place");
+    assert_eq!(
+        frames(other),
+        ["123#B2"],
+        "once, though BPF leaves frames to others"
+    );
+    assert!(other.contains("no rules"), "{other}");
 }
 
 #[test]

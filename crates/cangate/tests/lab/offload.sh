@@ -2,7 +2,7 @@
 # in at a1, is routed to b1, and comes out of b0. $1 is the `offload`.
 modprobe vxcan || exit 99
 # Guests have no modprobe where the kernel looks for it.
-modprobe -a can-raw can-gw sch_ingress cls_bpf || exit 99
+modprobe -a can-raw can-gw || exit 99
 pair() { # its two ends
     ip link add "$1" type vxcan peer name "$2" && ip link set "$1" mtu 72 && ip link set "$2" mtu 72 &&
         ip link set "$1" up && ip link set "$2" up
@@ -59,6 +59,10 @@ counts() { cangate routes --socket /run/g.sock --json | tr -d ' \n'; echo; }
 first=$(route plain 123 '')
 toml "offload = \"$1\"" "$first$(echo; route changed 200 'do = [{ xor = { data = "FF" } }]')" >/tmp/g.toml
 
+step "without clsact"
+cangate check /tmp/g.toml
+tc qdisc show dev lo
+modprobe -a sch_ingress cls_bpf || exit 99
 step check
 cangate check /tmp/g.toml | grep ^place
 step run
@@ -99,7 +103,7 @@ ip link del a0
 sleep 0.3
 pair a0 a1
 # The kernel looks through the program again, which takes an emulated processor seconds.
-for i in $(seq 20); do
+for i in $(seq 100); do
     got=$(sends 123#77)
     [ "$got" ] && break
 done
@@ -129,5 +133,15 @@ finish TERM
 toml 'offload = "none"' "$first" >/tmp/g.toml
 start
 sends 123#B1
+finish TERM
+step "another place"
+toml 'offload = "can-gw"' "$first" >/tmp/g.toml
+start --persist
+finish TERM
+toml 'offload = "bpf"
+tap = true' "$first" >/tmp/g.toml
+start
+sends 123#B2
+cangate routes --kernel
 finish TERM
 step done

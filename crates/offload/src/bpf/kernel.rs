@@ -1,7 +1,8 @@
 //! What this kernel can do.
 
-use super::Missing;
-use aya::programs::ProgramType;
+use super::{Missing, tc};
+use crate::netlink::Netlink;
+use aya::programs::{ProgramType, SchedClassifier, TcAttachType};
 use aya::sys::{BpfHelper, is_helper_supported};
 use std::sync::OnceLock;
 
@@ -34,10 +35,22 @@ pub fn features() -> Result<Features, Missing> {
     if !helper(BpfHelper::BPF_FUNC_csum_level)? {
         return Err(Missing::Bpf("no bpf_csum_level".to_owned()));
     }
+    if !has_entrances() {
+        return Err(Missing::Entrance("neither tcx nor clsact".to_owned()));
+    }
     Ok(Features {
         check_mtu: helper(BpfHelper::BPF_FUNC_check_mtu)?,
         private_headroom: private_headroom(),
     })
+}
+
+/// Is there a place for programs? Where the kernel does not tell, the start will.
+fn has_entrances() -> bool {
+    let tcx = SchedClassifier::query_tcx("lo", TcAttachType::Ingress);
+    tcx.is_ok()
+        || Netlink::open()
+            .and_then(|mut netlink| tc::knows_clsact(&mut netlink))
+            .unwrap_or(true)
 }
 
 /// Since 7.0 what belongs to a frame lies in an extension of its skb. Its name is in the kernel's

@@ -17,6 +17,7 @@ const RTM_GETTFILTER: u16 = 46;
 
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
+const TCA_INGRESS_BLOCK: u16 = 13;
 const TCA_BPF_FD: u16 = 6;
 const TCA_BPF_NAME: u16 = 7;
 const TCA_BPF_FLAGS: u16 = 8;
@@ -35,6 +36,8 @@ const CLSACT_HANDLE: u32 = 0xFFFF_0000;
 /// Where filters for frames that come in hang, and those for frames that go out.
 pub(super) const INGRESS: u32 = 0xFFFF_FFF2;
 pub(super) const EGRESS: u32 = 0xFFFF_FFF3;
+/// The interface that every network namespace has (`LOOPBACK_IFINDEX`).
+const LOOPBACK: u32 = 1;
 /// Bytes of `struct tcmsg`.
 const TCMSG: usize = 20;
 const ETH_P_ALL: u16 = 3;
@@ -96,6 +99,17 @@ pub(super) fn add_clsact(netlink: &mut Netlink, interface: u32) -> Result<Option
     let mut body = tcmsg(interface, CLSACT_HANDLE, CLSACT, 0);
     attribute(&mut body, TCA_KIND, &string("clsact"));
     netlink.change(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, &body)
+}
+
+/// Does this kernel know clsact, or can it load it? Asked for one that cannot be (a shared block
+/// has no number 0), which the kernel sees after it has looked for clsact and before it makes
+/// anything (`qdisc_create`, `qdisc_block_indexes_set` in `net/sched/sch_api.c`).
+pub(super) fn knows_clsact(netlink: &mut Netlink) -> Result<bool, Failed> {
+    let mut body = tcmsg(LOOPBACK, CLSACT_HANDLE, CLSACT, 0);
+    attribute(&mut body, TCA_KIND, &string("clsact"));
+    attribute(&mut body, TCA_INGRESS_BLOCK, &0_u32.to_ne_bytes());
+    let refused = netlink.change(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, &body)?;
+    Ok(refused != Some(Errno::NOENT))
 }
 
 /// Takes clsact away, with all of its filters.
