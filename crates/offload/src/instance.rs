@@ -62,7 +62,22 @@ impl Instance {
 
     /// Makes sure that no other process acts for it in one `way`, until the result is dropped.
     pub(crate) fn hold(&self, way: &str) -> Result<Hold, Held> {
-        Hold::new(&format!("cangate/{way}/{:04x}", self.mark))
+        Hold::new(&self.held(way))
+    }
+
+    /// Does a process act for it in one `way`, and which, as far as it can be known?
+    pub(crate) fn holder(&self, way: &str) -> Option<Option<u32>> {
+        let name = self.held(way);
+        let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).ok()?;
+        match holder(&address) {
+            Ok(pid) => Some(pid),
+            Err(Errno::CONNREFUSED) => None,
+            Err(_) => Some(None),
+        }
+    }
+
+    fn held(&self, way: &str) -> String {
+        format!("cangate/{way}/{:04x}", self.mark)
     }
 }
 
@@ -83,28 +98,32 @@ impl Hold {
     /// Takes what a name stands for, in this network namespace.
     pub(crate) fn new(name: &str) -> Result<Self, Held> {
         let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).map_err(Held::Failed)?;
-        let socket = || {
-            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
-        };
         let fd = socket().map_err(Held::Failed)?;
         match bind(&fd, &address) {
             Ok(()) => {
-                listen(&fd, 1).map_err(Held::Failed)?;
+                listen(&fd, ASKING).map_err(Held::Failed)?;
                 Ok(Self(fd))
             }
-            Err(Errno::ADDRINUSE) => {
-                let holder = || {
-                    let fd = socket()?;
-                    connect(&fd, &address)?;
-                    socket_peercred(&fd)
-                };
-                let pid = holder().ok().map(|who| who.pid.as_raw_nonzero().get());
-                Err(Held::By(pid.and_then(|pid| u32::try_from(pid).ok())))
-            }
+            Err(Errno::ADDRINUSE) => Err(Held::By(holder(&address).unwrap_or(None))),
             Err(errno) => Err(Held::Failed(errno)),
         }
     }
+}
+
+/// So many can ask who holds something; nobody answers them, and the kernel keeps them all. Those
+/// who come later learn that it is held and not by whom.
+const ASKING: i32 = 1024;
+
+fn socket() -> rustix::io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+}
+
+/// The process that listens there.
+fn holder(address: &SocketAddrUnix) -> rustix::io::Result<Option<u32>> {
+    let fd = socket()?;
+    connect(&fd, address)?;
+    Ok(u32::try_from(socket_peercred(&fd)?.pid.as_raw_nonzero().get()).ok())
 }
 
 #[cfg(test)]
@@ -129,6 +148,8 @@ mod tests {
             panic!("held twice");
         };
         assert_eq!(pid, Some(std::process::id()));
+        assert_eq!(instance.holder("one"), Some(pid));
+        assert_eq!(instance.holder("another"), None);
         instance.hold("another").unwrap();
         drop(hold);
         instance.hold("one").unwrap();

@@ -148,7 +148,7 @@ pub(crate) struct Routes {
     #[command(flatten)]
     pub(crate) stats: Stats,
     /// All rules of the kernel's can-gw in this network namespace, whoever made them, in the order
-    /// in which they are tried. Needs no running gateway.
+    /// in which they are tried; and what cangates route there by BPF. Needs no running gateway.
     #[arg(long, conflicts_with_all = ["file", "socket"])]
     pub(crate) kernel: bool,
 }

@@ -82,6 +82,17 @@ fn lives(kernel: &str, offload: &str, place: &str) {
     let run = said("run");
     assert_eq!(frames(run), ["123#11", "200#FE", "123#33"]);
     assert_eq!((sent(run, "plain"), sent(run, "changed")), (2, 1));
+    let by_bpf = place == "by BPF";
+    if by_bpf {
+        assert!(
+            run.contains("route plain: 2 taken, 2 sent, 0 failed"),
+            "{run}"
+        );
+        assert!(run.contains("gateway /run/g.sock, process "), "{run}");
+    } else {
+        assert!(run.contains("a cangate's, mark"), "{run}");
+        assert!(run.contains("no cangate routes by BPF"), "{run}");
+    }
     let second = said("second");
     assert!(!second.contains("status 0"), "{second}");
     assert!(second.contains("/run/g.sock"), "{second}");
@@ -107,12 +118,20 @@ fn lives(kernel: &str, offload: &str, place: &str) {
         }
     }
     assert_eq!(frames(said("gone")), ["123#77"], "back with the interface");
-    assert_eq!(frames(said("killed")), ["123#88"], "once");
+    let killed = said("killed");
+    assert_eq!(frames(killed), ["123#88"], "once");
+    // A link of tcx goes with its process.
+    let died = killed.contains("left there by a process that died");
+    assert_eq!(died, offload == "auto", "{killed}");
     let end = said("end");
     assert!(end.contains("status 0"), "{end}");
     assert_eq!(frames(end), [""; 0], "nothing is left");
     assert!(end.contains("no rules"), "{end}");
-    assert!(!end.contains("cangate"), "a BPF program was left: {end}");
+    assert!(end.contains("no cangate routes by BPF"), "{end}");
+    assert!(
+        !end.contains("filter protocol"),
+        "a BPF program was left: {end}"
+    );
     let persist = said("persist");
     assert_eq!(
         frames(persist),
@@ -120,6 +139,11 @@ fn lives(kernel: &str, offload: &str, place: &str) {
         "with a process, without one, and taken over; then it is gone"
     );
     assert_eq!(sent(persist, "plain"), 3, "counted all the time");
+    assert_eq!(
+        persist.contains("left there by --persist"),
+        by_bpf,
+        "{persist}"
+    );
     let process = said("process");
     assert_eq!(
         frames(process),

@@ -68,6 +68,7 @@ cangate check /tmp/g.toml | grep ^place
 step run
 start
 sends 123#11 200#01 300#22 123#33
+cangate routes --kernel
 counts
 step second
 cangate run /tmp/g.toml 2>&1
@@ -110,6 +111,7 @@ done
 echo "$got"
 step killed
 finish KILL
+cangate routes --kernel
 start
 sends 123#88
 step end
@@ -121,6 +123,7 @@ step persist
 start --persist
 sends 123#A1
 finish TERM
+cangate routes --kernel
 sends 123#A2
 start
 sends 123#A3

@@ -355,7 +355,7 @@ pub(super) fn remove_clsact(netlink: &mut Netlink, index: u32) -> Result<(), Err
 }
 
 /// What the kernel said in the end.
-fn errno(error: &ProgramError) -> Option<Errno> {
+pub(super) fn errno(error: &ProgramError) -> Option<Errno> {
     let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(cause) = next {
         if let Some(io) = cause.downcast_ref::<io::Error>() {

@@ -62,7 +62,8 @@ pub(super) fn is_called(number: u32, name: &str) -> bool {
     number != 0 && program(number).is_some_and(|info| info.name_as_str() == Some(name))
 }
 
-fn find(number: u32) -> Option<Left> {
+/// The table of the program with a number.
+pub(super) fn find(number: u32) -> Option<Left> {
     let mut maps = BTreeMap::new();
     for id in program(number)?.map_ids().ok()?? {
         let info = MapInfo::from_id(id).ok()?;

@@ -93,6 +93,7 @@ mod maps;
 mod offload;
 mod ops;
 mod pin;
+mod show;
 mod tc;
 
 pub use crate::instance::Instance;
@@ -103,6 +104,7 @@ pub use interfaces::interfaces;
 pub use kernel::{Features, features};
 pub use offload::{Offload, Outcome, remove};
 pub use pin::can_persist;
+pub use show::{Shown, ShownTable, show};
 
 use crate::RouteCounts;
 

@@ -1,0 +1,111 @@
+//! What cangates have put at the entrances of interfaces, for people.
+
+use super::attach::errno;
+use super::ledger::Totals;
+use super::left::find;
+use super::{Error, Missing, tc};
+use crate::RouteCounts;
+use crate::instance::Instance;
+use crate::links::{Link, Links};
+use crate::netlink::Netlink;
+use aya::programs::{SchedClassifier, TcAttachType};
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+
+/// A table in the kernel, of whichever cangate.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shown {
+    /// The number of its program (`bpftool prog show id …`).
+    pub program: u32,
+    /// The interfaces at whose entrances it is.
+    pub interfaces: Vec<String>,
+    /// What can be read of it; nothing where this process may not (`CAP_SYS_ADMIN`), or where
+    /// another version of cangate wrote it.
+    pub table: Option<ShownTable>,
+}
+
+/// What a table says about itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ShownTable {
+    /// The gateway's name: its control socket.
+    pub instance: String,
+    /// It was left there on purpose.
+    pub persisted: bool,
+    /// A process looks after it; else it was left, or its process has died.
+    pub runs: bool,
+    /// Which process, as far as it can be known.
+    pub process: Option<u32>,
+    /// Its routes by name, with what was counted since the gateway was started first.
+    pub routes: Vec<(String, RouteCounts)>,
+}
+
+/// All tables of cangates in this network namespace, by their programs' numbers.
+///
+/// # Errors
+/// No permission to look; what the kernel says.
+pub fn show() -> Result<Vec<Shown>, Error> {
+    let mut netlink = Netlink::open()?;
+    let links = Links::read(&mut netlink)?;
+    let mut entrances: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    for link in links.all_can() {
+        if let Some(program) = at(&mut netlink, link)? {
+            entrances
+                .entry(program)
+                .or_default()
+                .push(link.name.clone());
+        }
+    }
+    let mut all = Vec::new();
+    for (program, interfaces) in entrances {
+        all.push(Shown {
+            program,
+            interfaces,
+            table: table(program)?,
+        });
+    }
+    Ok(all)
+}
+
+/// The number of the program of ours at an entrance.
+fn at(netlink: &mut Netlink, link: &Link) -> Result<Option<u32>, Error> {
+    match SchedClassifier::query_tcx(&link.name, TcAttachType::Ingress) {
+        Ok((_, programs)) => {
+            let mut all = programs.iter();
+            if let Some(ours) = all.find(|info| info.name_as_str() == Some(tc::NAME)) {
+                return Ok(Some(ours.id()));
+            }
+        }
+        Err(error) if errno(&error) == Some(Errno::PERM) => {
+            return Err(Error::Kernel(Missing::Permission));
+        }
+        // Kernels before 6.6 have no tcx.
+        Err(_) => {}
+    }
+    let filters = tc::filters(netlink, link.index, tc::INGRESS)?;
+    let ours = filters.iter().find(|filter| filter.is_ours());
+    Ok(ours.map(|filter| filter.program))
+}
+
+fn table(program: u32) -> Result<Option<ShownTable>, Error> {
+    let Some(left) = find(program) else {
+        return Ok(None);
+    };
+    let about = left.about;
+    let mut totals = Totals::default();
+    totals.add_all(
+        &about.routes,
+        &about.counted,
+        &about.ports,
+        &about.port_counted,
+    );
+    totals.add(&left.ledger)?;
+    let counts = totals.routes(&about.routes);
+    let holder = Instance::new(&about.instance).holder("bpf");
+    Ok(Some(ShownTable {
+        runs: holder.is_some(),
+        process: holder.flatten(),
+        instance: about.instance,
+        persisted: about.persisted,
+        routes: about.routes.into_iter().zip(counts).collect(),
+    }))
+}
