@@ -464,7 +464,7 @@ mod tests {
         if e.gateway == Gateway::None {
             e.gateway = Gateway::Cangw;
         }
-        if e.hops != Hops::NONE && !e.gateway.by_rules() {
+        if e.hops != Hops::NONE && e.gateway != Gateway::Cangw {
             e.hops.through = Virtual::Vxcan;
         }
         if e.filters.count() > Some(2048) {

@@ -312,6 +312,12 @@ impl Experiment {
              pair: --hops N:vxcan",
         );
         refuse(
+            self.gateway == Gateway::OwnRules && by_vcan,
+            &[S::Gateway, S::Hops],
+            "cangate puts in no rules that would take their own echoes, as these do on a vcan \
+             interface: --gateway cangw, or --hops N:vxcan",
+        );
+        refuse(
             self.gateway == Gateway::Bpf && by_vcan,
             &[S::Gateway, S::Hops],
             "a vcan interface gives nothing back of what BPF puts into it; a pair does: \
@@ -459,7 +465,7 @@ pub(crate) mod tests {
         assert!(
             refused(&[(S::Gateway, "none"), (S::Filters, "sff:1")]).contains("nothing filters")
         );
-        for gateway in ["user:read-write", "bpf"] {
+        for gateway in ["user:read-write", "can-gw", "bpf"] {
             let why = refused(&[(S::Gateway, gateway), (S::Hops, "2")]);
             assert!(why.contains("--hops N:vxcan"), "{why}");
             let e = Experiment::from_words([(S::Gateway, gateway), (S::Hops, "2:vxcan")]).unwrap();

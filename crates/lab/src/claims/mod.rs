@@ -337,7 +337,7 @@ mod tests {
         let needs = all.iter().flat_map(|c| c.needs(Extent::Quick));
         let needs: BTreeSet<_> = needs.collect();
         assert!(needs.iter().all(|e| e.kernel == "6.1" && e.frames <= 2000));
-        assert!(needs.len() <= 38 + 37, "{}", needs.len());
+        assert!(needs.len() <= 80, "{}", needs.len());
         let rates: BTreeSet<_> = all.iter().flat_map(|c| c.rates(Extent::Quick)).collect();
         assert!(rates.len() <= 6, "{}", rates.len());
         let needs = all.iter().flat_map(|c| c.needs(Extent::Full));

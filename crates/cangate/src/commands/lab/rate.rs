@@ -90,7 +90,7 @@ pub(super) fn make(
 
 fn json(search: &Search, rate: &Rate) -> Result<String, Failure> {
     let json = serde_json::json!({
-        "experiment": trial::title(search.base()),
+        "experiment": title(search),
         "rate": rate,
         "tries": search.tried(),
         "time": "virtual",
@@ -100,7 +100,7 @@ fn json(search: &Search, rate: &Rate) -> Result<String, Failure> {
 }
 
 fn text(search: &Search, rate: &Rate) -> String {
-    let mut text = format!("{}\n\n", trial::title(search.base()));
+    let mut text = format!("{}\n\n", title(search));
     for tried in search.tried() {
         text.push_str(&line(tried));
     }
@@ -129,6 +129,16 @@ fn text(search: &Search, rate: &Rate) -> String {
         text.push_str(&format!("that was {:.1} frames/s\n", rate.frames_per_s));
     }
     text
+}
+
+/// What is searched for.
+fn title(search: &Search) -> String {
+    let base = search.base();
+    format!(
+        "highest rate of {} ({} frames)",
+        trial::title(base),
+        base.frames
+    )
 }
 
 fn line(tried: &Try) -> String {
