@@ -193,7 +193,7 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
         "error frames",
         "reopened",
     ];
-    if snapshot.kernel.is_none() || !ports.is_empty() {
+    if snapshot.kernel.is_empty() || !ports.is_empty() {
         let _ = writeln!(text, "{}\n", counts(&head, 4, &ports));
     }
     let head = [
@@ -208,10 +208,10 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
         "too long",
         "ID range",
     ];
-    if snapshot.kernel.is_none() || !routes.is_empty() {
+    if snapshot.kernel.is_empty() || !routes.is_empty() {
         let _ = writeln!(text, "{}\n", counts(&head, 2, &routes));
     }
-    if let Some(kernel) = &snapshot.kernel {
+    for kernel in &snapshot.kernel {
         let _ = writeln!(
             text,
             "In the kernel ({}):\n{}\n",

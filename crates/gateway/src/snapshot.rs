@@ -22,14 +22,14 @@ pub struct Snapshot {
     /// All routes that reloads took away, together.
     pub retired_routes: RouteCount,
     /// What runs in the kernel; its frames are in no port's numbers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<KernelPart>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernel: Vec<KernelPart>,
 }
 
 /// Routes that run in the kernel.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct KernelPart {
-    /// How: `can-gw`.
+    /// How: `bpf` or `can-gw`.
     pub how: String,
     /// In the order of the file.
     pub routes: Vec<KernelRow>,
@@ -122,7 +122,7 @@ impl Snapshot {
                 .collect(),
             retired_ports: counts.retired_ports,
             retired_routes: counts.retired_routes,
-            kernel: None,
+            kernel: Vec::new(),
         }
     }
 

@@ -84,6 +84,7 @@ fn the_gateway() {
         until_end: std::env::var_os(UNTIL_END).is_some(),
         strict: false,
         signals: true,
+        persist: false,
     };
     match run(config, &options) {
         Ok(summary) => {

@@ -297,6 +297,9 @@ int cangate(struct __sk_buff *skb)
 		return NEXT;
 	struct seen seen;
 	if (!see(skb, &seen)) {
+		u32 first_page = 0;
+		if (NEVER && !lookup(&about, &first_page))
+			return NEXT;
 		count->odd++;
 		return NEXT;
 	}

@@ -192,7 +192,10 @@ ARRAY(limits, struct limit, 0);
 /* For tests: the time, where CLOCK_FROM_MAP says so. */
 ARRAY(test_clock, u64, BPF_F_MMAPABLE);
 /* What whoever finds this table in the kernel must know; the program does not read it. */
-ARRAY(about, u64, BPF_F_MMAPABLE);
+struct page {
+	u64 word[512];
+};
+ARRAY(about, struct page, 0);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -230,6 +233,8 @@ const volatile u8 EXACT = 0;
 /* bpf_check_mtu is there. */
 const volatile u8 HAS_CHECK_MTU = 0;
 const volatile u8 CLOCK_FROM_MAP = 0;
+/* Of a map that a program does not name the kernel does not say that it is its. */
+const volatile u8 NEVER = 0;
 /* Some route has what these functions are for. */
 const volatile u8 HAS_OPS = 1;
 const volatile u8 HAS_LIMITS = 1;

@@ -10,6 +10,13 @@
 
 pub mod bpf;
 pub mod cangw;
+mod instance;
+mod links;
+mod netlink;
+pub mod place;
+
+pub use instance::Instance;
+pub use links::{Link, Links};
 
 /// What was counted of one route, since it was put into the kernel.
 ///

@@ -4,8 +4,8 @@
 
 mod bpf_common;
 
-use bpf_common::{Pairs, Raw, bytes_of, frame, text_of};
-use cangate_offload::bpf::{Offload, Options};
+use bpf_common::{Pairs, Raw, bytes_of, frame, number, text_of};
+use cangate_offload::bpf::{Instance, Offload, Options, TestOptions};
 use frame::{FrameBuf, Kind};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -281,10 +281,15 @@ fn compare(
     let options = Options {
         tap,
         exact: false,
-        test_clock: true,
+        test: TestOptions {
+            clock: true,
+            ..TestOptions::default()
+        },
     };
     let wrong = |error: cangate_offload::bpf::Error| TestCaseError::fail(error.to_string());
-    let offload = match Offload::new(routes, &bench.pairs.ports(), options) {
+    let instance = Instance::new("differential");
+    let made = Offload::start(&instance, routes, &bench.pairs.ports(), options);
+    let (mut offload, _) = match made {
         // More different masks, say, than the program looks at.
         Err(error @ cangate_offload::bpf::Error::Inexpressible(_)) => {
             return Err(TestCaseError::reject(error.to_string()));
@@ -406,12 +411,6 @@ fn differential(cases: u32, tap: bool) {
             compare(&bench, &routes, &frames, tap)
         })
         .unwrap();
-}
-
-/// From the environment.
-fn number(name: &str, otherwise: u32) -> u32 {
-    let set = std::env::var(name).ok().and_then(|n| n.parse().ok());
-    set.unwrap_or(otherwise)
 }
 
 #[test]

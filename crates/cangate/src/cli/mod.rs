@@ -111,6 +111,10 @@ pub(crate) struct Run {
     /// Stop at the first line of a log that is no frame, instead of leaving it out.
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Leave routes that run in the kernel (`offload`) there at the end; the next start of the same
+    /// file takes them over, counters and all.
+    #[arg(long)]
+    pub(crate) persist: bool,
 }
 
 #[derive(Args, Debug)]

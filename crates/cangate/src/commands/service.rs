@@ -27,6 +27,7 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
         until_end: args.until_end,
         strict: args.strict,
         signals: true,
+        persist: args.persist,
     };
     let writes_stdout = |port: &PortSpec| matches!(&port.kind, PortKind::Log(log) if log.write == Some(Place::Standard));
     let to_stdout = config.ports.iter().any(writes_stdout);
@@ -112,8 +113,12 @@ pub(crate) fn routes(args: &Routes) -> Result<(), Failure> {
     let routes: Vec<RouteLine> = understand(ask(&args.control, Request::Routes)?)?;
     let snapshot: Snapshot = understand(ask(&args.control, Request::Stats)?)?;
     let count = |name: &str| snapshot.route(name).copied().unwrap_or_default();
-    let part = snapshot.kernel.as_ref();
-    let in_kernel = |name: &str| part?.routes.iter().find(|row| row.name == name);
+    let in_kernel = |name: &str| {
+        snapshot.kernel.iter().find_map(|part| {
+            let row = part.routes.iter().find(|row| row.name == name)?;
+            Some((part.how.as_str(), row))
+        })
+    };
     let mut text = String::new();
     if args.json {
         let rows: Vec<Value> = routes
@@ -123,7 +128,10 @@ pub(crate) fn routes(args: &Routes) -> Result<(), Failure> {
                     "name": r.name, "from": r.from, "to": r.to, "words": r.words,
                 });
                 match in_kernel(&r.name) {
-                    Some(counted) => row["kernel"] = json!(counted),
+                    Some((how, counted)) => {
+                        row["place"] = json!(how);
+                        row["kernel"] = json!(counted);
+                    }
                     None => row["count"] = json!(count(&r.name)),
                 }
                 row
@@ -133,11 +141,9 @@ pub(crate) fn routes(args: &Routes) -> Result<(), Failure> {
     } else {
         for r in &routes {
             text.push_str(&r.words);
-            text.push_str(&match (in_kernel(&r.name), part) {
-                (Some(c), Some(part)) => {
-                    format!("\n  {}: {} sent, {} failed\n", part.how, c.sent, c.failed)
-                }
-                _ => {
+            text.push_str(&match in_kernel(&r.name) {
+                Some((how, c)) => format!("\n  {how}: {} sent, {} failed\n", c.sent, c.failed),
+                None => {
                     let c = count(&r.name);
                     format!(
                         "\n  {} taken, {} copies accepted\n",

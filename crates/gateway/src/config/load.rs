@@ -3,7 +3,8 @@
 use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, buses, options};
 use config::{Diagnostic, Diagnostics, Document, Source, Table};
 use port::spec::PortSpec;
-use route::{Routes, Table as RoutingTable};
+use route::cangw::Inexpressible;
+use route::{PortId, RouteId, Routes, Table as RoutingTable};
 use std::ops::Range;
 
 /// Reads a `gateway.toml`. With the configuration come the warnings.
@@ -51,23 +52,52 @@ pub fn load(source: &Source) -> Result<(Config, Vec<Diagnostic>), Vec<Diagnostic
     Ok((config, found.into_sorted()))
 }
 
-/// Routes that are to run in the kernel, and that can-gw has no rule for.
+/// Routes that are to run in the kernel, and cannot on any machine.
 fn in_kernel(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
-    if config.options.offload != Offload::CanGw {
-        return;
-    }
-    let Err(all) = route::cangw::rules(&config.routes, &config.interfaces()) else {
-        return;
+    let interfaces = config.interfaces();
+    let all: Vec<(Option<RouteId>, String)> = match config.options.offload {
+        Offload::None | Offload::Auto => return,
+        Offload::CanGw => {
+            let Err(all) = route::cangw::rules(&config.routes, &interfaces) else {
+                return;
+            };
+            let words =
+                |wrong: Inexpressible| (wrong.route, format!("can-gw cannot run this: {wrong}"));
+            all.into_iter().map(words).collect()
+        }
+        Offload::Bpf => {
+            let unknown = vec![None; interfaces.len()];
+            offload::bpf::inexpressible(&config.routes, &unknown)
+                .into_iter()
+                .map(|wrong| (Some(wrong.route), format!("BPF cannot run this: {wrong}")))
+                .chain(elsewhere(config, &interfaces))
+                .collect()
+        }
     };
-    for inexpressible in all {
-        let span = inexpressible
-            .route
+    for (route, message) in all {
+        let span = route
             .and_then(|id| spans.get(usize::try_from(id.0).ok()?).cloned())
             .unwrap_or(0..0);
-        let hint = "change it, or let routes run in this process: leave out `offload`";
-        let message = format!("can-gw cannot run this: {inexpressible}");
+        let hint = "change it, or let such routes run in this process: `offload = \"auto\"`";
         found.push(Diagnostic::error(span, message).hint(hint));
     }
+}
+
+/// Routes with ports that are no interfaces.
+fn elsewhere(
+    config: &Config,
+    interfaces: &[Option<String>],
+) -> impl Iterator<Item = (Option<RouteId>, String)> {
+    let routes = (0..).map(RouteId).zip(&config.routes.routes);
+    routes.filter_map(|(id, route)| {
+        let is_none =
+            |port: &&PortId| !matches!(interfaces.get(usize::from(port.0)), Some(Some(_)));
+        let port = route.from.iter().chain(&route.to).find(is_none)?;
+        let port = config.ports.get(usize::from(port.0))?;
+        let (route, port) = (&route.name, &port.name);
+        let why = format!("BPF cannot run this: route `{route}`: port {port} is no CAN interface");
+        Some((Some(id), why))
+    })
 }
 
 #[derive(Default)]

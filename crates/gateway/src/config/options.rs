@@ -19,6 +19,10 @@ pub enum Offload {
     None,
     /// In the kernel, as rules of can-gw.
     CanGw,
+    /// In the kernel, by BPF.
+    Bpf,
+    /// Each where it is fastest and means the same ([`offload::place`]).
+    Auto,
 }
 
 impl fmt::Display for Offload {
@@ -26,6 +30,8 @@ impl fmt::Display for Offload {
         f.write_str(match self {
             Self::None => "none",
             Self::CanGw => "can-gw",
+            Self::Bpf => "bpf",
+            Self::Auto => "auto",
         })
     }
 }
@@ -41,6 +47,11 @@ pub struct Options {
     pub lock_memory: bool,
     /// Where the routes run. Default: in this process.
     pub offload: Offload,
+    /// Local programs see frames that BPF routes, too. Default false: it costs a copy of each.
+    pub tap: bool,
+    /// BPF counts copies that an outgoing interface refuses. Default false: it costs a copy of
+    /// each; without it, the interface alone counts them.
+    pub exact: bool,
 }
 
 impl Default for Options {
@@ -50,6 +61,8 @@ impl Default for Options {
             realtime: Some(PRIORITY),
             lock_memory: true,
             offload: Offload::None,
+            tap: false,
+            exact: false,
         }
     }
 }
@@ -85,10 +98,17 @@ pub(super) fn parse(root: &mut Table<'_>, found: &mut Diagnostics) -> Gateway {
     if let Some(value) = table.get("realtime") {
         options.realtime = realtime(&value, found);
     }
-    let places = [("none", Offload::None), ("can-gw", Offload::CanGw)];
+    let places = [
+        ("none", Offload::None),
+        ("can-gw", Offload::CanGw),
+        ("bpf", Offload::Bpf),
+        ("auto", Offload::Auto),
+    ];
     if let Some(place) = table.one_of("offload", &places, found) {
         options.offload = place.value;
     }
+    options.tap = table.flag("tap", false, found);
+    options.exact = table.flag("exact", false, found);
     options.lock_memory = table.flag("lock_memory", true, found);
     table.finish(found);
     gateway

@@ -1,7 +1,7 @@
 //! The control thread: signals, clients, reloads.
 
 use super::clock::Clock;
-use super::kernel::{InKernel, KernelPlan};
+use super::kernel::InKernel;
 use super::mailbox::{Mailbox, Message};
 use super::signals::Signals;
 use super::site::{Plan, Site};
@@ -84,7 +84,7 @@ pub(crate) struct Control<'a, S: Site> {
     drain: Duration,
     /// Reused, so that the worker need not allocate.
     counts: Option<Box<Counts>>,
-    kernel: Option<&'a mut InKernel>,
+    kernel: &'a mut InKernel,
     stop: Option<Reason>,
 }
 
@@ -95,7 +95,7 @@ impl<'a, S: Site> Control<'a, S> {
         layout: Arc<Layout>,
         worker: Worked<'a>,
         drain: Duration,
-        kernel: Option<&'a mut InKernel>,
+        kernel: &'a mut InKernel,
     ) -> Self {
         Self {
             site,
@@ -120,9 +120,10 @@ impl<'a, S: Site> Control<'a, S> {
         let mut warned = false;
         loop {
             let mut fds = vec![PollFd::new(worker_hangs_up, PollFlags::IN)];
-            if let Some(kernel) = &self.kernel {
-                fds.push(PollFd::from_borrowed_fd(kernel.fd(), PollFlags::IN));
+            for fd in self.kernel.fds() {
+                fds.push(PollFd::from_borrowed_fd(fd, PollFlags::IN));
             }
+            let in_kernel = fds.len();
             if let Some(signals) = &signals {
                 signals.wait(&mut fds);
             }
@@ -150,8 +151,8 @@ impl<'a, S: Site> Control<'a, S> {
             if ready.first() == Some(&true) {
                 return None;
             }
-            if let (Some(kernel), Some(true)) = (&mut self.kernel, ready.get(1)) {
-                kernel.look();
+            if ready.get(1..in_kernel).unwrap_or_default().contains(&true) {
+                self.kernel.look();
             }
             let asked = signals.as_mut().map(Signals::take).unwrap_or_default();
             if asked.reload {
@@ -176,8 +177,8 @@ impl<'a, S: Site> Control<'a, S> {
             Request::Ping => success(&serde_json::json!({ "pid": std::process::id() })),
             Request::Stats => match self.snapshot() {
                 Some(mut snapshot) => {
-                    match self.kernel.as_mut().map(|k| k.counts()).transpose() {
-                        Ok(part) => snapshot.kernel = part,
+                    match self.kernel.counts() {
+                        Ok(parts) => snapshot.kernel = parts,
                         Err(why) => return failure(&why),
                     }
                     success(&snapshot)
@@ -209,17 +210,15 @@ impl<'a, S: Site> Control<'a, S> {
     }
 
     fn routes(&self) -> Vec<RouteLine> {
-        // All are here or all are in the kernel.
-        let here: Vec<&String> = self.plan.ports.iter().map(|(name, _)| name).collect();
-        let (ports, routes) = match &self.plan.kernel {
-            Some(kernel) => (kernel.ports.iter().collect(), &kernel.routes),
-            None => (here, &self.plan.routes),
-        };
+        let in_kernel = self.kernel.lines();
+        if !in_kernel.is_empty() {
+            return in_kernel.to_vec();
+        }
         let name = |id: &route::PortId| {
-            let port = ports.get(usize::from(id.0));
-            port.map_or_else(String::new, |name| (*name).clone())
+            let port = self.plan.ports.get(usize::from(id.0));
+            port.map_or_else(String::new, |(name, _)| name.clone())
         };
-        let lines = routes.routes.iter().enumerate();
+        let lines = self.plan.routes.routes.iter().enumerate();
         lines
             .map(|(i, route)| RouteLine {
                 name: route.name.clone(),
@@ -249,17 +248,12 @@ impl<'a, S: Site> Control<'a, S> {
     /// given up, and then nothing has changed.
     fn reload(&mut self) -> Result<Reloaded, String> {
         let mut plan = self.site.load()?;
-        let in_kernel = self.reload_kernel(&mut plan)?;
+        let in_kernel = plan.kernel.take().unwrap_or_default();
         let table = compile(&plan.routes, plan.ports.len())?;
         let before = self.snapshot().ok_or(ENDING)?;
         let mut done = Reloaded {
-            routes: plan
-                .kernel
-                .as_ref()
-                .map_or(&plan.routes, |kernel| &kernel.routes)
-                .routes
-                .len(),
-            remarks: plan.remarks.iter().cloned().chain(in_kernel).collect(),
+            routes: plan.routes.routes.len(),
+            remarks: plan.remarks.clone(),
             ..Reloaded::default()
         };
         let mut places = Vec::with_capacity(plan.ports.len());
@@ -297,6 +291,19 @@ impl<'a, S: Site> Control<'a, S> {
         done.continued = kept.filter(|r| old.routes.contains(&r.name)).count();
         let change = Change::new(old, places, Arc::new(table), &plan.routes)
             .map_err(|error| error.to_string())?;
+        let bpf = in_kernel.bpf.routes.iter();
+        let stay = bpf.chain(&in_kernel.can_gw.routes);
+        done.continued += stay.filter(|route| self.kernel.runs(&route.name)).count();
+        // A route that changes its place must be gone from the one before it is at the other: no
+        // frame is sent twice.
+        let in_steps = self
+            .kernel
+            .in_steps(&in_kernel, self.plan.routes != plan.routes);
+        if in_steps {
+            self.kernel.give_up(&in_kernel)?;
+        } else {
+            done.remarks.extend(self.kernel.reload(in_kernel.clone())?);
+        }
         let layout = Arc::clone(change.layout());
         let change = Box::new(change);
         let removed = self
@@ -306,30 +313,22 @@ impl<'a, S: Site> Control<'a, S> {
             .map_err(|(error, _)| error.to_string())?;
         self.layout = layout;
         self.plan = plan;
+        if in_steps {
+            let said = self.kernel.reload(in_kernel).map_err(|why| {
+                format!(
+                    "the routes of this process are the new ones, and those of the kernel are not \
+                     there: {why}"
+                )
+            })?;
+            done.remarks.extend(said);
+        }
+        done.routes += self.kernel.count();
         let mut removed = removed;
         for port in removed.leaving.drain(..) {
             done.closed.push(port.name().to_owned());
             self.let_go(port);
         }
         Ok(done)
-    }
-
-    /// Routes in the kernel are exchanged there, and there are no others then.
-    fn reload_kernel(&mut self, plan: &mut Plan<S::Spec>) -> Result<Option<String>, String> {
-        match (&mut self.kernel, &plan.kernel) {
-            (None, None) => Ok(None),
-            (Some(kernel), Some(new)) if kernel.plan().how == new.how => {
-                // The instance is the running one's, whatever the file says now.
-                let instance = kernel.plan().instance.clone();
-                let new = KernelPlan {
-                    instance,
-                    ..new.clone()
-                };
-                plan.kernel = Some(new.clone());
-                kernel.reload(new).map(Some)
-            }
-            _ => Err("`offload` has changed: that needs a restart of the gateway".into()),
-        }
     }
 
     /// Lets a removed port send what it holds, within the time for that, and closes it.

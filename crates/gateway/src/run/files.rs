@@ -1,14 +1,14 @@
 //! A run from `gateway.toml` with the ports of the `port` crate.
 
 use super::clock::Clock;
-use super::{KernelPlan, Options, Plan, RunError, Site, Summary, supervise_by};
+use super::offloaded;
+use super::{Options, Plan, RunError, Site, Summary, supervise_by};
 use crate::config::{self, Config, LARGEST_FILE};
 use crate::control;
 use crate::lane::NamedPort;
 use ::config::{Source, render};
 use port::spec::{LogSpec, Place, PortKind, PortSpec};
 use port::{Interest, Opener, PortError};
-use route::Routes;
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::io::Read;
@@ -28,6 +28,8 @@ pub struct RunOptions {
     pub strict: bool,
     /// Act on SIGHUP, SIGTERM and SIGINT; see [`Options::signals`].
     pub signals: bool,
+    /// Routes that run in the kernel stay there at the end, for the next start to take over.
+    pub persist: bool,
 }
 
 /// The control socket of a gateway that runs this file: what its `control` says, else
@@ -78,9 +80,10 @@ pub fn run(config: Config, options: &RunOptions) -> Result<Summary, RunError> {
         opener: Opener::new(now, now).strict(options.strict),
         file: options.file.clone(),
         in_force: config.options.clone(),
+        persist: options.persist,
     };
     let instance = control_path(options.file.as_deref(), &config.options);
-    let plan = plan(config, &instance);
+    let plan = offloaded::plan(config, &instance, options.persist);
     supervise_by(clock, &mut site, plan, &how)
 }
 
@@ -116,41 +119,11 @@ fn no_log_overwrites_another(ports: &[PortSpec]) -> Result<(), String> {
     Ok(())
 }
 
-fn plan(config: Config, instance: &Path) -> Plan<PortSpec> {
-    let names = config.port_names();
-    let routes = config.routes.routes.iter();
-    let words = routes
-        .map(|route| route::config::describe(route, &names))
-        .collect();
-    if config.options.offload != config::Offload::None {
-        // Nothing is left to be done here: no port is opened.
-        return Plan {
-            words,
-            ports: Vec::new(),
-            routes: Routes::default(),
-            kernel: Some(KernelPlan {
-                how: config.options.offload,
-                instance: instance.display().to_string(),
-                interfaces: config.interfaces(),
-                routes: config.routes,
-                ports: names,
-            }),
-            remarks: Vec::new(),
-        };
-    }
-    Plan {
-        words,
-        kernel: None,
-        ports: names.iter().cloned().zip(config.ports).collect(),
-        routes: config.routes,
-        remarks: Vec::new(),
-    }
-}
-
 struct Files {
     opener: Opener,
     file: Option<PathBuf>,
     in_force: config::Options,
+    persist: bool,
 }
 
 impl Site for Files {
@@ -172,13 +145,18 @@ impl Site for Files {
         if !warnings.is_empty() {
             remarks.push(render(&source, &warnings, false));
         }
-        if config.options != self.in_force {
+        // Where routes run is changed at once.
+        let now = config::Options {
+            offload: self.in_force.offload,
+            ..config.options.clone()
+        };
+        if now != self.in_force {
             remarks.push(
                 "`control`, `realtime` and `lock_memory` take effect at the next start".into(),
             );
         }
         let instance = control_path(self.file.as_deref(), &self.in_force);
-        let mut plan = plan(config, &instance);
+        let mut plan = offloaded::plan(config, &instance, self.persist);
         plan.remarks = remarks;
         Ok(plan)
     }
@@ -234,6 +212,7 @@ mod tests {
             until_end: true,
             strict: false,
             signals: false,
+            persist: false,
         };
         match run(config, &options) {
             Err(RunError::Configuration(why)) => why,

@@ -1,89 +1,291 @@
 //! Routes that run in the kernel: put there, looked after, counted, taken away.
 
-use crate::config::Offload;
+use super::control::RouteLine;
 use crate::snapshot::{KernelPart, KernelRow};
-use offload::{RouteCounts, cangw};
-use route::Routes;
+use offload::place::Place;
+use offload::{Instance, RouteCounts, bpf, cangw};
+use route::{Route, Routes};
+use std::collections::{BTreeSet, HashMap};
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// What is to run in the kernel.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct KernelPlan {
-    /// How.
-    pub how: Offload,
-    /// The name by which the gateway knows its rules again after a crash: that of its control
-    /// socket, of which there is one.
+    /// The name by which the gateway knows what is its own again after a crash: that of its
+    /// control socket, of which there is one.
     pub instance: String,
-    /// The routes.
-    pub routes: Routes,
-    /// The ports' Linux interfaces, in the order in which routes count them.
+    /// The ports' Linux interfaces, in the order in which these routes count them.
     pub interfaces: Vec<Option<String>>,
-    /// The ports' names.
-    pub ports: Vec<String>,
+    /// The routes for BPF.
+    pub bpf: Routes,
+    /// The routes for can-gw.
+    pub can_gw: Routes,
+    /// How BPF is to work.
+    pub options: bpf::Options,
+    /// At the end all stays in place, for the next start.
+    pub persist: bool,
+    /// All routes of the gateway, for people, in the order of the file.
+    pub lines: Vec<RouteLine>,
 }
 
-/// Routes in the kernel. They go when this is dropped.
+impl KernelPlan {
+    fn routes(&self, place: Place) -> &Routes {
+        match place {
+            Place::Bpf => &self.bpf,
+            Place::CanGw | Place::Process => &self.can_gw,
+        }
+    }
+
+    /// Where something differs.
+    fn differs(&self, other: &Self) -> usize {
+        let moved = self.interfaces != other.interfaces;
+        let differs = |place| {
+            let (a, b) = (self.routes(place), other.routes(place));
+            a != b || (moved && !b.routes.is_empty())
+        };
+        [Place::Bpf, Place::CanGw]
+            .into_iter()
+            .filter(|place| differs(*place))
+            .count()
+    }
+}
+
+/// Routes in the kernel. They go when this is dropped, unless they are to stay.
 pub(crate) struct InKernel {
+    instance: Instance,
     plan: KernelPlan,
-    rules: cangw::Offload,
+    bpf: Option<bpf::Offload>,
+    can_gw: Option<cangw::Offload>,
 }
 
 impl InKernel {
-    /// Puts them there.
+    /// Puts them there. What an earlier run left behind is taken over, or taken away.
     ///
     /// # Errors
     /// What the kernel lacks, refuses or cannot express, in words; then nothing was changed.
     pub(crate) fn start(plan: KernelPlan) -> Result<Self, String> {
-        let instance = cangw::Instance::new(&plan.instance);
-        let (rules, outcome) = cangw::Offload::start(&instance, &plan.routes, &plan.interfaces)
-            .map_err(|error| words(&error))?;
-        tracing::info!(
-            "{} rules of can-gw: {} new, {} left by an earlier run",
-            outcome.added + outcome.unchanged + outcome.updated,
-            outcome.added,
-            outcome.adopted
-        );
-        missing(&outcome);
-        Ok(Self { plan, rules })
+        let mut kernel = Self {
+            instance: Instance::new(&plan.instance),
+            plan: KernelPlan {
+                instance: plan.instance.clone(),
+                ..KernelPlan::default()
+            },
+            bpf: None,
+            can_gw: None,
+        };
+        for said in kernel.reload(plan)? {
+            tracing::info!("{said}");
+        }
+        kernel.take_away_leftovers()?;
+        Ok(kernel)
     }
 
-    pub(crate) fn plan(&self) -> &KernelPlan {
-        &self.plan
+    /// What an earlier run of this instance left where it has nothing to do any more would forward
+    /// frames that are routed elsewhere now.
+    fn take_away_leftovers(&self) -> Result<(), String> {
+        if self.plan.instance.is_empty() {
+            return Ok(());
+        }
+        if self.bpf.is_none() {
+            match bpf::remove(&self.instance) {
+                Ok(0) | Err(bpf::Error::Socket { .. } | bpf::Error::Kernel(_)) => {}
+                Ok(some) => {
+                    tracing::info!("bpf: an earlier run's table taken away at {some} interfaces");
+                }
+                Err(error) => {
+                    return Err(format!(
+                        "an earlier run left its BPF program, and it cannot be taken away: {}",
+                        words(&error)
+                    ));
+                }
+            }
+        }
+        if self.can_gw.is_some() {
+            return Ok(());
+        }
+        let Ok(mut kernel) = cangw::Kernel::open() else {
+            return Ok(()); // no netlink, no rules
+        };
+        match kernel.delete_ours(&self.instance) {
+            Ok(0) | Err(cangw::Error::NoModule | cangw::Error::Socket { .. }) => Ok(()),
+            Ok(some) => {
+                tracing::info!("can-gw: {some} rules of an earlier run taken away");
+                Ok(())
+            }
+            Err(error) => Err(format!(
+                "an earlier run left rules of can-gw, and they cannot be taken away: {}",
+                words(&error)
+            )),
+        }
+    }
+
+    /// Must a reload go in two steps, so that no frame meets a route at two places? `here`: routes
+    /// of this process change, too.
+    pub(crate) fn in_steps(&self, new: &KernelPlan, here: bool) -> bool {
+        self.plan.differs(new) + usize::from(here) > 1
+    }
+
+    /// The first step: only what the new plan has in common with the old one stays.
+    ///
+    /// # Errors
+    /// As [`InKernel::start`].
+    pub(crate) fn give_up(&mut self, new: &KernelPlan) -> Result<(), String> {
+        let mut rest = self.plan.clone();
+        for place in [Place::Bpf, Place::CanGw] {
+            let (old, new_routes) = (self.plan.routes(place), new.routes(place));
+            let same = self.plan.interfaces == new.interfaces
+                && (old.mode, old.max_hops) == (new_routes.mode, new_routes.max_hops);
+            let wanted: HashMap<&str, &Route> = new_routes
+                .routes
+                .iter()
+                .map(|route| (route.name.as_str(), route))
+                .collect();
+            let kept = match place {
+                Place::Bpf => &mut rest.bpf,
+                Place::CanGw | Place::Process => &mut rest.can_gw,
+            };
+            kept.routes
+                .retain(|route| same && wanted.get(route.name.as_str()) == Some(&route));
+        }
+        self.reload(rest).map(drop)
     }
 
     /// Exchanges the routes; gives what is to be said about it.
     ///
     /// # Errors
     /// As [`InKernel::start`].
-    pub(crate) fn reload(&mut self, plan: KernelPlan) -> Result<String, String> {
-        let outcome = self
-            .rules
-            .reload(&plan.routes, &plan.interfaces)
-            .map_err(|error| words(&error))?;
-        missing(&outcome);
+    pub(crate) fn reload(&mut self, mut plan: KernelPlan) -> Result<Vec<String>, String> {
+        // The name under which everything runs, whatever the file says now.
+        plan.instance.clone_from(&self.plan.instance);
+        let mut said = Vec::new();
+        said.extend(self.exchange_bpf(&plan)?);
+        let can_gw = self.exchange_can_gw(&plan);
+        match can_gw {
+            Ok(words) => said.extend(words),
+            Err(why) => {
+                // Together they are the one or the other.
+                let former = self.plan.clone();
+                if let Err(also) = self.exchange_bpf(&former) {
+                    return Err(format!("{why}; and BPF could not be set back: {also}"));
+                }
+                return Err(why);
+            }
+        }
         self.plan = plan;
-        Ok(format!(
-            "can-gw: {} rules not touched, {} changed in place, {} added, {} taken away",
-            outcome.unchanged, outcome.updated, outcome.added, outcome.removed
-        ))
+        Ok(said)
     }
 
-    /// Readable when [`InKernel::look`] has something to do.
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.rules.as_fd()
+    fn exchange_bpf(&mut self, plan: &KernelPlan) -> Result<Option<String>, String> {
+        if plan.bpf.routes.is_empty() {
+            return Ok(self.bpf.take().map(|_| "bpf: taken away".to_owned()));
+        }
+        let outcome = match &mut self.bpf {
+            Some(running) => {
+                running.set_options(plan.options.clone());
+                running.reload(&plan.bpf, &plan.interfaces)
+            }
+            none => bpf::Offload::start(
+                &self.instance,
+                &plan.bpf,
+                &plan.interfaces,
+                plan.options.clone(),
+            )
+            .map(|(running, outcome)| {
+                *none = Some(running);
+                outcome
+            }),
+        };
+        let outcome = outcome.map_err(|error| words(&error))?;
+        missing(&outcome.missing);
+        if let (true, Some(running)) = (plan.persist, &self.bpf) {
+            running.can_persist().map_err(|error| words(&error))?;
+        }
+        Ok(Some(format!(
+            "bpf: {} routes at {} interfaces{}",
+            plan.bpf.routes.len(),
+            outcome.entrances,
+            if outcome.adopted {
+                ", taken over from an earlier run"
+            } else {
+                ""
+            }
+        )))
+    }
+
+    fn exchange_can_gw(&mut self, plan: &KernelPlan) -> Result<Option<String>, String> {
+        if plan.can_gw.routes.is_empty() {
+            return Ok(self.can_gw.take().map(|_| "can-gw: taken away".to_owned()));
+        }
+        let outcome = match &mut self.can_gw {
+            Some(running) => running.reload(&plan.can_gw, &plan.interfaces),
+            none => cangw::Offload::start(&self.instance, &plan.can_gw, &plan.interfaces).map(
+                |(running, outcome)| {
+                    *none = Some(running);
+                    outcome
+                },
+            ),
+        };
+        let outcome = outcome.map_err(|error| words(&error))?;
+        missing(&outcome.missing);
+        let mut text = format!(
+            "can-gw: {} rules as before, {} changed in place, {} new, {} taken away",
+            outcome.unchanged, outcome.updated, outcome.added, outcome.removed
+        );
+        if outcome.adopted > 0 {
+            text.push_str(&format!(
+                " ({} taken over from an earlier run)",
+                outcome.adopted
+            ));
+        }
+        Ok(Some(text))
+    }
+
+    /// All routes, for people.
+    pub(crate) fn lines(&self) -> &[RouteLine] {
+        &self.plan.lines
+    }
+
+    /// How many routes run there.
+    pub(crate) fn count(&self) -> usize {
+        self.plan.bpf.routes.len() + self.plan.can_gw.routes.len()
+    }
+
+    /// Is there a route of this name?
+    pub(crate) fn runs(&self, name: &str) -> bool {
+        let mut all = self.plan.bpf.routes.iter().chain(&self.plan.can_gw.routes);
+        all.any(|route| route.name == name)
+    }
+
+    /// Each readable when [`InKernel::look`] has something to do.
+    pub(crate) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let bpf = self.bpf.as_ref().map(AsFd::as_fd);
+        bpf.into_iter().chain(self.can_gw.as_ref().map(AsFd::as_fd))
     }
 
     /// Interfaces have come, gone, or changed.
     pub(crate) fn look(&mut self) {
-        match self.rules.links_changed() {
-            Ok(None) => {}
-            Ok(Some(outcome)) => {
-                if outcome.added > 0 {
-                    tracing::info!("an interface is back: {} rules with it", outcome.added);
+        if let Some(running) = &mut self.can_gw {
+            match running.links_changed() {
+                Ok(None) => {}
+                Ok(Some(outcome)) => {
+                    if outcome.added > 0 {
+                        let added = outcome.added;
+                        tracing::info!("an interface is back: {added} rules of can-gw with it");
+                    }
+                    missing(&outcome.missing);
                 }
-                missing(&outcome);
+                Err(error) => tracing::error!("{}", words(&error)),
             }
-            Err(error) => tracing::error!("{}", words(&error)),
+        }
+        if let Some(running) = &mut self.bpf {
+            match running.links_changed() {
+                Ok(None) => {}
+                Ok(Some(outcome)) => {
+                    tracing::info!("bpf: at {} interfaces now", outcome.entrances);
+                    missing(&outcome.missing);
+                }
+                Err(error) => tracing::error!("{}", words(&error)),
+            }
         }
     }
 
@@ -91,13 +293,42 @@ impl InKernel {
     ///
     /// # Errors
     /// What the kernel says, in words.
-    pub(crate) fn counts(&mut self) -> Result<KernelPart, String> {
-        let counts = self.rules.counts().map_err(|error| words(&error))?;
-        let names = self.plan.routes.routes.iter().map(|r| r.name.clone());
-        Ok(KernelPart {
-            how: self.plan.how.to_string(),
-            routes: names.zip(counts).map(|(n, c)| row(n, c)).collect(),
-        })
+    pub(crate) fn counts(&mut self) -> Result<Vec<KernelPart>, String> {
+        let mut parts = Vec::new();
+        if let Some(running) = &mut self.bpf {
+            let counts = running.counts().map_err(|error| words(&error))?;
+            parts.push(part(Place::Bpf, &self.plan.bpf, counts.routes));
+        }
+        if let Some(running) = &mut self.can_gw {
+            let counts = running.counts().map_err(|error| words(&error))?;
+            parts.push(part(Place::CanGw, &self.plan.can_gw, counts));
+        }
+        Ok(parts)
+    }
+
+    /// The end: all goes, or stays if it is to.
+    ///
+    /// # Errors
+    /// What could not be left in place or taken away, in words.
+    pub(crate) fn end(mut self) -> Result<(), String> {
+        if !self.plan.persist {
+            return Ok(());
+        }
+        if let Some(running) = self.can_gw.take() {
+            running.persist();
+        }
+        match self.bpf.take() {
+            Some(running) => running.persist().map_err(|error| words(&error)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn part(place: Place, routes: &Routes, counts: Vec<RouteCounts>) -> KernelPart {
+    let names = routes.routes.iter().map(|route| route.name.clone());
+    KernelPart {
+        how: place.to_string(),
+        routes: names.zip(counts).map(|(n, c)| row(n, c)).collect(),
     }
 }
 
@@ -121,11 +352,11 @@ fn row(name: String, counts: RouteCounts) -> KernelRow {
     }
 }
 
-fn missing(outcome: &cangw::Outcome) {
-    if !outcome.missing.is_empty() {
-        let all: Vec<_> = outcome.missing.iter().map(String::as_str).collect();
+fn missing(names: &BTreeSet<String>) {
+    if !names.is_empty() {
+        let all: Vec<_> = names.iter().map(String::as_str).collect();
         tracing::warn!(
-            "no such CAN interface: {}; the rules with it come when it does",
+            "no such CAN interface: {}; the routes with it come when it does",
             all.join(", ")
         );
     }

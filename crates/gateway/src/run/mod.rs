@@ -11,6 +11,7 @@ mod control;
 mod files;
 mod kernel;
 mod mailbox;
+mod offloaded;
 mod realtime;
 mod signals;
 mod site;
@@ -19,6 +20,7 @@ mod worker;
 pub use control::{Reloaded, RouteLine};
 pub use files::{RunOptions, control_path, run};
 pub use kernel::KernelPlan;
+pub use offloaded::{objections, places};
 pub use site::{Plan, Site};
 
 use crate::control::{Place, PlaceError, Server};
@@ -178,12 +180,8 @@ fn supervise_by<S: Site>(
     let signals = signals.map_err(os("catching signals"))?;
     let table = compile(&plan.routes, plan.ports.len()).map_err(RunError::Configuration)?;
     let ports = open_all(site, &plan, &table)?;
-    let mut kernel = plan
-        .kernel
-        .clone()
-        .map(InKernel::start)
-        .transpose()
-        .map_err(RunError::Kernel)?;
+    let kernel = plan.kernel.clone().unwrap_or_default();
+    let mut kernel = InKernel::start(kernel).map_err(RunError::Kernel)?;
     let engine = Engine::new(ports, Arc::new(table), &plan.routes)?;
     let layout = Arc::clone(engine.layout());
     if options.lock_memory {
@@ -229,7 +227,7 @@ fn supervise_by<S: Site>(
                 has_ended: &has_ended,
             },
             options.drain,
-            kernel.as_mut(),
+            &mut kernel,
         );
         let asked_by = control.serve(signals, &mut server, &hangs_up);
         mailbox.send(Message::Stop(options.drain));
@@ -242,11 +240,13 @@ fn supervise_by<S: Site>(
     })?;
     let mut snapshot = engine.snapshot();
     let mut remarks = engine.remarks();
-    match kernel.as_mut().map(InKernel::counts).transpose() {
-        Ok(part) => snapshot.kernel = part,
+    match kernel.counts() {
+        Ok(parts) => snapshot.kernel = parts,
         Err(why) => remarks.push(format!("what the kernel counted is not known: {why}")),
     }
-    drop(kernel);
+    if let Err(why) = kernel.end() {
+        remarks.push(why);
+    }
     let reason = match (ended, asked_by) {
         (Ended::Failed, _) => Reason::Failed,
         (Ended::Finished, _) => Reason::Finished,

@@ -2,138 +2,324 @@
 //! of clsact before.
 //!
 //! Nothing of others is touched: a tcx link is ours alone, and a filter has our priority and
-//! handle. An interface that had no clsact keeps it, because others may use it from then on.
+//! handle.
 
 use super::error::whole;
-use super::generation::Generation;
-use super::interfaces::Interface;
-use super::{Error, Missing};
-use aya::programs::tc::{self, NlOptions, SchedClassifierLink, TcAttachOptions, TcHandle};
-use aya::programs::xdp::XdpLink;
-use aya::programs::{LinkOrder, ProgramError, TcAttachType, XdpMode};
+use super::generation::{Generation, ROOM, Room};
+use super::left::{Lefts, Owner, is_called};
+use super::{Error, Missing, Options, pin, tc};
+use crate::instance::{Held, Hold, Instance};
+use crate::links::{Link, Links};
+use crate::netlink::Netlink;
+use aya::programs::links::FdLink;
+use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
+use aya::programs::{LinkOrder, ProgramError, TcAttachType};
+use rustix::io::Errno;
 use std::io;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
 
-/// Where among the filters of clsact we stand; lower is earlier. tc's own choice starts at 49152.
-const PRIORITY: u16 = 0x0CA6;
-const HANDLE: TcHandle = TcHandle::new(0, 1);
-/// The program's name, by which what a cangate that crashed left behind is found.
-const NAME: &str = "cangate";
+/// How the program hangs at the entrance.
+enum Way {
+    /// It is not there.
+    None,
+    Tcx(SchedClassifierLink),
+    Filter,
+}
 
-/// Our program at the entrance of one interface; gone when this is dropped.
-pub(crate) struct Entrance {
-    pub(crate) interface: Interface,
-    link: Option<SchedClassifierLink>,
-    /// Makes room in frames of local programs.
-    _room: Option<XdpLink>,
+/// The entrance of one interface, claimed. Dropping gives the claim up and nothing else; see
+/// [`leave`](Self::leave).
+pub(super) struct Entrance {
+    pub(super) interface: Link,
+    way: Way,
+    /// Where the link was pinned.
+    pin: Option<PathBuf>,
+    /// The interface had no clsact before us.
+    pub(super) clsact: bool,
+    /// Our program that makes room is there.
+    pub(super) room: bool,
+    /// Whose the program was that was found there.
+    pub(super) owner: Owner,
     /// Nobody else routes here while this is held.
-    _claim: UnixListener,
+    _claim: Hold,
 }
 
 impl Entrance {
-    /// Claims an interface; our program is not there yet. What a cangate that ended without
-    /// cleaning up left there is removed.
-    pub(crate) fn claim(interface: Interface) -> Result<Self, Error> {
-        let wrong = |error: io::Error| Error::Attach {
-            interface: interface.name.clone(),
-            why: error.to_string(),
+    /// Claims an interface and finds out what is there already; changes nothing.
+    pub(super) fn claim(
+        netlink: &mut Netlink,
+        interface: &Link,
+        instance: &Instance,
+        lefts: &mut Lefts,
+    ) -> Result<Self, Error> {
+        let name = || interface.name.clone();
+        let claim = Hold::new(&format!("cangate/bpf-interface/{}", interface.index));
+        let claim = claim.map_err(|held| match held {
+            Held::By(pid) => Error::Taken {
+                interface: name(),
+                pid,
+            },
+            Held::Failed(source) => Error::Socket {
+                doing: "claiming an interface",
+                source,
+            },
+        })?;
+        let mut entrance = Self {
+            interface: interface.clone(),
+            way: Way::None,
+            pin: None,
+            clsact: !tc::has_clsact(netlink, interface.index)?,
+            room: is_called(interface.xdp, ROOM),
+            owner: Owner::Nobody,
+            _claim: claim,
         };
-        // An abstract address is of one network name space, as interfaces are, and ends with
-        // its process however that ends.
-        let name = format!("cangate/bpf/{}", interface.ifindex);
-        let address = SocketAddr::from_abstract_name(name).map_err(wrong)?;
-        let claim = match UnixListener::bind_addr(&address) {
-            Ok(claim) => claim,
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                return Err(Error::Taken {
-                    interface: interface.name,
+        let mut known = None;
+        let path = pin::path(interface.index);
+        if let Some((link, program)) = pin::open(&path) {
+            entrance.pin = Some(path);
+            entrance.way = Way::Tcx(link);
+            known = Some(program);
+        }
+        let filters = tc::filters(netlink, interface.index, tc::INGRESS)?;
+        if let Some(filter) = filters.iter().find(|filter| filter.in_our_place()) {
+            if !filter.is_ours() {
+                return Err(Error::Attach {
+                    interface: name(),
+                    why: format!(
+                        "a filter of somebody else ({} {}) has cangate's priority 3238: give it \
+                         another one (`tc filter`)",
+                        filter.kind, filter.name
+                    ),
                 });
             }
-            Err(error) => return Err(wrong(error)),
-        };
-        // Where there is no clsact there is nothing to find.
-        let _ = tc::qdisc_detach_program(&interface.name, TcAttachType::Ingress, NAME);
-        Ok(Self {
-            interface,
-            link: None,
-            _room: None,
-            _claim: claim,
-        })
+            if known.is_none() {
+                entrance.way = Way::Filter;
+                known = Some(filter.program);
+            }
+        }
+        if let Some(program) = known {
+            entrance.owner = lefts.owner(program, instance);
+            let about = lefts.about(program);
+            entrance.clsact = about.is_some_and(|about| about.clsact.contains(&interface.index));
+        }
+        if let Owner::Other(other) = &entrance.owner {
+            return Err(Error::Left {
+                interface: name(),
+                instance: other.clone(),
+            });
+        }
+        Ok(entrance)
     }
 
     /// Makes room in frames that come from local programs (`cangate_room` in gateway.bpf.c).
-    /// Without it they are left to the kernel.
-    pub(crate) fn make_room(&mut self, generation: &mut Generation) -> Result<(), Error> {
-        let program = generation.room()?;
-        match program.attach(&self.interface.name, XdpMode::Skb) {
-            Ok(id) => self._room = program.take_link(id).ok(),
-            // Another's XDP program makes room as well.
-            Err(error) if errno(&error) == Some(rustix::io::Errno::BUSY) => {}
-            Err(error) => {
-                return Err(Error::Attach {
-                    interface: self.interface.name.clone(),
-                    why: format!("no XDP program in generic mode: {}", whole(&error)),
-                });
+    pub(super) fn make_room(
+        &mut self,
+        netlink: &mut Netlink,
+        room: &mut Option<Room>,
+    ) -> Result<(), Error> {
+        if self.room {
+            return Ok(());
+        }
+        let room = match room {
+            Some(room) => room,
+            none => none.insert(Room::load()?),
+        };
+        let why = match tc::set_xdp(netlink, self.interface.index, room.fd())? {
+            None => {
+                self.room = true;
+                return Ok(());
             }
+            Some(Errno::NODEV) => return Ok(()), // it has just gone
+            Some(Errno::BUSY | Errno::EXIST) => "another XDP program is there, and cangate needs \
+                 one of its own on virtual CAN interfaces of kernels before 7.0: take it away \
+                 (`ip link set dev … xdp off`)"
+                .to_owned(),
+            Some(Errno::PERM) => return Err(Error::Kernel(Missing::Permission)),
+            Some(errno) => format!("no XDP program in generic mode: {errno}"),
+        };
+        Err(Error::Attach {
+            interface: self.interface.name.clone(),
+            why,
+        })
+    }
+
+    /// Puts a table at the entrance, in one step in place of the one before. False where the
+    /// interface has just gone.
+    pub(super) fn enter(
+        &mut self,
+        netlink: &mut Netlink,
+        generation: &mut Generation,
+        options: &Options,
+    ) -> Result<bool, Error> {
+        let index = self.interface.index;
+        let program = generation.program()?;
+        match std::mem::replace(&mut self.way, Way::None) {
+            Way::Tcx(link) => match program.attach_to_link(link) {
+                Ok(id) => {
+                    self.way = Way::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
+                    return Ok(true);
+                }
+                // Its interface has gone, and perhaps come back.
+                Err(error) if errno(&error) == Some(Errno::NOLINK) => self.forget_pin(),
+                Err(error) => return Err(self.wrong(&error)),
+            },
+            Way::Filter => {
+                let fd = program.fd().map_err(|e| self.wrong(&e))?.as_fd();
+                match tc::put_filter(netlink, index, fd, false)? {
+                    None => {
+                        self.way = Way::Filter;
+                        return Ok(true);
+                    }
+                    Some(Errno::NODEV) => return Ok(false),
+                    // Somebody took it away, with clsact perhaps.
+                    Some(Errno::NOENT | Errno::INVAL) => {}
+                    Some(errno) => return Err(self.refused(errno)),
+                }
+            }
+            Way::None => {}
+        }
+        self.enter_anew(netlink, generation, options)
+    }
+
+    /// Puts a table where there is none of ours.
+    fn enter_anew(
+        &mut self,
+        netlink: &mut Netlink,
+        generation: &mut Generation,
+        options: &Options,
+    ) -> Result<bool, Error> {
+        let index = self.interface.index;
+        let program = generation.program()?;
+        let name = &self.interface.name;
+        if !options.test.clsact {
+            let tcx = TcAttachOptions::TcxOrder(LinkOrder::last());
+            match program.attach_with_options(name, TcAttachType::Ingress, tcx) {
+                Ok(id) => {
+                    self.way = Way::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
+                    return Ok(true);
+                }
+                // Before 6.6 there is no such link.
+                Err(error) if errno(&error) == Some(Errno::INVAL) => {}
+                Err(error) if errno(&error) == Some(Errno::NODEV) => return Ok(false),
+                Err(error) if errno(&error) == Some(Errno::PERM) => {
+                    return Err(Error::Kernel(Missing::Permission));
+                }
+                Err(error) => return Err(self.wrong(&error)),
+            }
+        }
+        match tc::add_clsact(netlink, index)? {
+            None | Some(Errno::EXIST) => {}
+            Some(Errno::NODEV) => return Ok(false),
+            Some(Errno::PERM) => return Err(Error::Kernel(Missing::Permission)),
+            Some(errno) => {
+                let what = format!("{name}: no clsact: {errno}");
+                return Err(Error::Kernel(Missing::Entrance(what)));
+            }
+        }
+        let fd = program.fd().map_err(|e| self.wrong(&e))?.as_fd();
+        match tc::put_filter(netlink, index, fd, true)? {
+            None => self.way = Way::Filter,
+            Some(Errno::NODEV) => return Ok(false),
+            Some(errno @ Errno::NOENT) => {
+                let what = format!("{name}: no filter of kind bpf: {errno}");
+                return Err(Error::Kernel(Missing::Entrance(what)));
+            }
+            Some(errno) => return Err(self.refused(errno)),
+        }
+        Ok(true)
+    }
+
+    /// Only room was left there.
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.way, Way::None)
+    }
+
+    /// Is our filter still there? What else can be there goes with its interface only.
+    pub(super) fn is_there(&self, netlink: &mut Netlink) -> Result<bool, Error> {
+        match self.way {
+            Way::None => Ok(false),
+            Way::Tcx(_) => Ok(true),
+            Way::Filter => {
+                let filters = tc::filters(netlink, self.interface.index, tc::INGRESS)?;
+                Ok(filters.iter().any(tc::Filter::is_ours))
+            }
+        }
+    }
+
+    /// Takes everything away that is ours; what refuses to go, or has gone, is left.
+    pub(super) fn leave(mut self, netlink: &mut Netlink) {
+        let _ = self.take_away(netlink);
+    }
+
+    fn take_away(&mut self, netlink: &mut Netlink) -> Result<(), Error> {
+        let index = self.interface.index;
+        self.forget_pin();
+        match std::mem::replace(&mut self.way, Way::None) {
+            Way::None => {}
+            Way::Tcx(link) => drop(link),
+            Way::Filter => {
+                let filters = tc::filters(netlink, index, tc::INGRESS)?;
+                if filters.iter().any(tc::Filter::is_ours) {
+                    tc::remove_filter(netlink, index)?;
+                }
+                if self.clsact
+                    && tc::filters(netlink, index, tc::INGRESS)?.is_empty()
+                    && tc::filters(netlink, index, tc::EGRESS)?.is_empty()
+                {
+                    tc::remove_clsact(netlink, index)?;
+                }
+            }
+        }
+        if self.room {
+            let there = Links::read(netlink)?.at(index).map_or(0, |link| link.xdp);
+            if is_called(there, ROOM) {
+                tc::set_xdp(netlink, index, None)?;
+            }
+            self.room = false;
         }
         Ok(())
     }
 
-    /// Puts a table at the entrance, in one step in place of the one before.
-    pub(crate) fn enter(&mut self, generation: &mut Generation) -> Result<(), Error> {
-        let name = self.interface.name.clone();
-        let wrong = |error: ProgramError| Error::Attach {
-            interface: name.clone(),
-            why: whole(&error),
-        };
-        let program = generation.program()?;
-        let id = match self.link.take() {
-            Some(link) => program.attach_to_link(link).map_err(wrong)?,
-            None => {
-                let tcx = TcAttachOptions::TcxOrder(LinkOrder::last());
-                match program.attach_with_options(&name, TcAttachType::Ingress, tcx) {
-                    Ok(id) => id,
-                    // Before 6.6 there is no such link.
-                    Err(error) if errno(&error) == Some(rustix::io::Errno::INVAL) => {
-                        add_clsact(&name)?;
-                        let filter = TcAttachOptions::Netlink(NlOptions {
-                            priority: PRIORITY,
-                            handle: HANDLE,
-                            classid: None,
-                        });
-                        program
-                            .attach_with_options(&name, TcAttachType::Ingress, filter)
-                            .map_err(wrong)?
-                    }
-                    Err(error) => return Err(wrong(error)),
-                }
-            }
-        };
-        self.link = Some(program.take_link(id).map_err(wrong)?);
+    /// Lets it stay when this process ends.
+    pub(super) fn persist(&mut self) -> Result<(), Error> {
+        if let Way::Tcx(link) = std::mem::replace(&mut self.way, Way::None) {
+            let link = FdLink::try_from(link).map_err(|e| self.wrong(&e))?;
+            let path = pin::path(self.interface.index);
+            pin::put(link, &path)?;
+            self.pin = Some(path);
+        }
         Ok(())
     }
-}
 
-fn add_clsact(name: &str) -> Result<(), Error> {
-    match tc::qdisc_add_clsact(name) {
-        Ok(()) => Ok(()),
-        Err(error) => {
-            let text = whole(&error);
-            if text.contains("os error 17") {
-                return Ok(()); // it has one
-            }
-            Err(Error::Kernel(Missing::Entrance(format!("{name}: {text}"))))
+    /// From now on the link goes with this process.
+    pub(super) fn forget_pin(&mut self) {
+        if let Some(path) = self.pin.take() {
+            // Where it cannot be removed the next start finds it.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
+    fn wrong(&self, error: &(dyn std::error::Error + 'static)) -> Error {
+        Error::Attach {
+            interface: self.interface.name.clone(),
+            why: whole(error),
+        }
+    }
+
+    fn refused(&self, errno: Errno) -> Error {
+        Error::Attach {
+            interface: self.interface.name.clone(),
+            why: errno.to_string(),
         }
     }
 }
 
 /// What the kernel said in the end.
-fn errno(error: &(dyn std::error::Error + 'static)) -> Option<rustix::io::Errno> {
-    let mut next = Some(error);
+fn errno(error: &ProgramError) -> Option<Errno> {
+    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(cause) = next {
         if let Some(io) = cause.downcast_ref::<io::Error>() {
-            return rustix::io::Errno::from_io_error(io);
+            return Errno::from_io_error(io);
         }
         next = cause.source();
     }

@@ -1,9 +1,9 @@
 //! What BPF cannot do, by the name of the route.
 
 use super::compile::{Place, compile, sorts};
-use super::interfaces::Interface;
 use super::layout::{CANDIDATES, DESTINATIONS, GROUPS, MERGED, OPS};
 use super::ops::ops;
+use super::{Error, Interface, interfaces};
 use route::parts::sort;
 use route::{PortId, Route, RouteId, Routes};
 use std::fmt;
@@ -41,6 +41,53 @@ pub fn inexpressible(routes: &Routes, ports: &[Option<Interface>]) -> Vec<Inexpr
     }
     if found.is_empty() {
         found.extend(one_too_many(routes, ports.len()));
+    }
+    found
+}
+
+/// What [`inexpressible`] finds with the interfaces that are there now, and routes of ports that
+/// are no CAN interfaces (`None`).
+///
+/// # Errors
+/// What the kernel says.
+pub fn survey(
+    routes: &Routes,
+    interfaces_of_ports: &[Option<String>],
+) -> Result<Vec<Inexpressible>, Error> {
+    let all = interfaces()?;
+    let find = |name: &Option<String>| {
+        let name = name.as_ref()?;
+        all.iter().find(|there| there.name == *name).cloned()
+    };
+    let found: Vec<Option<Interface>> = interfaces_of_ports.iter().map(find).collect();
+    let mut wrong = not_can(routes, interfaces_of_ports);
+    wrong.extend(inexpressible(routes, &found));
+    Ok(wrong)
+}
+
+/// Routes of ports that are no CAN interfaces.
+pub(super) fn not_can(routes: &Routes, interfaces: &[Option<String>]) -> Vec<Inexpressible> {
+    let is_can = |port: &PortId| {
+        let known = interfaces.get(usize::from(port.0));
+        known.is_some_and(Option::is_some)
+    };
+    let mut found = Vec::new();
+    for (number, route) in routes.routes.iter().enumerate() {
+        let (from, to) = (route.from.iter().all(is_can), route.to.iter().all(is_can));
+        let which = match (from, to) {
+            (true, true) => continue,
+            (false, true) => "comes from",
+            (true, false) => "goes to",
+            (false, false) => "comes from and goes to",
+        };
+        found.push(Inexpressible {
+            route: RouteId(number as u32),
+            name: route.name.clone(),
+            why: format!(
+                "{which} a port that is no CAN interface of Linux, and BPF routes among these \
+                 only: let it run in user space"
+            ),
+        });
     }
     found
 }

@@ -7,7 +7,8 @@ use super::layout::{
 };
 use super::ops::ops;
 use route::parts::{self, sort};
-use route::{PayloadPattern, PortId, Routes};
+use route::{PayloadPattern, PortId, RateLimit, Routes};
+use std::collections::HashMap;
 
 /// What a port is at the moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -73,6 +74,26 @@ pub(crate) fn compile(routes: &Routes, places: &[Place]) -> Image {
     image.rest = index.rest;
     image.place_ports(&ports);
     image
+}
+
+/// The limits of routes that have the same name and the same limit in both tables, by their
+/// numbers.
+pub(crate) fn same_limits(former: &Routes, next: &Routes) -> Vec<(u32, u32)> {
+    let limited = |routes: &Routes| -> HashMap<String, (u32, RateLimit)> {
+        let limits = routes.routes.iter();
+        let limits = limits.filter_map(|route| Some((route.name.clone(), route.limit?)));
+        (0..)
+            .zip(limits)
+            .map(|(number, (name, limit))| (name, (number, limit)))
+            .collect()
+    };
+    let former = limited(former);
+    let next = limited(next).into_iter();
+    next.filter_map(|(name, (here, limit))| {
+        let (there, was) = former.get(&name)?;
+        (*was == limit).then_some((*there, here))
+    })
+    .collect()
 }
 
 /// What the index of one port and class is made of: (mask, value, route).

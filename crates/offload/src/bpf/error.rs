@@ -1,5 +1,6 @@
 //! What goes wrong between a table and the kernel.
 
+use crate::netlink::Failed;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -37,16 +38,50 @@ pub enum Error {
     },
     /// Another cangate routes there.
     #[error(
-        "{interface}: another cangate has its BPF program there: stop that one, or take the \
-         interface out of one of the two configurations"
+        "{interface}: another cangate{} has its BPF program there: stop that one, or take the \
+         interface out of one of the two configurations",
+        .pid.map_or(String::new(), |pid| format!(" (process {pid})"))
     )]
     Taken {
         /// The interface.
         interface: String,
+        /// The process.
+        pid: Option<u32>,
     },
-    /// Interfaces cannot be listed.
-    #[error("the kernel does not say which interfaces there are")]
-    Interfaces(#[source] rustix::io::Errno),
+    /// Another instance has left its routes there on purpose.
+    #[error(
+        "{interface}: the gateway `{instance}` has left its BPF program there (--persist): start \
+         that one again and end it without, or take the interface out of this configuration"
+    )]
+    Left {
+        /// The interface.
+        interface: String,
+        /// The instance.
+        instance: String,
+    },
+    /// Another process runs this instance.
+    #[error(
+        "{} runs the gateway `{instance}` by BPF in this network namespace: end it, or give one of \
+         the two another name", .pid.map_or("another process".to_owned(), |p| format!("process {p}"))
+    )]
+    Busy {
+        /// The instance that was to be started.
+        instance: String,
+        /// The process that runs it.
+        pid: Option<u32>,
+    },
+    /// A socket failed.
+    #[error("a socket of the kernel failed: {doing}")]
+    Socket {
+        /// What was being done.
+        doing: &'static str,
+        /// Why.
+        #[source]
+        source: rustix::io::Errno,
+    },
+    /// The kernel's answer makes no sense.
+    #[error("what the kernel said cannot be read")]
+    Answer(#[source] crate::netlink::Malformed),
     /// What was left in place cannot be found, pinned or removed.
     #[error("{}: {what}", .path.display())]
     Pin {
@@ -58,6 +93,15 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Socket { doing, source } => Self::Socket { doing, source },
+            Failed::Answer(malformed) => Self::Answer(malformed),
+        }
+    }
 }
 
 /// What this kernel, or this process, lacks for BPF on CAN.

@@ -1,13 +1,15 @@
 //! One table in the kernel: its program and its maps.
 
+use super::about::About;
 use super::compile::Image;
 use super::error::whole;
-use super::layout::{PortCount, RouteCount};
+use super::ledger::Ledger;
 use super::{Error, Options, maps};
-use crate::RouteCounts;
+use aya::maps::Map;
 use aya::programs::{SchedClassifier, Xdp};
 use aya::{Ebpf, EbpfLoader};
 use route::{Mode, Routes};
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Built by `cargo xtask bpf` from crates/offload/bpf.
 static OBJECT: &[u8] =
@@ -24,8 +26,9 @@ pub(crate) struct Settings {
 /// A table in the kernel, attached or not.
 pub(crate) struct Generation {
     ebpf: Ebpf,
-    routes: usize,
-    ports: usize,
+    pub(super) ledger: Ledger,
+    about_map: Map,
+    about: About,
 }
 
 impl Generation {
@@ -33,7 +36,7 @@ impl Generation {
     pub(crate) fn load(
         image: &Image,
         routes: &Routes,
-        ports: usize,
+        about: About,
         options: &Options,
         settings: &Settings,
     ) -> Result<Self, Error> {
@@ -45,7 +48,7 @@ impl Generation {
             ("TAP", flag(options.tap)),
             ("EXACT", flag(options.exact)),
             ("HAS_CHECK_MTU", flag(settings.check_mtu)),
-            ("CLOCK_FROM_MAP", flag(options.test_clock)),
+            ("CLOCK_FROM_MAP", flag(options.test.clock)),
             ("HAS_OPS", flag(!image.ops.is_empty())),
             ("HAS_LIMITS", flag(!image.limits.is_empty())),
             ("HAS_PATTERNS", flag(!image.patterns.is_empty())),
@@ -73,8 +76,9 @@ impl Generation {
             ("crc_tables", image.crc_tables.len()),
             ("limits", image.limits.len()),
             ("ids", image.ids as usize),
+            ("about", about.pages() as usize),
             ("route_counts", image.routes.len()),
-            ("port_counts", ports),
+            ("port_counts", about.ports.len()),
         ] {
             loader.map_max_entries(name, size(len));
         }
@@ -97,89 +101,89 @@ impl Generation {
             maps::write(&ebpf, "crc_tables", &image.crc_tables)?;
         }
         maps::write_limits(&mut ebpf, &image.limits)?;
-        let mut generation = Self {
-            ebpf,
-            routes: image.routes.len(),
-            ports,
-        };
-        generation
-            .program()?
+        program(&mut ebpf)?
             .load()
             .map_err(|error| Error::Load(whole(&error)))?;
+        let mut generation = Self {
+            ledger: Ledger {
+                routes: about.routes.clone(),
+                ports: about.ports.clone(),
+                route_counts: take(&mut ebpf, "route_counts")?,
+                port_counts: take(&mut ebpf, "port_counts")?,
+            },
+            about_map: take(&mut ebpf, "about")?,
+            ebpf,
+            about: About::default(),
+        };
+        generation.tell(about)?;
         Ok(generation)
     }
 
     /// The program at an interface's entrance.
     pub(crate) fn program(&mut self) -> Result<&mut SchedClassifier, Error> {
-        self.ebpf
-            .program_mut("cangate")
-            .and_then(|program| program.try_into().ok())
-            .ok_or_else(|| Error::Load("its object lacks the program".to_owned()))
+        program(&mut self.ebpf)
     }
 
-    /// The program that makes room in virtual interfaces, loaded.
-    pub(crate) fn room(&mut self) -> Result<&mut Xdp, Error> {
-        let program: &mut Xdp = self
-            .ebpf
-            .program_mut("cangate_room")
-            .and_then(|program| program.try_into().ok())
-            .ok_or_else(|| Error::Load("its object lacks the program cangate_room".to_owned()))?;
-        if program.fd().is_err() {
-            program.load().map_err(|error| Error::Load(whole(&error)))?;
-        }
-        Ok(program)
+    /// What it says about itself.
+    pub(super) fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// Says something else about itself.
+    pub(super) fn tell(&mut self, about: About) -> Result<(), Error> {
+        about.write(&mut self.about_map)?;
+        self.about = about;
+        Ok(())
+    }
+
+    /// Rate limits go on from where those of the same routes are in the former table. What passes
+    /// from here until the tables are exchanged does not count.
+    pub(super) fn inherit(&mut self, former: &Self, pairs: &[(u32, u32)]) -> Result<(), Error> {
+        maps::inherit_limits(&former.ebpf, &mut self.ebpf, pairs)
     }
 
     /// For tests: the time that rate limits see.
     pub(crate) fn set_clock(&self, now: u64) -> Result<(), Error> {
         maps::write(&self.ebpf, "test_clock", &[now])
     }
+}
 
-    /// What each route has counted.
-    pub(crate) fn route_counts(&self) -> Result<Vec<RouteCounts>, Error> {
-        let map = self.map("route_counts")?;
-        let sums = maps::sums(
-            map,
-            "route_counts",
-            self.routes,
-            |sum: &mut RouteCount, more| {
-                sum.taken += more.taken;
-                sum.sent += more.sent;
-                sum.failed += more.failed;
-                for (sum, more) in sum.stopped.iter_mut().zip(more.stopped) {
-                    *sum += more;
-                }
-            },
-        )?;
-        let counts = |sum: RouteCount| RouteCounts {
-            taken: Some(sum.taken),
-            sent: sum.sent,
-            stopped: sum.stopped,
-            failed: sum.failed,
-        };
-        Ok(sums.into_iter().map(counts).collect())
+fn program(ebpf: &mut Ebpf) -> Result<&mut SchedClassifier, Error> {
+    ebpf.program_mut("cangate")
+        .and_then(|program| program.try_into().ok())
+        .ok_or_else(|| Error::Load("its object lacks the program".to_owned()))
+}
+
+fn take(ebpf: &mut Ebpf, name: &'static str) -> Result<Map, Error> {
+    ebpf.take_map(name).ok_or_else(|| Error::Map {
+        map: name,
+        why: "it is not in the object".to_owned(),
+    })
+}
+
+/// The program that makes room in virtual interfaces (`cangate_room` in gateway.bpf.c).
+pub(super) struct Room {
+    ebpf: Ebpf,
+}
+
+/// Its name in the kernel.
+pub(super) const ROOM: &str = "cangate_room";
+
+impl Room {
+    pub(super) fn load() -> Result<Self, Error> {
+        let wrong = |error: &(dyn std::error::Error + 'static)| Error::Load(whole(error));
+        let mut loader = EbpfLoader::new();
+        let mut ebpf = loader.btf(None).load(OBJECT).map_err(|e| wrong(&e))?;
+        let program: &mut Xdp = ebpf
+            .program_mut(ROOM)
+            .and_then(|program| program.try_into().ok())
+            .ok_or_else(|| Error::Load(format!("its object lacks the program {ROOM}")))?;
+        program.load().map_err(|e| wrong(&e))?;
+        Ok(Self { ebpf })
     }
 
-    /// What each port has counted.
-    pub(crate) fn port_counts(&self) -> Result<Vec<PortCount>, Error> {
-        let map = self.map("port_counts")?;
-        maps::sums(
-            map,
-            "port_counts",
-            self.ports,
-            |sum: &mut PortCount, more| {
-                sum.seen += more.seen;
-                sum.unrouted += more.unrouted;
-                sum.local += more.local;
-                sum.odd += more.odd;
-            },
-        )
-    }
-
-    fn map(&self, name: &'static str) -> Result<&aya::maps::Map, Error> {
-        self.ebpf.map(name).ok_or_else(|| Error::Map {
-            map: name,
-            why: "it is not in the object".to_owned(),
-        })
+    pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        let program: &Xdp = self.ebpf.program(ROOM)?.try_into().ok()?;
+        program.fd().ok().map(AsFd::as_fd)
     }
 }

@@ -4,7 +4,7 @@ use super::Error;
 use super::error::whole;
 use super::layout::{Limit, Plain, PortCount, RouteCount};
 use aya::Ebpf;
-use aya::maps::{Array, Map, MapData, PerCpuArray};
+use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray};
 use std::os::fd::AsFd;
 
 macro_rules! pod {
@@ -112,6 +112,56 @@ pub(crate) fn write_limits(ebpf: &mut Ebpf, limits: &[Limit]) -> Result<(), Erro
         array
             .set(at as u32, limit, 0)
             .map_err(|error| wrong(name, whole(&error)))?;
+    }
+    Ok(())
+}
+
+/// The value is copied under its lock.
+const BPF_F_LOCK: u64 = 4;
+/// `struct id_key` and `struct bucket`.
+type IdKey = [u32; 2];
+type Bucket = [u64; 3];
+
+/// Rate limits go on from where those of another table are: pairs of their numbers there and here.
+pub(crate) fn inherit_limits(
+    from: &Ebpf,
+    to: &mut Ebpf,
+    pairs: &[(u32, u32)],
+) -> Result<(), Error> {
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    let (limits, ids) = ("limits", "ids");
+    let missing = |name| wrong(name, "it is not in the object");
+    let map = from.map(limits).ok_or_else(|| missing(limits))?;
+    let old: Array<_, Limit> = map.try_into().map_err(|e| wrong(limits, whole(&e)))?;
+    let map = to.map_mut(limits).ok_or_else(|| missing(limits))?;
+    let mut new: Array<_, Limit> = map.try_into().map_err(|e| wrong(limits, whole(&e)))?;
+    let mut per_id = false;
+    for (there, here) in pairs {
+        let was = old
+            .get(there, BPF_F_LOCK)
+            .map_err(|e| wrong(limits, whole(&e)))?;
+        per_id |= was.ids != 0;
+        new.set(*here, Limit { lock: 0, ..was }, 0)
+            .map_err(|e| wrong(limits, whole(&e)))?;
+    }
+    if !per_id {
+        return Ok(());
+    }
+    let map = from.map(ids).ok_or_else(|| missing(ids))?;
+    let old: HashMap<_, IdKey, Bucket> = map.try_into().map_err(|e| wrong(ids, whole(&e)))?;
+    let map = to.map_mut(ids).ok_or_else(|| missing(ids))?;
+    let mut new: HashMap<_, IdKey, Bucket> = map.try_into().map_err(|e| wrong(ids, whole(&e)))?;
+    for key in old.keys() {
+        let [limit, id] = key.map_err(|e| wrong(ids, whole(&e)))?;
+        let here = pairs.iter().find(|(there, _)| *there == limit);
+        if let Some((_, here)) = here
+            && let Ok([_, low, high]) = old.get(&[limit, id], BPF_F_LOCK)
+        {
+            new.insert([*here, id], [0, low, high], 0)
+                .map_err(|e| wrong(ids, whole(&e)))?;
+        }
     }
     Ok(())
 }

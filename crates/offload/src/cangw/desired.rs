@@ -1,10 +1,10 @@
 //! What can-gw is to do, checked before anything is changed.
 
 use super::error::Error;
-use super::links::Links;
 use super::mark::MOST;
 use super::version::Limits;
 use super::wire::Job;
+use crate::links::Links;
 use route::Routes;
 use route::cangw::{self, Inexpressible, Rule};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,7 @@
 //! What can go wrong, in words that say what to do.
 
 use super::wire::Malformed;
+use crate::netlink::Failed;
 use route::cangw::Inexpressible;
 use rustix::io::Errno;
 use std::fmt;
@@ -77,6 +78,15 @@ pub enum Error {
     /// the list changed all the time
     #[error("the list of can-gw's rules changed each time it was read: something else changes it")]
     Restless,
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Socket { doing, source } => Self::Socket { doing, source },
+            Failed::Answer(malformed) => Self::Answer(malformed),
+        }
+    }
 }
 
 /// Why the kernel refused a rule.

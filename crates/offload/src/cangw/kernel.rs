@@ -1,11 +1,12 @@
 //! can-gw of the running kernel, in the caller's network namespace.
 
 use super::error::{Error, Why};
-use super::links::Links;
-use super::mark::Instance;
-use super::netlink::Netlink;
+use super::mark::hold;
 use super::version::{self, Limits};
 use super::wire::{self, Job, Listed, SAME_PORT};
+use crate::instance::Instance;
+use crate::links::Links;
+use crate::netlink::Netlink;
 use route::cangw::Rule;
 use rustix::io::Errno;
 use rustix::net::netdevice::name_to_index;
@@ -120,7 +121,7 @@ impl Kernel {
     /// # Errors
     /// [`Error::Socket`], [`Error::Answer`]
     pub fn links(&mut self) -> Result<Links, Error> {
-        Links::read(&mut self.netlink)
+        Ok(Links::read(&mut self.netlink)?)
     }
 
     /// All jobs, whoever made them, the one that is tried first in front. Without can-gw there are
@@ -129,7 +130,7 @@ impl Kernel {
     /// # Errors
     /// [`Error::Socket`], [`Error::Answer`]; [`Error::Restless`] if they change all the time.
     pub fn list(&mut self) -> Result<Vec<Listed>, Error> {
-        self.netlink.list()
+        self.netlink.list_jobs()
     }
 
     /// Carries out requests in their order; the kernel's answer to each. One that is refused does
@@ -236,7 +237,7 @@ impl Kernel {
     /// [`Error::Busy`] if a process uses them; those of [`list`](Self::list) and of
     /// [`carry_out`](Self::carry_out).
     pub fn delete_ours(&mut self, instance: &Instance) -> Result<usize, Error> {
-        let _hold = instance.hold()?;
+        let _hold = hold(instance)?;
         self.delete_held(instance)
     }
 

@@ -3,13 +3,14 @@
 use super::desired::Desired;
 use super::error::Error;
 use super::kernel::{Kernel, Request};
-use super::links::{Events, Links};
-use super::mark::{Hold, Instance, Numbers};
+use super::mark::{Numbers, hold};
 use super::plan::{Change, plan};
 use super::show::{Shown, show};
 use super::tally::{Live, Total, add_up, counts};
 use super::wire::{Job, Listed};
 use crate::RouteCounts;
+use crate::instance::{Hold, Instance};
+use crate::links::{Events, Links};
 use route::Routes;
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,7 +97,7 @@ impl Offload {
         let mut offload = Self {
             // Before the first look at the interfaces, so that no change is missed.
             events: Events::open()?,
-            _hold: instance.hold()?,
+            _hold: hold(instance)?,
             instance: instance.clone(),
             numbers: Numbers::default(),
             desired,

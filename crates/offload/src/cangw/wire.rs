@@ -1,24 +1,21 @@
 //! Jobs of can-gw as they cross the netlink socket (`uapi/linux/can/gw.h`, rtnetlink of `PF_CAN`).
 
-use netlink_packet_core::{
-    DefaultNla, Emitable, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader,
-    NlasIterator,
-};
+use crate::netlink::{NLMSG_DONE, NLMSG_ERROR, attribute, errno, message, messages};
+use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NlasIterator};
 use rustix::io::Errno;
+
+pub use crate::netlink::Malformed;
 
 /// `AF_CAN`, the family of `struct rtcanmsg`.
 const AF_CAN: u8 = 29;
 /// `CGW_TYPE_CAN_CAN`, the only kind of job there is.
 const CAN_TO_CAN: u8 = 1;
 
-const NLMSG_ERROR: u16 = 2;
-const NLMSG_DONE: u16 = 3;
 pub(super) const RTM_NEWROUTE: u16 = 24;
 pub(super) const RTM_DELROUTE: u16 = 25;
 const RTM_GETROUTE: u16 = 26;
 
-/// Bytes of `struct nlmsghdr` and of `struct rtcanmsg`.
-pub(super) const HEADER: usize = 16;
+/// Bytes of `struct rtcanmsg`.
 const RTCANMSG: usize = 4;
 
 /// Local listeners on the destination see the frames (`CGW_FLAGS_CAN_ECHO`).
@@ -157,20 +154,6 @@ pub enum Message {
     Other,
 }
 
-/// What came is no netlink message, or no job.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Malformed {
-    /// a netlink message is shorter than it says
-    #[error("a netlink message is shorter than it says")]
-    Message,
-    /// an attribute is shorter than it says
-    #[error("an attribute is shorter than it says")]
-    Attribute,
-    /// attribute {0} has {1} bytes
-    #[error("attribute {0} has {1} bytes")]
-    Size(u16, usize),
-}
-
 /// A request for the list of all jobs.
 #[must_use]
 pub fn list_request(sequence: u32) -> Vec<u8> {
@@ -205,30 +188,6 @@ pub fn probe_request(job: &Job, sequence: u32) -> Vec<u8> {
         ..job.clone()
     };
     delete_request(&job, sequence)
-}
-
-pub(super) fn message(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
-    let total = HEADER + body.len();
-    let mut header = NetlinkHeader::default();
-    header.length = total as u32;
-    header.message_type = kind;
-    header.flags = flags;
-    header.sequence_number = sequence;
-    let mut out = vec![0; HEADER];
-    header.emit(&mut out);
-    out.extend(body);
-    // The next message of a batch begins at a multiple of four.
-    out.resize(total.next_multiple_of(4), 0);
-    out
-}
-
-fn attribute(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
-    let attribute = DefaultNla::new(kind, value.to_vec());
-    let start = out.len();
-    out.resize(start + attribute.buffer_len(), 0);
-    if let Some(room) = out.get_mut(start..) {
-        attribute.emit(room);
-    }
 }
 
 fn body(job: &Job) -> Vec<u8> {
@@ -290,36 +249,20 @@ fn modification_bytes(modification: &Modification, fd: bool) -> Vec<u8> {
 ///
 /// # Errors
 /// If the bytes are no netlink messages, or a job's attributes have sizes that can-gw never sends.
-pub fn decode(mut bytes: &[u8]) -> Result<Vec<(u32, Message)>, Malformed> {
+pub fn decode(bytes: &[u8]) -> Result<Vec<(u32, Message)>, Malformed> {
     let mut out = Vec::new();
-    while !bytes.is_empty() {
-        let buffer = NetlinkBuffer::new_checked(bytes).map_err(|_| Malformed::Message)?;
-        let len = buffer.length() as usize;
-        let body = bytes.get(HEADER..len).ok_or(Malformed::Message)?;
-        let message = match buffer.message_type() {
+    for said in messages(bytes) {
+        let (header, body) = said?;
+        let message = match header.message_type {
             NLMSG_ERROR => Message::Answer(errno(body).ok_or(Malformed::Message)?),
             // Some kernels send an empty one.
             NLMSG_DONE => Message::Done(errno(body).unwrap_or_default()),
             RTM_NEWROUTE => job(body)?,
             _ => Message::Other,
         };
-        out.push((buffer.sequence_number(), message));
-        bytes = bytes.get(len.next_multiple_of(4)..).unwrap_or_default();
+        out.push((header.sequence_number, message));
     }
     Ok(out)
-}
-
-/// A negative errno, or nothing for 0.
-fn errno(body: &[u8]) -> Option<Option<Errno>> {
-    let code = i32::from_ne_bytes(*body.first_chunk()?);
-    // What is not an errno of Linux is some error all the same.
-    let known = (-4095..0).contains(&code);
-    let error = Errno::from_raw_os_error(if known {
-        -code
-    } else {
-        Errno::IO.raw_os_error()
-    });
-    Some((code != 0).then_some(error))
 }
 
 fn job(body: &[u8]) -> Result<Message, Malformed> {

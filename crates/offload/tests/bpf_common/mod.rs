@@ -52,8 +52,8 @@ impl Pairs {
     }
 
     /// The inner interfaces: the gateway's ports.
-    pub fn ports(&self) -> Vec<String> {
-        (0..self.0).map(|n| format!("p{n}")).collect()
+    pub fn ports(&self) -> Vec<Option<String>> {
+        (0..self.0).map(|n| Some(format!("p{n}"))).collect()
     }
 }
 
@@ -154,6 +154,17 @@ impl Raw {
     /// The next frame, as text that two equal frames share; `None` where none comes, within two
     /// seconds or at once.
     pub fn receive(&self, wait: bool) -> Option<String> {
+        self.bytes(wait).map(|bytes| text_of(&bytes))
+    }
+
+    /// The ID and the data of a frame that has come already.
+    pub fn take(&self) -> Option<(u32, Vec<u8>)> {
+        let bytes = self.bytes(false)?;
+        let id = u32::from_ne_bytes(bytes[..4].try_into().unwrap());
+        Some((id, bytes[8..8 + usize::from(bytes[4])].to_vec()))
+    }
+
+    fn bytes(&self, wait: bool) -> Option<Vec<u8>> {
         let mut bytes = [0_u8; 72];
         let flags = if wait { 0 } else { libc::MSG_DONTWAIT };
         // SAFETY: a pointer to bytes with their number.
@@ -165,8 +176,14 @@ impl Raw {
                 flags,
             )
         };
-        (got > 0).then(|| text_of(&bytes[..got as usize]))
+        (got > 0).then(|| bytes[..got as usize].to_vec())
     }
+}
+
+/// From the environment.
+pub fn number(name: &str, otherwise: u32) -> u32 {
+    let set = std::env::var(name).ok().and_then(|n| n.parse().ok());
+    set.unwrap_or(otherwise)
 }
 
 /// As Linux has it.

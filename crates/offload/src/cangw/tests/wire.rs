@@ -89,8 +89,8 @@ proptest! {
         body.extend((bytes.len() as u16 + 4).to_ne_bytes());
         body.extend(attribute.to_ne_bytes());
         body.extend(&bytes);
-        let _ = wire::decode(&wire::message(kind, 0, 1, &bytes));
-        let _ = wire::decode(&wire::message(kind, 0, 1, &body));
+        let _ = wire::decode(&crate::netlink::message(kind, 0, 1, &bytes));
+        let _ = wire::decode(&crate::netlink::message(kind, 0, 1, &body));
     }
 
     /// Rules and jobs are the same thing: what a job means as a rule, in cangw's words, read by the
@@ -183,7 +183,8 @@ fn nothing_asks_for_the_removal_of_all_jobs() {
 
 #[test]
 fn answers_are_read() {
-    let answer = |code: i32| wire::message(2, 0, 5, &[code.to_ne_bytes(), [0; 4]].concat());
+    let answer =
+        |code: i32| crate::netlink::message(2, 0, 5, &[code.to_ne_bytes(), [0; 4]].concat());
     let read = |code| wire::decode(&answer(code)).unwrap();
     assert_eq!(read(0), [(5, Message::Answer(None))]);
     let nodev = Errno::NODEV;
@@ -192,12 +193,12 @@ fn answers_are_read() {
         assert_eq!(read(odd), [(5, Message::Answer(Some(Errno::IO)))]);
     }
     assert_eq!(
-        wire::decode(&wire::message(3, 0, 5, &[])),
+        wire::decode(&crate::netlink::message(3, 0, 5, &[])),
         Ok(vec![(5, Message::Done(None))])
     );
     // Routes of IPv4 come where can-gw is missing.
     assert_eq!(
-        wire::decode(&wire::message(24, 0, 5, &[2; 12])),
+        wire::decode(&crate::netlink::message(24, 0, 5, &[2; 12])),
         Ok(vec![(5, Message::Other)])
     );
 }

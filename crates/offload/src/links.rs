@@ -1,28 +1,33 @@
 //! The interfaces of this network namespace (`uapi/linux/rtnetlink.h`, `if_link.h`).
 
-use super::error::Error;
-use super::netlink::{Netlink, socket};
-use super::wire::{HEADER, Malformed, message};
-use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NlasIterator};
+use crate::netlink::{Failed, Malformed, Netlink, failed, number, socket, text};
+use netlink_packet_core::NlasIterator;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketFlags, recv};
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-const NLMSG_ERROR: u16 = 2;
-const NLMSG_DONE: u16 = 3;
 const RTM_NEWLINK: u16 = 16;
 const RTM_GETLINK: u16 = 18;
 const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_XDP: u16 = 43;
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_XDP_PROG_ID: u16 = 4;
+/// `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER` are no part of an attribute's type.
+const TYPE: u16 = 0x3FFF;
 /// `ARPHRD_CAN`
 const CAN: u16 = 280;
+const IFF_UP: u32 = 1;
+const IFF_ECHO: u32 = 1 << 18;
 /// Bytes of `struct ifinfomsg`.
-const IFINFO: usize = 16;
+pub(crate) const IFINFO: usize = 16;
 /// `RTMGRP_LINK`
 const GROUP: u32 = 1;
 
 /// An interface.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Link {
     /// Its index, which no other interface has at the same time.
     pub index: u32,
@@ -30,6 +35,16 @@ pub struct Link {
     pub name: String,
     /// It is one of CAN.
     pub can: bool,
+    /// The size of the largest frame structure that it takes: 16 classic, 72 FD, more XL.
+    pub mtu: u32,
+    /// Up?
+    pub up: bool,
+    /// Its driver shows sent frames to local programs itself (`IFF_ECHO`).
+    pub echo: bool,
+    /// What rtnetlink calls its kind: `vcan`, `vxcan`, `can`, or nothing.
+    pub kind: String,
+    /// Its XDP program's number; 0 for none.
+    pub(crate) xdp: u32,
 }
 
 /// All interfaces at one moment.
@@ -58,6 +73,17 @@ impl Links {
         self.by_name.get(name)
     }
 
+    /// The interface with an index.
+    #[must_use]
+    pub fn at(&self, index: u32) -> Option<&Link> {
+        self.by_name.get(self.names.get(&index)?)
+    }
+
+    /// The CAN interfaces, by name.
+    pub fn all_can(&self) -> impl Iterator<Item = &Link> {
+        self.by_name.values().filter(|link| link.can)
+    }
+
     /// The name of an interface; `#7` for one that has just gone.
     #[must_use]
     pub fn name(&self, index: u32) -> String {
@@ -65,81 +91,82 @@ impl Links {
         name.cloned().unwrap_or_else(|| format!("#{index}"))
     }
 
-    /// Asks the kernel.
-    pub(super) fn read(netlink: &mut Netlink) -> Result<Self, Error> {
-        let sequence = netlink.sequence();
-        let flags = NLM_F_REQUEST | NLM_F_DUMP;
-        netlink.send(&message(RTM_GETLINK, flags, sequence, &[0; IFINFO]))?;
-        let mut links = Self::default();
-        loop {
-            let datagram = netlink.receive()?;
-            if links.take(datagram, sequence)? {
-                return Ok(links);
-            }
+    /// For tests: all are taken for virtual ones of CAN.
+    pub(crate) fn pretend(&mut self) {
+        for link in self.by_name.values_mut() {
+            link.can = true;
+            "vxcan".clone_into(&mut link.kind);
         }
     }
 
-    /// Takes what the kernel listed; true at the end of the list.
-    fn take(&mut self, mut bytes: &[u8], sequence: u32) -> Result<bool, Error> {
-        while !bytes.is_empty() {
-            let buffer = NetlinkBuffer::new_checked(bytes).map_err(|_| Malformed::Message)?;
-            let len = buffer.length() as usize;
-            let body = bytes.get(HEADER..len).ok_or(Malformed::Message)?;
-            if buffer.sequence_number() == sequence {
-                match buffer.message_type() {
-                    NLMSG_DONE => return Ok(true),
-                    NLMSG_ERROR => {
-                        return Err(Error::Socket {
-                            doing: "listing the interfaces",
-                            source: Errno::IO,
-                        });
-                    }
-                    RTM_NEWLINK => self.put(link(body)?),
-                    _ => {}
-                }
+    /// Asks the kernel.
+    pub(crate) fn read(netlink: &mut Netlink) -> Result<Self, Failed> {
+        let listed = netlink.dump(RTM_GETLINK, &[0; IFINFO])?;
+        let mut links = Self::default();
+        for (kind, body) in listed.map_err(failed("listing the interfaces"))? {
+            if kind == RTM_NEWLINK {
+                links.put(link(&body)?);
             }
-            bytes = bytes.get(len.next_multiple_of(4)..).unwrap_or_default();
         }
-        Ok(false)
+        Ok(links)
     }
 }
 
 fn link(body: &[u8]) -> Result<Link, Malformed> {
-    let Some((&[_, _, t0, t1, i0, i1, i2, i3, ..], attributes)) =
+    let Some((&[_, _, t0, t1, i0, i1, i2, i3, f0, f1, f2, f3, ..], attributes)) =
         body.split_first_chunk::<IFINFO>()
     else {
         return Err(Malformed::Message);
     };
+    let flags = u32::from_ne_bytes([f0, f1, f2, f3]);
     let mut link = Link {
         index: u32::from_ne_bytes([i0, i1, i2, i3]),
-        name: String::new(),
         can: u16::from_ne_bytes([t0, t1]) == CAN,
+        up: flags & IFF_UP != 0,
+        echo: flags & IFF_ECHO != 0,
+        ..Link::default()
     };
     for attribute in NlasIterator::new(attributes) {
         let attribute = attribute.map_err(|_| Malformed::Attribute)?;
-        if attribute.kind() == IFLA_IFNAME {
-            let text = attribute.value().split(|b| *b == 0).next();
-            link.name = String::from_utf8_lossy(text.unwrap_or_default()).into_owned();
+        match attribute.kind() & TYPE {
+            IFLA_IFNAME => link.name = text(attribute.value()),
+            IFLA_MTU => link.mtu = number(attribute.value()),
+            IFLA_LINKINFO => {
+                link.kind = text(&inner(attribute.value(), IFLA_INFO_KIND).unwrap_or_default());
+            }
+            IFLA_XDP => {
+                let id = inner(attribute.value(), IFLA_XDP_PROG_ID).unwrap_or_default();
+                link.xdp = number(&id);
+            }
+            _ => {}
         }
     }
     Ok(link)
 }
 
+/// An attribute in an attribute.
+pub(crate) fn inner(value: &[u8], kind: u16) -> Option<Vec<u8>> {
+    NlasIterator::new(value)
+        .map_while(Result::ok)
+        .find(|attribute| attribute.kind() & TYPE == kind)
+        .map(|attribute| attribute.value().to_vec())
+}
+
 /// Says when interfaces come, go, or change.
-pub(super) struct Events(OwnedFd);
+pub(crate) struct Events(OwnedFd);
 
 impl Events {
-    pub(super) fn open() -> Result<Self, Error> {
+    pub(crate) fn open() -> Result<Self, Failed> {
         socket(GROUP, SocketFlags::NONBLOCK).map(Self)
     }
 
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 
     /// Takes what is there; what it was in detail, nobody needs: the kernel is asked anew. True if
     /// there was anything.
-    pub(super) fn drain(&self) -> bool {
+    pub(crate) fn drain(&self) -> bool {
         let (mut any, mut buffer) = (false, [0; 4096]);
         loop {
             match recv(&self.0, buffer.as_mut_slice(), RecvFlags::empty()) {
@@ -155,6 +182,7 @@ impl Events {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::netlink::{message, messages};
     use proptest::prelude::*;
 
     #[test]
@@ -163,6 +191,8 @@ mod tests {
         let links = Links::read(&mut netlink).unwrap();
         let lo = links.get("lo").unwrap();
         assert_eq!((lo.can, links.name(lo.index).as_str()), (false, "lo"));
+        assert_eq!(links.at(lo.index), Some(lo));
+        assert!(lo.mtu >= 16 && lo.xdp == 0);
         assert_eq!((links.can("lo"), links.can("no-such-if")), (None, None));
         assert_eq!(links.name(u32::MAX), "#4294967295");
     }
@@ -171,8 +201,9 @@ mod tests {
         #[test]
         fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = link(&bytes);
-            let _ = Links::default().take(&bytes, 0);
-            let _ = Links::default().take(&message(RTM_NEWLINK, 0, 0, &bytes), 0);
+            let _ = inner(&bytes, 1);
+            let _ = messages(&bytes).count();
+            let _ = messages(&message(RTM_NEWLINK, 0, 0, &bytes)).count();
         }
     }
 }

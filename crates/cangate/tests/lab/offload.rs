@@ -1,0 +1,112 @@
+//! `cangate run` with routes in the kernel, from the first frame to what is left behind: with
+//! each `offload`, in guests.
+
+use super::{exec, lab};
+use std::collections::BTreeMap;
+
+/// What each step printed.
+fn life(kernel: &str, offload: &str) -> BTreeMap<String, String> {
+    let here = env!("CARGO_MANIFEST_DIR");
+    let arguments = format!(
+        "--fast --bench none --kernel {kernel} --timeout 120 --file {here}/tests/lab/offload.sh"
+    );
+    let output = exec(&arguments, &format!("sh /lab/offload.sh {offload} 2>&1"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut steps = BTreeMap::new();
+    let mut step = String::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("== ") {
+            step = name.to_owned();
+        }
+        let words: &mut String = steps.entry(step.clone()).or_default();
+        words.push_str(line);
+        words.push('\n');
+    }
+    assert!(
+        steps.contains_key("done"),
+        "{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    steps
+}
+
+/// Lines that are frames.
+fn frames(step: &str) -> Vec<&str> {
+    let frame = |line: &&str| {
+        let id = line.split('#').next().unwrap_or_default();
+        line.contains('#') && id.len() == 3 && id.chars().all(|c| c.is_ascii_hexdigit())
+    };
+    step.lines().filter(frame).collect()
+}
+
+/// `sent` of a route, from `cangate routes --json`.
+fn sent(step: &str, route: &str) -> u64 {
+    let line = step.lines().rfind(|line| line.starts_with("[{"));
+    let rows: serde_json::Value = serde_json::from_str(line.unwrap()).unwrap();
+    let mut rows = rows.as_array().unwrap().iter();
+    let row = rows.find(|row| row["name"] == route).unwrap();
+    row["kernel"]["sent"].as_u64().unwrap()
+}
+
+fn lives(kernel: &str, offload: &str, place: &str) {
+    let steps = life(kernel, offload);
+    let said = |step: &str| {
+        let text = steps.get(step).unwrap().as_str();
+        println!("{text}");
+        text
+    };
+    for line in said("check").lines().skip(1) {
+        assert!(line.ends_with(place), "{line}");
+    }
+    let run = said("run");
+    assert_eq!(frames(run), ["123#11", "200#FE", "123#33"]);
+    assert_eq!((sent(run, "plain"), sent(run, "changed")), (2, 1));
+    let second = said("second");
+    assert!(!second.contains("status 0"), "{second}");
+    assert!(second.contains("/run/g.sock"), "{second}");
+    let reload = said("reload");
+    assert_eq!(frames(reload), ["123#44", "300#55"]);
+    // What stays goes on counting.
+    assert_eq!((sent(reload, "plain"), sent(reload, "other")), (3, 1));
+    assert_eq!(frames(said("broken")), ["123#66"], "all as before");
+    assert_eq!(frames(said("gone")), ["123#77"], "back with the interface");
+    assert_eq!(frames(said("killed")), ["123#88"], "once");
+    let end = said("end");
+    assert!(end.contains("status 0"), "{end}");
+    assert_eq!(frames(end), [""; 0], "nothing is left");
+    assert!(end.contains("no rules"), "{end}");
+    assert!(!end.contains("cangate"), "a BPF program was left: {end}");
+    let persist = said("persist");
+    assert_eq!(
+        frames(persist),
+        ["123#A1", "123#A2", "123#A3"],
+        "with a process, without one, and taken over; then it is gone"
+    );
+    assert_eq!(sent(persist, "plain"), 3, "counted all the time");
+    let process = said("process");
+    assert_eq!(
+        frames(process),
+        ["123#B1"],
+        "once: what was left in the kernel is gone"
+    );
+}
+
+#[test]
+fn can_gw_from_start_to_end() {
+    let Some(_lab) = lab() else { return };
+    lives("6.1", "can-gw", "by can-gw");
+}
+
+#[test]
+fn bpf_from_start_to_end() {
+    let Some(_lab) = lab() else { return };
+    lives("6.1", "bpf", "by BPF");
+}
+
+#[test]
+fn auto_from_start_to_end() {
+    let Some(_lab) = lab() else { return };
+    lives("6.1", "auto", "by BPF");
+}

@@ -1,0 +1,211 @@
+//! Which routes run where, and what is left to this process.
+
+use super::control::RouteLine;
+use super::kernel::KernelPlan;
+use super::site::Plan;
+use crate::config::{Config, Offload};
+use offload::bpf;
+use offload::place::{self, Machine, Place, Placed, part, place, shares_entrances};
+use port::spec::{PortKind, PortSpec};
+use route::{PortId, Routes};
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+
+/// Where each route runs, by [`route::RouteId`], as `offload` says. With [`Offload::Auto`] this
+/// machine is looked at, and can-gw loaded where it is missing.
+#[must_use]
+pub fn places(config: &Config) -> Vec<Placed> {
+    let all = |place| {
+        let placed = Placed {
+            place,
+            because: Vec::new(),
+            no_xl: false,
+        };
+        vec![placed; config.routes.routes.len()]
+    };
+    match config.options.offload {
+        Offload::None => all(Place::Process),
+        Offload::CanGw => all(Place::CanGw),
+        Offload::Bpf => all(Place::Bpf),
+        Offload::Auto => place(&config.routes, &config.interfaces(), &Machine::look()),
+    }
+}
+
+/// For each route, why it cannot run on this machine where `offload` puts it.
+#[must_use]
+pub fn objections(config: &Config) -> Vec<Option<String>> {
+    let place = match config.options.offload {
+        Offload::None | Offload::Auto => Place::Process,
+        Offload::CanGw => Place::CanGw,
+        Offload::Bpf => Place::Bpf,
+    };
+    if place == Place::Process {
+        return vec![None; config.routes.routes.len()];
+    }
+    place::objections(
+        &config.routes,
+        &config.interfaces(),
+        &Machine::look(),
+        place,
+    )
+}
+
+/// The configuration, split into what runs here and what runs in the kernel.
+pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortSpec> {
+    let names = config.port_names();
+    let words: Vec<String> = config
+        .routes
+        .routes
+        .iter()
+        .map(|route| route::config::describe(route, &names))
+        .collect();
+    if config.options.offload == Offload::None {
+        let kernel = KernelPlan {
+            instance: instance.display().to_string(),
+            ..KernelPlan::default()
+        };
+        let interfaces = config.interfaces().iter().any(Option::is_some);
+        return Plan {
+            words,
+            kernel: interfaces.then_some(kernel),
+            ports: names.into_iter().zip(config.ports).collect(),
+            routes: config.routes,
+            remarks: Vec::new(),
+        };
+    }
+    let placed = places(&config);
+    let interfaces = config.interfaces();
+    let of = |place| part(&config.routes, &placed, place).0;
+    let kernel = KernelPlan {
+        instance: instance.display().to_string(),
+        bpf: of(Place::Bpf),
+        can_gw: of(Place::CanGw),
+        options: bpf::Options {
+            // Routes elsewhere need the frames, too.
+            tap: config.options.tap || shares_entrances(&config.routes, &placed, Place::Bpf),
+            exact: config.options.exact,
+            ..bpf::Options::default()
+        },
+        interfaces,
+        persist,
+        lines: lines(&config.routes, &names, words),
+    };
+    let (ports, routes) = here(config.ports, names, of(Place::Process));
+    Plan {
+        words: routes.routes.iter().map(|_| String::new()).collect(),
+        ports,
+        routes,
+        kernel: Some(kernel),
+        remarks: Vec::new(),
+    }
+}
+
+fn lines(routes: &Routes, names: &[String], words: Vec<String>) -> Vec<RouteLine> {
+    let name = |port: &PortId| names.get(usize::from(port.0)).cloned().unwrap_or_default();
+    let lines = routes.routes.iter().zip(words);
+    lines
+        .map(|(route, words)| RouteLine {
+            name: route.name.clone(),
+            from: route.from.iter().map(name).collect(),
+            to: route.to.iter().map(name).collect(),
+            words,
+        })
+        .collect()
+}
+
+/// The ports that this process opens, and its routes by their new numbers. An interface that only
+/// the kernel serves is not opened: its frames need not come here.
+fn here(
+    ports: Vec<PortSpec>,
+    names: Vec<String>,
+    mut routes: Routes,
+) -> (Vec<(String, PortSpec)>, Routes) {
+    let used: BTreeSet<PortId> = routes
+        .routes
+        .iter()
+        .flat_map(|route| route.from.iter().chain(&route.to).copied())
+        .collect();
+    let mut numbers: HashMap<PortId, PortId> = HashMap::new();
+    let mut kept = Vec::new();
+    for (id, (name, spec)) in (0..).map(PortId).zip(names.into_iter().zip(ports)) {
+        let an_interface = matches!(spec.kind, PortKind::SocketCan(_));
+        if an_interface && !used.contains(&id) {
+            continue;
+        }
+        numbers.insert(id, PortId(u16::try_from(kept.len()).unwrap_or(u16::MAX)));
+        kept.push((name, spec));
+    }
+    for route in &mut routes.routes {
+        for port in route.from.iter_mut().chain(&mut route.to) {
+            if let Some(number) = numbers.get(port) {
+                *port = *number;
+            }
+        }
+    }
+    (kept, routes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::config::Source;
+
+    fn planned(text: &str) -> Plan<PortSpec> {
+        let source = Source::new("test", text);
+        let (config, _) = crate::config::load(&source).unwrap();
+        plan(config, Path::new("/nowhere"), false)
+    }
+
+    const PORTS: &str = r#"
+        [ports.engine]
+        kind = "socketcan"
+        interface = "no-such0"
+        [ports.body]
+        kind = "socketcan"
+        interface = "no-such1"
+        [ports.record]
+        kind = "log"
+        write = "record.log"
+    "#;
+
+    #[test]
+    fn all_routes_in_the_kernel_open_no_interface() {
+        let plan = planned(&format!(
+            r#"{PORTS}
+            [gateway]
+            offload = "can-gw"
+            [[routes]]
+            name = "one"
+            from = "engine"
+            to = "body"
+            kind = "classic"
+            "#
+        ));
+        let names: Vec<&str> = plan.ports.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["record"]);
+        assert!(plan.routes.routes.is_empty());
+        let kernel = plan.kernel.unwrap();
+        assert_eq!(kernel.can_gw.routes.len(), 1);
+        assert!(kernel.bpf.routes.is_empty());
+        assert_eq!(kernel.lines[0].from, ["engine"]);
+    }
+
+    #[test]
+    fn what_is_left_here_keeps_its_ports_under_new_numbers() {
+        let plan = planned(&format!(
+            r#"{PORTS}
+            [gateway]
+            offload = "auto"
+            [[routes]]
+            name = "recorded"
+            from = "body"
+            to = "record"
+            "#
+        ));
+        let names: Vec<&str> = plan.ports.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["body", "record"]);
+        let route = &plan.routes.routes[0];
+        assert_eq!((route.from[0], route.to[0]), (PortId(0), PortId(1)));
+        assert_eq!(plan.kernel.unwrap().lines.len(), 1);
+    }
+}

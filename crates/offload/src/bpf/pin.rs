@@ -1,0 +1,88 @@
+//! Links that outlive their process: pinned in the BPF file system.
+
+use super::Error;
+use aya::programs::links::{FdLink, PinnedLink};
+use aya::programs::tc::SchedClassifierLink;
+use rustix::mount::{MountFlags, mount};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where systemd, tc and bpftool mount it, too.
+const BPFFS: &str = "/sys/fs/bpf";
+const FOLDER: &str = "/sys/fs/bpf/cangate";
+/// `BPF_FS_MAGIC`
+const MAGIC: u64 = 0xcafe_4a11;
+
+/// The place of the link at an interface's entrance. An interface's index is its network
+/// namespace's.
+pub(super) fn path(interface: u32) -> PathBuf {
+    Path::new(FOLDER).join(format!("{}-{interface}", namespace()))
+}
+
+/// The number of this network namespace.
+fn namespace() -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/thread-self/ns/net").map_or(0, |data| data.ino())
+}
+
+/// The indexes of interfaces that have a link pinned, of this network namespace.
+pub(super) fn all() -> Vec<(u32, PathBuf)> {
+    let prefix = format!("{}-", namespace());
+    let entries = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let index = name.strip_prefix(&prefix)?.parse().ok()?;
+            Some((index, entry.path()))
+        })
+        .collect()
+}
+
+/// A link that was left there, and the number of its program.
+pub(super) fn open(path: &Path) -> Option<(SchedClassifierLink, u32)> {
+    let link = FdLink::from(PinnedLink::from_pin(path).ok()?);
+    let program = link.info().ok()?.program_id();
+    Some((link.try_into().ok()?, program))
+}
+
+/// Sees to it that there is a BPF file system, and a folder in it.
+pub(super) fn ready() -> Result<(), Error> {
+    let is_bpffs =
+        || rustix::fs::statfs(BPFFS).is_ok_and(|there| there.f_type as u64 & 0xFFFF_FFFF == MAGIC);
+    if !is_bpffs() {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        mount("bpf", BPFFS, "bpf", flags, None).map_err(|errno| {
+            wrong(
+                BPFFS,
+                "a table can only stay without its process where the BPF file system is mounted, \
+                 and it cannot be: `mount -t bpf bpf /sys/fs/bpf` as root",
+                errno.into(),
+            )
+        })?;
+    }
+    std::fs::create_dir_all(FOLDER)
+        .map_err(|error| wrong(FOLDER, "this folder cannot be made", error))
+}
+
+/// Pins a link.
+pub(super) fn put(link: FdLink, path: &Path) -> Result<(), Error> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(wrong(path, "what stands in the way stays there", error));
+        }
+        _ => {}
+    }
+    link.pin(path).map_err(|error| {
+        let why = io::Error::other(super::error::whole(&error));
+        wrong(path, "the link cannot be pinned", why)
+    })?;
+    Ok(())
+}
+
+fn wrong(path: impl Into<PathBuf>, what: &str, source: io::Error) -> Error {
+    Error::Pin {
+        path: path.into(),
+        what: what.to_owned(),
+        source,
+    }
+}

@@ -1,0 +1,212 @@
+//! Queueing disciplines, their filters, and XDP programs, over rtnetlink
+//! (`uapi/linux/rtnetlink.h`, `pkt_sched.h`, `pkt_cls.h`, `if_link.h`).
+
+use crate::links::{IFINFO, inner};
+use crate::netlink::{Failed, Netlink, attribute, number, text};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NlasIterator};
+use rustix::io::Errno;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+const RTM_SETLINK: u16 = 19;
+const RTM_NEWQDISC: u16 = 36;
+const RTM_DELQDISC: u16 = 37;
+const RTM_GETQDISC: u16 = 38;
+const RTM_NEWTFILTER: u16 = 44;
+const RTM_DELTFILTER: u16 = 45;
+const RTM_GETTFILTER: u16 = 46;
+
+const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
+const TCA_BPF_FD: u16 = 6;
+const TCA_BPF_NAME: u16 = 7;
+const TCA_BPF_FLAGS: u16 = 8;
+const TCA_BPF_ID: u16 = 11;
+const TCA_BPF_FLAG_ACT_DIRECT: u32 = 1;
+const IFLA_XDP: u16 = 43;
+const IFLA_XDP_FD: u16 = 1;
+const IFLA_XDP_FLAGS: u16 = 3;
+const XDP_FLAGS_UPDATE_IF_NOEXIST: u32 = 1;
+const XDP_FLAGS_SKB_MODE: u32 = 2;
+const NESTED: u16 = 0x8000;
+
+/// `TC_H_CLSACT`, which is also `TC_H_INGRESS`, and its handle.
+const CLSACT: u32 = 0xFFFF_FFF1;
+const CLSACT_HANDLE: u32 = 0xFFFF_0000;
+/// Where filters for frames that come in hang, and those for frames that go out.
+pub(super) const INGRESS: u32 = 0xFFFF_FFF2;
+pub(super) const EGRESS: u32 = 0xFFFF_FFF3;
+/// Bytes of `struct tcmsg`.
+const TCMSG: usize = 20;
+const ETH_P_ALL: u16 = 3;
+
+/// Where among the filters of clsact we stand; lower is earlier. tc's own choice starts at 49152.
+const PRIORITY: u16 = 0x0CA6;
+const HANDLE: u32 = 1;
+/// What our filter says that it is.
+pub(super) const NAME: &str = "cangate";
+
+/// A filter as it is listed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Filter {
+    pub(super) priority: u16,
+    pub(super) handle: u32,
+    /// `bpf`, `flower`, …
+    pub(super) kind: String,
+    /// The name of a BPF program.
+    pub(super) name: String,
+    /// Its number in the kernel.
+    pub(super) program: u32,
+}
+
+impl Filter {
+    /// It stands where ours stands.
+    pub(super) fn in_our_place(&self) -> bool {
+        self.priority == PRIORITY && self.handle == HANDLE
+    }
+
+    /// It is one of ours.
+    pub(super) fn is_ours(&self) -> bool {
+        self.in_our_place() && self.kind == "bpf" && self.name == NAME
+    }
+}
+
+fn tcmsg(interface: u32, handle: u32, parent: u32, info: u32) -> Vec<u8> {
+    let mut body = vec![0; 4];
+    for word in [interface, handle, parent, info] {
+        body.extend(word.to_ne_bytes());
+    }
+    body
+}
+
+fn string(text: &str) -> Vec<u8> {
+    text.bytes().chain([0]).collect()
+}
+
+/// Does the interface have a clsact or ingress queueing discipline?
+pub(super) fn has_clsact(netlink: &mut Netlink, interface: u32) -> Result<bool, Failed> {
+    let listed = netlink.dump(RTM_GETQDISC, &tcmsg(interface, 0, 0, 0))?;
+    Ok(listed.unwrap_or_default().iter().any(|(_, body)| {
+        // Kernels before 6.? list those of all interfaces.
+        word(body, 4) == interface && word(body, 12) == CLSACT
+    }))
+}
+
+/// Adds clsact.
+pub(super) fn add_clsact(netlink: &mut Netlink, interface: u32) -> Result<Option<Errno>, Failed> {
+    let mut body = tcmsg(interface, CLSACT_HANDLE, CLSACT, 0);
+    attribute(&mut body, TCA_KIND, &string("clsact"));
+    netlink.change(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, &body)
+}
+
+/// Takes clsact away, with all of its filters.
+pub(super) fn remove_clsact(
+    netlink: &mut Netlink,
+    interface: u32,
+) -> Result<Option<Errno>, Failed> {
+    netlink.change(RTM_DELQDISC, 0, &tcmsg(interface, CLSACT_HANDLE, CLSACT, 0))
+}
+
+/// The filters at [`INGRESS`] or [`EGRESS`]; none where there is no clsact.
+pub(super) fn filters(
+    netlink: &mut Netlink,
+    interface: u32,
+    parent: u32,
+) -> Result<Vec<Filter>, Failed> {
+    let listed = netlink.dump(RTM_GETTFILTER, &tcmsg(interface, 0, parent, 0))?;
+    let mut found = Vec::new();
+    for (kind, body) in listed.unwrap_or_default() {
+        if kind == RTM_NEWTFILTER
+            && word(&body, 4) == interface
+            && let Some(attributes) = body.get(TCMSG..)
+        {
+            found.push(filter(&body, attributes));
+        }
+    }
+    // Each priority has an entry of its own, without a handle.
+    found.retain(|filter| filter.handle != 0);
+    Ok(found)
+}
+
+fn word(body: &[u8], at: usize) -> u32 {
+    body.get(at..).map_or(0, number)
+}
+
+fn filter(body: &[u8], attributes: &[u8]) -> Filter {
+    let mut filter = Filter {
+        priority: (word(body, 16) >> 16) as u16,
+        handle: word(body, 8),
+        ..Filter::default()
+    };
+    for attribute in NlasIterator::new(attributes).map_while(Result::ok) {
+        let value = attribute.value();
+        match attribute.kind() {
+            TCA_KIND => filter.kind = text(value),
+            TCA_OPTIONS => {
+                filter.name = text(&inner(value, TCA_BPF_NAME).unwrap_or_default());
+                filter.program = number(&inner(value, TCA_BPF_ID).unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+    // Numbers in options mean something else to others.
+    if filter.kind != "bpf" {
+        (filter.name, filter.program) = (String::new(), 0);
+    }
+    filter
+}
+
+fn ours(interface: u32) -> Vec<u8> {
+    let info = u32::from(PRIORITY) << 16 | u32::from(ETH_P_ALL.to_be());
+    tcmsg(interface, HANDLE, INGRESS, info)
+}
+
+/// Puts our filter there, or, where it is, another program into it between two frames.
+pub(super) fn put_filter(
+    netlink: &mut Netlink,
+    interface: u32,
+    program: BorrowedFd<'_>,
+    fresh: bool,
+) -> Result<Option<Errno>, Failed> {
+    let mut body = ours(interface);
+    attribute(&mut body, TCA_KIND, &string("bpf"));
+    let mut options = Vec::new();
+    attribute(&mut options, TCA_BPF_FD, &program.as_raw_fd().to_ne_bytes());
+    attribute(&mut options, TCA_BPF_NAME, &string(NAME));
+    attribute(
+        &mut options,
+        TCA_BPF_FLAGS,
+        &TCA_BPF_FLAG_ACT_DIRECT.to_ne_bytes(),
+    );
+    attribute(&mut body, TCA_OPTIONS | NESTED, &options);
+    let exclusive = if fresh { NLM_F_CREATE | NLM_F_EXCL } else { 0 };
+    netlink.change(RTM_NEWTFILTER, exclusive, &body)
+}
+
+/// Takes our filter away.
+pub(super) fn remove_filter(
+    netlink: &mut Netlink,
+    interface: u32,
+) -> Result<Option<Errno>, Failed> {
+    netlink.change(RTM_DELTFILTER, 0, &ours(interface))
+}
+
+/// Puts an XDP program of the kernel's generic kind where there is none, or takes it away.
+pub(super) fn set_xdp(
+    netlink: &mut Netlink,
+    interface: u32,
+    program: Option<BorrowedFd<'_>>,
+) -> Result<Option<Errno>, Failed> {
+    let mut body = vec![0; 4];
+    body.extend(interface.to_ne_bytes());
+    body.resize(IFINFO, 0);
+    let (fd, flags) = match program {
+        Some(fd) => (fd.as_raw_fd(), XDP_FLAGS_UPDATE_IF_NOEXIST),
+        None => (-1, 0),
+    };
+    let mut options = Vec::new();
+    attribute(&mut options, IFLA_XDP_FD, &fd.to_ne_bytes());
+    let flags = flags | XDP_FLAGS_SKB_MODE;
+    attribute(&mut options, IFLA_XDP_FLAGS, &flags.to_ne_bytes());
+    attribute(&mut body, IFLA_XDP | NESTED, &options);
+    netlink.change(RTM_SETLINK, 0, &body)
+}

@@ -1,0 +1,121 @@
+//! What needs BPF and no CAN.
+
+use crate::{names, route, routes};
+use cangate_offload::bpf::{Error, Instance, Offload, Options, features};
+use route::IdSet;
+use std::time::Instant;
+
+macro_rules! bpf {
+    () => {
+        if let Err(why) = features() {
+            eprintln!("SKIPPED because {why}");
+            return;
+        }
+        let _alone = crate::world::alone();
+    };
+}
+
+#[test]
+fn interfaces_that_are_not_there_are_waited_for() {
+    bpf!();
+    let instance = Instance::new("waits");
+    let wanted = routes(vec![route("a", 1, 0, 1), route("b", 2, 1, 2)]);
+    // There are more ports than routes use, and loopback is none of CAN.
+    let ports = names(&["cgt_none0", "lo", "cgt_none2", "cgt_none3"]);
+    let (mut offload, outcome) =
+        Offload::start(&instance, &wanted, &ports, Options::default()).unwrap();
+    assert_eq!((outcome.entrances, outcome.adopted), (0, false));
+    let missing: Vec<_> = outcome.missing.iter().map(String::as_str).collect();
+    assert_eq!(missing, ["cgt_none0", "cgt_none2", "lo"]);
+    let outcome = offload.reconcile().unwrap();
+    assert_eq!((outcome.entrances, outcome.missing.len()), (0, 3));
+    let outcome = offload.reload(&routes(vec![]), &ports).unwrap();
+    assert!(outcome.missing.is_empty());
+    let counts = offload.counts().unwrap();
+    assert_eq!((counts.routes.len(), counts.ports.len()), (0, 4));
+}
+
+#[test]
+fn a_port_that_is_no_can_interface_is_named() {
+    bpf!();
+    let ports = [Some("cgt_none0".to_owned()), None];
+    let wanted = routes(vec![route("good", 1, 0, 0), route("bad", 2, 0, 1)]);
+    let start = Offload::start(&Instance::new("ports"), &wanted, &ports, Options::default());
+    let error = start.err().unwrap();
+    assert!(matches!(error, Error::Inexpressible(_)), "{error:?}");
+    assert_eq!(
+        error.to_string(),
+        "route \"bad\": goes to a port that is no CAN interface of Linux, and BPF routes among \
+         these only: let it run in user space"
+    );
+}
+
+#[test]
+fn one_instance_is_one_process() {
+    bpf!();
+    let instance = Instance::new("once");
+    let start = || {
+        let wanted = routes(vec![route("a", 1, 0, 1)]);
+        let ports = names(&["cgt_none0", "cgt_none1"]);
+        Offload::start(&instance, &wanted, &ports, Options::default())
+    };
+    let (offload, _) = start().unwrap();
+    let error = start().err().unwrap().to_string();
+    let expected = format!(
+        "process {} runs the gateway `once` by BPF",
+        std::process::id()
+    );
+    assert!(error.starts_with(&expected), "{error}");
+    drop(offload);
+    start().unwrap();
+}
+
+/// How long a reload takes, of tables that need ever more of the program. Printed, not judged.
+#[test]
+#[ignore = "a measurement"]
+fn how_long_a_reload_takes() {
+    bpf!();
+    let ports = names(&["cgt_none0", "cgt_none1"]);
+    let mut plain = route("r", 1, 0, 1);
+    let mut tables = vec![("one route", vec![plain.clone()])];
+    plain.actions.push(crate::set_id(2));
+    tables.push(("a modification", vec![plain.clone()]));
+    plain.limit = Some(route::RateLimit {
+        frames: 1,
+        per: 1_000_000,
+        burst: 1,
+        per_id: None,
+    });
+    tables.push(("and a limit", vec![plain.clone()]));
+    plain.matching.payload.push(route::PayloadPattern {
+        at: 0,
+        mask: vec![0xFF],
+        value: vec![1],
+    });
+    tables.push(("and a pattern", vec![plain]));
+    let many = (0..10_000).map(|n| {
+        let mut route = route(&format!("r{n}"), 0, 0, 1);
+        route.matching.ids[0].set = IdSet::Range {
+            eff: true,
+            first: n,
+            last: n,
+        };
+        route
+    });
+    tables.push(("10000 routes", many.collect()));
+    let instance = Instance::new("how long");
+    let start = Offload::start(&instance, &routes(vec![]), &ports, Options::default());
+    let (mut offload, _) = start.unwrap();
+    for (what, list) in tables {
+        let table = routes(list);
+        let mut times: Vec<_> = (0..5)
+            .map(|_| {
+                let start = Instant::now();
+                offload.reload(&table, &ports).unwrap();
+                start.elapsed()
+            })
+            .collect();
+        times.sort();
+        println!("{what}: {:?} to {:?}", times[0], times[4]);
+    }
+}

@@ -1,0 +1,241 @@
+//! Crashes, missing permission, a missing module.
+
+use crate::bpf_common::{Raw, frame, run};
+use crate::world::{World, entrance, world};
+use crate::{names, route, routes};
+use cangate_offload::bpf::{Error, Instance, Missing, Offload, Options, TestOptions, features};
+use frame::Kind;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+
+/// What the child of a test is to do.
+const ROLE: &str = "CANGATE_TEST_ROLE";
+const INSTANCE: &str = "processes";
+
+/// This program again, as the child of a test, in the same namespaces. It runs one test, the one
+/// that plays the roles.
+fn child(role: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let test = "processes::the_part_of_the_child";
+    command
+        .args([test, "--exact", "--nocapture"])
+        .env(ROLE, role);
+    command
+}
+
+/// The options of a role such as `gateway clsact any`.
+fn options(role: &str) -> Options {
+    Options {
+        test: TestOptions {
+            clsact: role.contains("clsact"),
+            any_interface: role.contains("any"),
+            ..TestOptions::default()
+        },
+        ..Options::default()
+    }
+}
+
+fn table(number: u32) -> route::Routes {
+    routes(vec![
+        route("a", 0x10, 0, 1),
+        route("b", 0x11 + number % 7, 1, 0),
+    ])
+}
+
+/// No test by itself: what a child does.
+#[test]
+fn the_part_of_the_child() {
+    let Ok(role) = std::env::var(ROLE) else {
+        return;
+    };
+    let (instance, ports) = (Instance::new(INSTANCE), names(&["p0", "p1"]));
+    let start = Offload::start(&instance, &table(0), &ports, options(&role));
+    if role.starts_with("nobody") {
+        let error = start.err().unwrap();
+        assert!(
+            matches!(error, Error::Kernel(Missing::Permission)),
+            "{error:?}"
+        );
+        println!("\nno permission: {error}");
+        return;
+    }
+    let (mut offload, _) = start.unwrap();
+    println!("\nit runs");
+    for number in 0.. {
+        if role.starts_with("restless") {
+            offload.reload(&table(number), &ports).unwrap();
+        } else {
+            std::thread::sleep(std::time::Duration::from_secs(3600));
+        }
+    }
+}
+
+/// Starts a gateway in a child and waits until it runs.
+fn gateway(role: &str) -> Child {
+    let mut child = child(role).stdout(Stdio::piped()).spawn().unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    let found = out.lines().any(|line| line.unwrap().contains("it runs"));
+    assert!(found, "the child says nothing");
+    child
+}
+
+/// What the kernel does at its end.
+fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn roles(world: &World, role: &str) -> [String; 2] {
+    let any = if world.can { "" } else { " any" };
+    ["", " clsact"].map(|way| format!("{role}{way}{any}"))
+}
+
+#[test]
+fn what_a_crash_leaves_is_found() {
+    let world = world!(World::new(2));
+    let instance = Instance::new(INSTANCE);
+    for role in roles(&world, "gateway") {
+        let running = gateway(&role);
+        assert!(!entrance("p0").is_empty());
+        let error = Offload::start(&instance, &table(0), &world.ports(), options(&role));
+        let error = error.err().unwrap().to_string();
+        let expected = format!("process {} runs the gateway `{INSTANCE}`", running.id());
+        assert!(error.starts_with(&expected), "{error}");
+        let pass = |count: u64| {
+            if world.can {
+                let sender = Raw::open("q0", false).unwrap();
+                let receiver = Raw::open("q1", false).unwrap();
+                for _ in 0..3 {
+                    let sent = frame(Kind::Classic, 0x10, 0, 0, 0, &[]);
+                    sender.send(sent.view()).unwrap();
+                }
+                for _ in 0..count {
+                    receiver.receive(true).unwrap();
+                }
+                assert_eq!(receiver.receive(false), None);
+            }
+        };
+        pass(3);
+        kill(running);
+        // A tcx link goes with its process, a filter stays and goes on routing.
+        let filter = entrance("p0").iter().any(|what| what.starts_with("filter"));
+        let tcx = entrance("p0").iter().any(|what| what.starts_with("tcx"));
+        println!("{role}: after the crash {:?}", entrance("p0"));
+        assert!(!tcx);
+        if role.contains("clsact") {
+            assert!(filter);
+        }
+        if filter {
+            pass(3);
+        }
+        // The same instance goes on, with fewer routes.
+        let one = routes(vec![route("a", 0x10, 0, 1)]);
+        let (mut offload, outcome) =
+            Offload::start(&instance, &one, &world.ports(), options(&role)).unwrap();
+        assert_eq!(outcome.adopted, filter);
+        assert_eq!(entrance("p1"), [""; 0], "what is not needed is cleaned");
+        pass(3);
+        if world.can {
+            let sent = offload.counts().unwrap().routes[0].sent;
+            assert_eq!(sent, if filter { 9 } else { 3 });
+        }
+        drop(offload);
+        assert_eq!(entrance("p0"), [""; 0]);
+
+        // Another instance cleans it away.
+        kill(gateway(&role));
+        let another = Instance::new("another");
+        let (mut offload, outcome) =
+            Offload::start(&another, &table(0), &world.ports(), options(&role)).unwrap();
+        assert!(!outcome.adopted);
+        assert_eq!(offload.counts().unwrap().routes[0].sent, 0);
+        pass(3);
+        drop(offload);
+        for interface in ["p0", "p1"] {
+            let clsact = entrance(interface);
+            assert!(clsact.is_empty(), "{clsact:?}");
+        }
+    }
+}
+
+/// However far it came with its changes.
+#[test]
+fn a_crash_amid_a_reload_leaves_nothing_that_is_not_found() {
+    let world = world!(World::new(2));
+    let instance = Instance::new(INSTANCE);
+    for role in roles(&world, "restless") {
+        for round in 0..4 {
+            let running = gateway(&role);
+            std::thread::sleep(std::time::Duration::from_millis(10 + 37 * round));
+            kill(running);
+            let start = Offload::start(&instance, &table(0), &world.ports(), options(&role));
+            let (offload, outcome) = start.unwrap();
+            assert_eq!(outcome.entrances, 2);
+            drop(offload);
+            assert_eq!([entrance("p0"), entrance("p1")], [[""; 0]; 2]);
+        }
+    }
+}
+
+#[test]
+fn without_permission_it_says_so() {
+    let _world = world!(World::new(2));
+    let output = child("nobody").uid(65534).gid(65534).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("no permission: no permission for BPF: run cangate as root, or give it"),
+        "{said}"
+    );
+    assert_eq!(entrance("p0"), [""; 0]);
+}
+
+/// The program that the kernel runs when it needs a module.
+const HELPER: &str = "/proc/sys/kernel/modprobe";
+
+/// Makes the kernel's helper again what it was.
+struct Helper(String);
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        let _ = std::fs::write(HELPER, &self.0);
+        for module in ["sch_ingress", "cls_bpf"] {
+            let _ = run(&format!("modprobe {module}"));
+        }
+    }
+}
+
+#[test]
+fn a_kernel_without_clsact_or_its_filter_says_so() {
+    if let Err(why) = features() {
+        eprintln!("SKIPPED because {why}");
+        return;
+    }
+    let world = world!(World::new(2));
+    let _helper = Helper(std::fs::read_to_string(HELPER).unwrap_or_default());
+    let [_, options] = world.ways();
+    for module in ["cls_bpf", "sch_ingress"] {
+        if run(&format!("modprobe -r {module}")).is_err()
+            || std::fs::write(HELPER, "/bin/false").is_err()
+        {
+            eprintln!("SKIPPED because {module} cannot be taken out of this kernel");
+            return;
+        }
+        let instance = Instance::new("no module");
+        let start = Offload::start(&instance, &table(0), &world.ports(), options.clone());
+        let error = start.err().unwrap();
+        assert!(
+            matches!(error, Error::Kernel(Missing::Entrance(_))),
+            "{module}: {error:?}"
+        );
+        println!("{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("load the modules sch_ingress and cls_bpf")
+        );
+        assert_eq!(entrance("p0"), [""; 0]);
+    }
+}

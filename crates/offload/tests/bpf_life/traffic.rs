@@ -1,0 +1,335 @@
+//! Frames pass while tables are exchanged, and on several processors.
+
+use crate::bpf_common::{Raw, frame, number};
+use crate::world::{World, world};
+use crate::{names, route, routes, set_id};
+use cangate_offload::bpf::{Instance, Offload, Options, TestOptions};
+use frame::{FrameBuf, Kind};
+use route::{RateLimit, Routes};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+/// A frame that carries a number.
+fn numbered(number: u64) -> FrameBuf {
+    frame(Kind::Classic, 0x123, 8, 0, 0, &number.to_le_bytes())
+}
+
+/// A table by its number: two routes take each frame, and give it this table's ID; the destination
+/// of one of them changes.
+fn table(number: u32) -> Routes {
+    let id = 0x200 + number % 2;
+    let mut list: Vec<_> = ["one", "two"]
+        .into_iter()
+        .zip([1, 2])
+        .map(|(name, to)| {
+            let mut route = route(name, 0x123, 0, to);
+            route.actions.push(set_id(id));
+            route
+        })
+        .collect();
+    if number % 2 == 1 {
+        list.reverse();
+        list.push(route("odd", 0x700, 2, 0));
+    }
+    routes(list)
+}
+
+/// Each frame arrives exactly once at both destinations, and both copies are of the same table.
+#[test]
+fn no_frame_meets_two_tables_or_none() {
+    let world = world!(World::can(3));
+    let reloads = number("RELOADS", 20);
+    for options in world.ways() {
+        let instance = Instance::new("flood");
+        let start = Offload::start(&instance, &table(0), &world.ports(), options.clone());
+        let (mut offload, _) = start.unwrap();
+        let sender = Raw::open("q0", false).unwrap();
+        let receivers = ["q1", "q2"].map(|name| Raw::open(name, false).unwrap());
+        let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
+        let mut seen: [BTreeMap<u64, Vec<u32>>; 2] = Default::default();
+        let world = &world;
+        std::thread::scope(|scope| {
+            let (stop, sent, offload) = (&stop, &sent, &mut offload);
+            let reloading = scope.spawn(move || {
+                let mut longest = std::time::Duration::ZERO;
+                for number in 1..=reloads {
+                    let start = Instant::now();
+                    let outcome = offload.reload(&table(number), &world.ports()).unwrap();
+                    longest = longest.max(start.elapsed());
+                    assert_eq!(outcome.entrances, if number % 2 == 1 { 2 } else { 1 });
+                    // Frames meet each table, too.
+                    let met = sent.load(Ordering::Relaxed) + 30;
+                    while sent.load(Ordering::Relaxed) < met {
+                        std::thread::yield_now();
+                    }
+                }
+                stop.store(true, Ordering::Relaxed);
+                longest
+            });
+            let mut number = 0;
+            while !stop.load(Ordering::Relaxed) && !reloading.is_finished() {
+                sender.send(numbered(number).view()).unwrap();
+                number += 1;
+                sent.store(number, Ordering::Relaxed);
+                if number.is_multiple_of(16) {
+                    take(&receivers, &mut seen);
+                }
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            take(&receivers, &mut seen);
+            let longest = reloading.join().unwrap();
+            println!("{reloads} reloads, the longest {longest:?}; {number} frames");
+        });
+        let all = sent.load(Ordering::Relaxed);
+        let (mut lost, mut tables) = (0_u64, [0_u64; 2]);
+        for number in 0..all {
+            let copies = [0, 1].map(|at: usize| seen[at].remove(&number).unwrap_or_default());
+            assert!(
+                copies.iter().all(|copies| copies.len() <= 1) && copies[0] == copies[1],
+                "frame {number} as {copies:X?}"
+            );
+            match copies[0][..] {
+                [id @ (0x200 | 0x201)] => tables[(id - 0x200) as usize] += 1,
+                [] => lost += 1,
+                _ => panic!("frame {number} as {copies:X?}"),
+            }
+        }
+        println!("lost {lost}; routed by either table {tables:?}");
+        assert_eq!(lost, 0, "no frame is lost in between");
+        assert!(tables[0] > 0 && tables[1] > 0);
+        // What retired tables counted, and the current one.
+        let counts = offload.counts().unwrap();
+        assert_eq!(counts.ports[0].seen, all);
+        for counts in &counts.routes[..2] {
+            assert_eq!((counts.taken, counts.sent), (Some(all), all));
+        }
+        drop(offload);
+    }
+}
+
+fn take(receivers: &[Raw; 2], seen: &mut [BTreeMap<u64, Vec<u32>>; 2]) {
+    for (receiver, seen) in receivers.iter().zip(seen) {
+        while let Some((id, data)) = receiver.take() {
+            let number = u64::from_le_bytes(data.try_into().unwrap());
+            seen.entry(number).or_default().push(id);
+        }
+    }
+}
+
+#[test]
+fn counters_of_routes_go_on_also_when_they_come_back() {
+    let world = world!(World::can(2));
+    for options in world.ways() {
+        let instance = Instance::new("back");
+        let both = routes(vec![route("a", 1, 0, 1), route("b", 2, 0, 1)]);
+        let one = routes(vec![route("b", 2, 0, 1)]);
+        let (mut offload, _) =
+            Offload::start(&instance, &both, &world.ports(), options.clone()).unwrap();
+        let sender = Raw::open("q0", false).unwrap();
+        let receiver = Raw::open("q1", false).unwrap();
+        let pass = |ids: &[u32]| {
+            for id in ids {
+                let sent = frame(Kind::Classic, *id, 0, 0, 0, &[]);
+                sender.send(sent.view()).unwrap();
+            }
+            while receiver.take().is_some() {}
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        };
+        let sent = |offload: &mut Offload| -> Vec<u64> {
+            let counts = offload.counts().unwrap();
+            counts.routes.iter().map(|counts| counts.sent).collect()
+        };
+        pass(&[1, 2, 2]);
+        assert_eq!(sent(&mut offload), [1, 2]);
+        // Four times: former tables are added up.
+        for round in 1..5 {
+            offload.reload(&one, &world.ports()).unwrap();
+            pass(&[1, 2]);
+            assert_eq!(sent(&mut offload), [2 * round + 1]);
+            offload.reload(&both, &world.ports()).unwrap();
+            pass(&[1, 2]);
+            assert_eq!(sent(&mut offload), [1 + round, 2 * round + 2]);
+        }
+        let seen = offload.counts().unwrap().ports[0];
+        assert_eq!((seen.seen, seen.unrouted), (19, 4));
+        // And across processes, left in place; frames are routed in between.
+        offload.persist().unwrap();
+        pass(&[1]);
+        let (mut offload, outcome) =
+            Offload::start(&instance, &both, &world.ports(), options.clone()).unwrap();
+        assert!(outcome.adopted);
+        pass(&[1]);
+        assert_eq!(sent(&mut offload), [7, 10]);
+        assert_eq!(offload.counts().unwrap().ports[0].seen, 21);
+        offload.persist().unwrap();
+        let (mut offload, _) =
+            Offload::start(&instance, &both, &world.ports(), options.clone()).unwrap();
+        assert_eq!(sent(&mut offload), [7, 10]);
+    }
+}
+
+#[test]
+fn a_rate_limit_goes_on_over_a_reload() {
+    let world = world!(World::can(2));
+    let options = Options {
+        test: TestOptions {
+            clock: true,
+            ..TestOptions::default()
+        },
+        ..Options::default()
+    };
+    let limited = |per_id, other: u32| {
+        let mut list = vec![route("other", other, 0, 1), route("limited", 0x20, 0, 1)];
+        for route in &mut list {
+            route.limit = Some(RateLimit {
+                frames: 1,
+                per: 1_000_000_000,
+                burst: 4,
+                per_id,
+            });
+        }
+        list[1].matching.ids.clear();
+        if other % 2 == 1 {
+            list.reverse();
+        }
+        routes(list)
+    };
+    let sender = Raw::open("q0", false).unwrap();
+    for per_id in [None, Some(4)] {
+        let start = Offload::start(
+            &Instance::new("limit"),
+            &limited(per_id, 0x600),
+            &world.ports(),
+            options.clone(),
+        );
+        let (mut offload, _) = start.unwrap();
+        offload.set_clock(1).unwrap();
+        let mut passed = Vec::new();
+        for number in 0..6 {
+            sender
+                .send(frame(Kind::Classic, 0x20, 0, 0, 0, &[]).view())
+                .unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            let table = limited(per_id, 0x601 + number);
+            offload.reload(&table, &world.ports()).unwrap();
+            offload.set_clock(1).unwrap();
+            let counts = offload.counts().unwrap();
+            let at = table
+                .routes
+                .iter()
+                .position(|r| r.name == "limited")
+                .unwrap();
+            passed.push(counts.routes[at].sent);
+        }
+        assert_eq!(passed, [1, 2, 3, 4, 4, 4], "{per_id:?}");
+        // Another limit is another bucket.
+        let mut table = limited(per_id, 0x600);
+        table.routes[1].limit.as_mut().unwrap().burst = 1;
+        offload.reload(&table, &world.ports()).unwrap();
+        offload.set_clock(1).unwrap();
+        sender
+            .send(frame(Kind::Classic, 0x20, 0, 0, 0, &[]).view())
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        assert_eq!(offload.counts().unwrap().routes[1].sent, 5);
+    }
+}
+
+/// Two processors in the same route, its counters and its limit.
+#[test]
+fn processors_count_and_limit_together() {
+    const EACH: u64 = 2_000;
+    const BURST: u32 = 1_500;
+    let world = world!(World::can(3));
+    let mut list = vec![route("counts", 0x10, 0, 2), route("limits", 0x11, 0, 2)];
+    for route in &mut list {
+        route.from = vec![route::PortId(0), route::PortId(1)];
+    }
+    list[1].limit = Some(RateLimit {
+        frames: 1,
+        per: 1_000_000_000_000,
+        burst: BURST,
+        per_id: None,
+    });
+    let ports = names(&["p0", "p1", "p2"]);
+    let (mut offload, _) = Offload::start(
+        &Instance::new("processors"),
+        &routes(list),
+        &ports,
+        world.ways()[0].clone(),
+    )
+    .unwrap();
+    let senders = ["q0", "q1"].map(|name| Raw::open(name, false).unwrap());
+    let processors = std::thread::available_parallelism().unwrap().get();
+    std::thread::scope(|scope| {
+        for (at, sender) in senders.iter().enumerate() {
+            scope.spawn(move || {
+                let mut set = rustix::thread::CpuSet::new();
+                set.set(at % processors);
+                rustix::thread::sched_setaffinity(None, &set).unwrap();
+                for number in 0..EACH {
+                    for id in [0x10, 0x11] {
+                        let sent = frame(Kind::Classic, id, 0, 0, 0, &[]);
+                        sender.send(sent.view()).unwrap();
+                    }
+                    if number.is_multiple_of(32) {
+                        std::thread::yield_now();
+                    }
+                }
+            });
+        }
+    });
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let counts = offload.counts().unwrap();
+    println!("{processors} processors: {counts:?}");
+    // What a receive queue of the kernel had no room for never came in.
+    let (a, b) = (counts.ports[0].seen, counts.ports[1].seen);
+    assert!(a + b <= 4 * EACH && a + b > EACH);
+    let taken: u64 = counts.routes.iter().map(|route| route.taken.unwrap()).sum();
+    assert_eq!(taken, a + b, "each frame is counted once");
+    let [one, two] = &counts.routes[..] else {
+        panic!("two routes")
+    };
+    assert_eq!(one.taken, Some(one.sent + one.failed));
+    assert_eq!(two.sent, u64::from(BURST), "no frame more than the limit");
+    assert_eq!(two.taken, Some(two.sent + two.stopped[1]));
+}
+
+/// What an interface can carry is asked at every frame, or the table is made anew.
+#[test]
+fn a_classic_interface_becomes_one_of_fd_and_back() {
+    use crate::bpf_common::run;
+    let world = world!(World::can(2));
+    let (mut offload, _) = Offload::start(
+        &Instance::new("mtu"),
+        &routes(vec![route("a", 0x10, 0, 1)]),
+        &world.ports(),
+        Options::default(),
+    )
+    .unwrap();
+    let sender = Raw::open("q0", false).unwrap();
+    let receiver = Raw::open("q1", false).unwrap();
+    for (mtu, passes) in [(72, true), (16, false), (72, true)] {
+        for interface in ["p1", "q1"] {
+            run(&format!("ip link set {interface} down")).unwrap();
+            run(&format!("ip link set {interface} mtu {mtu}")).unwrap();
+            run(&format!("ip link set {interface} up")).unwrap();
+        }
+        offload.links_changed().unwrap();
+        let before = offload.counts().unwrap().routes[0];
+        for kind in [Kind::Fd, Kind::Classic] {
+            sender
+                .send(frame(kind, 0x10, 8, 0, 0, &[1; 8]).view())
+                .unwrap();
+        }
+        if passes {
+            assert!(receiver.receive(true).unwrap().contains("fd=true"));
+        }
+        assert!(receiver.receive(true).unwrap().contains("fd=false"));
+        let after = offload.counts().unwrap().routes[0];
+        let failed = u64::from(!passes);
+        assert_eq!(after.failed - before.failed, failed, "mtu {mtu}");
+        assert_eq!(after.sent - before.sent, 2 - failed);
+    }
+}

@@ -1,0 +1,153 @@
+//! Network and mount namespaces of a test's own, with pairs of interfaces in them: what is sent
+//! into `q0` comes into `p0`, where the table is.
+#![allow(unsafe_code)]
+
+use crate::bpf_common::run;
+use aya::programs::{SchedClassifier, TcAttachType};
+use cangate_offload::bpf::{Options, TestOptions};
+use rustix::mount::{MountPropagationFlags, mount_change};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Of this thread and its children.
+pub struct World {
+    /// There is CAN; else the interfaces are of another kind, and only come and go.
+    pub can: bool,
+    count: usize,
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// A process that another test is about to start has all of this one's sockets for a moment, and
+/// with them what they hold.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+pub fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl World {
+    /// Pairs of CAN interfaces, or what else there is; or why not.
+    pub fn new(count: usize) -> Result<Self, String> {
+        cangate_offload::bpf::features().map_err(|why| why.to_string())?;
+        let alone = alone();
+        // SAFETY: no pointers; the other threads keep their namespaces, and this one has no file
+        // descriptors that it shares knowingly.
+        let unshared = unsafe { libc::unshare(libc::CLONE_NEWNET | libc::CLONE_NEWNS) };
+        if unshared != 0 {
+            return Err("namespaces cannot be made here".to_owned());
+        }
+        let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        mount_change("/", private).map_err(|e| format!("mounts cannot be made private: {e}"))?;
+        for module in ["vxcan", "sch_ingress", "cls_bpf"] {
+            let _ = run(&format!("modprobe {module}"));
+        }
+        run("ip link set lo up")?;
+        let mut world = Self {
+            can: true,
+            count,
+            _alone: alone,
+        };
+        for n in 0..count {
+            if world.can && world.add(n).is_err() {
+                world.can = false;
+            }
+            if !world.can {
+                world.add(n)?;
+            }
+        }
+        Ok(world)
+    }
+
+    /// The same, and frames can pass.
+    pub fn can(count: usize) -> Result<Self, String> {
+        let world = Self::new(count)?;
+        if world.can {
+            Ok(world)
+        } else {
+            Err("this kernel has no AF_CAN".to_owned())
+        }
+    }
+
+    /// Adds a pair.
+    pub fn add(&self, n: usize) -> Result<(), String> {
+        let kind = if self.can { "vxcan" } else { "veth" };
+        run(&format!("ip link add dev p{n} type {kind} peer name q{n}"))?;
+        for side in ["p", "q"] {
+            if self.can {
+                run(&format!("ip link set {side}{n} mtu 72 txqueuelen 1000"))?;
+            }
+            run(&format!("ip link set {side}{n} up"))?;
+        }
+        Ok(())
+    }
+
+    /// The gateway's ports.
+    pub fn ports(&self) -> Vec<Option<String>> {
+        (0..self.count).map(|n| Some(format!("p{n}"))).collect()
+    }
+
+    /// tcx where the kernel has it, and clsact.
+    pub fn ways(&self) -> [Options; 2] {
+        [false, true].map(|clsact| Options {
+            test: TestOptions {
+                clsact,
+                any_interface: !self.can,
+                ..TestOptions::default()
+            },
+            ..Options::default()
+        })
+    }
+}
+
+/// What a program says.
+pub fn said(line: &str) -> String {
+    let mut words = line.split(' ');
+    let output = Command::new(words.next().unwrap())
+        .args(words)
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// All that can hang at an interface's entrance, in words; empty where nothing does.
+pub fn entrance(interface: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in said(&format!("tc filter show dev {interface} ingress")).lines() {
+        // A priority has a line of its own.
+        if line.contains("handle") {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let after = |word: &str| {
+                let at = words.iter().position(|there| *there == word);
+                at.and_then(|at| words.get(at + 1)).copied().unwrap_or("?")
+            };
+            found.push(format!("filter {} {}", after("pref"), after("handle")));
+        }
+    }
+    if said(&format!("tc qdisc show dev {interface}")).contains("clsact") {
+        found.push("clsact".to_owned());
+    }
+    if let Ok((_, programs)) = SchedClassifier::query_tcx(interface, TcAttachType::Ingress) {
+        let name = |info: &aya::programs::ProgramInfo| {
+            format!("tcx {}", info.name_as_str().unwrap_or("?"))
+        };
+        found.extend(programs.iter().map(name));
+    }
+    if said(&format!("ip link show dev {interface}")).contains("xdp") {
+        found.push("xdp".to_owned());
+    }
+    found
+}
+
+/// A world, or the end of the test.
+macro_rules! world {
+    ($make:expr) => {
+        match $make {
+            Ok(world) => world,
+            Err(why) => {
+                eprintln!("SKIPPED because {why}");
+                return;
+            }
+        }
+    };
+}
+pub(crate) use world;
