@@ -111,8 +111,8 @@ impl Counts {
         Ok(())
     }
 
-    /// Reads what `cangate stats --json` says of can-gw's rules. Gives the number of routes.
-    pub(super) fn kernel_rules(&mut self, text: &str) -> Result<usize, String> {
+    /// Reads what a gateway answers whose routes are rules of can-gw. Gives the number of routes.
+    pub(super) fn kernel_rules(&mut self, text: &[u8]) -> Result<usize, String> {
         let routes = in_kernel(text)?;
         for route in &routes {
             self.handled += route.sent;
@@ -121,8 +121,8 @@ impl Counts {
         Ok(routes.len())
     }
 
-    /// Reads what `cangate stats --json` says of BPF. Gives the number of routes.
-    pub(super) fn kernel_program(&mut self, text: &str) -> Result<usize, String> {
+    /// Reads what a gateway answers whose routes are in BPF. Gives the number of routes.
+    pub(super) fn kernel_program(&mut self, text: &[u8]) -> Result<usize, String> {
         let routes = in_kernel(text)?;
         for route in &routes {
             let taken = route.taken;
@@ -170,8 +170,13 @@ impl InKernel {
     }
 }
 
-/// The routes in the kernel, as `cangate stats --json` has them.
-fn in_kernel(text: &str) -> Result<Vec<InKernel>, String> {
+/// The routes in the kernel, as a gateway's answer has them.
+fn in_kernel(text: &[u8]) -> Result<Vec<InKernel>, String> {
+    #[derive(serde::Deserialize)]
+    struct Reply {
+        ok: Option<Stats>,
+        error: Option<String>,
+    }
     #[derive(serde::Deserialize)]
     struct Stats {
         kernel: Option<Part>,
@@ -180,8 +185,10 @@ fn in_kernel(text: &str) -> Result<Vec<InKernel>, String> {
     struct Part {
         routes: Vec<InKernel>,
     }
-    let stats: Stats =
-        serde_json::from_str(text).map_err(|e| format!("the gateway's counters: {e}"))?;
+    let reply: Reply =
+        serde_json::from_slice(text).map_err(|e| format!("the gateway's counters: {e}"))?;
+    let words = || reply.error.unwrap_or_else(|| "no answer".to_owned());
+    let stats = reply.ok.ok_or_else(words)?;
     let part = stats
         .kernel
         .ok_or("the gateway has nothing in the kernel")?;
@@ -349,14 +356,15 @@ mod tests {
     }
 
     /// One route that took `taken`, sent `sent` and failed to send `failed`, and one that idles.
-    fn kernel(taken: &str, sent: u64, failed: u64) -> String {
+    fn kernel(taken: &str, sent: u64, failed: u64) -> Vec<u8> {
         let zeros =
             r#""dropped_by_rule":0,"rate_limited":0,"hop_limit":1,"too_long":0,"id_range":0"#;
         format!(
-            r#"{{"ports":[],"kernel":{{"how":"x","routes":[
+            r#"{{"cangate":1,"ok":{{"ports":[],"kernel":{{"how":"x","routes":[
                 {{"name":"r0","taken":{taken},"sent":{sent},{zeros},"failed":{failed}}},
-                {{"name":"r1","taken":{taken},"sent":0,{zeros},"failed":0}}]}}}}"#
+                {{"name":"r1","taken":{taken},"sent":0,{zeros},"failed":0}}]}}}}}}"#
         )
+        .into_bytes()
     }
 
     #[test]
@@ -372,7 +380,12 @@ mod tests {
         assert_eq!((program.handled, program.dropped), (40, 9));
         let unsaid = program.kernel_program(&kernel("null", 1, 0)).unwrap_err();
         assert!(unsaid.contains("how many frames it took"), "{unsaid}");
-        assert!(rules.kernel_rules(r#"{"ports":[]}"#).is_err());
+        let none = rules.kernel_rules(br#"{"ok":{"ports":[]}}"#).unwrap_err();
+        assert!(none.contains("nothing in the kernel"), "{none}");
+        assert_eq!(
+            rules.kernel_rules(br#"{"error":"no"}"#),
+            Err("no".to_owned())
+        );
         assert!(program.queue("no JSON").is_err());
     }
 
