@@ -179,7 +179,8 @@ fn in_kernel(text: &[u8]) -> Result<Vec<InKernel>, String> {
     }
     #[derive(serde::Deserialize)]
     struct Stats {
-        kernel: Option<Part>,
+        #[serde(default)]
+        kernel: Vec<Part>,
     }
     #[derive(serde::Deserialize)]
     struct Part {
@@ -189,10 +190,10 @@ fn in_kernel(text: &[u8]) -> Result<Vec<InKernel>, String> {
         serde_json::from_slice(text).map_err(|e| format!("the gateway's counters: {e}"))?;
     let words = || reply.error.unwrap_or_else(|| "no answer".to_owned());
     let stats = reply.ok.ok_or_else(words)?;
-    let part = stats
-        .kernel
-        .ok_or("the gateway has nothing in the kernel")?;
-    Ok(part.routes)
+    if stats.kernel.is_empty() {
+        return Err("the gateway has nothing in the kernel".to_owned());
+    }
+    Ok(stats.kernel.into_iter().flat_map(|p| p.routes).collect())
 }
 
 /// Holds what the tester saw against what was counted; gives where frames were lost, for the
@@ -360,9 +361,9 @@ mod tests {
         let zeros =
             r#""dropped_by_rule":0,"rate_limited":0,"hop_limit":1,"too_long":0,"id_range":0"#;
         format!(
-            r#"{{"cangate":1,"ok":{{"ports":[],"kernel":{{"how":"x","routes":[
+            r#"{{"cangate":1,"ok":{{"ports":[],"kernel":[{{"how":"x","routes":[
                 {{"name":"r0","taken":{taken},"sent":{sent},{zeros},"failed":{failed}}},
-                {{"name":"r1","taken":{taken},"sent":0,{zeros},"failed":0}}]}}}}}}"#
+                {{"name":"r1","taken":{taken},"sent":0,{zeros},"failed":0}}]}}]}}}}"#
         )
         .into_bytes()
     }
