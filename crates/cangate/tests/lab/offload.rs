@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 fn life(kernel: &str, offload: &str) -> BTreeMap<String, String> {
     let here = env!("CARGO_MANIFEST_DIR");
     let arguments = format!(
-        "--fast --bench none --kernel {kernel} --timeout 120 --file {here}/tests/lab/offload.sh"
+        "--fast --bench none --kernel {kernel} --timeout 300 --file {here}/tests/lab/offload.sh"
     );
     let output = exec(&arguments, &format!("sh /lab/offload.sh {offload} 2>&1"))
         .output()
@@ -71,6 +71,22 @@ fn lives(kernel: &str, offload: &str, place: &str) {
     // What stays goes on counting.
     assert_eq!((sent(reload, "plain"), sent(reload, "other")), (3, 1));
     assert_eq!(frames(said("broken")), ["123#66"], "all as before");
+    // With `auto` from place to place; where a place is demanded, some are refused and nothing
+    // changes. Either way each frame comes once.
+    for (step, frame) in [
+        ("moved to can-gw", "123#67"),
+        ("moved to process", "123#68"),
+        ("moved back", "123#69"),
+    ] {
+        let moved = said(step);
+        assert_eq!(frames(moved), [frame], "{step}");
+        if offload == "auto" {
+            assert!(moved.contains("in force"), "{moved}");
+            let by_can_gw = moved.contains("\"place\": \"can-gw\"");
+            assert_eq!(by_can_gw, step == "moved to can-gw", "{moved}");
+            assert!(!moved.contains("\"place\": \"bpf\""), "{moved}");
+        }
+    }
     assert_eq!(frames(said("gone")), ["123#77"], "back with the interface");
     assert_eq!(frames(said("killed")), ["123#88"], "once");
     let end = said("end");

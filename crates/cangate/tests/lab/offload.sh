@@ -78,13 +78,32 @@ echo nonsense >>/tmp/g.toml
 cangate reload --socket /run/g.sock
 sends 123#66
 sed -i '/^nonsense/d' /tmp/g.toml
+cp /tmp/g.toml /tmp/before.toml
+moves() { # the changed route; where it runs is printed, and what it sends
+    toml "offload = \"$1\"" "$2" >/tmp/g.toml
+    cangate reload --socket /run/g.sock 2>&1
+    cangate routes --socket /run/g.sock --json | grep '"place"'
+    sends "$3"
+}
+step moved to can-gw
+moves "$1" "$(route plain 123 'keep_stamp = true')" 123#67
+step moved to process
+moves "$1" "$(route plain 123 'keep_stamp = true
+payload = [{ at = 0, value = "68" }]')" 123#68
+step moved back
+cp /tmp/before.toml /tmp/g.toml
+cangate reload --socket /run/g.sock
+sends 123#69
 step gone
 ip link del a0
 sleep 0.3
 pair a0 a1
-# The kernel looks through the program again, twice, which takes an emulated processor a second each.
-sleep 4
-sends 123#77
+# The kernel looks through the program again, which takes an emulated processor seconds.
+for i in $(seq 20); do
+    got=$(sends 123#77)
+    [ "$got" ] && break
+done
+echo "$got"
 step killed
 finish KILL
 start

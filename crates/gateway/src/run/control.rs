@@ -291,9 +291,7 @@ impl<'a, S: Site> Control<'a, S> {
         done.continued = kept.filter(|r| old.routes.contains(&r.name)).count();
         let change = Change::new(old, places, Arc::new(table), &plan.routes)
             .map_err(|error| error.to_string())?;
-        let bpf = in_kernel.bpf.routes.iter();
-        let stay = bpf.chain(&in_kernel.can_gw.routes);
-        done.continued += stay.filter(|route| self.kernel.runs(&route.name)).count();
+        done.continued += self.kernel.continued(&in_kernel);
         // A route that changes its place must be gone from the one before it is at the other: no
         // frame is sent twice.
         let in_steps = self

@@ -5,7 +5,7 @@ use crate::snapshot::{KernelPart, KernelRow};
 use offload::place::Place;
 use offload::{Instance, RouteCounts, bpf, cangw};
 use route::{Route, Routes};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// What is to run in the kernel.
@@ -250,10 +250,16 @@ impl InKernel {
         self.plan.bpf.routes.len() + self.plan.can_gw.routes.len()
     }
 
-    /// Is there a route of this name?
-    pub(crate) fn runs(&self, name: &str) -> bool {
-        let mut all = self.plan.bpf.routes.iter().chain(&self.plan.can_gw.routes);
-        all.any(|route| route.name == name)
+    /// How many routes of a new plan, by name, go on counting: those that stay where they are.
+    pub(crate) fn continued(&self, new: &KernelPlan) -> usize {
+        let in_both = |place: Place| {
+            let routes = &self.plan.routes(place).routes;
+            let names: HashSet<&str> = routes.iter().map(|route| route.name.as_str()).collect();
+            let new = new.routes(place).routes.iter();
+            new.filter(|route| names.contains(route.name.as_str()))
+                .count()
+        };
+        in_both(Place::Bpf) + in_both(Place::CanGw)
     }
 
     /// Each readable when [`InKernel::look`] has something to do.

@@ -33,8 +33,7 @@ pub(super) struct About {
 }
 
 impl About {
-    /// How many values the map must have. That of counters does not depend on what was counted,
-    /// and each port can have its interface among `clsact`.
+    /// How many values the map must have. It does not depend on what was counted.
     pub(super) fn pages(&self) -> u32 {
         self.words().len().div_ceil(PAGE) as u32
     }
@@ -53,11 +52,10 @@ impl About {
         let flags = if self.persisted { PERSISTED } else { 0 };
         let (routes, ports) = (self.routes.len(), self.ports.len());
         let mut words = vec![MAGIC, flags, routes as u64, ports as u64];
-        words.push(text.len() as u64 / 8);
+        words.extend([text.len() as u64 / 8, self.clsact.len() as u64]);
         let (chunks, _) = text.as_chunks();
         words.extend(chunks.iter().map(|chunk| u64::from_le_bytes(*chunk)));
-        let clsact = self.clsact.iter().copied().map(u64::from);
-        words.extend(clsact.chain(std::iter::repeat(0)).take(ports));
+        words.extend(self.clsact.iter().copied().map(u64::from));
         for number in 0..routes {
             let counts = self.counted.get(number).copied().unwrap_or_default();
             words.extend([counts.taken.unwrap_or(0), counts.sent, counts.failed]);
@@ -71,13 +69,13 @@ impl About {
     }
 
     fn parse(words: &[u64]) -> Option<Self> {
-        let (&[magic, flags, routes, ports, text], rest) = words.split_first_chunk()?;
+        let (&[magic, flags, routes, ports, text, clsact], rest) = words.split_first_chunk()?;
         if magic != MAGIC {
             return None;
         }
-        let [routes, ports, text] = [routes, ports, text].map(|n| n as usize);
+        let [routes, ports, text, clsact] = [routes, ports, text, clsact].map(|n| n as usize);
         let (text, rest) = rest.split_at_checked(text)?;
-        let (clsact, rest) = rest.split_at_checked(ports)?;
+        let (clsact, rest) = rest.split_at_checked(clsact)?;
         let (counted, rest) = rest.split_at_checked(routes.checked_mul(ROUTE)?)?;
         let (port_counted, _) = rest.split_at_checked(ports.checked_mul(PORT)?)?;
         let text: Vec<u8> = text.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -93,11 +91,7 @@ impl About {
             persisted: flags & PERSISTED != 0,
             routes: (0..routes).map(|_| name()).collect::<Option<_>>()?,
             ports: (0..ports).map(|_| name()).collect::<Option<_>>()?,
-            clsact: clsact
-                .iter()
-                .filter(|index| **index != 0)
-                .map(|index| *index as u32)
-                .collect(),
+            clsact: clsact.iter().map(|index| *index as u32).collect(),
             counted: counted
                 .chunks_exact(ROUTE)
                 .filter_map(route_counts)
@@ -197,7 +191,7 @@ mod tests {
             let mut words = about.words();
             words.resize(about.pages() as usize * PAGE, 0);
             prop_assert_eq!(About::parse(&words), Some(about.clone()));
-            let empty = About { counted: Vec::new(), port_counted: Vec::new(), clsact: Vec::new(), ..about.clone() };
+            let empty = About { counted: Vec::new(), port_counted: Vec::new(), ..about.clone() };
             prop_assert_eq!(empty.pages(), about.pages());
         }
 

@@ -13,7 +13,7 @@ use crate::links::{Link, Links};
 use crate::netlink::Netlink;
 use aya::programs::links::FdLink;
 use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
-use aya::programs::{LinkOrder, ProgramError, TcAttachType};
+use aya::programs::{LinkOrder, ProgramError, ProgramInfo, SchedClassifier, TcAttachType};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::AsFd;
@@ -36,6 +36,10 @@ pub(super) struct Entrance {
     pin: Option<PathBuf>,
     /// The interface had no clsact before us.
     pub(super) clsact: bool,
+    /// We have put it there.
+    pub(super) made_clsact: bool,
+    /// A table of this process has been there.
+    entered: bool,
     /// Our program that makes room is there.
     pub(super) room: bool,
     /// Whose the program was that was found there.
@@ -69,6 +73,8 @@ impl Entrance {
             way: Way::None,
             pin: None,
             clsact: !tc::has_clsact(netlink, interface.index)?,
+            made_clsact: false,
+            entered: false,
             room: is_called(interface.xdp, ROOM),
             owner: Owner::Nobody,
             _claim: claim,
@@ -101,6 +107,7 @@ impl Entrance {
             entrance.owner = lefts.owner(program, instance);
             let about = lefts.about(program);
             entrance.clsact = about.is_some_and(|about| about.clsact.contains(&interface.index));
+            entrance.made_clsact = entrance.clsact;
         }
         if let Owner::Other(other) = &entrance.owner {
             return Err(Error::Left {
@@ -151,6 +158,17 @@ impl Entrance {
         generation: &mut Generation,
         options: &Options,
     ) -> Result<bool, Error> {
+        let entered = self.put(netlink, generation, options)?;
+        self.entered |= entered;
+        Ok(entered)
+    }
+
+    fn put(
+        &mut self,
+        netlink: &mut Netlink,
+        generation: &mut Generation,
+        options: &Options,
+    ) -> Result<bool, Error> {
         let index = self.interface.index;
         let program = generation.program()?;
         match std::mem::replace(&mut self.way, Way::None) {
@@ -178,11 +196,11 @@ impl Entrance {
             }
             Way::None => {}
         }
-        self.enter_anew(netlink, generation, options)
+        self.put_anew(netlink, generation, options)
     }
 
     /// Puts a table where there is none of ours.
-    fn enter_anew(
+    fn put_anew(
         &mut self,
         netlink: &mut Netlink,
         generation: &mut Generation,
@@ -208,7 +226,8 @@ impl Entrance {
             }
         }
         match tc::add_clsact(netlink, index)? {
-            None | Some(Errno::EXIST) => {}
+            None => (self.clsact, self.made_clsact) = (true, true),
+            Some(Errno::EXIST) => {}
             Some(Errno::NODEV) => return Ok(false),
             Some(Errno::PERM) => return Err(Error::Kernel(Missing::Permission)),
             Some(errno) => {
@@ -229,18 +248,31 @@ impl Entrance {
         Ok(true)
     }
 
+    /// There is nothing but what this process has put there.
+    pub(super) fn is_ours_alone(&self) -> bool {
+        self.owner == Owner::Nobody || self.entered
+    }
+
     /// Only room was left there.
     pub(super) fn is_idle(&self) -> bool {
         matches!(self.way, Way::None)
     }
 
-    /// Is our filter still there? What else can be there goes with its interface only.
+    /// Is our program still there? Others may have taken a filter away; either goes when the
+    /// interface visits another network namespace.
     pub(super) fn is_there(&self, netlink: &mut Netlink) -> Result<bool, Error> {
+        let index = self.interface.index;
         match self.way {
             Way::None => Ok(false),
-            Way::Tcx(_) => Ok(true),
+            Way::Tcx(_) => {
+                let name = &self.interface.name;
+                let there = SchedClassifier::query_tcx(name, TcAttachType::Ingress);
+                let ours = |info: &ProgramInfo| info.name_as_str() == Some(tc::NAME);
+                // Only those with CAP_SYS_ADMIN are told.
+                Ok(there.map_or(true, |(_, programs)| programs.iter().any(ours)))
+            }
             Way::Filter => {
-                let filters = tc::filters(netlink, self.interface.index, tc::INGRESS)?;
+                let filters = tc::filters(netlink, index, tc::INGRESS)?;
                 Ok(filters.iter().any(tc::Filter::is_ours))
             }
         }
@@ -261,12 +293,6 @@ impl Entrance {
                 let filters = tc::filters(netlink, index, tc::INGRESS)?;
                 if filters.iter().any(tc::Filter::is_ours) {
                     tc::remove_filter(netlink, index)?;
-                }
-                if self.clsact
-                    && tc::filters(netlink, index, tc::INGRESS)?.is_empty()
-                    && tc::filters(netlink, index, tc::EGRESS)?.is_empty()
-                {
-                    tc::remove_clsact(netlink, index)?;
                 }
             }
         }
@@ -312,6 +338,20 @@ impl Entrance {
             why: errno.to_string(),
         }
     }
+}
+
+/// Takes clsact away that we made, unless others use it by now.
+///
+/// While it comes and goes, the kernel takes the interface's transmit queues out of service for a
+/// moment (`qdisc_graft`), and what is sent there is lost: so it stays as long as the process.
+pub(super) fn remove_clsact(netlink: &mut Netlink, index: u32) -> Result<(), Error> {
+    if tc::has_clsact(netlink, index)?
+        && tc::filters(netlink, index, tc::INGRESS)?.is_empty()
+        && tc::filters(netlink, index, tc::EGRESS)?.is_empty()
+    {
+        tc::remove_clsact(netlink, index)?;
+    }
+    Ok(())
 }
 
 /// What the kernel said in the end.

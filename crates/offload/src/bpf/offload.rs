@@ -1,7 +1,7 @@
 //! A gateway's routes in BPF programs, kept there as they should be.
 
 use super::about::About;
-use super::attach::Entrance;
+use super::attach::{Entrance, remove_clsact};
 use super::compile::{Place, compile, same_limits};
 use super::generation::{Generation, Room, Settings};
 use super::ledger::{Ledger, Totals};
@@ -42,6 +42,8 @@ pub struct Offload {
     /// What the table was made for.
     places: Vec<Place>,
     entrances: BTreeMap<u32, Entrance>,
+    /// Interfaces to which we have given clsact.
+    clsact: BTreeSet<u32>,
     room: Option<Room>,
     current: Option<Generation>,
     retired: Vec<Ledger>,
@@ -150,6 +152,7 @@ impl Offload {
             wanted: Wanted::default(),
             places: Vec::new(),
             entrances: BTreeMap::new(),
+            clsact: BTreeSet::new(),
             room: None,
             current: None,
             retired: Vec::new(),
@@ -160,7 +163,10 @@ impl Offload {
         let outcome = offload.reload(routes, interfaces)?;
         let keep: BTreeSet<u32> = offload.entrances.keys().copied().collect();
         let links = offload.links()?;
-        sweep(&mut offload.netlink, instance, &links, &keep);
+        let (_, clsact) = sweep(&mut offload.netlink, instance, &links, &keep);
+        for index in clsact.into_iter().filter(|index| !keep.contains(index)) {
+            remove_clsact(&mut offload.netlink, index)?;
+        }
         Ok((offload, outcome))
     }
 
@@ -295,6 +301,8 @@ impl Offload {
         // From here on the new table runs everywhere.
         let adopted = fresh.values().any(|fresh| fresh.owner == Owner::Ours);
         self.entrances.extend(fresh);
+        let made = self.entrances.values().filter(|there| there.made_clsact);
+        self.clsact.extend(made.map(|there| there.interface.index));
         for entrance in self.entrances.values_mut() {
             entrance.forget_pin();
         }
@@ -351,10 +359,11 @@ impl Offload {
         let image = compile(&wanted.routes, &self.places_of(links));
         let mut about = wanted.about(&self.instance);
         let all = fresh.values().chain(self.entrances.values());
-        about.clsact = all
+        let new = all
             .filter(|entrance| entrance.clsact)
-            .map(|entrance| entrance.interface.index)
-            .collect();
+            .map(|entrance| entrance.interface.index);
+        let all: BTreeSet<u32> = new.chain(self.clsact.iter().copied()).collect();
+        about.clsact = all.into_iter().collect();
         let (options, settings) = (&self.options, &self.settings);
         Generation::load(&image, &wanted.routes, about, options, settings)
     }
@@ -393,11 +402,16 @@ impl Offload {
         Err(error)
     }
 
-    /// Interfaces that are not to be used after all. What was found there stays.
+    /// Interfaces that are not to be used after all. What was found there stays, unless the new
+    /// table has taken its place.
     fn give_back(&mut self, fresh: BTreeMap<u32, Entrance>) {
         for entrance in fresh.into_values() {
-            if entrance.owner == Owner::Nobody {
+            if entrance.is_ours_alone() {
+                let (index, made) = (entrance.interface.index, entrance.made_clsact);
                 entrance.leave(&mut self.netlink);
+                if made {
+                    let _ = remove_clsact(&mut self.netlink, index);
+                }
             }
         }
     }
@@ -406,6 +420,7 @@ impl Offload {
     fn retire(&mut self, former: Option<Generation>, lefts: Lefts) -> Result<(), Error> {
         for left in lefts.of(&self.instance) {
             let about = &left.about;
+            self.clsact.extend(&about.clsact);
             self.totals.add_all(
                 &about.routes,
                 &about.counted,
@@ -505,6 +520,9 @@ impl Drop for Offload {
             for entrance in std::mem::take(&mut self.entrances).into_values() {
                 entrance.leave(&mut self.netlink);
             }
+            for index in &self.clsact {
+                let _ = remove_clsact(&mut self.netlink, *index);
+            }
         }
     }
 }
@@ -530,11 +548,21 @@ pub fn remove(instance: &Instance) -> Result<usize, Error> {
     let _hold = hold(instance)?;
     let mut netlink = Netlink::open()?;
     let links = Links::read(&mut netlink)?;
-    Ok(sweep(&mut netlink, instance, &links, &BTreeSet::new()))
+    let (count, clsact) = sweep(&mut netlink, instance, &links, &BTreeSet::new());
+    for index in clsact {
+        remove_clsact(&mut netlink, index)?;
+    }
+    Ok(count)
 }
 
-/// Takes away what earlier processes of an instance left elsewhere.
-fn sweep(netlink: &mut Netlink, instance: &Instance, links: &Links, keep: &BTreeSet<u32>) -> usize {
+/// Takes away what earlier processes of an instance left elsewhere: at how many interfaces, and
+/// which ones have clsact from them.
+fn sweep(
+    netlink: &mut Netlink,
+    instance: &Instance,
+    links: &Links,
+    keep: &BTreeSet<u32>,
+) -> (usize, Vec<u32>) {
     for (index, path) in pin::all() {
         if links.at(index).is_none() {
             // Its interface has gone, and it does nothing any more.
@@ -552,7 +580,8 @@ fn sweep(netlink: &mut Netlink, instance: &Instance, links: &Links, keep: &BTree
             entrance.leave(netlink);
         }
     }
-    count
+    let clsact = lefts.of(instance).flat_map(|left| left.about.clsact);
+    (count, clsact.collect())
 }
 
 /// A mark of this gateway alone: its low byte counts the gateways that a frame has passed.

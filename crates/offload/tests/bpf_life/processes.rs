@@ -1,7 +1,7 @@
 //! Crashes, missing permission, a missing module.
 
 use crate::bpf_common::{Raw, frame, run};
-use crate::world::{World, entrance, world};
+use crate::world::{World, entrance, programs, world};
 use crate::{names, route, routes};
 use cangate_offload::bpf::{Error, Instance, Missing, Offload, Options, TestOptions, features};
 use frame::Kind;
@@ -134,14 +134,14 @@ fn what_a_crash_leaves_is_found() {
         let (mut offload, outcome) =
             Offload::start(&instance, &one, &world.ports(), options(&role)).unwrap();
         assert_eq!(outcome.adopted, filter);
-        assert_eq!(entrance("p1"), [""; 0], "what is not needed is cleaned");
+        assert_eq!(programs("p1"), [""; 0], "what is not needed is cleaned");
         pass(3);
         if world.can {
             let sent = offload.counts().unwrap().routes[0].sent;
             assert_eq!(sent, if filter { 9 } else { 3 });
         }
         drop(offload);
-        assert_eq!(entrance("p0"), [""; 0]);
+        assert_eq!([entrance("p0"), entrance("p1")], [[""; 0]; 2]);
 
         // Another instance cleans it away.
         kill(gateway(&role));

@@ -138,6 +138,13 @@ pub fn entrance(interface: &str) -> Vec<String> {
     found
 }
 
+/// The same without clsact, which stays where it was needed as long as the process.
+pub fn programs(interface: &str) -> Vec<String> {
+    let mut there = entrance(interface);
+    there.retain(|what| what != "clsact");
+    there
+}
+
 /// A world, or the end of the test.
 macro_rules! world {
     ($make:expr) => {
