@@ -76,6 +76,30 @@ pub enum Gateway {
     /// None: reference and receiver are on one bus, for the tester's own precision.
     #[serde(rename = "none")]
     None,
+    /// `cangate run` with `offload = "can-gw"`: can-gw again, its rules put in by cangate.
+    #[serde(rename = "can-gw")]
+    OwnRules,
+    /// `cangate run` with `offload = "bpf"`.
+    #[serde(rename = "bpf")]
+    Bpf,
+}
+
+impl Gateway {
+    /// Frames go by rules of can-gw, whoever put them in.
+    #[must_use]
+    pub const fn by_rules(&self) -> bool {
+        matches!(self, Self::Cangw | Self::OwnRules)
+    }
+
+    /// Where `cangate run` has its routes, if not in its process: `offload` of `[gateway]`.
+    #[must_use]
+    pub const fn offload(&self) -> Option<&'static str> {
+        match self {
+            Self::OwnRules => Some("can-gw"),
+            Self::Bpf => Some("bpf"),
+            Self::Cangw | Self::User(_) | Self::None => None,
+        }
+    }
 }
 
 /// How frames come (gateway-2011 §2.2).
@@ -151,6 +175,9 @@ pub struct Hops {
     pub count: u8,
     /// Through how many interfaces in a chain: 1 or 2.
     pub interfaces: u8,
+    /// Of which kind.
+    #[serde(default)]
+    pub through: Virtual,
 }
 
 impl Hops {
@@ -158,7 +185,23 @@ impl Hops {
     pub const NONE: Self = Self {
         count: 0,
         interfaces: 1,
+        through: Virtual::Vcan,
     };
+}
+
+/// A kind of virtual CAN interface.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Virtual {
+    /// vcan, as in the papers: a rule of can-gw sends with echo and gets the frame back on the
+    /// same interface.
+    #[default]
+    Vcan,
+    /// A pair of vxcan: what goes into one end comes out of the other, for rules, BPF programs and
+    /// sockets alike.
+    Vxcan,
 }
 
 impl Cpu {

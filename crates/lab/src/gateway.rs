@@ -1,6 +1,6 @@
 //! The gateway under test: its routes, defined once, as can-gw rules and as a `gateway.toml`.
 
-use crate::experiment::{Experiment, Filters, Gateway, Hops, Modify};
+use crate::experiment::{Experiment, Filters, Gateway, Hops, Modify, Virtual};
 use frame::CanId;
 use route::{
     Action, Crc8, Crc8Profile, IdFilter, IdSet, KindSet, ModifyOp, PortId, Route, Routes, XorSum,
@@ -12,8 +12,11 @@ pub const INCOMING: &str = "gw0";
 pub const OUTGOING: &str = "gw1";
 /// The control socket of `cangate run`, in the guest.
 pub const SOCKET: &str = "/run/gateway.sock";
-/// The virtual interfaces of hops.
-pub const VIRTUAL: [&str; 2] = ["vcan0", "vcan1"];
+/// The virtual interfaces of hops: two ends each, which are one interface for vcan.
+const VCAN: [[&str; 2]; 2] = [["vcan0", "vcan0"], ["vcan1", "vcan1"]];
+const VXCAN: [[&str; 2]; 2] = [["vx0", "vx0p"], ["vx1", "vx1p"]];
+/// More routes than this are not all written into a result.
+const SHOWN: usize = 4096;
 
 /// The identifier of frames that no filter asks for in particular; also the first of hops.
 const ID: u32 = 0x123;
@@ -53,11 +56,23 @@ pub fn sent_id(experiment: &Experiment) -> CanId {
 /// The interfaces that the routes' ports stand for.
 #[must_use]
 pub fn interfaces(experiment: &Experiment) -> Vec<String> {
-    let hops = experiment.hops;
+    let mut all = vec![INCOMING.to_owned(), OUTGOING.to_owned()];
+    for ends in virtuals(experiment.hops) {
+        all.extend(ends.map(str::to_owned));
+    }
+    all.dedup();
+    all
+}
+
+/// The two ends of each virtual interface that hops use.
+#[must_use]
+pub fn virtuals(hops: Hops) -> &'static [[&'static str; 2]] {
+    let all = match hops.through {
+        Virtual::Vcan => &VCAN,
+        Virtual::Vxcan => &VXCAN,
+    };
     let used = if hops.count == 0 { 0 } else { hops.interfaces };
-    let virtuals = VIRTUAL.iter().take(usize::from(used));
-    let all = [INCOMING, OUTGOING].iter().chain(virtuals);
-    all.map(|&name| name.to_owned()).collect()
+    all.get(..usize::from(used)).unwrap_or(all)
 }
 
 /// The gateway's routes, in the order in which they are tried; the last one takes the frames.
@@ -91,16 +106,25 @@ pub fn cangw_script(experiment: &Experiment) -> Result<String, GatewayError> {
 /// The `gateway.toml` of `cangate run`; `None` where the experiment's gateway is another.
 #[must_use]
 pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
-    let Gateway::User(io) = &experiment.gateway else {
-        return None;
+    let (how, io) = match &experiment.gateway {
+        // The papers' priority (gateway-2011 §3.7).
+        Gateway::User(io) => (
+            "realtime = 90\nlock_memory = true\n".to_owned(),
+            format!("io = \"{io}\"\n"),
+        ),
+        other => (
+            format!("offload = \"{}\"\n", other.offload()?),
+            String::new(),
+        ),
     };
     let names = interfaces(experiment);
-    // The papers' priority (gateway-2011 §3.7).
-    let mut text =
-        format!("[gateway]\ncontrol = \"{SOCKET}\"\nrealtime = 90\nlock_memory = true\n");
+    let mut text = format!("[gateway]\ncontrol = \"{SOCKET}\"\n{how}");
+    if experiment.hops != Hops::NONE {
+        text.push_str(&format!("max_hops = {}\n", experiment.hops.count + 1));
+    }
     for name in &names {
         text.push_str(&format!(
-            "\n[ports.{name}]\nkind = \"socketcan\"\ninterface = \"{name}\"\nio = \"{io}\"\n"
+            "\n[ports.{name}]\nkind = \"socketcan\"\ninterface = \"{name}\"\n{io}"
         ));
         if experiment.payload > 8 {
             text.push_str("fd = true\n");
@@ -109,6 +133,25 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
     text.push('\n');
     text.push_str(&route::config::to_toml(&routes(experiment).routes, &names));
     Some(text)
+}
+
+/// A configuration as results have it: of very many routes the first two and the last. What is
+/// left out follows from the experiment.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    const ROUTE: &str = "[[routes]]";
+    let count = text.matches(ROUTE).count();
+    if count <= SHOWN {
+        return text.to_owned();
+    }
+    let parts: Vec<&str> = text.split(ROUTE).collect();
+    let [head, first, second, .., last] = parts.as_slice() else {
+        return text.to_owned();
+    };
+    format!(
+        "{head}{ROUTE}{first}{ROUTE}{second}# {} more, of the identifiers between\n\n{ROUTE}{last}",
+        count - 3
+    )
 }
 
 fn route(name: String, from: usize, to: usize, fd: bool) -> Route {
@@ -152,22 +195,33 @@ fn filtered(experiment: &Experiment) -> Vec<Route> {
 
 /// From the first bus into a virtual interface, round it, and out: the identifier is one higher
 /// at each pass, and says which rule is next (gateway-2010-draft §IV-E). Each rule sends with
-/// `echo`: a virtual interface gives back only what is sent that way.
+/// `echo` into a vcan, which gives back only what is sent that way.
 fn chained(experiment: &Experiment) -> Vec<Route> {
     let fd = experiment.payload > 8;
-    let Hops { count, interfaces } = experiment.hops;
-    let virtual_port = |pass: u8| 2 + usize::from((pass - 1) % interfaces.max(1));
+    let Hops {
+        count,
+        interfaces,
+        through,
+    } = experiment.hops;
+    // Ports of one virtual interface: where a frame goes in, and where it comes out.
+    let ports = |pass: u8| {
+        let which = usize::from((pass - 1) % interfaces.max(1));
+        match through {
+            Virtual::Vcan => (2 + which, 2 + which),
+            Virtual::Vxcan => (2 + 2 * which, 3 + 2 * which),
+        }
+    };
     let step = |pass: u8| {
-        let from = if pass == 0 { 0 } else { virtual_port(pass) };
+        let from = if pass == 0 { 0 } else { ports(pass).1 };
         let last = pass == count;
-        let to = if last { 1 } else { virtual_port(pass + 1) };
+        let to = if last { 1 } else { ports(pass + 1).0 };
         let mut route = route(format!("pass {pass}"), from, to, fd);
         let id = ID + u32::from(pass);
         route.matching.ids.push(masked(id, SFF_MASK));
         route
             .actions
             .push(modify(ModifyOp::Set, Some(id + 1), None));
-        route.echo = !last;
+        route.echo = !last && through == Virtual::Vcan;
         route.allow_same_port = from == to;
         route
     };
@@ -340,6 +394,61 @@ mod tests {
         assert_eq!(gateway_toml(&Experiment::default()), None);
     }
 
+    #[test]
+    fn routes_go_into_the_kernel_by_one_word() {
+        for gateway in ["can-gw", "bpf"] {
+            let text = gateway_toml(&experiment(&[(Setting::Gateway, gateway)])).unwrap();
+            assert!(
+                text.contains(&format!("offload = \"{gateway}\"\n")),
+                "{text}"
+            );
+            assert!(
+                !text.contains("realtime") && !text.contains("io ="),
+                "{text}"
+            );
+            assert!(!text.contains("max_hops"), "{text}");
+            let words = [(Setting::Gateway, gateway), (Setting::Hops, "4:2:vxcan")];
+            let text = gateway_toml(&experiment(&words)).unwrap();
+            assert!(text.contains("max_hops = 5\n"), "{text}");
+            for port in ["gw0", "gw1", "vx0", "vx0p", "vx1", "vx1p"] {
+                assert!(text.contains(&format!("[ports.{port}]\n")), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn hops_through_pairs_go_in_at_one_end_and_come_out_at_the_other() {
+        let script = cangw_script(&experiment(&[(Setting::Hops, "2:2:vxcan")])).unwrap();
+        let lines: Vec<_> = script.lines().skip(3).collect();
+        assert_eq!(
+            lines,
+            [
+                "cangw -A -s vx1p -d gw1 -f 125:C00007FF -m SET:I:126.0.0000000000000000 # pass 2",
+                "cangw -A -s vx0p -d vx1 -f 124:C00007FF -m SET:I:125.0.0000000000000000 # pass 1",
+                "cangw -A -s gw0 -d vx0 -f 123:C00007FF -m SET:I:124.0.0000000000000000 # pass 0",
+            ]
+        );
+    }
+
+    #[test]
+    fn of_very_many_routes_a_result_has_the_ends() {
+        let words = [(Setting::Gateway, "bpf"), (Setting::Filters, "eff:100000")];
+        let e = experiment(&words);
+        let text = gateway_toml(&e).unwrap();
+        assert_eq!(text.matches("[[routes]]").count(), 100_000);
+        let short = shown(&text);
+        assert_eq!(short.matches("[[routes]]").count(), 3);
+        assert!(short.contains("# 99997 more"), "{short}");
+        assert!(short.starts_with("[gateway]\n") && short.ends_with('\n'));
+        assert!(
+            short.contains("r99999") && short.contains("\"r1\""),
+            "{short}"
+        );
+        let few = gateway_toml(&experiment(&[(Setting::Gateway, "bpf")])).unwrap();
+        assert_eq!(shown(&few), few);
+        assert_eq!(sent_id(&e).raw(), 0x8000_0000 | (0x1000_0000 + 99_999));
+    }
+
     /// The same with what does not go together left out, and with a gateway.
     fn fitting(mut e: Experiment) -> Experiment {
         e.bench = crate::machine::Bench::Timed;
@@ -352,8 +461,16 @@ mod tests {
         if e.hops != Hops::NONE {
             (e.filters, e.modify) = (Filters::None, Modify::None);
         }
-        if e.gateway == Gateway::None || e.hops != Hops::NONE {
+        if e.gateway == Gateway::None {
             e.gateway = Gateway::Cangw;
+        }
+        if e.hops != Hops::NONE && e.gateway != Gateway::Cangw {
+            e.hops.through = Virtual::Vxcan;
+        }
+        if e.filters.count() > Some(2048) {
+            // Compiled once a case.
+            e.filters = Filters::Eff(e.filters.count().unwrap_or(0) % 4096 + 1);
+            e.gateway = Gateway::Bpf;
         }
         e
     }
@@ -369,6 +486,10 @@ mod tests {
             let all = routes(&e).routes.len() as u32;
             let mut at = (0, sent_id(&e).raw(), data.clone());
             for pass in 0..=e.hops.count {
+                // What goes into one end of a pair comes out of the other.
+                if pass > 0 && e.hops.through == Virtual::Vxcan {
+                    at.0 += 1;
+                }
                 let seen = forwarded(&e, at.0, at.1, &at.2);
                 prop_assert_eq!(seen.len(), 1);
                 let (route, to, id, bytes) = seen[0].clone();
@@ -388,9 +509,10 @@ mod tests {
             if matches!(e.modify, Modify::None | Modify::Id | Modify::Copy | Modify::Set) {
                 prop_assert_eq!(&at.2, &data);
             }
-            if e.gateway == Gateway::Cangw {
+            if e.gateway.by_rules() {
                 prop_assert!(cangw_script(&e).is_ok());
             }
+            prop_assert_eq!(gateway_toml(&e).is_some(), e.gateway != Gateway::Cangw);
         }
     }
 }

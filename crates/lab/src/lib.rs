@@ -33,6 +33,7 @@ pub mod measure;
 mod own;
 mod progress;
 mod qemu;
+pub mod rate;
 pub mod registers;
 pub mod reproduce;
 pub mod schedule;

@@ -28,6 +28,8 @@ const PRIORITY: u8 = 10;
 const PAUSE: Duration = Duration::from_millis(500);
 /// How many times as long at most.
 const PAUSES: u32 = 20;
+/// Routes in a file that takes cangate longer than saving a guest does.
+const MANY: u32 = 4096;
 /// What counting has left to be cleared away shall be no load of the measurement.
 const SETTLE: Duration = Duration::from_millis(100);
 
@@ -41,12 +43,16 @@ pub fn in_guest(experiment: &Experiment, outputs: &mut Outputs) -> Result<(), St
 }
 
 /// What makes a guest one that has been through [`prepare`], where that takes so long that a
-/// guest in this state is worth keeping: can-gw's rules. Experiments with the same text can start
+/// guest in this state is worth keeping: many rules or routes. Experiments with the same text can start
 /// from the same prepared guest.
 #[must_use]
 pub fn preparation(experiment: &Experiment) -> Option<String> {
-    let many = experiment.filters.count().is_some_and(|n| n >= 64);
-    if !many || experiment.gateway != Gateway::Cangw {
+    // Debian's cangw is started for each rule; cangate reads a file.
+    let many = match experiment.gateway {
+        Gateway::Cangw => 64,
+        _ => MANY,
+    };
+    if experiment.filters.count()? < many {
         return None;
     }
     gateway::config(experiment).ok()
@@ -138,10 +144,11 @@ fn blind_spots(experiment: &Experiment) -> &'static str {
     }
 }
 
-fn setup(experiment: &Experiment) -> Result<Setup, String> {
+/// What is to be sent.
+pub(crate) fn plan(experiment: &Experiment) -> Plan {
     let id = sent_id(experiment);
     let len = usize::from(experiment.payload);
-    let plan = Plan {
+    Plan {
         traffic: match experiment.traffic {
             TrafficKind::OneAtATime => Traffic::OneAtATime,
             TrafficKind::Percent(percent) => Traffic::Load(percent),
@@ -153,21 +160,39 @@ fn setup(experiment: &Experiment) -> Result<Setup, String> {
         lens: len..=len,
         fd: (len > 8).then_some(flags::BRS),
         seed: experiment.seed,
-    };
+    }
+}
+
+/// The bit rates of the buses; none on buses that take no time.
+///
+/// # Errors
+/// Words for people, where there are no such rates.
+pub(crate) fn bit_rate(experiment: &Experiment) -> Result<Option<BitRate>, String> {
+    if experiment.bench != Bench::Timed {
+        return Ok(None);
+    }
+    let data = (experiment.payload > 8).then_some(DATA_BITRATE);
+    let rate = BitRate::new(BITRATE, data).map_err(|e| e.to_string())?;
+    Ok(Some(rate))
+}
+
+fn setup(experiment: &Experiment) -> Result<Setup, String> {
     let mut description = Description {
         version: format!("cangate {}", env!("CARGO_PKG_VERSION")),
-        config: gateway::config(experiment)?,
+        config: crate::gateway::shown(&gateway::config(experiment)?),
         ..Description::default()
     };
     trial::describe(&mut description, experiment, &[]);
     Ok(Setup {
-        plan,
+        plan: plan(experiment),
         timeout: TIMEOUT,
         priority: Some(PRIORITY),
         virtual_time: !experiment.real_time,
         measure: match experiment.gateway {
             Gateway::None => Measure::Sending,
-            Gateway::Cangw | Gateway::User(_) => Measure::Gateway,
+            Gateway::Cangw | Gateway::User(_) | Gateway::OwnRules | Gateway::Bpf => {
+                Measure::Gateway
+            }
         },
         description,
         ..Setup::default()
@@ -195,12 +220,11 @@ fn send(experiment: &Experiment, setup: &Setup) -> Result<Outcome, String> {
     let fd = experiment.payload > 8;
     let outcome = match experiment.bench {
         Bench::Timed => {
-            let rate = BitRate::new(BITRATE, fd.then_some(DATA_BITRATE));
             let bench = Bitcan {
                 send_bus: 0,
                 receive_bus: 1,
                 stamp_every: experiment.stamp_every,
-                rate: Some(rate.map_err(|e| e.to_string())?),
+                rate: bit_rate(experiment)?,
             };
             tester::over_bitcan(setup, &bench)
         }

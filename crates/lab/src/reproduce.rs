@@ -3,11 +3,12 @@
 use crate::bursts::{Bursts, Point};
 use crate::claims::{self, Claim, Evidence, Extent, Verdict};
 use crate::experiment::Experiment;
+use crate::rate::Search;
 use crate::schedule::{ScheduleError, Versions};
 use crate::store::{Found, Store, StoreError};
 use crate::trial::{Failed, Machine, TrialError};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the claims' file is called; the site reads it.
 pub const CLAIMS: &str = "claims.json";
@@ -35,14 +36,21 @@ pub struct Row {
     pub criterion: &'static str,
 }
 
-/// The claims with these names, in their own order; all of them for no name.
+/// The claims with these names, in their own order; all of them for no name. `G4` also means its
+/// like on other ways through the gateway, `G4/bpf`.
 ///
 /// # Errors
 /// A name that no claim has, in words.
 pub fn select(names: &[String]) -> Result<Vec<Claim>, String> {
     let all = claims::all();
+    let is = |c: &Claim, name: &str| {
+        let family = c.id.split('/').next().unwrap_or(c.id);
+        [c.id, family]
+            .iter()
+            .any(|id| id.eq_ignore_ascii_case(name.trim()))
+    };
     for name in names {
-        if !all.iter().any(|c| c.id.eq_ignore_ascii_case(name.trim())) {
+        if !all.iter().any(|c| is(c, name)) {
             let there: Vec<_> = all.iter().map(|c| c.id).collect();
             return Err(format!(
                 "`{name}` is no claim: there is {}",
@@ -50,9 +58,15 @@ pub fn select(names: &[String]) -> Result<Vec<Claim>, String> {
             ));
         }
     }
-    let wanted =
-        |c: &Claim| names.is_empty() || names.iter().any(|n| c.id.eq_ignore_ascii_case(n.trim()));
+    let wanted = |c: &Claim| names.is_empty() || names.iter().any(|name| is(c, name));
     Ok(all.into_iter().filter(wanted).collect())
+}
+
+/// The searches for highest rates that the claims need, each once.
+#[must_use]
+pub fn searches(claims: &[Claim], extent: Extent) -> Vec<Search> {
+    let all: BTreeSet<_> = claims.iter().flat_map(|c| c.rates(extent)).collect();
+    all.iter().map(Search::new).collect()
 }
 
 /// What the claims need, each experiment once, the longest first: so that no guest runs on alone
@@ -104,9 +118,28 @@ pub fn judge(
     extent: Extent,
 ) -> Vec<Row> {
     let mut evidence = Evidence::default();
-    for e in plan(claims, extent) {
+    let find = |e: &Experiment| {
         let of = versions.get(&e.kernel).map_or(&[][..], Vec::as_slice);
-        let outcome = match store.find(&e, of) {
+        store.find(e, of)
+    };
+    let mut tried = BTreeMap::new();
+    for mut search in searches(claims, extent) {
+        let outcome = match (search.follow(&find), search.end()) {
+            (None, Some(end)) => end.clone(),
+            (next, _) => Err(Failed {
+                why: match next {
+                    Some(next) => format!("{} was not made", next.name()),
+                    None => "it was not made".to_owned(),
+                },
+                console: String::new(),
+            }),
+        };
+        let names: Vec<_> = search.tried().iter().map(|t| t.name.clone()).collect();
+        tried.insert(search.base().clone(), names);
+        evidence.add_rate(search.base().clone(), outcome);
+    }
+    for e in plan(claims, extent) {
+        let outcome = match find(&e) {
             Found::Results(results) => Ok(*results),
             Found::Failed(failed) => Err(failed),
             Found::Nothing(why) => Err(Failed {
@@ -122,6 +155,9 @@ pub fn judge(
     let row = |claim: &Claim| {
         let judgement = claim.judge(&evidence, extent);
         let made = |e: &Experiment| evidence.results(e).is_ok().then(|| e.name());
+        let needs = claim.needs(extent);
+        let rates = claim.rates(extent);
+        let tries = rates.iter().filter_map(|base| tried.get(base)).flatten();
         Row {
             id: claim.id,
             claim: claim.claim,
@@ -129,7 +165,11 @@ pub fn judge(
             measured: judgement.measured,
             verdict: judgement.verdict,
             why: judgement.why,
-            experiments: claim.needs(extent).iter().filter_map(made).collect(),
+            experiments: needs
+                .iter()
+                .filter_map(made)
+                .chain(tries.cloned())
+                .collect(),
             source: claim.paper,
             criterion: claim.criterion,
         }
@@ -171,7 +211,15 @@ mod tests {
         };
         let stop = AtomicBool::new(false);
         schedule::run(machine, &store, &plan, manner, &stop, &mut |_| {}).unwrap();
-        let versions = schedule::versions(machine, &plan).unwrap();
+        let mut searches = searches(&claims, Extent::Quick);
+        let bases: Vec<_> = searches.iter().map(|s| s.base().clone()).collect();
+        let all: Vec<_> = plan.iter().chain(&bases).cloned().collect();
+        let versions = schedule::versions(machine, &all).unwrap();
+        let find = |e: &Experiment| store.find(e, &versions[&e.kernel]);
+        crate::rate::search(&mut searches, &find, &mut |todo| {
+            schedule::run(machine, &store, todo, manner, &stop, &mut |_| {})
+        })
+        .unwrap();
         let rows = judge(&store, &versions, None, &claims, Extent::Quick);
         write(&store, &rows).unwrap();
         let text = std::fs::read_to_string(dir.path().join(CLAIMS)).unwrap();
@@ -204,6 +252,22 @@ mod tests {
         );
         let g7 = rows.iter().find(|r| r.id == "G7").unwrap();
         assert_eq!(g7.verdict, Verdict::NotTestable);
+        // The made-up guests lose nothing and all take as long.
+        let o7 = rows.iter().find(|r| r.id == "O7").unwrap();
+        assert_eq!(o7.verdict, Verdict::Reproduced, "{}", o7.why);
+        assert_eq!(o7.experiments.len(), 4);
+        assert!(o7.experiments.iter().all(|name| name.contains("_flood_")));
+    }
+
+    #[test]
+    fn a_name_means_its_family_or_itself() {
+        let ids = |names: &[&str]| {
+            let names: Vec<_> = names.iter().map(|n| (*n).to_owned()).collect();
+            let claims = select(&names).unwrap();
+            claims.iter().map(|c| c.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&["g5"]), ["G5", "G5/user", "G5/bpf"]);
+        assert_eq!(ids(&["G5/bpf", "O1"]), ["G5/bpf", "O1"]);
     }
 
     #[test]
@@ -222,7 +286,7 @@ mod tests {
         let rows = reproduce(&machine, &["g3", "G5"]);
         assert_eq!(rows[0].verdict, Verdict::NotTestable);
         assert!(rows[0].why.contains("it hung"), "{}", rows[0].why);
-        assert_eq!(rows[1].verdict, Verdict::Differs);
+        assert_eq!((rows[1].id, rows[1].verdict), ("G5", Verdict::Differs));
     }
 
     #[test]

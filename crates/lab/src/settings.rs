@@ -1,7 +1,7 @@
 //! An experiment as a list of settings, each with a name and a word; what goes with what; and the
 //! one name of an experiment.
 
-use crate::experiment::{Boot, Experiment, Filters, Gateway, Hops, Modify, TrafficKind};
+use crate::experiment::{Boot, Experiment, Filters, Gateway, Hops, Modify, TrafficKind, Virtual};
 use crate::machine::Bench;
 use crate::words::{self, WordError};
 use std::fmt;
@@ -304,11 +304,34 @@ impl Experiment {
                 "without a gateway nothing filters, changes or passes a frame on",
             );
         }
-        let user = matches!(self.gateway, Gateway::User(_));
+        let by_vcan = self.hops != Hops::NONE && self.hops.through == Virtual::Vcan;
         refuse(
-            user && self.hops != Hops::NONE,
+            matches!(self.gateway, Gateway::User(_)) && by_vcan,
             &[S::Gateway, S::Hops],
-            "hops are can-gw's: --gateway cangw",
+            "a program does not get back what it sends into a vcan interface; it does through a \
+             pair: --hops N:vxcan",
+        );
+        refuse(
+            self.gateway == Gateway::OwnRules && by_vcan,
+            &[S::Gateway, S::Hops],
+            "cangate puts in no rules that would take their own echoes, as these do on a vcan \
+             interface: --gateway cangw, or --hops N:vxcan",
+        );
+        refuse(
+            self.gateway == Gateway::Bpf && by_vcan,
+            &[S::Gateway, S::Hops],
+            "a vcan interface gives nothing back of what BPF puts into it; a pair does: \
+             --hops N:vxcan",
+        );
+        refuse(
+            self.gateway.by_rules()
+                && self
+                    .filters
+                    .count()
+                    .is_some_and(|n| n > words::MOST_FILTERS),
+            &[S::Gateway, S::Filters],
+            "can-gw compares each new rule with all that are there, which takes hours for so \
+             many: at most 2048, or --gateway bpf or user:read-write",
         );
         refuse(
             self.hops != Hops::NONE
@@ -346,6 +369,7 @@ pub(crate) mod tests {
             (1..=2048u32).prop_map(Filters::Sff),
             (1..=2048u32).prop_map(Filters::List),
             (1..=2048u32).prop_map(Filters::Eff),
+            (1..=words::MOST_EFF).prop_map(Filters::Eff),
         ];
         let traffic = prop_oneof![
             Just(TrafficKind::OneAtATime),
@@ -357,6 +381,8 @@ pub(crate) mod tests {
             Just(Gateway::Cangw),
             Just(Gateway::None),
             Just(Gateway::User("read-write".to_owned())),
+            Just(Gateway::OwnRules),
+            Just(Gateway::Bpf),
         ];
         let cpu = prop_oneof![
             Just(Cpu::Pc),
@@ -369,7 +395,7 @@ pub(crate) mod tests {
             prop::sample::select(vec![Bench::Kvaser, Bench::Timed, Bench::Vcan]),
             prop::sample::select(vec![Load::None, Load::Cpu, Load::EthRx, Load::EthTx]),
             prop::sample::select(vec!["none", "copy", "id", "and", "crc8"]),
-            prop::sample::select(vec!["0", "1", "5", "2:2", "4:2"]),
+            prop::sample::select(vec!["0", "1", "5", "2:2", "4:2", "1:vxcan", "2:2:vxcan"]),
             prop::sample::select(vec!["none", "nohz=off", "nohz=off+threadirqs"]),
         );
         let numbers = (
@@ -439,7 +465,16 @@ pub(crate) mod tests {
         assert!(
             refused(&[(S::Gateway, "none"), (S::Filters, "sff:1")]).contains("nothing filters")
         );
-        assert!(refused(&[(S::Gateway, "user:read-write"), (S::Hops, "2")]).contains("can-gw's"));
+        for gateway in ["user:read-write", "can-gw", "bpf"] {
+            let why = refused(&[(S::Gateway, gateway), (S::Hops, "2")]);
+            assert!(why.contains("--hops N:vxcan"), "{why}");
+            let e = Experiment::from_words([(S::Gateway, gateway), (S::Hops, "2:vxcan")]).unwrap();
+            assert_eq!(e.check(), Ok(()));
+        }
+        for gateway in ["cangw", "can-gw"] {
+            let why = refused(&[(S::Gateway, gateway), (S::Filters, "eff:100000")]);
+            assert!(why.contains("at most 2048"), "{why}");
+        }
         assert!(refused(&[(S::Hops, "2"), (S::Modify, "id")]).contains("on hops"));
         assert!(refused(&[(S::Clock, "real"), (S::Bench, "timed")]).contains("virtual time"));
         assert!(refused(&[(S::Modify, "crc8"), (S::Payload, "2")]).contains("at least 3"));

@@ -73,7 +73,7 @@ pub fn spec(experiment: &Experiment) -> Spec {
         ethernet: matches!(experiment.load, Load::EthRx | Load::EthTx),
         time,
         boot: experiment.boot.0.clone(),
-        memory: 512,
+        memory: memory(experiment),
         files: vec![],
         job: Job::Measure {
             experiment: Box::new(experiment.clone()),
@@ -81,6 +81,15 @@ pub fn spec(experiment: &Experiment) -> Spec {
         timeout: timeout(experiment),
         trace_registers: experiment.bench == crate::machine::Bench::Kvaser
             && experiment.gateway != Gateway::None,
+    }
+}
+
+/// The guest's memory, MiB: 100 000 routes are read into some hundred of them.
+fn memory(experiment: &Experiment) -> u32 {
+    if experiment.filters.count() > Some(crate::words::MOST_FILTERS) {
+        1024
+    } else {
+        512
     }
 }
 

@@ -1,7 +1,7 @@
 //! The words of an experiment's settings: what is typed after `cangate lab measure`'s options,
 //! stands in matrix files, and is printed with every result. Each reads back as what it was.
 
-use crate::experiment::{Boot, Cpu, Filters, Gateway, Hops, Load, Modify, TrafficKind};
+use crate::experiment::{Boot, Cpu, Filters, Gateway, Hops, Load, Modify, TrafficKind, Virtual};
 use crate::machine::Bench;
 use std::fmt;
 use std::str::FromStr;
@@ -130,6 +130,8 @@ impl fmt::Display for Gateway {
             Self::Cangw => f.write_str("cangw"),
             Self::User(io) => write!(f, "user:{io}"),
             Self::None => f.write_str("none"),
+            Self::OwnRules => f.write_str("can-gw"),
+            Self::Bpf => f.write_str("bpf"),
         }
     }
 }
@@ -141,8 +143,10 @@ impl FromStr for Gateway {
         match (text, text.strip_prefix("user:")) {
             ("cangw", _) => Ok(Self::Cangw),
             ("none", _) => Ok(Self::None),
+            ("can-gw", _) => Ok(Self::OwnRules),
+            ("bpf", _) => Ok(Self::Bpf),
             (_, Some(io)) if USER_IO.contains(&io) => Ok(Self::User(io.to_owned())),
-            _ => unknown(text, "gateway", "cangw, user:read-write, none"),
+            _ => unknown(text, "gateway", "cangw, can-gw, bpf, user:read-write, none"),
         }
     }
 }
@@ -198,6 +202,10 @@ impl FromStr for TrafficKind {
 
 /// As many rules as there are SFF identifiers.
 pub const MOST_FILTERS: u32 = 2048;
+/// The most rules for EFF identifiers; see [`Experiment::check`] for who can have so many.
+///
+/// [`Experiment::check`]: crate::experiment::Experiment::check
+pub const MOST_EFF: u32 = 100_000;
 
 impl Filters {
     /// How many rules; none for [`Filters::None`].
@@ -225,12 +233,13 @@ impl FromStr for Filters {
     type Err = WordError;
 
     fn from_str(text: &str) -> Result<Self, WordError> {
-        let count = |n| number(n, 1, MOST_FILTERS, "count of filters");
+        let up_to = |n, most| number(n, 1, most, "count of filters");
+        let count = |n| up_to(n, MOST_FILTERS);
         match text.split_once(':') {
             None if text == "none" => Ok(Self::None),
             Some(("sff", n)) => Ok(Self::Sff(count(n)?)),
             Some(("list", n)) => Ok(Self::List(count(n)?)),
-            Some(("eff", n)) => Ok(Self::Eff(count(n)?)),
+            Some(("eff", n)) => Ok(Self::Eff(up_to(n, MOST_EFF)?)),
             _ => unknown(
                 text,
                 "set of filters",
@@ -246,9 +255,13 @@ pub const MOST_HOPS: u8 = 5;
 
 impl fmt::Display for Hops {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.interfaces {
-            1 => write!(f, "{}", self.count),
-            n => write!(f, "{}:{n}", self.count),
+        write!(f, "{}", self.count)?;
+        if self.interfaces != 1 {
+            write!(f, ":{}", self.interfaces)?;
+        }
+        match self.through {
+            Virtual::Vcan => Ok(()),
+            Virtual::Vxcan => f.write_str(":vxcan"),
         }
     }
 }
@@ -257,7 +270,11 @@ impl FromStr for Hops {
     type Err = WordError;
 
     fn from_str(text: &str) -> Result<Self, WordError> {
-        let (count, interfaces) = text.split_once(':').unwrap_or((text, "1"));
+        let (numbers, through) = match text.strip_suffix(":vxcan") {
+            Some(numbers) => (numbers, Virtual::Vxcan),
+            None => (text, Virtual::Vcan),
+        };
+        let (count, interfaces) = numbers.split_once(':').unwrap_or((numbers, "1"));
         let hops = Self {
             count: match number(count, 0, MOST_HOPS, "count of hops") {
                 Ok(n) => n,
@@ -277,10 +294,12 @@ impl FromStr for Hops {
                 _ => {
                     return error(
                         format!("`{interfaces}` is no count of virtual interfaces"),
-                        "write N for one, N:2 for two in a chain",
+                        "write N for one, N:2 for two in a chain, and :vxcan behind it for pairs \
+                         of vxcan",
                     );
                 }
             },
+            through,
         };
         if hops.interfaces == 2 && !hops.count.is_multiple_of(2) {
             return error(
@@ -397,7 +416,7 @@ mod tests {
         for bench in [Bench::Kvaser, Bench::Timed, Bench::Vcan, Bench::None] {
             back(&bench);
         }
-        for word in ["cangw", "user:read-write", "none"] {
+        for word in ["cangw", "can-gw", "bpf", "user:read-write", "none"] {
             assert_eq!(word.parse::<Gateway>().unwrap().to_string(), word);
         }
         for word in [
@@ -405,10 +424,11 @@ mod tests {
         ] {
             assert_eq!(word.parse::<Modify>().unwrap().to_string(), word);
         }
-        for word in ["0", "1", "5", "2:2", "4:2"] {
+        for word in ["0", "1", "5", "2:2", "4:2", "1:vxcan", "4:2:vxcan"] {
             assert_eq!(word.parse::<Hops>().unwrap().to_string(), word);
         }
         assert_eq!("0:2".parse(), Ok(Hops::NONE));
+        assert_eq!("0:vxcan".parse(), Ok(Hops::NONE));
     }
 
     #[test]
@@ -445,13 +465,31 @@ mod tests {
         ] {
             assert!(bad.parse::<TrafficKind>().is_err(), "{bad}");
         }
-        for bad in ["", "sff", "sff:0", "list:2049", "eff:-1", "none:1"] {
+        for bad in [
+            "",
+            "sff",
+            "sff:0",
+            "list:2049",
+            "eff:-1",
+            "eff:100001",
+            "none:1",
+        ] {
             assert!(bad.parse::<Filters>().is_err(), "{bad}");
         }
-        for bad in ["", "6", "3:2", "2:3", "-1", "2:"] {
+        for bad in [
+            "",
+            "6",
+            "3:2",
+            "2:3",
+            "-1",
+            "2:",
+            ":vxcan",
+            "2:vcan",
+            "2:vxcan:2",
+        ] {
             assert!(bad.parse::<Hops>().is_err(), "{bad}");
         }
-        for bad in ["user", "user:", "user:magic", "cangw:x"] {
+        for bad in ["user", "user:", "user:magic", "cangw:x", "bpf:", "cangw-"] {
             assert!(bad.parse::<Gateway>().is_err(), "{bad}");
         }
         for good in ["none", "nohz=off", "nohz=off+threadirqs", "a.b_c=1.5+d="] {
@@ -486,10 +524,10 @@ mod tests {
         }
 
         #[test]
-        fn every_count_comes_back(n in 1..=MOST_FILTERS, shift in 0u8..=10) {
+        fn every_count_comes_back(n in 1..=MOST_FILTERS, eff in 1..=MOST_EFF, shift in 0u8..=10) {
             back(&Filters::Sff(n));
             back(&Filters::List(n));
-            back(&Filters::Eff(n));
+            back(&Filters::Eff(eff));
             back(&Cpu::Shift(shift));
             let word = format!("board:{shift}");
             let cpu: Cpu = word.parse().unwrap();

@@ -31,9 +31,13 @@ INLINE u32 at_of(struct __sk_buff *skb, u32 size)
 	u32 at = skb->len - size;
 	if (at)
 		return at;
-	/* A frame of a local program, or of a driver since 7.0. The room must not be more than a
-	 * frame's size, below which change_tail() does not go. */
-	at = size == CC_SIZE ? 16 : 32;
+	/* A frame of a local program, of a driver since 7.0, or one that passed a gateway before.
+	 * Each pass moves the frame down by this much, while the skb's transport header stays where
+	 * it was at the first one; and change_tail() does not cut before that. So all passes
+	 * together may have a frame's size. */
+	at = MAX_HOPS == 1 ? 16 : MAX_HOPS == 2 ? 8 : MAX_HOPS <= 4 ? 4 : 2;
+	if (size == FD_SIZE)
+		at = at < 8 ? at * 4 : 32;
 	return change_head(skb, at, 0) ? 0 : at;
 }
 

@@ -17,6 +17,8 @@ pub(crate) enum LabCommand {
     Exec(Exec),
     /// Make one experiment and print its latencies.
     Measure(Measure),
+    /// Search for the highest rate of frames that a gateway passes on without loss.
+    Rate(Rate),
     /// Make the experiments of a matrix; what is there already is not made again.
     Run(Run),
     /// List the experiments of a matrix, or the results of a folder.
@@ -93,38 +95,33 @@ pub(crate) struct Exec {
     pub(crate) command: Vec<String>,
 }
 
+/// What is measured: the settings that an experiment and a search for a rate share.
 #[derive(Args, Debug)]
-pub(crate) struct Measure {
-    #[command(flatten)]
-    pub(crate) place: Place,
+pub(crate) struct Chosen {
     /// The guest's kernel.
     #[arg(long, value_name = "K", default_value = "6.1")]
     pub(crate) kernel: String,
     /// kvaser (the real driver, no bus time) or timed (bus time).
     #[arg(long, value_name = "B", default_value = "kvaser")]
     pub(crate) bench: String,
-    /// The gateway under test: cangw, user:read-write or none.
+    /// The gateway under test: cangw (can-gw with Debian's cangw), can-gw or bpf (cangate's
+    /// routes in the kernel), user:read-write (cangate in user space) or none.
     #[arg(long, value_name = "G", default_value = "cangw")]
     pub(crate) gateway: String,
-    /// oneatatime, load:PERCENT, flood or period:MICROSECONDS.
-    #[arg(long, value_name = "T", default_value = "oneatatime")]
-    pub(crate) traffic: String,
     /// none, cpu, eth-rx or eth-tx.
     #[arg(long, value_name = "L", default_value = "none")]
     pub(crate) load: String,
     /// Payload bytes; the first two are the frame's number.
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) payload: u8,
-    /// How many frames.
-    #[arg(long, value_name = "N", default_value_t = 500)]
-    pub(crate) frames: u32,
     /// sff:COUNT, list:COUNT or eff:COUNT rules, of which the last one matches.
     #[arg(long, value_name = "KIND:COUNT", default_value = "none")]
     pub(crate) filters: String,
     /// What the gateway changes: none, copy, id, and, or, xor, set, crc8, xorsum.
     #[arg(long, value_name = "WHAT", default_value = "none")]
     pub(crate) modify: String,
-    /// Passes through virtual interfaces between the two buses: N through one, N:2 through two.
+    /// Passes through virtual interfaces between the two buses: N through one vcan, N:2 through
+    /// two; with :vxcan behind it through pairs of vxcan.
     #[arg(long, value_name = "N", default_value = "0")]
     pub(crate) hops: String,
     /// pc, board, board:N or shift:N.
@@ -136,6 +133,20 @@ pub(crate) struct Measure {
     /// The seed of everything random.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Measure {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
+    /// oneatatime, load:PERCENT, flood or period:MICROSECONDS.
+    #[arg(long, value_name = "T", default_value = "oneatatime")]
+    pub(crate) traffic: String,
+    /// How many frames.
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub(crate) frames: u32,
     /// Take stamps of every so manieth frame only (timed bench), to see what stamping costs.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) stamp_every: u32,
@@ -145,6 +156,24 @@ pub(crate) struct Measure {
     /// Write the result's Parquet file here.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Rate {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
+    /// How many frames a try has. A gateway that is a little too slow loses frames only when its
+    /// queues are full.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) frames: u32,
+    /// The folder that keeps the tries; a search that was interrupted goes on there.
+    #[arg(long, value_name = "DIR", default_value = "rates")]
+    pub(crate) out: PathBuf,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -9,6 +9,7 @@ mod bus_time;
 mod ends;
 mod exec;
 mod experiments;
+mod hops;
 mod offload;
 
 use assert_cmd::Command;

@@ -3,6 +3,7 @@
 use crate::bursts::Point;
 use crate::experiment::Experiment;
 use crate::figures;
+use crate::rate::Rate;
 use crate::trial::Failed;
 use probe::{LatencyProfile, Results, Summary};
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 pub struct Evidence {
     results: BTreeMap<Experiment, Result<Results, Failed>>,
     points: Option<Result<Vec<Point>, Failed>>,
+    rates: BTreeMap<Experiment, Result<Rate, Failed>>,
 }
 
 /// Why there is nothing to judge by.
@@ -33,6 +35,27 @@ impl Evidence {
     /// Adds what came of the measurement of system calls.
     pub fn add_points(&mut self, outcome: Result<Vec<Point>, Failed>) {
         self.points = Some(outcome);
+    }
+
+    /// Adds what came of the search for an experiment's highest rate.
+    pub fn add_rate(&mut self, experiment: Experiment, outcome: Result<Rate, Failed>) {
+        self.rates.insert(experiment, outcome);
+    }
+
+    /// The highest rate without loss of an experiment, whatever its traffic.
+    ///
+    /// # Errors
+    /// [`Missing`] where a try failed or the search was not made.
+    pub fn rate(&self, experiment: &Experiment) -> Result<&Rate, Missing> {
+        let why = match self.rates.get(experiment) {
+            Some(Ok(rate)) => return Ok(rate),
+            Some(Err(failed)) => failed.why.clone(),
+            None => "it was not made".to_owned(),
+        };
+        Err(Missing {
+            experiment: format!("the highest rate of {}", experiment.name()),
+            why,
+        })
     }
 
     /// What system calls cost.

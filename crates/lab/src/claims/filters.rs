@@ -2,16 +2,16 @@
 
 use super::simple::{ratio, simple};
 use super::stats::{line, loss, median, received_runs, us};
-use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing, board};
+use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing, Way, board};
 use crate::experiment::{Cpu, Experiment, Filters, TrafficKind};
 use probe::Record;
 
-fn filtered(extent: Extent, filters: Filters) -> Experiment {
-    Experiment {
+fn filtered(extent: Extent, way: Way, filters: Filters) -> Experiment {
+    way.of(Experiment {
         filters,
         frames: extent.pick(200, 2000),
         ..simple(extent)
-    }
+    })
 }
 
 /// Lengths of the list.
@@ -24,6 +24,9 @@ fn lists(extent: Extent) -> &'static [u32] {
     )
 }
 
+/// On all ways.
+pub(super) const ALL: [Claim; 6] = [G4, G4_USER, G4_BPF, G5, G5_USER, G5_BPF];
+
 /// The table's identifiers are the first, one in the middle, the last.
 const TABLE: [u32; 3] = [1, 1024, 2048];
 
@@ -35,17 +38,39 @@ pub(super) const G4: Claim = Claim {
     criterion: "the medians over the list's length lie within 5 % of their range from a straight line; those of \
         single-ID filters are within 5 % of one another; 2048 in a list cost at least twice as much \
         as 2048 in the table (paper: 4 times)",
-    needs: |extent| {
-        let lists = lists(extent).iter().map(|&n| Filters::List(n));
-        let all = lists.chain(TABLE.map(Filters::Sff));
-        all.map(|f| filtered(extent, f)).collect()
-    },
+    needs: |extent| needs_g4(extent, Way::Cangw),
     bursts: |_| None,
-    judge: judge_g4,
+    rates: |_| vec![],
+    judge: |evidence, extent| judge_g4(evidence, extent, Way::Cangw),
 };
 
-fn judge_g4(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
-    let p50 = |f| Ok(evidence.summary(&filtered(extent, f))?.p50);
+const G4_USER: Claim = Claim {
+    id: "G4/user",
+    needs: |extent| needs_g4(extent, Way::User),
+    judge: |evidence, extent| judge_g4(evidence, extent, Way::User),
+    ..G4
+};
+
+const G4_BPF: Claim = Claim {
+    id: "G4/bpf",
+    needs: |extent| needs_g4(extent, Way::Bpf),
+    judge: |evidence, extent| judge_g4(evidence, extent, Way::Bpf),
+    ..G4
+};
+
+fn needs_g4(extent: Extent, way: Way) -> Vec<Experiment> {
+    let filters = || {
+        let lists = lists(extent).iter().map(|&n| Filters::List(n));
+        lists.chain(TABLE.map(Filters::Sff))
+    };
+    way.beside(extent, |way| {
+        filters().map(|f| filtered(extent, way, f)).collect()
+    })
+}
+
+fn judge_g4(evidence: &Evidence, extent: Extent, way: Way) -> Result<Judgement, Missing> {
+    let p50_of = |way, f| Ok(evidence.summary(&filtered(extent, way, f))?.p50);
+    let p50 = |f| p50_of(way, f);
     let mut points = Vec::new();
     for &n in lists(extent) {
         points.push((n, p50(Filters::List(n))?));
@@ -67,8 +92,13 @@ fn judge_g4(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
         .map(|p| (f64::from(p.0), p.1 as f64))
         .collect();
     let (slope, _, off) = line(&as_line).unwrap_or((0.0, 0.0, f64::INFINITY));
+    let beside = way.against(|| {
+        let [list, table] =
+            [Filters::List(2048), Filters::Sff(2048)].map(|f| p50_of(Way::Cangw, f));
+        Ok(format!("{} against {}", us(list?), us(table?)))
+    })?;
     let measured = format!(
-        "{slope:.0} ns a filter; 2048 list filters: {} against {}",
+        "{slope:.0} ns a filter; 2048 list filters: {} against {}{beside}",
         us(long),
         us(most)
     );
@@ -88,7 +118,11 @@ fn judge_g4(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
         times >= 2.0,
         format!("2048 in a list cost {times:.1} times what they cost in the table"),
     );
-    Ok(conditions.judge(measured, &knee(&points)))
+    let besides = match way {
+        Way::Cangw => knee(&points),
+        _ => String::new(),
+    };
+    Ok(conditions.judge(measured, &besides))
 }
 
 /// Is there the paper's knee? It came from the CPU's cache.
@@ -111,19 +145,19 @@ fn knee(points: &[(u32, i64)]) -> String {
     }
 }
 
-fn overrun(extent: Extent) -> Experiment {
-    Experiment {
+fn overrun(extent: Extent, way: Way) -> Experiment {
+    way.of(Experiment {
         traffic: TrafficKind::Flood,
         filters: Filters::List(2048),
         ..board(extent.pick(1000, 10_000))
-    }
+    })
 }
 
 /// The same where the processor is so slow that the walk costs what it cost the papers' board.
-fn overrun_slower(extent: Extent) -> Experiment {
+fn overrun_slower(extent: Extent, way: Way) -> Experiment {
     Experiment {
         cpu: Cpu::BoardAt(4),
-        ..overrun(extent)
+        ..overrun(extent, way)
     }
 }
 
@@ -137,14 +171,35 @@ pub(super) const G5: Claim = Claim {
     figure: "≈80 % lost; 4 frames a run",
     criterion: "70 to 90 % lost; the flood begins with a run of as many frames as the FIFO holds (4) and the one \
         that is being worked at; the paper's chart shows the FIFO filling at the beginning of each chunk",
-    needs: |extent| vec![overrun(extent), overrun_slower(extent)],
+    needs: |extent| needs_g5(extent, Way::Cangw),
     bursts: |_| None,
-    judge: judge_g5,
+    rates: |_| vec![],
+    judge: |evidence, extent| judge_g5(evidence, extent, Way::Cangw),
 };
 
-fn judge_g5(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
-    let board = Overrun::of(evidence, &overrun(extent))?;
-    let slower = Overrun::of(evidence, &overrun_slower(extent))?;
+const G5_USER: Claim = Claim {
+    id: "G5/user",
+    needs: |extent| needs_g5(extent, Way::User),
+    judge: |evidence, extent| judge_g5(evidence, extent, Way::User),
+    ..G5
+};
+
+const G5_BPF: Claim = Claim {
+    id: "G5/bpf",
+    needs: |extent| needs_g5(extent, Way::Bpf),
+    judge: |evidence, extent| judge_g5(evidence, extent, Way::Bpf),
+    ..G5
+};
+
+fn needs_g5(extent: Extent, way: Way) -> Vec<Experiment> {
+    way.beside(extent, |way| {
+        vec![overrun(extent, way), overrun_slower(extent, way)]
+    })
+}
+
+fn judge_g5(evidence: &Evidence, extent: Extent, way: Way) -> Result<Judgement, Missing> {
+    let board = Overrun::of(evidence, &overrun(extent, way))?;
+    let slower = Overrun::of(evidence, &overrun_slower(extent, way))?;
     let mut conditions = Conditions::default();
     conditions.add(
         (0.7..=0.9).contains(&board.share),
@@ -166,8 +221,12 @@ fn judge_g5(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
         100.0 * slower.share,
         slower.first
     );
+    let beside = way.against(|| {
+        let cangw = Overrun::of(evidence, &overrun(extent, Way::Cangw))?;
+        Ok(format!("{:.1} % lost", 100.0 * cangw.share))
+    })?;
     let measured = format!(
-        "{:.1} % lost; the first {}, then runs of {}",
+        "{:.1} % lost{beside}; the first {}, then runs of {}",
         100.0 * board.share,
         board.first,
         board.run
@@ -227,6 +286,7 @@ mod tests {
     use super::*;
     use crate::claims::Verdict::{Differs, Reproduced};
     use crate::claims::testing::{judge, verdict};
+    use crate::experiment::Gateway;
     use crate::fake;
 
     fn with(list: impl Fn(u64) -> u64, table: impl Fn(u64) -> u64) -> super::super::Judgement {
@@ -256,6 +316,34 @@ mod tests {
         assert_eq!(with(|n| 35_000 + n * n / 40, |_| 36_000).verdict, Differs);
         assert_eq!(with(straight, |n| 36_000 + 10 * n).verdict, Differs);
         assert_eq!(with(|n| 35_000 + n, |_| 36_000).verdict, Differs);
+    }
+
+    #[test]
+    fn the_same_is_asked_of_the_other_ways_with_can_gw_beside_them() {
+        let judged = judge(&G4_BPF, Extent::Full, |e| {
+            let list = match (&e.gateway, e.filters) {
+                (Gateway::Cangw, Filters::List(n)) => u64::from(n) * 50,
+                _ => 0,
+            };
+            fake::records(10, 35_000 + list)
+        });
+        assert_eq!(judged.verdict, Differs);
+        assert_eq!(
+            judged.measured,
+            "0 ns a filter; 2048 list filters: 35.0 against 35.0 (can-gw: 137.4 against 35.0)"
+        );
+        let judged = judge(&G5_BPF, Extent::Quick, |e| {
+            let lossy = e.gateway == Gateway::Cangw;
+            fake::losing(fake::records(1000, 40_000), |n| lossy && n % 25 >= 5)
+        });
+        assert_eq!(judged.verdict, Differs);
+        assert!(
+            judged
+                .measured
+                .starts_with("0.0 % lost (can-gw: 80.0 % lost)"),
+            "{}",
+            judged.measured
+        );
     }
 
     #[test]

@@ -2,18 +2,36 @@
 
 use super::simple::simple;
 use super::stats::{line, lost, us};
-use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing};
-use crate::experiment::{Experiment, Hops, TrafficKind};
+use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing, Way};
+use crate::experiment::{Experiment, Hops, TrafficKind, Virtual};
 
-fn hopping(extent: Extent, traffic: TrafficKind, count: u8, interfaces: u8) -> Experiment {
-    let hops = Hops { count, interfaces };
-    Experiment {
+/// The papers' gateway goes through vcan. What others send into one does not come back, so that
+/// they go through pairs of vxcan; so does can-gw, beside them.
+fn hopping(
+    extent: Extent,
+    way: Way,
+    traffic: TrafficKind,
+    count: u8,
+    interfaces: u8,
+) -> Experiment {
+    let hops = Hops {
+        count,
+        interfaces,
+        through: match way {
+            Way::Cangw => Virtual::Vcan,
+            Way::OwnRules | Way::User | Way::Bpf => Virtual::Vxcan,
+        },
+    };
+    way.of(Experiment {
         hops,
         traffic,
         frames: extent.pick(200, 10_000),
         ..simple(extent)
-    }
+    })
 }
+
+/// On all ways.
+pub(super) const ALL: [Claim; 4] = [G10, G10_RULES, G10_USER, G10_BPF];
 
 const ONE: TrafficKind = TrafficKind::OneAtATime;
 
@@ -26,7 +44,7 @@ fn single(extent: Extent) -> &'static [u8] {
 /// Hops through two interfaces in a chain.
 const DOUBLE: [u8; 2] = [2, 4];
 
-pub(super) const G10: Claim = Claim {
+const G10: Claim = Claim {
     id: "G10",
     paper: "gateway-2011 §3.8, gateway-2010-draft §IV-E",
     claim: "Each hop through a virtual interface costs about the same; two interfaces in a chain cost more than one used twice; losses under flood begin at some hop count",
@@ -34,42 +52,75 @@ pub(super) const G10: Claim = Claim {
     criterion: "the medians over 1 to 5 hops lie within a tenth of a hop's cost from a straight line; a hop \
         of the chain costs at least 5 % more (paper: 27 %). Losses are looked for up to can-gw's \
         limit of 5 hops",
-    needs: |extent| {
-        let one = single(extent).iter().map(|&n| hopping(extent, ONE, n, 1));
-        let two = DOUBLE.iter().map(|&n| hopping(extent, ONE, n, 2));
-        let flood = floods(extent);
-        one.chain(two).chain(flood).collect()
-    },
+    needs: |extent| needs(extent, Way::Cangw),
     bursts: |_| None,
-    judge: judge_g10,
+    rates: |_| vec![],
+    judge: |evidence, extent| judge_g10(evidence, extent, Way::Cangw),
 };
 
-fn floods(extent: Extent) -> Vec<Experiment> {
+const G10_RULES: Claim = Claim {
+    id: "G10/can-gw",
+    needs: |extent| needs(extent, Way::OwnRules),
+    judge: |evidence, extent| judge_g10(evidence, extent, Way::OwnRules),
+    ..G10
+};
+
+const G10_USER: Claim = Claim {
+    id: "G10/user",
+    needs: |extent| needs(extent, Way::User),
+    judge: |evidence, extent| judge_g10(evidence, extent, Way::User),
+    ..G10
+};
+
+const G10_BPF: Claim = Claim {
+    id: "G10/bpf",
+    needs: |extent| needs(extent, Way::Bpf),
+    judge: |evidence, extent| judge_g10(evidence, extent, Way::Bpf),
+    ..G10
+};
+
+fn needs(extent: Extent, way: Way) -> Vec<Experiment> {
+    way.beside(extent, |way| {
+        let one = single(extent)
+            .iter()
+            .map(|&n| hopping(extent, way, ONE, n, 1));
+        let two = DOUBLE.iter().map(|&n| hopping(extent, way, ONE, n, 2));
+        one.chain(two).chain(floods(extent, way)).collect()
+    })
+}
+
+fn floods(extent: Extent, way: Way) -> Vec<Experiment> {
     let counts = extent.pick(&[5][..], &[1, 2, 3, 4, 5]);
     let flood = counts
         .iter()
-        .map(|&n| hopping(extent, TrafficKind::Flood, n, 1));
+        .map(|&n| hopping(extent, way, TrafficKind::Flood, n, 1));
     flood.collect()
 }
 
-fn judge_g10(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
-    let fit = |counts: &[u8], interfaces| {
+fn judge_g10(evidence: &Evidence, extent: Extent, way: Way) -> Result<Judgement, Missing> {
+    let fit_of = |way, counts: &[u8], interfaces| {
         let mut points = Vec::new();
         for &n in counts {
-            let p50 = evidence.summary(&hopping(extent, ONE, n, interfaces))?.p50;
+            let e = hopping(extent, way, ONE, n, interfaces);
+            let p50 = evidence.summary(&e)?.p50;
             points.push((f64::from(n), p50 as f64));
         }
         Ok(line(&points).unwrap_or((0.0, 0.0, f64::INFINITY)))
     };
+    let fit = |counts: &[u8], interfaces| fit_of(way, counts, interfaces);
     let (one, _, off_one) = fit(single(extent), 1)?;
     let (two, ..) = fit(&DOUBLE, 2)?;
     let mut first_loss = None;
-    for e in floods(extent) {
+    for e in floods(extent, way) {
         if first_loss.is_none() && lost(evidence.results(&e)?) > 0 {
             first_loss = Some(e.hops.count);
         }
     }
-    let measured = format!("{} and {} a hop", us(one as i64), us(two as i64));
+    let beside = way.against(|| {
+        let (cangw, ..) = fit_of(Way::Cangw, single(extent), 1)?;
+        Ok(format!("{} through vcan", us(cangw as i64)))
+    })?;
+    let measured = format!("{} and {} a hop{beside}", us(one as i64), us(two as i64));
     let mut conditions = Conditions::default();
     let off = 100.0 * off_one / one;
     conditions.add(
@@ -86,9 +137,10 @@ fn judge_g10(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> 
     );
     let besides = match first_loss {
         Some(n) => format!("losses under flood begin at {n} hops"),
-        None => "no frame is lost under flood up to 5 hops, and can-gw's max_hops allows no more \
-                 (the authors changed theirs)"
+        None if way == Way::Cangw => "no frame is lost under flood up to 5 hops, and can-gw's \
+                                      max_hops allows no more (the authors changed theirs)"
             .to_owned(),
+        None => "no frame is lost under flood up to 5 hops".to_owned(),
     };
     Ok(conditions.judge(measured, &besides))
 }
@@ -133,5 +185,27 @@ mod tests {
         assert!(same.why.contains("cache misses"), "{}", same.why);
         assert_eq!(with(|n| n * n * 3_000, 20_000, 9).verdict, Differs);
         assert_eq!(with(|_| 0, 0, 9).verdict, Differs);
+    }
+
+    #[test]
+    fn other_ways_go_through_pairs() {
+        for claim in [G10_RULES, G10_USER, G10_BPF] {
+            for e in claim.needs(Extent::Full) {
+                let papers = e.gateway == crate::experiment::Gateway::Cangw;
+                assert_eq!(e.hops.through == Virtual::Vcan, papers, "{}", e.name());
+            }
+            let judged = judge(&claim, Extent::Full, |e| {
+                let each = match e.hops.through {
+                    Virtual::Vcan => 10_000,
+                    Virtual::Vxcan => 7_000 + 700 * u64::from(e.hops.interfaces),
+                };
+                fake::records(10, 35_000 + u64::from(e.hops.count) * each)
+            });
+            assert_eq!(
+                judged.measured,
+                "7.7 and 8.4 a hop (can-gw: 10.0 through vcan)"
+            );
+            assert_eq!(judged.verdict, Reproduced);
+        }
     }
 }

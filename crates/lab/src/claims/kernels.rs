@@ -2,35 +2,60 @@
 
 use super::simple::simple;
 use super::stats::us;
-use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing};
+use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing, Way};
 use crate::experiment::{Boot, Cpu, Experiment, Filters};
 use crate::words::{KERNELS, is_rt};
 use probe::Record;
 
-fn on(extent: Extent, kernel: &str) -> Experiment {
-    Experiment {
+fn on(extent: Extent, way: Way, kernel: &str) -> Experiment {
+    way.of(Experiment {
         kernel: kernel.to_owned(),
         ..simple(extent)
-    }
+    })
 }
 
-pub(super) const G7: Claim = Claim {
+/// On all ways.
+pub(super) const ALL: [Claim; 6] = [G7, G7_USER, G7_BPF, G8, G8_USER, G8_BPF];
+
+const G7: Claim = Claim {
     id: "G7",
     paper: "gateway-2011 §3.6",
     claim: "Newer kernels are slower; rt-preempt kernels are slower than their plain twins when the gateway is in the kernel",
     figure: "+10 (2.6.33→36), +2 (→3.0); rt +20 to +100",
     criterion: "the plain kernels' medians rise with every newer kernel; every rt kernel's median is above its \
         twin's",
-    needs: |extent| match extent {
-        Extent::Quick => vec![],
-        Extent::Full => KERNELS.iter().map(|k| on(extent, k)).collect(),
-    },
+    needs: |extent| needs_g7(extent, Way::Cangw),
     bursts: |_| None,
-    judge: judge_g7,
+    rates: |_| vec![],
+    judge: |evidence, extent| judge_g7(evidence, extent, Way::Cangw),
 };
 
-fn judge_g7(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
-    let p50 = |kernel: &str| Ok(evidence.summary(&on(extent, kernel))?.p50);
+const G7_USER: Claim = Claim {
+    id: "G7/user",
+    needs: |extent| needs_g7(extent, Way::User),
+    judge: |evidence, extent| judge_g7(evidence, extent, Way::User),
+    ..G7
+};
+
+const G7_BPF: Claim = Claim {
+    id: "G7/bpf",
+    needs: |extent| needs_g7(extent, Way::Bpf),
+    judge: |evidence, extent| judge_g7(evidence, extent, Way::Bpf),
+    ..G7
+};
+
+fn needs_g7(extent: Extent, way: Way) -> Vec<Experiment> {
+    match extent {
+        Extent::Quick => vec![],
+        Extent::Full => way.beside(extent, |way| {
+            KERNELS.iter().map(|k| on(extent, way, k)).collect()
+        }),
+    }
+}
+
+fn judge_g7(evidence: &Evidence, extent: Extent, way: Way) -> Result<Judgement, Missing> {
+    let p50_of = |way, kernel: &str| Ok(evidence.summary(&on(extent, way, kernel))?.p50);
+    let p50 = |kernel: &str| p50_of(way, kernel);
     let (mut plain, mut steps, mut costs) = (Vec::new(), Vec::new(), Vec::new());
     for kernel in KERNELS.iter().filter(|k| !is_rt(k)) {
         plain.push((*kernel, p50(kernel)?));
@@ -49,8 +74,13 @@ fn judge_g7(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
         all.iter().map(each).collect::<Vec<_>>().join(", ")
     };
     let first = plain.first().map_or(0, |p| p.1);
+    let beside = way.against(|| {
+        let plain = KERNELS.iter().filter(|k| !is_rt(k));
+        let each = plain.map(|k| Ok(us(p50_of(Way::Cangw, k)?)));
+        Ok(each.collect::<Result<Vec<_>, Missing>>()?.join(", "))
+    })?;
     let measured = format!(
-        "{} (5.10), {}; rt {}",
+        "{} (5.10), {}; rt {}{beside}",
         us(first),
         signed(&steps),
         signed(&costs)
@@ -80,23 +110,23 @@ fn judge_g7(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
 /// A latency of this and more is a spike, ns: a fifth of the paper's.
 const SPIKE: i64 = 10_000_000;
 
-fn spiky(kernel: &str) -> Experiment {
+fn spiky(way: Way, kernel: &str) -> Experiment {
     Experiment {
         filters: Filters::List(2048),
         payload: 2,
-        ..on(Extent::Full, kernel)
+        ..on(Extent::Full, way, kernel)
     }
 }
 
 /// The same on a processor so slow that the gateway is busy more than 95 % of the time: a kernel
 /// holds back real-time threads then, for `1 s - sched_rt_runtime_us` in every second
 /// (Documentation/scheduler/sched-rt-group.rst). The paper found the spikes and not their cause.
-fn held_back(boot: Boot) -> Experiment {
+fn held_back(way: Way, boot: Boot) -> Experiment {
     Experiment {
         cpu: Cpu::BoardAt(6),
         frames: 2000,
         boot,
-        ..spiky("6.1-rt")
+        ..spiky(way, "6.1-rt")
     }
 }
 
@@ -105,25 +135,45 @@ fn less() -> Boot {
     Boot(vec!["sysctl.kernel.sched_rt_runtime_us=990000".to_owned()])
 }
 
-pub(super) const G8: Claim = Claim {
+const G8: Claim = Claim {
     id: "G8",
     paper: "gateway-2011 §3.6",
     claim: "An rt-preempt kernel with 2048 list filters has a spike once a second",
     figure: "≈50 ms, every 1 s",
     criterion: "on some rt kernel at least two latencies of 10 ms and more, each 0.9 to 1.1 s after the one before",
-    needs: |extent| match extent {
-        Extent::Quick => vec![],
-        Extent::Full => {
-            let slow = [held_back(Boot::default()), held_back(less())];
-            let rt = KERNELS.iter().filter(|k| is_rt(k)).map(|k| spiky(k));
-            rt.chain(slow).collect()
-        }
-    },
+    needs: |extent| needs_g8(extent, Way::Cangw),
     bursts: |_| None,
-    judge: judge_g8,
+    rates: |_| vec![],
+    judge: |evidence, _| judge_g8(evidence, Way::Cangw),
 };
 
-fn judge_g8(evidence: &Evidence, _: Extent) -> Result<Judgement, Missing> {
+const G8_USER: Claim = Claim {
+    id: "G8/user",
+    needs: |extent| needs_g8(extent, Way::User),
+    judge: |evidence, _| judge_g8(evidence, Way::User),
+    ..G8
+};
+
+const G8_BPF: Claim = Claim {
+    id: "G8/bpf",
+    needs: |extent| needs_g8(extent, Way::Bpf),
+    judge: |evidence, _| judge_g8(evidence, Way::Bpf),
+    ..G8
+};
+
+fn needs_g8(extent: Extent, way: Way) -> Vec<Experiment> {
+    let all = |way| {
+        let slow = [Boot::default(), less()].map(|boot| held_back(way, boot));
+        let rt = KERNELS.iter().filter(|k| is_rt(k)).map(|k| spiky(way, k));
+        rt.chain(slow).collect()
+    };
+    match extent {
+        Extent::Quick => vec![],
+        Extent::Full => way.beside(extent, all),
+    }
+}
+
+fn judge_g8(evidence: &Evidence, way: Way) -> Result<Judgement, Missing> {
     let mut conditions = Conditions::default();
     let (mut measured, mut regular) = (Vec::new(), Vec::new());
     let mut look = |name: String, e: Experiment| {
@@ -144,11 +194,11 @@ fn judge_g8(evidence: &Evidence, _: Extent) -> Result<Judgement, Missing> {
     };
     let mut busiest = 0.0f64;
     for kernel in KERNELS.iter().filter(|k| is_rt(k)) {
-        busiest = busiest.max(look((*kernel).to_owned(), spiky(kernel))?);
+        busiest = busiest.max(look((*kernel).to_owned(), spiky(way, kernel))?);
     }
-    let slow = held_back(Boot::default());
+    let slow = held_back(way, Boot::default());
     let slow_busy = look(format!("6.1-rt at {}", slow.cpu), slow.clone())?;
-    let relaxed = evidence.summary(&held_back(less()))?;
+    let relaxed = evidence.summary(&held_back(way, less()))?;
     let text = if regular.is_empty() {
         "no rt kernel has such spikes".to_owned()
     } else {
@@ -163,7 +213,13 @@ fn judge_g8(evidence: &Evidence, _: Extent) -> Result<Judgement, Missing> {
         slow.cpu,
         us(relaxed.max)
     );
-    Ok(conditions.judge(measured.join("; "), &besides))
+    let beside = way.against(|| {
+        let worst = evidence
+            .summary(&held_back(Way::Cangw, Boot::default()))?
+            .max;
+        Ok(format!("worst {} at {}", us(worst), slow.cpu))
+    })?;
+    Ok(conditions.judge(measured.join("; ") + &beside, &besides))
 }
 
 /// When the spikes came in; those that follow one another within 100 ms are one.

@@ -25,6 +25,7 @@ pub(super) const G3: Claim = Claim {
             .to_vec()
     },
     bursts: |_| None,
+    rates: |_| vec![],
     judge: judge_g3,
 };
 
@@ -80,6 +81,7 @@ pub(super) const G12: Claim = Claim {
         none.chain(loads).collect()
     },
     bursts: |_| None,
+    rates: |_| vec![],
     judge: judge_g12,
 };
 

@@ -9,6 +9,7 @@ mod hops;
 mod kernels;
 mod load;
 mod modify;
+mod offload;
 mod precision;
 mod simple;
 pub(crate) mod stats;
@@ -18,7 +19,7 @@ mod user;
 pub use evidence::{Evidence, Missing};
 
 use crate::bursts::Bursts;
-use crate::experiment::{Cpu, Experiment};
+use crate::experiment::{Cpu, Experiment, Gateway};
 use crate::machine::Bench;
 use serde::Serialize;
 use std::fmt;
@@ -91,6 +92,8 @@ pub struct Claim {
     pub criterion: &'static str,
     needs: fn(Extent) -> Vec<Experiment>,
     bursts: fn(Extent) -> Option<Bursts>,
+    /// Experiments whose highest rate is searched for.
+    rates: fn(Extent) -> Vec<Experiment>,
     judge: fn(&Evidence, Extent) -> Result<Judgement, Missing>,
 }
 
@@ -113,14 +116,27 @@ impl Claim {
         (self.bursts)(extent)
     }
 
+    /// The experiments whose highest rate it needs.
+    #[must_use]
+    pub fn rates(&self, extent: Extent) -> Vec<Experiment> {
+        (self.rates)(extent)
+    }
+
+    /// Is it a bound that this program is to keep, and no claim of a paper?
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        is_bound(self.id)
+    }
+
     /// Its verdict on what was measured.
     #[must_use]
     pub fn judge(&self, evidence: &Evidence, extent: Extent) -> Judgement {
-        if self.needs(extent).is_empty() && self.bursts(extent).is_none() {
+        let nothing = self.needs(extent).is_empty() && self.rates(extent).is_empty();
+        if nothing && self.bursts(extent).is_none() {
             return Judgement {
                 verdict: Verdict::NotTestable,
                 measured: "—".to_owned(),
-                why: "It needs other kernels or more frames: leave out --quick.".to_owned(),
+                why: "It is part of the full run: leave out --quick.".to_owned(),
             };
         }
         (self.judge)(evidence, extent).unwrap_or_else(|missing| Judgement {
@@ -131,24 +147,79 @@ impl Claim {
     }
 }
 
-/// All of them, in the order of `findings.md`.
+/// All of them, in the order of `findings.md`: each of the papers', then the same on other ways
+/// through the gateway; last the bounds that routing in the kernel is to keep.
 #[must_use]
 pub fn all() -> Vec<Claim> {
-    vec![
-        simple::G1,
-        simple::G2,
-        load::G3,
-        filters::G4,
-        filters::G5,
-        modify::G6,
-        kernels::G7,
-        kernels::G8,
-        user::G9,
-        hops::G10,
-        precision::G11,
-        load::G12,
-        syscalls::S1,
-    ]
+    let mut all = vec![simple::G1, simple::G2, load::G3];
+    all.extend(filters::ALL);
+    all.extend(modify::ALL);
+    all.extend(kernels::ALL);
+    all.push(user::G9);
+    all.extend(hops::ALL);
+    all.extend([precision::G11, load::G12, syscalls::S1]);
+    all.extend(offload::ALL);
+    all
+}
+
+/// Does the name belong to a bound of ours?
+#[must_use]
+pub fn is_bound(id: &str) -> bool {
+    id.starts_with('O')
+}
+
+/// A way of a frame through the gateway. The papers' claims are about the first; the others are
+/// held against the same criteria, with the first beside them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// can-gw, its rules put in by `cangw`.
+    Cangw,
+    /// can-gw, its rules put in by cangate.
+    OwnRules,
+    /// cangate in user space.
+    User,
+    /// cangate's BPF program.
+    Bpf,
+}
+
+impl Way {
+    fn gateway(self) -> Gateway {
+        match self {
+            Self::Cangw => Gateway::Cangw,
+            Self::OwnRules => Gateway::OwnRules,
+            Self::User => Gateway::User("read-write".to_owned()),
+            Self::Bpf => Gateway::Bpf,
+        }
+    }
+
+    /// The same experiment with this way.
+    fn of(self, experiment: Experiment) -> Experiment {
+        Experiment {
+            gateway: self.gateway(),
+            ..experiment
+        }
+    }
+
+    /// What a claim needs on this way; on another than the papers' that one's too, to be seen
+    /// beside it. A quick run has BPF only.
+    fn beside(self, extent: Extent, needs: impl Fn(Self) -> Vec<Experiment>) -> Vec<Experiment> {
+        if extent == Extent::Quick && matches!(self, Self::OwnRules | Self::User) {
+            return vec![];
+        }
+        let mut all = needs(self);
+        if self != Self::Cangw {
+            all.extend(needs(Self::Cangw));
+        }
+        all
+    }
+
+    /// The end of a sentence about can-gw's figure, on the other ways.
+    fn against(self, cangw: impl FnOnce() -> Result<String, Missing>) -> Result<String, Missing> {
+        Ok(match self {
+            Self::Cangw => String::new(),
+            _ => format!(" (can-gw: {})", cangw()?),
+        })
+    }
 }
 
 /// The papers' gateway: bit-timed buses, the board's controllers and speed, 4 bytes.
@@ -246,13 +317,14 @@ mod tests {
     fn every_claim_needs_what_can_be_made() {
         for claim in all() {
             for extent in [Extent::Quick, Extent::Full] {
-                for e in claim.needs(extent) {
+                for e in claim.needs(extent).into_iter().chain(claim.rates(extent)) {
                     assert_eq!(e.check(), Ok(()), "{}: {}", claim.id, e.name());
                 }
             }
             let bursts = claim.bursts(Extent::Full).is_some();
+            let rates = !claim.rates(Extent::Full).is_empty();
             assert!(
-                bursts || !claim.needs(Extent::Full).is_empty(),
+                bursts || rates || !claim.needs(Extent::Full).is_empty(),
                 "{}",
                 claim.id
             );
@@ -265,7 +337,32 @@ mod tests {
         let needs = all.iter().flat_map(|c| c.needs(Extent::Quick));
         let needs: BTreeSet<_> = needs.collect();
         assert!(needs.iter().all(|e| e.kernel == "6.1" && e.frames <= 2000));
-        assert!(needs.len() <= 38, "{}", needs.len());
+        assert!(needs.len() <= 80, "{}", needs.len());
+        let rates: BTreeSet<_> = all.iter().flat_map(|c| c.rates(Extent::Quick)).collect();
+        assert!(rates.len() <= 6, "{}", rates.len());
+        let needs = all.iter().flat_map(|c| c.needs(Extent::Full));
+        let needs: BTreeSet<_> = needs.collect();
+        assert!(needs.len() <= 250, "{}", needs.len());
+    }
+
+    #[test]
+    fn names_are_used_once_and_other_ways_have_can_gw_beside_them() {
+        let all = all();
+        let names: BTreeSet<_> = all.iter().map(|c| c.id).collect();
+        assert_eq!(names.len(), all.len());
+        for id in ["G4", "G5", "G6", "G7", "G8", "G10"] {
+            for way in ["user", "bpf"] {
+                let name = format!("{id}/{way}");
+                let claim = all.iter().find(|c| c.id == name).unwrap();
+                let papers = all.iter().find(|c| c.id == id).unwrap();
+                let needs = claim.needs(Extent::Full);
+                let of = |gateway: &Gateway| needs.iter().filter(|e| e.gateway == *gateway).count();
+                assert_eq!(of(&Gateway::Cangw), of(&needs[0].gateway), "{name}");
+                for e in papers.needs(Extent::Full) {
+                    assert!(needs.contains(&e), "{name}: {}", e.name());
+                }
+            }
+        }
     }
 
     #[test]
@@ -278,6 +375,9 @@ mod tests {
             };
             for e in claim.needs(Extent::Full) {
                 evidence.add(e, Err(failed.clone()));
+            }
+            for e in claim.rates(Extent::Full) {
+                evidence.add_rate(e, Err(failed.clone()));
             }
             evidence.add_points(Err(failed));
             let judgement = claim.judge(&evidence, Extent::Full);

@@ -2,16 +2,16 @@
 
 use super::simple::simple;
 use super::stats::us;
-use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing};
+use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing, Way};
 use crate::experiment::{Experiment, Modify};
 
-fn changing(extent: Extent, modify: Modify) -> Experiment {
-    Experiment {
+fn changing(extent: Extent, way: Way, modify: Modify) -> Experiment {
+    way.of(Experiment {
         payload: 8,
         modify,
         frames: extent.pick(200, 10_000),
         ..simple(extent)
-    }
+    })
 }
 
 const CHANGES: [Modify; 7] = [
@@ -24,23 +24,46 @@ const CHANGES: [Modify; 7] = [
     Modify::Xorsum,
 ];
 
-pub(super) const G6: Claim = Claim {
+/// On all ways.
+pub(super) const ALL: [Claim; 3] = [G6, G6_USER, G6_BPF];
+
+const G6: Claim = Claim {
     id: "G6",
     paper: "gateway-2011 §3.5",
     claim: "The cost of modifying a frame is the copy; AND, OR, XOR, SET and checksums hardly differ",
     figure: "—",
     criterion: "writing back what is there (only the copy is paid for) costs at least half of what any change \
         costs, and the changes' medians are within 5 % of one another",
-    needs: |extent| {
-        let all = [Modify::None, Modify::Copy].into_iter().chain(CHANGES);
-        all.map(|m| changing(extent, m)).collect()
-    },
+    needs: |extent| needs_g6(extent, Way::Cangw),
     bursts: |_| None,
-    judge: judge_g6,
+    rates: |_| vec![],
+    judge: |evidence, extent| judge_g6(evidence, extent, Way::Cangw),
 };
 
-fn judge_g6(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
-    let p50 = |m| Ok(evidence.summary(&changing(extent, m))?.p50);
+const G6_USER: Claim = Claim {
+    id: "G6/user",
+    needs: |extent| needs_g6(extent, Way::User),
+    judge: |evidence, extent| judge_g6(evidence, extent, Way::User),
+    ..G6
+};
+
+const G6_BPF: Claim = Claim {
+    id: "G6/bpf",
+    needs: |extent| needs_g6(extent, Way::Bpf),
+    judge: |evidence, extent| judge_g6(evidence, extent, Way::Bpf),
+    ..G6
+};
+
+fn needs_g6(extent: Extent, way: Way) -> Vec<Experiment> {
+    let all = || [Modify::None, Modify::Copy].into_iter().chain(CHANGES);
+    way.beside(extent, |way| {
+        all().map(|m| changing(extent, way, m)).collect()
+    })
+}
+
+fn judge_g6(evidence: &Evidence, extent: Extent, way: Way) -> Result<Judgement, Missing> {
+    let p50_of = |way, m| Ok(evidence.summary(&changing(extent, way, m))?.p50);
+    let p50 = |m| p50_of(way, m);
     let plain = p50(Modify::None)?;
     let copy = p50(Modify::Copy)? - plain;
     let mut costs = Vec::new();
@@ -57,8 +80,13 @@ fn judge_g6(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
         .copied()
         .max_by_key(|c| c.1)
         .unwrap_or((Modify::Id, 0));
+    let beside = way.against(|| {
+        let [plain, id] = [Modify::None, Modify::Id].map(|m| p50_of(Way::Cangw, m));
+        let (plain, id) = (plain?, id?);
+        Ok(format!("{}, id +{}", us(plain), us(id - plain)))
+    })?;
     let measured = format!(
-        "{} without; copy +{}, changes +{} ({}) to +{} ({})",
+        "{} without{beside}; copy +{}, changes +{} ({}) to +{} ({})",
         us(plain),
         us(copy),
         us(least.1),

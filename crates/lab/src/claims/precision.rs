@@ -42,6 +42,7 @@ pub(super) const G11: Claim = Claim {
         ]
     },
     bursts: |_| None,
+    rates: |_| vec![],
     judge: judge_g11,
 };
 

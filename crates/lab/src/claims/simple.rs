@@ -43,6 +43,7 @@ pub(super) const G1: Claim = Claim {
         Extent::Full => vec![simple(extent), ticking(extent)],
     },
     bursts: |_| None,
+    rates: |_| vec![],
     judge: judge_g1,
 };
 
@@ -134,6 +135,7 @@ pub(super) const G2: Claim = Claim {
     criterion: "the flood's least latency is at most half of the other's; the greatest are within a factor of 2",
     needs: |extent| vec![simple(extent), flood(extent), nearly(extent)],
     bursts: |_| None,
+    rates: |_| vec![],
     judge: judge_g2,
 };
 

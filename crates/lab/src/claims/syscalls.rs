@@ -23,6 +23,7 @@ pub(super) const S1: Claim = Claim {
         (the paper's PC: 2.7)",
     needs: |_| vec![],
     bursts,
+    rates: |_| vec![],
     judge: judge_s1,
 };
 

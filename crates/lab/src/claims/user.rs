@@ -42,6 +42,7 @@ pub(super) const G9: Claim = Claim {
         all
     },
     bursts: |_| None,
+    rates: |_| vec![],
     judge: judge_g9,
 };
 

@@ -1,7 +1,7 @@
 //! `cangate lab measure`.
 
 use super::guests::{Guests, micros};
-use crate::cli::lab::Measure;
+use crate::cli::lab::{Chosen, Measure};
 use crate::failure::Failure;
 use lab::experiment::Experiment;
 use lab::figures::{Figures, Latencies};
@@ -41,13 +41,23 @@ pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
 /// The experiment that was asked for.
 fn experiment(args: &Measure) -> Result<Experiment, Failure> {
     let clock = if args.real_time { "real" } else { "virtual" };
-    let (payload, frames) = (args.payload.to_string(), args.frames.to_string());
-    let (seed, stamps) = (args.seed.to_string(), args.stamp_every.to_string());
+    let (frames, stamps) = (args.frames.to_string(), args.stamp_every.to_string());
+    let words = [
+        (Setting::Traffic, args.traffic.as_str()),
+        (Setting::Frames, &frames),
+        (Setting::Clock, clock),
+        (Setting::StampEvery, &stamps),
+    ];
+    chosen(&args.chosen, &words)
+}
+
+/// An experiment of the settings that were chosen, and of further ones.
+pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experiment, Failure> {
+    let (payload, seed) = (args.payload.to_string(), args.seed.to_string());
     let words = [
         (Setting::Kernel, args.kernel.as_str()),
         (Setting::Bench, &args.bench),
         (Setting::Gateway, &args.gateway),
-        (Setting::Traffic, &args.traffic),
         (Setting::Load, &args.load),
         (Setting::Payload, &payload),
         (Setting::Filters, &args.filters),
@@ -55,11 +65,9 @@ fn experiment(args: &Measure) -> Result<Experiment, Failure> {
         (Setting::Hops, &args.hops),
         (Setting::Cpu, &args.cpu),
         (Setting::Boot, &args.boot),
-        (Setting::Frames, &frames),
         (Setting::Seed, &seed),
-        (Setting::Clock, clock),
-        (Setting::StampEvery, &stamps),
     ];
+    let words = words.iter().chain(more).copied();
     let experiment = Experiment::from_words(words).map_err(Failure::input)?;
     experiment.check().map_err(|conflicts| {
         let lines: Vec<_> = conflicts.iter().map(ToString::to_string).collect();

@@ -5,6 +5,7 @@ mod exec;
 mod guests;
 mod list;
 mod measure;
+mod rate;
 mod reproduce;
 mod run;
 mod setup;
@@ -18,6 +19,7 @@ pub(crate) fn run(args: Lab, color: bool) -> Result<(), Failure> {
         LabCommand::Setup(args) => setup::run(&args),
         LabCommand::Exec(args) => exec::run(&args),
         LabCommand::Measure(args) => measure::run(&args),
+        LabCommand::Rate(args) => rate::run(&args),
         LabCommand::Run(args) => run::run(&args, color),
         LabCommand::List(args) => list::run(&args, color),
         LabCommand::Reproduce(args) => reproduce::run(&args),

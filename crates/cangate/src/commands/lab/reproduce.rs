@@ -1,10 +1,11 @@
 //! `cangate lab reproduce`.
 
 use super::guests::{Guests, Way, failure, jobs, stop_flag};
+use super::rate;
 use crate::cli::lab::Reproduce;
 use crate::failure::Failure;
-use lab::claims::{Extent, Verdict};
-use lab::reproduce::{Row, bursts, judge, plan, points, select, write};
+use lab::claims::{Extent, Verdict, is_bound};
+use lab::reproduce::{Row, bursts, judge, plan, points, searches, select, write};
 use lab::schedule::{self, Manner};
 use lab::store::Store;
 use offload::with_causes;
@@ -33,12 +34,19 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
         way.event(event);
     });
     way.finish(&args.out);
-    let tally = tally.map_err(failure)?;
+    let mut tally = tally.map_err(failure)?;
+    let mut searches = searches(&claims, extent);
+    let bases = searches.iter().map(|s| s.base().clone());
+    let all: Vec<_> = experiments.iter().cloned().chain(bases).collect();
+    let versions = schedule::versions(&guests, &all).map_err(failure)?;
+    let made = rate::make(&guests, &store, &versions, &mut searches, manner, &stop)?;
+    tally.made += made.made;
+    tally.kept += made.kept;
+    tally.failed += made.failed;
     let points = match bursts(&claims, extent) {
         Some(bursts) => Some(points(&guests, &store, &bursts).map_err(failure)?),
         None => None,
     };
-    let versions = schedule::versions(&guests, &experiments).map_err(failure)?;
     let rows = judge(&store, &versions, points, &claims, extent);
     write(&store, &rows).map_err(Failure::run)?;
     // Without any result there is nothing to make a site of.
@@ -80,17 +88,43 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
 fn text(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows {
+        let (from, verdict) = if is_bound(row.id) {
+            ("bound:", bound_words(row.verdict).to_owned())
+        } else {
+            ("paper:", row.verdict.to_string())
+        };
         text.push_str(&format!(
-            "{:<4} {} ({})\n     paper:    {}\n     measured: {}\n     {}: {}\n\n",
-            row.id, row.claim, row.source, row.paper, row.measured, row.verdict, row.why
+            "{:<4} {} ({})\n     {from:<9} {}\n     measured: {}\n     {verdict}: {}\n\n",
+            row.id, row.claim, row.source, row.paper, row.measured, row.why
         ));
     }
-    let count = |verdict| rows.iter().filter(|r| r.verdict == verdict).count();
-    text.push_str(&format!(
-        "{} reproduced, {} differ, {} not testable here\n",
-        count(Verdict::Reproduced),
-        count(Verdict::Differs),
-        count(Verdict::NotTestable)
-    ));
+    let count = |bound: bool, verdict| {
+        let of = rows.iter().filter(|r| is_bound(r.id) == bound);
+        of.filter(|r| r.verdict == verdict).count()
+    };
+    let all = [Verdict::Reproduced, Verdict::Differs, Verdict::NotTestable];
+    let claims = all.map(|v| count(false, v));
+    let bounds = all.map(|v| count(true, v));
+    if claims.iter().sum::<usize>() > 0 {
+        let [yes, no, unknown] = claims;
+        text.push_str(&format!(
+            "claims: {yes} reproduced, {no} differ, {unknown} not testable here\n"
+        ));
+    }
+    if bounds.iter().sum::<usize>() > 0 {
+        let [yes, no, unknown] = bounds;
+        text.push_str(&format!(
+            "bounds: {yes} met, {no} not met, {unknown} not testable here\n"
+        ));
+    }
     text
+}
+
+/// A verdict on a bound.
+fn bound_words(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Reproduced => "met",
+        Verdict::Differs => "not met",
+        Verdict::NotTestable => "not testable here",
+    }
 }

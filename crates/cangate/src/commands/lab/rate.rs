@@ -1,0 +1,165 @@
+//! `cangate lab rate`.
+
+use super::guests::{Guests, Way, failure, micros, stop_flag};
+use super::measure::chosen;
+use crate::cli::lab::Rate as Args;
+use crate::failure::Failure;
+use lab::rate::{self, Bound, Rate, Search, Try};
+use lab::schedule::{self, Manner, Tally, Versions};
+use lab::settings::Setting;
+use lab::store::Store;
+use lab::trial;
+use std::io::Write;
+use std::sync::atomic::AtomicBool;
+
+/// Searches for a gateway's highest rate.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let frames = args.frames.to_string();
+    let words = [(Setting::Traffic, "flood"), (Setting::Frames, &frames)];
+    let experiment = chosen(&args.chosen, &words)?;
+    let store = Store::open(&args.out).map_err(Failure::run)?;
+    let guests = Guests::open(&args.place, false)?;
+    let stop = stop_flag()?;
+    let versions =
+        schedule::versions(&guests, std::slice::from_ref(&experiment)).map_err(failure)?;
+    let mut searches = [Search::new(&experiment)];
+    let manner = Manner {
+        jobs: 1,
+        retry_failed: true,
+    };
+    make(&guests, &store, &versions, &mut searches, manner, &stop)?;
+    let [search] = &searches;
+    let rate = match search.end() {
+        Some(Ok(rate)) => rate,
+        Some(Err(failed)) => {
+            return Err(Failure::Run(format!("a try failed: {}", failed.why)));
+        }
+        None => return Err(Failure::Run("the search did not come to an end".to_owned())),
+    };
+    let text = if args.json {
+        json(search, rate)?
+    } else {
+        text(search, rate)
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// Makes searches to their ends, several guests at a time; says how many experiments that took.
+pub(super) fn make(
+    guests: &Guests,
+    store: &Store,
+    versions: &Versions,
+    searches: &mut [Search],
+    manner: Manner,
+    stop: &AtomicBool,
+) -> Result<Tally, Failure> {
+    let find = |e: &lab::experiment::Experiment| {
+        store.find(e, versions.get(&e.kernel).map_or(&[][..], Vec::as_slice))
+    };
+    let mut all = Tally::default();
+    // A failure of before is a result, unless it is to be tried again: then once.
+    let mut again: Vec<_> = Vec::new();
+    if manner.retry_failed {
+        for search in searches.iter() {
+            let mut search = search.clone();
+            if search.follow(&find).is_none() && matches!(search.end(), Some(Err(_))) {
+                again.extend(search.failing());
+            }
+        }
+    }
+    let mut round = |todo: &[lab::experiment::Experiment]| {
+        let mut way = Way::new(todo);
+        let tally = schedule::run(guests, store, todo, manner, stop, &mut |event| {
+            way.event(event);
+        });
+        way.finish(store.dir());
+        let tally = tally?;
+        all.made += tally.made;
+        all.failed += tally.failed;
+        Ok(tally)
+    };
+    if !again.is_empty() {
+        round(&again).map_err(failure)?;
+    }
+    rate::search(searches, &find, &mut round).map_err(failure)?;
+    let tried: usize = searches.iter().map(|s| s.tried().len()).sum();
+    all.kept = tried.saturating_sub(all.made);
+    Ok(all)
+}
+
+fn json(search: &Search, rate: &Rate) -> Result<String, Failure> {
+    let json = serde_json::json!({
+        "experiment": title(search),
+        "rate": rate,
+        "tries": search.tried(),
+        "time": "virtual",
+    });
+    let text = serde_json::to_string_pretty(&json).map_err(Failure::run)?;
+    Ok(format!("{text}\n"))
+}
+
+fn text(search: &Search, rate: &Rate) -> String {
+    let mut text = format!("{}\n\n", title(search));
+    for tried in search.tried() {
+        text.push_str(&line(tried));
+    }
+    text.push('\n');
+    let rest = match (&rate.bound, &rate.failed) {
+        (Bound::Bus, _) => {
+            "highest rate without loss: whatever comes. A flood loses nothing; the bus, or on the \
+             bench without bus time the sender, is the bound. A slower processor (--cpu shift:N, \
+             board:N) shows the gateway's own.\n"
+                .to_owned()
+        }
+        (Bound::None, _) => "no rate is without loss\n".to_owned(),
+        (Bound::Gateway, failed) => {
+            let least = failed.as_ref().map_or(String::new(), |f| {
+                format!("; at {:.1} {}", f.frames_per_s, fate(f))
+            });
+            format!(
+                "highest rate without loss: {:.1} frames/s, one in {:.2} µs{least}\n",
+                rate.frames_per_s,
+                1e6 / rate.frames_per_s
+            )
+        }
+    };
+    text.push_str(&rest);
+    if rate.bound == Bound::Bus {
+        text.push_str(&format!("that was {:.1} frames/s\n", rate.frames_per_s));
+    }
+    text
+}
+
+/// What is searched for.
+fn title(search: &Search) -> String {
+    let base = search.base();
+    format!(
+        "highest rate of {} ({} frames)",
+        trial::title(base),
+        base.frames
+    )
+}
+
+fn line(tried: &Try) -> String {
+    let latency = tried.latency_ns.map_or(String::new(), |l| {
+        format!("   p50 {} µs, max {} µs", micros(l.p50), micros(l.max))
+    });
+    format!(
+        "{:<18} {:>10.1} frames/s   {}{latency}\n",
+        tried.traffic,
+        tried.frames_per_s,
+        fate(tried)
+    )
+}
+
+/// What became of a try's frames.
+fn fate(tried: &Try) -> String {
+    if tried.lost > 0 {
+        format!("lost {} of {}", tried.lost, tried.sent)
+    } else if tried.queue_grows {
+        "lost none yet, but a queue grows".to_owned()
+    } else {
+        "lost none".to_owned()
+    }
+}
