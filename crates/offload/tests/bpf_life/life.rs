@@ -1,7 +1,8 @@
 //! What comes, stays and goes at interfaces' entrances.
 
 use crate::world::{World, entrance, programs, said, world};
-use crate::{bpf_common::run, names, route, routes};
+use crate::bpf_common::run;
+use crate::common::{names, route, routes};
 use aya::programs::tc::{NlOptions, TcAttachOptions, TcHandle};
 use aya::programs::{LinkOrder, SchedClassifier, TcAttachType};
 use cangate_offload::bpf::{Error, Instance, Offload, Options, Outcome, remove};
@@ -230,7 +231,7 @@ fn interfaces_come_and_go() {
 #[test]
 fn what_others_took_away_comes_back() {
     let world = world!(World::new(2));
-    let [_, options] = world.ways();
+    let options = world.clsact();
     let (mut offload, _) = start("came back", &world.ports(), &options);
     assert_eq!(offload.reconcile().unwrap().entrances, 2);
     run("tc qdisc del dev p0 clsact").unwrap();

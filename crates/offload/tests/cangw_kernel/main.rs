@@ -28,6 +28,9 @@ mod rng;
 #[path = "../../../gateway/tests/cangw_kernel/rules.rs"]
 mod rules;
 
+#[path = "../common/mod.rs"]
+mod common;
+
 mod changes;
 mod differential;
 mod flood;
@@ -35,7 +38,8 @@ mod processes;
 
 use cangate_offload::cangw::{Kernel as CanGw, Listed};
 use kernel::Kernel;
-use route::{PortId, Route, Routes};
+use common::{routes, set_id};
+use route::Route;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -76,43 +80,16 @@ fn sh(program: &str, arguments: &str) -> String {
 
 /// The interfaces as [`cangate_offload::cangw::Offload`] takes them.
 fn names(kernel: &Kernel) -> Vec<Option<String>> {
-    kernel.interfaces.iter().cloned().map(Some).collect()
+    common::names(&kernel.interfaces)
 }
 
 /// A route for classic frames of one ID, from the first interface to the second, with echo: a vcan
 /// shows nothing else.
 fn route(name: &str, id: u32) -> Route {
-    let mut route = Route::new(name, vec![PortId(0)], vec![PortId(1)]);
+    let mut route = common::route(name, id, 0, 1);
     route.matching.kinds.fd = false;
-    route.matching.kinds.xl = false;
-    route.matching.ids = vec![route::IdFilter {
-        set: route::IdSet::Range {
-            eff: false,
-            first: id,
-            last: id,
-        },
-        inverted: false,
-    }];
     route.echo = true;
     route
-}
-
-/// Writes another ID.
-fn set_id(id: u32) -> route::Action {
-    route::Action::Modify(route::Modify {
-        op: route::ModifyOp::Set,
-        id: Some(id),
-        len: None,
-        flags: None,
-        data: None,
-    })
-}
-
-fn routes(routes: Vec<Route>) -> Routes {
-    Routes {
-        routes,
-        ..Routes::default()
-    }
 }
 
 /// All rules, whoever made them.
