@@ -5,9 +5,9 @@ use super::compile::Image;
 use super::error::whole;
 use super::ledger::Ledger;
 use super::{Error, Options, loader, maps};
+use aya::Ebpf;
 use aya::maps::Map;
 use aya::programs::{SchedClassifier, Xdp};
-use aya::Ebpf;
 use route::{Mode, Routes};
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -162,9 +162,7 @@ impl Room {
             .program_mut(ROOM)
             .and_then(|program| program.try_into().ok())
             .ok_or_else(|| Error::Load(format!("its object lacks the program {ROOM}")))?;
-        program
-            .load()
-            .map_err(|error| Error::Load(whole(&error)))?;
+        program.load().map_err(|error| Error::Load(whole(&error)))?;
         Ok(Self { ebpf })
     }
 

@@ -1,8 +1,8 @@
 //! Crashes, missing permission, a missing module.
 
 use crate::bpf_common::{Raw, frame, run};
-use crate::world::{World, entrance, programs, world};
 use crate::common::{HELPER, ROLE, child, gateway, kill, names, route, routes, said_by};
+use crate::world::{World, entrance, programs, world};
 use cangate_offload::bpf::{Error, Instance, Missing, Offload, Options, TestOptions, features};
 use frame::Kind;
 use std::os::unix::process::CommandExt as _;

@@ -1,8 +1,8 @@
 //! Frames pass while tables are exchanged, and on several processors.
 
 use crate::bpf_common::{Raw, frame, number};
-use crate::world::{World, world};
 use crate::common::{names, route, routes, set_id};
+use crate::world::{World, world};
 use cangate_offload::bpf::{Instance, Offload, Options, TestOptions};
 use frame::{FrameBuf, Kind};
 use route::{RateLimit, Routes};

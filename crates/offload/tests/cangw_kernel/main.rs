@@ -12,6 +12,8 @@
 
 // What draws rules and frames, and knows what can-gw's chains of rules do, is the same as where
 // the importer is held against the kernel.
+#[path = "../../../gateway/tests/cangw_kernel/compare.rs"]
+mod compare;
 #[allow(dead_code)]
 #[path = "../../../gateway/tests/cangw_kernel/frames.rs"]
 mod frames;
@@ -37,8 +39,8 @@ mod flood;
 mod processes;
 
 use cangate_offload::cangw::{Kernel as CanGw, Listed};
-use kernel::Kernel;
 use common::{routes, set_id};
+use kernel::Kernel;
 use route::Route;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
