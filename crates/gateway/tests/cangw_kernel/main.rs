@@ -20,20 +20,12 @@ mod rules;
 use compare::listed_counters;
 use config::{Severity, Source};
 use frames::Owned;
-use kernel::Kernel;
+use kernel::{Kernel, alone, from_env};
 use model::Model;
 use rng::Rng;
 use route::cangw::{Imported, export, import};
 use route::{IdFilter, IdSet, PortId, Table};
 use rules::{Drawn, Shape};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// The kernel has one list of rules.
-static ONE: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 macro_rules! kernel {
     () => {
@@ -45,11 +37,6 @@ macro_rules! kernel {
             }
         }
     };
-}
-
-fn from_env(name: &str, default: u64) -> u64 {
-    let value = std::env::var(name).ok();
-    value.map_or(default, |text| text.parse().unwrap())
 }
 
 /// A script as somebody would write it.

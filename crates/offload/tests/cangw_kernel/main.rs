@@ -40,17 +40,9 @@ mod processes;
 
 use cangate_offload::cangw::{Kernel as CanGw, Listed};
 use common::{routes, set_id};
-use kernel::Kernel;
+use kernel::{Kernel, alone, from_env};
 use route::Route;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// The kernel has one list of rules.
-static ONE: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Three virtual interfaces, or the end of the test.
 macro_rules! interfaces {
@@ -65,11 +57,6 @@ macro_rules! interfaces {
     };
 }
 use interfaces;
-
-fn from_env(name: &str, default: u64) -> u64 {
-    let value = std::env::var(name).ok();
-    value.map_or(default, |text| text.parse().unwrap())
-}
 
 /// Runs a program; what it says.
 fn sh(program: &str, arguments: &str) -> String {
