@@ -5,7 +5,22 @@ use port::socketcan::{SocketCanConfig, open};
 use port::{Halves, Ids, Interest, Outgoing, Refused};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// The kernel has one list of rules.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Only one test at a time uses the kernel.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A number from the environment.
+pub(crate) fn from_env(name: &str, default: u64) -> u64 {
+    let value = std::env::var(name).ok();
+    value.map_or(default, |text| text.parse().unwrap())
+}
 
 /// How long frames may take that must come.
 const PATIENCE: Duration = Duration::from_secs(2);

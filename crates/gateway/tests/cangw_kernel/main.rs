@@ -10,32 +10,22 @@
 //! number of rule sets and the frames for each.
 #![allow(clippy::unwrap_used)]
 
+mod compare;
 mod frames;
 mod kernel;
 mod model;
 mod rng;
 mod rules;
 
+use compare::listed_counters;
 use config::{Severity, Source};
 use frames::Owned;
-use kernel::Kernel;
-use model::{Counters, Model, agree};
+use kernel::{Kernel, alone, from_env};
+use model::Model;
 use rng::Rng;
 use route::cangw::{Imported, export, import};
 use route::{IdFilter, IdSet, PortId, Table};
 use rules::{Drawn, Shape};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
-/// How long to listen for frames that must not come.
-const SILENCE: Duration = Duration::from_millis(5);
-
-/// The kernel has one list of rules.
-static ONE: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 macro_rules! kernel {
     () => {
@@ -49,11 +39,6 @@ macro_rules! kernel {
     };
 }
 
-fn from_env(name: &str, default: u64) -> u64 {
-    let value = std::env::var(name).ok();
-    value.map_or(default, |text| text.parse().unwrap())
-}
-
 /// A script as somebody would write it.
 fn script(lines: &[&str], max_hops: u8) -> Source {
     let mut text = format!("modprobe can-gw max_hops={max_hops}\n");
@@ -61,15 +46,6 @@ fn script(lines: &[&str], max_hops: u8) -> Source {
         text.push_str(&format!("cangw -A {line}\n"));
     }
     Source::new("rules.sh", text)
-}
-
-fn listed_counters(listing: &str) -> Vec<Counters> {
-    let line = |line: &str| {
-        let (_, comment) = line.split_once('#').unwrap();
-        let numbers = comment.split_whitespace().filter_map(|w| w.parse().ok());
-        numbers.collect::<Vec<_>>().try_into().unwrap()
-    };
-    listing.lines().map(line).collect()
 }
 
 /// The routes without their names, which a listing does not have.
@@ -141,14 +117,7 @@ fn compare(
     let table = Table::compile(&imported.routes, imported.ports.len());
     let table = table.map_err(|e| format!("{e:?}"))?;
     let interfaces = kernel.interfaces.clone();
-    let mut model = Model {
-        memory: table.memory(),
-        table: &table,
-        routes: &imported.routes,
-        interfaces: &interfaces,
-        ports: &imported.interfaces,
-        counters: vec![[0; 3]; imported.routes.routes.len()],
-    };
+    let mut model = Model::new(&table, &imported, &interfaces);
     let ids: Vec<u32> = drawn.iter().flat_map(|rule| rule.ids.clone()).collect();
     let sent: Vec<Owned> = (0..frames)
         .map(|_| frames::frame(rng, shape, &ids))
@@ -156,27 +125,7 @@ fn compare(
     // Filters decide about the list in which the kernel keeps a rule; only in one list rules are
     // tried in the order of their age.
     let ordered = !drawn.iter().any(|rule| rule.filtered);
-    let mut copies = 0;
-    for frame in &sent {
-        let mut expected = model.expect(frame);
-        kernel.send(frame);
-        let count = expected.iter().map(Vec::len).sum();
-        let mut got = kernel.receive(count, Duration::ZERO);
-        if !ordered {
-            expected.iter_mut().for_each(|frames| frames.sort());
-            got.iter_mut().for_each(|frames| frames.sort());
-        }
-        if !expected.iter().zip(&got).all(|(e, g)| agree(e, g)) {
-            return Err(format!(
-                "{frame:?}:\n the table says {expected:#?}\n the kernel {got:#?}"
-            ));
-        }
-        copies += got.iter().map(Vec::len).sum::<usize>();
-    }
-    let more = kernel.receive(0, SILENCE);
-    if more.iter().any(|more| !more.is_empty()) {
-        return Err(format!("the kernel sent more: {more:#?}"));
-    }
+    let copies = compare::pass(kernel, &mut model, &sent, ordered)?;
     let listing = kernel.list();
     if listed_counters(&listing) != model.counters {
         return Err(format!("counters: {:?}, listed\n{listing}", model.counters));

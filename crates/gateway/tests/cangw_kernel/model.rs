@@ -1,6 +1,7 @@
 //! What the table says.
 
 use crate::frames::Owned;
+use route::cangw::Imported;
 use route::{Arrival, Forward, PortId, RouteId, Routes, Sink, Stop, Table};
 use std::collections::VecDeque;
 
@@ -9,13 +10,13 @@ pub(crate) type Counters = [u64; 3];
 
 /// What the table says about one frame that comes in on the first interface.
 pub(crate) struct Model<'a> {
-    pub(crate) table: &'a Table,
-    pub(crate) memory: route::Memory,
-    pub(crate) routes: &'a Routes,
+    table: &'a Table,
+    memory: route::Memory,
+    routes: &'a Routes,
     /// The kernel's; frames come in on the first.
-    pub(crate) interfaces: &'a [String; 3],
+    interfaces: &'a [String; 3],
     /// The interface of each of the table's ports.
-    pub(crate) ports: &'a [String],
+    ports: &'a [String],
     pub(crate) counters: Vec<Counters>,
 }
 
@@ -56,7 +57,23 @@ pub(crate) fn agree(expected: &[Expected], got: &[Owned]) -> bool {
     expected.iter().all(found) && got.next().is_none()
 }
 
-impl Model<'_> {
+impl<'a> Model<'a> {
+    /// Nothing has passed yet.
+    pub(crate) fn new(
+        table: &'a Table,
+        imported: &'a Imported,
+        interfaces: &'a [String; 3],
+    ) -> Self {
+        Self {
+            memory: table.memory(),
+            table,
+            routes: &imported.routes,
+            interfaces,
+            ports: &imported.interfaces,
+            counters: vec![[0; 3]; imported.routes.routes.len()],
+        }
+    }
+
     /// The frames on each interface, in their order as far as the kernel has one.
     pub(crate) fn expect(&mut self, frame: &Owned) -> [Vec<Expected>; 3] {
         let mut out: [Vec<Expected>; 3] = Default::default();

@@ -4,16 +4,12 @@ use super::about::About;
 use super::compile::Image;
 use super::error::whole;
 use super::ledger::Ledger;
-use super::{Error, Options, maps};
+use super::{Error, Options, loader, maps};
+use aya::Ebpf;
 use aya::maps::Map;
 use aya::programs::{SchedClassifier, Xdp};
-use aya::{Ebpf, EbpfLoader};
 use route::{Mode, Routes};
 use std::os::fd::{AsFd, BorrowedFd};
-
-/// Built by `cargo xtask bpf` from crates/offload/bpf.
-static OBJECT: &[u8] =
-    aya::include_bytes_aligned!(concat!(env!("CARGO_MANIFEST_DIR"), "/bpf/gateway.bpf.o"));
 
 /// What the loader tells the program once for all.
 pub(crate) struct Settings {
@@ -40,31 +36,23 @@ impl Generation {
         options: &Options,
         settings: &Settings,
     ) -> Result<Self, Error> {
-        let size = |len: usize| (len as u32).max(1);
-        let max_hops = u32::from(routes.max_hops);
-        let flag = |set: bool| u8::from(set);
         let flags = [
-            ("FIRST", flag(routes.mode == Mode::First)),
-            ("TAP", flag(options.tap)),
-            ("EXACT", flag(options.exact)),
-            ("HAS_CHECK_MTU", flag(settings.check_mtu)),
-            ("CLOCK_FROM_MAP", flag(options.test.clock)),
-            ("HAS_OPS", flag(!image.ops.is_empty())),
-            ("HAS_LIMITS", flag(!image.limits.is_empty())),
-            ("HAS_PATTERNS", flag(!image.patterns.is_empty())),
+            ("FIRST", routes.mode == Mode::First),
+            ("TAP", options.tap),
+            ("EXACT", options.exact),
+            ("HAS_CHECK_MTU", settings.check_mtu),
+            ("CLOCK_FROM_MAP", options.test.clock),
+            ("HAS_OPS", !image.ops.is_empty()),
+            ("HAS_LIMITS", !image.limits.is_empty()),
+            ("HAS_PATTERNS", !image.patterns.is_empty()),
         ];
-        let mut loader = EbpfLoader::new();
-        // No relocation asks for the kernel's own types, and reading them takes long.
-        loader.btf(None);
-        for (name, value) in &flags {
-            loader.override_global(name, value, true);
-        }
-        loader
-            .override_global("PORT_MULTIPLIER", &image.port_multiplier, true)
-            .override_global("PORT_SHIFT", &image.port_shift, true)
-            .override_global("MAX_HOPS", &max_hops, true)
-            .override_global("MARK", &settings.mark, true);
-        for (name, len) in [
+        let numbers = [
+            ("PORT_MULTIPLIER", image.port_multiplier),
+            ("PORT_SHIFT", image.port_shift),
+            ("MAX_HOPS", u32::from(routes.max_hops)),
+            ("MARK", settings.mark),
+        ];
+        let sizes = [
             ("ports", image.ports.len()),
             ("groups", image.groups.len()),
             ("slots", image.slots.len()),
@@ -79,12 +67,9 @@ impl Generation {
             ("about", about.pages() as usize),
             ("route_counts", image.routes.len()),
             ("port_counts", about.ports.len()),
-        ] {
-            loader.map_max_entries(name, size(len));
-        }
-        let mut ebpf = loader
-            .load(OBJECT)
-            .map_err(|error| Error::Load(whole(&error)))?;
+        ]
+        .map(|(name, len)| (name, (len as u32).max(1)));
+        let mut ebpf = loader::load(&flags, &numbers, &sizes)?;
         maps::write(&ebpf, "ports", &image.ports)?;
         maps::write(&ebpf, "groups", &image.groups)?;
         maps::write(&ebpf, "slots", &image.slots)?;
@@ -171,14 +156,13 @@ pub(super) const ROOM: &str = "cangate_room";
 
 impl Room {
     pub(super) fn load() -> Result<Self, Error> {
-        let wrong = |error: &(dyn std::error::Error + 'static)| Error::Load(whole(error));
-        let mut loader = EbpfLoader::new();
-        let mut ebpf = loader.btf(None).load(OBJECT).map_err(|e| wrong(&e))?;
+        // It uses no maps: they go at once.
+        let mut ebpf = loader::load(&[], &[], &[])?;
         let program: &mut Xdp = ebpf
             .program_mut(ROOM)
             .and_then(|program| program.try_into().ok())
             .ok_or_else(|| Error::Load(format!("its object lacks the program {ROOM}")))?;
-        program.load().map_err(|e| wrong(&e))?;
+        program.load().map_err(|error| Error::Load(whole(&error)))?;
         Ok(Self { ebpf })
     }
 

@@ -89,6 +89,7 @@ mod kernel;
 mod layout;
 mod ledger;
 mod left;
+mod loader;
 mod maps;
 mod offload;
 mod ops;

@@ -1,9 +1,9 @@
 //! From the kernel's 32-bit counters of rules to 64-bit counters of routes.
 
-use super::wire::{Counters, Job, Listed, MOD_LEN};
+use super::wire::{Counters, FD, Job, Listed, MOD_LEN};
 use crate::RouteCounts;
 use route::Stop;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A rule of ours that is in the kernel.
 #[derive(Debug)]
@@ -32,23 +32,29 @@ impl Live {
 }
 
 /// Adds what rules counted since the last time to their routes' totals.
+///
+/// A route has a rule for each destination, and a frame that is deleted is so by each of them: the
+/// first one speaks for all.
 pub(super) fn add_up(
     list: &[Listed],
     live: &mut BTreeMap<u32, Live>,
     totals: &mut BTreeMap<String, Total>,
 ) {
+    let mut heard = BTreeSet::new();
     for Listed { job, counters } in list {
         let Some(live) = live.get_mut(&job.mark()) else {
             continue;
         };
         let total = totals.entry(live.route.clone()).or_default();
+        let first = heard.insert((live.route.clone(), job.source, job.flags & FD));
         let deleted = if live.lengthens { 3 } else { 2 };
         for (place, now, last) in [
             (0, counters.handled, live.last.handled),
             (1, counters.dropped, live.last.dropped),
             (deleted, counters.deleted, live.last.deleted),
         ] {
-            if let Some(total) = total.get_mut(place) {
+            let speaks = place < 2 || first;
+            if let Some(total) = total.get_mut(place).filter(|_| speaks) {
                 *total += u64::from(counted(now, last));
             }
         }
@@ -114,5 +120,39 @@ mod tests {
         let anew = count(2, 0);
         assert_eq!(anew.sent, u64::from(u32::MAX) + 7, "it began anew");
         assert_eq!(anew.stopped, after.stopped);
+    }
+
+    #[test]
+    fn a_frame_that_all_rules_of_a_route_delete_is_one_frame() {
+        let to = |destination, mark| {
+            let job = Job {
+                destination,
+                ..Job::default()
+            };
+            job.marked(mark, true)
+        };
+        let jobs = [to(1, 7), to(2, 8), to(3, 9)];
+        let routes = ["a", "a", "b"];
+        let live = jobs.iter().zip(routes);
+        let mut live: BTreeMap<_, _> = live
+            .map(|(job, route)| (job.mark(), Live::new(route, job, None)))
+            .collect();
+        let mut totals = BTreeMap::new();
+        let listed = jobs.map(|job| Listed {
+            job,
+            counters: Counters {
+                handled: 2,
+                dropped: 1,
+                deleted: 5,
+            },
+        });
+        add_up(&listed, &mut live, &mut totals);
+        assert_eq!(totals["a"], [4, 2, 5, 0]);
+        assert_eq!(totals["b"], [2, 1, 5, 0]);
+        // Where the first has gone with its interface, the next one speaks, from here on.
+        let mut rest = listed[1..].to_vec();
+        rest[0].counters.deleted = 6;
+        add_up(&rest, &mut live, &mut totals);
+        assert_eq!(totals["a"], [4, 2, 6, 0]);
     }
 }

@@ -1,6 +1,6 @@
 //! What needs BPF and no CAN.
 
-use crate::{names, route, routes};
+use crate::common::{names, route, routes};
 use cangate_offload::bpf::{Error, Instance, Offload, Options, features};
 use route::IdSet;
 use std::time::Instant;
@@ -78,7 +78,7 @@ fn how_long_a_reload_takes() {
     let ports = names(&["cgt_none0", "cgt_none1"]);
     let mut plain = route("r", 1, 0, 1);
     let mut tables = vec![("one route", vec![plain.clone()])];
-    plain.actions.push(crate::set_id(2));
+    plain.actions.push(crate::common::set_id(2));
     tables.push(("a modification", vec![plain.clone()]));
     plain.limit = Some(route::RateLimit {
         frames: 1,

@@ -1,13 +1,18 @@
 //! What comes, stays and goes at interfaces' entrances.
 
+use crate::bpf_common::run;
+use crate::common::{names, route, routes};
 use crate::world::{World, entrance, programs, said, world};
-use crate::{bpf_common::run, names, route, routes};
 use aya::programs::tc::{NlOptions, TcAttachOptions, TcHandle};
 use aya::programs::{LinkOrder, SchedClassifier, TcAttachType};
 use cangate_offload::bpf::{Error, Instance, Offload, Options, Outcome, can_persist, remove};
 use route::Routes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::AsFd;
+
+/// Our own program.
+static OBJECT: &[u8] =
+    aya::include_bytes_aligned!(concat!(env!("CARGO_MANIFEST_DIR"), "/bpf/gateway.bpf.o"));
 
 fn table() -> Routes {
     routes(vec![route("a", 0x10, 0, 1), route("b", 0x11, 1, 0)])
@@ -90,12 +95,7 @@ fn an_entrance_that_no_route_needs_any_more_is_given_up() {
 fn others_are_left_alone_and_run_on() {
     let world = world!(World::new(2));
     // The same program, as somebody else's.
-    let object = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/bpf/gateway.bpf.o"));
-    let Ok(object) = object else {
-        eprintln!("SKIPPED because the object is not here, but where this was built");
-        return;
-    };
-    let mut ebpf = aya::EbpfLoader::new().btf(None).load(&object).unwrap();
+    let mut ebpf = aya::EbpfLoader::new().btf(None).load(OBJECT).unwrap();
     let program: &mut SchedClassifier = ebpf.program_mut("cangate").unwrap().try_into().unwrap();
     program.load().unwrap();
     run("tc qdisc add dev p0 clsact").unwrap();
@@ -230,7 +230,7 @@ fn interfaces_come_and_go() {
 #[test]
 fn what_others_took_away_comes_back() {
     let world = world!(World::new(2));
-    let [_, options] = world.ways();
+    let options = world.clsact();
     let (mut offload, _) = start("came back", &world.ports(), &options);
     assert_eq!(offload.reconcile().unwrap().entrances, 2);
     run("tc qdisc del dev p0 clsact").unwrap();

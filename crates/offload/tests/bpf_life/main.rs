@@ -7,49 +7,11 @@
 
 #[path = "../bpf_common/mod.rs"]
 mod bpf_common;
+#[path = "../common/mod.rs"]
+mod common;
 
 mod anywhere;
 mod life;
 mod processes;
 mod traffic;
 mod world;
-
-use route::{IdFilter, IdSet, PortId, Route, Routes};
-
-/// A route for classic frames of one SFF identifier.
-fn route(name: &str, id: u32, from: u16, to: u16) -> Route {
-    let mut route = Route::new(name, vec![PortId(from)], vec![PortId(to)]);
-    route.allow_same_port = from == to;
-    route.matching.kinds.xl = false;
-    route.matching.ids = vec![IdFilter {
-        set: IdSet::Range {
-            eff: false,
-            first: id,
-            last: id,
-        },
-        inverted: false,
-    }];
-    route
-}
-
-fn routes(routes: Vec<Route>) -> Routes {
-    Routes {
-        routes,
-        ..Routes::default()
-    }
-}
-
-fn names(names: &[&str]) -> Vec<Option<String>> {
-    names.iter().map(|name| Some((*name).to_owned())).collect()
-}
-
-/// Writes another ID.
-fn set_id(id: u32) -> route::Action {
-    route::Action::Modify(route::Modify {
-        op: route::ModifyOp::Set,
-        id: Some(id),
-        len: None,
-        flags: None,
-        data: None,
-    })
-}

@@ -1,28 +1,13 @@
 //! Crashes, missing permission, a missing module.
 
 use crate::bpf_common::{Raw, frame, run};
+use crate::common::{HELPER, ROLE, child, gateway, kill, names, route, routes, said_by};
 use crate::world::{World, entrance, programs, world};
-use crate::{names, route, routes};
 use cangate_offload::bpf::{Error, Instance, Missing, Offload, Options, TestOptions, features};
 use frame::Kind;
-use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
 
-/// What the child of a test is to do.
-const ROLE: &str = "CANGATE_TEST_ROLE";
 const INSTANCE: &str = "processes";
-
-/// This program again, as the child of a test, in the same namespaces. It runs one test, the one
-/// that plays the roles.
-fn child(role: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    let test = "processes::the_part_of_the_child";
-    command
-        .args([test, "--exact", "--nocapture"])
-        .env(ROLE, role);
-    command
-}
 
 /// The options of a role such as `gateway clsact any`.
 fn options(role: &str) -> Options {
@@ -71,24 +56,14 @@ fn the_part_of_the_child() {
     }
 }
 
-/// Starts a gateway in a child and waits until it runs.
-fn gateway(role: &str) -> Child {
-    let mut child = child(role).stdout(Stdio::piped()).spawn().unwrap();
-    let out = BufReader::new(child.stdout.take().unwrap());
-    let found = out.lines().any(|line| line.unwrap().contains("it runs"));
-    assert!(found, "the child says nothing");
-    child
-}
-
-/// What the kernel does at its end.
-fn kill(mut child: Child) {
-    child.kill().unwrap();
-    child.wait().unwrap();
-}
-
-fn roles(world: &World, role: &str) -> [String; 2] {
+fn roles(world: &World, role: &str) -> Vec<String> {
     let any = if world.can { "" } else { " any" };
-    ["", " clsact"].map(|way| format!("{role}{way}{any}"))
+    let ways = world.ways().into_iter();
+    ways.map(|options| {
+        let way = if options.test.clsact { " clsact" } else { "" };
+        format!("{role}{way}{any}")
+    })
+    .collect()
 }
 
 #[test]
@@ -181,19 +156,13 @@ fn a_crash_amid_a_reload_leaves_nothing_that_is_not_found() {
 #[test]
 fn without_permission_it_says_so() {
     let _world = world!(World::new(2));
-    let output = child("nobody").uid(65534).gid(65534).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned()
-        + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let said = said_by(child("nobody").uid(65534).gid(65534));
     assert!(
         said.contains("no permission: no permission for BPF: run cangate as root, or give it"),
         "{said}"
     );
     assert_eq!(entrance("p0"), [""; 0]);
 }
-
-/// The program that the kernel runs when it needs a module.
-const HELPER: &str = "/proc/sys/kernel/modprobe";
 
 /// Makes the kernel's helper again what it was.
 struct Helper(String);
@@ -215,7 +184,7 @@ fn a_kernel_without_clsact_or_its_filter_says_so() {
     }
     let world = world!(World::new(2));
     let _helper = Helper(std::fs::read_to_string(HELPER).unwrap_or_default());
-    let [_, options] = world.ways();
+    let options = world.clsact();
     for module in ["cls_bpf", "sch_ingress"] {
         if run(&format!("modprobe -r {module}")).is_err()
             || std::fs::write(HELPER, "/bin/false").is_err()

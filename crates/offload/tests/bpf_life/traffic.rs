@@ -1,8 +1,8 @@
 //! Frames pass while tables are exchanged, and on several processors.
 
 use crate::bpf_common::{Raw, frame, number};
+use crate::common::{names, route, routes, set_id};
 use crate::world::{World, world};
-use crate::{names, route, routes, set_id};
 use cangate_offload::bpf::{Instance, Offload, Options, TestOptions};
 use frame::{FrameBuf, Kind};
 use route::{RateLimit, Routes};
@@ -42,14 +42,11 @@ fn table(number: u32, more: bool) -> Routes {
 fn no_frame_meets_two_tables_or_none() {
     let world = world!(World::can(3));
     let reloads = number("RELOADS", 3);
-    let [tcx, clsact] = world.ways();
+    let ways = world.ways();
     // Where clsact comes, the kernel stops what the interface sends for a moment.
-    for (options, more) in [
-        (&tcx, false),
-        (&clsact, false),
-        (&clsact, true),
-        (&tcx, true),
-    ] {
+    let same = ways.iter().map(|options| (options, false));
+    let other = ways.iter().rev().map(|options| (options, true));
+    for (options, more) in same.chain(other) {
         let instance = Instance::new("flood");
         let start = Offload::start(&instance, &table(0, more), &world.ports(), options.clone());
         let (mut offload, _) = start.unwrap();

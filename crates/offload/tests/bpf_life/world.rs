@@ -86,17 +86,35 @@ impl World {
         (0..self.count).map(|n| Some(format!("p{n}"))).collect()
     }
 
-    /// tcx where the kernel has it, and clsact.
-    pub fn ways(&self) -> [Options; 2] {
-        [false, true].map(|clsact| Options {
+    /// What hangs at entrances: tcx where the kernel has it, and clsact.
+    pub fn ways(&self) -> Vec<Options> {
+        if has_tcx() {
+            vec![self.way(false), self.clsact()]
+        } else {
+            vec![self.clsact()]
+        }
+    }
+
+    /// Filters of clsact, also where there is tcx.
+    pub fn clsact(&self) -> Options {
+        self.way(true)
+    }
+
+    fn way(&self, clsact: bool) -> Options {
+        Options {
             test: TestOptions {
                 clsact,
                 any_interface: !self.can,
                 ..TestOptions::default()
             },
             ..Options::default()
-        })
+        }
     }
+}
+
+/// Since Linux 6.6.
+pub fn has_tcx() -> bool {
+    SchedClassifier::query_tcx("lo", TcAttachType::Ingress).is_ok()
 }
 
 /// What a program says.

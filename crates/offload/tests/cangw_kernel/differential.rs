@@ -1,8 +1,9 @@
 //! Random rules, random frames: the kernel and the table.
 
+use crate::compare;
 use crate::frames::{self, Owned};
 use crate::kernel::Kernel;
-use crate::model::{Counters, Model, agree};
+use crate::model::{Counters, Model};
 use crate::rng::Rng;
 use crate::rules::{self, Drawn, Shape};
 use crate::{alone, from_env, interfaces};
@@ -10,10 +11,6 @@ use cangate_offload::cangw::{Instance, Kernel as CanGw, Limits, Offload, Rule, V
 use config::Source;
 use route::cangw::{Imported, import};
 use route::{Routes, Stop, Table};
-use std::time::Duration;
-
-/// How long to listen for frames that must not come.
-const SILENCE: Duration = Duration::from_millis(5);
 
 #[derive(Default)]
 struct Done {
@@ -92,13 +89,8 @@ fn read_by_cangw(kernel: &Kernel) -> Vec<(String, Counters)> {
     let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
     let rules = route::cangw::rules(&imported.routes, &names).unwrap();
     assert_eq!(rules.len(), listing.lines().count(), "{listing}");
-    let counters = listing.lines().map(|line| {
-        let (_, comment) = line.split_once('#').unwrap();
-        let numbers = comment.split_whitespace().filter_map(|w| w.parse().ok());
-        numbers.collect::<Vec<u64>>().try_into().unwrap()
-    });
     let rules = rules.iter().map(|(_, rule)| rule.to_string());
-    rules.zip(counters).collect()
+    rules.zip(compare::listed_counters(&listing)).collect()
 }
 
 /// Sends frames and compares.
@@ -116,14 +108,7 @@ fn compare(
     let table = Table::compile(&imported.routes, imported.ports.len());
     let table = table.map_err(|e| format!("{e:?}"))?;
     let interfaces = kernel.interfaces.clone();
-    let mut model = Model {
-        memory: table.memory(),
-        table: &table,
-        routes: &imported.routes,
-        interfaces: &interfaces,
-        ports: &imported.interfaces,
-        counters: vec![[0; 3]; imported.routes.routes.len()],
-    };
+    let mut model = Model::new(&table, imported, &interfaces);
     let ids: Vec<u32> = drawn.iter().flat_map(|rule| rule.ids.clone()).collect();
     let mut sent: Vec<Owned> = (0..frames)
         .map(|_| frames::frame(rng, shape, &ids))
@@ -136,27 +121,7 @@ fn compare(
     let before = offload.counts().map_err(|e| e.to_string())?;
     // Between the kernel's lists of filters, and between destinations, the order is its own.
     let ordered = !shape.chain && !drawn.iter().any(|rule| rule.filtered);
-    let mut copies = 0;
-    for frame in &sent {
-        let mut expected = model.expect(frame);
-        kernel.send(frame);
-        let count = expected.iter().map(Vec::len).sum();
-        let mut got = kernel.receive(count, Duration::ZERO);
-        if !ordered {
-            expected.iter_mut().for_each(|frames| frames.sort());
-            got.iter_mut().for_each(|frames| frames.sort());
-        }
-        if !expected.iter().zip(&got).all(|(e, g)| agree(e, g)) {
-            return Err(format!(
-                "{frame:?}:\n the table says {expected:#?}\n the kernel {got:#?}"
-            ));
-        }
-        copies += got.iter().map(Vec::len).sum::<usize>();
-    }
-    let more = kernel.receive(0, SILENCE);
-    if more.iter().any(|more| !more.is_empty()) {
-        return Err(format!("the kernel sent more: {more:#?}"));
-    }
+    let copies = compare::pass(kernel, &mut model, &sent, ordered)?;
     let after = offload.counts().map_err(|e| e.to_string())?;
     let deleted = |c: &cangate_offload::RouteCounts| {
         let of = |stop| Stop::ALL.iter().zip(c.stopped).find(|(s, _)| **s == stop);

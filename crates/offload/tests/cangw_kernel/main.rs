@@ -12,6 +12,8 @@
 
 // What draws rules and frames, and knows what can-gw's chains of rules do, is the same as where
 // the importer is held against the kernel.
+#[path = "../../../gateway/tests/cangw_kernel/compare.rs"]
+mod compare;
 #[allow(dead_code)]
 #[path = "../../../gateway/tests/cangw_kernel/frames.rs"]
 mod frames;
@@ -28,23 +30,19 @@ mod rng;
 #[path = "../../../gateway/tests/cangw_kernel/rules.rs"]
 mod rules;
 
+#[path = "../common/mod.rs"]
+mod common;
+
 mod changes;
 mod differential;
 mod flood;
 mod processes;
 
 use cangate_offload::cangw::{Kernel as CanGw, Listed};
-use kernel::Kernel;
-use route::{PortId, Route, Routes};
+use common::{routes, set_id};
+use kernel::{Kernel, alone, from_env};
+use route::Route;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// The kernel has one list of rules.
-static ONE: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Three virtual interfaces, or the end of the test.
 macro_rules! interfaces {
@@ -60,11 +58,6 @@ macro_rules! interfaces {
 }
 use interfaces;
 
-fn from_env(name: &str, default: u64) -> u64 {
-    let value = std::env::var(name).ok();
-    value.map_or(default, |text| text.parse().unwrap())
-}
-
 /// Runs a program; what it says.
 fn sh(program: &str, arguments: &str) -> String {
     let mut command = Command::new(program);
@@ -76,43 +69,16 @@ fn sh(program: &str, arguments: &str) -> String {
 
 /// The interfaces as [`cangate_offload::cangw::Offload`] takes them.
 fn names(kernel: &Kernel) -> Vec<Option<String>> {
-    kernel.interfaces.iter().cloned().map(Some).collect()
+    common::names(&kernel.interfaces)
 }
 
 /// A route for classic frames of one ID, from the first interface to the second, with echo: a vcan
 /// shows nothing else.
 fn route(name: &str, id: u32) -> Route {
-    let mut route = Route::new(name, vec![PortId(0)], vec![PortId(1)]);
+    let mut route = common::route(name, id, 0, 1);
     route.matching.kinds.fd = false;
-    route.matching.kinds.xl = false;
-    route.matching.ids = vec![route::IdFilter {
-        set: route::IdSet::Range {
-            eff: false,
-            first: id,
-            last: id,
-        },
-        inverted: false,
-    }];
     route.echo = true;
     route
-}
-
-/// Writes another ID.
-fn set_id(id: u32) -> route::Action {
-    route::Action::Modify(route::Modify {
-        op: route::ModifyOp::Set,
-        id: Some(id),
-        len: None,
-        flags: None,
-        data: None,
-    })
-}
-
-fn routes(routes: Vec<Route>) -> Routes {
-    Routes {
-        routes,
-        ..Routes::default()
-    }
 }
 
 /// All rules, whoever made them.

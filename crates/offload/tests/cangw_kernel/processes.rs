@@ -1,41 +1,18 @@
 //! Two processes, crashes, missing permission, a missing module.
 
+use crate::common::{HELPER, ROLE, child, gateway, kill, said_by};
 use crate::kernel::Kernel;
 use crate::{alone, interfaces, listed, names, pass, route, routes, sh};
 use cangate_offload::cangw::{Error, Instance, Kernel as CanGw, Offload};
-use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-/// What the child of a test is to do.
-const ROLE: &str = "CANGATE_TEST_ROLE";
 const INSTANCE: &str = "processes";
-
-/// This program again, as the child of a test. It runs one test, the one that plays the roles.
-fn child(role: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    let test = "processes::the_part_of_the_child";
-    command
-        .args([test, "--exact", "--nocapture"])
-        .env(ROLE, role);
-    command
-}
 
 /// Tables of which each has other rules.
 fn many(number: u32) -> route::Routes {
     let id = |i: u32| (i * 7 + number * 13) % 97;
     routes((0..40).map(|i| route(&format!("r{i}"), id(i))).collect())
-}
-
-/// Starts a gateway in a child and waits until its rules are there.
-fn gateway(role: &str) -> Child {
-    let mut child = child(role).stdout(Stdio::piped()).spawn().unwrap();
-    let out = BufReader::new(child.stdout.take().unwrap());
-    let found = out
-        .lines()
-        .any(|line| line.unwrap().contains("rules are there"));
-    assert!(found, "the child says nothing");
-    child
 }
 
 /// No test by itself: what a child does.
@@ -47,13 +24,13 @@ fn the_part_of_the_child() {
     match std::env::var(ROLE).as_deref() {
         Ok("gateway") => {
             let _offload = Offload::start(&instance, &all, &interfaces).unwrap();
-            println!("\nrules are there");
+            println!("\nit runs");
             // Until it is killed.
             std::thread::sleep(std::time::Duration::from_secs(3600));
         }
         Ok("restless") => {
             let (mut offload, _) = Offload::start(&instance, &all, &interfaces).unwrap();
-            println!("\nrules are there");
+            println!("\nit runs");
             for number in 0.. {
                 offload.reload(&many(number), &interfaces).unwrap();
             }
@@ -67,12 +44,6 @@ fn the_part_of_the_child() {
         }
         _ => {}
     }
-}
-
-/// What the kernel does at its end.
-fn kill(mut child: Child) {
-    child.kill().unwrap();
-    child.wait().unwrap();
 }
 
 #[test]
@@ -179,16 +150,9 @@ fn without_permission_it_says_so() {
     let kernel = interfaces!();
     let [a, b, _] = &kernel.interfaces;
     kernel.add(&format!("-s {a} -d {b}")).unwrap();
-    let output = child("nobody").uid(65534).gid(65534).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned()
-        + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("1 passed"), "{said}");
+    said_by(child("nobody").uid(65534).gid(65534));
     kernel.flush();
 }
-
-/// The program that the kernel runs when it needs a module.
-const HELPER: &str = "/proc/sys/kernel/modprobe";
 
 /// Makes can-gw and the kernel's helper again what they were.
 struct Module(u8, String);

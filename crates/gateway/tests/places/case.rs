@@ -1,0 +1,170 @@
+//! A table, frames, and what is to come of them.
+
+use crate::wire::{bytes_of, text_of};
+use frame::{FrameBuf, FrameRef, Kind};
+use route::{Forward, PortId, RouteId, Routes, Sink, Stop, Table};
+
+pub(crate) const PORTS: usize = 3;
+
+/// The interfaces of the table's ports.
+pub(crate) fn ports() -> Vec<Option<String>> {
+    (0..PORTS).map(|n| Some(format!("p{n}"))).collect()
+}
+
+/// A frame, the port that it comes into, and the time since the one before, in ns.
+#[derive(Clone)]
+pub(crate) struct Arrival {
+    pub(crate) frame: FrameBuf,
+    pub(crate) port: usize,
+    pub(crate) after: u64,
+}
+
+impl std::fmt::Debug for Arrival {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = text_of(&bytes_of(self.frame.view()));
+        write!(f, "{text} into p{}, {} ns later", self.port, self.after)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) routes: Routes,
+    pub(crate) arrivals: Vec<Arrival>,
+    /// How BPF is to work.
+    pub(crate) tap: bool,
+    pub(crate) exact: bool,
+}
+
+impl Case {
+    /// When each frame comes.
+    pub(crate) fn times(&self) -> impl Iterator<Item = u64> {
+        self.arrivals.iter().scan(1_000_000, |now, arrival| {
+            *now += arrival.after;
+            Some(*now)
+        })
+    }
+}
+
+/// AF_CAN shows an error frame to those that ask for one of its classes; one without a class to
+/// nobody.
+pub(crate) fn is_shown(raw: u32) -> bool {
+    raw & 0x2000_0000 == 0 || raw & 0x1FFF_FFFF != 0
+}
+
+/// Frames that a gateway in user space sends; what is none that goes on a bus it refuses, and
+/// counts (`Refused::Unsupported`). The kernel does not ask.
+fn is_sent_from_user_space(frame: FrameRef<'_>) -> bool {
+    let id = frame.id();
+    !id.is_err() && (frame.kind() == Kind::Classic || !id.is_rtr())
+}
+
+/// One copy that leaves.
+#[derive(Clone)]
+pub(crate) struct Copy {
+    pub(crate) to: usize,
+    pub(crate) text: String,
+    pub(crate) shown: bool,
+    /// Also from user space.
+    pub(crate) sent_from_user_space: bool,
+}
+
+/// What was counted of a route, as far as all places say it in the same way.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Counted {
+    /// Frames; can-gw does not say.
+    pub(crate) taken: Option<u64>,
+    /// Copies.
+    pub(crate) sent: u64,
+    /// By [`Stop::ALL`].
+    pub(crate) stopped: [u64; 5],
+    /// Copies that the interface did not take, or that are none for a bus.
+    pub(crate) failed: u64,
+}
+
+/// What the table says.
+pub(crate) struct Expected {
+    /// For each frame.
+    pub(crate) copies: Vec<Vec<Copy>>,
+    /// How many times routes have taken a frame, up to each one.
+    pub(crate) taken: Vec<u64>,
+    /// For each route, and as the gateway in user space counts.
+    pub(crate) counted: Vec<Counted>,
+    pub(crate) counted_in_user_space: Vec<Counted>,
+    /// For each port that routes begin at.
+    pub(crate) came: Vec<Option<u64>>,
+}
+
+impl Sink for Expected {
+    fn taken(&mut self, route: RouteId) {
+        for counted in self.of(route) {
+            *counted.taken.get_or_insert(0) += 1;
+        }
+        if let Some(taken) = self.taken.last_mut() {
+            *taken += 1;
+        }
+    }
+
+    fn stopped(&mut self, route: RouteId, why: Stop) {
+        let at = Stop::ALL.iter().position(|stop| *stop == why).unwrap();
+        for counted in self.of(route) {
+            counted.stopped[at] += 1;
+        }
+    }
+
+    fn forward(&mut self, copy: Forward<'_>) {
+        let sent_from_user_space = is_sent_from_user_space(copy.frame);
+        let [in_kernel, in_user_space] = self.of(copy.route);
+        in_kernel.sent += 1;
+        in_user_space.sent += u64::from(sent_from_user_space);
+        in_user_space.failed += u64::from(!sent_from_user_space);
+        self.copies.last_mut().unwrap().push(Copy {
+            to: usize::from(copy.to.0),
+            text: text_of(&bytes_of(copy.frame)),
+            shown: is_shown(copy.frame.id().raw()),
+            sent_from_user_space,
+        });
+    }
+}
+
+impl Expected {
+    pub(crate) fn new(case: &Case) -> Self {
+        let table = Table::compile(&case.routes, PORTS).unwrap();
+        let mut memory = table.memory();
+        let none = Counted {
+            taken: Some(0),
+            ..Counted::default()
+        };
+        let routes = &case.routes.routes;
+        let is_used = |port: usize| {
+            let port = PortId(port as u16);
+            routes.iter().any(|route| route.from.contains(&port))
+        };
+        let mut expected = Self {
+            copies: Vec::new(),
+            taken: Vec::new(),
+            counted: vec![none.clone(); routes.len()],
+            counted_in_user_space: vec![none; routes.len()],
+            came: (0..PORTS).map(|port| is_used(port).then_some(0)).collect(),
+        };
+        for (arrival, now) in case.arrivals.iter().zip(case.times()) {
+            let so_far = expected.taken.last().copied().unwrap_or(0);
+            expected.taken.push(so_far);
+            expected.copies.push(Vec::new());
+            if let Some(came) = &mut expected.came[arrival.port] {
+                *came += 1;
+            }
+            let comes = route::Arrival {
+                from: PortId(arrival.port as u16),
+                now,
+                hops: 0,
+            };
+            table.decide(&mut memory, comes, arrival.frame.view(), &mut expected);
+        }
+        expected
+    }
+
+    fn of(&mut self, route: RouteId) -> [&mut Counted; 2] {
+        let at = route.0 as usize;
+        [&mut self.counted[at], &mut self.counted_in_user_space[at]]
+    }
+}

@@ -1,0 +1,433 @@
+//! The three places where a table runs: the gateway's engine on raw sockets, can-gw, BPF.
+
+use crate::case::{Case, Counted, Expected, PORTS, ports};
+use crate::wire::Raw;
+use gateway::{Engine, NamedPort};
+use offload::bpf::{self, TestOptions};
+use offload::{Instance, cangw};
+use port::socketcan::{Io, SocketCanConfig};
+use route::{Routes, Table};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a frame may take that must come.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub(crate) trait Place {
+    fn name(&self) -> &'static str;
+
+    /// Runs the table; false where this place cannot express it.
+    fn start(&mut self, case: &Case) -> Result<bool, String>;
+
+    /// The time of the next frame.
+    fn set_clock(&mut self, now: u64) -> Result<(), String>;
+
+    /// Works until the frame that was just sent has been taken: so many times in all.
+    fn work(&mut self, _now: u64, _taken: u64) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// What was counted since the start: of each route, and of each port what came.
+    fn counted(&mut self) -> Result<(Vec<Counted>, Vec<Option<u64>>), String>;
+
+    /// Frames that are none for a bus leave, too.
+    fn sends_everything(&self) -> bool {
+        true
+    }
+
+    /// Copies of one frame come in the order of the routes.
+    fn is_ordered(&self, _routes: &Routes) -> bool {
+        true
+    }
+
+    /// Local programs see at the incoming interfaces what routes take.
+    fn taps(&self) -> bool {
+        false
+    }
+
+    /// The table goes.
+    fn stop(&mut self);
+}
+
+/// The engine of `cangate run`, on raw sockets of its ports.
+#[derive(Default)]
+pub(crate) struct UserSpace(Option<Engine>);
+
+impl Place for UserSpace {
+    fn name(&self) -> &'static str {
+        "user space"
+    }
+
+    fn start(&mut self, case: &Case) -> Result<bool, String> {
+        let table = Arc::new(Table::compile(&case.routes, PORTS).map_err(|e| format!("{e:?}"))?);
+        let mut named = Vec::new();
+        for (number, interface) in ports().into_iter().flatten().enumerate() {
+            let config = SocketCanConfig {
+                interface: interface.clone(),
+                fd: true,
+                xl: false,
+                queue: 64,
+                receive_buffer: None,
+                hardware_stamps: false,
+                io: Io::Mmsg,
+            };
+            let halves = port::socketcan::open(&interface, &config);
+            let (rx, tx) = halves.map_err(|e| e.to_string())?;
+            let mut port = NamedPort {
+                name: interface,
+                rx,
+                tx,
+            };
+            // What no route can take does not even come in.
+            port.set_interest(&gateway::interest::of(&table, number))
+                .map_err(|e| e.to_string())?;
+            named.push(port);
+        }
+        let engine = Engine::new(named, table, &case.routes).map_err(|e| e.to_string())?;
+        self.0 = Some(engine);
+        Ok(true)
+    }
+
+    fn set_clock(&mut self, _now: u64) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn work(&mut self, now: u64, taken: u64) -> Result<(), String> {
+        let Some(engine) = &mut self.0 else {
+            return Err("it does not run".to_owned());
+        };
+        let start = Instant::now();
+        let mut counts = gateway::Counts::default();
+        loop {
+            engine.step(now);
+            engine.count(&mut counts);
+            let so_far: u64 = counts.routes.iter().map(|route| route.taken).sum();
+            if so_far >= taken {
+                return Ok(());
+            }
+            if start.elapsed() > PATIENCE {
+                return Err(format!("routes took {so_far} frames so far, not {taken}"));
+            }
+        }
+    }
+
+    fn counted(&mut self) -> Result<(Vec<Counted>, Vec<Option<u64>>), String> {
+        let Some(engine) = &self.0 else {
+            return Err("it does not run".to_owned());
+        };
+        let snapshot = engine.snapshot();
+        snapshot.check().map_err(|e| e.to_string())?;
+        let mut counts = gateway::Counts::default();
+        engine.count(&mut counts);
+        let counted = counts.routes.iter().map(|route| Counted {
+            taken: Some(route.taken),
+            sent: route.copies.accepted,
+            stopped: [
+                route.dropped_by_rule,
+                route.rate_limited,
+                route.hop_limit,
+                route.too_long,
+                route.id_range,
+            ],
+            failed: route.copies.unsupported + route.copies.down + route.copies.refused,
+        });
+        // Filters keep away what no route takes.
+        Ok((counted.collect(), vec![None; PORTS]))
+    }
+
+    fn sends_everything(&self) -> bool {
+        false
+    }
+
+    fn stop(&mut self) {
+        self.0 = None;
+    }
+}
+
+fn told(counts: &offload::RouteCounts) -> Counted {
+    Counted {
+        taken: counts.taken,
+        sent: counts.sent,
+        stopped: counts.stopped,
+        failed: counts.failed,
+    }
+}
+
+/// Rules of the kernel's can-gw.
+#[derive(Default)]
+pub(crate) struct CanGw(Option<cangw::Offload>);
+
+impl CanGw {
+    /// Loads the module; or why there is none.
+    pub(crate) fn ready() -> Result<(), String> {
+        let mut kernel = cangw::Kernel::open().map_err(|e| e.to_string())?;
+        kernel.ready().map_err(|e| e.to_string())
+    }
+}
+
+impl Place for CanGw {
+    fn name(&self) -> &'static str {
+        "can-gw"
+    }
+
+    fn start(&mut self, case: &Case) -> Result<bool, String> {
+        let instance = Instance::new("places");
+        match cangw::Offload::start(&instance, &case.routes, &ports()) {
+            Ok((running, _)) => self.0 = Some(running),
+            Err(cangw::Error::Inexpressible(_)) => return Ok(false),
+            Err(error) => return Err(error.to_string()),
+        }
+        Ok(true)
+    }
+
+    fn set_clock(&mut self, _now: u64) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn counted(&mut self) -> Result<(Vec<Counted>, Vec<Option<u64>>), String> {
+        let Some(running) = &mut self.0 else {
+            return Err("it does not run".to_owned());
+        };
+        let counts = running.counts().map_err(|e| e.to_string())?;
+        Ok((counts.iter().map(told).collect(), vec![None; PORTS]))
+    }
+
+    fn is_ordered(&self, routes: &Routes) -> bool {
+        // The kernel has a list for each kind of filter, and its own order among them.
+        let mut routes = routes.routes.iter();
+        routes.all(|route| {
+            let kinds = route.matching.kinds;
+            route.matching.ids.is_empty() && kinds.classic != kinds.fd
+        })
+    }
+
+    fn stop(&mut self) {
+        self.0 = None;
+    }
+}
+
+/// The program at the entrances.
+#[derive(Default)]
+pub(crate) struct Bpf {
+    running: Option<bpf::Offload>,
+    /// What it runs, and what it had counted before.
+    what: Option<(Routes, bpf::Options)>,
+    before: bpf::Counts,
+    /// It stays where it is, for cases with the same table: the kernel takes its time to look
+    /// through a program. Nothing comes through to other places meanwhile.
+    pub(crate) stays: bool,
+}
+
+impl Place for Bpf {
+    fn name(&self) -> &'static str {
+        "BPF"
+    }
+
+    fn start(&mut self, case: &Case) -> Result<bool, String> {
+        let options = bpf::Options {
+            tap: case.tap,
+            exact: case.exact,
+            test: TestOptions {
+                clock: true,
+                ..TestOptions::default()
+            },
+        };
+        let what = (case.routes.clone(), options.clone());
+        // Only limits have a memory.
+        let again = self.what.as_ref() == Some(&what)
+            && !case.routes.routes.iter().any(|route| route.limit.is_some());
+        if !again {
+            (self.running, self.what) = (None, None);
+            let instance = Instance::new("places");
+            match bpf::Offload::start(&instance, &case.routes, &ports(), options) {
+                Ok((running, _)) => self.running = Some(running),
+                // More different masks, say, than the program looks at.
+                Err(bpf::Error::Inexpressible(_)) => return Ok(false),
+                Err(error) => return Err(error.to_string()),
+            }
+            self.what = Some(what);
+        }
+        if let Some(running) = &mut self.running {
+            self.before = running.counts().map_err(|e| e.to_string())?;
+        }
+        Ok(true)
+    }
+
+    fn set_clock(&mut self, now: u64) -> Result<(), String> {
+        match &self.running {
+            Some(running) => running.set_clock(now).map_err(|e| e.to_string()),
+            None => Err("it does not run".to_owned()),
+        }
+    }
+
+    fn counted(&mut self) -> Result<(Vec<Counted>, Vec<Option<u64>>), String> {
+        let Some(running) = &mut self.running else {
+            return Err("it does not run".to_owned());
+        };
+        let now = running.counts().map_err(|e| e.to_string())?;
+        let routes = now.routes.iter().zip(&self.before.routes);
+        let counted = routes.map(|(now, before)| {
+            let (now, before) = (told(now), told(before));
+            let mut stopped = now.stopped;
+            for (now, before) in stopped.iter_mut().zip(before.stopped) {
+                *now -= before;
+            }
+            Counted {
+                taken: now
+                    .taken
+                    .zip(before.taken)
+                    .map(|(now, before)| now - before),
+                sent: now.sent - before.sent,
+                stopped,
+                failed: now.failed - before.failed,
+            }
+        });
+        let ports = now.ports.iter().zip(&self.before.ports);
+        let came = ports.map(|(now, before)| Some(now.seen - before.seen));
+        Ok((counted.collect(), came.collect()))
+    }
+
+    fn taps(&self) -> bool {
+        self.what.as_ref().is_some_and(|(_, options)| options.tap)
+    }
+
+    fn stop(&mut self) {
+        if !self.stays {
+            (self.running, self.what) = (None, None);
+        }
+    }
+}
+
+/// A socket on each side of each pair.
+pub(crate) struct Sockets {
+    pub(crate) senders: Vec<Raw>,
+    pub(crate) receivers: Vec<Raw>,
+    pub(crate) taps: Vec<Raw>,
+}
+
+impl Sockets {
+    pub(crate) fn open() -> Result<Self, String> {
+        let open = |side: &str| {
+            (0..PORTS)
+                .map(|n| Raw::open(&format!("{side}{n}"), false).map_err(|e| e.to_string()))
+                .collect::<Result<Vec<Raw>, String>>()
+        };
+        Ok(Self {
+            senders: open("q")?,
+            receivers: open("q")?,
+            taps: open("p")?,
+        })
+    }
+
+    /// Nothing of earlier frames is left.
+    fn drain(&self) {
+        for socket in self.receivers.iter().chain(&self.taps) {
+            while socket.receive(false).is_some() {}
+        }
+    }
+}
+
+/// Everything through one place; what differs from what is expected, in words. False where the
+/// place cannot express it.
+pub(crate) fn run(
+    place: &mut dyn Place,
+    sockets: &Sockets,
+    case: &Case,
+    expected: &Expected,
+) -> Result<bool, String> {
+    sockets.drain();
+    if !place.start(case)? {
+        return Ok(false);
+    }
+    let result = pass(place, sockets, case, expected).and_then(|()| compare(place, expected));
+    place.stop();
+    let name = place.name();
+    result
+        .map_err(|why| format!("{name}: {why}"))
+        .map(|()| true)
+}
+
+fn pass(
+    place: &mut dyn Place,
+    sockets: &Sockets,
+    case: &Case,
+    expected: &Expected,
+) -> Result<(), String> {
+    let ordered = place.is_ordered(&case.routes);
+    let everything = place.sends_everything();
+    let arrivals = case.arrivals.iter().zip(case.times()).enumerate();
+    for (number, (arrival, now)) in arrivals {
+        place.set_clock(now)?;
+        let sender = &sockets.senders[arrival.port];
+        sender
+            .send(arrival.frame.view())
+            .map_err(|e| format!("{arrival:?} cannot be sent: {e}"))?;
+        place.work(now, expected.taken[number])?;
+        for (port, receiver) in sockets.receivers.iter().enumerate() {
+            let copies = expected.copies[number].iter();
+            let here = copies.filter(|copy| {
+                copy.to == port && copy.shown && (everything || copy.sent_from_user_space)
+            });
+            let mut wanted: Vec<&str> = here.map(|copy| copy.text.as_str()).collect();
+            let mut got: Vec<String> = wanted
+                .iter()
+                .map_while(|_| receiver.receive(true))
+                .collect();
+            if !ordered {
+                wanted.sort_unstable();
+                got.sort_unstable();
+            }
+            if got != wanted {
+                return Err(format!(
+                    "{arrival:?}: out of p{port} came {got:#?}, not {wanted:#?}"
+                ));
+            }
+        }
+        if place.taps() && crate::case::is_shown(arrival.frame.view().id().raw()) {
+            let wanted = crate::wire::text_of(&crate::wire::bytes_of(arrival.frame.view()));
+            let got = sockets.taps[arrival.port].receive(true);
+            if got.as_ref() != Some(&wanted) {
+                return Err(format!("{arrival:?}: local programs saw {got:?}"));
+            }
+        }
+    }
+    // On PREEMPT_RT what is too much may come a little later.
+    std::thread::sleep(Duration::from_millis(2));
+    for (port, receiver) in sockets.receivers.iter().enumerate() {
+        if let Some(more) = receiver.receive(false) {
+            return Err(format!("{more} came out of p{port}, too"));
+        }
+    }
+    Ok(())
+}
+
+fn compare(place: &mut dyn Place, expected: &Expected) -> Result<(), String> {
+    let (counted, came) = place.counted()?;
+    let wanted = if place.sends_everything() {
+        &expected.counted
+    } else {
+        &expected.counted_in_user_space
+    };
+    for (number, (got, wanted)) in counted.iter().zip(wanted).enumerate() {
+        let mut wanted = wanted.clone();
+        if got.taken.is_none() {
+            wanted.taken = None;
+            // can-gw has one number for both.
+            let [_, _, hops, too_long, _] = &mut wanted.stopped;
+            if got.stopped[2] + got.stopped[3] == *hops + *too_long {
+                (*hops, *too_long) = (got.stopped[2], got.stopped[3]);
+            }
+        }
+        if *got != wanted {
+            return Err(format!("route r{number} counted {got:?}, not {wanted:?}"));
+        }
+    }
+    for (port, (got, wanted)) in came.iter().zip(&expected.came).enumerate() {
+        if let Some(got) = got
+            && *got != wanted.unwrap_or(0)
+        {
+            return Err(format!("{got} frames came into p{port}, not {wanted:?}"));
+        }
+    }
+    Ok(())
+}
