@@ -10,6 +10,7 @@ mod clock;
 mod control;
 mod files;
 mod kernel;
+mod lines;
 mod mailbox;
 mod offloaded;
 mod realtime;
@@ -17,9 +18,10 @@ mod signals;
 mod site;
 mod worker;
 
-pub use control::{Reloaded, RouteLine};
+pub use control::Reloaded;
 pub use files::{RunOptions, control_path, run};
 pub use kernel::KernelPlan;
+pub use lines::RouteLine;
 pub use offloaded::{objections, places};
 pub use site::{Plan, Site};
 

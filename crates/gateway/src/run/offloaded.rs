@@ -1,7 +1,7 @@
 //! Which routes run where, and what is left to this process.
 
-use super::control::RouteLine;
 use super::kernel::KernelPlan;
+use super::lines::RouteLine;
 use super::site::Plan;
 use crate::config::{Config, Offload};
 use offload::bpf;

@@ -1,7 +1,7 @@
 //! Where a run gets its configuration and its ports from.
 
-use super::control::RouteLine;
 use super::kernel::KernelPlan;
+use super::lines::RouteLine;
 use crate::lane::NamedPort;
 use port::{Interest, PortError};
 use route::Routes;

@@ -95,7 +95,9 @@ mod offload;
 mod ops;
 mod pin;
 mod show;
+mod sweep;
 mod tc;
+mod wanted;
 
 pub use crate::instance::Instance;
 pub use crate::links::Link as Interface;
@@ -103,9 +105,10 @@ pub use check::{Inexpressible, survey};
 pub use error::{Error, Missing};
 pub use interfaces::interfaces;
 pub use kernel::{Features, features};
-pub use offload::{Offload, Outcome, remove};
+pub use offload::{Offload, Outcome};
 pub use pin::can_persist;
 pub use show::{Shown, ShownTable, show};
+pub use sweep::remove;
 
 use crate::RouteCounts;
 

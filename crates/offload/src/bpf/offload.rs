@@ -1,16 +1,17 @@
 //! A gateway's routes in BPF programs, kept there as they should be.
 
-use super::about::About;
 use super::attach::{Entrance, remove_clsact};
 use super::compile::{Place, compile, same_limits};
 use super::generation::{Generation, Room, Settings};
 use super::ledger::{Ledger, Totals};
 use super::left::{Lefts, Owner};
+use super::sweep::{hold, sweep};
+use super::wanted::{Found, Wanted};
 use super::{Counts, Error, Features, Options, features, pin, survey};
-use crate::instance::{Held, Hold, Instance};
+use crate::instance::{Hold, Instance};
 use crate::links::{Events, Link, Links};
 use crate::netlink::Netlink;
-use route::{PortId, Routes, Table};
+use route::{Routes, Table};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -53,73 +54,6 @@ pub struct Offload {
     stays: bool,
     // Last: given up after the programs are gone.
     _hold: Hold,
-}
-
-/// What is to run.
-#[derive(Clone, PartialEq, Default)]
-struct Wanted {
-    routes: Routes,
-    interfaces: Vec<Option<String>>,
-}
-
-/// What there is to run it.
-struct Found {
-    /// The ports' interfaces, as far as they are there.
-    links: Vec<Option<Link>>,
-    /// Those that frames come from.
-    entrances: Vec<Link>,
-    missing: BTreeSet<String>,
-}
-
-impl Wanted {
-    /// The ports that routes have something to do with.
-    fn used(&self) -> BTreeSet<PortId> {
-        let routes = self.routes.routes.iter();
-        routes
-            .flat_map(|route| route.from.iter().chain(&route.to).copied())
-            .collect()
-    }
-
-    fn find(&self, links: &Links) -> Found {
-        let can = |name: &Option<String>| {
-            let link = links.get(name.as_deref()?)?;
-            link.can.then(|| link.clone())
-        };
-        let found: Vec<Option<Link>> = self.interfaces.iter().map(can).collect();
-        let mut missing = BTreeSet::new();
-        for port in self.used() {
-            let at = usize::from(port.0);
-            if let (Some(Some(name)), Some(None)) = (self.interfaces.get(at), found.get(at)) {
-                missing.insert(name.clone());
-            }
-        }
-        let from: BTreeSet<PortId> = self
-            .routes
-            .routes
-            .iter()
-            .flat_map(|route| route.from.iter().copied())
-            .collect();
-        let entrances = from
-            .iter()
-            .filter_map(|port| found.get(usize::from(port.0))?.clone());
-        Found {
-            entrances: entrances.collect(),
-            links: found,
-            missing,
-        }
-    }
-
-    /// As it stands in the maps: who finds the table there must know it.
-    fn about(&self, instance: &Instance) -> About {
-        let routes = self.routes.routes.iter();
-        let ports = self.interfaces.iter();
-        About {
-            instance: instance.name().to_owned(),
-            routes: routes.map(|route| route.name.clone()).collect(),
-            ports: ports.map(|name| name.clone().unwrap_or_default()).collect(),
-            ..About::default()
-        }
-    }
 }
 
 impl Offload {
@@ -524,63 +458,6 @@ impl Drop for Offload {
             }
         }
     }
-}
-
-fn hold(instance: &Instance) -> Result<Hold, Error> {
-    instance.hold("bpf").map_err(|held| match held {
-        Held::By(pid) => Error::Busy {
-            instance: instance.name().to_owned(),
-            pid,
-        },
-        Held::Failed(source) => Error::Socket {
-            doing: "seeing to it that no other process runs the same gateway",
-            source,
-        },
-    })
-}
-
-/// Takes away what an instance left in place, by a crash or on purpose; at how many interfaces.
-///
-/// # Errors
-/// A process runs it; what the kernel says.
-pub fn remove(instance: &Instance) -> Result<usize, Error> {
-    let _hold = hold(instance)?;
-    let mut netlink = Netlink::open()?;
-    let links = Links::read(&mut netlink)?;
-    let (count, clsact) = sweep(&mut netlink, instance, &links, &BTreeSet::new());
-    for index in clsact {
-        remove_clsact(&mut netlink, index)?;
-    }
-    Ok(count)
-}
-
-/// Takes away what earlier processes of an instance left elsewhere: at how many interfaces, and
-/// which ones have clsact from them.
-fn sweep(
-    netlink: &mut Netlink,
-    instance: &Instance,
-    links: &Links,
-    keep: &BTreeSet<u32>,
-) -> (usize, Vec<u32>) {
-    for (index, path) in pin::all() {
-        if links.at(index).is_none() {
-            // Its interface has gone, and it does nothing any more.
-            let _ = std::fs::remove_file(path);
-        }
-    }
-    let mut lefts = Lefts::default();
-    let mut count = 0;
-    for link in links.all_can().filter(|link| !keep.contains(&link.index)) {
-        // What cannot be claimed is somebody's.
-        if let Ok(entrance) = Entrance::claim(netlink, link, instance, &mut lefts)
-            && (entrance.owner == Owner::Ours || entrance.is_idle())
-        {
-            count += usize::from(entrance.owner == Owner::Ours);
-            entrance.leave(netlink);
-        }
-    }
-    let clsact = lefts.of(instance).flat_map(|left| left.about.clsact);
-    (count, clsact.collect())
 }
 
 /// A mark of this gateway alone: its low byte counts the gateways that a frame has passed.

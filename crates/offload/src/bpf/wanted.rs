@@ -1,0 +1,74 @@
+//! What is to run, and what of it can.
+
+use super::about::About;
+use crate::instance::Instance;
+use crate::links::{Link, Links};
+use route::{PortId, Routes};
+use std::collections::BTreeSet;
+
+/// What is to run.
+#[derive(Clone, PartialEq, Default)]
+pub(super) struct Wanted {
+    pub(super) routes: Routes,
+    pub(super) interfaces: Vec<Option<String>>,
+}
+
+/// What there is to run it.
+pub(super) struct Found {
+    /// The ports' interfaces, as far as they are there.
+    pub(super) links: Vec<Option<Link>>,
+    /// Those that frames come from.
+    pub(super) entrances: Vec<Link>,
+    pub(super) missing: BTreeSet<String>,
+}
+
+impl Wanted {
+    /// The ports that routes have something to do with.
+    fn used(&self) -> BTreeSet<PortId> {
+        let routes = self.routes.routes.iter();
+        routes
+            .flat_map(|route| route.from.iter().chain(&route.to).copied())
+            .collect()
+    }
+
+    pub(super) fn find(&self, links: &Links) -> Found {
+        let can = |name: &Option<String>| {
+            let link = links.get(name.as_deref()?)?;
+            link.can.then(|| link.clone())
+        };
+        let found: Vec<Option<Link>> = self.interfaces.iter().map(can).collect();
+        let mut missing = BTreeSet::new();
+        for port in self.used() {
+            let at = usize::from(port.0);
+            if let (Some(Some(name)), Some(None)) = (self.interfaces.get(at), found.get(at)) {
+                missing.insert(name.clone());
+            }
+        }
+        let from: BTreeSet<PortId> = self
+            .routes
+            .routes
+            .iter()
+            .flat_map(|route| route.from.iter().copied())
+            .collect();
+        let entrances = from
+            .iter()
+            .filter_map(|port| found.get(usize::from(port.0))?.clone());
+        Found {
+            entrances: entrances.collect(),
+            links: found,
+            missing,
+        }
+    }
+
+    /// As it stands in the maps: who finds the table there must know it.
+    pub(super) fn about(&self, instance: &Instance) -> About {
+        let routes = self.routes.routes.iter();
+        let ports = self.interfaces.iter();
+        About {
+            instance: instance.name().to_owned(),
+            routes: routes.map(|route| route.name.clone()).collect(),
+            ports: ports.map(|name| name.clone().unwrap_or_default()).collect(),
+            ..About::default()
+        }
+    }
+}
