@@ -4,7 +4,7 @@ use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, buses, options};
 use config::{Diagnostic, Diagnostics, Document, Source, Table};
 use port::spec::PortSpec;
 use route::cangw::Inexpressible;
-use route::{RouteId, Routes, Table as RoutingTable};
+use route::{RouteId, Routes, Table as RoutingTable, parts};
 use std::ops::Range;
 
 /// Reads a `gateway.toml`. With the configuration come the warnings.
@@ -46,6 +46,7 @@ pub fn load(source: &Source) -> Result<(Config, Vec<Diagnostic>), Vec<Diagnostic
         options: gateway.options,
     };
     in_kernel(&config, &parsed.spans, &mut found);
+    error_frames(&config, &parsed.spans, &mut found);
     if found.has_errors() {
         return Err(found.into_sorted());
     }
@@ -86,6 +87,29 @@ fn in_kernel(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
             .unwrap_or(0..0);
         let hint = "change it, or let such routes run in this process: `offload = \"auto\"`";
         found.push(Diagnostic::error(span, message).hint(hint));
+    }
+}
+
+/// Warns of error frames that the kernel would send to a controller.
+fn error_frames(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
+    if config.options.offload == Offload::None {
+        return;
+    }
+    let interfaces = config.interfaces();
+    for (route, span) in config.routes.routes.iter().zip(spans) {
+        let mut to = route.to.iter();
+        let interface = to.find_map(|port| interfaces.get(usize::from(port.0))?.as_deref());
+        if let Some(interface) = interface
+            && parts::sorts(route) & parts::sort::ANY_ERR != 0
+        {
+            let message = format!(
+                "route `{}` takes error frames; in the kernel they are sent to {interface}, and a \
+                 controller puts other frames on its bus for them",
+                route.name
+            );
+            let hint = "say `error = false`; this process (`offload = \"none\"`) sends none";
+            found.push(Diagnostic::warning(span.clone(), message).hint(hint));
+        }
     }
 }
 

@@ -185,6 +185,43 @@ fn unused_ports_are_a_warning() {
 }
 
 #[test]
+fn what_the_kernel_cannot_run_has_a_place() {
+    let said = |offload: &str, more: &str| {
+        let text = format!(
+            "[gateway]\noffload = '{offload}'\n\
+             [ports.a]\nkind = 'socketcan'\n[ports.b]\nkind = 'socketcan'\n\
+             [ports.log]\nkind = 'log'\nwrite = 'x'\n\
+             [[routes]]\nname = 'good'\nfrom = 'a'\nto = 'b'\nkind = 'classic'\n\
+             [[routes]]\nname = 'r'\nfrom = 'a'\nkind = 'classic'\n{more}\n"
+        );
+        messages(&text)
+    };
+    let elsewhere = "to = ['b', 'log']";
+    assert_eq!(
+        said("bpf", elsewhere),
+        [
+            "BPF cannot run this: route \"r\": goes to a port that is no CAN interface of Linux, and \
+             BPF routes among these only (port log)"
+        ]
+    );
+    let can_gw = said("can-gw", elsewhere);
+    assert!(
+        can_gw[0].starts_with("can-gw cannot run this: "),
+        "{can_gw:?}"
+    );
+    assert_eq!(said("auto", elsewhere), [""; 0]);
+    let stamps = said("bpf", "to = 'b'\nkeep_stamp = true");
+    assert!(stamps[1].contains("keep_stamp"), "{stamps:?}");
+    let errors = "to = 'b'\nerror = 'either'";
+    let warned = said("bpf", errors);
+    assert!(
+        warned[1].starts_with("route `r` takes error frames"),
+        "{warned:?}"
+    );
+    assert_eq!(said("none", errors), ["no route uses port `log`"]);
+}
+
+#[test]
 fn too_large_a_file_is_refused() {
     let text = "#".repeat(LARGEST_FILE + 1);
     assert_eq!(
