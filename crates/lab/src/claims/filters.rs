@@ -145,7 +145,8 @@ fn knee(points: &[(u32, i64)]) -> String {
     }
 }
 
-fn overrun(extent: Extent, way: Way) -> Experiment {
+/// A flood through a long list.
+pub(super) fn overrun(extent: Extent, way: Way) -> Experiment {
     way.of(Experiment {
         traffic: TrafficKind::Flood,
         filters: Filters::List(2048),
