@@ -84,7 +84,7 @@ fn a_rate_of_what_there_is_not_is_refused() {
         ),
         (
             &["--gateway", "bpf", "--hops", "2"],
-            "--hops 2 --gateway bpf: ",
+            "--gateway bpf --hops 2: a vcan",
         ),
         (&["--traffic", "flood"], "unexpected argument '--traffic'"),
     ] {

@@ -100,7 +100,7 @@ const O1: Claim = Claim {
         let mut conditions = Conditions::default();
         let [bpf, cangw] = [Way::Bpf, Way::Cangw].map(|w| one_at_a_time(extent, w));
         let two = (&bpf, &cangw);
-        let measured = compare(evidence, &mut conditions, "bpf / cangw", two, 1.0)?;
+        let measured = compare(evidence, &mut conditions, "BPF / cangw", two, 1.0)?;
         Ok(conditions.judge(measured, ""))
     },
 };
@@ -132,10 +132,10 @@ fn judge_o2(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
     for &m in changes(extent) {
         let times = ratio(p50(Way::Bpf, m)?, p50(Way::Bpf, Modify::None)?);
         measured.push(format!("{m} {times:.4}"));
-        conditions.add(times <= 1.01, format!("{m}: {times:.4}"));
+        conditions.add(times <= 1.01, format!("with {m} {times:.4}"));
         cangw = cangw.max(ratio(p50(Way::Cangw, m)?, p50(Way::Cangw, Modify::None)?));
     }
-    let besides = format!("the dearest change costs can-gw {cangw:.4}");
+    let besides = format!("can-gw's dearest {cangw:.4}");
     Ok(conditions.judge(measured.join(", "), &besides))
 }
 
@@ -156,7 +156,7 @@ const O3: Claim = Claim {
         let mut conditions = Conditions::default();
         let [bpf, cangw] = [Way::Bpf, Way::Cangw].map(|w| filtered(extent, w, LIST));
         let two = (&bpf, &cangw);
-        let measured = compare(evidence, &mut conditions, "bpf / cangw", two, 0.40)?;
+        let measured = compare(evidence, &mut conditions, "BPF / cangw", two, 0.40)?;
         Ok(conditions.judge(measured, ""))
     },
 };
@@ -370,7 +370,7 @@ fn judge_o8(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
         let times = ratio(p50(Way::OwnRules)?, p50(Way::Cangw)?);
         measured.push(format!("{filters} {times:.4}"));
         let apart = (times - 1.0).abs() <= 0.01;
-        conditions.add(apart, format!("{filters}: {times:.4}"));
+        conditions.add(apart, format!("filters {filters} {times:.4}"));
     }
     Ok(conditions.judge(measured.join(", "), ""))
 }

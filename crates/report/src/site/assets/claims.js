@@ -18,7 +18,7 @@
   const kinds = {
     paper: { what: ["claim of the papers", "claims of the papers"], from: "paper", good: "Reproduced if" },
     "other-way": { what: ["of them on another way through the gateway, where differing is no fault", "of them on other ways through the gateway, where differing is no fault"], from: "paper", good: "Reproduced if" },
-    bound: { what: ["bound that cangate is to keep", "bounds that cangate is to keep"], from: "bound", good: "Compared",
+    bound: { what: ["bound that cangate is to keep", "bounds that cangate is to keep"], from: "limit", good: "Compared",
       verdicts: { reproduced: "met", differs: "not met" } },
   };
 
@@ -30,7 +30,7 @@
     const heads = [kind === "bound" ? "bound" : "claim", "", from, "measured", "verdict", "experiments"];
     const rows = claims.map((c) => cg.html("tr", {}, cg.html("th", { scope: "row" }, c.id),
       cg.html("td", {}, c.claim, c.criterion ? cg.html("span", { class: "why" }, `${good}: ${c.criterion}`) : null),
-      cg.html("td", {}, c.paper, c.source ? cg.html("span", { class: "why" }, c.source) : null), cg.html("td", {}, c.measured),
+      cg.html("td", {}, c.paper, c.source && kind !== "bound" ? cg.html("span", { class: "why" }, c.source) : null), cg.html("td", {}, c.measured),
       cg.html("td", {}, cg.html("span", { class: `verdict ${c.verdict.split(" ")[0]}` }, `${signs[c.verdict]} ${word(c.verdict)}`), cg.html("span", { class: "why" }, c.why)),
       cg.html("td", {}, way(c))));
     return cg.html("table", {}, cg.html("caption", {}, `${claims.length} ${what[claims.length === 1 ? 0 : 1]}: ${sums}.`),
