@@ -1,7 +1,7 @@
 //! From claims to experiments to verdicts.
 
 use crate::bursts::{Bursts, Point};
-use crate::claims::{self, Claim, Evidence, Extent, Verdict};
+use crate::claims::{self, Claim, Evidence, Extent, Kind, Verdict};
 use crate::experiment::Experiment;
 use crate::rate::Search;
 use crate::schedule::{ScheduleError, Versions};
@@ -34,6 +34,8 @@ pub struct Row {
     pub source: &'static str,
     /// When it counts as reproduced.
     pub criterion: &'static str,
+    /// A paper's, or ours.
+    pub kind: Kind,
 }
 
 /// The claims with these names, in their own order; all of them for no name. `G4` also means its
@@ -172,6 +174,7 @@ pub fn judge(
                 .collect(),
             source: claim.paper,
             criterion: claim.criterion,
+            kind: claim.kind(),
         }
     };
     claims.iter().map(row).collect()
@@ -226,6 +229,12 @@ mod tests {
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         for (row, json) in rows.iter().zip(json.as_array().unwrap()) {
             assert_eq!(json["verdict"], row.verdict.to_string());
+            let kind = match (row.id.starts_with('O'), row.id.contains('/')) {
+                (true, _) => "bound",
+                (_, true) => "other-way",
+                _ => "paper",
+            };
+            assert_eq!(json["kind"], kind, "{}", row.id);
             for key in ["id", "claim", "paper", "measured", "why"] {
                 assert!(json[key].is_string(), "{key}");
             }

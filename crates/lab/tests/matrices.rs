@@ -78,10 +78,19 @@ fn the_papers_matrix_is_whole() {
 fn the_matrix_of_the_kernels_ways_has_what_the_bounds_need() {
     let all = read(&folder().join("offload.toml")).experiments;
     let bounds = lab::claims::all();
-    for bound in bounds.iter().filter(|c| c.is_bound()) {
+    for bound in bounds
+        .iter()
+        .filter(|c| c.kind() == lab::claims::Kind::Bound)
+    {
         for e in bound.needs(lab::claims::Extent::Full) {
             assert!(all.contains(&e), "{}: {}", bound.id, e.name());
         }
     }
-    assert!(bounds.iter().filter(|c| c.is_bound()).count() >= 8);
+    assert!(
+        bounds
+            .iter()
+            .filter(|c| c.kind() == lab::claims::Kind::Bound)
+            .count()
+            >= 8
+    );
 }

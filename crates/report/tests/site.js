@@ -123,6 +123,7 @@
     seen.dialogClosed = !one("#details").open;
 
     seen.claims = all("#claims tbody tr").map((r) => r.querySelector(".verdict").textContent);
+    seen.claimCaptions = all("#claims caption").map((c) => c.textContent);
     seen.claimWords = one("#claims").textContent;
     // Clicks on links were caught above, for saved files; the address is the link.
     await go(one('[data-claim="G1"]').getAttribute("href"));

@@ -77,10 +77,17 @@ impl Sample {
             experiments::name(0),
             format!("{}.parquet", experiments::name(7)),
         );
+        let kind = |kind: &str, mut claim: serde_json::Value| {
+            claim["kind"] = kind.into();
+            claim
+        };
         let claims = serde_json::json!([
             claim("G1", "reproduced", &[&a, &b]),
+            kind("other-way", claim("G1/bpf", "differs", &[])),
             claim("G2", "differs", &["gone"]),
-            claim("G3", "not testable here", &[]),
+            kind("paper", claim("G3", "not testable here", &[])),
+            kind("bound", claim("O1", "reproduced", &[])),
+            kind("bound", claim("O2", "differs", &[])),
         ]);
         std::fs::write(dir.path().join("claims.json"), claims.to_string()).unwrap();
         let note = serde_json::json!({"experiment": {}, "why": HOSTILE, "console": format!("Kernel panic {HOSTILE}")});
@@ -353,7 +360,24 @@ fn reads(width: u32) {
     );
     assert_eq!(
         strings(&seen["claims"]),
-        ["✓ reproduced", "≠ differs", "– not testable here"]
+        [
+            "✓ reproduced",
+            "≠ differs",
+            "– not testable here",
+            "≠ differs",
+            "✓ met",
+            "≠ not met"
+        ]
+    );
+    // Each kind is counted for itself.
+    assert_eq!(
+        strings(&seen["claimCaptions"]),
+        [
+            "3 claims of the papers: 1 reproduced, 1 differs, 1 not testable here.",
+            "1 of them on another way through the gateway, where differing is no fault: \
+             0 reproduced, 1 differs, 0 not testable here.",
+            "2 bounds that cangate is to keep: 1 met, 1 not met, 0 not testable here.",
+        ]
     );
     assert!(
         seen["claimWords"]

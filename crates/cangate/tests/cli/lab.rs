@@ -70,3 +70,31 @@ fn a_claim_that_nobody_made_is_refused() {
         "{said}"
     );
 }
+
+#[test]
+fn a_rate_of_what_there_is_not_is_refused() {
+    for (words, place) in [
+        (&["--gateway", "iptables"][..], "--gateway: `iptables`"),
+        (&["--bench", "vcan"], "--bench vcan: no tester"),
+        (&["--filters", "list:4096"], "--filters: `4096`"),
+        (&["--frames", "0"], "--frames: `0`"),
+        (
+            &["--payload", "16"],
+            "--payload 16 --bench kvaser: FD frames",
+        ),
+        (
+            &["--gateway", "bpf", "--hops", "2"],
+            "--gateway bpf --hops 2: a vcan",
+        ),
+        (&["--traffic", "flood"], "unexpected argument '--traffic'"),
+    ] {
+        let args: Vec<_> = ["lab", "rate"].iter().chain(words).copied().collect();
+        let said = refused(&args, 2);
+        assert!(said.contains(place), "{words:?}: {said}");
+    }
+    // The folder of the tries is a file.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let name = file.path().to_str().unwrap();
+    let said = refused(&["lab", "rate", "--out", name], 1);
+    assert!(said.contains(name), "{said}");
+}

@@ -104,3 +104,40 @@ fn a_matrix_is_made_once_and_listed() {
         .unwrap();
     assert!(String::from_utf8_lossy(&listed.stdout).contains("2 results"));
 }
+
+#[test]
+fn the_highest_rate_is_searched_for_once() {
+    let Some(_guest) = lab() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let search = || {
+        let mut args = vec![
+            "lab",
+            "rate",
+            "--json",
+            "--out",
+            dir.path().to_str().unwrap(),
+        ];
+        args.extend("--bench timed --cpu board:4 --payload 2 --frames 400".split(' '));
+        let output = cangate(&args).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let found = search();
+    let rate = &found["rate"];
+    assert_eq!(rate["bound"], "gateway", "{rate}");
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    let (passed, failed) = (&rate["passed"], &rate["failed"]);
+    assert_eq!(passed["lost"], 0);
+    assert!(number(&failed["lost"]) > 0.0 || failed["queue_grows"] == true);
+    let (keeps, loses) = (
+        number(&passed["frames_per_s"]),
+        number(&failed["frames_per_s"]),
+    );
+    assert!(keeps < loses && loses < 1.02 * keeps, "{keeps} {loses}");
+    assert_eq!(number(&rate["frames_per_s"]), keeps);
+    // From what is in the folder the same is found, and nothing is made.
+    let files = || std::fs::read_dir(dir.path()).unwrap().count();
+    let count = files();
+    assert_eq!((search(), files()), (found, count));
+}

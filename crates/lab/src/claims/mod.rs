@@ -122,10 +122,10 @@ impl Claim {
         (self.rates)(extent)
     }
 
-    /// Is it a bound that this program is to keep, and no claim of a paper?
+    /// Whose it is.
     #[must_use]
-    pub fn is_bound(&self) -> bool {
-        is_bound(self.id)
+    pub fn kind(&self) -> Kind {
+        Kind::of(self.id)
     }
 
     /// Its verdict on what was measured.
@@ -162,10 +162,30 @@ pub fn all() -> Vec<Claim> {
     all
 }
 
-/// Does the name belong to a bound of ours?
-#[must_use]
-pub fn is_bound(id: &str) -> bool {
-    id.starts_with('O')
+/// Whose a claim is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A paper's.
+    Paper,
+    /// A paper's about can-gw, held against another way through the gateway.
+    OtherWay,
+    /// A bound that this program is to keep.
+    Bound,
+}
+
+impl Kind {
+    /// By the claim's name.
+    #[must_use]
+    pub fn of(id: &str) -> Self {
+        if id.starts_with('O') {
+            Self::Bound
+        } else if id.contains('/') {
+            Self::OtherWay
+        } else {
+            Self::Paper
+        }
+    }
 }
 
 /// A way of a frame through the gateway. The papers' claims are about the first; the others are
@@ -350,6 +370,8 @@ mod tests {
         let all = all();
         let names: BTreeSet<_> = all.iter().map(|c| c.id).collect();
         assert_eq!(names.len(), all.len());
+        let of = |kind| all.iter().filter(|c| c.kind() == kind).count();
+        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (13, 8));
         for id in ["G4", "G5", "G6", "G7", "G8", "G10"] {
             for way in ["user", "bpf"] {
                 let name = format!("{id}/{way}");

@@ -2,10 +2,11 @@
 //!
 //! Where nothing else is said: kvaser bench, kernel 6.1, one frame at a time, medians of one run.
 
+use super::filters::overrun;
 use super::simple::ratio;
 use super::stats::{lost, us};
 use super::{Claim, Conditions, Evidence, Extent, Judgement, Missing, Way, board};
-use crate::experiment::{Cpu, Experiment, Filters, Modify, TrafficKind};
+use crate::experiment::{Cpu, Experiment, Filters, Modify};
 use crate::machine::Bench;
 use crate::rate::{Bound, Rate};
 
@@ -54,8 +55,14 @@ fn changes(extent: Extent) -> &'static [Modify] {
     )
 }
 
-/// How often a rule of either kind of can-gw is looked at.
-const SAME: [Filters; 3] = [Filters::None, Filters::Sff(2048), Filters::List(2048)];
+/// The rules that are put in by two programs.
+fn same(extent: Extent) -> &'static [Filters] {
+    extent.pick(
+        &[Filters::None, LIST],
+        &[Filters::None, LIST, Filters::Sff(2048)],
+    )
+}
+
 /// Exact EFF identifiers, each a route.
 const MANY: u32 = 100_000;
 
@@ -93,7 +100,7 @@ const O1: Claim = Claim {
         let mut conditions = Conditions::default();
         let [bpf, cangw] = [Way::Bpf, Way::Cangw].map(|w| one_at_a_time(extent, w));
         let two = (&bpf, &cangw);
-        let measured = compare(evidence, &mut conditions, "bpf / cangw", two, 1.0)?;
+        let measured = compare(evidence, &mut conditions, "BPF / cangw", two, 1.0)?;
         Ok(conditions.judge(measured, ""))
     },
 };
@@ -125,10 +132,10 @@ fn judge_o2(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
     for &m in changes(extent) {
         let times = ratio(p50(Way::Bpf, m)?, p50(Way::Bpf, Modify::None)?);
         measured.push(format!("{m} {times:.4}"));
-        conditions.add(times <= 1.01, format!("{m}: {times:.4}"));
+        conditions.add(times <= 1.01, format!("with {m} {times:.4}"));
         cangw = cangw.max(ratio(p50(Way::Cangw, m)?, p50(Way::Cangw, Modify::None)?));
     }
-    let besides = format!("the dearest change costs can-gw {cangw:.4}");
+    let besides = format!("can-gw's dearest {cangw:.4}");
     Ok(conditions.judge(measured.join(", "), &besides))
 }
 
@@ -149,7 +156,7 @@ const O3: Claim = Claim {
         let mut conditions = Conditions::default();
         let [bpf, cangw] = [Way::Bpf, Way::Cangw].map(|w| filtered(extent, w, LIST));
         let two = (&bpf, &cangw);
-        let measured = compare(evidence, &mut conditions, "bpf / cangw", two, 0.40)?;
+        let measured = compare(evidence, &mut conditions, "BPF / cangw", two, 0.40)?;
         Ok(conditions.judge(measured, ""))
     },
 };
@@ -184,10 +191,12 @@ const O5: Claim = Claim {
     claim: "100 000 routes for one EFF identifier each cost BPF what one costs",
     figure: "≤ 1.05",
     criterion: "median with 100 000 routes, the last one matching / median with one route of the same kind",
-    needs: |extent| {
-        [MANY, 1]
+    // Until 100 000 routes are in a guest's kernel takes as long as a whole quick run.
+    needs: |extent| match extent {
+        Extent::Quick => vec![],
+        Extent::Full => [MANY, 1]
             .map(|n| filtered(extent, Way::Bpf, Filters::Eff(n)))
-            .to_vec()
+            .to_vec(),
     },
     bursts: |_| None,
     rates: |_| vec![],
@@ -200,41 +209,65 @@ const O5: Claim = Claim {
     },
 };
 
-/// A flood of the shortest frames through 2048 filters, as in G5.
-fn flood(extent: Extent, way: Way) -> Experiment {
-    way.of(Experiment {
-        traffic: TrafficKind::Flood,
-        filters: LIST,
+/// A flood of the shortest frames through 2048 filters.
+fn flood(extent: Extent, way: Way, cpu: Cpu) -> Experiment {
+    Experiment {
         payload: 2,
-        ..board(extent.pick(1000, 10_000))
-    })
+        cpu,
+        ..overrun(extent, way)
+    }
+}
+
+/// The processors that are looked at: the papers' board; and, where there is time, one on which the
+/// walk through the list costs what it cost that board.
+fn boards(extent: Extent) -> &'static [Cpu] {
+    extent.pick(&[Cpu::Board], &[Cpu::Board, Cpu::BoardAt(4)])
 }
 
 const O6: Claim = Claim {
     id: "O6",
     paper: SOURCE,
-    claim: "A flood of 2-byte frames through 2048 list filters on the board: can-gw loses frames as in G5, BPF none",
-    figure: "some; 0",
-    criterion: "timed bench at 1 Mbit/s, --cpu board: cangw loses frames, bpf not one",
-    needs: |extent| [Way::Bpf, Way::Cangw].map(|w| flood(extent, w)).to_vec(),
+    claim: "A flood of 2-byte frames through 2048 list filters on the board: can-gw loses frames, BPF none",
+    figure: "at least what G5 finds here with 4 bytes; 0",
+    criterion: "timed bench at 1 Mbit/s, 6.1, --cpu board: bpf loses not one frame; cangw loses frames, and no \
+        smaller share than in this run's G5, which has the same settings but 4-byte frames, that come \
+        slower. The paper's ≈80 % are not asked for: its board took about four times as long for the walk \
+        (--cpu board:4 beside it, whole run)",
+    needs: |extent| {
+        let both = |cpu: &Cpu| [Way::Bpf, Way::Cangw].map(|w| flood(extent, w, *cpu));
+        let floods = boards(extent).iter().flat_map(both);
+        floods.chain([overrun(extent, Way::Cangw)]).collect()
+    },
     bursts: |_| None,
     rates: |_| vec![],
     judge: judge_o6,
 };
 
 fn judge_o6(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
-    let of = |way| {
-        let e = flood(extent, way);
-        evidence.profile(&e)?;
-        let results = evidence.results(&e)?;
-        Ok((lost(results), super::stats::loss(results)))
+    let of = |e: &Experiment| {
+        evidence.profile(e)?;
+        let results = evidence.results(e)?;
+        Ok((lost(results), 100.0 * super::stats::loss(results)))
     };
-    let ((cangw, share), (bpf, _)) = (of(Way::Cangw)?, of(Way::Bpf)?);
+    let on = |way, cpu| of(&flood(extent, way, cpu));
+    let (cangw, share) = on(Way::Cangw, Cpu::Board)?;
+    let (bpf, _) = on(Way::Bpf, Cpu::Board)?;
+    let (_, g5) = of(&overrun(extent, Way::Cangw))?;
     let mut conditions = Conditions::default();
-    conditions.add(cangw > 0, format!("can-gw loses {:.1} %", 100.0 * share));
+    conditions.add(
+        cangw > 0 && share >= g5,
+        format!("can-gw loses {share:.1} %, and with 4 bytes (G5) {g5:.1} %"),
+    );
     conditions.add(bpf == 0, format!("BPF loses {bpf} frames"));
-    let measured = format!("can-gw loses {cangw} ({:.1} %), BPF {bpf}", 100.0 * share);
-    Ok(conditions.judge(measured, ""))
+    let measured = format!("can-gw loses {cangw} ({share:.1} %), BPF {bpf}");
+    let mut besides = Vec::new();
+    for &cpu in boards(extent).iter().filter(|&&cpu| cpu != Cpu::Board) {
+        let ((_, cangw), (_, bpf)) = (on(Way::Cangw, cpu)?, on(Way::Bpf, cpu)?);
+        besides.push(format!(
+            "at {cpu} can-gw loses {cangw:.1} % (paper: ≈80 %), BPF {bpf:.1} %"
+        ));
+    }
+    Ok(conditions.judge(measured, &besides.join("; ")))
 }
 
 /// Gateways whose highest rate is searched for: on both benches, on the timed one also where the
@@ -317,12 +350,12 @@ const O8: Claim = Claim {
     paper: SOURCE,
     claim: "can-gw takes as long with the rules that cangate puts in as with those of cangw",
     figure: "≤ 1.01",
-    criterion: "the medians of can-gw and cangw are within 1 % of one another, with no filter, 2048 in the table, \
-        2048 in the list",
+    criterion: "the medians of can-gw and cangw are within 1 % of one another, with no filter, 2048 in the list, \
+        2048 in the table (whole run)",
     needs: |extent| {
         let both = [Way::OwnRules, Way::Cangw];
-        let all = both.map(|way| SAME.map(|f| filtered(extent, way, f)));
-        all.into_iter().flatten().collect()
+        let of = |way| same(extent).iter().map(move |&f| filtered(extent, way, f));
+        both.into_iter().flat_map(of).collect()
     },
     bursts: |_| None,
     rates: |_| vec![],
@@ -332,12 +365,12 @@ const O8: Claim = Claim {
 fn judge_o8(evidence: &Evidence, extent: Extent) -> Result<Judgement, Missing> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
-    for filters in SAME {
+    for &filters in same(extent) {
         let p50 = |way| Ok(evidence.summary(&filtered(extent, way, filters))?.p50);
         let times = ratio(p50(Way::OwnRules)?, p50(Way::Cangw)?);
         measured.push(format!("{filters} {times:.4}"));
         let apart = (times - 1.0).abs() <= 0.01;
-        conditions.add(apart, format!("{filters}: {times:.4}"));
+        conditions.add(apart, format!("filters {filters} {times:.4}"));
     }
     Ok(conditions.judge(measured.join(", "), ""))
 }
@@ -394,21 +427,48 @@ mod tests {
         let grows = |e: &Experiment| 18_000 + u64::from(e.filters.count().unwrap_or(0));
         assert_eq!(with(&O4, |_| 18_000), Reproduced);
         assert_eq!(with(&O4, grows), Differs);
-        assert_eq!(with(&O5, |_| 18_000), Reproduced);
-        assert_eq!(with(&O5, grows), Differs);
+        let whole = |of: fn(&Experiment) -> u64| {
+            verdict(&O5, Extent::Full, move |e| fake::records(9, of(e)))
+        };
+        assert_eq!(whole(|_| 18_000), Reproduced);
+        assert_eq!(whole(grows), Differs);
+        assert_eq!(
+            with(&O5, |_| 18_000),
+            NotTestable,
+            "too long for a quick run"
+        );
     }
 
     #[test]
     fn o6_wants_loss_here_and_none_there() {
-        let with = |bpf: u64, cangw: u64| {
-            verdict(&O6, Extent::Quick, move |e| {
-                let every = if is_bpf(e) { bpf } else { cangw };
+        let with = |extent, bpf: u64, cangw: u64| {
+            judge(&O6, extent, move |e| {
+                let every = match (is_bpf(e), e.payload, e.cpu) {
+                    (_, _, Cpu::BoardAt(4)) => 85,
+                    (true, ..) => bpf,
+                    (false, 2, _) => cangw,
+                    (false, ..) => 14,
+                };
                 fake::losing(fake::records(1000, 40_000), |n| n % 100 < every)
             })
         };
-        assert_eq!(with(0, 80), Reproduced);
-        assert_eq!(with(1, 80), Differs);
-        assert_eq!(with(0, 0), Differs);
+        let good = with(Extent::Quick, 0, 30);
+        assert_eq!(good.verdict, Reproduced);
+        assert_eq!(good.measured, "can-gw loses 300 (30.0 %), BPF 0");
+        assert!(good.why.contains("(G5) 14.0 %"), "{}", good.why);
+        let full = with(Extent::Full, 0, 30);
+        assert_eq!(
+            full.verdict, Reproduced,
+            "a slower processor is no condition"
+        );
+        assert!(
+            full.why.contains("at board:4 can-gw loses 85.0 %"),
+            "{}",
+            full.why
+        );
+        assert_eq!(with(Extent::Quick, 1, 30).verdict, Differs);
+        assert_eq!(with(Extent::Quick, 0, 13).verdict, Differs);
+        assert_eq!(with(Extent::Quick, 0, 0).verdict, Differs);
     }
 
     #[test]

@@ -20,6 +20,21 @@ pub(super) struct Claim {
     /// When it counts as reproduced.
     #[serde(default)]
     criterion: String,
+    #[serde(default)]
+    kind: Kind,
+}
+
+/// Whose it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    /// A paper's.
+    #[default]
+    Paper,
+    /// A paper's about can-gw, held against another way through the gateway.
+    OtherWay,
+    /// A bound that cangate is to keep.
+    Bound,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +58,7 @@ pub(super) struct Shown {
     why: String,
     source: String,
     criterion: String,
+    kind: Kind,
     experiments: Vec<usize>,
     /// Experiments that are not in the folder.
     missing: Vec<String>,
@@ -89,6 +105,7 @@ pub(super) fn shown(claims: Vec<Claim>, lines: &[Line]) -> Vec<Shown> {
             why: claim.why,
             source: claim.source,
             criterion: claim.criterion,
+            kind: claim.kind,
             experiments,
             missing,
         }

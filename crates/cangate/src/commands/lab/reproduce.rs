@@ -4,7 +4,7 @@ use super::guests::{Guests, Way, failure, jobs, stop_flag};
 use super::rate;
 use crate::cli::lab::Reproduce;
 use crate::failure::Failure;
-use lab::claims::{Extent, Verdict, is_bound};
+use lab::claims::{Extent, Kind, Verdict};
 use lab::reproduce::{Row, bursts, judge, plan, points, searches, select, write};
 use lab::schedule::{self, Manner};
 use lab::store::Store;
@@ -88,34 +88,31 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
 fn text(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows {
-        let (from, verdict) = if is_bound(row.id) {
-            ("bound:", bound_words(row.verdict).to_owned())
-        } else {
-            ("paper:", row.verdict.to_string())
+        let (from, verdict) = match row.kind {
+            Kind::Bound => ("bound:", bound_words(row.verdict).to_owned()),
+            _ => ("paper:", row.verdict.to_string()),
         };
         text.push_str(&format!(
             "{:<4} {} ({})\n     {from:<9} {}\n     measured: {}\n     {verdict}: {}\n\n",
             row.id, row.claim, row.source, row.paper, row.measured, row.why
         ));
     }
-    let count = |bound: bool, verdict| {
-        let of = rows.iter().filter(|r| is_bound(r.id) == bound);
-        of.filter(|r| r.verdict == verdict).count()
-    };
-    let all = [Verdict::Reproduced, Verdict::Differs, Verdict::NotTestable];
-    let claims = all.map(|v| count(false, v));
-    let bounds = all.map(|v| count(true, v));
-    if claims.iter().sum::<usize>() > 0 {
-        let [yes, no, unknown] = claims;
-        text.push_str(&format!(
-            "claims: {yes} reproduced, {no} differ, {unknown} not testable here\n"
-        ));
-    }
-    if bounds.iter().sum::<usize>() > 0 {
-        let [yes, no, unknown] = bounds;
-        text.push_str(&format!(
-            "bounds: {yes} met, {no} not met, {unknown} not testable here\n"
-        ));
+    for (kind, what, [good, bad]) in [
+        (Kind::Paper, "claims", ["reproduced", "differ"]),
+        (Kind::OtherWay, "on other ways", ["reproduced", "differ"]),
+        (Kind::Bound, "bounds", ["met", "not met"]),
+    ] {
+        let of = |verdict| {
+            let rows = rows.iter().filter(|r| r.kind == kind);
+            rows.filter(|r| r.verdict == verdict).count()
+        };
+        let [yes, no, unknown] =
+            [Verdict::Reproduced, Verdict::Differs, Verdict::NotTestable].map(of);
+        if yes + no + unknown > 0 {
+            text.push_str(&format!(
+                "{what}: {yes} {good}, {no} {bad}, {unknown} not testable here\n"
+            ));
+        }
     }
     text
 }

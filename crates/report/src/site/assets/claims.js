@@ -13,19 +13,38 @@
     return parts.length ? parts : "–";
   };
 
+  // The papers' claims, the same on other ways through the gateway, and cangate's own bounds: each
+  // kind is counted for itself.
+  const kinds = {
+    paper: { what: ["claim of the papers", "claims of the papers"], from: "paper", good: "Reproduced if" },
+    "other-way": { what: ["of them on another way through the gateway, where differing is no fault", "of them on other ways through the gateway, where differing is no fault"], from: "paper", good: "Reproduced if" },
+    bound: { what: ["bound that cangate is to keep", "bounds that cangate is to keep"], from: "limit", good: "Compared",
+      verdicts: { reproduced: "met", differs: "not met" } },
+  };
+
+  const table = (kind, claims) => {
+    const { what, from, good, verdicts = {} } = kinds[kind];
+    const word = (verdict) => verdicts[verdict] || verdict;
+    const of = (verdict) => claims.filter((c) => c.verdict === verdict).length;
+    const sums = Object.keys(signs).map((v) => `${of(v)} ${word(v)}`).join(", ");
+    const heads = [kind === "bound" ? "bound" : "claim", "", from, "measured", "verdict", "experiments"];
+    const rows = claims.map((c) => cg.html("tr", {}, cg.html("th", { scope: "row" }, c.id),
+      cg.html("td", {}, c.claim, c.criterion ? cg.html("span", { class: "why" }, `${good}: ${c.criterion}`) : null),
+      cg.html("td", {}, c.paper, c.source && kind !== "bound" ? cg.html("span", { class: "why" }, c.source) : null), cg.html("td", {}, c.measured),
+      cg.html("td", {}, cg.html("span", { class: `verdict ${c.verdict.split(" ")[0]}` }, `${signs[c.verdict]} ${word(c.verdict)}`), cg.html("span", { class: "why" }, c.why)),
+      cg.html("td", {}, way(c))));
+    return cg.html("table", {}, cg.html("caption", {}, `${claims.length} ${what[claims.length === 1 ? 0 : 1]}: ${sums}.`),
+      cg.html("thead", {}, cg.html("tr", {}, heads.map((h) => cg.html("th", { scope: "col" }, h)))), cg.html("tbody", {}, rows));
+  };
+
   cg.showClaims = () => {
     const { claims } = cg.index;
     if (!claims.length) return;
-    const of = (verdict) => claims.filter((c) => c.verdict === verdict).length;
-    const sums = Object.keys(signs).map((v) => `${of(v)} ${v}`).join(", ");
-    const heads = ["claim", "", "paper", "measured", "verdict", "experiments"];
-    const rows = claims.map((c) => cg.html("tr", {}, cg.html("th", { scope: "row" }, c.id),
-      cg.html("td", {}, c.claim, c.criterion ? cg.html("span", { class: "why" }, `Reproduced if: ${c.criterion}`) : null),
-      cg.html("td", {}, c.paper, c.source ? cg.html("span", { class: "why" }, c.source) : null), cg.html("td", {}, c.measured),
-      cg.html("td", {}, cg.html("span", { class: `verdict ${c.verdict.split(" ")[0]}` }, `${signs[c.verdict]} ${c.verdict}`), cg.html("span", { class: "why" }, c.why)),
-      cg.html("td", {}, way(c))));
-    cg.at("claims").querySelector(".scroll").append(cg.html("table", {}, cg.html("caption", {}, `${claims.length} claims of the papers: ${sums}. A link draws the experiments that a verdict comes from.`),
-      cg.html("thead", {}, cg.html("tr", {}, heads.map((h) => cg.html("th", { scope: "col" }, h)))), cg.html("tbody", {}, rows)));
+    const room = cg.at("claims").querySelector(".scroll");
+    for (const kind of Object.keys(kinds)) {
+      const of = claims.filter((c) => c.kind === kind);
+      if (of.length) room.append(table(kind, of));
+    }
     cg.at("claims").hidden = false;
   };
 })();
