@@ -3,6 +3,7 @@
 use super::Missing;
 use aya::programs::ProgramType;
 use aya::sys::{BpfHelper, is_helper_supported};
+use rustix::thread::CapabilitySet;
 use std::sync::OnceLock;
 
 /// What differs among kernels that can route by BPF at all.
@@ -21,6 +22,17 @@ pub struct Features {
 /// # Errors
 /// What it lacks, and what to do about it.
 pub fn features() -> Result<Features, Missing> {
+    // The verifier lets only those compute where a frame lies that may also look at the kernel's
+    // own (CAP_PERFMON); what it says else nobody understands.
+    let enough = [
+        CapabilitySet::SYS_ADMIN,
+        CapabilitySet::BPF | CapabilitySet::PERFMON,
+    ];
+    if let Ok(have) = rustix::thread::capabilities(None)
+        && !enough.iter().any(|set| have.effective.contains(*set))
+    {
+        return Err(Missing::Permission);
+    }
     let helper = |helper| {
         is_helper_supported(ProgramType::SchedClassifier, helper).map_err(|error| {
             let text = super::error::whole(&error);

@@ -14,7 +14,10 @@ pub(crate) fn play(role: &str) {
     let (instance, ports) = (Instance::new(INSTANCE), names(&["p0", "p1"]));
     let start = || Offload::start(&instance, &table(0), &ports, options(role));
     match role.split(' ').next() {
-        Some("nobody") => {
+        Some(who @ ("nobody" | "two")) => {
+            if who == "two" {
+                keep(CapabilitySet::BPF | CapabilitySet::NET_ADMIN);
+            }
             let error = start().err().unwrap();
             assert!(
                 matches!(error, Error::Kernel(Missing::Permission)),
@@ -29,7 +32,7 @@ pub(crate) fn play(role: &str) {
             println!("\nit says: {error}");
         }
         Some("capable") => {
-            keep(CapabilitySet::BPF | CapabilitySet::NET_ADMIN);
+            keep(ENOUGH);
             let (mut offload, outcome) = start().unwrap();
             assert_eq!(outcome.entrances, 2);
             for number in 1..4 {
@@ -46,7 +49,7 @@ pub(crate) fn play(role: &str) {
             println!("\nit ran");
         }
         Some("heir") => {
-            keep(CapabilitySet::BPF | CapabilitySet::NET_ADMIN);
+            keep(ENOUGH);
             match start() {
                 Ok((_, outcome)) => println!("\nit ran, adopted: {}", outcome.adopted),
                 Err(error) => println!("\nit says: {error}"),
@@ -55,6 +58,10 @@ pub(crate) fn play(role: &str) {
         other => panic!("{other:?}"),
     }
 }
+
+const ENOUGH: CapabilitySet = CapabilitySet::BPF
+    .union(CapabilitySet::PERFMON)
+    .union(CapabilitySet::NET_ADMIN);
 
 /// Gives up all other capabilities.
 fn keep(set: CapabilitySet) {
@@ -69,11 +76,14 @@ fn keep(set: CapabilitySet) {
 #[test]
 fn without_permission_it_says_so() {
     let _world = world!(World::new(2));
-    let said = said_by(child("nobody").uid(65534).gid(65534));
-    assert!(
-        said.contains("it says: no permission for BPF: run cangate as root, or give it"),
-        "{said}"
-    );
+    let mut nobody = child("nobody");
+    nobody.uid(65534).gid(65534);
+    for mut child in [nobody, child("two")] {
+        let said = said_by(&mut child);
+        let expected = "it says: no permission for BPF: run cangate as root, or give it CAP_BPF, \
+                        CAP_PERFMON and CAP_NET_ADMIN";
+        assert!(said.contains(expected), "{said}");
+    }
     assert_eq!(entrance("p0"), [""; 0]);
 }
 
@@ -90,7 +100,7 @@ fn a_kernel_without_bpf_says_so() {
 
 /// `CAP_SYS_ADMIN` is not among what it has.
 #[test]
-fn two_capabilities_are_enough() {
+fn three_capabilities_are_enough() {
     let world = world!(World::new(2));
     for role in roles(&world, "capable") {
         let said = said_by(&mut child(&role));
@@ -129,7 +139,11 @@ fn what_a_crash_left_goes_also_without_all_capabilities() {
 #[test]
 fn a_crash_between_clsact_and_its_filter_leaves_nothing_that_harms() {
     let world = world!(World::new(2));
-    let role = if has_tcx() { "gateway clsact" } else { "gateway" };
+    let role = if has_tcx() {
+        "gateway clsact"
+    } else {
+        "gateway"
+    };
     let role = if world.can {
         role.to_owned()
     } else {
