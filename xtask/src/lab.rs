@@ -25,6 +25,24 @@ fn cangate(workspace: &Workspace) -> Result<Command> {
     Ok(cangate)
 }
 
+/// What is tested against the kernel itself, on more kernels than the tests' usual one: programs
+/// by their names.
+const ON_MANY: [&str; 3] = ["cangw_kernel", "places", "bpf_life"];
+/// A real-time one, and the newest.
+const MORE: [&str; 2] = ["6.12-rt", "7.3"];
+
+/// The kernels on which a test program runs: `None` is the usual one.
+fn kernels(program: &str) -> Vec<Option<&'static str>> {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    // cargo appends a hash.
+    let name = name.rsplit_once('-').map_or(name, |(name, _)| name);
+    let mut kernels = vec![None];
+    if ON_MANY.contains(&name) {
+        kernels.extend(MORE.map(Some));
+    }
+    kernels
+}
+
 /// Why there can be no lab here.
 fn missing() -> Option<String> {
     let missing: Vec<&str> = NEEDS.into_iter().filter(|name| !on_path(name)).collect();
@@ -57,10 +75,19 @@ pub(crate) fn guests(
         }
         return Ok(tally);
     }
-    for (number, (program, tests)) in programs.iter().enumerate() {
+    let runs = programs.iter().flat_map(|(program, tests)| {
+        let on = kernels(program).into_iter();
+        on.map(move |kernel| (program, tests, kernel))
+    });
+    for (number, (program, tests, kernel)) in runs.enumerate() {
         let file = workspace.root.join(program);
         let mut exec = cangate(workspace)?;
-        exec.args(["lab", "exec", "--fast", "--bench", "vcan", "--file"])
+        exec.args(["lab", "exec", "--fast", "--bench", "vcan"]);
+        if let Some(kernel) = kernel {
+            println!("{program} on kernel {kernel}");
+            exec.args(["--kernel", kernel]);
+        }
+        exec.arg("--file")
             .arg(format!("{}=under-test", file.display()))
             .args(["--", "under-test", "--show-output"]);
         // What was built with optimization is the heavy tests' program.
@@ -92,4 +119,17 @@ pub(crate) fn reproduce(workspace: &Workspace) -> Result<Tally> {
         .args(["lab", "reproduce", "--quick", "--out"])
         .arg(&out);
     Ok(Tally::check(show(&mut reproduce)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kernels;
+
+    #[test]
+    fn what_is_tested_against_kernels_runs_on_several() {
+        let usual = kernels("target/debug/deps/socketcan_vcan-0123abc");
+        assert_eq!(usual, [None]);
+        let many = kernels("target/debug/deps/bpf_life-0123abc");
+        assert_eq!(many, [None, Some("6.12-rt"), Some("7.3")]);
+    }
 }

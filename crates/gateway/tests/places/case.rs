@@ -19,6 +19,13 @@ pub(crate) struct Arrival {
     pub(crate) after: u64,
 }
 
+impl PartialEq for Arrival {
+    fn eq(&self, other: &Self) -> bool {
+        let all = |arrival: &Self| (bytes_of(arrival.frame.view()), arrival.port, arrival.after);
+        all(self) == all(other)
+    }
+}
+
 impl std::fmt::Debug for Arrival {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let text = text_of(&bytes_of(self.frame.view()));
@@ -26,7 +33,7 @@ impl std::fmt::Debug for Arrival {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Case {
     pub(crate) routes: Routes,
     pub(crate) arrivals: Vec<Arrival>,

@@ -42,6 +42,8 @@ pub(super) struct Entrance {
     entered: bool,
     /// Our program that makes room is there.
     pub(super) room: bool,
+    /// Its number in the kernel.
+    room_number: u32,
     /// Whose the program was that was found there.
     pub(super) owner: Owner,
     /// Nobody else routes here while this is held.
@@ -76,6 +78,7 @@ impl Entrance {
             made_clsact: false,
             entered: false,
             room: is_called(interface.xdp, ROOM),
+            room_number: interface.xdp,
             owner: Owner::Nobody,
             _claim: claim,
         };
@@ -133,7 +136,7 @@ impl Entrance {
         };
         let why = match tc::set_xdp(netlink, self.interface.index, room.fd())? {
             None => {
-                self.room = true;
+                (self.room, self.room_number) = (true, room.number());
                 return Ok(());
             }
             Some(Errno::NODEV) => return Ok(()), // it has just gone
@@ -298,7 +301,8 @@ impl Entrance {
         }
         if self.room {
             let there = Links::read(netlink)?.at(index).map_or(0, |link| link.xdp);
-            if is_called(there, ROOM) {
+            // Its name would need CAP_SYS_ADMIN.
+            if there == self.room_number {
                 tc::set_xdp(netlink, index, None)?;
             }
             self.room = false;

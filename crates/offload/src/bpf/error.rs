@@ -110,7 +110,7 @@ impl From<Failed> for Error {
 pub enum Missing {
     /// `bpf(2)` does not know what is needed.
     Bpf(String),
-    /// Neither root nor `CAP_BPF` and `CAP_NET_ADMIN`.
+    /// Neither root nor `CAP_BPF`, `CAP_PERFMON` and `CAP_NET_ADMIN`.
     Permission,
     /// No place for the program: neither tcx nor clsact.
     Entrance(String),
@@ -127,8 +127,8 @@ impl fmt::Display for Missing {
                  or newer with CONFIG_BPF_SYSCALL and CONFIG_NET_CLS_BPF"
             ),
             Self::Permission => f.write_str(
-                "no permission for BPF: run cangate as root, or give it CAP_BPF and CAP_NET_ADMIN \
-                 (systemd: AmbientCapabilities=)",
+                "no permission for BPF: run cangate as root, or give it CAP_BPF, CAP_PERFMON and \
+                 CAP_NET_ADMIN (systemd: AmbientCapabilities=)",
             ),
             Self::Entrance(what) => write!(
                 f,

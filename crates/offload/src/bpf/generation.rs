@@ -166,6 +166,13 @@ impl Room {
         Ok(Self { ebpf })
     }
 
+    /// The kernel's number of it; 0 where it does not say.
+    pub(super) fn number(&self) -> u32 {
+        let program = self.ebpf.program(ROOM);
+        let info = program.and_then(|program| program.info().ok());
+        info.map_or(0, |info| info.id())
+    }
+
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         let program: &Xdp = self.ebpf.program(ROOM)?.try_into().ok()?;
         program.fd().ok().map(AsFd::as_fd)

@@ -4,6 +4,7 @@ use super::{Missing, tc};
 use crate::netlink::Netlink;
 use aya::programs::{ProgramType, SchedClassifier, TcAttachType};
 use aya::sys::{BpfHelper, is_helper_supported};
+use rustix::thread::CapabilitySet;
 use std::sync::OnceLock;
 
 /// What differs among kernels that can route by BPF at all.
@@ -22,6 +23,17 @@ pub struct Features {
 /// # Errors
 /// What it lacks, and what to do about it.
 pub fn features() -> Result<Features, Missing> {
+    // The verifier lets only those compute where a frame lies that may also look at the kernel's
+    // own (CAP_PERFMON); what it says else nobody understands.
+    let enough = [
+        CapabilitySet::SYS_ADMIN,
+        CapabilitySet::BPF | CapabilitySet::PERFMON,
+    ];
+    if let Ok(have) = rustix::thread::capabilities(None)
+        && !enough.iter().any(|set| have.effective.contains(*set))
+    {
+        return Err(Missing::Permission);
+    }
     let helper = |helper| {
         is_helper_supported(ProgramType::SchedClassifier, helper).map_err(|error| {
             let text = super::error::whole(&error);

@@ -71,11 +71,12 @@
 //! nobody else's. Limits of rate begin anew with a new process.
 //!
 //! # Kernels
-//! Linux 5.10 to 7.3, plain and PREEMPT_RT. Needs `CAP_BPF` and `CAP_NET_ADMIN`, and `CAP_SYS_ADMIN` to
-//! find what an earlier process left. Before 7.0, frames of local programs on `vcan` and `vxcan` have
-//! no room for what BPF needs before them: such interfaces get an XDP program that makes the kernel
-//! provide it, and one that has another XDP program is refused. On interfaces of hardware such frames
-//! are left alone ([`PortCounts::local`]); those from the bus are not concerned.
+//! Linux 5.10 to 7.3, plain and PREEMPT_RT. Needs `CAP_BPF`, `CAP_PERFMON` and `CAP_NET_ADMIN`,
+//! and `CAP_SYS_ADMIN` to find what an earlier process left. Before 7.0, frames of local programs on
+//! `vcan` and `vxcan` have no room for what BPF needs before them: such interfaces get an XDP program
+//! that makes the kernel provide it, and one that has another XDP program is refused. On interfaces
+//! of hardware such frames are left alone ([`PortCounts::local`]); those from the bus are not
+//! concerned.
 
 mod about;
 mod attach;

@@ -12,6 +12,7 @@ mod common;
 
 mod anywhere;
 mod life;
+mod permission;
 mod processes;
 mod traffic;
 mod world;

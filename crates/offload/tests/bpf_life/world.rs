@@ -112,6 +112,38 @@ impl World {
     }
 }
 
+/// From here on bpf(2) does not exist for this thread.
+pub fn without_bpf() {
+    let statement = |code: u32, k: u32| libc::sock_filter {
+        code: code as u16,
+        jt: 0,
+        jf: 0,
+        k,
+    };
+    let error = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+    let mut filter = [
+        // The system call's number is the first word of `struct seccomp_data`.
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
+        libc::sock_filter {
+            jf: 1,
+            ..statement(
+                libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+                libc::SYS_bpf as u32,
+            )
+        },
+        statement(libc::BPF_RET | libc::BPF_K, error),
+        statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog {
+        len: filter.len() as u16,
+        filter: filter.as_mut_ptr(),
+    };
+    let mode = libc::SECCOMP_SET_MODE_FILTER;
+    // SAFETY: a pointer to a whole program, which the kernel copies before this returns.
+    let set = unsafe { libc::syscall(libc::SYS_seccomp, mode, 0, &raw const program) };
+    assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
+}
+
 /// Since Linux 6.6.
 pub fn has_tcx() -> bool {
     SchedClassifier::query_tcx("lo", TcAttachType::Ingress).is_ok()
