@@ -73,9 +73,10 @@ impl Sample {
             serde_json::json!({"id": id, "claim": HOSTILE, "paper": "35", "measured": "36",
                 "verdict": verdict, "why": "because", "experiments": experiments})
         };
-        let (a, b) = (
+        let (a, b, c) = (
             experiments::name(0),
             format!("{}.parquet", experiments::name(7)),
+            experiments::name(3),
         );
         let kind = |kind: &str, mut claim: serde_json::Value| {
             claim["kind"] = kind.into();
@@ -83,7 +84,7 @@ impl Sample {
         };
         let claims = serde_json::json!([
             claim("G1", "reproduced", &[&a, &b]),
-            kind("other-way", claim("G1/bpf", "differs", &[])),
+            kind("other-way", claim("G1/bpf", "differs", &[&a, &c])),
             claim("G2", "differs", &["gone"]),
             kind("paper", claim("G3", "not testable here", &[])),
             kind("bound", claim("O1", "reproduced", &[])),
@@ -201,7 +202,7 @@ fn reads(width: u32) {
             site.failed,
             site.left_out.len()
         ),
-        (45, 3, 1, 1)
+        (45, 6, 1, 1)
     );
     let names: Vec<String> = [0, 1, 2, 96].map(experiments::name).to_vec();
     let picks: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -387,7 +388,11 @@ fn reads(width: u32) {
     );
     same(
         &seen["claimPicks"],
-        &[&experiments::name(0), &experiments::name(7)],
+        &[
+            &experiments::name(0),
+            &experiments::name(7),
+            &experiments::name(3),
+        ],
     );
     assert_eq!(seen["nonsense"][0], 0, "{}", seen["nonsense"]);
     assert_eq!(seen["allDrawn"], 44, "all but the one in real time");

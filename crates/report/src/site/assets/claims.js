@@ -6,8 +6,11 @@
     const parts = [];
     if (claim.experiments.length) {
       const n = claim.experiments.length;
-      parts.push(cg.html("a", { href: cg.pickLink(claim.experiments), "data-claim": claim.id, onclick: () => cg.at("drawn").scrollIntoView() },
-        n === 1 ? "1 experiment" : `${n} experiments`));
+      // Beside can-gw's, which a paper's claim is about, those of the same with BPF are drawn.
+      const bpf = cg.index.claims.find((c) => c.id === `${claim.id}/bpf`);
+      const beside = bpf ? bpf.experiments.filter((e) => !claim.experiments.includes(e)) : [];
+      parts.push(cg.html("a", { href: cg.pickLink([...claim.experiments, ...beside]), "data-claim": claim.id, onclick: () => cg.at("drawn").scrollIntoView() },
+        n === 1 ? "1 experiment" : `${n} experiments`, beside.length ? `, ${beside.length} with BPF beside` : ""));
     }
     if (claim.missing.length) parts.push(cg.html("span", { class: "bad" }, ` not here: ${claim.missing.join(", ")}`));
     return parts.length ? parts : "–";
