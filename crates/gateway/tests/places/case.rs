@@ -88,12 +88,21 @@ pub(crate) struct Counted {
     pub(crate) failed: u64,
 }
 
+/// What all routes together have done.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Debug)]
+pub(crate) struct SoFar {
+    /// They took a frame.
+    pub(crate) taken: u64,
+    /// They sent a copy, or stopped a frame.
+    pub(crate) ended: u64,
+}
+
 /// What the table says.
 pub(crate) struct Expected {
     /// For each frame.
     pub(crate) copies: Vec<Vec<Copy>>,
-    /// How many times routes have taken a frame, up to each one.
-    pub(crate) taken: Vec<u64>,
+    /// What routes have done, up to each frame.
+    pub(crate) so_far: Vec<SoFar>,
     /// For each route, and as the gateway in user space counts.
     pub(crate) counted: Vec<Counted>,
     pub(crate) counted_in_user_space: Vec<Counted>,
@@ -106,9 +115,7 @@ impl Sink for Expected {
         for counted in self.of(route) {
             *counted.taken.get_or_insert(0) += 1;
         }
-        if let Some(taken) = self.taken.last_mut() {
-            *taken += 1;
-        }
+        self.now().taken += 1;
     }
 
     fn stopped(&mut self, route: RouteId, why: Stop) {
@@ -116,6 +123,7 @@ impl Sink for Expected {
         for counted in self.of(route) {
             counted.stopped[at] += 1;
         }
+        self.now().ended += 1;
     }
 
     fn forward(&mut self, copy: Forward<'_>) {
@@ -124,6 +132,7 @@ impl Sink for Expected {
         in_kernel.sent += 1;
         in_user_space.sent += u64::from(sent_from_user_space);
         in_user_space.failed += u64::from(!sent_from_user_space);
+        self.now().ended += 1;
         self.copies.last_mut().unwrap().push(Copy {
             to: usize::from(copy.to.0),
             text: text_of(&bytes_of(copy.frame)),
@@ -148,14 +157,14 @@ impl Expected {
         };
         let mut expected = Self {
             copies: Vec::new(),
-            taken: Vec::new(),
+            so_far: Vec::new(),
             counted: vec![none.clone(); routes.len()],
             counted_in_user_space: vec![none; routes.len()],
             came: (0..PORTS).map(|port| is_used(port).then_some(0)).collect(),
         };
         for (arrival, now) in case.arrivals.iter().zip(case.times()) {
-            let so_far = expected.taken.last().copied().unwrap_or(0);
-            expected.taken.push(so_far);
+            let so_far = expected.so_far.last().copied().unwrap_or_default();
+            expected.so_far.push(so_far);
             expected.copies.push(Vec::new());
             if let Some(came) = &mut expected.came[arrival.port] {
                 *came += 1;
@@ -168,6 +177,10 @@ impl Expected {
             table.decide(&mut memory, comes, arrival.frame.view(), &mut expected);
         }
         expected
+    }
+
+    fn now(&mut self) -> &mut SoFar {
+        self.so_far.last_mut().unwrap()
     }
 
     fn of(&mut self, route: RouteId) -> [&mut Counted; 2] {

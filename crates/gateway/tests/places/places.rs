@@ -1,6 +1,6 @@
 //! The three places where a table runs: the gateway's engine on raw sockets, can-gw, BPF.
 
-use crate::case::{Case, Counted, Expected, PORTS, ports};
+use crate::case::{Case, Counted, Expected, PORTS, SoFar, ports};
 use crate::wire::Raw;
 use gateway::{Engine, NamedPort};
 use offload::bpf::{self, TestOptions};
@@ -22,8 +22,8 @@ pub(crate) trait Place {
     /// The time of the next frame.
     fn set_clock(&mut self, now: u64) -> Result<(), String>;
 
-    /// Works until the frame that was just sent has been taken: so many times in all.
-    fn work(&mut self, _now: u64, _taken: u64) -> Result<(), String> {
+    /// Works until the frame that was just sent has met all routes; then they have done so much.
+    fn work(&mut self, _now: u64, _wanted: SoFar) -> Result<(), String> {
         Ok(())
     }
 
@@ -92,7 +92,7 @@ impl Place for UserSpace {
         Ok(())
     }
 
-    fn work(&mut self, now: u64, taken: u64) -> Result<(), String> {
+    fn work(&mut self, now: u64, wanted: SoFar) -> Result<(), String> {
         let Some(engine) = &mut self.0 else {
             return Err("it does not run".to_owned());
         };
@@ -102,11 +102,11 @@ impl Place for UserSpace {
             engine.step(now);
             engine.count(&mut counts);
             let so_far: u64 = counts.routes.iter().map(|route| route.taken).sum();
-            if so_far >= taken {
+            if so_far >= wanted.taken {
                 return Ok(());
             }
             if start.elapsed() > PATIENCE {
-                return Err(format!("routes took {so_far} frames so far, not {taken}"));
+                return Err(format!("routes took {so_far} frames so far, {wanted:?}"));
             }
         }
     }
@@ -260,6 +260,31 @@ impl Place for Bpf {
         }
     }
 
+    fn work(&mut self, _now: u64, wanted: SoFar) -> Result<(), String> {
+        let limits = |(routes, _): &(Routes, bpf::Options)| {
+            let mut routes = routes.routes.iter();
+            routes.any(|route| route.limit.is_some())
+        };
+        // Only what must see the right time must be waited for: another processor may do it.
+        if !self.what.as_ref().is_some_and(limits) {
+            return Ok(());
+        }
+        let start = Instant::now();
+        loop {
+            let (counted, _) = self.counted()?;
+            let ended = counted
+                .iter()
+                .map(|counted| counted.sent + counted.failed + counted.stopped.iter().sum::<u64>());
+            let ended: u64 = ended.sum();
+            if ended >= wanted.ended {
+                return Ok(());
+            }
+            if start.elapsed() > PATIENCE {
+                return Err(format!("routes ended {ended} so far, {wanted:?}"));
+            }
+        }
+    }
+
     fn counted(&mut self) -> Result<(Vec<Counted>, Vec<Option<u64>>), String> {
         let Some(running) = &mut self.running else {
             return Err("it does not run".to_owned());
@@ -362,7 +387,7 @@ fn pass(
         sender
             .send(arrival.frame.view())
             .map_err(|e| format!("{arrival:?} cannot be sent: {e}"))?;
-        place.work(now, expected.taken[number])?;
+        place.work(now, expected.so_far[number])?;
         for (port, receiver) in sockets.receivers.iter().enumerate() {
             let copies = expected.copies[number].iter();
             let here = copies.filter(|copy| {

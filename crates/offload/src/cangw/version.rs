@@ -202,6 +202,51 @@ mod tests {
         assert!(has(Version(6, 15, 0), UPDATE));
     }
 
+    /// CVE-2026-31570: where the index is negative, kernels without the fix read and write before
+    /// the frame, in memory of others. The three numbers of a version decide, series by series.
+    #[test]
+    fn crc8_from_the_frames_end_is_refused_up_to_the_fix() {
+        let rule = |from, to, result| Rule {
+            crc8: Some(Crc8 {
+                from,
+                to,
+                result,
+                init: 0,
+                final_xor: 0,
+                table: [0; 256],
+                profile: Crc8Profile::None,
+            }),
+            ..Rule::default()
+        };
+        let negative = [rule(-1, 1, 2), rule(0, -1, 2), rule(0, 1, -1)];
+        let refused = |version, rule: &Rule| {
+            let why = limits(version).refusal(rule)?;
+            assert!(why.contains("CVE-2026-31570"), "{why}");
+            assert!(why.contains(&format!("Linux {version}")), "{why}");
+            Some(why)
+        };
+        for fixed in CRC8_FROM_END {
+            let Version(major, minor, patch) = *fixed;
+            assert_eq!(refused(*fixed, &negative[0]), None, "{fixed}");
+            assert_eq!(
+                refused(Version(major, minor, patch + 1), &negative[0]),
+                None
+            );
+            if let Some(patch) = patch.checked_sub(1) {
+                let before = Version(major, minor, patch);
+                for rule in &negative {
+                    assert!(refused(before, rule).is_some(), "{before}");
+                }
+                assert_eq!(limits(before).refusal(&rule(0, 1, 2)), None);
+            }
+        }
+        // Series that ended without it, and all that came after it.
+        for version in [Version(5, 4, 999), Version(6, 5, 99), Version(6, 17, 13)] {
+            assert!(refused(version, &negative[0]).is_some(), "{version}");
+        }
+        assert_eq!(refused(Version(7, 3, 2), &negative[0]), None);
+    }
+
     fn limits(version: Version) -> Limits {
         Limits {
             version: Some(version),

@@ -180,6 +180,55 @@ fn take(receivers: &[Raw; 2], seen: &mut [BTreeMap<u64, Vec<u32>>; 2]) {
     }
 }
 
+/// A raw socket takes a frame for one that it has had by where its buffer lies and by a number
+/// that lies in the headroom (`raw_rcv` of net/can/raw.c), and where an XDP program makes room, the
+/// kernel gives the frame another headroom without writing into it.
+#[test]
+fn local_programs_miss_no_frame() {
+    const FRAMES: u64 = 3_000;
+    let world = world!(World::can(2));
+    for (tap, id) in [(false, 0x124), (true, 0x123)] {
+        for options in world.ways() {
+            let options = Options { tap, ..options };
+            let table = routes(vec![route("a", 0x123, 0, 1)]);
+            let instance = Instance::new("local");
+            let start = Offload::start(&instance, &table, &world.ports(), options);
+            let (mut offload, _) = start.unwrap();
+            let sender = Raw::open("q0", false).unwrap();
+            let locals = [0, 1].map(|_| Raw::open("p0", false).unwrap());
+            let mut seen = [Vec::new(), Vec::new()];
+            let take = |seen: &mut [Vec<u64>; 2]| {
+                for (local, seen) in locals.iter().zip(seen) {
+                    while let Some((_, data)) = local.take() {
+                        seen.push(u64::from_le_bytes(data.try_into().unwrap()));
+                    }
+                }
+            };
+            for number in 0..FRAMES {
+                let data = number.to_le_bytes();
+                let sent = frame(Kind::Classic, id, 8, 0, 0, &data);
+                sender.send(sent.view()).unwrap();
+                if number % 8 == 0 {
+                    take(&mut seen);
+                }
+            }
+            std::thread::sleep(Duration::from_millis(20));
+            take(&mut seen);
+            let all: Vec<u64> = (0..FRAMES).collect();
+            for seen in &seen {
+                let missing = all.iter().filter(|number| !seen.contains(number));
+                let missing: Vec<_> = missing.take(20).collect();
+                assert!(
+                    *seen == all,
+                    "tap {tap}: {} seen, missing {missing:?}",
+                    seen.len()
+                );
+            }
+            assert_eq!(offload.counts().unwrap().ports[0].seen, FRAMES);
+        }
+    }
+}
+
 #[test]
 fn counters_of_routes_go_on_also_when_they_come_back() {
     let world = world!(World::can(2));

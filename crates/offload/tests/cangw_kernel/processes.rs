@@ -4,6 +4,7 @@ use crate::common::{HELPER, ROLE, child, gateway, kill, said_by};
 use crate::kernel::Kernel;
 use crate::{alone, interfaces, listed, names, pass, route, routes, sh};
 use cangate_offload::cangw::{Error, Instance, Kernel as CanGw, Offload};
+use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
@@ -35,6 +36,7 @@ fn the_part_of_the_child() {
                 offload.reload(&many(number), &interfaces).unwrap();
             }
         }
+        Ok("refused") => refused_amid(&interfaces),
         Ok("nobody") => {
             let error = Offload::start(&instance, &all, &interfaces).err().unwrap();
             assert!(matches!(error, Error::NoPermission), "{error}");
@@ -118,6 +120,80 @@ fn a_crash_amid_changes_leaves_nothing_that_is_not_found() {
     }
     println!("{adopted} rules taken over, {removed} removed");
     assert!(removed > 0, "no crash left anything");
+}
+
+/// What the kernel says of the module's parameter is not true here, so that it refuses a rule of
+/// which nothing was known before.
+fn refused_amid(interfaces: &[Option<String>]) {
+    let parameter = "/sys/module/can_gw/parameters/max_hops";
+    let exe = std::env::current_exe().unwrap();
+    let claim = exe.with_file_name("max_hops_of_a_test");
+    std::fs::write(&claim, "6\n").unwrap();
+    let bound = rustix::mount::mount_bind(&claim, parameter);
+    std::fs::remove_file(&claim).unwrap();
+    bound.unwrap();
+    let with = |list: &[(&str, u32, u8)]| {
+        let routed = list.iter().map(|(name, id, hops)| {
+            let mut route = route(name, *id);
+            route.hop_limit = Some(*hops);
+            route
+        });
+        let mut all = routes(routed.collect());
+        all.max_hops = 2;
+        all
+    };
+    let good = with(&[("a", 0x10, 1), ("b", 0x11, 1), ("c", 0x12, 1)]);
+    let bad = with(&[
+        ("d", 0x13, 1),
+        ("a", 0x10, 1),
+        ("bad", 0x14, 2),
+        ("e", 0x15, 1),
+    ]);
+    let instance = Instance::new(INSTANCE);
+    let (mut offload, _) = Offload::start(&instance, &good, interfaces).unwrap();
+    // No frame sees in which order these stand: each has an ID of its own.
+    let filters = || -> BTreeSet<u32> { listed().iter().map(|l| l.job.filter.0).collect() };
+    let (before, there) = (listed(), filters());
+    let error = offload.reload(&bad, interfaces).unwrap_err();
+    println!("{error}");
+    assert!(matches!(error, Error::Refused { .. }), "{error:?}");
+    assert!(error.to_string().contains("bad"), "{error}");
+    assert_eq!(
+        filters(),
+        there,
+        "what was there is there, and nothing else"
+    );
+    let a = before.iter().find(|l| l.job.filter.0 == 0x10).unwrap();
+    assert!(listed().contains(a), "this one was never touched");
+    assert_eq!(offload.reconcile().unwrap().unchanged, 3);
+    drop(offload);
+    // And where there was nothing before.
+    let error = Offload::start(&instance, &bad, interfaces).err().unwrap();
+    assert!(matches!(error, Error::Refused { .. }), "{error:?}");
+    assert_eq!(listed(), []);
+}
+
+#[test]
+fn what_the_kernel_refuses_amid_changes_is_undone() {
+    let _alone = alone();
+    let kernel = interfaces!();
+    if kernel.max_hops > 1 {
+        eprintln!(
+            "SKIPPED because can-gw allows {} hops here",
+            kernel.max_hops
+        );
+        return;
+    }
+    let part = child("refused");
+    // With mounts of its own.
+    let mut private = Command::new("unshare");
+    private.args(["--mount", "--propagation", "private"]);
+    private.arg(part.get_program()).args(part.get_args());
+    for (name, value) in part.get_envs() {
+        private.env(name, value.unwrap_or_default());
+    }
+    println!("{}", said_by(&mut private));
+    assert_eq!(listed(), []);
 }
 
 #[test]
