@@ -61,7 +61,7 @@ impl Generation {
         }
         loader
             .override_global("PORT_MULTIPLIER", &image.port_multiplier, true)
-            .override_global("PORT_SHIFT", &image.port_shift, true)
+            .override_global("PORT_MASK", &image.port_mask, true)
             .override_global("MAX_HOPS", &max_hops, true)
             .override_global("MARK", &settings.mark, true);
         for (name, len) in [
@@ -74,6 +74,7 @@ impl Generation {
             ("patterns", image.patterns.len()),
             ("ops", image.ops.len()),
             ("crc_tables", image.crc_tables.len()),
+            ("sums", image.sums.len()),
             ("limits", image.limits.len()),
             ("ids", image.ids as usize),
             ("about", about.pages() as usize),
@@ -89,10 +90,21 @@ impl Generation {
         maps::write(&ebpf, "groups", &image.groups)?;
         maps::write(&ebpf, "slots", &image.slots)?;
         maps::write(&ebpf, "rest", &image.rest)?;
-        maps::write(&ebpf, "routes", &image.routes)?;
+        // A copy for somebody else, or one hop too many: nothing for the short way.
+        let long = options.tap || options.exact || max_hops == 0;
+        if long {
+            let mut routes = image.routes.clone();
+            for route in &mut routes {
+                route.short_sorts = 0;
+            }
+            maps::write(&ebpf, "routes", &routes)?;
+        } else {
+            maps::write(&ebpf, "routes", &image.routes)?;
+        }
         maps::write(&ebpf, "destinations", &image.destinations)?;
         maps::write(&ebpf, "patterns", &image.patterns)?;
         maps::write(&ebpf, "ops", &image.ops)?;
+        maps::write(&ebpf, "sums", &image.sums)?;
         // Also XOR checksums look a table up.
         let tables = [super::layout::CrcTable([0; 256])];
         if image.crc_tables.is_empty() {

@@ -93,6 +93,7 @@ mod maps;
 mod offload;
 mod ops;
 mod pin;
+mod short;
 mod tc;
 
 pub use crate::instance::Instance;
