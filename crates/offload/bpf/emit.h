@@ -49,11 +49,10 @@ GLOBAL int emit(struct __sk_buff *skb, u32 number, u32 to)
 {
 	struct frame saved;
 	struct route *route = lookup(&routes, &number);
-	u32 size = frame_size(skb), mark = skb->mark, hops = hops_of(skb) + 1;
+	u32 size = frame_size(skb);
 	if (!to || !route || !size)
 		return SHOT;
-	u32 counter = route->counter, limit = route->hop_limit;
-	struct route_count *count = lookup(&route_counts, &counter);
+	struct route_count *count = lookup(&route_counts, &number);
 	if (!count)
 		return SHOT;
 	if (!(to & TO_INDEX) || (size == FD_SIZE && !carries_fd(skb, to))) {
@@ -95,9 +94,10 @@ GLOBAL int emit(struct __sk_buff *skb, u32 number, u32 to)
 			goto restore;
 		}
 	}
+	u32 mark = skb->mark, hops = hops_of(skb) + 1;
 	/* Only the first gateway on a frame's way can shorten it. */
-	if (hops == 1 && limit)
-		hops = MAX_HOPS - limit + 1;
+	if (hops == 1 && route->hop_limit)
+		hops = MAX_HOPS - route->hop_limit + 1;
 	skb->mark = MARK | hops;
 	if (route->flags & ROUTE_ECHO)
 		/* As a frame from a packet socket: the driver shows it to local programs. */

@@ -34,13 +34,10 @@ struct walk {
 };
 
 /* Index::find: what a group knows about an ID. */
-GLOBAL int find(u32 number, u32 raw)
+INLINE u32 find_in(const struct group *group, u32 raw)
 {
-	struct group *group = lookup(&groups, &number);
-	if (!group)
-		return 0;
 	u32 value = raw & group->mask;
-	u32 at = group->base + ((value * group->multiplier) >> (group->shift & 31));
+	u32 at = group->base + ((value * group->multiplier) >> group->shift);
 	for (int i = 0; i < PROBES; i++) {
 		struct slot *slot = lookup(&slots, &at);
 		if (!slot || !slot->list)
@@ -50,6 +47,29 @@ GLOBAL int find(u32 number, u32 raw)
 		at++;
 	}
 	return 0;
+}
+
+GLOBAL int find(u32 number, u32 raw)
+{
+	struct group *group = lookup(&groups, &number);
+	return group ? find_in(group, raw) : 0;
+}
+
+/* The only list of several groups with an ID, 0 where there is none, or SEVERAL. */
+GLOBAL int find_only(u32 always, u32 first, u32 count, u32 raw)
+{
+	u32 only = always, several = 0;
+	for (u32 i = 0; i < GROUPS; i++) {
+		if (i >= count)
+			break;
+		u32 list = find(first + i, raw);
+		/* No branch: the verifier would follow both ways at each group. */
+		u32 hit = -(u32)(((u64)0 - list) >> 63);
+		asm volatile("" : "+r"(hit));
+		several |= only & hit;
+		only = (only & ~hit) | list;
+	}
+	return several ? SEVERAL : only;
 }
 
 GLOBAL int has_pattern(struct __sk_buff *skb, u32 number)
@@ -117,8 +137,7 @@ INLINE int step(struct __sk_buff *skb, const struct seen *seen, struct walk *wal
 	if (HAS_PATTERNS && route->pattern != NONE && !has_pattern(skb, route->pattern))
 		return 0;
 	walk->taken = 1;
-	u32 counter = route->counter;
-	struct route_count *count = lookup(&route_counts, &counter);
+	struct route_count *count = lookup(&route_counts, &number);
 	if (!count)
 		return FIRST;
 	count->taken++;
@@ -276,7 +295,7 @@ INLINE int merge(struct __sk_buff *skb, u32 always, u32 first, u32 count, u32 ra
 	return finish(skb, &walk);
 }
 
-/* One route alone: most frames' way. */
+/* One route alone. */
 INLINE int single(struct __sk_buff *skb, u32 number)
 {
 	struct walk walk = { .route = NONE };
@@ -284,13 +303,11 @@ INLINE int single(struct __sk_buff *skb, u32 number)
 	return finish(skb, &walk);
 }
 
-SEC("classifier")
-int cangate(struct __sk_buff *skb)
+/* All frames' way: nothing is known yet but that there is a port. */
+GLOBAL int long_way(struct __sk_buff *skb, u32 place)
 {
-	u32 ifindex = skb->ifindex;
-	u32 place = (ifindex * PORT_MULTIPLIER) >> (PORT_SHIFT & 31);
 	struct port *port = lookup(&ports, &place);
-	if (!port || port->ifindex != ifindex)
+	if (!port)
 		return NEXT;
 	struct port_count *count = lookup(&port_counts, &port->number);
 	if (!count)
@@ -308,26 +325,11 @@ int cangate(struct __sk_buff *skb)
 		return NEXT;
 	}
 	count->seen++;
-	u32 class = seen.raw & ERR_FLAG ? ERR : seen.raw >> 31;
-	u32 always = class == SFF ? port->of[SFF].always :
-		     class == EFF ? port->of[EFF].always : port->of[ERR].always;
-	u32 first = class == SFF ? port->of[SFF].first :
-		    class == EFF ? port->of[EFF].first : port->of[ERR].first;
-	u32 groups = class == SFF ? port->of[SFF].count :
-		     class == EFF ? port->of[EFF].count : port->of[ERR].count;
-	u32 only = always, several = 0;
-	for (u32 i = 0; i < GROUPS; i++) {
-		if (i >= groups)
-			break;
-		u32 list = find(first + i, seen.raw);
-		/* No branch, as in next(): all ones where there is a list. */
-		u32 hit = -(u32)(((u64)0 - list) >> 63);
-		asm volatile("" : "+r"(hit));
-		several |= only & hit;
-		only = (only & ~hit) | list;
-	}
+	struct class *class = &port->of[seen.raw >> 29];
+	u32 always = class->always, first = class->first, groups = class->count;
+	u32 only = find_only(always, first, groups, seen.raw);
 	int verdict = UNROUTED;
-	if (several)
+	if (only == SEVERAL)
 		verdict = merge(skb, always, first, groups, seen.raw);
 	else if (only & DIRECT)
 		verdict = single(skb, only & ~DIRECT);
@@ -337,6 +339,139 @@ int cangate(struct __sk_buff *skb)
 		return verdict;
 	count->unrouted++;
 	return NEXT;
+}
+
+/* The data with their checksum. Bytes are read from the stack, one instruction each, and become
+ * addresses where they are. */
+INLINE u64 summed(const struct sum *sum, u64 data)
+{
+	volatile u64 stored = data;
+	const volatile u8 *byte = (const volatile u8 *)&stored;
+	u64 result = 0;
+	for (u32 i = 0; i < 8; i++) {
+		u64 entry = byte[i];
+		asm volatile("%0 += %1" : "+r"(entry) : "r"(sum));
+		result ^= ((const struct sum *)entry)->table[i][0];
+	}
+	return (data & sum->keep) | result * sum->weight;
+}
+
+/* A frame that a route has taken, and for which there is no memory. */
+GLOBAL int stuck(u32 route, u32 port)
+{
+	struct route_count *count = lookup(&route_counts, &route);
+	struct port_count *came = lookup(&port_counts, &port);
+	if (count && came) {
+		count->taken++;
+		count->failed++;
+		came->seen++;
+	}
+	return SHOT;
+}
+
+/*
+ * Most frames' way, with everything in one piece: a classic frame that one route takes, which
+ * sends it to one interface. Whatever is not so goes the long way, which begins anew: nothing has
+ * been counted or changed before.
+ */
+SEC("classifier")
+int cangate(struct __sk_buff *skb)
+{
+	u32 ifindex = skb->ifindex;
+	u32 place = (ifindex * PORT_MULTIPLIER) >> 16 & PORT_MASK;
+	struct port *port = lookup(&ports, &place);
+	if (!port || port->ifindex != ifindex)
+		return NEXT;
+	/* Before the frame is private headroom, or nothing. The compiler must not make one case of
+	 * these: the verifier is to know the place. */
+	u32 size = skb->len;
+	u64 at = CC_SIZE;
+	if (skb->protocol != htons(ETH_P_CAN))
+		return long_way(skb, place);
+	if (likely(size == 2 * CC_SIZE)) {
+		asm volatile("" : "+r"(at));
+	} else if (size == CC_SIZE && (port->flags & PORT_ROOMY)) {
+		at = 0;
+		asm volatile("" : "+r"(at));
+	} else {
+		return long_way(skb, place);
+	}
+	void *end = (void *)(unsigned long)skb->data_end;
+	struct frame *frame = (void *)(unsigned long)skb->data + at;
+	if ((void *)&frame->data[1] > end)
+		return long_way(skb, place);
+	u32 raw = frame->id;
+	struct class *class = &port->of[raw >> 29];
+	asm volatile("" : "+r"(class));
+	u32 list = class->always;
+	if (class->count) {
+		if (class->count > 1)
+			list = find_only(list, class->first, class->count, raw);
+		else if (list)
+			return long_way(skb, place);
+		else
+			list = find_in(&class->group, raw);
+	}
+	if (!(list & DIRECT))
+		return long_way(skb, place);
+	u32 number = list & ~DIRECT;
+	struct route *route = lookup(&routes, &number);
+	if (!route || !(route->short_sorts & class->sort))
+		return long_way(skb, place);
+	u64 header = *(u64 *)frame, data = frame->data[0];
+	/* No raw DLC, and nothing where nothing should be. */
+	u32 len = header >> 32;
+	if (len > 8 || len < route->len_min || len > route->len_max)
+		return long_way(skb, place);
+	if (route->changes) {
+		if (len < 8)
+			data &= (1ull << (len * 8)) - 1;
+		header = (header & route->and[0]) ^ route->xor[0];
+		data = (data & route->and[1]) ^ route->xor[1];
+		if (header >> 32 > 8)
+			return long_way(skb, place);
+		if (route->changes == CHANGES_SUM) {
+			u32 key = route->sum;
+			struct sum *sum = lookup(&sums, &key);
+			if (!sum)
+				return NEXT;
+			data = summed(sum, data);
+		}
+	}
+	u32 mark = MARK;
+	if (skb->mark) {
+		u32 hops = hops_of(skb);
+		if (hops >= MAX_HOPS)
+			return long_way(skb, place);
+		mark |= hops;
+	}
+	skb->mark = mark + 1;
+	struct frame *start = (void *)frame - CC_SIZE;
+	if (!at) {
+		if (change_head(skb, CC_SIZE, 0))
+			return stuck(number, port->number);
+		end = (void *)(unsigned long)skb->data_end;
+		start = (void *)(unsigned long)skb->data;
+		if ((void *)&start->data[1] > end)
+			return SHOT;
+	}
+	/* As in emit(). */
+	*(u64 *)start = header;
+	start->data[0] = data;
+	struct port_count *came = lookup(&port_counts, &port->number);
+	if (!came)
+		return SHOT;
+	came->seen++;
+	struct route_count *count = lookup(&route_counts, &number);
+	if (!count)
+		return SHOT;
+	count->taken++;
+	if (change_tail(skb, CC_SIZE, 0)) {
+		count->failed++;
+		return SHOT;
+	}
+	count->sent++;
+	return redirect(route->to & TO_INDEX, 0);
 }
 
 /*

@@ -21,30 +21,37 @@ enum {
 /* Set in a list's number where the rest is the only route; else an index into `rest`, 0: none. */
 #define DIRECT 0x80000000u
 #define NONE 0xffffffffu
-
-enum { SFF, EFF, ERR, CLASSES };
-
-struct port {
-	u32 ifindex; /* 0: no port */
-	u32 number;  /* index into port_counts */
-	u32 flags;
-	struct {
-		u32 always; /* list of the routes that name every ID */
-		u32 first;  /* into groups */
-		u32 count;
-	} of[CLASSES];
-};
-
-enum {
-	/* Frames of local programs have room before them: see prepare() */
-	PORT_ROOMY = 1,
-};
+/* In place of a list: there are several. */
+#define SEVERAL 0xffffffffu
 
 struct group {
 	u32 mask;
 	u32 multiplier;
 	u32 shift;
 	u32 base; /* into slots */
+};
+
+/* What is known of IDs with the same three flags. */
+struct class {
+	u32 always; /* list of the routes that name every ID */
+	u32 first;  /* into groups */
+	u32 count;
+	u32 sort; /* of classic frames */
+	/* A copy of the first group: most have no other. */
+	struct group group;
+};
+
+struct port {
+	struct class of[8]; /* by the ID's upper three bits */
+	u32 ifindex;	    /* 0: no port */
+	u32 number;	    /* index into port_counts */
+	u32 flags;
+	u32 pad;
+};
+
+enum {
+	/* Frames of local programs have room before them: see prepare() */
+	PORT_ROOMY = 1,
 };
 
 struct slot {
@@ -58,21 +65,27 @@ enum {
 	ROUTE_ECHO = 4,
 };
 
+/* What is done to a frame on the short way. */
+enum { CHANGES_NONE, CHANGES_MASKS, CHANGES_SUM };
+
 struct route {
 	u8 sorts;
 	u8 flags;
 	u8 hop_limit; /* 0: none */
 	u8 ops;
-	u16 len_min, len_max;
-	u32 pattern; /* index into patterns, or NONE */
-	u32 limit;   /* index into limits, or NONE */
-	u32 counter; /* index into route_counts */
-	u32 to;	     /* the only destination's interface, else 0 */
+	u8 len_min, len_max;
+	u8 short_sorts; /* those that the short way can send */
+	u8 changes;	/* CHANGES_… */
+	u32 pattern;	/* index into patterns, or NONE */
+	u32 limit;	/* index into limits, or NONE */
+	u32 to;		/* the only destination's interface, else 0 */
 	u32 first_to;
 	u16 destinations;
-	u16 pad;
+	u16 sum; /* index into sums */
 	u32 first_op;
-	u32 pad2;
+	/* Of a classic frame's header and data. */
+	u64 and[2];
+	u64 xor[2];
 };
 
 struct pattern {
@@ -123,6 +136,15 @@ struct op {
 
 struct crc_table {
 	u8 entry[256];
+};
+
+/* A checksum at fixed places, to which each byte of the data adds (^) the same wherever the
+ * others stand, as with every CRC: what, says the table of its place. The first table has what the
+ * checksum begins with, too. */
+struct sum {
+	u64 keep;   /* all data but the byte where the sum goes */
+	u64 weight; /* times this it is there */
+	u8 table[8][256];
 };
 
 /* Numbers of 128 bits, for rate limits as route::limit has them. */
@@ -187,6 +209,7 @@ ARRAY(destinations, u64, BPF_F_MMAPABLE);
 ARRAY(patterns, struct pattern, BPF_F_MMAPABLE);
 ARRAY(ops, struct op, BPF_F_MMAPABLE);
 ARRAY(crc_tables, struct crc_table, BPF_F_MMAPABLE);
+ARRAY(sums, struct sum, BPF_F_MMAPABLE);
 /* A map with locks cannot be mapped into memory. */
 ARRAY(limits, struct limit, 0);
 /* For tests: the time, where CLOCK_FROM_MAP says so. */
@@ -220,7 +243,7 @@ struct {
 
 /* Set by the loader. The verifier takes them as constants and leaves out what cannot happen. */
 const volatile u32 PORT_MULTIPLIER = 1;
-const volatile u32 PORT_SHIFT = 31;
+const volatile u32 PORT_MASK = 0;
 const volatile u32 MAX_HOPS = 1;
 /* Whose marks say how many gateways a frame has passed; the low byte is 0. */
 const volatile u32 MARK = 0xca9a7e00;

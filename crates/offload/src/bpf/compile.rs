@@ -2,10 +2,11 @@
 
 use super::index::{Index, Reach};
 use super::layout::{
-    self, Class, CrcTable, Group, Limit, NONE, Op, PORT_ROOMY, Pattern, Port, ROUTE_DROP,
-    ROUTE_ECHO, ROUTE_SAME_PORT, Route, Slot, TO_FD,
+    self, CHANGES_MASKS, CHANGES_NONE, CHANGES_SUM, Class, CrcTable, Group, Limit, NONE, Op,
+    PORT_ROOMY, Pattern, Port, ROUTE_DROP, ROUTE_ECHO, ROUTE_SAME_PORT, Route, Slot, Sum, TO_FD,
 };
 use super::ops::ops;
+use super::short::short;
 use route::parts::{self, sort};
 use route::{PayloadPattern, PortId, RateLimit, Routes};
 use std::collections::HashMap;
@@ -26,7 +27,7 @@ pub(crate) struct Place {
 pub(crate) struct Image {
     pub(crate) ports: Vec<Port>,
     pub(crate) port_multiplier: u32,
-    pub(crate) port_shift: u32,
+    pub(crate) port_mask: u32,
     pub(crate) groups: Vec<Group>,
     pub(crate) slots: Vec<Slot>,
     pub(crate) rest: Vec<u64>,
@@ -35,6 +36,7 @@ pub(crate) struct Image {
     pub(crate) patterns: Vec<Pattern>,
     pub(crate) ops: Vec<Op>,
     pub(crate) crc_tables: Vec<CrcTable>,
+    pub(crate) sums: Vec<Sum>,
     pub(crate) limits: Vec<Limit>,
     /// Buckets for single IDs, of all limits together.
     pub(crate) ids: u32,
@@ -46,8 +48,8 @@ pub(crate) struct Image {
 /// [`super::check`] has found to be expressible.
 pub(crate) fn compile(routes: &Routes, places: &[Place]) -> Image {
     let mut image = Image::default();
-    for (number, route) in routes.routes.iter().enumerate() {
-        image.add_route(number as u32, route, places);
+    for route in &routes.routes {
+        image.add_route(route, places);
     }
     let mut index = Index::new();
     let mut ports = Vec::new();
@@ -62,10 +64,11 @@ pub(crate) fn compile(routes: &Routes, places: &[Place]) -> Image {
         image.reach.push(reach);
         if place.ifindex != 0 {
             ports.push(Port {
+                of: std::array::from_fn(|flags| of_flags(&of, flags)),
                 ifindex: place.ifindex,
                 number: number as u32,
                 flags: if place.roomy { PORT_ROOMY } else { 0 },
-                of,
+                pad: 0,
             });
         }
     }
@@ -74,6 +77,20 @@ pub(crate) fn compile(routes: &Routes, places: &[Place]) -> Image {
     image.rest = index.rest;
     image.place_ports(&ports);
     image
+}
+
+/// What is known of IDs whose upper three bits are these.
+fn of_flags(of: &[Class; 3], flags: usize) -> Class {
+    let (eff, rtr, err) = (flags >> 2 & 1, flags >> 1 & 1, flags & 1);
+    let class = match (eff, err) {
+        (_, 1) => parts::Class::Err,
+        (1, _) => parts::Class::Eff,
+        _ => parts::Class::Sff,
+    };
+    Class {
+        sort: u32::from(sort::CLASSIC) << (rtr + 2 * err),
+        ..of[class as usize]
+    }
 }
 
 /// The limits of routes that have the same name and the same limit in both tables, by their
@@ -127,7 +144,7 @@ pub(crate) fn sorts(route: &route::Route) -> u8 {
 }
 
 impl Image {
-    fn add_route(&mut self, number: u32, route: &route::Route, places: &[Place]) {
+    fn add_route(&mut self, route: &route::Route, places: &[Place]) {
         let (sorts, pattern) = match pattern(&route.matching.payload) {
             Ok(None) => (sorts(route), NONE),
             Ok(Some(pattern)) => {
@@ -156,6 +173,27 @@ impl Image {
             (route.allow_same_port, ROUTE_SAME_PORT),
             (route.echo, ROUTE_ECHO),
         ];
+        let only = match to[..] {
+            [only] => only,
+            _ => 0,
+        };
+        // What the program's short way can do.
+        let short = if only & !TO_FD != 0
+            && !(route.drop || route.echo)
+            && (pattern, limit, route.hop_limit) == (NONE, NONE, None)
+        {
+            short(&route.actions, &mut self.sums)
+        } else {
+            None
+        };
+        let masks = short.unwrap_or_default();
+        let changes = match masks.sum {
+            None if route.actions.is_empty() => CHANGES_NONE,
+            None => CHANGES_MASKS,
+            Some(_) => CHANGES_SUM,
+        };
+        let (from, to_len) = route.matching.len.unwrap_or((0, u16::MAX));
+        let byte = |len: u16| u8::try_from(len).unwrap_or(u8::MAX);
         self.routes.push(Route {
             sorts,
             flags: flags
@@ -165,22 +203,24 @@ impl Image {
                 .sum(),
             hop_limit: route.hop_limit.unwrap_or(0),
             ops: ops.len() as u8,
-            len: route
-                .matching
-                .len
-                .map_or([0, u16::MAX], |(from, to)| [from, to]),
+            // No frame that comes here is longer than 64.
+            len: [byte(from), byte(to_len)],
+            short_sorts: match short {
+                None => 0,
+                Some(_) if route.actions.is_empty() => sorts,
+                // An RTR frame has no data to change, whatever it says about their length.
+                Some(_) => sorts & !sort::ANY_RTR,
+            },
+            changes,
             pattern,
             limit,
-            counter: number,
-            to: match to[..] {
-                [only] if only != 0 => only,
-                _ => 0,
-            },
+            to: only,
             first_to: self.destinations.len() as u32,
             destinations: to.len() as u16,
-            pad: 0,
+            sum: masks.sum.unwrap_or(0),
             first_op: self.ops.len() as u32,
-            pad2: 0,
+            and: masks.and,
+            xor: masks.xor,
         });
         self.destinations.extend(to.into_iter().map(u64::from));
         self.ops.extend(ops);
@@ -189,12 +229,13 @@ impl Image {
     /// Puts each port where the program's look-up by interface finds it.
     fn place_ports(&mut self, ports: &[Port]) {
         let mut bits = 1;
-        let mut multiplier = 1_u32;
+        let mut multiplier = 0x9E37_79B1_u32;
         loop {
+            let mask = (1 << bits) - 1;
             let mut places = vec![Port::default(); 1 << bits];
             let fits = ports.iter().all(|port| {
-                let at = (port.ifindex.wrapping_mul(multiplier) >> (32 - bits)) as usize;
-                match places.get_mut(at) {
+                let at = port.ifindex.wrapping_mul(multiplier) >> 16 & mask;
+                match places.get_mut(at as usize) {
                     Some(place) if place.ifindex == 0 => {
                         *place = *port;
                         true
@@ -205,13 +246,13 @@ impl Image {
             if fits {
                 self.ports = places;
                 self.port_multiplier = multiplier;
-                self.port_shift = 32 - bits;
+                self.port_mask = mask;
                 return;
             }
             // A few hundred multipliers for each size: dozens of ports end at twice their room.
             multiplier = multiplier.wrapping_mul(0x9E37_79B1) | 1;
             if multiplier.is_multiple_of(256) || multiplier & 0xFF == 1 {
-                bits = (bits + 1).min(24);
+                bits = (bits + 1).min(16);
             }
         }
     }

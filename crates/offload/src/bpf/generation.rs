@@ -48,7 +48,7 @@ impl Generation {
         ];
         let numbers = [
             ("PORT_MULTIPLIER", image.port_multiplier),
-            ("PORT_SHIFT", image.port_shift),
+            ("PORT_MASK", image.port_mask),
             ("MAX_HOPS", u32::from(routes.max_hops)),
             ("MARK", settings.mark),
         ];
@@ -62,6 +62,7 @@ impl Generation {
             ("patterns", image.patterns.len()),
             ("ops", image.ops.len()),
             ("crc_tables", image.crc_tables.len()),
+            ("sums", image.sums.len()),
             ("limits", image.limits.len()),
             ("ids", image.ids as usize),
             ("about", about.pages() as usize),
@@ -74,10 +75,21 @@ impl Generation {
         maps::write(&ebpf, "groups", &image.groups)?;
         maps::write(&ebpf, "slots", &image.slots)?;
         maps::write(&ebpf, "rest", &image.rest)?;
-        maps::write(&ebpf, "routes", &image.routes)?;
+        // A copy for somebody else, or one hop too many: nothing for the short way.
+        let long = options.tap || options.exact || routes.max_hops == 0;
+        if long {
+            let mut routes = image.routes.clone();
+            for route in &mut routes {
+                route.short_sorts = 0;
+            }
+            maps::write(&ebpf, "routes", &routes)?;
+        } else {
+            maps::write(&ebpf, "routes", &image.routes)?;
+        }
         maps::write(&ebpf, "destinations", &image.destinations)?;
         maps::write(&ebpf, "patterns", &image.patterns)?;
         maps::write(&ebpf, "ops", &image.ops)?;
+        maps::write(&ebpf, "sums", &image.sums)?;
         // Also XOR checksums look a table up.
         let tables = [super::layout::CrcTable([0; 256])];
         if image.crc_tables.is_empty() {

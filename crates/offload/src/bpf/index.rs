@@ -89,6 +89,8 @@ impl Index {
             sum += longest;
             parts += 1;
         }
+        let first = self.groups.get(class.first as usize);
+        class.group = first.copied().unwrap_or_default();
         reach.masks = class.count as usize;
         if parts > 1 {
             let mut routes: Vec<u32> = entries.iter().map(|entry| entry.2).collect();

@@ -27,6 +27,10 @@ pub(crate) const ROUTE_DROP: u8 = 1;
 pub(crate) const ROUTE_SAME_PORT: u8 = 2;
 pub(crate) const ROUTE_ECHO: u8 = 4;
 
+pub(crate) const CHANGES_NONE: u8 = 0;
+pub(crate) const CHANGES_MASKS: u8 = 1;
+pub(crate) const CHANGES_SUM: u8 = 2;
+
 pub(crate) const OP_MODIFY: u32 = 0;
 pub(crate) const OP_OFFSET: u32 = 1;
 pub(crate) const OP_MAP: u32 = 2;
@@ -53,28 +57,31 @@ macro_rules! plain {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Class {
-    pub(crate) always: u32,
-    pub(crate) first: u32,
-    pub(crate) count: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Port {
-    pub(crate) ifindex: u32,
-    pub(crate) number: u32,
-    pub(crate) flags: u32,
-    pub(crate) of: [Class; 3],
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Group {
     pub(crate) mask: u32,
     pub(crate) multiplier: u32,
     pub(crate) shift: u32,
     pub(crate) base: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Class {
+    pub(crate) always: u32,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    pub(crate) sort: u32,
+    pub(crate) group: Group,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Port {
+    pub(crate) of: [Class; 8],
+    pub(crate) ifindex: u32,
+    pub(crate) number: u32,
+    pub(crate) flags: u32,
+    pub(crate) pad: u32,
 }
 
 #[repr(C)]
@@ -91,16 +98,18 @@ pub(crate) struct Route {
     pub(crate) flags: u8,
     pub(crate) hop_limit: u8,
     pub(crate) ops: u8,
-    pub(crate) len: [u16; 2],
+    pub(crate) len: [u8; 2],
+    pub(crate) short_sorts: u8,
+    pub(crate) changes: u8,
     pub(crate) pattern: u32,
     pub(crate) limit: u32,
-    pub(crate) counter: u32,
     pub(crate) to: u32,
     pub(crate) first_to: u32,
     pub(crate) destinations: u16,
-    pub(crate) pad: u16,
+    pub(crate) sum: u16,
     pub(crate) first_op: u32,
-    pub(crate) pad2: u32,
+    pub(crate) and: [u64; 2],
+    pub(crate) xor: [u64; 2],
 }
 
 #[repr(C)]
@@ -124,6 +133,14 @@ pub(crate) struct Op {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CrcTable(pub(crate) [u8; 256]);
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sum {
+    pub(crate) keep: u64,
+    pub(crate) weight: u64,
+    pub(crate) table: [[u8; 256]; 8],
+}
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -158,13 +175,14 @@ pub(crate) struct PortCount {
 
 plain! {
     u64: 8,
-    Port: 48,
+    Port: 272,
     Group: 16,
     Slot: 8,
-    Route: 40,
+    Route: 64,
     Pattern: 136,
     Op: 152,
     CrcTable: 256,
+    Sum: 2064,
     Limit: 64,
     RouteCount: 64,
     PortCount: 32,

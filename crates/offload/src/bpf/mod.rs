@@ -95,6 +95,7 @@ mod maps;
 mod offload;
 mod ops;
 mod pin;
+mod short;
 mod show;
 mod sweep;
 mod tc;

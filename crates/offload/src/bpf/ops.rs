@@ -5,13 +5,13 @@ use route::{Action, Crc8Profile, Modify, ModifyOp};
 
 /// `(x & and) ^ xor`, which every sequence of AND, OR, XOR and SET is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Masks<T> {
-    and: T,
-    xor: T,
+pub(super) struct Masks<T> {
+    pub(super) and: T,
+    pub(super) xor: T,
 }
 
 impl Masks<u8> {
-    const SAME: Self = Self { and: 0xFF, xor: 0 };
+    pub(super) const SAME: Self = Self { and: 0xFF, xor: 0 };
 
     fn of(op: ModifyOp, operand: Option<u8>) -> Self {
         let (and, xor) = match (op, operand) {
@@ -35,17 +35,17 @@ impl Masks<u8> {
 
 /// Modifications in a row.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Modifications {
-    id: [Masks<u8>; 4],
-    len: Masks<u8>,
+pub(super) struct Modifications {
+    pub(super) id: [Masks<u8>; 4],
+    pub(super) len: Masks<u8>,
     /// The length is named at all: then a classic frame's raw DLC is made anew.
     has_len: bool,
     flags: Masks<u8>,
-    data: [Masks<u8>; 64],
+    pub(super) data: [Masks<u8>; 64],
 }
 
 impl Modifications {
-    const NONE: Self = Self {
+    pub(super) const NONE: Self = Self {
         id: [Masks::SAME; 4],
         len: Masks::SAME,
         has_len: false,
@@ -53,7 +53,7 @@ impl Modifications {
         data: [Masks::SAME; 64],
     };
 
-    fn then(&mut self, next: &Modify) {
+    pub(super) fn then(&mut self, next: &Modify) {
         let op = next.op;
         let id = next.id.map(u32::to_le_bytes);
         for (at, masks) in self.id.iter_mut().enumerate() {

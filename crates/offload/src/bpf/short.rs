@@ -1,0 +1,211 @@
+//! Actions as the program does them to classic frames on its short way: two words of masks and at
+//! most one checksum, each whatever the frame is.
+
+use super::layout::Sum;
+use super::ops::{Masks, Modifications};
+use route::{Action, Crc8, Crc8Profile};
+
+/// What is done to a frame's two words: its header, and its data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Short {
+    pub(crate) and: [u64; 2],
+    pub(crate) xor: [u64; 2],
+    /// Index of the checksum.
+    pub(crate) sum: Option<u16>,
+}
+
+/// `None` where the actions are more than that. A checksum that is not among `sums` is added.
+pub(crate) fn short(actions: &[Action], sums: &mut Vec<Sum>) -> Option<Short> {
+    let mut all = Modifications::NONE;
+    let mut sum = None;
+    for action in actions {
+        match action {
+            Action::Modify(modify) if sum.is_none() => all.then(modify),
+            Action::Crc8(crc8) if sum.is_none() => {
+                let places = places(crc8.from, crc8.to, crc8.result)?;
+                sum = Some(checksum(&places, |data| {
+                    crc8_of(crc8, &places, data).unwrap_or(0)
+                }));
+                // A table that is none of a CRC.
+                if !is_linear(&crc8.table) || crc8_of(crc8, &places, [0; 8]).is_none() {
+                    return None;
+                }
+            }
+            Action::XorSum(xor) if sum.is_none() => {
+                let places = places(xor.from, xor.to, xor.result)?;
+                sum = Some(checksum(&places, |data| {
+                    places.of(data).fold(xor.init, |sum, byte| sum ^ byte)
+                }));
+            }
+            _ => return None,
+        }
+    }
+    let header = |part: fn(&Masks<u8>) -> u8| {
+        let [a, b, c, d] = all.id;
+        let same = Masks::SAME;
+        u64::from_le_bytes([a, b, c, d, all.len, same, same, same].map(|masks| part(&masks)))
+    };
+    let data = |part: fn(&Masks<u8>) -> u8| {
+        let mut bytes = [0; 8];
+        for (byte, masks) in bytes.iter_mut().zip(&all.data) {
+            *byte = part(masks);
+        }
+        u64::from_le_bytes(bytes)
+    };
+    Some(Short {
+        and: [header(|masks| masks.and), data(|masks| masks.and)],
+        xor: [header(|masks| masks.xor), data(|masks| masks.xor)],
+        sum: match sum {
+            None => None,
+            Some(sum) => Some(number(sum, sums)?),
+        },
+    })
+}
+
+fn number(wanted: Sum, sums: &mut Vec<Sum>) -> Option<u16> {
+    let known = sums.iter().position(|sum| *sum == wanted);
+    let number = known.unwrap_or(sums.len());
+    let number = u16::try_from(number).ok()?;
+    if known.is_none() {
+        sums.push(wanted);
+    }
+    Some(number)
+}
+
+/// Where a checksum's bytes are, and where it goes; all in the first eight.
+struct Places {
+    bytes: Vec<usize>,
+    result: usize,
+}
+
+impl Places {
+    fn of(&self, data: [u8; 8]) -> impl Iterator<Item = u8> {
+        let bytes = self.bytes.iter();
+        bytes.map(move |at| data.get(*at).copied().unwrap_or(0))
+    }
+}
+
+/// `None` where it depends on the frame's length.
+fn places(from: i16, to: i16, result: i16) -> Option<Places> {
+    let place = |index: i16| usize::try_from(index).ok().filter(|at| *at < 8);
+    let (from, to, result) = (place(from)?, place(to)?, place(result)?);
+    let bytes = if from > to {
+        (to..=from).rev().collect()
+    } else {
+        (from..=to).collect()
+    };
+    Some(Places { bytes, result })
+}
+
+/// `None` where it depends on more than the bytes in their places.
+fn crc8_of(crc8: &Crc8, places: &Places, data: [u8; 8]) -> Option<u8> {
+    let step = |sum: u8, byte: u8| crc8.table[usize::from(sum ^ byte)];
+    let sum = places.of(data).fold(crc8.init, step);
+    let sum = match crc8.profile {
+        Crc8Profile::None => sum,
+        Crc8Profile::OneByte(byte) => step(sum, byte),
+        Crc8Profile::Sixteen(_) | Crc8Profile::SffIdXor => return None,
+    };
+    Some(sum ^ crc8.final_xor)
+}
+
+/// Is the entry of `a ^ b` that of `a` ^ that of `b`?
+fn is_linear(table: &[u8; 256]) -> bool {
+    (0..=255_u8).zip(table).all(|(index, entry)| {
+        let bits = (0..8).filter(|bit| index >> bit & 1 != 0);
+        *entry == bits.fold(0, |sum, bit| sum ^ table[1 << bit])
+    })
+}
+
+fn checksum(places: &Places, of: impl Fn([u8; 8]) -> u8) -> Sum {
+    let base = of([0; 8]);
+    let mut table = [[0; 256]; 8];
+    for (at, table) in table.iter_mut().enumerate() {
+        for (value, entry) in (0..=255_u8).zip(table) {
+            let mut data = [0; 8];
+            data[at] = value;
+            *entry = of(data) ^ base;
+        }
+    }
+    for entry in &mut table[0] {
+        *entry ^= base;
+    }
+    let weight = 1 << (8 * places.result);
+    Sum {
+        keep: !(0xFF * weight),
+        weight,
+        table,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// As `summed()` of gateway.bpf.c.
+    fn summed(sum: &Sum, data: u64) -> u64 {
+        let bytes = data.to_le_bytes();
+        let tables = sum.table.iter().zip(bytes);
+        let result = tables.fold(0, |result, (table, byte)| {
+            result ^ u64::from(table[usize::from(byte)])
+        });
+        (data & sum.keep) | result * sum.weight
+    }
+
+    proptest! {
+        #[test]
+        fn tables_of_places_give_what_going_from_byte_to_byte_gives(
+            [from, to, result] in [0_i16..8, 0..8, 0..8],
+            [init, final_xor, polynomial] in any::<[u8; 3]>(),
+            byte: Option<u8>,
+            data: u64,
+        ) {
+            let crc8 = Crc8 {
+                from, to, result, init, final_xor,
+                table: Crc8::table_of(polynomial),
+                profile: byte.map_or(Crc8Profile::None, Crc8Profile::OneByte),
+            };
+            let mut bytes = data.to_le_bytes();
+            let (mut sum, mut at) = (init, from);
+            loop {
+                sum = crc8.table[usize::from(sum ^ bytes[at as usize])];
+                if at == to {
+                    break;
+                }
+                at += (to - from).signum();
+            }
+            if let Some(byte) = byte {
+                sum = crc8.table[usize::from(sum ^ byte)];
+            }
+            bytes[result as usize] = sum ^ final_xor;
+            let mut sums = Vec::new();
+            for _ in 0..2 {
+                let done = short(&[Action::Crc8(crc8.clone())], &mut sums).unwrap();
+                prop_assert_eq!(done.sum, Some(0));
+            }
+            prop_assert_eq!(sums.len(), 1);
+            prop_assert_eq!(summed(&sums[0], data).to_le_bytes(), bytes);
+        }
+    }
+
+    #[test]
+    fn a_table_that_is_none_of_a_crc_takes_the_long_way() {
+        let mut crc8 = Crc8 {
+            from: 0,
+            to: 6,
+            result: 7,
+            init: 0,
+            final_xor: 0,
+            table: Crc8::table_of(0x1D),
+            profile: Crc8Profile::None,
+        };
+        let mut sums = Vec::new();
+        assert!(short(&[Action::Crc8(crc8.clone())], &mut sums).is_some());
+        crc8.table[77] ^= 1;
+        assert!(short(&[Action::Crc8(crc8.clone())], &mut sums).is_none());
+        crc8.table[77] ^= 1;
+        crc8.to = -2;
+        assert!(short(&[Action::Crc8(crc8)], &mut sums).is_none());
+    }
+}
