@@ -50,7 +50,7 @@ struct port {
 };
 
 enum {
-	/* Frames of local programs have room before them: see prepare() */
+	/* Frames of local programs have room before them: see cangate_room() */
 	PORT_ROOMY = 1,
 };
 

@@ -150,7 +150,7 @@ mod tests {
         let result = tables.fold(0, |result, (table, byte)| {
             result ^ u64::from(table[usize::from(byte)])
         });
-        (data & sum.keep) | result * sum.weight
+        (data & sum.keep) | (result * sum.weight)
     }
 
     proptest! {
