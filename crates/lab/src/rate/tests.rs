@@ -156,7 +156,7 @@ proptest! {
     fn chance_does_not_lead_the_search_away(own in 100_000u64..20_000_000, seed: u64) {
         let band = own * 9 / 10..own * 11 / 10;
         let (rate, tries) = found(&base(Bench::Timed), |e| {
-            whim(e, |p| if band.contains(&p) { coin(seed, p) % 2 == 0 } else { p < own })
+            whim(e, |p| if band.contains(&p) { coin(seed, p).is_multiple_of(2) } else { p < own })
         });
         prop_assert_eq!(rate.bound, Bound::Gateway);
         let period = 1e9 / rate.frames_per_s;
