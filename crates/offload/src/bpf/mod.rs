@@ -33,6 +33,9 @@
 //! is no CAN frame. `vxcan`, or `modprobe vcan echo=1`, do the same service. As a source it is fine.
 //!
 //! # What options cost
+//! A classic frame that exactly one route takes, and that route sends to exactly one interface, goes a
+//! short way (`cangate()` in gateway.bpf.c), with changes by AND, OR, XOR and SET and one checksum at
+//! fixed places; limits, patterns, hop limits, `echo` and all else take the long one.
 //! Without options a frame with one destination is not copied. Each further destination costs a copy;
 //! so do [`Options::tap`] and [`Options::exact`]. What a route does not need (changes, limits,
 //! patterns) is left out of the program when no route of the table needs it.
