@@ -164,10 +164,6 @@ impl Options<'_> {
         let mut line = "console=ttyS0 quiet panic=-1 nokaslr norandmaps cryptomgr.notests \
                         net.ifnames=0 rdinit=/lab/cangate"
             .to_owned();
-        if let Time::Fast { .. } = self.time {
-            // There is nobody to guard against, and it costs an emulated processor much.
-            line.push_str(" mitigations=off");
-        }
         for word in &self.words {
             line.push(' ');
             line.push_str(word);
