@@ -390,7 +390,8 @@ int cangate(struct __sk_buff *skb)
 		return long_way(skb, place);
 	if (likely(size == 2 * CC_SIZE)) {
 		asm volatile("" : "+r"(at));
-	} else if (size == CC_SIZE && (port->flags & PORT_ROOMY)) {
+	} else if (size == CC_SIZE && (port->flags & PORT_ROOMY) && MAX_HOPS == 1) {
+		/* Where a frame may come again, at_of() is thrifty with room. */
 		at = 0;
 		asm volatile("" : "+r"(at));
 	} else {
