@@ -1,7 +1,6 @@
-# Frames that pass one BPF program $1 times: what is sent into a0 comes in at a1, goes through the
+# Frames that pass one BPF program as often as each argument says: what is sent into a0 comes in at a1, goes through the
 # pair v0, v1 again and again with another ID each time, to b1, and comes out of b0. On the bench
 # with cards so does what a card receives.
-N=$1
 modprobe vxcan || exit 99
 modprobe -a can-raw sch_ingress cls_bpf || exit 99
 gw() { ip netns exec gw "$@"; }
@@ -13,6 +12,8 @@ for pair in a v b; do
     done
 done
 
+for N in "$@"; do
+echo "== $N"
 {
     printf '[gateway]\ncontrol = "/run/g.sock"\noffload = "bpf"\nmax_hops = %s\n' "$N"
     for port in gw0 a1 v0 v1 b1; do printf '[ports.%s]\nkind = "socketcan"\n' $port; done
@@ -25,12 +26,14 @@ done
         printf 'id = "%X"\ndo = [{ set = { id = "%X" } }]\n' $((0xFF + pass)) $((0x100 + pass))
     done
 } >/tmp/g.toml
-gw cangate run /tmp/g.toml >/tmp/log 2>&1 &
+ip netns exec gw cangate run /tmp/g.toml >/tmp/log 2>&1 &
+GATEWAY=$!
 for i in $(seq 100); do
     cangate stats --socket /run/g.sock >/dev/null 2>&1 && break
     sleep 0.1
 done
-gw candump -L b0 >/tmp/got &
+ip netns exec gw candump -L b0 >/tmp/got &
+DUMP=$!
 sleep 0.5
 gw cansend a0 100#1122334455667788
 gw cansend a0 100##5$(printf '%02X' $(seq 64))
@@ -39,4 +42,7 @@ sleep 1
 cat /tmp/log
 cangate stats --socket /run/g.sock
 sed 's/.* //' /tmp/got
+kill $DUMP $GATEWAY
+wait
+done
 echo done

@@ -1,13 +1,13 @@
 //! What needs BPF and no CAN.
 
 use crate::common::{names, route, routes};
-use cangate_offload::bpf::{Error, Instance, Offload, Options, features};
+use cangate_offload::bpf::{Error, Instance, Offload, Options};
 use route::IdSet;
 use std::time::Instant;
 
 macro_rules! bpf {
     () => {
-        if let Err(why) = features() {
+        if let Err(why) = crate::world::bpf() {
             eprintln!("SKIPPED because {why}");
             return;
         }

@@ -3,7 +3,7 @@
 use crate::bpf_common::{Raw, frame, run};
 use crate::common::{HELPER, ROLE, gateway, kill, names, route, routes};
 use crate::world::{World, entrance, programs, world};
-use cangate_offload::bpf::{Error, Instance, Missing, Offload, Options, TestOptions, features};
+use cangate_offload::bpf::{Error, Instance, Missing, Offload, Options, TestOptions};
 use frame::Kind;
 
 pub(crate) const INSTANCE: &str = "processes";
@@ -160,10 +160,6 @@ impl Drop for Helper {
 
 #[test]
 fn a_kernel_without_clsact_or_its_filter_says_so() {
-    if let Err(why) = features() {
-        eprintln!("SKIPPED because {why}");
-        return;
-    }
     let world = world!(World::new(2));
     let _helper = Helper(std::fs::read_to_string(HELPER).unwrap_or_default());
     let options = world.clsact();

@@ -25,10 +25,19 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Can BPF be had here? Where the kernel does not load modules by itself, this does.
+pub fn bpf() -> Result<(), String> {
+    for module in ["vxcan", "sch_ingress", "cls_bpf"] {
+        let _ = run(&format!("modprobe {module}"));
+    }
+    let features = cangate_offload::bpf::features();
+    features.map(drop).map_err(|why| why.to_string())
+}
+
 impl World {
     /// Pairs of CAN interfaces, or what else there is; or why not.
     pub fn new(count: usize) -> Result<Self, String> {
-        cangate_offload::bpf::features().map_err(|why| why.to_string())?;
+        bpf()?;
         let alone = alone();
         // SAFETY: no pointers; the other threads keep their namespaces, and this one has no file
         // descriptors that it shares knowingly.
@@ -38,9 +47,6 @@ impl World {
         }
         let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
         mount_change("/", private).map_err(|e| format!("mounts cannot be made private: {e}"))?;
-        for module in ["vxcan", "sch_ingress", "cls_bpf"] {
-            let _ = run(&format!("modprobe {module}"));
-        }
         run("ip link set lo up")?;
         let mut world = Self {
             can: true,
