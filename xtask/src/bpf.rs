@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 /// Another version of the compiler makes other bytes.
 const VERSION: &str = "14.0.6";
-const COMPILER: &str = "clang-14";
-const STRIP: &str = "llvm-strip-14";
+pub(crate) const COMPILER: &str = "clang-14";
+pub(crate) const STRIP: &str = "llvm-strip-14";
 
 /// Builds the object; with `update` it replaces the committed one, else both must be equal.
 pub(crate) fn run(workspace: &Workspace, update: bool) -> Result<Tally> {

@@ -2,7 +2,8 @@
 //!
 //! A test that cannot run on this machine prints `SKIPPED because …` and returns. libtest counts
 //! it as passed; here it counts as skipped. One that names `AF_CAN` as what is missing can still
-//! run in a guest of the lab ([`Run::guests`]).
+//! run in a guest of the lab ([`Run::guests`]), as can one that boots guests itself and was asked
+//! not to (`CANGATE_LAB_TESTS=0`).
 
 use crate::command::read_lines;
 use crate::report::Tally;
@@ -14,8 +15,9 @@ use std::process::Command;
 /// What a skipped test's output contains.
 const MARK: &str = "SKIPPED because";
 
-/// What the reason contains where a guest of the lab has what is missing here.
-const GUEST_HAS: &str = "AF_CAN";
+/// What the reason contains where a guest of the lab has what is missing here, or is what was not
+/// wanted.
+const GUEST_HAS: [&str; 2] = ["AF_CAN", "CANGATE_LAB_TESTS=0"];
 
 /// What a run of test programs found out.
 pub(crate) struct Run {
@@ -24,6 +26,8 @@ pub(crate) struct Run {
     /// Tests that skipped themselves here and can run in a guest: why, by the program's path as
     /// cargo prints it. They are among the tally's skipped ones.
     pub(crate) guests: BTreeMap<String, Vec<String>>,
+    /// Tests that are marked as heavy and did not run.
+    pub(crate) heavy: u64,
 }
 
 /// Runs `cargo test … -- --show-output`, or a test program, shows what matters of its output,
@@ -40,9 +44,11 @@ pub(crate) fn run(command: &mut Command, log: &Path) -> Result<Run> {
     }
     println!("the whole output is in {}", log.display());
     let guests = std::mem::take(&mut reader.guests);
+    let heavy = reader.ignored;
     Ok(Run {
         tally: reader.tally(good),
         guests,
+        heavy,
     })
 }
 
@@ -128,7 +134,8 @@ impl Reader {
             &self.test
         };
         let skipped = format!("{test} {because}");
-        if because.contains(GUEST_HAS) && !self.program.is_empty() {
+        let in_a_guest = GUEST_HAS.iter().any(|what| because.contains(what));
+        if in_a_guest && !self.program.is_empty() {
             let waiting = self.guests.entry(self.program.clone()).or_default();
             waiting.push(skipped.clone());
         }

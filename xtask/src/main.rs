@@ -1,9 +1,12 @@
 //! What contributors run; CI is one of its commands. `cargo xtask help` lists them.
 
+#![forbid(unsafe_code)]
+
 mod bpf;
 mod checks;
 mod command;
 mod fuzz;
+mod house;
 mod lab;
 mod libtest;
 mod promises;
@@ -27,9 +30,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Everything that can be tested on this machine; installs what it needs, and says so first
+    /// What can be tested on this machine within minutes; with --all, everything
+    ///
+    /// Installs what it needs, and says so first.
     Test(suite::Options),
-    /// The same as `test`: what CI runs
+    /// `test --all`: what CI runs
     Ci(suite::Options),
     /// Formatting, and clippy with warnings as errors
     Lint,
@@ -41,6 +46,8 @@ enum Task {
         #[arg(long)]
         update: bool,
     },
+    /// Hold what ARCHITECTURE.md promises against the code: arrows between rooms, `unsafe`, licences
+    House,
     /// Search for inputs that break a promise
     Fuzz(fuzz::Options),
     /// Measure: all benchmarks, or those of one name
@@ -73,15 +80,15 @@ fn run(task: Task) -> anyhow::Result<bool> {
     let workspace = Workspace::find()?;
     let mut report = Report::new();
     match task {
-        Task::Test(options) | Task::Ci(options) => {
-            suite::run(&workspace, &options, &mut report);
-        }
+        Task::Test(options) => suite::run(&workspace, &options, &mut report),
+        Task::Ci(options) => suite::run(&workspace, &options.everything(), &mut report),
         Task::Lint => {
             report.step("format", || checks::format(&workspace));
             report.step("clippy", || checks::clippy(&workspace));
         }
         Task::Doc => report.step("doc", || checks::doc(&workspace)),
         Task::Bpf { update } => report.step("bpf", || bpf::run(&workspace, update)),
+        Task::House => report.step("house", || house::check(&workspace)),
         Task::Fuzz(options) => report.step("fuzz", || fuzz::run(&workspace, &options)),
         Task::Bench { name, rest } => {
             return checks::bench(&workspace, name.as_deref(), &rest);
@@ -90,7 +97,7 @@ fn run(task: Task) -> anyhow::Result<bool> {
             let binaries = workspace.test_binaries()?;
             promises::check(&workspace, &binaries)
         }),
-        Task::Setup => report.step("setup", || setup::run(setup::may_install())),
+        Task::Setup => report.step("setup", || setup::run(setup::may_install(), true)),
     }
     Ok(report.close())
 }

@@ -72,6 +72,8 @@ struct Step {
 pub(crate) struct Report {
     started: Instant,
     steps: Vec<Step>,
+    /// What people are told before the closing line.
+    remarks: Vec<String>,
 }
 
 impl Report {
@@ -79,7 +81,13 @@ impl Report {
         Self {
             started: Instant::now(),
             steps: Vec::new(),
+            remarks: Vec::new(),
         }
+    }
+
+    /// A sentence for the end, before the closing line.
+    pub(crate) fn remark(&mut self, sentence: String) {
+        self.remarks.push(sentence);
     }
 
     /// Runs a step under its heading. An error is printed and counts as one failed test.
@@ -130,7 +138,11 @@ impl Report {
                 println!("  SKIPPED {because}");
             }
         }
-        println!("\n{}", words(&sum));
+        println!();
+        for remark in &self.remarks {
+            println!("{remark}");
+        }
+        println!("{}", words(&sum));
         sum.failed == 0
     }
 }

@@ -9,19 +9,50 @@ use std::time::Duration;
 /// A target without a standard library: where `frame` and `route` must build.
 pub(crate) const NO_STD_TARGET: &str = "thumbv7em-none-eabi";
 
-/// Programs out of the distribution, the Debian package that has them, and what for.
-const PROGRAMS: [(&[&str], &str, &str); 2] = [
-    (
-        &["chromium", "chromium-browser", "google-chrome"],
-        "chromium",
-        "the report's page is opened in it without a window",
-    ),
-    (
-        &["log2asc"],
-        "can-utils",
-        "what we write as text is read by its programs",
-    ),
+const PROGRAMS: [Program; 4] = [
+    Program {
+        names: &["chromium", "chromium-browser", "google-chrome"],
+        package: "chromium",
+        why: "the report's page is opened in it without a window",
+        quick: true,
+    },
+    Program {
+        names: &["log2asc"],
+        package: "can-utils",
+        why: "what we write as text is read by its programs",
+        quick: true,
+    },
+    Program {
+        names: &[crate::bpf::COMPILER],
+        package: "clang-14",
+        why: "it makes the committed BPF object again, byte for byte",
+        quick: false,
+    },
+    Program {
+        names: &[crate::bpf::STRIP],
+        package: "llvm-14",
+        why: "it takes this machine's paths out of the BPF object",
+        quick: false,
+    },
 ];
+
+/// A program out of the distribution.
+struct Program {
+    /// Any of these will do.
+    names: &'static [&'static str],
+    /// The Debian package that has it.
+    package: &'static str,
+    /// What for.
+    why: &'static str,
+    /// A quick run needs it, too.
+    quick: bool,
+}
+
+impl Program {
+    fn is_there(&self) -> bool {
+        self.names.iter().any(|name| on_path(name))
+    }
+}
 
 /// Components of the Rust toolchain.
 const COMPONENTS: [(&str, &str); 2] = [("cargo-fmt", "rustfmt"), ("cargo-clippy", "clippy")];
@@ -32,10 +63,12 @@ pub(crate) fn may_install() -> bool {
 }
 
 /// Says what is missing, then installs it, or says how. What stays missing is a skip.
-pub(crate) fn run(install: bool) -> Result<Tally> {
+/// `all`: also what only a run of everything needs.
+pub(crate) fn run(install: bool, all: bool) -> Result<Tally> {
     let mut tally = Tally::default();
+    let programs = || PROGRAMS.iter().filter(|program| all || program.quick);
     println!("needs: rustfmt and clippy (rustup); the target {NO_STD_TARGET} (rustup);");
-    for (_, package, why) in PROGRAMS {
+    for Program { package, why, .. } in programs() {
         println!("       {package} (apt): {why}");
     }
     if !install {
@@ -51,19 +84,18 @@ pub(crate) fn run(install: bool) -> Result<Tally> {
     tally.add(need(there, NO_STD_TARGET, install, || {
         rustup(&["target", "add", NO_STD_TARGET])
     })?);
-    let missing: Vec<&str> = PROGRAMS
-        .iter()
-        .filter(|(names, ..)| !names.iter().any(|name| on_path(name)))
-        .map(|(_, package, _)| *package)
-        .collect();
-    for (_, package, _) in PROGRAMS {
-        if !missing.contains(&package) {
-            println!("{package}: there");
-            tally.add(Tally::passed());
-        }
+    if install && on_path("apt-get") && is_root() && programs().any(|p| !p.is_there()) {
+        // Where this fails, the lists may still be new enough.
+        show(command("apt-get", Path::new("/")).args(["update", "-qq"]))?;
     }
-    if !missing.is_empty() {
-        tally.add(apt(&missing, install)?);
+    for program in programs() {
+        if program.is_there() {
+            println!("{}: there", program.package);
+            tally.add(Tally::passed());
+        } else {
+            // Each by itself: one that this distribution does not have keeps no other away.
+            tally.add(apt(program.package, install)?);
+        }
     }
     Ok(tally)
 }
@@ -100,7 +132,7 @@ fn need(
     }
     if !install {
         return Ok(Tally::skipped(format!(
-            "{what} because it is missing and nothing may be installed"
+            "{what} because it is missing and installing is not allowed"
         )));
     }
     println!("{what}: missing, will be installed");
@@ -125,34 +157,33 @@ fn rustup(arguments: &[&str]) -> Result<bool> {
     )
 }
 
-fn apt(packages: &[&str], install: bool) -> Result<Tally> {
-    let wanted = packages.join(" ");
-    let line = format!("apt-get install -y --no-install-recommends {wanted}");
+fn apt(package: &str, install: bool) -> Result<Tally> {
+    let line = format!("apt-get install -y --no-install-recommends {package}");
     let because = if !install {
-        "nothing may be installed"
+        "installing is not allowed"
     } else if !on_path("apt-get") {
         "there is no apt here"
     } else if !is_root() {
         "only root may install packages"
     } else {
-        println!("{wanted}: missing, will be installed");
-        let root = Path::new("/");
-        let update = show(command("apt-get", root).args(["update", "-qq"]))?;
-        let installed = show(
-            command("apt-get", root)
-                .env("DEBIAN_FRONTEND", "noninteractive")
-                .args(["install", "-y", "-qq", "--no-install-recommends"])
-                .args(packages),
-        )?;
-        if update && installed {
+        println!("{package}: missing, will be installed");
+        if install_package(package)? {
             return Ok(Tally::passed());
         }
         "apt-get failed"
     };
-    println!("{wanted}: missing. To have it: {line}");
+    println!("{package}: missing. To have it: {line}");
     Ok(Tally::skipped(format!(
-        "{wanted} because it is missing and {because}; to have it: {line}"
+        "{package} because it is missing and {because}; to have it: {line}"
     )))
+}
+
+fn install_package(package: &str) -> Result<bool> {
+    show(
+        command("apt-get", Path::new("/"))
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .args(["install", "-y", "-qq", "--no-install-recommends", package]),
+    )
 }
 
 fn is_root() -> bool {

@@ -31,6 +31,8 @@ pub(crate) struct Package {
     pub(crate) benches: Vec<String>,
     /// Third-party packages that it names itself.
     pub(crate) dependencies: Vec<String>,
+    /// Packages of this workspace that its product uses (tests may use more), by their folders.
+    pub(crate) rooms: Vec<String>,
 }
 
 /// A built test program.
@@ -199,9 +201,23 @@ pub(crate) fn packages(metadata: &Value) -> Result<Vec<Package>> {
                 .map(str::to_owned)
                 .collect(),
             dependencies,
+            rooms: rooms(package),
         });
     }
     Ok(packages)
+}
+
+/// Folders of the path dependencies that are not for tests only.
+fn rooms(package: &Value) -> Vec<String> {
+    let mut rooms: Vec<String> = list(package, "dependencies")
+        .iter()
+        .filter(|dependency| dependency["kind"] != "dev")
+        .filter_map(|dependency| Path::new(dependency["path"].as_str()?).file_name())
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    rooms.sort();
+    rooms.dedup();
+    rooms
 }
 
 /// Third-party packages and who names them.

@@ -1,0 +1,61 @@
+//! What ARCHITECTURE.md promises about the house: arrows between rooms, where `unsafe` may be,
+//! licences of the parts for the kernel, and no build output among the committed files.
+
+mod arrows;
+mod licences;
+mod tracked;
+mod unsafety;
+
+use crate::report::Tally;
+use crate::workspace::Workspace;
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// All of it.
+pub(crate) fn check(workspace: &Workspace) -> Result<Tally> {
+    let mut tally = arrows::check(workspace)?;
+    tally.add(unsafety::check(workspace)?);
+    tally.add(licences::check(workspace)?);
+    tally.add(tracked::check(workspace)?);
+    Ok(tally)
+}
+
+/// One check for each thing that was looked at: the problems are printed and count as failed.
+fn judge(looked_at: usize, problems: &[String]) -> Tally {
+    for problem in problems {
+        println!("{problem}");
+    }
+    Tally {
+        passed: looked_at.saturating_sub(problems.len()) as u64,
+        failed: problems.len() as u64,
+        skipped: Vec::new(),
+    }
+}
+
+/// Files below `folder` for which `wanted` holds, without folders named `target`; sorted.
+fn files(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder)
+            .with_context(|| format!("cannot read the folder {}", folder.display()))?;
+        for entry in entries {
+            let path = entry?.path();
+            if path.is_dir() {
+                if path.file_name().is_none_or(|name| name != "target") {
+                    folders.push(path);
+                }
+            } else if wanted(&path) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The path as it is written in messages: from the root of the checkout.
+fn shown<'p>(workspace: &Workspace, path: &'p Path) -> std::path::Display<'p> {
+    path.strip_prefix(&workspace.root).unwrap_or(path).display()
+}

@@ -1,0 +1,162 @@
+//! Arrows between rooms: what a `Cargo.toml` names is what ARCHITECTURE.md's table says, no more
+//! and no less. What only tests use (dev-dependencies) is free.
+
+use super::judge;
+use crate::report::Tally;
+use crate::workspace::{Package, Workspace};
+use anyhow::{Context, Result, bail};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+/// The room that may know all others.
+const TOP: &str = "cangate";
+
+/// Room → rooms that it knows, by the names of their folders.
+type Arrows = BTreeMap<String, BTreeSet<String>>;
+
+pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
+    let path = workspace.root.join("ARCHITECTURE.md");
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let promised = promised(&text)?;
+    let drawn = drawn(&workspace.packages);
+    Ok(judge(drawn.len(), &differences(&promised, &drawn)))
+}
+
+/// What the `Cargo.toml` files say, for the packages in `crates/`.
+fn drawn(packages: &[Package]) -> Arrows {
+    let room = |package: &Package| package.folder.file_name()?.to_str().map(str::to_owned);
+    packages
+        .iter()
+        .filter(|package| {
+            package
+                .folder
+                .parent()
+                .is_some_and(|up| up.ends_with("crates"))
+        })
+        .filter_map(|package| Some((room(package)?, package.rooms.iter().cloned().collect())))
+        .collect()
+}
+
+/// Rows of the table whose first cell is `` `crates/ROOM` ``; the last cell names the rooms that it
+/// knows, each in backquotes, or says "nobody" or "all".
+fn promised(text: &str) -> Result<Arrows> {
+    let mut arrows = Arrows::new();
+    for line in text.lines().filter(|line| line.starts_with("| `crates/")) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let (Some(first), Some(last)) = (cells.first(), cells.last()) else {
+            continue;
+        };
+        let room = first.trim_matches('`').trim_start_matches("crates/");
+        let known: BTreeSet<String> = last
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect();
+        if known.is_empty() && *last != "nobody" && *last != "all" {
+            bail!("ARCHITECTURE.md: {room} knows neither rooms nor \"nobody\" nor \"all\": {last}");
+        }
+        if arrows.insert(room.to_owned(), known).is_some() {
+            bail!("ARCHITECTURE.md has two rows for {room}");
+        }
+    }
+    if arrows.is_empty() {
+        bail!("ARCHITECTURE.md has no table with rows that start with `crates/…`");
+    }
+    Ok(arrows)
+}
+
+fn differences(promised: &Arrows, drawn: &Arrows) -> Vec<String> {
+    let mut problems = Vec::new();
+    for (room, knows) in drawn {
+        let Some(allowed) = promised.get(room) else {
+            problems.push(format!(
+                "crates/{room} has no row in ARCHITECTURE.md's table"
+            ));
+            continue;
+        };
+        if room == TOP {
+            continue;
+        }
+        let names = |set: Vec<&String>| {
+            set.iter()
+                .map(|name| name.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let more = names(knows.difference(allowed).collect());
+        let less = names(allowed.difference(knows).collect());
+        if !more.is_empty() {
+            problems.push(format!(
+                "crates/{room} knows {more}, and ARCHITECTURE.md does not allow it: remove the \
+                 dependency, or decide on the arrow and add it to the table"
+            ));
+        }
+        if !less.is_empty() {
+            problems.push(format!(
+                "crates/{room} knows {less} in ARCHITECTURE.md, but not in its Cargo.toml: correct \
+                 the table"
+            ));
+        }
+    }
+    for room in promised.keys().filter(|room| !drawn.contains_key(*room)) {
+        problems.push(format!(
+            "ARCHITECTURE.md has a row for crates/{room}, which is not there"
+        ));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "\
+| room | what it is for | knows |
+|---|---|---|
+| `crates/frame` | frames | nobody |
+| `crates/route` | routes | `frame`, `config` |
+| `crates/cangate` | the command line | all |
+| `kmod/bitcan` | a module | nobody |
+";
+
+    fn arrows(of: &[(&str, &[&str])]) -> Arrows {
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        of.iter()
+            .map(|(room, knows)| ((*room).to_owned(), owned(knows)))
+            .collect()
+    }
+
+    #[test]
+    fn the_table_is_read() {
+        let expected = arrows(&[
+            ("cangate", &[]),
+            ("frame", &[]),
+            ("route", &["config", "frame"]),
+        ]);
+        assert_eq!(promised(TABLE).unwrap(), expected);
+        assert!(promised("no table").is_err());
+        assert!(promised("| `crates/a` | x | somebody |").is_err());
+    }
+
+    #[test]
+    fn an_arrow_too_many_or_too_few_is_a_difference() {
+        let promised = promised(TABLE).unwrap();
+        let right = [
+            ("frame", &[][..]),
+            ("route", &["frame", "config"]),
+            ("cangate", &["frame", "route"]),
+        ];
+        assert!(differences(&promised, &arrows(&right)).is_empty());
+        let mut back = right;
+        back[0].1 = &["route"];
+        assert!(differences(&promised, &arrows(&back))[0].contains("frame knows route"));
+        let mut fewer = right;
+        fewer[1].1 = &["frame"];
+        assert!(differences(&promised, &arrows(&fewer))[0].contains("not in its Cargo.toml"));
+        let added = [&right[..], &[("new", &[][..])]].concat();
+        assert!(differences(&promised, &arrows(&added))[0].contains("crates/new has no row"));
+        assert!(differences(&promised, &arrows(&right[1..]))[0].contains("crates/frame"));
+    }
+}
