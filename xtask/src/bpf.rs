@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// Another version of the compiler makes other bytes.
-const VERSION: &str = "14.0.6";
+/// Another version of the compiler makes other bytes. `cangate --version --verbose` prints it.
+const VERSION: &str = include_str!("../../crates/offload/bpf/clang-version").trim_ascii();
 pub(crate) const COMPILER: &str = "clang-14";
 pub(crate) const STRIP: &str = "llvm-strip-14";
 

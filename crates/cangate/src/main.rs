@@ -11,7 +11,13 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(end) if commands::version::is_asked(&end, std::env::args_os()) => {
+            return commands::exit_code(commands::version::run());
+        }
+        Err(end) => end.exit(),
+    };
     // Warnings of the rooms below, on standard error: standard output may be a port's.
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)

@@ -1,4 +1,4 @@
-//! `cangate bench`: what can be typed.
+//! The options of `cangate bench`.
 
 use clap::Args;
 use frame::CanId;
@@ -25,59 +25,62 @@ const EXAMPLES: &str = "\
 Examples:
   The papers' first experiment: 10000 frames, one at a time, 4 bytes
       cangate bench --send can0 --reference can1 --receive can2 --frames 10000
-  Two interfaces only: the sender's own echo is the reference
+  Only two interfaces: the reference is the sender's own echo
       cangate bench --send can0 --receive can1
-  Half of the bus's time, 8 bytes, every frame's stamps into a file for `cangate report`
+  50 % bus load, 8 bytes; write the stamps of every frame to a file for `cangate report`
       cangate bench --send can0 --reference can1 --receive can2 \\
           --traffic load:50 --payload 8 --out half.parquet
-  Without hardware: a can-gw rule between two virtual interfaces
+  No hardware: a can-gw rule between two virtual interfaces
       cangw -A -e -s vcan0 -d vcan1 && cangate bench --send vcan0 --receive vcan1
-  How exact are the stamps? No gateway, all interfaces on one bus
+  Check the stamps: no gateway, all interfaces on one bus
       cangate bench --self-check --send can0 --reference can1 --receive can2
 
-The reference is an interface beside the gateway's input: it is on the bus that the tester sends
-to, and its stamp is the time at which a frame really was on the bus. A frame's latency is
-(end of frame out) - (end of frame in) - (duration of the outgoing frame), stuff bits included.
-Frames carry a number in their first two bytes, which the gateway must leave as it is.
-docs/bench.md says more.
+The reference interface is on the gateway's input bus, beside the sender. Its stamp is the time at
+which a frame was on that bus. The latency of a frame is
+(end of frame out) - (end of frame in) - (duration of the outgoing frame with its stuff bits).
+The first two bytes of each frame are its number. The gateway must not change them.
+See docs/bench.md.
 
-Exit status: 0 measured (whatever was lost), 1 it could not be done or ended early (what was seen
-until then is printed and written all the same), 2 what was given is wrong.";
+Exit status: 0: measured, even if frames were lost; 1: the measurement failed or ended early (the
+results until then are printed and written); 2: the options or the input are wrong.";
 
 #[derive(Args, Debug)]
 pub(crate) struct Interfaces {
-    /// The interface that sends.
+    /// The interface that sends the frames.
     #[arg(
         long,
         value_name = "IFACE",
         required_unless_present_any = ["bitcan", "syscalls"]
     )]
     pub(crate) send: Option<String>,
-    /// The interface beside it on the same bus, which stamps what goes into the gateway; without
-    /// one the sender's own echo is stamped.
+    /// A second interface on the sender's bus; it stamps the frames that go into the gateway.
+    ///
+    /// Without it, the echo of the sender is stamped.
     #[arg(long, value_name = "IFACE", requires = "send")]
     pub(crate) reference: Option<String>,
-    /// The interface on the gateway's other bus, which stamps what comes out.
+    /// The interface on the gateway's output bus; it stamps the frames that come out.
     #[arg(
         long,
         value_name = "IFACE",
         required_unless_present_any = ["bitcan", "syscalls"]
     )]
     pub(crate) receive: Option<String>,
-    /// Stamps of the controllers instead of the kernel; only where the reference and the receiver
-    /// are channels of one device, and so of one clock.
+    /// Use the stamps of the CAN controllers instead of the kernel's.
+    ///
+    /// This works only if reference and receiver are channels of one device: they must have the same
+    /// clock.
     #[arg(long, requires = "send")]
     pub(crate) hardware_stamps: bool,
-    /// The tester is a node of a bit-timed bus (kmod/bitcan), in place of interfaces.
+    /// Send and receive as a node on bit-timed buses (kmod/bitcan), without CAN interfaces.
     #[arg(long, conflicts_with_all = ["send", "reference", "receive"])]
     pub(crate) bitcan: bool,
-    /// With --bitcan: the bus that goes into the gateway.
+    /// With --bitcan: the number of the gateway's input bus, 0 to 7.
     #[arg(long, value_name = "N", requires = "bitcan", default_value_t = 0)]
     pub(crate) send_bus: u8,
-    /// With --bitcan: the bus that comes out of the gateway.
+    /// With --bitcan: the number of the gateway's output bus, 0 to 7.
     #[arg(long, value_name = "N", requires = "bitcan", default_value_t = 1)]
     pub(crate) receive_bus: u8,
-    /// With --bitcan: take stamps of every so manieth frame only.
+    /// With --bitcan: stamp only every Nth frame.
     #[arg(long, value_name = "N", requires = "bitcan", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) stamp_every: u32,
@@ -85,111 +88,136 @@ pub(crate) struct Interfaces {
 
 #[derive(Args, Debug)]
 pub(crate) struct Traffic {
-    /// oneatatime, load:PERCENT (of the bus's time), flood, or period:MICROSECONDS.
+    /// When frames are sent: oneatatime, load:PERCENT, flood or period:MICROSECONDS.
+    ///
+    ///   oneatatime           the next frame after the previous one came out (or was lost)
+    ///   load:PERCENT         a bus load of 1 to 100 per cent
+    ///   flood                as fast as the bus takes the frames
+    ///   period:MICROSECONDS  one frame per period, 0.1 to 60000000 microseconds
+    ///
+    /// Example: --traffic load:50
     #[arg(
         long,
-        value_name = "T",
+        value_name = "TRAFFIC",
+        verbatim_doc_comment,
         default_value = "oneatatime",
         value_parser = traffic
     )]
     pub(crate) traffic: tester::Traffic,
-    /// Replay this candump log instead, at its own times; frames with no room for a number are
-    /// left out.
+    /// Replay this candump log at its own times instead.
+    ///
+    /// Frames that have no room for the number are skipped: remote frames, and frames with fewer
+    /// than two bytes. Example: --log drive.log
     #[arg(long, value_name = "FILE", conflicts_with_all = ["traffic", "payload", "id", "fd", "brs"])]
     pub(crate) log: Option<PathBuf>,
-    /// How many frames [default: 1000; all of a log].
+    /// Number of frames [default: 1000, or all frames of the log].
     #[arg(long, value_name = "N")]
     pub(crate) frames: Option<u32>,
-    /// Payload bytes, 2 to 8 (FD: to 64); A-B for a random number of them.
+    /// Payload bytes: 2 to 8, or to 64 with --fd; A-B for a random length.
+    ///
+    /// Examples: --payload 4, --payload 2-8
     #[arg(long, value_name = "N|A-B", default_value = "4", value_parser = lens)]
     pub(crate) payload: RangeInclusive<usize>,
-    /// Identifier: 3 hexadecimal digits for the standard format, 8 for the extended one; A-B for
-    /// a random one of them.
+    /// CAN ID in hexadecimal: 3 digits for SFF, 8 digits for EFF; A-B for random IDs.
+    ///
+    /// Examples: --id 123, --id 18FEF100, --id 100-7FF
     #[arg(long, value_name = "ID|A-B", default_value = "123", value_parser = ids)]
     pub(crate) id: (CanId, CanId),
     /// Send FD frames.
     #[arg(long)]
     pub(crate) fd: bool,
-    /// With --fd: switch to the data bit rate.
+    /// With --fd: send the data phase at the data bit rate (BRS).
     #[arg(long, requires = "fd")]
     pub(crate) brs: bool,
-    /// Seed of identifiers, lengths and payloads.
+    /// Seed of random IDs, lengths and payloads.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Timing {
-    /// Bit rate of the buses, as 500k [default: what the interfaces are set to].
+    /// Bit rate of the buses, for example 500k [default: the rate set on the interfaces].
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) bitrate: Option<u32>,
-    /// Data bit rate of the buses, for FD frames with --brs.
+    /// Data bit rate of the buses, for example 2M; for FD frames with --brs.
     #[arg(long, value_name = "RATE", value_parser = rate, requires = "bitrate")]
     pub(crate) data_bitrate: Option<u32>,
-    /// Frames take no time (emulated cards): nothing is subtracted. Virtual interfaces are known.
+    /// Do not subtract the frame's duration: for emulated cards, on which frames take no time.
+    ///
+    /// Virtual interfaces are recognized and need no option.
     #[arg(long, conflicts_with = "bitrate")]
     pub(crate) no_bus_time: bool,
-    /// A frame that is not back after so many milliseconds is lost.
-    #[arg(long, value_name = "MS", default_value_t = 1_000,
+    /// A frame that does not come out within this time is lost, in milliseconds.
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 1_000,
           value_parser = clap::value_parser!(u64).range(1..=600_000))]
     pub(crate) timeout: u64,
-    /// One at a time: microseconds between a frame's return and the next one, in which the machine
-    /// comes to rest.
-    #[arg(long, value_name = "US", default_value_t = 200,
+    /// With --traffic oneatatime: pause before the next frame, in microseconds.
+    ///
+    /// In this time the machine finishes its work on the previous frame.
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = 200,
           value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
     pub(crate) pause: u64,
-    /// Frames to send before, one at a time, and to throw away.
+    /// Number of frames to send before the measurement, one at a time; they are not counted.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) warm_up: u32,
-    /// The tester's real-time priority (SCHED_FIFO); 0 for none. On a machine with one processor
-    /// it must be below a user-space gateway's.
+    /// Real-time priority of the tester (SCHED_FIFO), 1 to 99; 0 for none.
+    ///
+    /// On a machine with one processor, it must be lower than the priority of a user-space gateway.
     #[arg(long, value_name = "N", default_value_t = 40,
           value_parser = clap::value_parser!(u8).range(0..=99))]
     pub(crate) priority: u8,
-    /// The machine's clock is a virtual one. Set by the lab.
+    /// The clock of the machine is virtual. The lab sets this.
     #[arg(long, hide = true)]
     pub(crate) virtual_time: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Output {
-    /// Write every frame's stamps and all settings into this Parquet file.
+    /// Write the stamps of every frame and all settings to this Parquet file.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// A setting to be kept with the result, as gateway=cangw or kernel=6.1; as often as needed.
+    /// Keep this setting with the result, for example gateway=cangw; can be given several times.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Other {
-    /// No gateway, all interfaces on one bus: how long sending and receiving take by themselves,
-    /// and how well reference and receiver agree.
+    /// Measure the tester itself: no gateway, all interfaces on one bus.
+    ///
+    /// It prints how long sending and receiving take, and the difference between the stamps of
+    /// reference and receiver.
     #[arg(long, requires = "send")]
     pub(crate) self_check: bool,
-    /// Time read, recvmmsg, write and sendmmsg on this virtual interface, for 1 to --frames frames
-    /// [default: 50000].
+    /// Measure read, recvmmsg, write and sendmmsg on this virtual interface.
+    ///
+    /// It moves 1 to N frames; N is --frames, 50000 if not given.
     #[arg(long, value_name = "IFACE", conflicts_with_all = ["send", "receive", "reference", "bitcan", "log"])]
     pub(crate) syscalls: Option<String>,
 }
 
 fn traffic(text: &str) -> Result<tester::Traffic, String> {
-    let bad = || "give oneatatime, load:50, flood or period:500".to_owned();
+    let bad = || {
+        "give oneatatime, load:PERCENT (load:50), flood or period:MICROSECONDS (period:500)"
+            .to_owned()
+    };
     match text.split_once(':') {
         None if text == "oneatatime" => Ok(tester::Traffic::OneAtATime),
         None if text == "flood" => Ok(tester::Traffic::Flood),
         Some(("load", percent)) => match percent.trim_end_matches('%').parse() {
             Ok(percent @ 1..=100) => Ok(tester::Traffic::Load(percent)),
-            _ => Err("a load is 1 to 100 per cent".to_owned()),
+            _ => Err("give a load of 1 to 100 per cent, for example load:50".to_owned()),
         },
         Some(("period", micros)) => match micros.parse::<f64>() {
             Ok(micros) if (0.1..=60e6).contains(&micros) => {
                 Ok(tester::Traffic::Period((micros * 1e3).round() as u64))
             }
-            _ => Err("a period is 0.1 to 60000000 microseconds".to_owned()),
+            _ => Err(
+                "give a period of 0.1 to 60000000 microseconds, for example period:500".to_owned(),
+            ),
         },
         _ => Err(bad()),
     }
@@ -197,22 +225,22 @@ fn traffic(text: &str) -> Result<tester::Traffic, String> {
 
 fn lens(text: &str) -> Result<RangeInclusive<usize>, String> {
     let number = |text: &str| {
-        text.trim()
-            .parse::<usize>()
-            .map_err(|_| "give a number of bytes, or two as 2-8".to_owned())
+        text.trim().parse::<usize>().map_err(|_| {
+            "give a number of bytes, for example 4, or a range, for example 2-8".to_owned()
+        })
     };
     let (low, high) = match text.split_once('-') {
         Some((low, high)) => (number(low)?, number(high)?),
         None => (number(text)?, number(text)?),
     };
     if low > high {
-        return Err("the lower number comes first".to_owned());
+        return Err("give the lower number first, for example 2-8".to_owned());
     }
     if low < tester::SHORTEST {
-        return Err("the frame's number takes two bytes: give at least 2".to_owned());
+        return Err("the number of the frame takes two bytes: give at least 2".to_owned());
     }
     if high > 64 {
-        return Err("no frame has more than 64 bytes (8 without --fd)".to_owned());
+        return Err("give at most 64 bytes (at most 8 without --fd)".to_owned());
     }
     Ok(low..=high)
 }
@@ -223,15 +251,16 @@ fn ids(text: &str) -> Result<(CanId, CanId), String> {
 }
 
 fn id(text: &str) -> Result<CanId, String> {
-    // The parser below takes a sign, which is no digit.
+    // `from_str_radix` also takes a sign; only digits are allowed here.
     if !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err("not hexadecimal".to_owned());
+        return Err("give hexadecimal digits only".to_owned());
     }
-    let number = u32::from_str_radix(text, 16).map_err(|_| "not hexadecimal".to_owned())?;
+    let number =
+        u32::from_str_radix(text, 16).map_err(|_| "give hexadecimal digits only".to_owned())?;
     match text.len() {
         3 => CanId::sff(number).map_err(|e| e.to_string()),
         8 => CanId::eff(number).map_err(|e| e.to_string()),
-        _ => Err("3 hexadecimal digits for the standard format, 8 for the extended one".to_owned()),
+        _ => Err("give 3 hexadecimal digits for SFF or 8 for EFF".to_owned()),
     }
 }
 
@@ -242,7 +271,7 @@ fn rate(text: &str) -> Result<u32, String> {
 fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("give NAME=VALUE".to_owned()),
+        _ => Err("give NAME=VALUE, for example kernel=6.1".to_owned()),
     }
 }
 

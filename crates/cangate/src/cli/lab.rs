@@ -1,4 +1,4 @@
-//! `cangate lab …`: what can be typed.
+//! The options of `cangate lab …`.
 
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -11,32 +11,32 @@ pub(crate) struct Lab {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum LabCommand {
-    /// Fetch and build what guests need, into a cache folder; nothing is installed.
+    /// Fetch and build everything that guests need into a cache folder; nothing is installed.
     Setup(Setup),
     /// Run a command as root in a guest with CAN interfaces.
     Exec(Exec),
-    /// Make one experiment and print its latencies.
+    /// Run one experiment and print its latencies.
     Measure(Measure),
-    /// Search for the highest rate of frames that a gateway passes on without loss.
+    /// Search for the highest frame rate at which a gateway loses no frame.
     Rate(Rate),
-    /// Make the experiments of a matrix; what is there already is not made again.
+    /// Run the experiments of a matrix; experiments that have a result are not run again.
     Run(Run),
     /// List the experiments of a matrix, or the results of a folder.
     List(List),
-    /// Test the papers' claims, and write the page that says which hold.
+    /// Test the papers' claims, and write a page with the verdicts.
     Reproduce(Reproduce),
-    /// Inside a guest: do the job that the host left. Not for people.
+    /// Inside a guest: run the job that the host gave. Not for users.
     #[command(hide = true)]
     Agent,
 }
 
-/// Where the lab keeps what it fetched and built.
+/// The cache folder, and where packages come from.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Place {
-    /// The cache folder [default: $CANGATE_LAB, else cangate/lab in $XDG_CACHE_HOME].
+    /// The cache folder [default: $CANGATE_LAB, else cangate/lab in $XDG_CACHE_HOME or ~/.cache].
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
-    /// The Debian mirror to fetch from [default: $CANGATE_MIRROR, else that of the host's own apt].
+    /// The Debian mirror [default: $CANGATE_MIRROR, else the mirror of the host's apt].
     #[arg(long, value_name = "URL")]
     pub(crate) mirror: Option<String>,
 }
@@ -45,7 +45,11 @@ pub(crate) struct Place {
 pub(crate) struct Setup {
     #[command(flatten)]
     pub(crate) place: Place,
-    /// Kernels, separated by commas: 5.10, 6.1, 6.12, 7.3, each also with -rt.
+    /// Kernels, separated by commas.
+    ///
+    /// Debian's kernels 5.10, 6.1, 6.12 and 7.3; with -rt the PREEMPT_RT flavour.
+    ///
+    /// Example: --kernels 6.1,6.12-rt
     #[arg(
         long,
         value_name = "LIST",
@@ -59,78 +63,189 @@ pub(crate) struct Setup {
 pub(crate) struct Exec {
     #[command(flatten)]
     pub(crate) place: Place,
-    /// The guest's kernel.
-    #[arg(long, value_name = "K", default_value = "6.1")]
+    /// The guest's kernel: 5.10, 6.1, 6.12 or 7.3, each also with -rt.
+    ///
+    /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
+    #[arg(long, value_name = "KERNEL", default_value = "6.1")]
     pub(crate) kernel: String,
-    /// Which CAN interfaces: kvaser, timed, vcan or none.
-    #[arg(long, value_name = "B", default_value = "vcan")]
+    /// The guest's CAN interfaces: kvaser, timed, vcan or none.
+    ///
+    ///   kvaser  five emulated SJA1000 cards with the in-tree driver, two buses; no bus time
+    ///   timed   gw0 and gw1 of kmod/bitcan in namespace gw, on two buses with bit time
+    ///   vcan    vcan0 and vcan1
+    ///   none    no CAN interface
+    ///
+    /// Example: --bench timed
+    #[arg(
+        long,
+        value_name = "BENCH",
+        default_value = "vcan",
+        verbatim_doc_comment
+    )]
     pub(crate) bench: String,
-    /// Two Ethernet cards, joined: eth0 (192.0.2.1) here, eth1 (192.0.2.2) in namespace gw.
+    /// Add two connected Ethernet cards: eth0 (192.0.2.1), and eth1 (192.0.2.2) in namespace gw.
     #[arg(long)]
     pub(crate) ethernet: bool,
-    /// Several cores, without virtual time: for tests that need no exact time.
+    /// Run with several processors and in real time: for tests that need no exact time.
     #[arg(long)]
     pub(crate) fast: bool,
-    /// A file that the command needs, with its shared libraries; comes to lie in /lab and in the
-    /// PATH. PATH=NAME gives it another name.
+    /// Copy this file, with its shared libraries, into /lab, which is in the guest's PATH.
+    ///
+    /// Can be given several times. PATH=NAME gives the file another name.
+    ///
+    /// Example: --file target/debug/my_test=my_test
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Vec<PathBuf>,
     /// The guest's memory in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 512)]
     pub(crate) memory: u32,
-    /// The guest's processors.
+    /// With --fast: number of the guest's processors.
     #[arg(long, value_name = "N", default_value_t = 2, requires = "fast")]
     pub(crate) cpus: u32,
-    /// Give up after so many seconds of real time.
+    /// Stop the guest after this many seconds of real time.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) timeout: u64,
-    /// pc, board, board:N or shift:N: how fast the guest's processor is in virtual time.
-    #[arg(long, value_name = "CPU", default_value = "pc")]
+    /// The guest's processor in virtual time: pc, board, board:N or shift:N.
+    ///
+    ///   pc       2 ns per instruction; SJA1000 controllers
+    ///   board    4 ns per instruction; MSCAN controllers: the papers' board
+    ///   board:N  2^N ns per instruction, N from 0 to 10; MSCAN controllers
+    ///   shift:N  2^N ns per instruction, N from 0 to 10; SJA1000 controllers
+    ///
+    /// The controllers are those of the timed bench. Example: --cpu board:4 (16 ns)
+    #[arg(long, value_name = "CPU", default_value = "pc", verbatim_doc_comment)]
     pub(crate) cpu: String,
-    /// Parameters for the guest's kernel: nohz=off, or several as nohz=off+threadirqs.
+    /// Parameters for the guest's kernel, joined by +; none for no parameter.
+    ///
+    /// Parameters that the lab sets itself are refused.
+    ///
+    /// Examples: --boot nohz=off, --boot nohz=off+threadirqs
     #[arg(long, value_name = "PARAMETERS", default_value = "none")]
     pub(crate) boot: String,
-    /// The command, found in the guest's PATH.
+    /// The command with its arguments; it is searched in the guest's PATH.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
 
-/// What is measured: the settings that an experiment and a search for a rate share.
+/// The settings that an experiment and a search for a rate have in common.
 #[derive(Args, Debug)]
 pub(crate) struct Chosen {
-    /// The guest's kernel.
-    #[arg(long, value_name = "K", default_value = "6.1")]
+    /// The guest's kernel: 5.10, 6.1, 6.12 or 7.3, each also with -rt.
+    ///
+    /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
+    #[arg(long, value_name = "KERNEL", default_value = "6.1")]
     pub(crate) kernel: String,
-    /// kvaser (the real driver, no bus time) or timed (bus time).
-    #[arg(long, value_name = "B", default_value = "kvaser")]
+    /// The CAN interfaces: kvaser (in-tree driver, no bus time) or timed (bit time).
+    ///
+    ///   kvaser  emulated SJA1000 cards with the in-tree driver; frames take no bus time
+    ///   timed   interfaces of kmod/bitcan on buses with bit time: 1 Mbit/s, FD data 4 Mbit/s
+    ///
+    /// Example: --bench timed
+    #[arg(
+        long,
+        value_name = "BENCH",
+        default_value = "kvaser",
+        verbatim_doc_comment
+    )]
     pub(crate) bench: String,
-    /// The gateway under test: cangw (can-gw with Debian's cangw), can-gw or bpf (cangate's
-    /// routes in the kernel), user:read-write (cangate in user space) or none.
-    #[arg(long, value_name = "G", default_value = "cangw")]
+    /// The gateway under test: cangw, can-gw, bpf, user:read-write or none.
+    ///
+    ///   cangw            can-gw in the kernel; Debian's program cangw adds the rules
+    ///   can-gw           can-gw in the kernel; cangate adds the rules (offload = "can-gw")
+    ///   bpf              cangate's BPF program in the kernel (offload = "bpf")
+    ///   user:read-write  cangate in user space, one read and one write per frame
+    ///   none             no gateway: the precision of the tester (kvaser bench only)
+    ///
+    /// Example: --gateway bpf
+    #[arg(
+        long,
+        value_name = "GATEWAY",
+        default_value = "cangw",
+        verbatim_doc_comment
+    )]
     pub(crate) gateway: String,
-    /// none, cpu, eth-rx or eth-tx.
-    #[arg(long, value_name = "L", default_value = "none")]
+    /// Other work of the gateway's machine: none, cpu, eth-rx or eth-tx.
+    ///
+    ///   none    no other work
+    ///   cpu     hackbench with 400 tasks
+    ///   eth-rx  flood ping with 60000 bytes to the gateway
+    ///   eth-tx  flood ping with 60000 bytes from the gateway
+    ///
+    /// Example: --load eth-rx
+    #[arg(
+        long,
+        value_name = "LOAD",
+        default_value = "none",
+        verbatim_doc_comment
+    )]
     pub(crate) load: String,
-    /// Payload bytes; the first two are the frame's number.
+    /// Payload bytes: 2 to 8; on the timed bench also 12, 16, 20, 24, 32, 48 or 64 (FD).
+    ///
+    /// The first two bytes are the number of the frame. Example: --payload 8
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) payload: u8,
-    /// sff:COUNT, list:COUNT or eff:COUNT rules, of which the last one matches.
-    #[arg(long, value_name = "KIND:COUNT", default_value = "none")]
+    /// Number and kind of the gateway's rules: none, sff:N, list:N or eff:N.
+    ///
+    ///   none    one rule that takes all frames
+    ///   sff:N   N rules, one SFF ID each; can-gw keeps them in a table
+    ///   list:N  N rules, one ID of either format each; can-gw searches them as a list
+    ///   eff:N   N rules, one EFF ID each; can-gw hashes them
+    ///
+    /// Only the last rule matches the frames that are sent. N is 1 to 2048; for eff up to 100000
+    /// with the gateways bpf and user:read-write. Example: --filters list:2048
+    #[arg(
+        long,
+        value_name = "FILTERS",
+        default_value = "none",
+        verbatim_doc_comment
+    )]
     pub(crate) filters: String,
-    /// What the gateway changes: none, copy, id, and, or, xor, set, crc8, xorsum.
-    #[arg(long, value_name = "WHAT", default_value = "none")]
+    /// How the gateway changes each frame: none, copy, id, and, or, xor, set, crc8 or xorsum.
+    ///
+    ///   none          no change
+    ///   copy          set the ID to the value it has: the cost of can-gw's copy alone
+    ///   id            set the ID to another value
+    ///   and, or, xor  change the payload
+    ///   set           set the length to the value it has
+    ///   crc8          set the length, and write a CRC8 checksum
+    ///   xorsum        set the length, and write an XOR checksum
+    ///
+    /// Example: --modify crc8
+    #[arg(
+        long,
+        value_name = "CHANGE",
+        default_value = "none",
+        verbatim_doc_comment
+    )]
     pub(crate) modify: String,
-    /// Passes through virtual interfaces between the two buses: N through one vcan, N:2 through
-    /// two; with :vxcan behind it through pairs of vxcan.
-    #[arg(long, value_name = "N", default_value = "0")]
+    /// Passes through virtual interfaces between the two buses: N, N:2, N:vxcan or N:2:vxcan.
+    ///
+    ///   N          N passes, 0 to 5, through one vcan interface
+    ///   N:2        N passes, 2 or 4, through a chain of two vcan interfaces
+    ///   N:vxcan    N passes through one pair of vxcan interfaces
+    ///   N:2:vxcan  N passes, 2 or 4, through a chain of two vxcan pairs
+    ///
+    /// The gateways can-gw, bpf and user:read-write need vxcan. Example: --hops 4:2:vxcan
+    #[arg(long, value_name = "HOPS", default_value = "0", verbatim_doc_comment)]
     pub(crate) hops: String,
-    /// pc, board, board:N or shift:N.
-    #[arg(long, value_name = "CPU", default_value = "pc")]
+    /// The guest's processor in virtual time: pc, board, board:N or shift:N.
+    ///
+    ///   pc       2 ns per instruction; SJA1000 controllers
+    ///   board    4 ns per instruction; MSCAN controllers: the papers' board
+    ///   board:N  2^N ns per instruction, N from 0 to 10; MSCAN controllers
+    ///   shift:N  2^N ns per instruction, N from 0 to 10; SJA1000 controllers
+    ///
+    /// The controllers are those of the timed bench. Example: --cpu board:4 (16 ns)
+    #[arg(long, value_name = "CPU", default_value = "pc", verbatim_doc_comment)]
     pub(crate) cpu: String,
-    /// Parameters for the guest's kernel: nohz=off, or several as nohz=off+threadirqs.
+    /// Parameters for the guest's kernel, joined by +; none for no parameter.
+    ///
+    /// Parameters that the lab sets itself are refused.
+    ///
+    /// Examples: --boot nohz=off, --boot nohz=off+threadirqs
     #[arg(long, value_name = "PARAMETERS", default_value = "none")]
     pub(crate) boot: String,
-    /// The seed of everything random.
+    /// Seed of the random payload bytes.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 }
@@ -141,19 +256,35 @@ pub(crate) struct Measure {
     pub(crate) place: Place,
     #[command(flatten)]
     pub(crate) chosen: Chosen,
-    /// oneatatime, load:PERCENT, flood or period:MICROSECONDS.
-    #[arg(long, value_name = "T", default_value = "oneatatime")]
+    /// When frames are sent: oneatatime, load:PERCENT, flood or period:MICROSECONDS.
+    ///
+    ///   oneatatime           the next frame after the previous one came out, or after 1 s
+    ///   load:PERCENT         a bus load of 1 to 100 per cent (timed bench only)
+    ///   flood                as fast as the bus takes the frames
+    ///   period:MICROSECONDS  one frame per period, 0.001 to 10000000 microseconds
+    ///
+    /// Example: --traffic load:50
+    #[arg(
+        long,
+        value_name = "TRAFFIC",
+        default_value = "oneatatime",
+        verbatim_doc_comment
+    )]
     pub(crate) traffic: String,
-    /// How many frames.
+    /// Number of frames, 1 to 65536.
     #[arg(long, value_name = "N", default_value_t = 500)]
     pub(crate) frames: u32,
-    /// Take stamps of every so manieth frame only (timed bench), to see what stamping costs.
+    /// On the timed bench: stamp only every Nth frame, to measure the cost of stamping.
+    ///
+    /// Example: --stamp-every 10
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) stamp_every: u32,
-    /// Measure in real time; for the curious. The result says so and repeats no more.
+    /// Measure in real time instead of virtual time (kvaser bench only).
+    ///
+    /// Such a result does not repeat; it says that its time is real.
     #[arg(long)]
     pub(crate) real_time: bool,
-    /// Write the result's Parquet file here.
+    /// Write the result to this Parquet file.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Print the result as JSON.
@@ -167,11 +298,13 @@ pub(crate) struct Rate {
     pub(crate) place: Place,
     #[command(flatten)]
     pub(crate) chosen: Chosen,
-    /// How many frames a try has. A gateway that is a little too slow loses frames only when its
-    /// queues are full.
+    /// Number of frames in each try, 1 to 65536.
+    ///
+    /// If a gateway is only a little too slow, it loses frames only after its queues are full. Few
+    /// frames therefore give too high a rate.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub(crate) frames: u32,
-    /// The folder that keeps the tries; a search that was interrupted goes on there.
+    /// The folder for the results of all tries; an interrupted search continues from it.
     #[arg(long, value_name = "DIR", default_value = "rates")]
     pub(crate) out: PathBuf,
     /// Print the result as JSON.
@@ -183,16 +316,16 @@ pub(crate) struct Rate {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) place: Place,
-    /// The matrix.
+    /// The matrix file; docs/reproduction.md describes it.
     #[arg(value_name = "FILE.toml")]
     pub(crate) file: PathBuf,
-    /// The folder that keeps the results [default: the file's name without .toml, here].
+    /// The folder for the results [default: the matrix file's name without .toml].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Guests at a time [default: one a core].
+    /// Number of guests that run at the same time [default: one per core].
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// Make experiments again that failed before.
+    /// Run experiments that failed before again.
     #[arg(long)]
     pub(crate) retry_failed: bool,
 }
@@ -211,19 +344,25 @@ pub(crate) struct List {
 pub(crate) struct Reproduce {
     #[command(flatten)]
     pub(crate) place: Place,
-    /// Few frames, one kernel: under five minutes on two cores.
+    /// Use few frames and one kernel: less than five minutes on two cores.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Only these claims, separated by commas.
+    /// Test only these claims, separated by commas [default: all].
+    ///
+    /// G1 to G12 and S1 are the papers' claims. With /user, /bpf or /can-gw, it is the same claim for
+    /// cangate in user space, for its BPF program, or for its own can-gw rules: G4/bpf. G4 alone
+    /// means G4 and all of these. O1 to O8 are bounds for routing in the kernel.
+    ///
+    /// Example: --claims G4,G5/bpf,O1
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) claims: Vec<String>,
-    /// The folder for results and the page.
+    /// The folder for the results and the page.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     pub(crate) out: PathBuf,
-    /// Guests at a time [default: one a core].
+    /// Number of guests that run at the same time [default: one per core].
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// Make experiments again that failed before.
+    /// Run experiments that failed before again.
     #[arg(long)]
     pub(crate) retry_failed: bool,
     /// Print the table as JSON.

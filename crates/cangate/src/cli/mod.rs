@@ -1,4 +1,4 @@
-//! What can be typed: one definition, from which help, man pages and completions are made.
+//! The command line: one definition for parsing, help, man pages and completions.
 
 pub(crate) mod bench;
 pub(crate) mod lab;
@@ -16,21 +16,26 @@ use std::path::PathBuf;
     max_term_width = 100
 )]
 #[command(
-    after_help = "Start with `cangate demo`. Files are described in docs/gateway-toml.md.\n\
-    Exit status: 0 done, 1 it could not be done, 2 what was given is wrong."
+    after_help = "Start with `cangate demo`. docs/gateway-toml.md describes the gateway file.\n\
+    Exit status: 0: success; 1: the command failed; 2: the options or the input are wrong."
 )]
 pub(crate) struct Cli {
-    /// When to colour what is printed.
+    /// When to use colours in the output.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
     pub(crate) color: Color,
+    /// With --version: also print the licences of all parts, the BPF object's compiler and the
+    /// features.
+    // clap stops at --version, so `commands::version` looks for this option itself.
+    #[arg(long, requires = "version")]
+    pub(crate) verbose: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// When to colour.
+/// When to use colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR is set.
+    /// If the output is a terminal and NO_COLOR is not set.
     Auto,
     /// Always.
     Always,
@@ -40,31 +45,31 @@ pub(crate) enum Color {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Route traffic between two simulated buses, time every frame and draw it.
+    /// Route traffic between two simulated buses, time every frame and draw charts.
     Demo(Demo),
-    /// Run a gateway until it is told to stop (SIGINT, SIGTERM); SIGHUP reloads its file.
+    /// Run a gateway until SIGINT or SIGTERM; SIGHUP reloads the gateway file.
     Run(Run),
-    /// Say in words what a gateway file does, or everything that is wrong with it.
+    /// Describe in words what a gateway file does, or list every mistake in it.
     Check(Check),
     /// Print the counters of a running gateway.
     Stats(Stats),
-    /// Print the routes of a running gateway with their counters, or the kernel's rules.
+    /// Print the routes of a running gateway with their counters, or the routes in the kernel.
     Routes(Routes),
-    /// Make a running gateway read its file again; a broken file changes nothing.
+    /// Make a running gateway read its file again; a file with a mistake changes nothing.
     Reload(Control),
-    /// Print how many bits a frame has on the wire and how long they take.
+    /// Print the number of bits and the duration of a frame on the wire.
     Timing(Timing),
-    /// Turn can-gw rules (what `cangw -L` prints, or a script of `cangw -A`) into a gateway file.
+    /// Convert can-gw rules (output of `cangw -L`, or a script of `cangw -A` lines) to a gateway file.
     Import(Import),
-    /// Turn a gateway file into can-gw rules, or name the routes that can-gw cannot express.
+    /// Convert a gateway file to can-gw rules, or list the routes that can-gw cannot express.
     Export(Export),
-    /// Time a gateway between real interfaces: send frames in, stamp what comes out.
+    /// Measure the latency of a gateway: send frames into it and stamp the frames that come out.
     Bench(bench::Bench),
-    /// Real kernels in virtual machines: run tests and experiments in them.
+    /// Run commands and experiments on real kernels in virtual machines.
     Lab(lab::Lab),
-    /// Make a site of a folder of results: filters, overlaid profiles, a table.
+    /// Make a site (HTML pages) from a folder of results, with filters, charts and a table.
     Report(report::Report),
-    /// Print the completion script of a shell.
+    /// Print the completion script for a shell.
     Completions(Completions),
     /// Write the man pages into a folder.
     Man(Man),
@@ -72,8 +77,9 @@ pub(crate) enum Command {
 
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// Replay this candump log (made by `candump -l`; - for standard input) in place of the SAE
-    /// class C messages.
+    /// Replay this candump log instead of the SAE class C messages.
+    ///
+    /// `candump -l` writes such a log. `-` is standard input. Example: --log drive.log
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     /// Write report.html, results.parquet, outgoing.log and charts/ into this folder.
@@ -85,13 +91,13 @@ pub(crate) struct Demo {
     /// Print the result as JSON on standard output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// How many seconds of bus time the SAE messages are sent for.
+    /// Send the SAE messages for this many seconds of bus time.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
     pub(crate) seconds: f64,
-    /// Seed of everything that is random. The same seed gives the same result.
+    /// Seed of all random values; the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Stop at the first line of the log that is no frame, instead of leaving it out.
+    /// Stop at the first bad line of the log; without this option, bad lines are skipped.
     #[arg(long, requires = "log")]
     pub(crate) strict: bool,
 }
@@ -101,18 +107,22 @@ pub(crate) struct Run {
     /// The gateway file.
     #[arg(value_name = "GATEWAY.TOML")]
     pub(crate) file: PathBuf,
-    /// Stop when every source has come to its end (log files) and all frames are sent.
+    /// Stop when every log has been read to its end and all frames are sent.
     #[arg(long)]
     pub(crate) until_end: bool,
-    /// Print the closing summary as JSON: on standard output, or on standard error where a port
-    /// writes its log to standard output.
+    /// Print the summary at the end as JSON.
+    ///
+    /// It goes to standard output. If a port writes its log to standard output, the summary goes to
+    /// standard error.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Stop at the first line of a log that is no frame, instead of leaving it out.
+    /// Stop at the first bad line of a log; without this option, bad lines are skipped.
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Leave routes that run in the kernel (`offload`) there at the end; the next start of the same
-    /// file takes them over, counters and all.
+    /// At the end, leave the routes that run in the kernel (`offload`) there.
+    ///
+    /// They keep routing. The next start with the same gateway file takes them over, with their
+    /// counters.
     #[arg(long)]
     pub(crate) persist: bool,
 }
@@ -126,7 +136,7 @@ pub(crate) struct Check {
 
 #[derive(Args, Debug)]
 pub(crate) struct Control {
-    /// The gateway file of the running gateway; not needed where only one runs.
+    /// The gateway file of the running gateway; not needed if only one gateway runs.
     #[arg(value_name = "GATEWAY.TOML", conflicts_with = "socket")]
     pub(crate) file: Option<PathBuf>,
     /// The control socket of the running gateway.
@@ -147,41 +157,43 @@ pub(crate) struct Stats {
 pub(crate) struct Routes {
     #[command(flatten)]
     pub(crate) stats: Stats,
-    /// All rules of the kernel's can-gw in this network namespace, whoever made them, in the order
-    /// in which they are tried; and what cangates route there by BPF. Needs no running gateway.
+    /// Print all routes in the kernel: can-gw rules and cangate's BPF tables.
+    ///
+    /// These are all can-gw rules of this network namespace, in the order in which the kernel tries
+    /// them, and all BPF tables of any cangate. No gateway needs to run.
     #[arg(long, conflicts_with_all = ["file", "socket"])]
     pub(crate) kernel: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Timing {
-    /// Frames as cansend and candump write them: 123#DEADBEEF, 12345678#R, 123##1AABBCC.
+    /// Frames as cansend takes them: 123#DEADBEEF, 12345678#R, 123##1AABBCC.
     #[arg(value_name = "FRAME", required = true)]
     pub(crate) frames: Vec<String>,
-    /// Bit rate of the arbitration phase in bit/s: 500k, 1M, 83.333k.
+    /// Bit rate of the arbitration phase in bit/s, for example 500k, 1M or 83.333k.
     #[arg(long, value_name = "RATE", default_value = "500k")]
     pub(crate) bitrate: String,
-    /// Bit rate of the data phase of FD frames with BRS.
+    /// Bit rate of the data phase of FD frames with BRS, for example 2M.
     #[arg(long, value_name = "RATE", default_value = "2M")]
     pub(crate) data_bitrate: String,
-    /// Print JSON: one object for one frame, one object a line for several.
+    /// Print JSON: one object per frame, one per line.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Import {
-    /// What `cangw -L` printed, or a script of `cangw -A` lines; - for standard input.
+    /// Output of `cangw -L`, or a script of `cangw -A` lines; `-` is standard input.
     #[arg(value_name = "CANGW.TXT")]
     pub(crate) file: PathBuf,
-    /// Write the gateway file here instead of to standard output; an existing file is kept.
+    /// Write the gateway file here instead of to standard output; refused if the file exists.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Export {
-    /// As a script of `cangw -A` lines.
+    /// Print a script of `cangw -A` lines.
     #[arg(long, required = true)]
     pub(crate) cangw: bool,
     /// The gateway file.
@@ -198,20 +210,20 @@ pub(crate) struct Completions {
 
 #[derive(Args, Debug)]
 pub(crate) struct Man {
-    /// The folder; it is made if it does not exist.
+    /// The folder; it is created if it does not exist.
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
 }
 
-/// A length of time that can be simulated.
+/// A duration that can be simulated, in seconds.
 fn seconds(text: &str) -> Result<f64, String> {
     let value: f64 = text
         .parse()
-        .map_err(|_| "not a number of seconds".to_owned())?;
+        .map_err(|_| "give a number of seconds, for example 10 or 0.5".to_owned())?;
     if value > 0.0 && value <= 86_400.0 {
         Ok(value)
     } else {
-        Err("must be more than 0 and at most 86400 seconds (a day)".to_owned())
+        Err("give more than 0 and at most 86400 seconds (one day)".to_owned())
     }
 }
 

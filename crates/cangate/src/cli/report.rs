@@ -1,14 +1,14 @@
-//! `cangate report`: what can be typed.
+//! The options of `cangate report`.
 
 use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub(crate) struct Report {
-    /// The folder with results (`*.parquet`, searched with its subfolders).
+    /// The folder with the results: `*.parquet` in it and in its subfolders.
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
-    /// Write the site here instead of into DIR/site.
+    /// Write the site into this folder instead of DIR/site.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -9,6 +9,7 @@ mod report;
 mod service;
 mod syscalls;
 mod timing;
+pub(crate) mod version;
 
 use crate::cli::{Cli, Color, Command};
 use crate::failure::Failure;
@@ -41,6 +42,11 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Lab(args) => lab::run(args, color),
         Command::Report(args) => report::run(&args),
     };
+    exit_code(done)
+}
+
+/// Prints why a command failed, and gives its exit status.
+pub(crate) fn exit_code(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Silent) => ExitCode::SUCCESS,

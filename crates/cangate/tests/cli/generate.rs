@@ -1,8 +1,8 @@
-//! Man pages, completions and help, made from one definition.
+//! Man pages, completions, help and version, made from one definition.
 
-use crate::{cangate, stdout};
+use crate::{cangate, root, stderr, stdout};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 14] = [
     "demo",
     "run",
     "check",
@@ -12,27 +12,48 @@ const COMMANDS: [&str; 11] = [
     "timing",
     "import",
     "export",
+    "bench",
+    "lab",
+    "report",
     "completions",
     "man",
 ];
+
+const LAB: [&str; 7] = [
+    "setup",
+    "exec",
+    "measure",
+    "rate",
+    "run",
+    "list",
+    "reproduce",
+];
+
+/// The words after `cangate help` for each command, those of the lab included.
+fn pages() -> Vec<Vec<&'static str>> {
+    let lab = LAB.map(|command| vec!["lab", command]);
+    COMMANDS.map(|c| vec![c]).into_iter().chain(lab).collect()
+}
 
 #[test]
 fn each_command_has_a_man_page() {
     let folder = tempfile::tempdir().unwrap();
     let pages = folder.path().join("made/for/it");
     stdout(cangate().arg("man").arg(&pages), 0);
-    for command in COMMANDS {
-        let page = std::fs::read_to_string(pages.join(format!("cangate-{command}.1"))).unwrap();
-        assert!(page.contains(".SH"), "{command}");
+    for command in self::pages() {
+        let name = format!("cangate-{}.1", command.join("-"));
+        let page = std::fs::read_to_string(pages.join(name)).unwrap();
+        assert!(page.contains(".SH"), "{command:?}");
     }
-    assert!(pages.join("cangate.1").exists());
+    let page = std::fs::read_to_string(pages.join("cangate.1")).unwrap();
+    assert!(page.contains("verbose"), "{page}");
 }
 
 #[test]
 fn each_shell_has_its_completions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = stdout(cangate().args(["completions", shell]), 0);
-        for command in COMMANDS {
+        for command in COMMANDS.iter().chain(&LAB) {
             assert!(script.contains(command), "{command} for {shell}");
         }
     }
@@ -40,21 +61,61 @@ fn each_shell_has_its_completions() {
 
 #[test]
 fn each_command_and_each_option_is_explained() {
-    for command in COMMANDS {
-        let help = stdout(cangate().args(["help", command]), 0);
+    for command in pages() {
+        let help = stdout(cangate().arg("help").args(&command), 0);
         assert!(help.contains("Usage: cangate"), "{help}");
         let lines: Vec<&str> = help.lines().map(str::trim).collect();
         for pair in lines.windows(2) {
-            // An option's words stand behind it, or in the next line.
+            // The explanation is on the line of the option, or on the next line.
             let here = pair[0].split_once("  ").is_some();
             let below = pair[1].starts_with(|c: char| c.is_uppercase());
             assert!(
                 !pair[0].starts_with("--") || here || below,
-                "{command}: {}",
+                "{command:?}: {}",
                 pair[0]
             );
         }
+        for line in help.lines() {
+            assert!(line.chars().count() <= 100, "{command:?}: {line}");
+        }
     }
+}
+
+/// The long help of an option whose value has words names each word and gives an example.
+#[test]
+fn each_word_of_a_value_is_explained() {
+    let measure = stdout(cangate().args(["help", "lab", "measure"]), 0);
+    for (option, words) in [
+        ("--kernel", "5.10 6.1 6.12 7.3 -rt"),
+        ("--bench", "kvaser timed"),
+        ("--gateway", "cangw can-gw bpf user:read-write none"),
+        (
+            "--traffic",
+            "oneatatime load:PERCENT flood period:MICROSECONDS",
+        ),
+        ("--load", "none cpu eth-rx eth-tx"),
+        ("--filters", "none sff:N list:N eff:N"),
+        ("--modify", "none copy id and or xor set crc8 xorsum"),
+        ("--hops", "N:2 N:vxcan N:2:vxcan"),
+        ("--cpu", "pc board board:N shift:N"),
+        ("--boot", "nohz=off nohz=off+threadirqs none"),
+    ] {
+        let own = option_of(&measure, option);
+        for word in words.split(' ') {
+            assert!(own.contains(word), "{option} {word}: {own}");
+        }
+        assert!(own.contains("Example"), "{option}: {own}");
+        assert!(own.contains(&format!("{option} ")), "{option}: {own}");
+    }
+    let reproduce = stdout(cangate().args(["help", "lab", "reproduce"]), 0);
+    assert!(option_of(&reproduce, "--claims").contains("Example: --claims G4"));
+}
+
+/// The help of one option, up to the next one.
+fn option_of<'h>(help: &'h str, option: &str) -> &'h str {
+    let at = help.find(&format!("\n      {option} ")).unwrap() + 1;
+    let own = &help[at..];
+    own.split("\n      --").next().unwrap()
 }
 
 #[test]
@@ -64,4 +125,94 @@ fn unknown_words_are_refused() {
         Some(2)
     );
     assert_eq!(cangate().output().unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn the_version_is_one_line() {
+    let line = concat!("cangate ", env!("CARGO_PKG_VERSION"), "\n");
+    for option in ["-V", "--version"] {
+        assert_eq!(stdout(cangate().arg(option), 0), line);
+    }
+    let said = stderr(cangate().args(["--verbose", "demo"]), 2);
+    assert!(said.contains("--version"), "{said}");
+    // After `--` comes the command of a guest.
+    let said = stdout(cangate().args(["--version", "--", "--verbose"]), 0);
+    assert_eq!(said, line);
+}
+
+#[test]
+fn the_verbose_version_has_the_licence_of_each_part() {
+    let said = stdout(cangate().args(["--version", "--verbose"]), 0);
+    for others in [["--verbose", "--version"], ["-V", "--verbose"]] {
+        assert_eq!(stdout(cangate().args(others), 0), said);
+    }
+    let first = concat!("cangate ", env!("CARGO_PKG_VERSION"), "\n");
+    assert!(said.starts_with(first), "{said}");
+    for words in [
+        "licence: Apache-2.0 OR MIT",
+        "embedded BPF object: crates/offload/bpf/gateway.bpf.o\n  licence:  GPL-2.0",
+        "compiler: clang ",
+        "kmod/bitcan\n  licence:  GPL-2.0",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    // What is named is there.
+    for path in [
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+        "LICENSE-GPL-2.0",
+        "crates/offload/bpf",
+        "crates/offload/bpf/gateway.bpf.o",
+        "kmod/bitcan",
+    ] {
+        assert!(said.contains(path), "{path}: {said}");
+        assert!(root().join(path).exists(), "{path}");
+    }
+    let gpl = std::fs::read_to_string(root().join("LICENSE-GPL-2.0")).unwrap();
+    assert!(gpl.contains("GNU GENERAL PUBLIC LICENSE\n"));
+    assert!(gpl.contains("Version 2, June 1991"));
+    assert_eq!(gpl.len(), 18_092, "the text is Debian's, unchanged");
+}
+
+/// The kernel reads the licence of a BPF object from its section `license`: it must be the GPL,
+/// and every source must say the same.
+#[test]
+fn the_bpf_object_and_its_sources_are_gpl() {
+    let folder = root().join("crates/offload/bpf");
+    let object = std::fs::read(folder.join("gateway.bpf.o")).unwrap();
+    assert!(object.windows(4).any(|bytes| bytes == b"GPL\0"));
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "c" || e == "h") {
+            let source = std::fs::read_to_string(&path).unwrap();
+            let first = source.lines().next().unwrap();
+            assert!(
+                first.contains("SPDX-License-Identifier: GPL-2.0"),
+                "{path:?}"
+            );
+        }
+    }
+}
+
+/// The kinds of port and the data paths are those that a gateway file can name.
+#[test]
+fn the_verbose_version_names_what_a_gateway_file_can_name() {
+    let said = stdout(cangate().args(["--version", "--verbose"]), 0);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.toml");
+    for (text, feature) in [
+        ("[ports.a]\nkind = '?'\n", "ports:"),
+        ("[gateway]\noffload = '?'\n", "offload:"),
+    ] {
+        // The message about a wrong word names all there are: "help: there is `socketcan`, …".
+        std::fs::write(&file, text).unwrap();
+        let wrong = stderr(cangate().arg("check").arg(&file), 2);
+        let (_, help) = wrong.split_once("help: there is ").unwrap();
+        let there_are: Vec<&str> = help.lines().next().unwrap().split('`').collect();
+        let there_are: Vec<&str> = there_are.into_iter().skip(1).step_by(2).collect();
+        let own = said.lines().find(|l| l.trim().starts_with(feature));
+        let (_, own) = own.unwrap().split_once(": ").unwrap();
+        assert_eq!(own.trim().split(", ").collect::<Vec<_>>(), there_are);
+        assert!(there_are.len() > 2, "{wrong}");
+    }
 }
