@@ -2,40 +2,46 @@
 
 use crate::counters::RouteCount;
 use crate::fate::{Fate, Marks};
+use crate::half::Transmit;
 use crate::lane::Sender;
+use crate::passing::{Outgoing, Stamp, Token};
+use crate::report::Refused;
+use alloc::vec::Vec;
 use frame::Nanos;
-use port::{Outgoing, Refused, Stamp, Token};
 use route::{Forward, RouteId, Routes, Sink, Stop};
 
-/// What a route wants of its copies besides what the table does.
+/// What ports are told about a route's copies.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct CopyOptions {
+    /// [`Outgoing::echo`].
     pub(crate) echo: bool,
+    /// With [`Outgoing::stamp`].
     pub(crate) keep_stamp: bool,
 }
 
-pub(crate) fn wishes(routes: &Routes) -> Vec<Wish> {
-    let wish = |route: &route::Route| Wish {
+/// By [`RouteId`].
+pub(crate) fn copy_options(routes: &Routes) -> Vec<CopyOptions> {
+    let options = |route: &route::Route| CopyOptions {
         echo: route.echo,
         keep_stamp: route.keep_stamp,
     };
-    routes.routes.iter().map(wish).collect()
+    routes.routes.iter().map(options).collect()
 }
 
 /// Where the table's decisions about one batch go.
-pub(super) struct Batch<'e> {
-    pub(super) now: Nanos,
-    pub(super) token: Token,
-    pub(super) stamp: Stamp,
-    pub(super) tx: &'e mut [Sender],
-    pub(super) routes: &'e mut [RouteCount],
-    pub(super) wishes: &'e [Wish],
-    pub(super) marks: Marks,
+pub(crate) struct Batch<'e, T> {
+    pub(crate) now: Nanos,
+    pub(crate) token: Token,
+    pub(crate) stamp: Stamp,
+    pub(crate) tx: &'e mut [Sender<T>],
+    pub(crate) routes: &'e mut [RouteCount],
+    pub(crate) options: &'e [CopyOptions],
+    pub(crate) marks: Marks,
     /// The route whose copies of this frame are being made.
-    pub(super) forwarding: Option<RouteId>,
+    pub(crate) forwarding: Option<RouteId>,
 }
 
-impl Sink for Batch<'_> {
+impl<T: Transmit> Sink for Batch<'_, T> {
     fn taken(&mut self, route: RouteId) {
         self.forwarding = None;
         if let Some(count) = self.routes.get_mut(route.0 as usize) {
@@ -46,24 +52,18 @@ impl Sink for Batch<'_> {
     fn stopped(&mut self, route: RouteId, why: Stop) {
         self.marks.mark(Fate::from(why));
         if let Some(count) = self.routes.get_mut(route.0 as usize) {
-            *match why {
-                Stop::DropRule => &mut count.dropped_by_rule,
-                Stop::RateLimit => &mut count.rate_limited,
-                Stop::HopLimit => &mut count.hop_limit,
-                Stop::TooLong => &mut count.too_long,
-                Stop::IdRange => &mut count.id_range,
-            } += 1;
+            count.stopped.count(why);
         }
     }
 
     fn forward(&mut self, copy: Forward<'_>) {
         let at = copy.route.0 as usize;
-        // Layout::new made sure that both exist; a table that broke its word would show as an
-        // imbalance, not as a panic.
-        let (Some(route), Some(port), Some(wish)) = (
+        // Layout::new made sure that all three exist; a mistake there would show as an imbalance,
+        // not as a panic.
+        let (Some(route), Some(port), Some(options)) = (
             self.routes.get_mut(at),
             self.tx.get_mut(usize::from(copy.to.0)),
-            self.wishes.get(at),
+            self.options.get(at),
         ) else {
             self.marks.mark(Fate::Undeliverable);
             return;
@@ -79,8 +79,8 @@ impl Sink for Batch<'_> {
                 frame: copy.frame,
                 token: self.token,
                 hops: copy.hops,
-                stamp: wish.keep_stamp.then_some(self.stamp),
-                echo: wish.echo,
+                stamp: options.keep_stamp.then_some(self.stamp),
+                echo: options.echo,
             };
             port.half.transmit(self.now, outgoing)
         } else {

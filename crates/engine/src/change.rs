@@ -1,85 +1,46 @@
 //! From one routing table and set of ports to the next, prepared outside the worker.
 
-use crate::counters::{RouteCount, TxCount};
-use crate::engine::{EngineError, Settled, Wish, wishes};
-use crate::interest;
-use crate::lane::{Lane, NamedPort, Receiver, Sender};
+use crate::batch::{CopyOptions, copy_options};
+use crate::counters::RouteCount;
+use crate::error::{EngineError, PortError};
+use crate::half::{Receive, Transmit};
+use crate::lane::{Lane, NamedPort, Receiver, Sender, Settled};
+use crate::layout::{Layout, interest};
+use crate::report::TxCounters;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
 use frame::Nanos;
-use port::{Interest, Wait};
-use route::{Memory, PortId, Routes, Table};
-use std::collections::HashMap;
-use std::sync::Arc;
+use route::{Interest, Memory, Routes, Table};
 
-/// The names that counters belong to, by index.
-#[derive(PartialEq, Eq, Debug, Default)]
-pub struct Layout {
-    /// Ports, as [`PortId`] counts them.
-    pub ports: Vec<String>,
-    /// Routes, as [`route::RouteId`] counts them.
-    pub routes: Vec<String>,
-}
-
-impl Layout {
-    /// The names, if table, routes and ports belong together.
-    pub(crate) fn new(
-        ports: Vec<String>,
-        table: &Table,
-        routes: &Routes,
-    ) -> Result<Self, EngineError> {
-        if table.routes() != routes.routes.len() {
-            return Err(EngineError::OtherRoutes {
-                table: table.routes(),
-                routes: routes.routes.len(),
-            });
-        }
-        for route in &routes.routes {
-            let strange = |id: &&PortId| usize::from(id.0) >= ports.len();
-            if let Some(id) = route.from.iter().chain(&route.to).find(strange) {
-                return Err(EngineError::NoSuchPort {
-                    route: route.name.clone(),
-                    port: id.0,
-                    ports: ports.len(),
-                });
-            }
-        }
-        let routes: Vec<String> = routes.routes.iter().map(|r| r.name.clone()).collect();
-        no_twins(&ports)?;
-        no_twins(&routes)?;
-        Ok(Self { ports, routes })
-    }
-}
-
-fn no_twins(names: &[String]) -> Result<(), EngineError> {
-    let mut seen = std::collections::HashSet::with_capacity(names.len());
-    match names.iter().find(|name| !seen.insert(name.as_str())) {
-        Some(twin) => Err(EngineError::NameTwice(twin.clone())),
-        None => Ok(()),
-    }
-}
-
-/// A port of the new layout.
-pub enum Place {
+/// What a change does about one port of the new layout.
+pub enum PortChange<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     /// The port of this name goes on as it is, with all that it holds.
     Keep(String),
     /// This port is new. Where an old one has its name, that one goes, and the new one continues
     /// its counters.
-    New(NamedPort),
+    New(NamedPort<R, T>),
 }
 
-/// A place in the new layout while the change is made.
-pub(crate) enum Slot {
+/// A port of the new layout while the change is made.
+pub(crate) enum Slot<R, T> {
+    /// The old port with this index, once it has been moved here.
     Keep {
         old: usize,
-        lane: Option<Lane>,
+        lane: Option<Lane<R, T>>,
     },
+    /// A new port, and the old one whose counters it continues.
     New {
-        lane: Lane,
+        lane: Lane<R, T>,
         continues: Option<usize>,
     },
 }
 
-impl Slot {
-    /// Is this the place of the old port `i`, or of the one that continues its counters?
+impl<R: Receive, T: Transmit> Slot<R, T> {
+    /// Is this the old port `i`, or the port that continues its counters?
     pub(crate) fn concerns(&self, i: usize) -> bool {
         match self {
             Self::Keep { old, .. } => *old == i,
@@ -87,8 +48,8 @@ impl Slot {
         }
     }
 
-    /// Takes the old port that this place concerns, or only its numbers and gives it back.
-    pub(crate) fn offer(&mut self, old: Lane) -> Option<Lane> {
+    /// Takes the old port that this slot concerns; or takes only its numbers and gives it back.
+    pub(crate) fn offer(&mut self, old: Lane<R, T>) -> Option<Lane<R, T>> {
         match self {
             Self::Keep { lane, .. } => {
                 *lane = Some(old);
@@ -101,7 +62,7 @@ impl Slot {
         }
     }
 
-    pub(crate) fn into_lane(self) -> Option<Lane> {
+    pub(crate) fn into_lane(self) -> Option<Lane<R, T>> {
         match self {
             Self::Keep { lane, .. } => lane,
             Self::New { lane, .. } => Some(lane),
@@ -111,23 +72,23 @@ impl Slot {
 
 /// A new routing table and new ports, ready to be taken over by [`crate::Engine::apply`]. All
 /// that needs memory is allocated here, outside the worker.
-pub struct Change {
+pub struct Change<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) old: Arc<Layout>,
     pub(crate) table: Arc<Table>,
     pub(crate) memory: Memory,
     pub(crate) layout: Arc<Layout>,
-    pub(crate) slots: Vec<Slot>,
+    pub(crate) slots: Vec<Slot<R, T>>,
     pub(crate) routes: Vec<RouteCount>,
-    pub(crate) wishes: Vec<Wish>,
+    pub(crate) options: Vec<CopyOptions>,
     /// By old route: the new route that continues it.
     pub(crate) route_goes_to: Vec<Option<usize>>,
-    pub(crate) gone: Vec<Leaving>,
-    pub(crate) rx: Vec<Receiver>,
-    pub(crate) tx: Vec<Sender>,
+    pub(crate) gone: Vec<Leaving<R, T>>,
+    pub(crate) rx: Vec<Receiver<R>>,
+    pub(crate) tx: Vec<Sender<T>>,
     pub(crate) interests: Vec<Interest>,
 }
 
-impl Change {
+impl<R: Receive, T: Transmit> Change<R, T> {
     /// Prepares the step from the layout `old` to these ports and routes; `table` is compiled
     /// from `routes`.
     ///
@@ -135,16 +96,16 @@ impl Change {
     /// [`EngineError`] where these do not belong together, or a kept port is not in `old`.
     pub fn new(
         old: &Arc<Layout>,
-        ports: Vec<Place>,
+        ports: Vec<PortChange<R, T>>,
         table: Arc<Table>,
         routes: &Routes,
     ) -> Result<Self, EngineError> {
-        let old_ports: HashMap<&str, usize> = index(&old.ports);
+        let old_ports: BTreeMap<&str, usize> = index(&old.ports);
         let mut slots = Vec::with_capacity(ports.len());
         let mut names = Vec::with_capacity(ports.len());
-        for place in ports {
-            let slot = match place {
-                Place::Keep(name) => {
+        for port in ports {
+            let slot = match port {
+                PortChange::Keep(name) => {
                     let Some(&at) = old_ports.get(name.as_str()) else {
                         return Err(EngineError::NotThere(name));
                     };
@@ -154,7 +115,7 @@ impl Change {
                         lane: None,
                     }
                 }
-                Place::New(port) => {
+                PortChange::New(port) => {
                     let continues = old_ports.get(port.name.as_str()).copied();
                     names.push(port.name.clone());
                     Slot::New {
@@ -172,13 +133,13 @@ impl Change {
             .iter()
             .map(|name| new_routes.get(name.as_str()).copied())
             .collect();
-        let interests = interest::all(&table, slots.len());
+        let interests = (0..slots.len()).map(|port| interest(&table, port)).collect();
         Ok(Self {
             old: Arc::clone(old),
             memory: table.memory(),
             table,
             routes: vec![RouteCount::default(); layout.routes.len()],
-            wishes: wishes(routes),
+            options: copy_options(routes),
             route_goes_to,
             gone: Vec::with_capacity(old.ports.len()),
             rx: Vec::with_capacity(slots.len()),
@@ -196,37 +157,37 @@ impl Change {
     }
 }
 
-fn index(names: &[String]) -> HashMap<&str, usize> {
+fn index(names: &[String]) -> BTreeMap<&str, usize> {
     let numbered = names.iter().enumerate();
     numbered.map(|(i, name)| (name.as_str(), i)).collect()
 }
 
 /// What a change left over: to be closed and freed outside the worker.
-pub struct Removed {
+pub struct Removed<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     /// Ports that are no longer in the layout.
-    pub leaving: Vec<Leaving>,
+    pub leaving: Vec<Leaving<R, T>>,
     pub(crate) _table: Arc<Table>,
     pub(crate) _memory: Memory,
     pub(crate) _layout: Arc<Layout>,
     pub(crate) _routes: Vec<RouteCount>,
     pub(crate) _route_goes_to: Vec<Option<usize>>,
-    pub(crate) _wishes: Vec<Wish>,
+    pub(crate) _options: Vec<CopyOptions>,
     pub(crate) _interests: Vec<Interest>,
-    pub(crate) _rx: Vec<Receiver>,
-    pub(crate) _tx: Vec<Sender>,
-    pub(crate) _slots: Vec<Slot>,
+    pub(crate) _rx: Vec<Receiver<R>>,
+    pub(crate) _tx: Vec<Sender<T>>,
+    pub(crate) _slots: Vec<Slot<R, T>>,
 }
 
 /// A port that a change took away, with the frames that it still holds.
-pub struct Leaving {
+pub struct Leaving<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     index: usize,
     layout: Arc<Layout>,
-    lane: Lane,
-    then: TxCount,
+    lane: Lane<R, T>,
+    then: TxCounters,
 }
 
-impl Leaving {
-    pub(crate) fn new(index: usize, layout: &Arc<Layout>, lane: Lane, then: TxCount) -> Self {
+impl<R: Receive, T: Transmit> Leaving<R, T> {
+    pub(crate) fn new(index: usize, layout: &Arc<Layout>, lane: Lane<R, T>, then: TxCounters) -> Self {
         Self {
             index,
             layout: Arc::clone(layout),
@@ -245,14 +206,17 @@ impl Leaving {
     }
 
     /// Sends what the port holds, as far as there is room; gives what still waits.
-    pub fn flush(&mut self, now: Nanos) -> usize {
+    ///
+    /// # Errors
+    /// [`PortError`] where the port cannot go on; what it held is lost.
+    pub fn flush(&mut self, now: Nanos) -> Result<usize, PortError> {
         self.lane.flush(now)
     }
 
-    /// What to wait for before the next flush.
+    /// The half that holds frames: for what to wait for before the next flush.
     #[must_use]
-    pub fn wait(&self) -> Wait {
-        self.lane.wait()
+    pub const fn transmitter(&self) -> &T {
+        self.lane.transmitter()
     }
 
     /// Closes the port and says what became of what it held, for

@@ -1,21 +1,23 @@
 //! Ports, a routing table and the counters between them, in somebody else's time.
 
-mod apply;
-mod batch;
-
-pub use apply::Settled;
-pub(crate) use batch::{Wish, wishes};
-
-use crate::change::Layout;
+use crate::batch::{Batch, CopyOptions, copy_options};
 use crate::counters::{Counts, PortCount, PortState, RouteCount};
+use crate::error::{EngineError, PortError};
+use crate::event::Event;
 use crate::fate::Marks;
+use crate::half::{Receive, Transmit};
 use crate::lane::{Lane, NamedPort, Receiver, Sender, count_port};
+use crate::layout::Layout;
+use crate::passing::Stamp;
 use crate::snapshot::Snapshot;
-use batch::Batch;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
 use frame::Nanos;
-use port::{PortError, Stamp, Wait};
 use route::{Arrival, Memory, PortId, Routes, Table};
-use std::sync::Arc;
 
 /// Frames that one port may hand over in one [`Engine::step`] before the next port's turn.
 ///
@@ -23,38 +25,6 @@ use std::sync::Arc;
 /// a flooded port delays the others by no more than this many frames. 64 is what one `recvmmsg`
 /// of the socket port brings.
 pub const BUDGET: usize = 64;
-
-/// An engine that cannot be made: ports, table and routes do not belong together.
-#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-pub enum EngineError {
-    /// The table was compiled from other routes.
-    #[error("the routing table has {table} routes, but {routes} were named: compile it from them")]
-    OtherRoutes {
-        /// Routes in the table.
-        table: usize,
-        /// Routes that were named.
-        routes: usize,
-    },
-    /// A route names a port that is not there.
-    #[error("route \"{route}\" names port number {port}, but there are only {ports}")]
-    NoSuchPort {
-        /// The route.
-        route: String,
-        /// The port's index.
-        port: u16,
-        /// How many ports there are.
-        ports: usize,
-    },
-    /// Two ports or two routes have one name.
-    #[error("the name \"{0}\" is used twice: counters could not tell the two apart")]
-    NameTwice(String),
-    /// A change keeps a port that is not there.
-    #[error("there is no port \"{0}\" that could be kept")]
-    NotThere(String),
-    /// A change was made for another state of the engine.
-    #[error("the change was made for another layout than the one that runs: make it again")]
-    Outdated,
-}
 
 /// What one [`Engine::step`] did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -72,49 +42,54 @@ pub struct Step {
     pub held: usize,
     /// Step again at this time at the latest.
     pub deadline: Option<Nanos>,
+    /// [`Engine::events`] has something to tell.
+    pub events: bool,
 }
 
 /// Ports, a routing table and the counters between them.
 ///
-/// The engine knows no clock, no thread and no file: it does what is to be done *now*, where now
-/// is passed in. The demo and the tests drive it in bus time, `run` in real time, and
-/// nothing in it differs between the two. One worker owns it; [`Engine::step`] takes no lock and,
-/// once ports have settled, allocates nothing.
+/// The engine knows no clock, no thread, no file and no descriptor: it does what is to be done
+/// *now*, where now is passed in. Whoever drives it decides what time that is (the time of a
+/// simulated bus, a real clock) and how to wait: [`Engine::receiving`] and [`Engine::sending`] name
+/// the halves that are worth waiting for, and what such a half waits for is between it and the
+/// driver. [`Engine::step`] takes no lock and, once ports have settled, allocates nothing.
 ///
 /// **A port that fails** (a [`PortError`], which ports keep for what they cannot survive) is taken
-/// out of service, both halves of it: one warning is logged, its held frames count as lost, and
-/// copies for it count as [`crate::Fate::Undeliverable`]. All other ports go on. It comes back by a
-/// reload that changes its settings, or by a restart.
-pub struct Engine {
-    table: Arc<Table>,
-    memory: Memory,
-    layout: Arc<Layout>,
-    rx: Vec<Receiver>,
-    tx: Vec<Sender>,
-    routes: Vec<RouteCount>,
-    wishes: Vec<Wish>,
-    retired_ports: PortCount,
-    retired_routes: RouteCount,
-    reloads: u64,
-    first: usize,
+/// out of service, both halves of it: its held frames count as lost, copies for it count as
+/// [`Fate::Undeliverable`](crate::Fate::Undeliverable), and [`Engine::events`] tells it once. All
+/// other ports go on. It comes back by a [`Change`](crate::Change) that opens it anew.
+pub struct Engine<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
+    pub(crate) table: Arc<Table>,
+    pub(crate) memory: Memory,
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) rx: Vec<Receiver<R>>,
+    pub(crate) tx: Vec<Sender<T>>,
+    pub(crate) routes: Vec<RouteCount>,
+    pub(crate) options: Vec<CopyOptions>,
+    pub(crate) retired_ports: PortCount,
+    pub(crate) retired_routes: RouteCount,
+    pub(crate) reloads: u64,
+    /// The port whose turn is the next step's first.
+    pub(crate) first: usize,
     budget: usize,
     at: Nanos,
+    events: bool,
 }
 
-impl Engine {
+impl<R: Receive, T: Transmit> Engine<R, T> {
     /// An engine with all its counters at zero. `table` is compiled from `routes`, and port
     /// `n` of the table is `ports[n]`.
     ///
     /// # Errors
     /// [`EngineError`] where these do not belong together.
     pub fn new(
-        ports: Vec<NamedPort>,
+        ports: Vec<NamedPort<R, T>>,
         table: Arc<Table>,
         routes: &Routes,
     ) -> Result<Self, EngineError> {
         let names = ports.iter().map(|port| port.name.clone()).collect();
         let layout = Layout::new(names, &table, routes)?;
-        let lanes: Vec<Lane> = ports.into_iter().map(Lane::new).collect();
+        let lanes: Vec<Lane<R, T>> = ports.into_iter().map(Lane::new).collect();
         let (rx, tx) = lanes.into_iter().map(Lane::split).unzip();
         Ok(Self {
             memory: table.memory(),
@@ -123,13 +98,14 @@ impl Engine {
             rx,
             tx,
             routes: vec![RouteCount::default(); routes.routes.len()],
-            wishes: wishes(routes),
+            options: copy_options(routes),
             retired_ports: PortCount::default(),
             retired_routes: RouteCount::default(),
             reloads: 0,
             first: 0,
             budget: BUDGET,
             at: 0,
+            events: false,
         })
     }
 
@@ -181,14 +157,14 @@ impl Engine {
             rx,
             tx,
             routes,
-            wishes,
+            options,
             budget,
             ..
         } = self;
         let Some(source) = rx.get_mut(from) else {
             return (0, false);
         };
-        if source.state != PortState::Up || std::mem::take(&mut source.quiet) {
+        if source.state != PortState::Up || core::mem::take(&mut source.skip) {
             return (0, false);
         }
         let Receiver {
@@ -205,7 +181,7 @@ impl Engine {
             stamp: Stamp::default(),
             tx,
             routes,
-            wishes,
+            options,
             marks: Marks::default(),
             forwarding: None,
         };
@@ -274,87 +250,77 @@ impl Engine {
         }
     }
 
-    /// Takes a port out of service. Happens once a port, so it may allocate and log.
-    fn fail(&mut self, i: usize, error: &PortError) {
+    /// Takes a port out of service. Happens once to a port, so it may allocate.
+    pub(crate) fn fail(&mut self, i: usize, error: &PortError) {
         let (Some(rx), Some(tx)) = (self.rx.get_mut(i), self.tx.get_mut(i)) else {
             return;
         };
         rx.state = PortState::Failed;
         tx.in_service = false;
         tx.held = 0;
-        let name = self.layout.ports.get(i).map_or("?", |name| name.as_str());
         let cause = error
             .source
             .as_ref()
             .map_or(String::new(), |e| format!(" ({e})"));
-        let why = format!("{}{cause}", error.what);
-        tracing::warn!(
-            port = name,
-            "{why}: the port is out of service, the others go on; \
-             mend the cause, then change the port's settings and reload, or restart"
-        );
-        tx.failure = Some(Arc::from(why));
+        tx.failure = Some(Arc::from(format!("{}{cause}", error.what)));
+        self.events = true;
     }
 
     fn sum_up(&self, step: &mut Step) {
         step.finished = true;
         let mut deadline: Option<Nanos> = None;
-        let mut sooner = |wait: Wait| {
-            if let Some(at) = wait.deadline {
+        let mut sooner = |half: Option<Nanos>| {
+            if let Some(at) = half {
                 deadline = Some(deadline.map_or(at, |d| d.min(at)));
             }
         };
         for (rx, tx) in self.rx.iter().zip(&self.tx) {
             if rx.state == PortState::Up {
                 step.finished = false;
-                sooner(rx.half.wait());
+                sooner(rx.half.deadline());
             } else {
                 step.ended += 1;
             }
             if tx.held > 0 {
                 step.held += tx.held;
-                sooner(tx.half.wait());
+                sooner(tx.half.deadline());
             }
         }
         step.deadline = deadline;
+        step.events = self.events;
     }
 
-    /// Names every file descriptor that is worth waiting for: those of ports that may receive,
-    /// and of ports that hold frames. Deadlines are in [`Step::deadline`].
-    pub fn waits(&self, mut visit: impl FnMut(Wait)) {
-        for (rx, tx) in self.rx.iter().zip(&self.tx) {
-            if rx.state == PortState::Up {
-                visit(rx.half.wait());
-            }
-            if tx.held > 0 {
-                visit(tx.half.wait());
+    /// Tells what has happened to ports since the last call, each thing once.
+    /// [`Step::events`] says whether a call is worth while.
+    pub fn events(&mut self, mut tell: impl FnMut(Event<'_>)) {
+        self.events = false;
+        for (tx, port) in self.tx.iter_mut().zip(&self.layout.ports) {
+            if let Some(why) = &tx.failure
+                && !core::mem::replace(&mut tx.told, true)
+            {
+                tell(Event::Failed { port, why });
             }
         }
     }
 
-    /// After a wait for all that [`Engine::waits`] named: `ready` says which of them are, by
-    /// their place among those with a descriptor. The next step passes over the ports that wait
-    /// for nothing but a descriptor, and whose is not ready: a system call less for each.
-    pub fn woken(&mut self, ready: impl Fn(usize) -> bool) {
-        let mut place = 0;
-        for (rx, tx) in self.rx.iter_mut().zip(&self.tx) {
-            if rx.state == PortState::Up {
-                let wait = rx.half.wait();
-                if wait.fd.is_some() {
-                    rx.quiet = wait.deadline.is_none() && !ready(place);
-                    place += 1;
-                }
-            }
-            if tx.held > 0 && tx.half.wait().fd.is_some() {
-                place += 1;
-            }
-        }
+    /// The receiving halves from which frames may still come: all of them are worth waiting for.
+    pub fn receiving(&self) -> impl Iterator<Item = &R> {
+        let up = self.rx.iter().filter(|rx| rx.state == PortState::Up);
+        up.map(|rx| &rx.half)
     }
 
-    /// The part of [`Engine::waits`] that concerns held frames.
-    pub fn waits_to_send(&self, mut visit: impl FnMut(Wait)) {
-        for tx in self.tx.iter().filter(|tx| tx.held > 0) {
-            visit(tx.half.wait());
+    /// The transmitting halves that hold frames: room in these is worth waiting for.
+    pub fn sending(&self) -> impl Iterator<Item = &T> {
+        let holding = self.tx.iter().filter(|tx| tx.held > 0);
+        holding.map(|tx| &tx.half)
+    }
+
+    /// Asks `skip` about each half of [`Engine::receiving`], in the same order. The next step
+    /// passes over those for which it says yes, because they are known to have nothing: a system
+    /// call less for each.
+    pub fn skip_once(&mut self, mut skip: impl FnMut(&R) -> bool) {
+        for rx in self.rx.iter_mut().filter(|rx| rx.state == PortState::Up) {
+            rx.skip = skip(&rx.half);
         }
     }
 
@@ -376,7 +342,7 @@ impl Engine {
     #[must_use]
     pub fn have_ended(&self, names: &[String]) -> bool {
         let up =
-            |(rx, name): (&Receiver, &String)| rx.state == PortState::Up && names.contains(name);
+            |(rx, name): (&Receiver<R>, &String)| rx.state == PortState::Up && names.contains(name);
         !names.is_empty() && !self.rx.iter().zip(&self.layout.ports).any(up)
     }
 
@@ -427,7 +393,7 @@ impl Engine {
     }
 
     /// What ports say besides their counters, with the port's name in front; bounded by the
-    /// ports. Allocates: for the end of a run, not for its midst.
+    /// ports. Allocates: for the end of a run.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let mut all = Vec::new();

@@ -1,12 +1,15 @@
 //! A half with which things go wrong.
 
-use crate::{
-    Accepted, FlushReport, Interest, Outgoing, PortError, Receive, Received, Refused, RxCounters,
-    RxReport, Transmit, TxCounters, Wait,
-};
+use crate::error::PortError;
+use crate::half::{Receive, Transmit};
+use crate::passing::{Outgoing, Received};
+use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
+use alloc::string::String;
+use alloc::vec::Vec;
 use frame::{FrameBuf, FrameRef, Nanos};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+use route::Interest;
 
 /// How likely each mishap is, 0 to 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -71,6 +74,12 @@ impl<H> Faulty<H> {
             buffer: FrameBuf::new(),
             counters: FaultCounters::default(),
         })
+    }
+
+    /// The half with which things go wrong.
+    #[must_use]
+    pub const fn half(&self) -> &H {
+        &self.half
     }
 
     /// What happened so far.
@@ -152,8 +161,8 @@ impl<H: Receive> Receive for Faulty<H> {
         })
     }
 
-    fn wait(&self) -> Wait {
-        self.half.wait()
+    fn deadline(&self) -> Option<Nanos> {
+        self.half.deadline()
     }
 
     fn counters(&self) -> RxCounters {
@@ -208,8 +217,8 @@ impl<H: Transmit> Transmit for Faulty<H> {
         self.half.flush(now)
     }
 
-    fn wait(&self) -> Wait {
-        self.half.wait()
+    fn deadline(&self) -> Option<Nanos> {
+        self.half.deadline()
     }
 
     fn counters(&self) -> TxCounters {

@@ -1,13 +1,19 @@
 //! From one table and set of ports to the next, between two batches.
 
-use super::{Engine, EngineError};
 use crate::change::{Change, Leaving, Removed, Slot};
 use crate::counters::PortState;
-use crate::lane::Lane;
-use port::PortError;
-use std::sync::Arc;
+use crate::engine::Engine;
+use crate::error::{EngineError, PortError};
+use crate::half::{Receive, Transmit};
+use crate::lane::{Lane, Settled};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 
-impl Engine {
+/// A change that was not taken over, with the reason.
+pub type Unapplied<R, T> = (EngineError, Box<Change<R, T>>);
+
+impl<R: Receive, T: Transmit> Engine<R, T> {
     /// Takes over another routing table and other ports between two batches. Ports that stay keep
     /// their queues, their held frames and their counters; routes that stay keep their counters;
     /// what goes is added to the retired counters, so that all sums hold on.
@@ -17,7 +23,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::Outdated`] with the unused change, where it was made for another layout.
-    pub fn apply(&mut self, change: Change) -> Result<Removed, (EngineError, Box<Change>)> {
+    pub fn apply(&mut self, change: Change<R, T>) -> Result<Removed<R, T>, Unapplied<R, T>> {
         if !Arc::ptr_eq(&change.old, &self.layout) {
             return Err((EngineError::Outdated, Box::new(change)));
         }
@@ -27,7 +33,7 @@ impl Engine {
             layout,
             mut slots,
             mut routes,
-            wishes,
+            options,
             route_goes_to,
             mut gone,
             mut rx,
@@ -73,15 +79,15 @@ impl Engine {
         }
         let removed = Removed {
             leaving: gone,
-            _table: std::mem::replace(&mut self.table, table),
-            _memory: std::mem::replace(&mut self.memory, memory),
-            _layout: std::mem::replace(&mut self.layout, layout),
-            _routes: std::mem::replace(&mut self.routes, routes),
+            _table: core::mem::replace(&mut self.table, table),
+            _memory: core::mem::replace(&mut self.memory, memory),
+            _layout: core::mem::replace(&mut self.layout, layout),
+            _routes: core::mem::replace(&mut self.routes, routes),
             _route_goes_to: route_goes_to,
-            _wishes: std::mem::replace(&mut self.wishes, wishes),
+            _options: core::mem::replace(&mut self.options, options),
             _interests: interests,
-            _rx: std::mem::replace(&mut self.rx, rx),
-            _tx: std::mem::replace(&mut self.tx, tx),
+            _rx: core::mem::replace(&mut self.rx, rx),
+            _tx: core::mem::replace(&mut self.tx, tx),
             _slots: slots,
         };
         self.reloads += 1;
@@ -104,13 +110,4 @@ impl Engine {
         tx.sent += settled.sent;
         tx.lost += settled.lost;
     }
-}
-
-/// What became of the frames that a removed port held.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Settled {
-    /// Sent after all.
-    pub sent: u64,
-    /// Lost when the port was closed.
-    pub lost: u64,
 }

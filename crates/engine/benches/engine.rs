@@ -2,12 +2,11 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use frame::{CanId, Frame, Nanos};
-use gateway::{Counts, Engine, NamedPort};
-use port::{
-    Accepted, FlushReport, Outgoing, PortError, Receive, Received, Refused, RxCounters, RxReport,
-    Stamp, Transmit, TxCounters, Wait,
+use engine::{
+    Accepted, Counts, Engine, FlushReport, NamedPort, Outgoing, PortError, Receive, Received,
+    Refused, RxCounters, RxReport, Stamp, Transmit, TxCounters,
 };
+use frame::{CanId, Frame, Nanos};
 use route::{IdFilter, IdSet, Match, Mode, PortId, Route, Routes, Table};
 use std::hint::black_box;
 use std::sync::Arc;
@@ -44,8 +43,8 @@ impl Receive for Source {
         })
     }
 
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn deadline(&self) -> Option<Nanos> {
+        None
     }
 
     fn counters(&self) -> RxCounters {
@@ -66,8 +65,8 @@ impl Receive for Silent {
         Ok(RxReport::default())
     }
 
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn deadline(&self) -> Option<Nanos> {
+        None
     }
 
     fn counters(&self) -> RxCounters {
@@ -87,8 +86,8 @@ impl Transmit for Drain {
         Ok(FlushReport::default())
     }
 
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn deadline(&self) -> Option<Nanos> {
+        None
     }
 
     fn counters(&self) -> TxCounters {
@@ -125,7 +124,7 @@ fn engine(n: u32) -> Engine {
     // IDs in a fixed, mixed order; every one of them has its route.
     let frames = (0..n).map(|i| frame((i * 1_031) % n)).collect();
     let table = Arc::new(Table::compile(&routes, 2).unwrap());
-    let ports = vec![
+    let ports: Vec<NamedPort> = vec![
         NamedPort {
             name: "in".into(),
             rx: Box::new(Source { frames, at: 0 }),
@@ -145,7 +144,7 @@ fn benches(c: &mut Criterion) {
     for n in [1, 2_048] {
         let mut engine = engine(n);
         let mut now = 0;
-        group.throughput(Throughput::Elements(gateway::BUDGET as u64));
+        group.throughput(Throughput::Elements(engine::BUDGET as u64));
         group.bench_with_input(BenchmarkId::new("frames", n), &n, |b, _| {
             b.iter(|| {
                 now += 1;

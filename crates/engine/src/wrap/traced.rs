@@ -1,13 +1,17 @@
 //! A half that writes down what passes.
 
-use crate::{
-    Accepted, FlushReport, Interest, Outgoing, PortError, Receive, Received, Refused, RxCounters,
-    RxReport, Transmit, TxCounters, Wait,
-};
+use crate::error::PortError;
+use crate::half::{Receive, Transmit};
+use crate::passing::{Outgoing, Received};
+use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use frame::Nanos;
+use route::Interest;
 
-/// Copies each frame that passes through a half to a transmitting half, most often a
-/// [`crate::log::LogSink`]: received frames with their stamps, sent ones when they are taken.
+/// Copies each frame that passes through a half to a transmitting half, most often one that
+/// writes a log: received frames with their stamps, sent ones when they are taken.
 ///
 /// Tracing never gets in the way: what the trace refuses is counted, and where it fails it ends,
 /// with a remark.
@@ -33,6 +37,12 @@ impl<H, T: Transmit> Traced<H, T> {
     #[must_use]
     pub const fn untraced(&self) -> u64 {
         self.untraced
+    }
+
+    /// The half whose frames are traced.
+    #[must_use]
+    pub const fn half(&self) -> &H {
+        &self.half
     }
 
     /// The half and its trace.
@@ -85,8 +95,8 @@ impl<H: Receive, T: Transmit> Receive for Traced<H, T> {
         result
     }
 
-    fn wait(&self) -> Wait {
-        self.half.wait()
+    fn deadline(&self) -> Option<Nanos> {
+        self.half.deadline()
     }
 
     fn counters(&self) -> RxCounters {
@@ -118,8 +128,8 @@ impl<H: Transmit, T: Transmit> Transmit for Traced<H, T> {
         self.half.flush(now)
     }
 
-    fn wait(&self) -> Wait {
-        self.half.wait()
+    fn deadline(&self) -> Option<Nanos> {
+        self.half.deadline()
     }
 
     fn counters(&self) -> TxCounters {

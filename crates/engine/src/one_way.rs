@@ -1,9 +1,9 @@
 //! The other half of a port that goes one way only.
 
-use crate::{
-    Accepted, FlushReport, Outgoing, PortError, Receive, Received, Refused, RxCounters, RxReport,
-    Transmit, TxCounters, Wait,
-};
+use crate::error::PortError;
+use crate::half::{Receive, Transmit};
+use crate::passing::{Outgoing, Received};
+use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
 use frame::Nanos;
 
 /// A receiving half from which nothing ever comes: of a log that is only written.
@@ -23,8 +23,8 @@ impl Receive for Nothing {
         })
     }
 
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn deadline(&self) -> Option<Nanos> {
+        None
     }
 
     fn counters(&self) -> RxCounters {
@@ -45,8 +45,8 @@ impl Transmit for Nowhere {
         Ok(FlushReport::default())
     }
 
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn deadline(&self) -> Option<Nanos> {
+        None
     }
 
     fn counters(&self) -> TxCounters {

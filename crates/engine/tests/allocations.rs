@@ -1,14 +1,13 @@
 //! No allocation for a frame, and none for a reader's look at the counters.
 #![allow(clippy::unwrap_used)]
 
-use frame::{CanId, Frame, Nanos};
-use gateway::{Counts, Engine, NamedPort};
-use port::{
-    Accepted, FlushReport, Outgoing, PortError, Receive, Received, Refused, RxCounters, RxReport,
-    Stamp, Transmit, TxCounters, Wait,
+use engine::{
+    Accepted, Counts, Engine, FlushReport, NamedPort, Outgoing, PortError, Receive, Received,
+    Refused, RxCounters, RxReport, Stamp, Transmit, TxCounters,
 };
+use frame::{CanId, Frame, Nanos};
 use route::{
-    Action, Match, Mode, Modify, ModifyOp, PortId, RateLimit, Route, Routes, Table, XorSum,
+    Action, Match, Mode, Modify, ModifyOp, PortId, RateLimit, Route, Routes, Stop, Table, XorSum,
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::sync::Arc;
@@ -42,8 +41,8 @@ impl Receive for Source {
         })
     }
 
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn deadline(&self) -> Option<Nanos> {
+        None
     }
 
     fn counters(&self) -> RxCounters {
@@ -65,8 +64,8 @@ impl Transmit for Drain {
         Ok(FlushReport::default())
     }
 
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn deadline(&self) -> Option<Nanos> {
+        None
     }
 
     fn counters(&self) -> TxCounters {
@@ -152,5 +151,5 @@ fn a_frame_allocates_nothing() {
     let snapshot = engine.snapshot();
     snapshot.check().unwrap();
     let count = snapshot.route("r").unwrap();
-    assert!(count.rate_limited > 0 && count.copies.refused > 0 && count.copies.accepted > 0);
+    assert!(count.stopped.of(Stop::RateLimit) > 0 && count.copies.refused > 0 && count.copies.accepted > 0);
 }

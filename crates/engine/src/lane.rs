@@ -1,22 +1,27 @@
 //! A port inside the engine: its two halves, each with what is counted about it.
 
-use crate::counters::{Copies, Fates, PortCount, PortState, RxCount, TxCount};
-use crate::engine::Settled;
+use crate::counters::{Copies, PortCount, PortState};
+use crate::error::PortError;
+use crate::fate::Fates;
+use crate::half::{Receive, Transmit};
+use crate::report::{RxCounters, TxCounters};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
 use frame::Nanos;
-use port::{Interest, PortError, Receive, RxCounters, Transmit, TxCounters, Wait};
-use std::sync::Arc;
+use route::Interest;
 
 /// A port with the name that counters and messages use.
-pub struct NamedPort {
+pub struct NamedPort<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     /// Unique among the ports of one gateway.
     pub name: String,
     /// Where frames come in.
-    pub rx: Box<dyn Receive>,
+    pub rx: R,
     /// Where frames go out.
-    pub tx: Box<dyn Transmit>,
+    pub tx: T,
 }
 
-impl NamedPort {
+impl<R: Receive, T> NamedPort<R, T> {
     /// Tells the receiving half which frames can be of use.
     ///
     /// # Errors
@@ -27,20 +32,20 @@ impl NamedPort {
 }
 
 /// The receiving half and its counters.
-pub(crate) struct Receiver {
-    pub(crate) half: Box<dyn Receive>,
+pub(crate) struct Receiver<R> {
+    pub(crate) half: R,
     pub(crate) state: PortState,
     pub(crate) received: u64,
     pub(crate) reported: u64,
     pub(crate) fates: Fates,
-    /// The descriptor it waits for has just been seen not to be ready: nothing to fetch.
-    pub(crate) quiet: bool,
+    /// The caller knows that there is nothing to fetch: the next step passes over it.
+    pub(crate) skip: bool,
     base: RxCounters,
 }
 
 /// The transmitting half and its counters.
-pub(crate) struct Sender {
-    pub(crate) half: Box<dyn Transmit>,
+pub(crate) struct Sender<T> {
+    pub(crate) half: T,
     pub(crate) in_service: bool,
     /// Was given frames since its last flush.
     pub(crate) touched: bool,
@@ -48,19 +53,30 @@ pub(crate) struct Sender {
     pub(crate) held: usize,
     pub(crate) copies: Copies,
     pub(crate) failure: Option<Arc<str>>,
+    /// The failure was handed out as an event.
+    pub(crate) told: bool,
     /// What a port of this name counted before a reload put this one in its place.
     pub(crate) past: PortCount,
     base: TxCounters,
 }
 
-/// Both halves.
-pub(crate) struct Lane {
-    rx: Receiver,
-    tx: Sender,
+/// What became of the frames that a removed port held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Settled {
+    /// Sent after all.
+    pub sent: u64,
+    /// Lost when the port was closed.
+    pub lost: u64,
 }
 
-impl Lane {
-    pub(crate) fn new(port: NamedPort) -> Self {
+/// Both halves.
+pub(crate) struct Lane<R, T> {
+    rx: Receiver<R>,
+    tx: Sender<T>,
+}
+
+impl<R: Receive, T: Transmit> Lane<R, T> {
+    pub(crate) fn new(port: NamedPort<R, T>) -> Self {
         let NamedPort { rx, tx, .. } = port;
         Self {
             rx: Receiver {
@@ -70,7 +86,7 @@ impl Lane {
                 received: 0,
                 reported: 0,
                 fates: Fates::default(),
-                quiet: false,
+                skip: false,
             },
             tx: Sender {
                 base: tx.counters(),
@@ -80,16 +96,17 @@ impl Lane {
                 held: 0,
                 copies: Copies::default(),
                 failure: None,
+                told: false,
                 past: PortCount::default(),
             },
         }
     }
 
-    pub(crate) fn split(self) -> (Receiver, Sender) {
+    pub(crate) fn split(self) -> (Receiver<R>, Sender<T>) {
         (self.rx, self.tx)
     }
 
-    pub(crate) fn join(rx: Receiver, tx: Sender) -> Self {
+    pub(crate) fn join(rx: Receiver<R>, tx: Sender<T>) -> Self {
         Self { rx, tx }
     }
 
@@ -98,7 +115,7 @@ impl Lane {
     }
 
     /// What the port itself says of its frames, without its predecessors.
-    pub(crate) fn sent_so_far(&self) -> TxCount {
+    pub(crate) fn sent_so_far(&self) -> TxCounters {
         self.tx.counters()
     }
 
@@ -107,28 +124,27 @@ impl Lane {
         self.tx.past.add(past);
     }
 
-    /// Sends what is held; what waits still is returned. A port that fails at this holds
-    /// nothing any more.
-    pub(crate) fn flush(&mut self, now: Nanos) -> usize {
+    /// Sends what is held; gives what still waits. A port that fails at this holds nothing any
+    /// more.
+    pub(crate) fn flush(&mut self, now: Nanos) -> Result<usize, PortError> {
         if !self.tx.in_service {
-            return 0;
+            return Ok(0);
         }
         match self.tx.half.flush(now) {
-            Ok(report) => report.held,
+            Ok(report) => Ok(report.held),
             Err(error) => {
-                tracing::warn!("{error}: frames that it held are lost");
                 self.tx.in_service = false;
-                0
+                Err(error)
             }
         }
     }
 
-    pub(crate) fn wait(&self) -> Wait {
-        self.tx.half.wait()
+    pub(crate) const fn transmitter(&self) -> &T {
+        &self.tx.half
     }
 
-    /// What became of held frames since `then`; those that wait still are lost now.
-    pub(crate) fn settle(mut self, then: &TxCount) -> Settled {
+    /// What became of held frames since `then`; those that still wait are lost now.
+    pub(crate) fn settle(mut self, then: &TxCounters) -> Settled {
         self.tx.in_service = false;
         let now = self.tx.counters();
         Settled {
@@ -138,13 +154,13 @@ impl Lane {
     }
 }
 
-impl Sender {
-    fn counters(&self) -> TxCount {
-        TxCount::since(&self.base, &self.half.counters(), !self.in_service)
+impl<T: Transmit> Sender<T> {
+    fn counters(&self) -> TxCounters {
+        self.half.counters().since(&self.base, !self.in_service)
     }
 }
 
-pub(crate) fn count_port(rx: &Receiver, tx: &Sender) -> PortCount {
+pub(crate) fn count_port<R: Receive, T: Transmit>(rx: &Receiver<R>, tx: &Sender<T>) -> PortCount {
     let mut count = PortCount {
         state: match rx.state {
             PortState::Up if !rx.half.is_up() => PortState::Down,
@@ -153,7 +169,7 @@ pub(crate) fn count_port(rx: &Receiver, tx: &Sender) -> PortCount {
         received: rx.received,
         reported: rx.reported,
         fates: rx.fates,
-        rx: RxCount::since(&rx.base, &rx.half.counters()),
+        rx: rx.half.counters().since(&rx.base),
         copies: tx.copies,
         tx: tx.counters(),
     };

@@ -1,8 +1,11 @@
 //! All numbers of a gateway at one moment, with names, and the proof that they add up.
 
-use crate::change::Layout;
 use crate::counters::{Copies, Counts, PortCount, RouteCount};
 use crate::fate::Fate;
+use crate::layout::Layout;
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 /// All numbers of a gateway at one moment between two batches.
@@ -21,41 +24,6 @@ pub struct Snapshot {
     pub retired_ports: PortCount,
     /// All routes that reloads took away, together.
     pub retired_routes: RouteCount,
-    /// What runs in the kernel; its frames are in no port's numbers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kernel: Vec<KernelPart>,
-}
-
-/// Routes that run in the kernel.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct KernelPart {
-    /// How: `bpf` or `can-gw`.
-    pub how: String,
-    /// In the order of the file.
-    pub routes: Vec<KernelRow>,
-}
-
-/// The numbers of a route in the kernel, since the gateway was started.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct KernelRow {
-    /// The route.
-    pub name: String,
-    /// Frames that it took; none where the kernel does not count all of them (can-gw).
-    pub taken: Option<u64>,
-    /// Copies that outgoing interfaces took.
-    pub sent: u64,
-    /// Frames that its `drop` ended.
-    pub dropped_by_rule: u64,
-    /// Frames above its rate limit.
-    pub rate_limited: u64,
-    /// Frames that had passed too many gateways.
-    pub hop_limit: u64,
-    /// Frames whose new length does not fit their kind.
-    pub too_long: u64,
-    /// Frames whose new ID does not fit their format.
-    pub id_range: u64,
-    /// Copies that an outgoing interface did not take.
-    pub failed: u64,
 }
 
 /// A port's numbers.
@@ -85,7 +53,7 @@ pub struct RouteRow {
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("{place}: {what} ({left} against {right})")]
 pub struct Imbalance {
-    /// The port or route, or "all".
+    /// The port or route, a fate, or "all".
     pub place: String,
     /// What must hold.
     pub what: &'static str,
@@ -96,7 +64,9 @@ pub struct Imbalance {
 }
 
 impl Snapshot {
-    pub(crate) fn new(layout: &Layout, counts: &Counts) -> Self {
+    /// Numbers with the names that they belong to.
+    #[must_use]
+    pub fn new(layout: &Layout, counts: &Counts) -> Self {
         let ports = layout.ports.iter().zip(&counts.ports).enumerate();
         let routes = layout.routes.iter().zip(&counts.routes);
         Self {
@@ -122,7 +92,6 @@ impl Snapshot {
                 .collect(),
             retired_ports: counts.retired_ports,
             retired_routes: counts.retired_routes,
-            kernel: Vec::new(),
         }
     }
 
@@ -263,42 +232,26 @@ impl Snapshot {
         for fate in Fate::ALL {
             let (what, most) = match fate {
                 Fate::Routed => (
-                    "more frames were routed than copies accepted",
+                    "more frames than copies accepted",
                     self.route_sum(|r| r.copies.accepted.into()),
                 ),
                 Fate::Refused => (
-                    "more frames were refused than copies",
+                    "more frames than copies refused",
                     self.route_sum(|r| r.copies.refused.into()),
                 ),
                 Fate::Undeliverable => (
-                    "more frames were undeliverable than copies",
+                    "more frames than copies undeliverable",
                     self.route_sum(|r| r.copies.undeliverable()),
                 ),
-                Fate::RateLimited => (
-                    "more frames were above the rate than routes ended",
-                    self.route_sum(|r| r.rate_limited.into()),
-                ),
-                Fate::DroppedByRule => (
-                    "more frames were dropped by rule than routes ended",
-                    self.route_sum(|r| r.dropped_by_rule.into()),
-                ),
-                Fate::HopLimit => (
-                    "more frames had too many hops than routes ended",
-                    self.route_sum(|r| r.hop_limit.into()),
-                ),
-                Fate::TooLong => (
-                    "more frames were too long than routes ended",
-                    self.route_sum(|r| r.too_long.into()),
-                ),
-                Fate::IdRange => (
-                    "more frames had an impossible ID than routes ended",
-                    self.route_sum(|r| r.id_range.into()),
+                Fate::Stopped(why) => (
+                    "more frames than routes stopped",
+                    self.route_sum(|r| r.stopped.of(why).into()),
                 ),
                 Fate::NoRoute => continue,
             };
             let frames = self.frames(fate);
             if frames > most {
-                return Err(imbalance("all", what, frames, most));
+                return Err(imbalance(fate.words(), what, frames, most));
             }
         }
         Ok(())
