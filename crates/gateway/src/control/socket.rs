@@ -1,4 +1,4 @@
-//! Where the control socket lies, and whose it is.
+//! The control socket's path, and whose it is.
 //!
 //! A lock file beside the socket (`NAME.lock`, held with flock(2)) says who listens. The kernel
 //! drops the lock when its holder dies, however it dies, so a socket that a killed gateway left
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 /// The most bytes of a Unix socket's path (`sun_path` in unix(7), less the closing zero).
 const LONGEST_PATH: usize = 107;
 
-/// Why a control socket cannot be had.
+/// Why a control socket's path cannot be claimed.
 #[derive(thiserror::Error, Debug)]
-pub enum PlaceError {
+pub enum SocketError {
     /// Another gateway has it.
     #[error(
         "{path}: a gateway{holder} listens there already: stop it, or set another `control` in \
@@ -71,7 +71,7 @@ pub fn default_path(name: &str) -> PathBuf {
     folder().join(format!("{name}.sock"))
 }
 
-/// The folder that control sockets lie in: `cangate` in `$XDG_RUNTIME_DIR`, or in `/run` where
+/// The folder of control sockets: `cangate` in `$XDG_RUNTIME_DIR`, or in `/run` where
 /// there is no such variable.
 #[must_use]
 pub fn folder() -> PathBuf {
@@ -83,7 +83,7 @@ pub fn folder() -> PathBuf {
 }
 
 /// A control socket that is ours until this is dropped.
-pub(crate) struct Place {
+pub(crate) struct ClaimedSocket {
     path: PathBuf,
     lock_path: PathBuf,
     // Held, not used: closing it gives the lock up.
@@ -91,11 +91,11 @@ pub(crate) struct Place {
     pub(crate) listener: UnixListener,
 }
 
-impl Place {
+impl ClaimedSocket {
     /// Takes the path; a dead gateway's socket is replaced.
-    pub(crate) fn claim(path: &Path) -> Result<Self, PlaceError> {
+    pub(crate) fn claim(path: &Path) -> Result<Self, SocketError> {
         if path.as_os_str().len() > LONGEST_PATH {
-            return Err(PlaceError::TooLong {
+            return Err(SocketError::TooLong {
                 path: path.to_owned(),
             });
         }
@@ -121,7 +121,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ClaimedSocket {
     fn drop(&mut self) {
         // While the lock is held these two are ours. What cannot be removed is replaced by the
         // next gateway.
@@ -130,8 +130,8 @@ impl Drop for Place {
     }
 }
 
-fn os<'a>(path: &'a Path, doing: &'static str) -> impl Fn(std::io::Error) -> PlaceError + 'a {
-    move |source| PlaceError::Os {
+fn os<'a>(path: &'a Path, doing: &'static str) -> impl Fn(std::io::Error) -> SocketError + 'a {
+    move |source| SocketError::Os {
         path: path.to_owned(),
         doing,
         source,
@@ -146,7 +146,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 /// Makes the last part of the path, with mode 0700. A folder that is there must not be writable
 /// by others, unless it is sticky as /tmp is, where nobody can take away our files.
-fn make_folder(folder: &Path) -> Result<(), PlaceError> {
+fn make_folder(folder: &Path) -> Result<(), SocketError> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Ok(()) => return Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -156,14 +156,14 @@ fn make_folder(folder: &Path) -> Result<(), PlaceError> {
         .map_err(os(folder, "reading the folder's mode"))?
         .mode();
     if mode & 0o022 != 0 && mode & 0o1000 == 0 {
-        return Err(PlaceError::Open {
+        return Err(SocketError::Open {
             folder: folder.to_owned(),
         });
     }
     Ok(())
 }
 
-fn take_lock(path: &Path, lock_path: &Path) -> Result<File, PlaceError> {
+fn take_lock(path: &Path, lock_path: &Path) -> Result<File, SocketError> {
     loop {
         let mut file = OpenOptions::new()
             .read(true)
@@ -176,7 +176,7 @@ fn take_lock(path: &Path, lock_path: &Path) -> Result<File, PlaceError> {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(PlaceError::InUse {
+                return Err(SocketError::InUse {
                     path: path.to_owned(),
                     holder: holder(&mut file),
                 });
@@ -209,20 +209,20 @@ fn holder(file: &mut File) -> String {
     }
 }
 
-/// What lies at the path must be a socket on which nobody listens; else it is left alone.
-fn clear(path: &Path) -> Result<(), PlaceError> {
+/// What is at the path must be a socket on which nobody listens; else it is left alone.
+fn clear(path: &Path) -> Result<(), SocketError> {
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(os(path, "looking for an old socket")(error)),
         Ok(there) if !there.file_type().is_socket() => {
-            return Err(PlaceError::NoSocket {
+            return Err(SocketError::NoSocket {
                 path: path.to_owned(),
             });
         }
         Ok(_) => {}
     }
     if UnixStream::connect(path).is_ok() {
-        return Err(PlaceError::Foreign {
+        return Err(SocketError::Foreign {
             path: path.to_owned(),
         });
     }
@@ -231,7 +231,7 @@ fn clear(path: &Path) -> Result<(), PlaceError> {
 
 /// Listens in a folder of mode 0700 first and moves the socket to its place with its final mode,
 /// so that at no moment anybody else could connect; the move replaces a dead socket.
-fn listen(path: &Path, folder: &Path) -> Result<UnixListener, PlaceError> {
+fn listen(path: &Path, folder: &Path) -> Result<UnixListener, SocketError> {
     let room = folder.join(format!(".cangate-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&room);
     DirBuilder::new()
@@ -264,7 +264,7 @@ mod tests {
     fn only_the_owner_may_use_it() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("new/gate.sock");
-        let place = Place::claim(&path).unwrap();
+        let place = ClaimedSocket::claim(&path).unwrap();
         assert_eq!(mode(&path), 0o600);
         assert_eq!(mode(&temp.path().join("new")), 0o700);
         assert_eq!(
@@ -282,14 +282,14 @@ mod tests {
     fn a_second_gateway_is_told_who_has_it() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("gate.sock");
-        let place = Place::claim(&path).unwrap();
-        let error = Place::claim(&path).err().unwrap().to_string();
+        let place = ClaimedSocket::claim(&path).unwrap();
+        let error = ClaimedSocket::claim(&path).err().unwrap().to_string();
         assert!(
             error.contains(&format!("process {}", std::process::id())),
             "{error}"
         );
         drop(place);
-        Place::claim(&path).unwrap();
+        ClaimedSocket::claim(&path).unwrap();
     }
 
     #[test]
@@ -298,20 +298,20 @@ mod tests {
         let path = temp.path().join("gate.sock");
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists(), "a listener leaves its socket behind");
-        drop(Place::claim(&path).unwrap());
+        drop(ClaimedSocket::claim(&path).unwrap());
 
         let foreign = UnixListener::bind(&path).unwrap();
         assert!(matches!(
-            Place::claim(&path),
-            Err(PlaceError::Foreign { .. })
+            ClaimedSocket::claim(&path),
+            Err(SocketError::Foreign { .. })
         ));
         drop(foreign);
 
         std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, "precious").unwrap();
         assert!(matches!(
-            Place::claim(&path),
-            Err(PlaceError::NoSocket { .. })
+            ClaimedSocket::claim(&path),
+            Err(SocketError::NoSocket { .. })
         ));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
     }
@@ -321,15 +321,15 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         std::fs::set_permissions(temp.path(), Permissions::from_mode(0o777)).unwrap();
         let path = temp.path().join("gate.sock");
-        assert!(matches!(Place::claim(&path), Err(PlaceError::Open { .. })));
+        assert!(matches!(ClaimedSocket::claim(&path), Err(SocketError::Open { .. })));
     }
 
     #[test]
     fn a_path_that_is_too_long_is_named() {
         let path = PathBuf::from("/tmp").join("x".repeat(120));
         assert!(matches!(
-            Place::claim(&path),
-            Err(PlaceError::TooLong { .. })
+            ClaimedSocket::claim(&path),
+            Err(SocketError::TooLong { .. })
         ));
     }
 }
