@@ -133,7 +133,9 @@ impl<R: Receive, T: Transmit> Change<R, T> {
             .iter()
             .map(|name| new_routes.get(name.as_str()).copied())
             .collect();
-        let interests = (0..slots.len()).map(|port| interest(&table, port)).collect();
+        let interests = (0..slots.len())
+            .map(|port| interest(&table, port))
+            .collect();
         Ok(Self {
             old: Arc::clone(old),
             memory: table.memory(),
@@ -187,7 +189,12 @@ pub struct Leaving<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
 }
 
 impl<R: Receive, T: Transmit> Leaving<R, T> {
-    pub(crate) fn new(index: usize, layout: &Arc<Layout>, lane: Lane<R, T>, then: TxCounters) -> Self {
+    pub(crate) fn new(
+        index: usize,
+        layout: &Arc<Layout>,
+        lane: Lane<R, T>,
+        then: TxCounters,
+    ) -> Self {
         Self {
             index,
             layout: Arc::clone(layout),

@@ -151,5 +151,9 @@ fn a_frame_allocates_nothing() {
     let snapshot = engine.snapshot();
     snapshot.check().unwrap();
     let count = snapshot.route("r").unwrap();
-    assert!(count.stopped.of(Stop::RateLimit) > 0 && count.copies.refused > 0 && count.copies.accepted > 0);
+    assert!(
+        count.stopped.of(Stop::RateLimit) > 0
+            && count.copies.refused > 0
+            && count.copies.accepted > 0
+    );
 }

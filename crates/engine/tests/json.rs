@@ -63,7 +63,10 @@ fn a_tally_needs_every_key_once_and_passes_over_others() {
     assert_eq!(all, Stops::from([1, 2, 3, 4, 5]));
     assert_eq!((all.of(Stop::TooLong), all.total()), (4, 15));
     let missing = stops(&format!("{{{}}}", keys[1..].join(","))).unwrap_err();
-    assert!(missing.to_string().contains(Stop::DropRule.key()), "{missing}");
+    assert!(
+        missing.to_string().contains(Stop::DropRule.key()),
+        "{missing}"
+    );
     let twice = stops(&format!("{{{},{}}}", keys[0], keys.join(","))).unwrap_err();
     assert!(twice.to_string().contains(Stop::DropRule.key()), "{twice}");
     assert!(stops("[1,2,3,4,5]").is_err());
@@ -82,7 +85,12 @@ fn a_route_without_a_reason_is_refused() {
 #[test]
 fn fates_have_the_keys_of_the_list() {
     let value = serde_json::to_value(Fates::default()).unwrap();
-    let keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    let keys: Vec<&str> = value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
     let mut expected = Fate::ALL.map(Fate::key);
     expected.sort_unstable(); // as serde_json's map has them
     assert_eq!(keys, expected);

@@ -7,8 +7,8 @@
 mod common;
 
 use common::{Handle, memory_port};
-use frame::{CanId, Frame};
 use engine::{Change, Engine, Fate, PortChange, Snapshot};
+use frame::{CanId, Frame};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use route::{

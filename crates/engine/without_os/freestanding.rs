@@ -27,7 +27,9 @@ global_asm!(
 
 extern "C" fn main() -> ! {
     let scenarios = super::run(|name| say(format_args!("{name}\n")));
-    say(format_args!("{scenarios} scenarios passed without an operating system\n"));
+    say(format_args!(
+        "{scenarios} scenarios passed without an operating system\n"
+    ));
     exit(0)
 }
 

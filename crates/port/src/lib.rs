@@ -28,8 +28,9 @@ pub mod spec;
 mod wait;
 
 pub use engine::{
-    Accepted, FlushReport, Ids, Interest, Nothing, Nowhere, Outgoing, PortError, RawFilter, Receive,
-    Received, Refused, RxCounters, RxReport, Stamp, StampSource, Token, Transmit, TxCounters, wrap,
+    Accepted, FlushReport, Ids, Interest, Nothing, Nowhere, Outgoing, PortError, RawFilter,
+    Receive, Received, Refused, RxCounters, RxReport, Stamp, StampSource, Token, Transmit,
+    TxCounters, wrap,
 };
 pub use open::Opener;
 pub use pace::Pace;

@@ -13,8 +13,8 @@ use alloc::vec::Vec;
 use core::cell::{RefCell, RefMut};
 use core::ops::Range;
 use engine::{
-    Accepted, Engine, FlushReport, Interest, NamedPort, Outgoing, PortError, Receive, Received, Refused,
-    RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters,
+    Accepted, Engine, FlushReport, Interest, NamedPort, Outgoing, PortError, Receive, Received,
+    Refused, RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters,
 };
 use frame::{CanId, Frame, Nanos};
 use route::{Mode, PortId, Route, Routes, Table};

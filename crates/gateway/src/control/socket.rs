@@ -321,7 +321,10 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         std::fs::set_permissions(temp.path(), Permissions::from_mode(0o777)).unwrap();
         let path = temp.path().join("gate.sock");
-        assert!(matches!(ClaimedSocket::claim(&path), Err(SocketError::Open { .. })));
+        assert!(matches!(
+            ClaimedSocket::claim(&path),
+            Err(SocketError::Open { .. })
+        ));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! A run from `gateway.toml` with the ports of the `port` crate.
 
 use super::clock::Clock;
-use super::offloaded;
 use super::error::{LoadError, Overwritten, RunError};
 use super::halves::Port;
+use super::offloaded;
 use super::options::{Options, Summary};
 use super::site::{Plan, Site};
 use super::supervise::supervise_by;

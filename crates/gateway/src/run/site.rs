@@ -1,9 +1,9 @@
 //! Where a run gets its configuration and its ports from.
 
-use super::kernel::KernelPlan;
-use super::lines::RouteLine;
 use super::error::{LoadError, RoutesError};
 use super::halves::Port;
+use super::kernel::KernelPlan;
+use super::lines::RouteLine;
 use engine::{Interest, PortError};
 use route::{Routes, Table};
 

@@ -83,8 +83,8 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
-    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// A frame for each byte of a stream; counts how often it was asked for some.
     struct Bytes {
@@ -191,7 +191,11 @@ mod tests {
         let (bell, mut ringer) = UnixStream::pair().unwrap();
         let mut waiting = Waiting::new();
         let moment = Duration::from_millis(1);
-        let mut wait = || waiting.for_work(bell.as_raw_fd(), &engine, Some(moment)).unwrap();
+        let mut wait = || {
+            waiting
+                .for_work(bell.as_raw_fd(), &engine, Some(moment))
+                .unwrap()
+        };
         assert!(!wait());
         ringer.write_all(b"!").unwrap();
         assert!(wait());

@@ -1,8 +1,8 @@
 //! The one thread that touches frames.
 
 use super::clock::Clock;
-use super::mailbox::{Mailbox, Message};
 use super::halves::Engine;
+use super::mailbox::{Mailbox, Message};
 use super::waiting::Waiting;
 use engine::{Event, Step};
 use std::os::unix::net::UnixStream;

@@ -262,10 +262,7 @@ fn no_buffers_means_later_not_lost() {
     let errors = [Some(Errno::NOBUFS), Some(Errno::NOBUFS)];
     bench.line().send_errors.lock().unwrap().extend(errors);
     assert_eq!(bench.tx.flush(1_000).unwrap().held, 4);
-    assert!(
-        !bench.tx.wait().writable,
-        "poll would say writable at once"
-    );
+    assert!(!bench.tx.wait().writable, "poll would say writable at once");
     assert!(bench.tx.deadline().is_some_and(|at| at > 1_000));
     assert_eq!(bench.tx.flush(2_000_000).unwrap().held, 4);
     assert_eq!(bench.tx.flush(3_000_000).unwrap().sent, 4);
