@@ -6,9 +6,14 @@ use anyhow::Result;
 use std::path::Path;
 use std::time::Duration;
 
-/// A target without a standard library: where `frame` and `route` must build.
+/// A target without a standard library, of another processor: where the core must build.
 pub(crate) const NO_STD_TARGET: &str = "thumbv7em-none-eabi";
 
+/// A target without a standard library whose programs this machine's processor can run: where the
+/// engine's scenarios do.
+pub(crate) const BARE_TARGET: &str = "x86_64-unknown-none";
+
+/// Programs out of the distribution.
 const PROGRAMS: [Program; 4] = [
     Program {
         names: &["chromium", "chromium-browser", "google-chrome"],
@@ -67,7 +72,8 @@ pub(crate) fn may_install() -> bool {
 pub(crate) fn run(install: bool, all: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     let programs = || PROGRAMS.iter().filter(|program| all || program.quick);
-    println!("needs: rustfmt and clippy (rustup); the target {NO_STD_TARGET} (rustup);");
+    println!("needs: rustfmt and clippy (rustup);");
+    println!("       the targets {NO_STD_TARGET} and {BARE_TARGET} (rustup);");
     for Program { package, why, .. } in programs() {
         println!("       {package} (apt): {why}");
     }
@@ -80,10 +86,11 @@ pub(crate) fn run(install: bool, all: bool) -> Result<Tally> {
             rustup(&["component", "add", component])
         })?);
     }
-    let there = has_target(NO_STD_TARGET);
-    tally.add(need(there, NO_STD_TARGET, install, || {
-        rustup(&["target", "add", NO_STD_TARGET])
-    })?);
+    for target in [NO_STD_TARGET, BARE_TARGET] {
+        tally.add(need(has_target(target), target, install, || {
+            rustup(&["target", "add", target])
+        })?);
+    }
     if install && on_path("apt-get") && is_root() && programs().any(|p| !p.is_there()) {
         // Where this fails, the lists may still be new enough.
         show(command("apt-get", Path::new("/")).args(["update", "-qq"]))?;
