@@ -15,16 +15,15 @@
 //! | [`embedded`] | nodes on buses inside the process, in virtual or real time |
 //! | [`log`] | candump logs, standard input and output |
 //! | [`socketcan`] | Linux CAN interfaces, by raw sockets |
-//! | [`bitcan`] | the tester's node on bit-timed buses of `kmod/bitcan`; no port |
 //! | [`wrap`] | halves around halves: traces and faults |
 //! | [`spec`], [`Opener`] | from `gateway.toml` to any of the first three |
 //!
 //! Time is passed in. A port never blocks: what to wait for is said by [`Receive::wait`] and
 //! [`Transmit::wait`].
 
+#![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
-pub mod bitcan;
 pub mod embedded;
 mod half;
 mod interest;
@@ -33,7 +32,6 @@ mod one_way;
 mod open;
 mod pace;
 mod poll;
-mod realtime;
 pub mod socketcan;
 pub mod spec;
 pub mod wrap;
@@ -47,4 +45,3 @@ pub use one_way::{Nothing, Nowhere};
 pub use open::Opener;
 pub use pace::Pace;
 pub use poll::Poll;
-pub use realtime::schedule_fifo;

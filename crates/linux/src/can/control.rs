@@ -1,10 +1,11 @@
-//! What the kernel says beside a frame: when it came, and how many were lost before it.
+//! What the kernel says beside a frame, as ancillary data: when it came, and how many were lost
+//! before it.
 
 use frame::Nanos;
 
-/// Room for one message's control data: stamps (64 bytes) and the drop counter (24), see
+/// Room for one message's ancillary data, bytes: stamps (64 bytes) and the drop counter (24), see
 /// `CMSG_SPACE` in cmsg(3), and some to spare.
-pub(super) const CONTROL_SIZE: usize = 128;
+pub const CONTROL_SIZE: usize = 128;
 
 /// Size of `struct cmsghdr` and the alignment of all its parts.
 const WORD: usize = size_of::<usize>();
@@ -12,19 +13,21 @@ const HEADER: usize = WORD + 8;
 /// A `struct timespec` of `SCM_TIMESTAMPING`: two `long`s.
 const TIMESPEC: usize = 2 * size_of::<libc::c_long>();
 
-/// The kernel's words about a frame.
+/// What the kernel says about a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Control {
+pub struct Control {
     /// Unix time at which the kernel saw it, ns.
-    pub(super) software: Option<Nanos>,
+    pub software: Option<Nanos>,
     /// The controller's time, ns, with an epoch of its own.
-    pub(super) hardware: Option<Nanos>,
+    pub hardware: Option<Nanos>,
     /// Frames that this socket lost since it was opened, modulo 2^32.
-    pub(super) lost: Option<u32>,
+    pub lost: Option<u32>,
 }
 
-/// Reads control messages. What is unknown or cut off is passed over.
-pub(super) fn parse(mut bytes: &[u8]) -> Control {
+/// Reads ancillary data. What is unknown or cut off is passed over.
+#[inline]
+#[must_use]
+pub fn parse(mut bytes: &[u8]) -> Control {
     let mut control = Control::default();
     while let Some((header, _)) = bytes.split_at_checked(HEADER) {
         let Some(len) = number(header, 0) else { break };
@@ -111,7 +114,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_end(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            parse(&bytes);
+            let _ = parse(&bytes);
         }
 
         /// Lengths that lie, in an otherwise good message.
@@ -121,7 +124,7 @@ mod tests {
                 let mut bytes = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING, &[1; 48]);
                 bytes[..WORD].copy_from_slice(&len.to_ne_bytes());
                 bytes.extend(message(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &[0; 4]));
-                parse(&bytes);
+                let _ = parse(&bytes);
             }
         }
     }
