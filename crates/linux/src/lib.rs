@@ -3,8 +3,8 @@
 //!
 //! | where | what |
 //! |---|---|
-//! | [`can`] | raw CAN sockets: options, filters, stamps, drop counts, the kernel's frame layout |
-//! | [`mmsg`] | many datagrams a call: buffers for `recvmmsg` and `sendmmsg` |
+//! | [`can`] | raw CAN sockets: options, filters, the kernel's frame layout |
+//! | [`mmsg`] | many datagrams a call: buffers for `recvmmsg` and `sendmmsg`; stamps, drop counts |
 //! | [`netlink`] | the one netlink socket: messages, attributes, acknowledgements, lists |
 //! | [`link`] | network interfaces: list, watch, bit rate, controller state |
 //! | [`mod@poll`] | waiting for any of many descriptors |
@@ -18,6 +18,7 @@
 
 pub mod bitcan;
 pub mod can;
+mod errno;
 pub mod link;
 mod memory;
 pub mod mmsg;

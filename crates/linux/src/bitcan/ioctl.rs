@@ -3,6 +3,7 @@
 #![allow(clippy::cast_lossless, reason = "musl's ioctl takes a signed number")]
 
 use super::layout::{Setup, Start};
+use crate::errno::last_errno;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::ioctl::opcode;
@@ -11,7 +12,7 @@ fn result(code: libc::c_int) -> Result<(), Errno> {
     if code >= 0 {
         return Ok(());
     }
-    Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+    Err(last_errno())
 }
 
 pub(super) fn set_up(device: &OwnedFd, setup: &mut Setup) -> Result<(), Errno> {
@@ -24,7 +25,8 @@ pub(super) fn set_up(device: &OwnedFd, setup: &mut Setup) -> Result<(), Errno> {
 
 pub(super) fn start(device: &OwnedFd, start: &Start) -> Result<(), Errno> {
     let code = opcode::write::<Start>(b'b', 2);
-    // SAFETY: as above; BITCAN_START reads one `struct bitcan_start`, 24 bytes.
+    // SAFETY: the device is open; BITCAN_START reads one `struct bitcan_start`, as which `Start` is
+    // laid out (`repr(C)`, 24 bytes, in the number of the call too); `start` is live.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(start)) })
 }
 

@@ -1,6 +1,5 @@
 //! Why there is no raw CAN socket on an interface, in words that say what to do.
 
-use super::socket::Options;
 use crate::Errno;
 use crate::link::Links;
 use std::fmt;
@@ -107,10 +106,10 @@ impl OpenError {
         Self::new(interface, Obstacle::SetUp, source)
     }
 
-    /// An option could not be set.
-    pub(super) fn option(interface: &str, options: &Options, source: Errno) -> Self {
+    /// An option could not be set; with `xl`, that of CAN XL may have been it.
+    pub(super) fn option(interface: &str, xl: bool, source: Errno) -> Self {
         let obstacle = match source {
-            Errno::NOPROTOOPT if options.xl => Obstacle::NoXl,
+            Errno::NOPROTOOPT if xl => Obstacle::NoXl,
             Errno::NOPROTOOPT => Obstacle::OldKernel,
             _ => Obstacle::SetUp,
         };
@@ -183,11 +182,7 @@ mod tests {
     fn the_loopback_interface_is_none_of_can() {
         let error = OpenError::attach("lo", Errno::NODEV);
         assert!(matches!(error.obstacle, Obstacle::NotCan(_)), "{error}");
-        let options = Options {
-            xl: true,
-            ..Options::default()
-        };
-        let error = OpenError::option("can7", &options, Errno::NOPROTOOPT);
+        let error = OpenError::option("can7", true, Errno::NOPROTOOPT);
         assert!(error.to_string().contains("6.2"), "{error}");
     }
 }

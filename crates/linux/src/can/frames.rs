@@ -2,12 +2,11 @@
 //!
 //! It survives nothing by itself: what the system says about a call is handed on.
 
-use super::control;
 use super::error::OpenError;
 use super::layout::{CLASSIC_SIZE, FD_SIZE, decode, encode};
 use super::socket::{Filter, InterfaceState, Options, Socket, Stamps};
 use crate::Errno;
-use crate::mmsg::Inbox;
+use crate::mmsg::{Control, Inbox};
 use frame::{FrameRef, Nanos};
 use std::os::fd::{AsRawFd, RawFd};
 
@@ -142,7 +141,7 @@ impl FrameSocket {
                 self.malformed += 1;
                 continue;
             };
-            let control = control::parse(control);
+            let control = Control::parse(control);
             take(Arrival {
                 frame,
                 software: control.software,

@@ -1,17 +1,15 @@
 //! Raw CAN sockets (`AF_CAN`, `CAN_RAW`; `uapi/linux/can/raw.h`).
 //!
 //! [`Socket`] is the socket with its options, filters and interface; what moves many datagrams a
-//! call is in [`crate::mmsg`]. [`layout`] turns the kernel's frames into ours and back,
-//! [`Control`] is what the kernel says beside a frame. [`FrameSocket`] puts these together for
-//! whoever wants frames and no datagrams.
+//! call, and what the kernel says beside a frame, is in [`crate::mmsg`]. [`layout`] turns the kernel's
+//! frames into ours and back. [`FrameSocket`] puts these together for whoever wants frames and no
+//! datagrams.
 
-mod control;
 mod error;
 mod frames;
 pub mod layout;
 mod socket;
 
-pub use control::{CONTROL_SIZE, Control, parse as parse_control};
 pub use error::{Obstacle, OpenError};
 pub use frames::{Arrival, FrameOptions, FrameSocket, MOST_ARRIVALS};
 pub use socket::{Filter, InterfaceState, MOST_FILTERS, Options, Socket, Stamps};

@@ -7,7 +7,7 @@
 use super::error::OpenError;
 use super::layout::FD_SIZE;
 use crate::Errno;
-use crate::mmsg::last_errno;
+use crate::errno::last_errno;
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
 use std::mem::{size_of, size_of_val, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -132,7 +132,7 @@ impl Socket {
     /// [`OpenError`] that says what the kernel lacks.
     pub fn configure(&self, options: &Options) -> Result<(), OpenError> {
         self.set_all(options)
-            .map_err(|errno| OpenError::option(&self.name, options, errno))
+            .map_err(|errno| OpenError::option(&self.name, options.xl, errno))
     }
 
     fn set_all(&self, options: &Options) -> Result<(), Errno> {

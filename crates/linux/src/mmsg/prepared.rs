@@ -4,7 +4,8 @@
     reason = "recvmmsg(2) and sendmmsg(2) on buffers made before"
 )]
 
-use super::{header, last_errno};
+use super::header::header;
+use crate::errno::last_errno;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::io::Errno;
 

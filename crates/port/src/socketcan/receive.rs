@@ -8,9 +8,9 @@ use crate::{
 };
 use frame::{CanId, Nanos};
 use linux::Errno;
+use linux::can::error_class;
 use linux::can::layout::decode;
-use linux::can::{error_class, parse_control};
-use linux::mmsg::Inbox;
+use linux::mmsg::{Control, Inbox};
 use std::sync::Arc;
 
 /// Datagrams of one `recvmmsg`.
@@ -45,7 +45,7 @@ impl<L: Line> RawReceive<L> {
         let Some((bytes, control)) = self.inbox.get(i) else {
             return false;
         };
-        let control = parse_control(control);
+        let control = Control::parse(control);
         if let Some(dropped) = control.lost {
             self.counters.overrun += u64::from(dropped.wrapping_sub(self.dropped));
             self.dropped = dropped;

@@ -1,18 +1,12 @@
-//! The network interfaces of this network namespace, over rtnetlink (`uapi/linux/rtnetlink.h`,
-//! `if_link.h`, `can/netlink.h`): which there are, when they change, and what the kernel knows of a
-//! CAN controller.
+//! One interface, as rtnetlink describes it (`uapi/linux/rtnetlink.h`, `if_link.h`).
 
+use super::controller::{ControllerState, controller};
 use crate::Errno;
-use crate::netlink::{
-    Error, Malformed, Netlink, attribute, attributes, bound, failed, inner, number, text,
-};
+use crate::netlink::{Error, Malformed, Netlink, attribute, attributes, inner, number, text};
 use frame::wire::BitRate;
-use rustix::net::{RecvFlags, SocketFlags, recv};
-use std::collections::BTreeMap;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-const RTM_NEWLINK: u16 = 16;
-const RTM_GETLINK: u16 = 18;
+pub(super) const RTM_NEWLINK: u16 = 16;
+pub(super) const RTM_GETLINK: u16 = 18;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
 const IFLA_TXQLEN: u16 = 13;
@@ -20,39 +14,17 @@ const IFLA_LINKINFO: u16 = 18;
 const IFLA_XDP: u16 = 43;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
-const IFLA_CAN_BITTIMING: u16 = 1;
-const IFLA_CAN_STATE: u16 = 4;
-const IFLA_CAN_DATA_BITTIMING: u16 = 9;
 const IFLA_XDP_PROG_ID: u16 = 4;
 /// `ARPHRD_CAN`
 const CAN: u16 = 280;
 const IFF_UP: u32 = 1;
 const IFF_RUNNING: u32 = 1 << 6;
 const IFF_ECHO: u32 = 1 << 18;
-/// `RTMGRP_LINK`
-const GROUP: u32 = 1;
 /// The most bytes of an interface's name, without the zero at its end (`IFNAMSIZ`).
 const MOST_NAME: usize = 15;
 
 /// Bytes of `struct ifinfomsg`.
 pub const IFINFO: usize = 16;
-
-/// `enum can_state`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ControllerState {
-    /// TEC and REC below 96.
-    ErrorActive,
-    /// One of them at 96 or more.
-    ErrorWarning,
-    /// One of them at 128 or more.
-    ErrorPassive,
-    /// TEC above 255: it takes no part.
-    BusOff,
-    /// Switched off.
-    Stopped,
-    /// Asleep.
-    Sleeping,
-}
 
 /// An interface.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -134,90 +106,8 @@ pub enum LinkError {
     Netlink(#[from] Error),
 }
 
-/// All interfaces at one moment.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Links {
-    by_name: BTreeMap<String, Link>,
-    names: BTreeMap<u32, String>,
-}
-
-impl FromIterator<Link> for Links {
-    fn from_iter<T: IntoIterator<Item = Link>>(all: T) -> Self {
-        let mut links = Self::default();
-        for link in all {
-            links.names.insert(link.index, link.name.clone());
-            links.by_name.insert(link.name.clone(), link);
-        }
-        links
-    }
-}
-
-impl IntoIterator for Links {
-    type Item = Link;
-    type IntoIter = std::collections::btree_map::IntoValues<String, Link>;
-
-    /// By name.
-    fn into_iter(self) -> Self::IntoIter {
-        self.by_name.into_values()
-    }
-}
-
-impl Links {
-    /// Asks the kernel, on a socket of its own.
-    ///
-    /// # Errors
-    /// [`Error`]
-    pub fn now() -> Result<Self, Error> {
-        Self::read(&mut Netlink::open()?)
-    }
-
-    /// Asks the kernel.
-    ///
-    /// # Errors
-    /// [`Error`]
-    pub fn read(netlink: &mut Netlink) -> Result<Self, Error> {
-        let listed = netlink.list(RTM_GETLINK, vec![0; IFINFO])?;
-        let listed = listed.map_err(failed("listing the interfaces"))?;
-        let links = listed.iter().filter(|(kind, _)| *kind == RTM_NEWLINK);
-        Ok(links
-            .map(|(_, body)| link(body))
-            .collect::<Result<_, _>>()?)
-    }
-
-    /// The index of the CAN interface with a name.
-    #[must_use]
-    pub fn can(&self, name: &str) -> Option<u32> {
-        let link = self.by_name.get(name)?;
-        link.can.then_some(link.index)
-    }
-
-    /// The interface with a name, of CAN or not.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Link> {
-        self.by_name.get(name)
-    }
-
-    /// The interface with an index.
-    #[must_use]
-    pub fn at(&self, index: u32) -> Option<&Link> {
-        self.by_name.get(self.names.get(&index)?)
-    }
-
-    /// The CAN interfaces, by name.
-    pub fn all_can(&self) -> impl Iterator<Item = &Link> {
-        self.by_name.values().filter(|link| link.can)
-    }
-
-    /// The name of an interface; `#7` for one that has just gone.
-    #[must_use]
-    pub fn name(&self, index: u32) -> String {
-        let name = self.names.get(&index);
-        name.cloned().unwrap_or_else(|| format!("#{index}"))
-    }
-}
-
 /// What RTM_NEWLINK says.
-fn link(body: &[u8]) -> Result<Link, Malformed> {
+pub(super) fn link(body: &[u8]) -> Result<Link, Malformed> {
     let Some((&[_, _, t0, t1, i0, i1, i2, i3, f0, f1, f2, f3, ..], rest)) =
         body.split_first_chunk::<IFINFO>()
     else {
@@ -240,8 +130,9 @@ fn link(body: &[u8]) -> Result<Link, Malformed> {
             IFLA_TXQLEN => link.queue = number(value),
             IFLA_LINKINFO => {
                 link.kind = inner(value, IFLA_INFO_KIND).map(text).unwrap_or_default();
+                // Other kinds of interfaces have data of other kinds.
                 if let Some(data) = inner(value, IFLA_INFO_DATA).filter(|_| link.can) {
-                    controller(data, &mut link);
+                    (link.bit_rate, link.state) = controller(data);
                 }
             }
             IFLA_XDP => {
@@ -252,64 +143,6 @@ fn link(body: &[u8]) -> Result<Link, Malformed> {
         }
     }
     Ok(link)
-}
-
-/// What a driver of CAN says. What is malformed ends it: other kinds of interfaces have data of
-/// other kinds.
-fn controller(data: &[u8], link: &mut Link) {
-    // `bitrate` is the first member of `struct can_bittiming`.
-    let rate = |kind| inner(data, kind).and_then(number);
-    let nominal = rate(IFLA_CAN_BITTIMING);
-    let fast = rate(IFLA_CAN_DATA_BITTIMING).filter(|&rate| rate > 0);
-    link.bit_rate = nominal.and_then(|nominal| BitRate::new(nominal, fast).ok());
-    link.state = rate(IFLA_CAN_STATE).and_then(state);
-}
-
-fn state(number: u32) -> Option<ControllerState> {
-    use ControllerState::{BusOff, ErrorActive, ErrorPassive, ErrorWarning, Sleeping, Stopped};
-    [
-        ErrorActive,
-        ErrorWarning,
-        ErrorPassive,
-        BusOff,
-        Stopped,
-        Sleeping,
-    ]
-    .get(number as usize)
-    .copied()
-}
-
-/// Says when interfaces come, go, or change.
-pub struct Events(OwnedFd);
-
-impl Events {
-    /// Begins to listen.
-    ///
-    /// # Errors
-    /// [`Error::Socket`]
-    pub fn open() -> Result<Self, Error> {
-        bound(GROUP, SocketFlags::NONBLOCK).map(Self)
-    }
-
-    /// To wait for: it is readable when something has changed.
-    #[must_use]
-    pub fn fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-
-    /// Takes what is there; what it was in detail, nobody needs: the kernel is asked anew. True if
-    /// there was anything.
-    pub fn drain(&self) -> bool {
-        let (mut any, mut buffer) = (false, [0; 4096]);
-        loop {
-            match recv(&self.0, buffer.as_mut_slice(), RecvFlags::empty()) {
-                // Some were lost, because there were too many.
-                Ok(_) | Err(Errno::NOBUFS) => any = true,
-                Err(Errno::INTR) => {}
-                Err(_) => return any,
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -341,9 +174,9 @@ mod tests {
     #[test]
     fn bit_rates_and_state_are_read() {
         let data = [
-            wrapped(IFLA_CAN_BITTIMING, &timing(500_000)),
-            wrapped(IFLA_CAN_DATA_BITTIMING, &timing(2_000_000)),
-            wrapped(IFLA_CAN_STATE, &3_u32.to_ne_bytes()),
+            wrapped(1, &timing(500_000)),
+            wrapped(9, &timing(2_000_000)),
+            wrapped(4, &3_u32.to_ne_bytes()),
         ];
         let info = [
             wrapped(IFLA_INFO_KIND, b"can\0"),
@@ -393,30 +226,13 @@ mod tests {
         let lo = Link::find("lo").unwrap();
         assert_eq!((lo.name.as_str(), lo.can), ("lo", false));
         assert_eq!((lo.bit_rate, lo.state), (None, None));
-        let links = Links::now().unwrap();
-        assert_eq!(links.get("lo").map(|link| link.index), Some(lo.index));
-    }
-
-    #[test]
-    fn every_linux_has_a_loopback_interface_and_it_is_none_of_can() {
-        let mut netlink = Netlink::open().unwrap();
-        let links = Links::read(&mut netlink).unwrap();
-        let lo = links.get("lo").unwrap();
-        assert_eq!((lo.can, links.name(lo.index).as_str()), (false, "lo"));
-        assert_eq!(links.at(lo.index), Some(lo));
-        assert!(lo.mtu >= 16 && lo.xdp == 0);
-        assert_eq!((links.can("lo"), links.can("no-such-if")), (None, None));
-        assert_eq!(links.name(u32::MAX), "#4294967295");
-        let again: Links = links.clone().into_iter().collect();
-        assert_eq!(again, links);
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = link(&bytes);
-            let mut can = Link { can: true, ..Link::default() };
-            controller(&bytes, &mut can);
+            let _ = controller(&bytes);
             let mut body = ifinfo(CAN, 1, 0);
             body.extend(&bytes);
             let _ = link(&body);
