@@ -1,5 +1,7 @@
 //! cangate on the command line: thin, every command is a call into the other rooms.
 
+#![forbid(unsafe_code)]
+
 mod cli;
 mod commands;
 mod counters;

@@ -11,12 +11,10 @@
 pub mod bpf;
 pub mod cangw;
 mod instance;
-mod links;
-mod netlink;
 pub mod place;
 
 pub use instance::Instance;
-pub use links::{Link, Links};
+pub use linux::link::{Link, Links};
 
 /// An error with all that caused it, as one line; what the error says itself is not said again.
 #[must_use]

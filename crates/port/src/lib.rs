@@ -9,20 +9,19 @@
 //! | [`embedded`] | nodes on buses inside the process, in virtual or real time |
 //! | [`log`] | candump logs, standard input and output |
 //! | [`socketcan`] | Linux CAN interfaces, by raw sockets |
-//! | [`bitcan`] | the tester's node on bit-timed buses of `kmod/bitcan`; no port |
+//! | [`wrap`] | halves around halves: traces and faults |
 //! | [`spec`], [`Opener`] | from `gateway.toml` to any of the first three |
 //!
 //! Time is passed in.
 
+#![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
-pub mod bitcan;
 pub mod embedded;
 pub mod log;
 mod open;
 mod pace;
 mod poll;
-mod realtime;
 pub mod socketcan;
 pub mod spec;
 mod wait;
@@ -35,5 +34,4 @@ pub use engine::{
 pub use open::Opener;
 pub use pace::Pace;
 pub use poll::Poll;
-pub use realtime::schedule_fifo;
 pub use wait::{Halves, PollReceive, PollTransmit, Wait};

@@ -3,8 +3,8 @@
 //!
 //! It works with any gateway between any interfaces: three of a real PC (one sends, one listens
 //! beside the gateway's input, one listens at its output), or the nodes of a bit-timed bus
-//! (`kmod/bitcan`). Traffic and matching are `probe`'s; interfaces are `port`'s; this room joins
-//! them and owns the loop.
+//! (`kmod/bitcan`). Traffic and matching are `probe`'s; sockets and the bit-timed bus's device are
+//! `linux`'s; this room joins them and owns the loop.
 //!
 //! * [`Plan`]: what is to be sent, frame by frame, before anything is.
 //! * [`Sockets`]: three SocketCAN interfaces; [`play`]: the loop over them, or over anything that
@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod burst;
 mod ledger;
 mod measure;
 mod outcome;
@@ -38,4 +39,4 @@ pub use play::{Patience, Played, play};
 pub use realtime::prepare;
 pub use sockets::{Interfaces, RateError, SetUpError, Sockets, bit_rate};
 pub use timed::{Bitcan, Listening, over_bitcan};
-pub use wire::{Fault, Seen, Side, Unsent, Wire};
+pub use wire::{Fault, Side, Stamped, Unsent, Wire};

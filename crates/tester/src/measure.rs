@@ -96,7 +96,7 @@ pub enum Error {
     SetUp(#[from] SetUpError),
     /// The bit-timed bus is not as it must be.
     #[error(transparent)]
-    Bitcan(#[from] port::bitcan::Error),
+    Bitcan(#[from] linux::bitcan::Error),
     /// The run is longer than the bench can hold.
     #[error("{0}")]
     Bench(String),

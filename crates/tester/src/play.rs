@@ -221,7 +221,7 @@ impl<W: Wire> Player<'_, W> {
         }
         let now = self.wire.stamp_now();
         let (ledger, played) = (&mut *self.ledger, &mut self.played);
-        let mut take = |seen: crate::wire::Seen<'_>| {
+        let mut take = |seen: crate::wire::Stamped<'_>| {
             if seen.frame.id().is_err() {
                 if let Some(count) = played.error_frames.get_mut(side as usize) {
                     *count += 1;
@@ -269,7 +269,7 @@ impl<W: Wire> Player<'_, W> {
 
 /// The frames that [`Wire::receive`] hands over at once, at most, before it says that there may
 /// be more.
-pub(crate) const BATCH: usize = port::socketcan::RAW_BATCH;
+pub(crate) const BATCH: usize = linux::can::MOST_ARRIVALS;
 
 #[cfg(test)]
 mod tests;

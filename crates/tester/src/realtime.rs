@@ -1,7 +1,6 @@
 //! Real-time scheduling and locked memory for the tester (gateway-2011 §2).
 
-use rustix::mm::{MlockAllFlags, mlockall};
-use rustix::process::{Resource, getrlimit};
+use linux::schedule::{lock_memory, schedule_fifo};
 
 /// Runs `work` in a thread of its own, so that its priority ends with it: a caller who kept it
 /// could keep the kernel's threads from running. Timers have the lowest real-time priority on a
@@ -20,7 +19,7 @@ pub(crate) fn in_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 pub fn prepare(priority: Option<u8>) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(priority) = priority
-        && let Err(error) = port::schedule_fifo(priority)
+        && let Err(error) = schedule_fifo(priority)
     {
         said.push(format!(
             "ordinary scheduling ({error}): other programs can delay sending, and one at a time \
@@ -28,26 +27,13 @@ pub fn prepare(priority: Option<u8>) -> Vec<String> {
              {priority}), or run as root. Stamps are the kernel's and do not suffer"
         ));
     }
-    if let Err(why) = lock() {
+    if let Err(why) = lock_memory() {
         said.push(format!(
             "memory is not locked ({why}): a page fault can delay sending; raise the limit \
              (ulimit -l unlimited), or run as root"
         ));
     }
     said
-}
-
-fn lock() -> Result<(), String> {
-    let limit = getrlimit(Resource::Memlock).current;
-    let unlimited = rustix::thread::capabilities(None).is_ok_and(|sets| {
-        sets.effective
-            .contains(rustix::thread::CapabilitySet::IPC_LOCK)
-    });
-    if let (Some(limit), false) = (limit, unlimited) {
-        // Reaching the limit in the middle of a run would end the run.
-        return Err(format!("the limit is {} KiB", limit / 1024));
-    }
-    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]

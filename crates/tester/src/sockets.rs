@@ -1,11 +1,11 @@
 //! The tester on three SocketCAN interfaces.
 
-use crate::wire::{Fault, Seen, Side, Unsent, Wire};
+use crate::wire::{Fault, Side, Stamped, Unsent, Wire};
 use frame::wire::BitRate;
 use frame::{Frame, Nanos};
-use port::socketcan::{Controller, RawOptions, RawSocket, controller};
-use port::{Poll, PortError, Wait};
-use rustix::io::Errno;
+use linux::can::{FrameOptions, FrameSocket, OpenError};
+use linux::link::{Link, LinkError};
+use linux::{Errno, Poll};
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ pub struct Interfaces {
 pub enum SetUpError {
     /// The interface cannot be opened.
     #[error(transparent)]
-    Port(#[from] PortError),
+    Open(#[from] OpenError),
     /// One interface for two purposes.
     #[error("{0} cannot be two of the tester's interfaces: {1}")]
     Twice(String, &'static str),
@@ -82,9 +82,9 @@ pub enum SetUpError {
 /// Three sockets.
 pub struct Sockets {
     names: Interfaces,
-    send: RawSocket,
-    reference: RawSocket,
-    receive: RawSocket,
+    send: FrameSocket,
+    reference: FrameSocket,
+    receive: FrameSocket,
     /// The reference is the sending interface's echo.
     echo: bool,
     poll: Poll,
@@ -110,28 +110,28 @@ impl Sockets {
             }
         }
         let echo = names.reference.is_none();
-        let listen = RawOptions {
+        let listen = FrameOptions {
             fd: names.fd,
             hear: true,
             hardware_stamps: names.hardware_stamps,
             receive_buffer: Some(RECEIVE_BUFFER),
-            ..RawOptions::default()
+            ..FrameOptions::default()
         };
         // What the driver does not echo, the kernel must, or nobody sees it (vcan).
-        let driver_echoes = opened(&names.send, RawOptions::default(), false)?
-            .link()
-            .is_ok_and(|link| link.echo);
-        let sender = RawOptions {
+        let driver_echoes = opened(&names.send, &FrameOptions::default(), false)?
+            .look()
+            .is_ok_and(|state| state.echo);
+        let sender = FrameOptions {
             fd: names.fd,
             echo: echo || !driver_echoes,
             send_buffer: Some(1),
-            ..RawOptions::default()
+            ..FrameOptions::default()
         };
         let reference = names.reference.as_ref().unwrap_or(&names.send);
         let mut sockets = Self {
-            send: opened(&names.send, sender, names.fd)?,
-            reference: opened(reference, listen, names.fd)?,
-            receive: opened(&names.receive, listen, names.fd)?,
+            send: opened(&names.send, &sender, names.fd)?,
+            reference: opened(reference, &listen, names.fd)?,
+            receive: opened(&names.receive, &listen, names.fd)?,
             echo,
             poll: Poll::with_capacity(1),
             queue_full: false,
@@ -167,7 +167,7 @@ impl Sockets {
         [&self.reference, &self.receive].map(|socket| u64::from(socket.lost().unwrap_or(0)))
     }
 
-    fn socket(&self, side: Side) -> &RawSocket {
+    fn socket(&self, side: Side) -> &FrameSocket {
         match side {
             Side::Send => &self.send,
             Side::Reference => &self.reference,
@@ -187,11 +187,7 @@ impl Sockets {
         }
         let fd = self.socket(side).fd();
         self.poll.clear();
-        self.poll.add(Wait {
-            fd: Some(fd),
-            readable: !writable,
-            writable,
-        });
+        self.poll.add_fd(fd, !writable, writable);
         let waited = self.poll.wait(Some(Duration::from_nanos(left)));
         waited.map(|_| ()).map_err(|source| Fault::System {
             interface: self.name(side).to_owned(),
@@ -244,7 +240,7 @@ impl Wire for Sockets {
         }
     }
 
-    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Seen<'_>)) -> Result<usize, Fault> {
+    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Stamped<'_>)) -> Result<usize, Fault> {
         let (hardware, echo) = (self.names.hardware_stamps, self.echo);
         let mut no_hardware = false;
         let socket = match side {
@@ -264,7 +260,7 @@ impl Wire for Sockets {
             } else {
                 arrival.software
             };
-            take(Seen {
+            take(Stamped {
                 frame: arrival.frame,
                 stamp,
             });
@@ -325,27 +321,27 @@ fn different(names: &Interfaces) -> Result<(), SetUpError> {
 }
 
 /// Opens a socket on an interface that is up and carries what it is to carry.
-fn opened(name: &str, options: RawOptions, fd: bool) -> Result<RawSocket, SetUpError> {
-    let socket = RawSocket::open(name, options)?;
+fn opened(name: &str, options: &FrameOptions, fd: bool) -> Result<FrameSocket, SetUpError> {
+    let socket = FrameSocket::open(name, options)?;
     let look = || {
-        socket.link().map_err(|source| SetUpError::System {
+        socket.look().map_err(|errno| SetUpError::System {
             interface: name.to_owned(),
             what: "cannot be looked at",
-            source,
+            source: errno.into(),
         })
     };
-    let mut link = look()?;
+    let mut state = look()?;
     let mut looks = 0;
     // The kernel may say late that an interface has a carrier.
-    while link.on && !link.up && looks < CARRIER_LOOKS {
+    while state.up && !state.is_usable() && looks < CARRIER_LOOKS {
         std::thread::sleep(CARRIER_PAUSE);
-        link = look()?;
+        state = look()?;
         looks += 1;
     }
-    if !link.up {
+    if !state.is_usable() {
         return Err(SetUpError::Down(name.to_owned()));
     }
-    if fd && !link.fd {
+    if fd && !state.carries_fd() {
         return Err(SetUpError::NoFd(name.to_owned()));
     }
     Ok(socket)
@@ -378,18 +374,16 @@ pub enum RateError {
 /// # Errors
 /// [`RateError`] where it has some and nobody knows which.
 pub fn bit_rate(interface: &str, brs: bool) -> Result<Option<BitRate>, RateError> {
-    match controller(interface) {
-        Ok(found) => rate_of(interface, &found, brs),
-        Err(e) if Errno::from_io_error(&e) == Some(Errno::NODEV) => {
-            Err(RateError::Missing(interface.to_owned()))
-        }
+    match Link::find(interface) {
+        Ok(link) => rate_of(&link, interface, brs),
+        Err(LinkError::Refused(Errno::NODEV)) => Err(RateError::Missing(interface.to_owned())),
         Err(_) => Err(RateError::Unknown(interface.to_owned())),
     }
 }
 
-fn rate_of(interface: &str, found: &Controller, brs: bool) -> Result<Option<BitRate>, RateError> {
-    let Some(rate) = found.bit_rate else {
-        return if matches!(found.kind.as_str(), "vcan" | "vxcan") {
+fn rate_of(link: &Link, interface: &str, brs: bool) -> Result<Option<BitRate>, RateError> {
+    let Some(rate) = link.bit_rate else {
+        return if link.is_virtual() {
             Ok(None)
         } else {
             Err(RateError::Unknown(interface.to_owned()))
@@ -430,20 +424,20 @@ mod tests {
 
     #[test]
     fn a_virtual_bus_takes_no_time_and_an_unknown_one_is_asked_for() {
-        let kind = |kind: &str| Controller {
+        let kind = |kind: &str| Link {
             kind: kind.to_owned(),
-            ..Controller::default()
+            ..Link::default()
         };
-        assert_eq!(rate_of("v", &kind("vcan"), true), Ok(None));
-        let unknown = rate_of("s", &kind("slcan"), false).unwrap_err();
+        assert_eq!(rate_of(&kind("vcan"), "v", true), Ok(None));
+        let unknown = rate_of(&kind("slcan"), "s", false).unwrap_err();
         assert!(unknown.to_string().contains("--bitrate"));
         let rate = BitRate::new(500_000, None).unwrap();
-        let real = Controller {
+        let real = Link {
             bit_rate: Some(rate),
             ..kind("can")
         };
-        assert_eq!(rate_of("c", &real, false), Ok(Some(rate)));
-        assert!(rate_of("c", &real, true).is_err());
+        assert_eq!(rate_of(&real, "c", false), Ok(Some(rate)));
+        assert!(rate_of(&real, "c", true).is_err());
     }
 
     #[test]

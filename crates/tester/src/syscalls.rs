@@ -4,15 +4,14 @@
 //! received. Only the calls are timed, by CLOCK_MONOTONIC. That is the cost of system calls, the
 //! sockets' and the protocol layer; drivers and queueing disciplines have no part in it.
 
+use crate::burst::Burst;
 use frame::Nanos;
-use port::PortError;
-use port::socketcan::Burst;
-use rustix::io::Errno;
+use linux::Errno;
+use linux::link::Link;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-/// The most frames of a burst: the papers'.
-pub const MOST_BURST: u32 = 50_000;
+pub use crate::burst::{BurstError, MOST_BURST};
 
 /// How often each number of frames is moved; the median counts. The first time is not counted.
 const ROUNDS: usize = 5;
@@ -30,41 +29,6 @@ pub struct Point {
     pub write_ns: Nanos,
     /// By sendmmsg(2), up to 1024 a call.
     pub sendmmsg_ns: Nanos,
-}
-
-/// What could not be measured.
-#[derive(Debug, thiserror::Error)]
-pub enum BurstError {
-    /// The interface cannot be used.
-    #[error(transparent)]
-    Port(#[from] PortError),
-    /// More than there is room for, or nothing.
-    #[error("{0} frames: a burst has 1 to {MOST_BURST}")]
-    Frames(u32),
-    /// The interface is no virtual one, or is down.
-    #[error("{0}")]
-    Interface(String),
-    /// A call failed.
-    #[error("{interface}: {call}: {source}")]
-    Call {
-        /// Where.
-        interface: String,
-        /// Which call.
-        call: &'static str,
-        /// What it said.
-        source: std::io::Error,
-    },
-    /// Frames did not arrive.
-    #[error(
-        "{interface}: of {sent} frames not all arrived at the other socket: does another program \
-         keep the processor busy, so that the kernel's backlog overflowed?"
-    )]
-    Lost {
-        /// Where.
-        interface: String,
-        /// How many were sent.
-        sent: u32,
-    },
 }
 
 /// Numbers of frames from 1 to `most`, three a decade (1, 2, 5), and `most` itself.
@@ -85,8 +49,7 @@ pub fn over_vcan(interface: &str, most: u32) -> Result<Vec<Point>, BurstError> {
     if !(1..=MOST_BURST).contains(&most) {
         return Err(BurstError::Frames(most));
     }
-    let known = port::socketcan::controller(interface);
-    if known.is_ok_and(|found| found.kind != "vcan") {
+    if Link::find(interface).is_ok_and(|link| link.kind != "vcan") {
         return Err(BurstError::Interface(format!(
             "{interface} is no vcan: on a real bus nobody would receive what is sent here; make \
              one with `ip link add dev vcan0 type vcan && ip link set vcan0 up`"

@@ -10,7 +10,7 @@ use crate::realtime::{in_own_thread, prepare};
 use crate::wire::Fault;
 use frame::Nanos;
 use frame::wire::BitRate;
-use port::bitcan::{BUSES, DEVICE, Event, Mode, Progress, Stamp, Tester, Timed};
+use linux::bitcan::{BUSES, DEVICE, Event, Mode, Progress, Stamp, Tester, Timed};
 use probe::traffic::number_in;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub struct Bitcan {
     pub send_bus: u8,
     /// Where frames come out of the gateway; the same as [`Bitcan::send_bus`] without gateway.
     pub receive_bus: u8,
-    /// Stamps are taken of every so manieth frame only; 1 for all.
+    /// Stamps are taken of every n-th frame only; 1 for all.
     pub stamp_every: u32,
     /// The bit rates of the sending bus, for [`Traffic::Load`] and the description.
     pub rate: Option<BitRate>,

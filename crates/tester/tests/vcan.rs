@@ -6,7 +6,7 @@
 
 use frame::wire::BitRate;
 use frame::{CanId, Frame, flags};
-use port::socketcan::{RawOptions, RawSocket};
+use linux::can::{Arrival, FrameOptions, FrameSocket};
 use probe::Status;
 use std::process::Command;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn ip(arguments: &str) -> Result<(), String> {
 
 impl Pair {
     fn new(name: &str) -> Result<Self, String> {
-        let error = RawSocket::open("lo", RawOptions::default()).err();
+        let error = FrameSocket::open("lo", &FrameOptions::default()).err();
         if error.is_some_and(|e| e.to_string().contains("modprobe can")) {
             return Err("this kernel has no AF_CAN (EAFNOSUPPORT)".to_owned());
         }
@@ -84,13 +84,13 @@ struct Gateway {
 impl Gateway {
     fn new(pair: &Pair, change: impl Fn(Frame) -> Vec<Frame> + Send + 'static) -> Self {
         let open = |name: &str, hear: bool| {
-            let options = RawOptions {
+            let options = FrameOptions {
                 fd: true,
                 hear,
                 echo: true,
-                ..RawOptions::default()
+                ..FrameOptions::default()
             };
-            RawSocket::open(name, options).unwrap()
+            FrameSocket::open(name, &options).unwrap()
         };
         let (mut from, to) = (open(&pair.0[0], true), open(&pair.0[1], false));
         let stop = Arc::new(AtomicBool::new(false));
@@ -98,7 +98,7 @@ impl Gateway {
         let thread = std::thread::spawn(move || {
             while !flag.load(Ordering::Relaxed) {
                 let mut frames = Vec::new();
-                let mut take = |a: port::socketcan::Arrival<'_>| {
+                let mut take = |a: Arrival<'_>| {
                     frames.extend(Frame::from_view(a.frame).filter(|f| !f.id().is_err()));
                 };
                 let Ok(_) = from.receive(&mut take) else {

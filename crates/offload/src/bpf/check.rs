@@ -2,6 +2,7 @@
 
 use super::Interface;
 use super::compile::{Place, compile, sorts};
+use super::interfaces::swallows;
 use super::layout::{CANDIDATES, DESTINATIONS, GROUPS, MERGED, OPS};
 use super::ops::ops;
 use route::parts::sort;
@@ -129,7 +130,7 @@ fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
         .to
         .iter()
         .filter_map(interface)
-        .filter(|to| to.swallows())
+        .filter(|to| swallows(to))
     {
         why.push(format!(
             "goes to {}, and a vcan interface shows local programs nothing of what BPF puts into \

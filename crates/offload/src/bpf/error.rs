@@ -1,7 +1,7 @@
 //! What goes wrong between a table and the kernel.
 
-use crate::netlink::Failed;
 pub(crate) use crate::with_causes as whole;
+use linux::netlink::Error as NetlinkError;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ pub enum Error {
     },
     /// The kernel's answer makes no sense.
     #[error("what the kernel said cannot be read")]
-    Answer(#[source] crate::netlink::Malformed),
+    Answer(#[source] linux::netlink::Malformed),
     /// What was left in place cannot be found, pinned or removed.
     #[error("{}: {what}", .path.display())]
     Pin {
@@ -96,11 +96,11 @@ pub enum Error {
     },
 }
 
-impl From<Failed> for Error {
-    fn from(failed: Failed) -> Self {
-        match failed {
-            Failed::Socket { doing, source } => Self::Socket { doing, source },
-            Failed::Answer(malformed) => Self::Answer(malformed),
+impl From<NetlinkError> for Error {
+    fn from(error: NetlinkError) -> Self {
+        match error {
+            NetlinkError::Socket { doing, source } => Self::Socket { doing, source },
+            NetlinkError::Answer(malformed) => Self::Answer(malformed),
         }
     }
 }

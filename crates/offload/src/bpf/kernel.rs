@@ -1,9 +1,9 @@
 //! What this kernel can do.
 
 use super::{Missing, tc};
-use crate::netlink::Netlink;
 use aya::programs::{ProgramType, SchedClassifier, TcAttachType};
 use aya::sys::{BpfHelper, is_helper_supported};
+use linux::netlink::Netlink;
 use rustix::thread::CapabilitySet;
 use std::sync::OnceLock;
 

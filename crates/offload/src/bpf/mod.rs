@@ -105,11 +105,11 @@ mod tc;
 mod wanted;
 
 pub use crate::instance::Instance;
-pub use crate::links::Link as Interface;
 pub use check::{Inexpressible, survey};
 pub use error::{Error, Missing};
 pub use interfaces::interfaces;
 pub use kernel::{Features, features};
+pub use linux::link::Link as Interface;
 pub use offload::{Offload, Outcome};
 pub use pin::can_persist;
 pub use show::{Shown, ShownTable, show};

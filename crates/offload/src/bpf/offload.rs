@@ -3,14 +3,15 @@
 use super::attach::{Entrance, remove_clsact};
 use super::compile::{Place, compile, same_limits};
 use super::generation::{Generation, Room, Settings};
+use super::interfaces::pretend;
 use super::ledger::{Ledger, Totals};
 use super::left::{Lefts, Owner};
 use super::sweep::{hold, sweep};
 use super::wanted::{Found, Wanted};
 use super::{Counts, Error, Features, Options, features, pin, survey};
 use crate::instance::{Hold, Instance};
-use crate::links::{Events, Link, Links};
-use crate::netlink::Netlink;
+use linux::link::{Events, Link, Links};
+use linux::netlink::Netlink;
 use route::{Routes, Table};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -163,9 +164,9 @@ impl Offload {
     }
 
     fn links(&mut self) -> Result<Links, Error> {
-        let mut links = Links::read(&mut self.netlink)?;
+        let links = Links::read(&mut self.netlink)?;
         if self.options.test.any_interface {
-            links.pretend();
+            return Ok(pretend(links));
         }
         Ok(links)
     }

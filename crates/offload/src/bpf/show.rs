@@ -6,9 +6,9 @@ use super::left::find;
 use super::{Error, Missing, tc};
 use crate::RouteCounts;
 use crate::instance::Instance;
-use crate::links::{Link, Links};
-use crate::netlink::Netlink;
 use aya::programs::{SchedClassifier, TcAttachType};
+use linux::link::{Link, Links};
+use linux::netlink::Netlink;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 

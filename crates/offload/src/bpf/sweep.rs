@@ -4,8 +4,8 @@ use super::attach::{Entrance, remove_clsact};
 use super::left::{Lefts, Owner};
 use super::{Error, pin};
 use crate::instance::{Held, Hold, Instance};
-use crate::links::Links;
-use crate::netlink::Netlink;
+use linux::link::Links;
+use linux::netlink::Netlink;
 use std::collections::BTreeSet;
 
 /// Makes sure that no other process runs the instance.

@@ -1,9 +1,10 @@
 //! Queueing disciplines, their filters, and XDP programs, over rtnetlink
 //! (`uapi/linux/rtnetlink.h`, `pkt_sched.h`, `pkt_cls.h`, `if_link.h`).
 
-use crate::links::{IFINFO, inner};
-use crate::netlink::{Failed, Netlink, attribute, number, text};
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NlasIterator};
+use linux::link::IFINFO;
+use linux::netlink::{
+    CREATE, EXCLUSIVE, Error, Netlink, attribute, attributes, inner, nested, number, text,
+};
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
@@ -28,7 +29,6 @@ const IFLA_XDP_FD: u16 = 1;
 const IFLA_XDP_FLAGS: u16 = 3;
 const XDP_FLAGS_UPDATE_IF_NOEXIST: u32 = 1;
 const XDP_FLAGS_SKB_MODE: u32 = 2;
-const NESTED: u16 = 0x8000;
 
 /// `TC_H_CLSACT`, which is also `TC_H_INGRESS`, and its handle.
 const CLSACT: u32 = 0xFFFF_FFF1;
@@ -86,8 +86,8 @@ fn string(text: &str) -> Vec<u8> {
 }
 
 /// Does the interface have a clsact or ingress queueing discipline?
-pub(super) fn has_clsact(netlink: &mut Netlink, interface: u32) -> Result<bool, Failed> {
-    let listed = netlink.dump(RTM_GETQDISC, &tcmsg(interface, 0, 0, 0))?;
+pub(super) fn has_clsact(netlink: &mut Netlink, interface: u32) -> Result<bool, Error> {
+    let listed = netlink.list(RTM_GETQDISC, tcmsg(interface, 0, 0, 0))?;
     Ok(listed.unwrap_or_default().iter().any(|(_, body)| {
         // Kernels before 6.? list those of all interfaces.
         word(body, 4) == interface && word(body, 12) == CLSACT
@@ -95,29 +95,26 @@ pub(super) fn has_clsact(netlink: &mut Netlink, interface: u32) -> Result<bool, 
 }
 
 /// Adds clsact.
-pub(super) fn add_clsact(netlink: &mut Netlink, interface: u32) -> Result<Option<Errno>, Failed> {
+pub(super) fn add_clsact(netlink: &mut Netlink, interface: u32) -> Result<Option<Errno>, Error> {
     let mut body = tcmsg(interface, CLSACT_HANDLE, CLSACT, 0);
     attribute(&mut body, TCA_KIND, &string("clsact"));
-    netlink.change(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, &body)
+    netlink.change(RTM_NEWQDISC, CREATE | EXCLUSIVE, body)
 }
 
 /// Does this kernel know clsact, or can it load it? Asked for one that cannot be (a shared block
 /// has no number 0), which the kernel sees after it has looked for clsact and before it makes
 /// anything (`qdisc_create`, `qdisc_block_indexes_set` in `net/sched/sch_api.c`).
-pub(super) fn knows_clsact(netlink: &mut Netlink) -> Result<bool, Failed> {
+pub(super) fn knows_clsact(netlink: &mut Netlink) -> Result<bool, Error> {
     let mut body = tcmsg(LOOPBACK, CLSACT_HANDLE, CLSACT, 0);
     attribute(&mut body, TCA_KIND, &string("clsact"));
     attribute(&mut body, TCA_INGRESS_BLOCK, &0_u32.to_ne_bytes());
-    let refused = netlink.change(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, &body)?;
+    let refused = netlink.change(RTM_NEWQDISC, CREATE | EXCLUSIVE, body)?;
     Ok(refused != Some(Errno::NOENT))
 }
 
 /// Takes clsact away, with all of its filters.
-pub(super) fn remove_clsact(
-    netlink: &mut Netlink,
-    interface: u32,
-) -> Result<Option<Errno>, Failed> {
-    netlink.change(RTM_DELQDISC, 0, &tcmsg(interface, CLSACT_HANDLE, CLSACT, 0))
+pub(super) fn remove_clsact(netlink: &mut Netlink, interface: u32) -> Result<Option<Errno>, Error> {
+    netlink.change(RTM_DELQDISC, 0, tcmsg(interface, CLSACT_HANDLE, CLSACT, 0))
 }
 
 /// The filters at [`INGRESS`] or [`EGRESS`]; none where there is no clsact.
@@ -125,15 +122,15 @@ pub(super) fn filters(
     netlink: &mut Netlink,
     interface: u32,
     parent: u32,
-) -> Result<Vec<Filter>, Failed> {
-    let listed = netlink.dump(RTM_GETTFILTER, &tcmsg(interface, 0, parent, 0))?;
+) -> Result<Vec<Filter>, Error> {
+    let listed = netlink.list(RTM_GETTFILTER, tcmsg(interface, 0, parent, 0))?;
     let mut found = Vec::new();
     for (kind, body) in listed.unwrap_or_default() {
         if kind == RTM_NEWTFILTER
             && word(&body, 4) == interface
-            && let Some(attributes) = body.get(TCMSG..)
+            && let Some(rest) = body.get(TCMSG..)
         {
-            found.push(filter(&body, attributes));
+            found.push(filter(&body, rest));
         }
     }
     // Each priority has an entry of its own, without a handle.
@@ -142,22 +139,22 @@ pub(super) fn filters(
 }
 
 fn word(body: &[u8], at: usize) -> u32 {
-    body.get(at..).map_or(0, number)
+    body.get(at..).and_then(number).unwrap_or(0)
 }
 
-fn filter(body: &[u8], attributes: &[u8]) -> Filter {
+fn filter(body: &[u8], rest: &[u8]) -> Filter {
     let mut filter = Filter {
         priority: (word(body, 16) >> 16) as u16,
         handle: word(body, 8),
         ..Filter::default()
     };
-    for attribute in NlasIterator::new(attributes).map_while(Result::ok) {
-        let value = attribute.value();
-        match attribute.kind() {
+    for (kind, value) in attributes(rest).map_while(Result::ok) {
+        match kind {
             TCA_KIND => filter.kind = text(value),
             TCA_OPTIONS => {
-                filter.name = text(&inner(value, TCA_BPF_NAME).unwrap_or_default());
-                filter.program = number(&inner(value, TCA_BPF_ID).unwrap_or_default());
+                filter.name = inner(value, TCA_BPF_NAME).map(text).unwrap_or_default();
+                let program = inner(value, TCA_BPF_ID);
+                filter.program = program.and_then(number).unwrap_or(0);
             }
             _ => {}
         }
@@ -180,7 +177,7 @@ pub(super) fn put_filter(
     interface: u32,
     program: BorrowedFd<'_>,
     fresh: bool,
-) -> Result<Option<Errno>, Failed> {
+) -> Result<Option<Errno>, Error> {
     let mut body = ours(interface);
     attribute(&mut body, TCA_KIND, &string("bpf"));
     let mut options = Vec::new();
@@ -191,17 +188,14 @@ pub(super) fn put_filter(
         TCA_BPF_FLAGS,
         &TCA_BPF_FLAG_ACT_DIRECT.to_ne_bytes(),
     );
-    attribute(&mut body, TCA_OPTIONS | NESTED, &options);
-    let exclusive = if fresh { NLM_F_CREATE | NLM_F_EXCL } else { 0 };
-    netlink.change(RTM_NEWTFILTER, exclusive, &body)
+    nested(&mut body, TCA_OPTIONS, &options);
+    let exclusive = if fresh { CREATE | EXCLUSIVE } else { 0 };
+    netlink.change(RTM_NEWTFILTER, exclusive, body)
 }
 
 /// Takes our filter away.
-pub(super) fn remove_filter(
-    netlink: &mut Netlink,
-    interface: u32,
-) -> Result<Option<Errno>, Failed> {
-    netlink.change(RTM_DELTFILTER, 0, &ours(interface))
+pub(super) fn remove_filter(netlink: &mut Netlink, interface: u32) -> Result<Option<Errno>, Error> {
+    netlink.change(RTM_DELTFILTER, 0, ours(interface))
 }
 
 /// Puts an XDP program of the kernel's generic kind where there is none, or takes it away.
@@ -209,7 +203,7 @@ pub(super) fn set_xdp(
     netlink: &mut Netlink,
     interface: u32,
     program: Option<BorrowedFd<'_>>,
-) -> Result<Option<Errno>, Failed> {
+) -> Result<Option<Errno>, Error> {
     let mut body = vec![0; 4];
     body.extend(interface.to_ne_bytes());
     body.resize(IFINFO, 0);
@@ -221,6 +215,6 @@ pub(super) fn set_xdp(
     attribute(&mut options, IFLA_XDP_FD, &fd.to_ne_bytes());
     let flags = flags | XDP_FLAGS_SKB_MODE;
     attribute(&mut options, IFLA_XDP_FLAGS, &flags.to_ne_bytes());
-    attribute(&mut body, IFLA_XDP | NESTED, &options);
-    netlink.change(RTM_SETLINK, 0, &body)
+    nested(&mut body, IFLA_XDP, &options);
+    netlink.change(RTM_SETLINK, 0, body)
 }

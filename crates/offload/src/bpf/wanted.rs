@@ -2,7 +2,7 @@
 
 use super::about::About;
 use crate::instance::Instance;
-use crate::links::{Link, Links};
+use linux::link::{Link, Links};
 use route::{PortId, Routes};
 use std::collections::BTreeSet;
 

@@ -4,7 +4,7 @@ use super::error::Error;
 use super::mark::MOST;
 use super::version::Limits;
 use super::wire::Job;
-use crate::links::Links;
+use linux::link::Links;
 use route::Routes;
 use route::cangw::{self, Inexpressible, Rule};
 use std::collections::{BTreeMap, BTreeSet};

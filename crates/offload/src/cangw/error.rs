@@ -1,7 +1,7 @@
 //! What can go wrong, in words that say what to do.
 
 use super::wire::Malformed;
-use crate::netlink::Failed;
+use linux::netlink::Error as NetlinkError;
 use route::cangw::Inexpressible;
 use rustix::io::Errno;
 use std::fmt;
@@ -80,11 +80,11 @@ pub enum Error {
     Restless,
 }
 
-impl From<Failed> for Error {
-    fn from(failed: Failed) -> Self {
-        match failed {
-            Failed::Socket { doing, source } => Self::Socket { doing, source },
-            Failed::Answer(malformed) => Self::Answer(malformed),
+impl From<NetlinkError> for Error {
+    fn from(error: NetlinkError) -> Self {
+        match error {
+            NetlinkError::Socket { doing, source } => Self::Socket { doing, source },
+            NetlinkError::Answer(malformed) => Self::Answer(malformed),
         }
     }
 }

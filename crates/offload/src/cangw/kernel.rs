@@ -2,11 +2,12 @@
 
 use super::error::{Error, Why};
 use super::mark::hold;
+use super::netlink;
 use super::version::{self, Limits};
 use super::wire::{self, Job, Listed, SAME_PORT};
 use crate::instance::Instance;
-use crate::links::Links;
-use crate::netlink::Netlink;
+use linux::link::Links;
+use linux::netlink::Netlink;
 use route::cangw::Rule;
 use rustix::io::Errno;
 use rustix::net::netdevice::name_to_index;
@@ -81,7 +82,7 @@ impl Kernel {
     /// with `CAP_SYS_MODULE` (`dev_load` of net/core/dev_ioctl.c): so no program has to be run.
     fn load(&mut self) -> Result<(), Error> {
         // There is no such interface afterwards either.
-        let _ = name_to_index(self.netlink.fd(), "can-gw");
+        let _ = name_to_index(&self.netlink, "can-gw");
         if self.probe(&Job::default())? == Errno::OPNOTSUPP {
             return Err(Error::NoModule);
         }
@@ -89,7 +90,9 @@ impl Kernel {
     }
 
     fn probe(&mut self, job: &Job) -> Result<Errno, Error> {
-        let answer = self.netlink.ask(|n| wire::probe_request(job, n))?;
+        let request = wire::probe_request(job);
+        let (answers, _) = netlink::ask_all(&mut self.netlink, vec![request], false)?;
+        let answer = answers.into_iter().next().flatten();
         // The request cannot succeed: it names no interfaces.
         Ok(answer.unwrap_or(Errno::NODEV))
     }
@@ -130,7 +133,7 @@ impl Kernel {
     /// # Errors
     /// [`Error::Socket`], [`Error::Answer`]; [`Error::Restless`] if they change all the time.
     pub fn list(&mut self) -> Result<Vec<Listed>, Error> {
-        self.netlink.list_jobs()
+        netlink::list_jobs(&mut self.netlink)
     }
 
     /// Carries out requests in their order; the kernel's answer to each. One that is refused does
@@ -168,14 +171,11 @@ impl Kernel {
         requests: &[Request],
         look: bool,
     ) -> Result<(Vec<Option<Errno>>, Vec<Listed>), Error> {
-        let count = requests.len();
-        self.netlink
-            .ask_all(count, look, |index, sequence| match requests.get(index) {
-                Some(Request::Add(job)) => wire::add_request(job, sequence),
-                Some(Request::Delete(job)) => wire::delete_request(job, sequence),
-                // `ask_all` counts to their number.
-                None => Vec::new(),
-            })
+        let requests = requests.iter().map(|request| match request {
+            Request::Add(job) => wire::add_request(job),
+            Request::Delete(job) => wire::delete_request(job),
+        });
+        netlink::ask_all(&mut self.netlink, requests.collect(), look)
     }
 
     /// Carries out one request.

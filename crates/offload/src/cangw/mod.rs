@@ -31,10 +31,10 @@ mod version;
 pub mod wire;
 
 pub use crate::instance::Instance;
-pub use crate::links::{Link, Links};
 pub use desired::survey;
 pub use error::{Error, Why};
 pub use kernel::{Kernel, Request};
+pub use linux::link::{Link, Links};
 pub use mark::MOST;
 pub use offload::{Offload, Outcome};
 pub use route::cangw::{Inexpressible, Rule};

@@ -10,7 +10,7 @@ use super::tally::{Live, Total, add_up, counts};
 use super::wire::{Job, Listed};
 use crate::RouteCounts;
 use crate::instance::{Hold, Instance};
-use crate::links::{Events, Links};
+use linux::link::{Events, Links};
 use route::Routes;
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};

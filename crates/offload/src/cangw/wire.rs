@@ -1,10 +1,7 @@
 //! Jobs of can-gw as they cross the netlink socket (`uapi/linux/can/gw.h`, rtnetlink of `PF_CAN`).
 
-use crate::netlink::{NLMSG_DONE, NLMSG_ERROR, attribute, errno, message, messages};
-use netlink_packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NlasIterator};
-use rustix::io::Errno;
-
-pub use crate::netlink::Malformed;
+pub use linux::netlink::Malformed;
+use linux::netlink::{Message, Request, attribute, attributes};
 
 /// `AF_CAN`, the family of `struct rtcanmsg`.
 const AF_CAN: u8 = 29;
@@ -141,38 +138,22 @@ pub struct Listed {
     pub counters: Counters,
 }
 
-/// What a message from the kernel says.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Message {
-    /// A job of the list.
-    Listed(Box<Listed>),
-    /// The end of a list; the errno if it broke off.
-    Done(Option<Errno>),
-    /// A request was carried out, or why it was not.
-    Answer(Option<Errno>),
-    /// Something else: rtnetlink also lists routes of other families where can-gw is missing.
-    Other,
-}
-
 /// A request for the list of all jobs.
 #[must_use]
-pub fn list_request(sequence: u32) -> Vec<u8> {
-    let body = [AF_CAN, 0, 0, 0];
-    message(RTM_GETROUTE, NLM_F_REQUEST | NLM_F_DUMP, sequence, &body)
+pub fn list_request() -> Request {
+    Request::list(RTM_GETROUTE, vec![AF_CAN, 0, 0, 0])
 }
 
 /// A request for a new job, or, where its mark is known, for a job's new modifications.
 #[must_use]
-pub fn add_request(job: &Job, sequence: u32) -> Vec<u8> {
-    let flags = NLM_F_REQUEST | NLM_F_ACK;
-    message(RTM_NEWROUTE, flags, sequence, &body(job))
+pub fn add_request(job: &Job) -> Request {
+    Request::change(RTM_NEWROUTE, 0, body(job))
 }
 
 /// A request to take a job away.
 #[must_use]
-pub fn delete_request(job: &Job, sequence: u32) -> Vec<u8> {
-    let flags = NLM_F_REQUEST | NLM_F_ACK;
-    message(RTM_DELROUTE, flags, sequence, &body(job))
+pub fn delete_request(job: &Job) -> Request {
+    Request::change(RTM_DELROUTE, 0, body(job))
 }
 
 /// A request that changes nothing: to take away a job without interfaces. can-gw looks at the hops
@@ -180,14 +161,14 @@ pub fn delete_request(job: &Job, sequence: u32) -> Vec<u8> {
 /// then answers ENODEV (`cgw_parse_attr`). Without can-gw the answer is EOPNOTSUPP, without
 /// permission EPERM.
 #[must_use]
-pub fn probe_request(job: &Job, sequence: u32) -> Vec<u8> {
+pub fn probe_request(job: &Job) -> Request {
     let (source, destination) = (0, 0);
     let job = Job {
         source,
         destination,
         ..job.clone()
     };
-    delete_request(&job, sequence)
+    delete_request(&job)
 }
 
 fn body(job: &Job) -> Vec<u8> {
@@ -245,40 +226,27 @@ fn modification_bytes(modification: &Modification, fd: bool) -> Vec<u8> {
     out
 }
 
-/// Reads what the kernel sent: each message with the number of the request that it answers.
+/// The job in a message; `None` where it is something else: rtnetlink also lists routes of other
+/// families where can-gw is missing.
 ///
 /// # Errors
-/// If the bytes are no netlink messages, or a job's attributes have sizes that can-gw never sends.
-pub fn decode(bytes: &[u8]) -> Result<Vec<(u32, Message)>, Malformed> {
-    let mut out = Vec::new();
-    for said in messages(bytes) {
-        let (header, body) = said?;
-        let message = match header.message_type {
-            NLMSG_ERROR => Message::Answer(errno(body).ok_or(Malformed::Message)?),
-            // Some kernels send an empty one.
-            NLMSG_DONE => Message::Done(errno(body).unwrap_or_default()),
-            RTM_NEWROUTE => job(body)?,
-            _ => Message::Other,
-        };
-        out.push((header.sequence_number, message));
+/// If a job's attributes have sizes that can-gw never sends.
+pub fn listed(message: &Message<'_>) -> Result<Option<Listed>, Malformed> {
+    if message.kind != RTM_NEWROUTE {
+        return Ok(None);
     }
-    Ok(out)
-}
-
-fn job(body: &[u8]) -> Result<Message, Malformed> {
-    let Some((&[family, kind, low, high], attributes)) = body.split_first_chunk::<RTCANMSG>()
+    let Some((&[family, kind, low, high], rest)) = message.body.split_first_chunk::<RTCANMSG>()
     else {
         return Err(Malformed::Message);
     };
     if family != AF_CAN || kind != CAN_TO_CAN {
-        return Ok(Message::Other);
+        return Ok(None);
     }
     let mut listed = Listed::default();
     let Listed { job, counters } = &mut listed;
     job.flags = u16::from_ne_bytes([low, high]);
-    for attribute in NlasIterator::new(attributes) {
-        let attribute = attribute.map_err(|_| Malformed::Attribute)?;
-        let (kind, value) = (attribute.kind(), attribute.value());
+    for attribute in attributes(rest) {
+        let (kind, value) = attribute?;
         let fits = match kind {
             HANDLED => number(value).map(|n| counters.handled = n),
             DROPPED => number(value).map(|n| counters.dropped = n),
@@ -294,7 +262,7 @@ fn job(body: &[u8]) -> Result<Message, Malformed> {
         };
         fits.ok_or(Malformed::Size(kind, value.len()))?;
     }
-    Ok(Message::Listed(Box::new(listed)))
+    Ok(Some(listed))
 }
 
 fn number(value: &[u8]) -> Option<u32> {

@@ -2,10 +2,8 @@
 
 use crate::{Ids, Interest, RawFilter};
 use frame::CanId;
+use linux::can::MOST_FILTERS as MOST;
 use std::collections::HashSet;
-
-/// The most filters that a socket takes (`CAN_RAW_FILTER_MAX`).
-const MOST: usize = 512;
 
 /// The most filters left after widening. The kernel walks widened ones one by one for each frame
 /// (some 14 ns each on the lab's virtual CPU); with more than these, letting everything through

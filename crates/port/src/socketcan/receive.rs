@@ -1,17 +1,17 @@
 //! The receiving half.
 
-use super::control;
 use super::filter::filters;
-use super::layout::decode;
 use super::line::Line;
 use super::shared::{Shared, State};
-use super::sys::Inbox;
 use crate::{
     Interest, PollReceive, PortError, Receive, Received, RxCounters, RxReport, Stamp, StampSource,
     Wait,
 };
 use frame::{CanId, Nanos};
-use rustix::io::Errno;
+use linux::Errno;
+use linux::can::error_class;
+use linux::can::layout::decode;
+use linux::mmsg::{Control, Inbox};
 use std::sync::Arc;
 
 /// Datagrams of one `recvmmsg`.
@@ -46,7 +46,7 @@ impl<L: Line> RawReceive<L> {
         let Some((bytes, control)) = self.inbox.get(i) else {
             return false;
         };
-        let control = control::parse(control);
+        let control = Control::parse(control);
         if let Some(dropped) = control.lost {
             self.counters.overrun += u64::from(dropped.wrapping_sub(self.dropped));
             self.dropped = dropped;
@@ -82,10 +82,10 @@ impl<L: Line> RawReceive<L> {
 
 /// What an error frame says about the interface's use (`uapi/linux/can/error.h`).
 fn notice<L: Line>(shared: &Shared<L>, id: CanId, now: Nanos) {
-    if id.raw() & libc::CAN_ERR_BUSOFF != 0 {
+    if id.raw() & error_class::BUS_OFF != 0 {
         shared.lose(State::BusOff, now);
     }
-    if id.raw() & libc::CAN_ERR_RESTARTED != 0 && shared.state() != State::Up {
+    if id.raw() & error_class::RESTARTED != 0 && shared.state() != State::Up {
         shared.look_now();
     }
 }

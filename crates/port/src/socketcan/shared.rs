@@ -1,9 +1,10 @@
 //! What both halves know of the interface.
 
-use super::line::{Line, Link};
+use super::line::Line;
 use crate::{PortError, RawFilter};
 use frame::Nanos;
-use rustix::io::Errno;
+use linux::Errno;
+use linux::can::InterfaceState;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const SHORTEST: Nanos = 20_000_000;
 const LONGEST: Nanos = 500_000_000;
 
-/// Words kept for the user; what happens more often than that is in the counters.
+/// Remarks kept for the user; what happens more often than that is in the counters.
 const REMARKS: usize = 8;
 
 /// Can frames pass?
@@ -164,7 +165,7 @@ impl<L: Line> Shared<L> {
         state == State::Up
     }
 
-    fn take_up(&self, link: &Link, slow: &mut Slow) -> State {
+    fn take_up(&self, link: &InterfaceState, slow: &mut Slow) -> State {
         if self.state() == State::Gone || link.index != slow.index {
             // The kernel forgets a socket's filters together with the interface (raw_notify in
             // net/can/raw.c), and they are to be there before the first frame.
@@ -233,8 +234,8 @@ impl Slow {
     }
 }
 
-fn state_of(link: &Link) -> State {
-    if link.up && link.running {
+fn state_of(link: &InterfaceState) -> State {
+    if link.is_usable() {
         State::Up
     } else {
         State::Down

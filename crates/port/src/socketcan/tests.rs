@@ -1,24 +1,26 @@
 //! The halves over a pair of Unix datagram sockets instead of a raw CAN socket: the same system
 //! calls and buffers, and an interface that does what the test says.
 
-use super::layout::{CLASSIC_SIZE, FD_SIZE, XL_SIZE, decode, encode};
-use super::line::{Line, Link};
+use super::line::Line;
 use super::receive::RawReceive;
 use super::shared::Shared;
-use super::sys::{self, Inbox, Outbox};
 use super::transmit::RawTransmit;
 use super::*;
 use crate::{
     Ids, Outgoing, PollReceive, PollTransmit, RawFilter, Receive, Received, Refused, Transmit,
 };
 use frame::{CanId, Frame, FrameBuf, Header, Kind, Nanos, flags};
+use linux::Errno;
+use linux::can::layout::{decode, encode};
+use linux::can::{InterfaceState, error_class};
+use linux::mmsg::{Inbox, Outbox};
 use proptest::prelude::*;
-use rustix::fd::{AsRawFd, RawFd};
 use std::collections::VecDeque;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixDatagram;
 use std::sync::Mutex;
 
-const UP: Link = Link {
+const UP: InterfaceState = InterfaceState {
     index: 4,
     mtu: FD_SIZE,
     up: true,
@@ -30,7 +32,7 @@ const UP: Link = Link {
 struct Fake {
     socket: UnixDatagram,
     io: Io,
-    link: Mutex<Result<Link, Errno>>,
+    link: Mutex<Result<InterfaceState, Errno>>,
     /// What the next calls fail with.
     receive_errors: Mutex<VecDeque<Errno>>,
     send_errors: Mutex<VecDeque<Option<Errno>>>,
@@ -49,7 +51,7 @@ impl Line for Fake {
         self.socket.as_raw_fd()
     }
 
-    fn look(&self) -> Result<Link, Errno> {
+    fn look(&self) -> Result<InterfaceState, Errno> {
         *self.link.lock().unwrap()
     }
 
@@ -71,16 +73,16 @@ impl Line for Fake {
     fn receive(&self, inbox: &mut Inbox, want: usize) -> Result<usize, Errno> {
         match self.receive_errors.lock().unwrap().pop_front() {
             Some(error) => Err(error),
-            None if self.io == Io::ReadWrite => sys::read_one(&self.socket, inbox),
-            None => sys::receive(self.fd(), inbox, want),
+            None if self.io == Io::ReadWrite => inbox.read_one(&self.socket),
+            None => inbox.receive(&self.socket, want),
         }
     }
 
     fn send(&self, outbox: &mut Outbox, first: usize, count: usize) -> Result<usize, Errno> {
         match self.send_errors.lock().unwrap().pop_front().flatten() {
             Some(error) => Err(error),
-            None if self.io == Io::ReadWrite => sys::write_one(&self.socket, outbox, first),
-            None => sys::send(self.fd(), outbox, first, count),
+            None if self.io == Io::ReadWrite => outbox.write_one(&self.socket, first),
+            None => outbox.send(&self.socket, first, count),
         }
     }
 }
@@ -93,11 +95,11 @@ struct Bench {
     bus: UnixDatagram,
 }
 
-fn bench_with(queue: usize, link: Link) -> Bench {
+fn bench_with(queue: usize, link: InterfaceState) -> Bench {
     bench_by(Io::Mmsg, queue, link)
 }
 
-fn bench_by(io: Io, queue: usize, link: Link) -> Bench {
+fn bench_by(io: Io, queue: usize, link: InterfaceState) -> Bench {
     let (socket, bus) = UnixDatagram::pair().unwrap();
     // As every CAN socket of the port.
     socket.set_nonblocking(true).unwrap();
@@ -161,7 +163,7 @@ impl Bench {
         &self.shared.line
     }
 
-    fn set_link(&self, link: Result<Link, Errno>) {
+    fn set_link(&self, link: Result<InterfaceState, Errno>) {
         *self.line().link.lock().unwrap() = link;
     }
 
@@ -178,7 +180,7 @@ fn frames_of_every_kind_come_and_go() {
 }
 
 fn every_kind_by(io: Io) {
-    let link = Link { mtu: XL_SIZE, ..UP };
+    let link = InterfaceState { mtu: XL_SIZE, ..UP };
     let mut bench = bench_by(io, 8, link);
     let fd = Frame::fd(CanId::eff(5).unwrap(), flags::BRS, &[7; 24]).unwrap();
     let mut xl = FrameBuf::new();
@@ -320,14 +322,14 @@ fn a_batch_larger_than_the_ring_leaves_as_it_comes() {
         .lock()
         .unwrap()
         .push_back(Some(Errno::NETDOWN));
-    bench.set_link(Ok(Link { up: false, ..UP }));
+    bench.set_link(Ok(InterfaceState { up: false, ..UP }));
     assert_eq!(bench.offer(0, 3), Err(Refused::Down));
     assert_eq!(bench.tx.counters().lost, 2);
 }
 
 #[test]
 fn the_mtu_says_what_is_carried() {
-    let link = Link {
+    let link = InterfaceState {
         mtu: CLASSIC_SIZE,
         ..UP
     };
@@ -345,7 +347,7 @@ fn the_mtu_says_what_is_carried() {
 fn down_and_up_again() {
     let mut bench = bench();
     bench.offer(0, 1).unwrap();
-    bench.set_link(Ok(Link { up: false, ..UP }));
+    bench.set_link(Ok(InterfaceState { up: false, ..UP }));
     bench
         .line()
         .receive_errors
@@ -415,7 +417,7 @@ fn unplugged_and_plugged_in_again() {
         assert!(bench.take(now).is_empty());
     }
     assert_eq!(bench.calls(), ["loopback false"]);
-    bench.set_link(Ok(Link { index: 9, ..UP }));
+    bench.set_link(Ok(InterfaceState { index: 9, ..UP }));
     let longest = bench.rx.deadline().unwrap() - now;
     assert!(longest <= 500_000_000, "{longest}");
     now += longest;
@@ -432,16 +434,16 @@ fn bus_off_is_noticed_and_its_end_too() {
     let error =
         |class: u32| Frame::classic(CanId::from_raw(CanId::ERR_FLAG | class), &[0; 8]).unwrap();
     let mut bench = bench();
-    bench.set_link(Ok(Link {
+    bench.set_link(Ok(InterfaceState {
         running: false,
         ..UP
     }));
-    bench.come(&error(libc::CAN_ERR_BUSOFF));
+    bench.come(&error(error_class::BUS_OFF));
     assert!(bench.take(0).is_empty());
     assert_eq!(bench.offer(0, 1), Err(Refused::Down));
     assert!(bench.rx.remarks()[0].contains("bus-off"));
     bench.set_link(Ok(UP));
-    bench.come(&error(libc::CAN_ERR_RESTARTED));
+    bench.come(&error(error_class::RESTARTED));
     bench.take(1);
     assert!(bench.offer(2, 1).is_ok());
     assert_eq!(bench.rx.counters().error_frames, 2);
@@ -452,7 +454,7 @@ fn bus_off_is_noticed_and_its_end_too() {
             ..Interest::default()
         })
         .unwrap();
-    bench.come(&error(libc::CAN_ERR_CRTL));
+    bench.come(&error(error_class::CONTROLLER));
     assert_eq!(bench.take(3).len(), 1);
     assert_eq!(bench.rx.counters().error_frames, 2);
 }
@@ -460,7 +462,7 @@ fn bus_off_is_noticed_and_its_end_too() {
 #[test]
 fn echo_follows_the_route_where_the_driver_can() {
     let echoes = |echo: bool| {
-        let mut bench = bench_with(8, Link { echo, ..UP });
+        let mut bench = bench_with(8, InterfaceState { echo, ..UP });
         bench.calls();
         for (id, echo) in [(1, false), (2, false), (3, true), (4, false)] {
             let frame = classic(id);
@@ -483,16 +485,22 @@ fn echo_follows_the_route_where_the_driver_can() {
 
 #[test]
 fn what_is_missing_is_said() {
-    assert!(no_socket(Errno::AFNOSUPPORT).contains("modprobe can`"));
-    assert!(no_socket(Errno::PROTONOSUPPORT).contains("can-raw"));
-    let there = ["can0".to_owned()];
-    let text = no_interface(Errno::NODEV, "nosuchcan0", &there);
+    let no_can = OpenError {
+        interface: "can7".to_owned(),
+        obstacle: Obstacle::NoCan,
+        source: Errno::AFNOSUPPORT,
+    };
+    assert!(words(&no_can).contains("modprobe can`"));
+    assert!(words(&no_can).contains("kind = \"bus\""));
+    let gone = OpenError {
+        obstacle: Obstacle::NoInterface(vec!["can0".to_owned()]),
+        source: Errno::NODEV,
+        ..no_can
+    };
     assert_eq!(
-        text,
-        "there is no interface nosuchcan0; CAN interfaces here: can0"
+        words(&gone),
+        "there is no interface can7; CAN interfaces here: can0"
     );
-    assert!(no_interface(Errno::NODEV, "nosuchcan0", &[]).contains("type vcan"));
-    assert!(no_interface(Errno::NODEV, "lo", &there).starts_with("lo is no CAN interface"));
 }
 
 #[derive(Clone, Debug)]
@@ -546,7 +554,7 @@ proptest! {
                     out.extend(new);
                     prop_assert_eq!(bench.tx.counters().held, report.held as u64);
                 }
-                Op::Link(up) => bench.set_link(Ok(Link { up, ..UP })),
+                Op::Link(up) => bench.set_link(Ok(InterfaceState { up, ..UP })),
                 Op::Later => now += 600_000_000,
             }
             let c = bench.tx.counters();

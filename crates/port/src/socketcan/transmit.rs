@@ -1,14 +1,14 @@
 //! The transmitting half.
 
-use super::layout::{FD_SIZE, XL_MTU, encode};
 use super::line::Line;
 use super::shared::{Shared, State};
-use super::sys::Outbox;
 use crate::{
     Accepted, FlushReport, Outgoing, PollTransmit, PortError, Refused, Transmit, TxCounters, Wait,
 };
 use frame::{FrameRef, Kind, Nanos};
-use rustix::io::Errno;
+use linux::Errno;
+use linux::can::layout::{FD_SIZE, XL_MTU, encode};
+use linux::mmsg::Outbox;
 use std::sync::Arc;
 
 /// When to try again after ENOBUFS, ns: about the time of two frames at 500 kbit/s. The
@@ -69,7 +69,7 @@ impl<L: Line> RawTransmit<L> {
     fn carries(&self, frame: &FrameRef<'_>) -> bool {
         let (id, mtu) = (frame.id(), self.shared.mtu());
         match frame.kind() {
-            // An error frame is a controller's word about the bus and never goes on it.
+            // An error frame says how a controller is; it never goes on the bus.
             Kind::Classic => !id.is_err(),
             Kind::Fd => self.fd && mtu >= FD_SIZE && !id.is_err() && !id.is_rtr(),
             Kind::Xl => self.xl && mtu >= XL_MTU,

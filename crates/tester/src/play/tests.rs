@@ -3,7 +3,7 @@
 use super::*;
 use crate::ledger::{BusTime, Counts, Measure};
 use crate::plan::Plan;
-use crate::wire::Seen;
+use crate::wire::Stamped;
 use frame::CanId;
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -104,7 +104,7 @@ impl Wire for Paper {
         Ok(())
     }
 
-    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Seen<'_>)) -> Result<usize, Fault> {
+    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Stamped<'_>)) -> Result<usize, Fault> {
         self.now += 1_000;
         let mut n = 0;
         while n < BATCH {
@@ -113,7 +113,7 @@ impl Wire for Paper {
                 _ => break,
             }
             let (at, frame) = self.coming[side as usize].pop_front().unwrap();
-            take(Seen {
+            take(Stamped {
                 frame: frame.view(),
                 stamp: self.stamped.then_some(at + SECOND),
             });
@@ -234,7 +234,7 @@ impl Wire for Mute {
     fn send(&mut self, frame: &Frame) -> Result<(), Unsent> {
         self.0.send(frame)
     }
-    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Seen<'_>)) -> Result<usize, Fault> {
+    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Stamped<'_>)) -> Result<usize, Fault> {
         if side == Side::Reference {
             return Ok(0);
         }

@@ -3,14 +3,14 @@
 
 use frame::{CanId, FrameRef, Header, Kind, XlFields, flags};
 
-/// Size of `struct can_frame`, and the MTU of an interface for classic frames.
-pub(crate) const CLASSIC_SIZE: usize = 16;
-/// Size of `struct canfd_frame`, and the MTU of an interface for FD frames.
-pub(crate) const FD_SIZE: usize = 72;
-/// Size of `struct canxl_frame` with all its payload.
-pub(super) const XL_SIZE: usize = XL_HEADER + 2048;
+/// Bytes of `struct can_frame`, and the MTU of an interface for classic frames.
+pub const CLASSIC_SIZE: usize = 16;
+/// Bytes of `struct canfd_frame`, and the MTU of an interface for FD frames.
+pub const FD_SIZE: usize = 72;
+/// Bytes of `struct canxl_frame` with all its payload.
+pub const XL_SIZE: usize = XL_HEADER + 2048;
 /// The lowest MTU of an interface for XL frames (`CANXL_MIN_MTU`).
-pub(super) const XL_MTU: usize = XL_HEADER + 64;
+pub const XL_MTU: usize = XL_HEADER + 64;
 /// Bytes before an XL frame's payload (`CANXL_HDR_SIZE`).
 const XL_HEADER: usize = 12;
 /// Bytes before the payload of the others.
@@ -22,7 +22,9 @@ const VCID_SHIFT: u32 = 16;
 ///
 /// Byte 4 tells XL from the rest: there it has flags with XLF set, the others a length of at
 /// most 64. FD and classic differ in size only.
-pub(crate) fn decode(bytes: &[u8]) -> Option<FrameRef<'_>> {
+#[inline]
+#[must_use]
+pub fn decode(bytes: &[u8]) -> Option<FrameRef<'_>> {
     let word = |at: usize| Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
     let (id, fifth) = (word(0)?, *bytes.get(4)?);
     if fifth & flags::XL_XLF != 0 {
@@ -50,7 +52,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<FrameRef<'_>> {
 
 /// Writes a frame as the kernel wants it; the number of bytes, or nothing where `into` is too
 /// short.
-pub(crate) fn encode(frame: FrameRef<'_>, into: &mut [u8]) -> Option<usize> {
+#[inline]
+pub fn encode(frame: FrameRef<'_>, into: &mut [u8]) -> Option<usize> {
     let header = frame.header();
     let (size, at) = match header.kind() {
         Kind::Classic => (CLASSIC_SIZE, HEADER),

@@ -1,25 +1,21 @@
-//! A raw socket as it is, for who stamps and counts himself: the tester.
+//! A raw socket that takes and gives frames, for who stamps and counts himself.
 //!
-//! Unlike a [port](super::open) it survives nothing by itself: what the system says about a call
-//! is handed on, because a tester that goes on after its interface was down measures something
-//! else than it says.
+//! It survives nothing by itself: what the system says about a call is handed on.
 
-use super::control;
+use super::error::OpenError;
 use super::layout::{CLASSIC_SIZE, FD_SIZE, decode, encode};
-use super::line::Line;
-use super::sys::{Inbox, Socket, Wishes};
-use super::{Io, can_interfaces, no_interface, no_socket};
-use crate::{PortError, RawFilter};
+use super::socket::{Filter, InterfaceState, Options, Socket, Stamps};
+use crate::Errno;
+use crate::mmsg::{Control, Inbox};
 use frame::{FrameRef, Nanos};
-use rustix::io::Errno;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
 
-/// The most frames that one [`RawSocket::receive`] hands over: datagrams of one `recvmmsg`.
-pub const RAW_BATCH: usize = 64;
+/// The most frames that one [`FrameSocket::receive`] hands over: datagrams of one `recvmmsg`.
+pub const MOST_ARRIVALS: usize = 64;
 
-/// What a [`RawSocket`] is for.
+/// What a [`FrameSocket`] is set to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct RawOptions {
+pub struct FrameOptions {
     /// Carry FD frames too.
     pub fd: bool,
     /// Receive data and remote frames; error frames are received in any case.
@@ -50,64 +46,51 @@ pub struct Arrival<'a> {
     pub local: bool,
 }
 
-/// How an interface is at the moment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LinkState {
-    /// Switched on.
-    pub on: bool,
-    /// Switched on and with a carrier: not bus-off. The kernel may say so up to a second late
-    /// (linkwatch), when an interface was just switched on.
-    pub up: bool,
-    /// Carries FD frames.
-    pub fd: bool,
-    /// The driver echoes sent frames when their transmission was complete; where it does not
-    /// (vcan), the kernel does, when they are sent.
-    pub echo: bool,
-}
-
 /// One raw socket on one interface, without waiting.
-pub struct RawSocket {
+pub struct FrameSocket {
     socket: Socket,
     inbox: Inbox,
     malformed: u64,
 }
 
-impl RawSocket {
+impl FrameSocket {
     /// Opens a socket on an interface, which may be down.
     ///
     /// # Errors
-    /// [`PortError`] that says what is missing and what to do.
-    pub fn open(interface: &str, options: RawOptions) -> Result<Self, PortError> {
-        let fail = |what: String, errno: Errno| PortError {
-            port: interface.to_owned(),
-            what,
-            source: Some(errno.into()),
+    /// [`OpenError`] that says what is missing and what to do.
+    pub fn open(interface: &str, options: &FrameOptions) -> Result<Self, OpenError> {
+        let socket = Socket::open(interface)?;
+        let stamps = if options.hardware_stamps {
+            Stamps::Hardware
+        } else {
+            Stamps::Kernel
         };
-        let mut socket = Socket::open(interface).map_err(|e| fail(no_socket(e), e))?;
-        let set_up = |e| fail("cannot set up a raw CAN socket".to_owned(), e);
-        let wishes = Wishes {
+        let all = Options {
             fd: options.fd,
             xl: false,
-            hardware_stamps: options.hardware_stamps,
+            stamps,
             receive_buffer: options.receive_buffer,
-            io: Io::Mmsg,
         };
-        socket.prepare(wishes).map_err(set_up)?;
-        socket.set_loopback(options.echo).map_err(set_up)?;
-        if let Some(bytes) = options.send_buffer {
-            socket.set_send_buffer(bytes).map_err(set_up)?;
-        }
-        let all = [RawFilter { id: 0, mask: 0 }];
-        let filters: &[RawFilter] = if options.hear { &all } else { &[] };
-        socket.set_filters(filters).map_err(set_up)?;
-        let index = socket.look().map(|link| link.index);
+        socket.configure(&all)?;
+        let filters: &[Filter] = if options.hear {
+            &[Filter::EVERYTHING]
+        } else {
+            &[]
+        };
+        let send_buffer = |bytes| socket.set_send_buffer(bytes);
+        socket
+            .set_loopback(options.echo)
+            .and_then(|()| options.send_buffer.map_or(Ok(()), send_buffer))
+            .and_then(|()| socket.set_filters(filters))
+            .map_err(|errno| OpenError::set_up(interface, errno))?;
+        let index = socket.look().map(|state| state.index);
         index
             .and_then(|index| socket.attach(index))
-            .map_err(|e| fail(no_interface(e, interface, &can_interfaces()), e))?;
+            .map_err(|errno| OpenError::attach(interface, errno))?;
         let size = if options.fd { FD_SIZE } else { CLASSIC_SIZE };
         Ok(Self {
             socket,
-            inbox: Inbox::new(RAW_BATCH, size),
+            inbox: Inbox::new(MOST_ARRIVALS, size),
             malformed: 0,
         })
     }
@@ -115,21 +98,15 @@ impl RawSocket {
     /// For polling.
     #[must_use]
     pub fn fd(&self) -> RawFd {
-        self.socket.fd()
+        self.socket.as_raw_fd()
     }
 
     /// How the interface is.
     ///
     /// # Errors
     /// ENODEV where it is gone.
-    pub fn link(&self) -> std::io::Result<LinkState> {
-        let link = self.socket.look()?;
-        Ok(LinkState {
-            on: link.up,
-            up: link.up && link.running,
-            fd: link.mtu >= FD_SIZE,
-            echo: link.echo,
-        })
+    pub fn look(&self) -> Result<InterfaceState, Errno> {
+        self.socket.look()
     }
 
     /// Sends a classic or FD frame by one write(2), without waiting.
@@ -151,7 +128,7 @@ impl RawSocket {
     /// What recvmmsg(2) says: ENETDOWN once when the interface went down. Nothing there is no
     /// error.
     pub fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<usize, Errno> {
-        let n = match self.socket.receive(&mut self.inbox, RAW_BATCH) {
+        let n = match self.inbox.receive(&self.socket, MOST_ARRIVALS) {
             Ok(n) => n,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(0),
             Err(e) => return Err(e),
@@ -164,7 +141,7 @@ impl RawSocket {
                 self.malformed += 1;
                 continue;
             };
-            let control = control::parse(control);
+            let control = Control::parse(control);
             take(Arrival {
                 frame,
                 software: control.software,
@@ -179,7 +156,7 @@ impl RawSocket {
     /// 2^32); `None` where the kernel does not say (before Linux 4.12).
     #[must_use]
     pub fn lost(&self) -> Option<u32> {
-        self.socket.lost_in_all()
+        self.socket.lost()
     }
 
     /// Datagrams that were no frame.
@@ -192,7 +169,7 @@ impl RawSocket {
     ///
     /// # Errors
     /// What getsockopt(2) says.
-    pub fn receive_buffer(&self) -> std::io::Result<u32> {
-        Ok(self.socket.receive_buffer()?)
+    pub fn receive_buffer(&self) -> Result<u32, Errno> {
+        self.socket.receive_buffer()
     }
 }

@@ -1,8 +1,8 @@
 //! What lies in the mapping, byte for byte (`kmod/bitcan/bitcan.h`).
 
-use super::memory::WORD;
-use super::{Event, Stamp, Timed};
-use crate::socketcan::layout::{CLASSIC_SIZE, FD_SIZE, decode, encode};
+use super::types::{Event, Stamp, Timed};
+use crate::can::layout::{CLASSIC_SIZE, FD_SIZE, decode, encode};
+use crate::memory::WORD;
 use frame::{Frame, Kind};
 
 /// `BITCAN_VERSION`.

@@ -1,10 +1,11 @@
-//! What the kernel says beside a frame: when it came, and how many were lost before it.
+//! What the kernel says beside a datagram, as ancillary data: when it came, and how many were lost
+//! before it.
 
 use frame::Nanos;
 
-/// Room for one message's control data: stamps (64 bytes) and the drop counter (24), see
+/// Room for one message's ancillary data, bytes: stamps (64 bytes) and the drop counter (24), see
 /// `CMSG_SPACE` in cmsg(3), and some to spare.
-pub(super) const CONTROL_SIZE: usize = 128;
+pub const CONTROL_SIZE: usize = 128;
 
 /// Size of `struct cmsghdr` and the alignment of all its parts.
 const WORD: usize = size_of::<usize>();
@@ -12,42 +13,46 @@ const HEADER: usize = WORD + 8;
 /// A `struct timespec` of `SCM_TIMESTAMPING`: two `long`s.
 const TIMESPEC: usize = 2 * size_of::<libc::c_long>();
 
-/// The kernel's words about a frame.
+/// What the kernel says about a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Control {
+pub struct Control {
     /// Unix time at which the kernel saw it, ns.
-    pub(super) software: Option<Nanos>,
-    /// The controller's time, ns, with an epoch of its own.
-    pub(super) hardware: Option<Nanos>,
-    /// Frames that this socket lost since it was opened, modulo 2^32.
-    pub(super) lost: Option<u32>,
+    pub software: Option<Nanos>,
+    /// The network device's time, ns, with an epoch of its own.
+    pub hardware: Option<Nanos>,
+    /// Datagrams that this socket lost since it was opened, modulo 2^32.
+    pub lost: Option<u32>,
 }
 
-/// Reads control messages. What is unknown or cut off is passed over.
-pub(super) fn parse(mut bytes: &[u8]) -> Control {
-    let mut control = Control::default();
-    while let Some((header, _)) = bytes.split_at_checked(HEADER) {
-        let Some(len) = number(header, 0) else { break };
-        let Some(data) = bytes.get(HEADER..len) else {
-            break;
-        };
-        let half = |at: usize| header.get(at..).and_then(|b| b.first_chunk());
-        let (level, kind) = (half(WORD), half(WORD + 4));
-        if level.map(|b| i32::from_ne_bytes(*b)) == Some(libc::SOL_SOCKET) {
-            match kind.map(|b| i32::from_ne_bytes(*b)) {
-                Some(libc::SCM_TIMESTAMPING) => {
-                    control.software = time(data, 0);
-                    control.hardware = time(data, 2);
+impl Control {
+    /// Reads ancillary data. What is unknown or cut off is passed over.
+    #[inline]
+    #[must_use]
+    pub fn parse(mut bytes: &[u8]) -> Self {
+        let mut control = Self::default();
+        while let Some((header, _)) = bytes.split_at_checked(HEADER) {
+            let Some(len) = number(header, 0) else { break };
+            let Some(data) = bytes.get(HEADER..len) else {
+                break;
+            };
+            let half = |at: usize| header.get(at..).and_then(|b| b.first_chunk());
+            let (level, kind) = (half(WORD), half(WORD + 4));
+            if level.map(|b| i32::from_ne_bytes(*b)) == Some(libc::SOL_SOCKET) {
+                match kind.map(|b| i32::from_ne_bytes(*b)) {
+                    Some(libc::SCM_TIMESTAMPING) => {
+                        control.software = time(data, 0);
+                        control.hardware = time(data, 2);
+                    }
+                    Some(libc::SO_RXQ_OVFL) => {
+                        control.lost = data.first_chunk().map(|b| u32::from_ne_bytes(*b));
+                    }
+                    _ => {}
                 }
-                Some(libc::SO_RXQ_OVFL) => {
-                    control.lost = data.first_chunk().map(|b| u32::from_ne_bytes(*b));
-                }
-                _ => {}
             }
+            bytes = bytes.get(len.next_multiple_of(WORD)..).unwrap_or_default();
         }
-        bytes = bytes.get(len.next_multiple_of(WORD)..).unwrap_or_default();
+        control
     }
-    control
 }
 
 /// A `long` or `size_t`.
@@ -102,16 +107,16 @@ mod tests {
             hardware: Some(7_000_000_008),
             lost: Some(7),
         };
-        assert_eq!(parse(&bytes), expected);
+        assert_eq!(Control::parse(&bytes), expected);
         let times = stamps([(5, 6), (0, 0), (0, 0)]);
         let bytes = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING, &times);
-        assert_eq!(parse(&bytes).hardware, None);
+        assert_eq!(Control::parse(&bytes).hardware, None);
     }
 
     proptest! {
         #[test]
         fn any_bytes_end(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            parse(&bytes);
+            let _ = Control::parse(&bytes);
         }
 
         /// Lengths that lie, in an otherwise good message.
@@ -121,7 +126,7 @@ mod tests {
                 let mut bytes = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING, &[1; 48]);
                 bytes[..WORD].copy_from_slice(&len.to_ne_bytes());
                 bytes.extend(message(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &[0; 4]));
-                parse(&bytes);
+                let _ = Control::parse(&bytes);
             }
         }
     }

@@ -8,13 +8,15 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a word. Everything in the mapping begins at a multiple of it.
-pub(super) const WORD: usize = size_of::<u64>();
+pub(crate) const WORD: usize = size_of::<u64>();
 
 /// A mapping. It is read and written in words and atomically, because the kernel writes to it at
 /// any time.
-pub(super) struct Memory {
+pub(crate) struct Memory {
     start: NonNull<u64>,
     words: usize,
+    /// Bytes that were mapped.
+    mapped: usize,
 }
 
 // SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped; every
@@ -23,7 +25,7 @@ unsafe impl Send for Memory {}
 
 impl Memory {
     /// Maps `len` bytes of a device, rounded down to whole words.
-    pub(super) fn map(device: impl AsFd, len: usize) -> Result<Self, Errno> {
+    pub(crate) fn map(device: impl AsFd, len: usize) -> Result<Self, Errno> {
         // SAFETY: the kernel chooses a place where nothing is (a null hint without MAP_FIXED), so
         // that no memory of this process changes; nobody else gets the address.
         let start = unsafe {
@@ -41,7 +43,7 @@ impl Memory {
 
     /// Memory of no device, zeroed.
     #[cfg(test)]
-    pub(super) fn anonymous(len: usize) -> Self {
+    pub(crate) fn anonymous(len: usize) -> Self {
         // SAFETY: as in `map`.
         let start = unsafe {
             rustix::mm::mmap_anonymous(
@@ -59,11 +61,12 @@ impl Memory {
         Ok(Self {
             start,
             words: len / WORD,
+            mapped: len,
         })
     }
 
     /// Bytes.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.words * WORD
     }
 
@@ -79,12 +82,12 @@ impl Memory {
     }
 
     /// The word at byte `at`; with acquire ordering, so that what was written before it is seen.
-    pub(super) fn get(&self, at: usize) -> Option<u64> {
+    pub(crate) fn get(&self, at: usize) -> Option<u64> {
         Some(self.word(at)?.load(Ordering::Acquire))
     }
 
     /// Copies whole words out of the mapping; false where it does not reach so far.
-    pub(super) fn read(&self, at: usize, into: &mut [u64]) -> bool {
+    pub(crate) fn read(&self, at: usize, into: &mut [u64]) -> bool {
         let end = into.len().checked_mul(WORD).and_then(|n| n.checked_add(at));
         if end.is_none_or(|end| end > self.len()) {
             return false;
@@ -97,7 +100,7 @@ impl Memory {
     }
 
     /// Copies whole words into the mapping; false where it does not reach so far.
-    pub(super) fn write(&self, at: usize, from: &[u64]) -> bool {
+    pub(crate) fn write(&self, at: usize, from: &[u64]) -> bool {
         let end = from.len().checked_mul(WORD).and_then(|n| n.checked_add(at));
         if end.is_none_or(|end| end > self.len()) {
             return false;
@@ -112,10 +115,10 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, made by `map` with this start; the kernel rounds
-        // the length up to pages, as it did for mmap(2). Nobody has a reference into it any
+        // SAFETY: the mapping is this value's, made by `map` with this start and this length, which
+        // the kernel rounds up to pages as it did for mmap(2). Nobody has a reference into it any
         // more: they borrow from `self`.
-        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len()) };
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.mapped) };
     }
 }
 

@@ -1,126 +1,15 @@
-//! The tester of `kmod/bitcan`: a node on every bit-timed bus, that plays a schedule and stamps
-//! ends of frame in interrupt context. One process at a time.
-//!
-//! All times are ns of CLOCK_MONOTONIC. What is read from the mapping is checked: a stamp that is
-//! none is counted, and no offset is believed.
+//! The tester's node: opening the device, filling it, reading what it stamped.
 
-mod layout;
-mod memory;
-
-use crate::Poll;
-use frame::{Frame, Nanos};
-use layout::{ENTRY, ENTRY_SIZE, HEADER_SIZE, Setup, Start, VERSION};
-use memory::Memory;
-use rustix::fd::{AsRawFd, OwnedFd};
-use rustix::io::Errno;
+use super::ioctl;
+use super::layout::{self, ENTRY, ENTRY_SIZE, HEADER_SIZE, Setup, Start, VERSION};
+use super::types::{BUSES, DEVICE, Error, Mode, Progress, Stamp, Timed};
+use crate::memory::{Memory, WORD};
+use crate::{Errno, Poll};
+use frame::Nanos;
 use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
-
-/// Where the module makes its device.
-pub const DEVICE: &str = "/dev/bitcan-tester";
-/// The most buses that there are.
-pub const BUSES: u8 = 8;
-
-/// A frame to send.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Timed {
-    /// When it is ready, ns after the start; one at a time this is ignored.
-    pub at: Nanos,
-    /// On which bus.
-    pub bus: u8,
-    /// What.
-    pub frame: Frame,
-}
-
-/// What happened on a bus.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// A frame ended well.
-    Frame(Frame),
-    /// An error frame ended.
-    ErrorFrame,
-    /// A node's receive FIFO lost a frame.
-    Overrun,
-    /// A node went bus-off.
-    BusOff,
-}
-
-/// What happened, where and when.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stamp {
-    /// End of frame, ns; when it happened, for other events.
-    pub end: Nanos,
-    /// From start of frame to end of frame, without intermission, ns.
-    pub duration: u32,
-    /// On which bus.
-    pub bus: u8,
-    /// Who: 0 the tester, else the interface's number modulo 65536.
-    pub node: u16,
-    /// What.
-    pub event: Event,
-}
-
-/// How the frames are sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// Each at its time, in order, or as soon as the bus is free after it.
-    Schedule,
-    /// The next one when one of the same number by another node ended on this bus, or on
-    /// timeout.
-    OneAtATime {
-        /// Where frames come back.
-        return_bus: u8,
-    },
-}
-
-/// How far it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Progress {
-    /// It has come to its end.
-    pub done: bool,
-    /// When the start took effect, ns.
-    pub started: Nanos,
-    /// Frames whose transmission ended well.
-    pub sent: u64,
-    /// One at a time: frames given up.
-    pub timeouts: u64,
-    /// Stamps taken.
-    pub stamps: u64,
-    /// Stamps for which there was no room.
-    pub stamps_lost: u64,
-}
-
-/// Why there is no tester.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The module is not there.
-    #[error(
-        "there is no {DEVICE}: load the bit-timed bus (`modprobe bitcan`, kmod/bitcan; \
-         `cangate lab exec --bench timed` boots a guest that has it)"
-    )]
-    Missing,
-    /// Somebody else is using it.
-    #[error("{DEVICE} is in use by another process, and there is one tester: wait for its end")]
-    Busy,
-    /// Not for everybody.
-    #[error("{DEVICE} may not be opened: run as root")]
-    Forbidden,
-    /// Another version of the module, or a broken one.
-    #[error("{DEVICE}: {0}; cangate and the module do not fit: build both from one checkout")]
-    Misfit(String),
-    /// More than fits.
-    #[error("{DEVICE}: {0}")]
-    TooMuch(String),
-    /// The system says something else.
-    #[error("{DEVICE}: {what}: {source}")]
-    System {
-        /// What was tried.
-        what: &'static str,
-        /// What was said.
-        source: std::io::Error,
-    },
-}
 
 fn system(what: &'static str, errno: Errno) -> Error {
     Error::System {
@@ -304,7 +193,7 @@ fn halves(word: u64) -> (u32, u32) {
 
 fn progress(memory: &Memory) -> Progress {
     const DONE: u32 = 2;
-    let word = |n: usize| memory.get(n * memory::WORD).unwrap_or(0);
+    let word = |n: usize| memory.get(n * WORD).unwrap_or(0);
     // The state first: what was counted before it changed is seen then.
     let (_, state) = halves(word(0));
     Progress {
@@ -333,64 +222,12 @@ fn stamps(memory: &Memory, setup: &Setup) -> (Vec<Stamp>, u64) {
     (out, unknown)
 }
 
-const _: () = assert!(HEADER_SIZE == 6 * memory::WORD);
-
-/// The three calls of the device.
-mod ioctl {
-    #![allow(unsafe_code, reason = "ioctl(2)")]
-    #![allow(clippy::cast_lossless, reason = "musl's ioctl takes a signed number")]
-
-    use super::{Setup, Start};
-    use rustix::fd::{AsRawFd, OwnedFd};
-    use rustix::io::Errno;
-    use rustix::ioctl::opcode;
-
-    fn result(code: libc::c_int) -> Result<(), Errno> {
-        if code >= 0 {
-            return Ok(());
-        }
-        Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
-    }
-
-    pub(super) fn set_up(device: &OwnedFd, setup: &mut Setup) -> Result<(), Errno> {
-        let code = opcode::read_write::<Setup>(b'b', 1);
-        // SAFETY: the device is open; BITCAN_SETUP reads and writes one `struct bitcan_setup`,
-        // as which `Setup` is laid out (`repr(C)`, 40 bytes, which the number of the call has in
-        // it, so that another device or version refuses it), and `setup` is live and not shared.
-        result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_mut(setup)) })
-    }
-
-    pub(super) fn start(device: &OwnedFd, start: &Start) -> Result<(), Errno> {
-        let code = opcode::write::<Start>(b'b', 2);
-        // SAFETY: as above; BITCAN_START reads one `struct bitcan_start`, 24 bytes.
-        result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(start)) })
-    }
-
-    pub(super) fn stop(device: &OwnedFd) -> Result<(), Errno> {
-        let code = opcode::none(b'b', 3);
-        // SAFETY: the device is open; BITCAN_STOP has no argument.
-        result(unsafe { libc::ioctl(device.as_raw_fd(), code as _) })
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        /// As `_IOWR('b', 1, struct bitcan_setup)` and the others are on x86 and ARM.
-        #[test]
-        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-        fn numbers_are_the_headers() {
-            assert_eq!(opcode::read_write::<Setup>(b'b', 1), 0xC028_6201);
-            assert_eq!(opcode::write::<Start>(b'b', 2), 0x4018_6202);
-            assert_eq!(opcode::none(b'b', 3), 0x6203);
-        }
-    }
-}
+const _: () = assert!(HEADER_SIZE == 6 * WORD);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frame::CanId;
+    use frame::{CanId, Frame};
 
     fn setup() -> Setup {
         Setup {

@@ -1,0 +1,13 @@
+//! The tester of `kmod/bitcan`: a node on every bit-timed bus, that plays a schedule and stamps
+//! ends of frame in interrupt context. One process at a time.
+//!
+//! All times are ns of CLOCK_MONOTONIC. What is read from the mapping is checked: a stamp that is
+//! none is counted, and no offset is believed.
+
+mod ioctl;
+mod layout;
+mod tester;
+mod types;
+
+pub use tester::Tester;
+pub use types::{BUSES, DEVICE, Error, Event, Mode, Progress, Stamp, Timed};

@@ -1,0 +1,188 @@
+//! Why there is no raw CAN socket on an interface, in words that say what to do.
+
+use crate::Errno;
+use crate::link::Links;
+use std::fmt;
+
+/// A raw CAN socket that could not be opened, set up or attached.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenError {
+    /// The interface that it was for.
+    pub interface: String,
+    /// What is in the way.
+    pub obstacle: Obstacle,
+    /// What the kernel said.
+    pub source: Errno,
+}
+
+/// What is in the way of a raw CAN socket.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Obstacle {
+    /// The kernel has no CAN.
+    NoCan,
+    /// It has CAN, but no raw sockets.
+    NoRawSockets,
+    /// The process or the system has too many open files.
+    OpenFiles,
+    /// No socket for another reason.
+    Socket,
+    /// The kernel does not know CAN XL.
+    NoXl,
+    /// It does not know another option of raw sockets.
+    OldKernel,
+    /// An option was refused for another reason.
+    SetUp,
+    /// There is no such interface. Those of CAN that are there, by name.
+    NoInterface(Vec<String>),
+    /// The interface is there and is none of CAN. Those that are, by name.
+    NotCan(Vec<String>),
+    /// Attaching was refused for another reason. The interfaces of CAN that are there, by name.
+    Attach(Vec<String>),
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.interface;
+        match &self.obstacle {
+            Obstacle::NoCan => f.write_str(
+                "this kernel has no CAN (AF_CAN): load it with `modprobe can`; where the kernel \
+                 was built without it, run in a lab guest (`cangate lab exec`)",
+            ),
+            Obstacle::NoRawSockets => f.write_str(
+                "this kernel has CAN but no raw sockets: load them with `modprobe can-raw`",
+            ),
+            Obstacle::OpenFiles => f.write_str(
+                "no more sockets can be opened: raise the limit of open files (`ulimit -n`)",
+            ),
+            Obstacle::Socket => f.write_str("cannot open a raw CAN socket"),
+            Obstacle::NoXl => f.write_str(
+                "this kernel has no CAN XL, which is in Linux since 6.2: leave out `xl = true`",
+            ),
+            Obstacle::OldKernel => f.write_str(
+                "this kernel's raw CAN sockets lack an option, FD frames or error frames: Linux \
+                 3.6 or later is needed",
+            ),
+            Obstacle::SetUp => write!(f, "cannot set up a raw CAN socket for {name}"),
+            Obstacle::NoInterface(there) => {
+                write!(f, "there is no interface {name}; {}", list(there))
+            }
+            Obstacle::NotCan(there) => write!(f, "{name} is no CAN interface; {}", list(there)),
+            Obstacle::Attach(there) => write!(f, "cannot attach to {name}; {}", list(there)),
+        }
+    }
+}
+
+fn list(there: &[String]) -> String {
+    if there.is_empty() {
+        "this machine has no CAN interface; make a virtual one with `ip link add dev vcan0 type \
+         vcan && ip link set vcan0 up`"
+            .to_owned()
+    } else {
+        format!("CAN interfaces here: {}", there.join(", "))
+    }
+}
+
+impl OpenError {
+    /// socket(2) failed.
+    pub(super) fn socket(interface: &str, source: Errno) -> Self {
+        let obstacle = match source {
+            Errno::AFNOSUPPORT => Obstacle::NoCan,
+            Errno::PROTONOSUPPORT => Obstacle::NoRawSockets,
+            Errno::MFILE | Errno::NFILE => Obstacle::OpenFiles,
+            _ => Obstacle::Socket,
+        };
+        Self::new(interface, obstacle, source)
+    }
+
+    /// An option that every kernel with CAN has could not be set.
+    #[must_use]
+    pub fn set_up(interface: &str, source: Errno) -> Self {
+        Self::new(interface, Obstacle::SetUp, source)
+    }
+
+    /// An option could not be set; with `xl`, that of CAN XL may have been it.
+    pub(super) fn option(interface: &str, xl: bool, source: Errno) -> Self {
+        let obstacle = match source {
+            Errno::NOPROTOOPT if xl => Obstacle::NoXl,
+            Errno::NOPROTOOPT => Obstacle::OldKernel,
+            _ => Obstacle::SetUp,
+        };
+        Self::new(interface, obstacle, source)
+    }
+
+    /// The interface could not be looked at, or the socket not be attached to it. Asks the kernel
+    /// which interfaces there are.
+    #[must_use]
+    pub fn attach(interface: &str, source: Errno) -> Self {
+        // Without an answer there is less to say.
+        Self::attach_among(interface, source, &Links::now().unwrap_or_default())
+    }
+
+    fn attach_among(interface: &str, source: Errno, links: &Links) -> Self {
+        let there = links.all_can().map(|link| link.name.clone()).collect();
+        let obstacle = match source {
+            Errno::NODEV if links.get(interface).is_some_and(|link| !link.can) => {
+                Obstacle::NotCan(there)
+            }
+            Errno::NODEV | Errno::NXIO => Obstacle::NoInterface(there),
+            _ => Obstacle::Attach(there),
+        };
+        Self::new(interface, obstacle, source)
+    }
+
+    fn new(interface: &str, obstacle: Obstacle, source: Errno) -> Self {
+        Self {
+            interface: interface.to_owned(),
+            obstacle,
+            source,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Link;
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let socket = |errno| OpenError::socket("can7", errno).to_string();
+        assert!(socket(Errno::AFNOSUPPORT).contains("modprobe can`"));
+        assert!(socket(Errno::PROTONOSUPPORT).contains("can-raw"));
+        assert!(socket(Errno::MFILE).contains("ulimit -n"));
+        let link = |name: &str, can| Link {
+            name: name.to_owned(),
+            can,
+            ..Link::default()
+        };
+        let there: Links = [link("can0", true), link("lo", false)]
+            .into_iter()
+            .collect();
+        let attach = |name: &str, errno, links: &Links| {
+            OpenError::attach_among(name, errno, links).to_string()
+        };
+        assert_eq!(
+            attach("nosuchcan0", Errno::NODEV, &there),
+            "there is no interface nosuchcan0; CAN interfaces here: can0"
+        );
+        let none = Links::default();
+        assert!(attach("nosuchcan0", Errno::NODEV, &none).contains("type vcan"));
+        assert!(attach("lo", Errno::NODEV, &there).starts_with("lo is no CAN interface"));
+        assert!(attach("can0", Errno::PERM, &there).starts_with("cannot attach to can0"));
+    }
+
+    /// Every Linux has this one.
+    #[test]
+    fn the_loopback_interface_is_none_of_can() {
+        let error = OpenError::attach("lo", Errno::NODEV);
+        assert!(matches!(error.obstacle, Obstacle::NotCan(_)), "{error}");
+        let error = OpenError::option("can7", true, Errno::NOPROTOOPT);
+        assert!(error.to_string().contains("6.2"), "{error}");
+    }
+}

@@ -1,0 +1,25 @@
+//! Raw CAN sockets (`AF_CAN`, `CAN_RAW`; `uapi/linux/can/raw.h`).
+//!
+//! [`Socket`] is the socket with its options, filters and interface; what moves many datagrams a
+//! call, and what the kernel says beside a frame, is in [`crate::mmsg`]. [`layout`] turns the kernel's
+//! frames into ours and back. [`FrameSocket`] puts these together for whoever wants frames and no
+//! datagrams.
+
+mod error;
+mod frames;
+pub mod layout;
+mod socket;
+
+pub use error::{Obstacle, OpenError};
+pub use frames::{Arrival, FrameOptions, FrameSocket, MOST_ARRIVALS};
+pub use socket::{Filter, InterfaceState, MOST_FILTERS, Options, Socket, Stamps};
+
+/// What an error frame says, as bits of its ID (`uapi/linux/can/error.h`).
+pub mod error_class {
+    /// Trouble of the controller: its FIFO overflowed, or its error state changed.
+    pub const CONTROLLER: u32 = libc::CAN_ERR_CRTL;
+    /// The controller went bus-off.
+    pub const BUS_OFF: u32 = libc::CAN_ERR_BUSOFF;
+    /// The controller takes part again.
+    pub const RESTARTED: u32 = libc::CAN_ERR_RESTARTED;
+}

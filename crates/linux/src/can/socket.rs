@@ -1,0 +1,378 @@
+//! The socket itself: options, filters, interface.
+#![allow(
+    unsafe_code,
+    reason = "socket options and requests that rustix does not have"
+)]
+
+use super::error::OpenError;
+use super::layout::FD_SIZE;
+use crate::Errno;
+use crate::errno::last_errno;
+use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
+use std::mem::{size_of, size_of_val, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+/// `CAN_RAW_XL_VCID_OPTS` (`uapi/linux/can/raw.h`, Linux 6.9).
+const CAN_RAW_XL_VCID_OPTS: libc::c_int = 8;
+/// Send with the frame's own VCID, and receive every VCID: `CAN_RAW_XL_VCID_TX_PASS` and
+/// `CAN_RAW_XL_VCID_RX_FILTER` with value and mask 0.
+const ANY_VCID: [u8; 4] = [0x02 | 0x04, 0, 0, 0];
+/// `SO_MEMINFO` (`uapi/asm-generic/socket.h`): counters of a socket's memory.
+const SO_MEMINFO: libc::c_int = 55;
+/// How many there are, and which one counts lost datagrams (`uapi/linux/sock_diag.h`).
+const SK_MEMINFO_VARS: usize = 9;
+const SK_MEMINFO_DROPS: usize = 8;
+
+/// The most filters that a socket takes (`CAN_RAW_FILTER_MAX`).
+pub const MOST_FILTERS: usize = 512;
+
+/// A raw socket's filter (`struct can_filter`): a frame passes where
+/// `(its SocketCAN ID & mask) == (id & mask)`, flags included; the other way round with
+/// `CAN_INV_FILTER` (0x2000_0000) in `id`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(C)]
+pub struct Filter {
+    /// `can_id` with flag bits.
+    pub id: u32,
+    /// Mask with flag bits.
+    pub mask: u32,
+}
+
+impl Filter {
+    /// Lets every frame through.
+    pub const EVERYTHING: Self = Self { id: 0, mask: 0 };
+}
+
+const _: () = assert!(size_of::<Filter>() == size_of::<libc::can_filter>());
+
+/// What comes beside a frame as ancillary data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Stamps {
+    /// Nothing: read(2) has no place for it.
+    None,
+    /// The kernel's stamp, and how many frames the socket has lost.
+    #[default]
+    Kernel,
+    /// The controller's stamp as well, where the driver has one.
+    Hardware,
+}
+
+/// What a socket is set to for its whole life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// Carry FD frames.
+    pub fd: bool,
+    /// Carry XL frames, with their VCIDs.
+    pub xl: bool,
+    /// What comes beside a frame.
+    pub stamps: Stamps,
+    /// Bytes of the receive buffer; the kernel's default where absent.
+    pub receive_buffer: Option<u32>,
+}
+
+/// The state of an interface, as one look at it shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct InterfaceState {
+    /// Its number, another one each time it is plugged in.
+    pub index: u32,
+    /// Its largest frame in bytes, which says what kinds it carries.
+    pub mtu: usize,
+    /// Switched on (`IFF_UP`).
+    pub up: bool,
+    /// Has a carrier (`IFF_RUNNING`): not bus-off. The kernel may say so up to a second late
+    /// (linkwatch), when an interface was just switched on.
+    pub running: bool,
+    /// The driver echoes sent frames to local listeners when their transmission was complete;
+    /// where it does not (vcan), the kernel does, when they are sent.
+    pub echo: bool,
+}
+
+impl InterfaceState {
+    /// Frames can pass: switched on and with a carrier.
+    #[must_use]
+    pub const fn is_usable(&self) -> bool {
+        self.up && self.running
+    }
+
+    /// Carries FD frames.
+    #[must_use]
+    pub const fn carries_fd(&self) -> bool {
+        self.mtu >= FD_SIZE
+    }
+}
+
+/// A raw socket for one interface. It never waits.
+pub struct Socket {
+    fd: OwnedFd,
+    name: String,
+}
+
+impl Socket {
+    /// Opens a socket for an interface. It is attached to nothing yet.
+    ///
+    /// # Errors
+    /// [`OpenError`] that says what is missing and what to do.
+    pub fn open(interface: &str) -> Result<Self, OpenError> {
+        let family = AddressFamily::from_raw(libc::AF_CAN as u16);
+        let protocol = u32::try_from(libc::CAN_RAW).ok();
+        let protocol = protocol.and_then(|p| Some(Protocol::from_raw(p.try_into().ok()?)));
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let fd = socket_with(family, SocketType::RAW, flags, protocol)
+            .map_err(|errno| OpenError::socket(interface, errno))?;
+        Ok(Self {
+            fd,
+            name: interface.to_owned(),
+        })
+    }
+
+    /// Sets what stays set for the socket's life. Error frames are all asked for: they say when
+    /// the controller goes bus-off and comes back.
+    ///
+    /// # Errors
+    /// [`OpenError`] that says what the kernel lacks.
+    pub fn configure(&self, options: &Options) -> Result<(), OpenError> {
+        self.set_all(options)
+            .map_err(|errno| OpenError::option(&self.name, options.xl, errno))
+    }
+
+    fn set_all(&self, options: &Options) -> Result<(), Errno> {
+        let on: libc::c_int = 1;
+        let raw = libc::SOL_CAN_RAW;
+        if options.fd {
+            self.set(raw, libc::CAN_RAW_FD_FRAMES, &on)?;
+        }
+        if options.xl {
+            self.set(raw, libc::CAN_RAW_XL_FRAMES, &on)?;
+            // Unknown before Linux 6.9, which has no VCIDs to lose either.
+            let _ = self.set(raw, CAN_RAW_XL_VCID_OPTS, &ANY_VCID);
+        }
+        self.set(raw, libc::CAN_RAW_ERR_FILTER, &libc::CAN_ERR_MASK)?;
+        self.ask_for_stamps(options.stamps)?;
+        match options.receive_buffer {
+            Some(bytes) => self.set_receive_buffer(bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Bytes that may wait to be received; the kernel doubles it. Above net.core.rmem_max only
+    /// with CAP_NET_ADMIN, and quietly less without.
+    ///
+    /// # Errors
+    /// What setsockopt(2) says.
+    pub fn set_receive_buffer(&self, bytes: u32) -> Result<(), Errno> {
+        let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+        self.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes)
+            .or_else(|_| self.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes))
+    }
+
+    fn ask_for_stamps(&self, stamps: Stamps) -> Result<(), Errno> {
+        let on: libc::c_int = 1;
+        let mut flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+        match stamps {
+            Stamps::None => return Ok(()),
+            Stamps::Kernel => {}
+            Stamps::Hardware => {
+                flags |= libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE;
+            }
+        }
+        self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags)?;
+        self.set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &on)
+    }
+
+    /// Bytes that may wait to be sent; the kernel doubles it and has a least one, of about six
+    /// frames. A small one makes poll(2) and the kernel's answers say truly when there is room,
+    /// instead of ENOBUFS.
+    ///
+    /// # Errors
+    /// What setsockopt(2) says.
+    pub fn set_send_buffer(&self, bytes: u32) -> Result<(), Errno> {
+        let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+        self.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes)
+            .or_else(|_| self.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes))
+    }
+
+    /// Bytes of the receive buffer, as the kernel counts.
+    ///
+    /// # Errors
+    /// What getsockopt(2) says.
+    pub fn receive_buffer(&self) -> Result<u32, Errno> {
+        rustix::net::sockopt::socket_recv_buffer_size(&self.fd)
+            .map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX))
+    }
+
+    /// Frames that this socket lost since it was opened because its receive buffer was full
+    /// (`SO_MEMINFO`, modulo 2^32); `None` where the kernel does not say (before Linux 4.12).
+    #[must_use]
+    pub fn lost(&self) -> Option<u32> {
+        let mut info = [0u32; SK_MEMINFO_VARS];
+        let mut len = size_of_val(&info) as libc::socklen_t;
+        // SAFETY: the pointer and `len` are those of one live array of integers, into which the
+        // kernel writes at most `len` bytes; the descriptor is open: `self.fd` owns it.
+        let result = unsafe {
+            libc::getsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                SO_MEMINFO,
+                info.as_mut_ptr().cast(),
+                &raw mut len,
+            )
+        };
+        let filled = len as usize / size_of::<u32>();
+        (result == 0 && filled > SK_MEMINFO_DROPS).then(|| info[SK_MEMINFO_DROPS])
+    }
+
+    /// One datagram by read(2), without waiting.
+    ///
+    /// # Errors
+    /// What the call says.
+    pub fn read(&self, into: &mut [u8]) -> Result<usize, Errno> {
+        rustix::io::read(&self.fd, into)
+    }
+
+    /// One datagram by write(2), without waiting.
+    ///
+    /// # Errors
+    /// What the call says.
+    pub fn write(&self, datagram: &[u8]) -> Result<usize, Errno> {
+        rustix::io::write(&self.fd, datagram)
+    }
+
+    fn set<T: Copy>(&self, level: i32, option: i32, value: &T) -> Result<(), Errno> {
+        self.set_slice(level, option, std::slice::from_ref(value))
+    }
+
+    /// `T` is made of integers without gaps between them.
+    fn set_slice<T: Copy>(&self, level: i32, option: i32, values: &[T]) -> Result<(), Errno> {
+        // SAFETY: the pointer and the length in bytes are those of one live slice, which the
+        // kernel only reads during the call; an empty slice's pointer is not read, its length
+        // is 0. The descriptor is open: `self.fd` owns it.
+        let result = unsafe {
+            libc::setsockopt(
+                self.fd.as_raw_fd(),
+                level,
+                option,
+                values.as_ptr().cast(),
+                size_of_val(values) as libc::socklen_t,
+            )
+        };
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(last_errno())
+        }
+    }
+
+    /// An `ifreq` for this interface.
+    fn request(&self) -> Result<libc::ifreq, Errno> {
+        // SAFETY: `ifreq` is plain C data (integers, arrays, and a union of such and a pointer);
+        // all zero bytes are a value of it.
+        let mut request: libc::ifreq = unsafe { zeroed() };
+        let name = self.name.as_bytes();
+        if name.len() >= request.ifr_name.len() {
+            return Err(Errno::NAMETOOLONG);
+        }
+        for (to, from) in request.ifr_name.iter_mut().zip(name) {
+            *to = *from as libc::c_char;
+        }
+        Ok(request)
+    }
+
+    fn ask(&self, command: libc::c_ulong) -> Result<libc::ifreq, Errno> {
+        let mut request = self.request()?;
+        // SAFETY: `command` is one of SIOCGIFMTU and SIOCGIFFLAGS (the callers below), which
+        // read `ifr_name`, zero-terminated as `request` made it, and write into the union of
+        // this live `ifreq`.
+        let result = unsafe { libc::ioctl(self.fd.as_raw_fd(), command as _, &mut request) };
+        if result < 0 {
+            Err(last_errno())
+        } else {
+            Ok(request)
+        }
+    }
+
+    /// How the interface is. Asked by ioctl(2) and not by netlink, which can make the caller wait
+    /// as long as the kernel switches any interface on or off (`rtnl_lock`).
+    ///
+    /// # Errors
+    /// ENODEV where there is none of this name.
+    pub fn look(&self) -> Result<InterfaceState, Errno> {
+        let index = rustix::net::netdevice::name_to_index(self.fd.as_fd(), &self.name)?;
+        let mtu = self.ask(libc::SIOCGIFMTU)?;
+        let flags = self.ask(libc::SIOCGIFFLAGS)?;
+        // SAFETY: SIOCGIFMTU wrote `ifru_mtu`, SIOCGIFFLAGS `ifru_flags` (netdevice(7)); both are
+        // integers, for which any bytes are valid.
+        let (mtu, flags) = unsafe { (mtu.ifr_ifru.ifru_mtu, flags.ifr_ifru.ifru_flags) };
+        let flags = libc::c_int::from(flags);
+        Ok(InterfaceState {
+            index,
+            mtu: usize::try_from(mtu).unwrap_or(0),
+            up: flags & libc::IFF_UP != 0,
+            running: flags & libc::IFF_RUNNING != 0,
+            echo: has_echo(&self.name),
+        })
+    }
+
+    /// Attaches the socket to the interface of this number.
+    ///
+    /// # Errors
+    /// What bind(2) says.
+    pub fn attach(&self, index: u32) -> Result<(), Errno> {
+        // SAFETY: as for `ifreq`: integers and a union of integers, valid when all zero.
+        let mut address: libc::sockaddr_can = unsafe { zeroed() };
+        address.can_family = libc::AF_CAN as libc::sa_family_t;
+        address.can_ifindex = libc::c_int::try_from(index).map_err(|_| Errno::NODEV)?;
+        // SAFETY: pointer and length are those of one live `sockaddr_can`, which the kernel reads
+        // during the call.
+        let result = unsafe {
+            libc::bind(
+                self.fd.as_raw_fd(),
+                (&raw const address).cast(),
+                size_of::<libc::sockaddr_can>() as libc::socklen_t,
+            )
+        };
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(last_errno())
+        }
+    }
+
+    /// Replaces the filters, in one step. None lets nothing through but error frames.
+    ///
+    /// # Errors
+    /// What setsockopt(2) says; EINVAL for more than [`MOST_FILTERS`].
+    pub fn set_filters(&self, filters: &[Filter]) -> Result<(), Errno> {
+        self.set_slice(libc::SOL_CAN_RAW, libc::CAN_RAW_FILTER, filters)
+    }
+
+    /// Do local listeners see frames that are sent from now on?
+    ///
+    /// # Errors
+    /// What setsockopt(2) says.
+    pub fn set_loopback(&self, on: bool) -> Result<(), Errno> {
+        let on = libc::c_int::from(on);
+        self.set(libc::SOL_CAN_RAW, libc::CAN_RAW_LOOPBACK, &on)
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl AsRawFd for Socket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+/// Does the driver echo sent frames to local listeners (`IFF_ECHO`, which does not fit into
+/// `ifr_flags`)?
+fn has_echo(name: &str) -> bool {
+    const IFF_ECHO: u32 = 1 << 18;
+    std::fs::read_to_string(format!("/sys/class/net/{name}/flags"))
+        .ok()
+        .and_then(|text| u32::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok())
+        .is_some_and(|flags| flags & IFF_ECHO != 0)
+}

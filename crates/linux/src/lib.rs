@@ -1,0 +1,31 @@
+//! Linux, as far as CAN needs it: everything that is `unsafe` toward the kernel is in this crate,
+//! and what it offers is safe to use.
+//!
+//! | where | what |
+//! |---|---|
+//! | [`can`] | raw CAN sockets: options, filters, the kernel's frame layout |
+//! | [`mmsg`] | many datagrams a call: buffers for `recvmmsg` and `sendmmsg`; stamps, drop counts |
+//! | [`netlink`] | the one netlink socket: messages, attributes, acknowledgements, lists |
+//! | [`link`] | network interfaces: list, watch, bit rate, controller state |
+//! | [`mod@poll`] | waiting for any of many descriptors |
+//! | [`schedule`] | real-time scheduling and locked memory |
+//! | [`bitcan`] | the tester of the bit-timed buses of `kmod/bitcan` |
+//!
+//! It says what was tried and what the kernel answered. What follows from that (queues, trying
+//! again, coming back after an interface was unplugged) is decided by those who use it.
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
+pub mod bitcan;
+pub mod can;
+mod errno;
+pub mod link;
+mod memory;
+pub mod mmsg;
+pub mod netlink;
+pub mod poll;
+pub mod schedule;
+
+pub use poll::Poll;
+/// What the kernel answers when it refuses.
+pub use rustix::io::Errno;

@@ -1,0 +1,244 @@
+//! One interface, as rtnetlink describes it (`uapi/linux/rtnetlink.h`, `if_link.h`).
+
+use super::controller::{ControllerState, controller};
+use crate::Errno;
+use crate::netlink::{Error, Malformed, Netlink, attribute, attributes, inner, number, text};
+use frame::wire::BitRate;
+
+pub(super) const RTM_NEWLINK: u16 = 16;
+pub(super) const RTM_GETLINK: u16 = 18;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
+const IFLA_TXQLEN: u16 = 13;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_XDP: u16 = 43;
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const IFLA_XDP_PROG_ID: u16 = 4;
+/// `ARPHRD_CAN`
+const CAN: u16 = 280;
+const IFF_UP: u32 = 1;
+const IFF_RUNNING: u32 = 1 << 6;
+const IFF_ECHO: u32 = 1 << 18;
+/// The most bytes of an interface's name, without the zero at its end (`IFNAMSIZ`).
+const MOST_NAME: usize = 15;
+
+/// Bytes of `struct ifinfomsg`.
+pub const IFINFO: usize = 16;
+
+/// An interface.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Link {
+    /// Its index, which no other interface has at the same time.
+    pub index: u32,
+    /// Its name at the moment.
+    pub name: String,
+    /// It is one of CAN.
+    pub can: bool,
+    /// Bytes of the largest frame structure that it takes: 16 classic, 72 FD, more XL.
+    pub mtu: u32,
+    /// Switched on?
+    pub up: bool,
+    /// Has a carrier: not bus-off.
+    pub running: bool,
+    /// Its driver shows sent frames to local programs itself (`IFF_ECHO`).
+    pub echo: bool,
+    /// What rtnetlink calls its kind: `vcan`, `vxcan`, `can`, or nothing.
+    pub kind: String,
+    /// Frames that its transmit queue holds.
+    pub queue: Option<u32>,
+    /// The bit rates it was set to; `None` for virtual interfaces, which have none, and where the
+    /// driver says none (slcan).
+    pub bit_rate: Option<BitRate>,
+    /// Its error state, where it is a controller.
+    pub state: Option<ControllerState>,
+    /// Its XDP program's number; 0 for none.
+    pub xdp: u32,
+}
+
+impl Link {
+    /// Carries FD frames.
+    #[must_use]
+    pub const fn carries_fd(&self) -> bool {
+        self.mtu >= 72
+    }
+
+    /// Carries XL frames.
+    #[must_use]
+    pub const fn carries_xl(&self) -> bool {
+        self.mtu > 72
+    }
+
+    /// Frames in it come from local programs, not from a bus.
+    #[must_use]
+    pub fn is_virtual(&self) -> bool {
+        matches!(self.kind.as_str(), "vcan" | "vxcan")
+    }
+
+    /// Asks the kernel about one interface.
+    ///
+    /// # Errors
+    /// [`LinkError::Refused`] with ENODEV where there is none of this name.
+    pub fn find(name: &str) -> Result<Self, LinkError> {
+        if name.is_empty() || name.len() > MOST_NAME || name.contains('\0') {
+            return Err(LinkError::Refused(Errno::NODEV));
+        }
+        let mut body = vec![0; IFINFO];
+        attribute(&mut body, IFLA_IFNAME, &[name.as_bytes(), &[0]].concat());
+        let said = Netlink::open()?.one(RTM_GETLINK, body)?;
+        let said = said.map_err(LinkError::Refused)?;
+        let (_, body) = said
+            .iter()
+            .find(|(kind, _)| *kind == RTM_NEWLINK)
+            .ok_or(LinkError::Refused(Errno::NODEV))?;
+        Ok(link(body).map_err(Error::Answer)?)
+    }
+}
+
+/// Why nothing is known of an interface.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum LinkError {
+    /// The kernel says no: ENODEV where there is no such interface.
+    #[error("the kernel knows nothing of it: {0}")]
+    Refused(Errno),
+    /// It could not be asked.
+    #[error(transparent)]
+    Netlink(#[from] Error),
+}
+
+/// What RTM_NEWLINK says.
+pub(super) fn link(body: &[u8]) -> Result<Link, Malformed> {
+    let Some((&[_, _, t0, t1, i0, i1, i2, i3, f0, f1, f2, f3, ..], rest)) =
+        body.split_first_chunk::<IFINFO>()
+    else {
+        return Err(Malformed::Message);
+    };
+    let flags = u32::from_ne_bytes([f0, f1, f2, f3]);
+    let mut link = Link {
+        index: u32::from_ne_bytes([i0, i1, i2, i3]),
+        can: u16::from_ne_bytes([t0, t1]) == CAN,
+        up: flags & IFF_UP != 0,
+        running: flags & IFF_RUNNING != 0,
+        echo: flags & IFF_ECHO != 0,
+        ..Link::default()
+    };
+    for attribute in attributes(rest) {
+        let (kind, value) = attribute?;
+        match kind {
+            IFLA_IFNAME => link.name = text(value),
+            IFLA_MTU => link.mtu = number(value).unwrap_or(0),
+            IFLA_TXQLEN => link.queue = number(value),
+            IFLA_LINKINFO => {
+                link.kind = inner(value, IFLA_INFO_KIND).map(text).unwrap_or_default();
+                // Other kinds of interfaces have data of other kinds.
+                if let Some(data) = inner(value, IFLA_INFO_DATA).filter(|_| link.can) {
+                    (link.bit_rate, link.state) = controller(data);
+                }
+            }
+            IFLA_XDP => {
+                let id = inner(value, IFLA_XDP_PROG_ID);
+                link.xdp = id.and_then(number).unwrap_or(0);
+            }
+            _ => {}
+        }
+    }
+    Ok(link)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn wrapped(kind: u16, value: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        attribute(&mut out, kind, value);
+        out
+    }
+
+    fn timing(rate: u32) -> Vec<u8> {
+        let mut out = rate.to_ne_bytes().to_vec();
+        out.resize(32, 0);
+        out
+    }
+
+    fn ifinfo(kind: u16, index: u32, flags: u32) -> Vec<u8> {
+        let mut body = vec![0; 2];
+        body.extend(kind.to_ne_bytes());
+        body.extend(index.to_ne_bytes());
+        body.extend(flags.to_ne_bytes());
+        body.extend([0; 4]);
+        body
+    }
+
+    #[test]
+    fn bit_rates_and_state_are_read() {
+        let data = [
+            wrapped(1, &timing(500_000)),
+            wrapped(9, &timing(2_000_000)),
+            wrapped(4, &3_u32.to_ne_bytes()),
+        ];
+        let info = [
+            wrapped(IFLA_INFO_KIND, b"can\0"),
+            wrapped(IFLA_INFO_DATA | 0x8000, &data.concat()),
+        ];
+        let mut body = ifinfo(CAN, 7, IFF_UP | IFF_ECHO);
+        body.extend(wrapped(IFLA_IFNAME, b"can0\0"));
+        body.extend(wrapped(IFLA_MTU, &72_u32.to_ne_bytes()));
+        body.extend(wrapped(IFLA_TXQLEN, &10_u32.to_ne_bytes()));
+        body.extend(wrapped(IFLA_LINKINFO, &info.concat()));
+        let expected = Link {
+            index: 7,
+            name: "can0".to_owned(),
+            can: true,
+            mtu: 72,
+            up: true,
+            running: false,
+            echo: true,
+            kind: "can".to_owned(),
+            queue: Some(10),
+            bit_rate: Some(BitRate::new(500_000, Some(2_000_000)).unwrap()),
+            state: Some(ControllerState::BusOff),
+            xdp: 0,
+        };
+        assert_eq!(link(&body), Ok(expected));
+        // The same data of an interface that is none of CAN means something else.
+        body.splice(2..4, 1_u16.to_ne_bytes());
+        let other = link(&body).unwrap();
+        assert_eq!((other.bit_rate, other.state), (None, None));
+        assert_eq!(link(&body[..15]), Err(Malformed::Message));
+        assert_eq!(link(&body[..17]), Err(Malformed::Attribute));
+    }
+
+    #[test]
+    fn an_error_is_the_kernels() {
+        for name in ["", "no-such-if", "longer-than-names", "a\0b"] {
+            match Link::find(name) {
+                Err(LinkError::Refused(errno)) => assert_eq!(errno, Errno::NODEV, "{name}"),
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+    }
+
+    /// Every Linux has it.
+    #[test]
+    fn the_loopback_interface_is_no_controller() {
+        let lo = Link::find("lo").unwrap();
+        assert_eq!((lo.name.as_str(), lo.can), ("lo", false));
+        assert_eq!((lo.bit_rate, lo.state), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = link(&bytes);
+            let _ = controller(&bytes);
+            let mut body = ifinfo(CAN, 1, 0);
+            body.extend(&bytes);
+            let _ = link(&body);
+            let mut body = ifinfo(CAN, 1, 0);
+            body.extend(wrapped(IFLA_LINKINFO, &wrapped(IFLA_INFO_DATA, &bytes)));
+            prop_assert!(link(&body).is_ok());
+        }
+    }
+}

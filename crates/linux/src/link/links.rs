@@ -1,0 +1,108 @@
+//! All interfaces at one moment.
+
+use super::interface::{IFINFO, Link, RTM_GETLINK, RTM_NEWLINK, link};
+use crate::netlink::{Error, Netlink, failed};
+use std::collections::BTreeMap;
+
+/// All interfaces at one moment.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Links {
+    by_name: BTreeMap<String, Link>,
+    names: BTreeMap<u32, String>,
+}
+
+impl FromIterator<Link> for Links {
+    fn from_iter<T: IntoIterator<Item = Link>>(all: T) -> Self {
+        let mut links = Self::default();
+        for link in all {
+            links.names.insert(link.index, link.name.clone());
+            links.by_name.insert(link.name.clone(), link);
+        }
+        links
+    }
+}
+
+impl IntoIterator for Links {
+    type Item = Link;
+    type IntoIter = std::collections::btree_map::IntoValues<String, Link>;
+
+    /// By name.
+    fn into_iter(self) -> Self::IntoIter {
+        self.by_name.into_values()
+    }
+}
+
+impl Links {
+    /// Asks the kernel, on a socket of its own.
+    ///
+    /// # Errors
+    /// [`Error`]
+    pub fn now() -> Result<Self, Error> {
+        Self::read(&mut Netlink::open()?)
+    }
+
+    /// Asks the kernel.
+    ///
+    /// # Errors
+    /// [`Error`]
+    pub fn read(netlink: &mut Netlink) -> Result<Self, Error> {
+        let listed = netlink.list(RTM_GETLINK, vec![0; IFINFO])?;
+        let listed = listed.map_err(failed("listing the interfaces"))?;
+        let links = listed.iter().filter(|(kind, _)| *kind == RTM_NEWLINK);
+        Ok(links
+            .map(|(_, body)| link(body))
+            .collect::<Result<_, _>>()?)
+    }
+
+    /// The index of the CAN interface with a name.
+    #[must_use]
+    pub fn can(&self, name: &str) -> Option<u32> {
+        let link = self.by_name.get(name)?;
+        link.can.then_some(link.index)
+    }
+
+    /// The interface with a name, of CAN or not.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Link> {
+        self.by_name.get(name)
+    }
+
+    /// The interface with an index.
+    #[must_use]
+    pub fn at(&self, index: u32) -> Option<&Link> {
+        self.by_name.get(self.names.get(&index)?)
+    }
+
+    /// The CAN interfaces, by name.
+    pub fn all_can(&self) -> impl Iterator<Item = &Link> {
+        self.by_name.values().filter(|link| link.can)
+    }
+
+    /// The name of an interface; `#7` for one that has just gone.
+    #[must_use]
+    pub fn name(&self, index: u32) -> String {
+        let name = self.names.get(&index);
+        name.cloned().unwrap_or_else(|| format!("#{index}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_linux_has_a_loopback_interface_and_it_is_none_of_can() {
+        let mut netlink = Netlink::open().unwrap();
+        let links = Links::read(&mut netlink).unwrap();
+        let lo = links.get("lo").unwrap();
+        assert_eq!((lo.can, links.name(lo.index).as_str()), (false, "lo"));
+        assert_eq!(links.at(lo.index), Some(lo));
+        assert!(lo.mtu >= 16 && lo.xdp == 0);
+        assert_eq!((links.can("lo"), links.can("no-such-if")), (None, None));
+        assert_eq!(links.name(u32::MAX), "#4294967295");
+        let found = Link::find("lo").unwrap();
+        assert_eq!(found.index, lo.index);
+        let again: Links = links.clone().into_iter().collect();
+        assert_eq!(again, links);
+    }
+}

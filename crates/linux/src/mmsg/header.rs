@@ -1,0 +1,19 @@
+//! The structure that recvmmsg(2) and sendmmsg(2) take.
+#![allow(unsafe_code, reason = "a structure of C that begins as zeros")]
+
+use std::mem::zeroed;
+
+/// A message of one part, with room for ancillary data or none.
+pub(super) fn header(
+    vector: *mut libc::iovec,
+    control: *mut libc::c_void,
+    control_len: usize,
+) -> libc::mmsghdr {
+    // SAFETY: `mmsghdr` is integers and pointers, for which zero is valid.
+    let mut header: libc::mmsghdr = unsafe { zeroed() };
+    header.msg_hdr.msg_iov = vector;
+    header.msg_hdr.msg_iovlen = 1;
+    header.msg_hdr.msg_control = control;
+    header.msg_hdr.msg_controllen = control_len as _;
+    header
+}

@@ -1,0 +1,17 @@
+//! Many datagrams a call: buffers that are allocated once, for recvmmsg(2) and sendmmsg(2), and
+//! for read(2) and write(2) of one; and what the kernel says beside a datagram.
+//!
+//! They work on any datagram socket: what matters is in the buffers, not in the descriptor.
+
+mod control;
+mod header;
+mod inbox;
+mod outbox;
+mod prepared;
+#[cfg(test)]
+mod tests;
+
+pub use control::{CONTROL_SIZE, Control};
+pub use inbox::Inbox;
+pub use outbox::Outbox;
+pub use prepared::{MOST_A_CALL, Prepared};

@@ -1,0 +1,350 @@
+//! Netlink messages and attributes as bytes.
+
+use super::error::Malformed;
+use crate::Errno;
+use netlink_packet_core::{
+    DefaultNla, Emitable, NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer,
+    NetlinkHeader, NlasIterator,
+};
+
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+
+/// Bytes of `struct nlmsghdr`.
+const HEADER: usize = 16;
+/// The most bytes of an attribute's value: its length, header included, has 16 bits.
+const MOST_VALUE: usize = u16::MAX as usize - 4;
+/// `NLA_F_NESTED`: an attribute's value is attributes.
+const NESTED: u16 = 0x8000;
+
+/// Something to ask for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// `RTM_…`, or another protocol's type.
+    pub kind: u16,
+    flags: u16,
+    /// What follows the header: a structure of the protocol, then attributes.
+    pub body: Vec<u8>,
+}
+
+impl Request {
+    /// Asks for a change, and for an answer that says whether it was made. `flags` are those of
+    /// the change: [`super::CREATE`], [`super::EXCLUSIVE`].
+    #[must_use]
+    pub const fn change(kind: u16, flags: u16, body: Vec<u8>) -> Self {
+        let flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        Self { kind, flags, body }
+    }
+
+    /// Asks for all there is of something.
+    #[must_use]
+    pub const fn list(kind: u16, body: Vec<u8>) -> Self {
+        let flags = NLM_F_REQUEST | NLM_F_DUMP;
+        Self { kind, flags, body }
+    }
+
+    /// Asks for one thing; the answer is followed by an acknowledgement.
+    #[must_use]
+    pub const fn one(kind: u16, body: Vec<u8>) -> Self {
+        let flags = NLM_F_REQUEST | NLM_F_ACK;
+        Self { kind, flags, body }
+    }
+
+    pub(super) const fn is_list(&self) -> bool {
+        self.flags & NLM_F_DUMP == NLM_F_DUMP
+    }
+
+    /// As it is sent under this number, filled up to a multiple of four bytes.
+    #[must_use]
+    pub fn bytes(&self, sequence: u32) -> Vec<u8> {
+        framed(self.kind, self.flags, sequence, &self.body)
+    }
+}
+
+fn framed(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
+    let total = HEADER + body.len();
+    let mut header = NetlinkHeader::default();
+    header.length = total as u32;
+    header.message_type = kind;
+    header.flags = flags;
+    header.sequence_number = sequence;
+    let mut out = vec![0; HEADER];
+    header.emit(&mut out);
+    out.extend(body);
+    // The next message of a batch begins at a multiple of four.
+    out.resize(total.next_multiple_of(4), 0);
+    out
+}
+
+/// A message from the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message<'a> {
+    /// The number of the request that it answers.
+    pub sequence: u32,
+    /// What it is.
+    pub kind: u16,
+    flags: u16,
+    /// What follows the header.
+    pub body: &'a [u8],
+}
+
+impl Message<'_> {
+    /// A request was carried out (`Some(None)`), or why it was not; `None` where this is no
+    /// answer of that kind (NLMSG_ERROR).
+    ///
+    /// # Errors
+    /// [`Malformed::Message`] for an answer without a code.
+    pub fn answer(&self) -> Result<Option<Option<Errno>>, Malformed> {
+        if self.kind != NLMSG_ERROR {
+            return Ok(None);
+        }
+        errno(self.body).map(Some).ok_or(Malformed::Message)
+    }
+
+    /// The end of a list (NLMSG_DONE), and why it broke off if it did; `None` where this is none.
+    #[must_use]
+    pub fn done(&self) -> Option<Option<Errno>> {
+        // Some kernels send an empty one.
+        (self.kind == NLMSG_DONE).then(|| errno(self.body).unwrap_or_default())
+    }
+
+    /// What is listed changed since the list was begun (`NLM_F_DUMP_INTR`).
+    #[must_use]
+    pub const fn is_interrupted(&self) -> bool {
+        self.flags & NLM_F_DUMP_INTR != 0
+    }
+}
+
+/// The messages of a datagram. It ends with the first malformed one.
+pub fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Result<Message<'_>, Malformed>> {
+    std::iter::from_fn(move || {
+        if bytes.is_empty() {
+            return None;
+        }
+        let first = first(bytes);
+        let len = match &first {
+            Ok(message) => HEADER + message.body.len(),
+            Err(_) => bytes.len(),
+        };
+        bytes = bytes.get(len.next_multiple_of(4)..).unwrap_or_default();
+        Some(first)
+    })
+}
+
+fn first(bytes: &[u8]) -> Result<Message<'_>, Malformed> {
+    let buffer = NetlinkBuffer::new_checked(bytes).map_err(|_| Malformed::Message)?;
+    let len = buffer.length() as usize;
+    Ok(Message {
+        sequence: buffer.sequence_number(),
+        kind: buffer.message_type(),
+        flags: buffer.flags(),
+        body: bytes.get(HEADER..len).ok_or(Malformed::Message)?,
+    })
+}
+
+/// The code of `struct nlmsgerr` or of NLMSG_DONE: a negative errno, or nothing for 0.
+fn errno(body: &[u8]) -> Option<Option<Errno>> {
+    let code = i32::from_ne_bytes(*body.first_chunk()?);
+    // What is not an errno of Linux is some error all the same.
+    let known = (-4095..0).contains(&code);
+    let error = Errno::from_raw_os_error(if known {
+        -code
+    } else {
+        Errno::IO.raw_os_error()
+    });
+    Some((code != 0).then_some(error))
+}
+
+/// Appends an attribute.
+///
+/// # Panics
+/// If the value has more than 65531 bytes, which no attribute can.
+pub fn attribute(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    assert!(value.len() <= MOST_VALUE, "attribute {kind} is too long");
+    let attribute = DefaultNla::new(kind, value.to_vec());
+    let start = out.len();
+    out.resize(start + attribute.buffer_len(), 0);
+    if let Some(room) = out.get_mut(start..) {
+        attribute.emit(room);
+    }
+}
+
+/// Appends an attribute whose value is attributes.
+///
+/// # Panics
+/// As [`attribute`].
+pub fn nested(out: &mut Vec<u8>, kind: u16, attributes: &[u8]) {
+    attribute(out, kind | NESTED, attributes);
+}
+
+/// The attributes in these bytes: type without flags, and value. It ends with the first malformed
+/// one.
+pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = Result<(u16, &[u8]), Malformed>> {
+    NlasIterator::new(bytes).map(|attribute| {
+        let attribute = attribute.map_err(|_| Malformed::Attribute)?;
+        let (kind, len) = (attribute.kind(), usize::from(attribute.length()));
+        let value = attribute.into_inner().get(4..len);
+        Ok((kind, value.ok_or(Malformed::Attribute)?))
+    })
+}
+
+/// The first attribute of a type in an attribute that has attributes.
+#[must_use]
+pub fn inner(value: &[u8], kind: u16) -> Option<&[u8]> {
+    attributes(value)
+        .map_while(Result::ok)
+        .find_map(|(this, value)| (this == kind).then_some(value))
+}
+
+/// A string of the kernel: up to its zero.
+#[must_use]
+pub fn text(value: &[u8]) -> String {
+    let text = value.split(|byte| *byte == 0).next();
+    String::from_utf8_lossy(text.unwrap_or_default()).into_owned()
+}
+
+/// A number of the kernel; `None` where there are too few bytes.
+#[must_use]
+pub fn number(value: &[u8]) -> Option<u32> {
+    value.first_chunk().map(|n| u32::from_ne_bytes(*n))
+}
+
+/// A message of the kernel's, for tests.
+#[cfg(test)]
+pub(crate) fn said(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
+    framed(kind, flags, sequence, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What `ip link show` and the kernel say to each other, on a little-endian machine.
+    #[cfg(target_endian = "little")]
+    #[test]
+    fn framing_is_the_header_files() {
+        let request = Request::list(18, vec![0; 16]).bytes(0x0102_0304);
+        let mut expected = vec![32, 0, 0, 0, 18, 0, 0x01, 0x03, 4, 3, 2, 1, 0, 0, 0, 0];
+        expected.extend([0; 16]);
+        assert_eq!(request, expected);
+        let mut body = vec![7; 3];
+        attribute(&mut body, 3, b"can0\0");
+        nested(&mut body, 18, &[9; 4]);
+        let change = Request::change(19, netlink_packet_core::NLM_F_CREATE, body).bytes(1);
+        assert_eq!(change[..8], [39, 0, 0, 0, 19, 0, 0x05, 0x04]);
+        assert_eq!(change[16..19], [7, 7, 7]);
+        assert_eq!(change[19..31], *b"\x09\x00\x03\x00can0\0\0\0\0");
+        assert_eq!(change[31..], [8, 0, 18, 0x80, 9, 9, 9, 9, 0]);
+        // A capture: two messages of a list and its end, the second one cut by the padding.
+        let capture = [
+            &[20, 0, 0, 0, 16, 0, 2, 0, 5, 0, 0, 0, 9, 9, 0, 0, 1, 2, 3, 4][..],
+            &[
+                17, 0, 0, 0, 16, 0, 0x12, 0, 5, 0, 0, 0, 9, 9, 0, 0, 8, 0, 0, 0,
+            ],
+            &[20, 0, 0, 0, 3, 0, 2, 0, 5, 0, 0, 0, 9, 9, 0, 0, 0, 0, 0, 0],
+        ]
+        .concat();
+        let read: Vec<_> = messages(&capture).map(Result::unwrap).collect();
+        let bodies: Vec<&[u8]> = read.iter().map(|m| m.body).collect();
+        assert_eq!(bodies, [&[1, 2, 3, 4][..], &[8], &[0; 4]]);
+        assert!(read.iter().all(|m| m.sequence == 5));
+        let interrupted: Vec<bool> = read.iter().map(Message::is_interrupted).collect();
+        assert_eq!(interrupted, [false, true, false]);
+        assert_eq!(read[2].done(), Some(None));
+        assert_eq!((read[0].done(), read[0].answer()), (None, Ok(None)));
+    }
+
+    #[test]
+    fn an_answer_is_an_errno_or_none() {
+        let read = |code: i32| {
+            let bytes = said(NLMSG_ERROR, 0, 5, &code.to_ne_bytes());
+            let message = messages(&bytes).next().unwrap().unwrap();
+            message.answer().unwrap().unwrap()
+        };
+        assert_eq!((read(0), read(-19)), (None, Some(Errno::NODEV)));
+        for odd in [19, i32::MIN, -4096] {
+            assert_eq!(read(odd), Some(Errno::IO));
+        }
+        let short = said(NLMSG_ERROR, 0, 5, &[1, 2, 3]);
+        let message = messages(&short).next().unwrap().unwrap();
+        assert_eq!(message.answer(), Err(Malformed::Message));
+        let broken = said(NLMSG_DONE, 0, 5, &(-90_i32).to_ne_bytes());
+        let message = messages(&broken).next().unwrap().unwrap();
+        assert_eq!(message.done(), Some(Some(Errno::MSGSIZE)));
+    }
+
+    #[test]
+    fn truncated_messages_and_attributes_are_said() {
+        let whole = said(16, 0, 1, &[1, 2, 3, 4]);
+        for len in 1..whole.len() {
+            let read: Vec<_> = messages(&whole[..len]).collect();
+            assert_eq!(read, [Err(Malformed::Message)], "{len}");
+        }
+        let mut list = Vec::new();
+        attribute(&mut list, 1, b"abcd");
+        for len in 1..list.len() {
+            let read: Vec<_> = attributes(&list[..len]).collect();
+            assert_eq!(read, [Err(Malformed::Attribute)], "{len}");
+        }
+        assert_eq!(inner(&list, 1), Some(&b"abcd"[..]));
+        assert_eq!((inner(&list, 2), inner(&list[..7], 1)), (None, None));
+        assert_eq!((number(b"abc"), text(b"ab\0cd")), (None, "ab".to_owned()));
+    }
+
+    proptest! {
+        /// Never a panic, and no more messages or attributes than headers fit.
+        #[test]
+        fn any_bytes_end(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(messages(&bytes).count() <= bytes.len() / HEADER + 1);
+            prop_assert!(attributes(&bytes).count() <= bytes.len() / 4 + 1);
+            for message in messages(&bytes).flatten() {
+                let _ = (message.answer(), message.done());
+            }
+            let _ = (inner(&bytes, 1), text(&bytes), number(&bytes));
+        }
+
+        /// Lengths that lie, in otherwise good messages.
+        #[test]
+        fn any_length_ends(
+            first in any::<u32>(), second in any::<u16>(), small in 0_u32..64,
+            body in prop::collection::vec(any::<u8>(), 0..64),
+        ) {
+            for len in [first, small] {
+                let mut bytes = said(16, 2, 1, &body);
+                bytes[..4].copy_from_slice(&len.to_ne_bytes());
+                bytes.extend(said(3, 2, 1, &[0; 4]));
+                let read = messages(&bytes).count();
+                prop_assert!((1..=bytes.len() / HEADER + 1).contains(&read));
+                let mut list = Vec::new();
+                attribute(&mut list, 1, &body);
+                list[..2].copy_from_slice(&(second ^ len as u16).to_ne_bytes());
+                attribute(&mut list, 2, &body);
+                prop_assert!(attributes(&list).count() <= list.len() / 4 + 1);
+            }
+        }
+
+        #[test]
+        fn what_is_written_is_read(
+            parts in prop::collection::vec(
+                (0_u16..0x4000, prop::collection::vec(any::<u8>(), 0..40)), 0..10),
+            kind in any::<u16>(), sequence in any::<u32>(),
+        ) {
+            let mut body = Vec::new();
+            for (kind, value) in &parts {
+                attribute(&mut body, *kind, value);
+            }
+            let mut bytes = Request::one(kind, body.clone()).bytes(sequence);
+            bytes.extend(Request::list(kind, body).bytes(sequence.wrapping_add(1)));
+            let read: Vec<_> = messages(&bytes).map(Result::unwrap).collect();
+            prop_assert_eq!(read.len(), 2);
+            for (n, message) in (0..).zip(read) {
+                prop_assert_eq!(message.kind, kind);
+                prop_assert_eq!(message.sequence, sequence.wrapping_add(n));
+                let all: Vec<_> = attributes(message.body).map(Result::unwrap).collect();
+                let expected: Vec<_> = parts.iter().map(|(k, v)| (*k, &v[..])).collect();
+                prop_assert_eq!(all, expected);
+            }
+        }
+    }
+}

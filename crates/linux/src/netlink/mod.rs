@@ -1,0 +1,18 @@
+//! The one netlink socket (`uapi/linux/netlink.h`): messages and attributes as bytes, requests and
+//! their acknowledgements, lists that may change while they are read.
+//!
+//! What a message means is known to those who send it; this module knows how it is framed and when
+//! an answer is complete.
+
+mod conversation;
+mod error;
+mod message;
+mod socket;
+
+pub use conversation::{Ended, Listed};
+pub(crate) use error::failed;
+pub use error::{Error, Malformed};
+pub use message::{Message, Request, attribute, attributes, inner, messages, nested, number, text};
+pub use netlink_packet_core::{NLM_F_CREATE as CREATE, NLM_F_EXCL as EXCLUSIVE};
+pub use socket::Netlink;
+pub(crate) use socket::bound;

@@ -1,0 +1,147 @@
+//! The socket.
+
+use super::conversation::{self, Channel, Ended, Listed};
+use super::error::{Error, failed};
+use super::message::{Message, Request};
+use crate::Errno;
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recvfrom, send, socket_with,
+};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// The kernel answers before `send` returns; this is for a kernel that does not.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The kernel lists at most 32 KiB at once.
+const LARGEST: usize = 1 << 16;
+
+/// A socket of rtnetlink (NETLINK_ROUTE), for requests.
+pub struct Netlink {
+    socket: Socket,
+    sequence: u32,
+}
+
+struct Socket {
+    fd: OwnedFd,
+    buffer: Vec<u8>,
+}
+
+/// A socket that hears of the events of some groups (`RTMGRP_…`).
+pub(crate) fn bound(groups: u32, flags: SocketFlags) -> Result<OwnedFd, Error> {
+    let flags = SocketFlags::CLOEXEC | flags;
+    let open = || {
+        // Protocol 0 is NETLINK_ROUTE.
+        let fd = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
+        bind(&fd, &SocketAddrNetlink::new(0, groups))?;
+        Ok(fd)
+    };
+    open().map_err(failed("it cannot be opened"))
+}
+
+impl Netlink {
+    /// Opens a socket in the caller's network namespace.
+    ///
+    /// # Errors
+    /// [`Error::Socket`]
+    pub fn open() -> Result<Self, Error> {
+        let fd = bound(0, SocketFlags::empty())?;
+        set_socket_timeout(&fd, Timeout::Recv, Some(PATIENCE)).map_err(failed("setting it up"))?;
+        let buffer = vec![0; LARGEST];
+        Ok(Self {
+            socket: Socket { fd, buffer },
+            sequence: 0,
+        })
+    }
+
+    /// Asks for several things in one datagram, which the kernel takes in their order without a
+    /// pause; how each ended.
+    ///
+    /// What the kernel says in answer is handed to `each`: the number of the request, the number
+    /// of the datagram that it came in, and the message. The answers must fit into the socket's
+    /// receive buffer (208 KiB where nobody changed it), and one that says no repeats its request.
+    ///
+    /// # Errors
+    /// [`Error`] where the socket fails or the kernel falls silent, and those of `each`; then
+    /// nobody knows which requests were carried out.
+    pub fn ask<E: From<Error>>(
+        &mut self,
+        requests: &[Request],
+        each: impl FnMut(usize, usize, Message<'_>) -> Result<(), E>,
+    ) -> Result<Vec<Ended>, E> {
+        conversation::ask(&mut self.socket, &mut self.sequence, requests, each)
+    }
+
+    /// Asks for one change; the kernel's error if it has one.
+    ///
+    /// # Errors
+    /// [`Error`]
+    pub fn change(&mut self, kind: u16, flags: u16, body: Vec<u8>) -> Result<Option<Errno>, Error> {
+        let request = Request::change(kind, flags, body);
+        let ends = self.ask(&[request], |_, _, _| Ok::<_, Error>(()))?;
+        Ok(ends.first().and_then(|end| end.error))
+    }
+
+    /// Asks for one thing: the messages that say what it is. The inner error is the kernel's.
+    ///
+    /// # Errors
+    /// [`Error`]
+    pub fn one(&mut self, kind: u16, body: Vec<u8>) -> Result<Result<Listed, Errno>, Error> {
+        let mut listed = Listed::new();
+        let ends = self.ask(&[Request::one(kind, body)], |_, _, message| {
+            listed.push((message.kind, message.body.to_vec()));
+            Ok::<_, Error>(())
+        })?;
+        let refused = ends.first().and_then(|end| end.error);
+        Ok(refused.map_or(Ok(listed), Err))
+    }
+
+    /// Lists all there is of something: the messages' types and bodies. It is listed again where
+    /// it changed meanwhile. The inner error is the kernel's.
+    ///
+    /// # Errors
+    /// [`Error`], also where it changes all the time.
+    pub fn list(&mut self, kind: u16, body: Vec<u8>) -> Result<Result<Listed, Errno>, Error> {
+        let request = Request::list(kind, body);
+        conversation::list(&mut self.socket, &mut self.sequence, &request)
+    }
+}
+
+impl AsFd for Netlink {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.fd.as_fd()
+    }
+}
+
+impl Channel for Socket {
+    fn send(&mut self, datagram: &[u8]) -> Result<(), Error> {
+        let ask = || send(&self.fd, datagram, SendFlags::empty());
+        let sent = rustix::io::retry_on_intr(ask).map_err(failed("asking"))?;
+        if sent == datagram.len() {
+            Ok(())
+        } else {
+            Err(failed("asking")(Errno::MSGSIZE))
+        }
+    }
+
+    fn receive(&mut self) -> Result<&[u8], Error> {
+        loop {
+            let got = recvfrom(&self.fd, self.buffer.as_mut_slice(), RecvFlags::TRUNC);
+            let (_, len, sender) = match got {
+                Err(Errno::INTR) => continue,
+                got => got.map_err(failed("waiting for an answer"))?,
+            };
+            let sender = sender.and_then(|any| SocketAddrNetlink::try_from(any).ok());
+            // Only the kernel is believed.
+            if sender.is_none_or(|sender| sender.pid() != 0) {
+                continue;
+            }
+            if len > self.buffer.len() {
+                return Err(failed("waiting for an answer")(Errno::MSGSIZE));
+            }
+            return Ok(self.buffer.get(..len).unwrap_or_default());
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Waiting for any of many descriptors.
+
+#![allow(
+    unsafe_code,
+    reason = "ppoll(2) on descriptors that are kept by number"
+)]
+
+use std::io;
+use std::os::fd::RawFd;
+use std::time::Duration;
+
+/// What to wait for on one descriptor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Watch {
+    /// The descriptor.
+    pub fd: RawFd,
+    /// There is something to read.
+    pub readable: bool,
+    /// There is room to write.
+    pub writable: bool,
+}
+
+/// File descriptors to wait for, built anew for each waiting: which ones there are changes with
+/// what their owners hold. The room is reused.
+#[derive(Default)]
+pub struct Poll {
+    fds: Vec<libc::pollfd>,
+}
+
+impl Poll {
+    /// Room for so many descriptors without an allocation.
+    #[must_use]
+    pub fn with_capacity(fds: usize) -> Self {
+        Self {
+            fds: Vec::with_capacity(fds),
+        }
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.fds.clear();
+    }
+
+    /// Adds what somebody waits for, if it is a descriptor.
+    #[inline]
+    pub fn add(&mut self, what: impl Into<Option<Watch>>) {
+        if let Some(watch) = what.into() {
+            self.add_fd(watch.fd, watch.readable, watch.writable);
+        }
+    }
+
+    /// Adds a descriptor. One that is closed or negative wakes nobody up for longer than one
+    /// call: poll(2) reports or ignores it.
+    pub fn add_fd(&mut self, fd: RawFd, readable: bool, writable: bool) {
+        let mut events = 0;
+        if readable {
+            events |= libc::POLLIN;
+        }
+        if writable {
+            events |= libc::POLLOUT;
+        }
+        self.fds.push(libc::pollfd {
+            fd,
+            events,
+            revents: 0,
+        });
+    }
+
+    /// Waits until a descriptor is ready, at most so long (`None`: for ever). Gives the number
+    /// of ready descriptors, 0 after the time or a signal.
+    ///
+    /// # Errors
+    /// Those of ppoll(2) but EINTR.
+    pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
+        // A time beyond what the kernel can say is as good as for ever.
+        let timeout = timeout.and_then(|time| {
+            Some(libc::timespec {
+                tv_sec: time.as_secs().try_into().ok()?,
+                tv_nsec: time.subsec_nanos().into(),
+            })
+        });
+        let time = timeout
+            .as_ref()
+            .map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: the pointer and the length are those of a live vector of `pollfd`, to which
+        // nobody else refers during the call; `time` is null or points to `timeout`, which
+        // lives until the end of this function; a null signal mask changes nothing. Wrong
+        // descriptors are answered with POLLNVAL.
+        let ready = unsafe {
+            libc::ppoll(
+                self.fds.as_mut_ptr(),
+                self.fds.len() as libc::nfds_t,
+                time,
+                std::ptr::null(),
+            )
+        };
+        if ready >= 0 {
+            return Ok(ready as usize);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() == io::ErrorKind::Interrupted {
+            Ok(0)
+        } else {
+            Err(error)
+        }
+    }
+
+    /// Is the descriptor ready that was added as number `index`? Errors and hang-ups count.
+    #[must_use]
+    pub fn is_ready(&self, index: usize) -> bool {
+        self.fds.get(index).is_some_and(|fd| fd.revents != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn the_one_that_is_ready_is_named() {
+        let (mut a, b) = UnixStream::pair().unwrap();
+        let (_c, d) = UnixStream::pair().unwrap();
+        a.write_all(b"x").unwrap();
+        let mut poll = Poll::with_capacity(2);
+        poll.add_fd(d.as_raw_fd(), true, false);
+        poll.add(None);
+        poll.add(Watch {
+            fd: b.as_raw_fd(),
+            readable: true,
+            writable: false,
+        });
+        assert_eq!(poll.wait(None).unwrap(), 1);
+        assert!(!poll.is_ready(0));
+        assert!(poll.is_ready(1));
+        assert!(!poll.is_ready(2));
+    }
+
+    #[test]
+    fn the_time_ends_the_waiting() {
+        let (_a, b) = UnixStream::pair().unwrap();
+        let mut poll = Poll::default();
+        poll.add_fd(b.as_raw_fd(), true, false);
+        assert_eq!(poll.wait(Some(Duration::from_millis(1))).unwrap(), 0);
+        poll.clear();
+        poll.add_fd(-1, true, false);
+        assert_eq!(poll.wait(Some(Duration::ZERO)).unwrap(), 0);
+    }
+}
