@@ -6,7 +6,7 @@ mod common;
 use common::{Handle, all, memory_port, route};
 use frame::{CanId, Frame};
 use gateway::{Engine, EngineError, Fate, PortState};
-use route::{Action, Modify, ModifyOp, RateLimit, Routes, Table};
+use route::{Action, Modify, ModifyOp, OffsetId, RateLimit, Routes, Table};
 use std::sync::Arc;
 
 fn engine(ports: usize, routes: &Routes) -> (Engine, Vec<Handle>) {
@@ -151,7 +151,7 @@ fn made_too_long() {
 #[test]
 fn moved_to_an_impossible_id() {
     let mut moved = route("r", &[0], &[1]);
-    moved.actions = vec![Action::OffsetId { by: 0x7FF }];
+    moved.actions = vec![Action::OffsetId(OffsetId { by: 0x7FF })];
     let (mut engine, ports) = engine(2, &all(vec![moved]));
     ports[0].feed(1..3);
     engine.step(0);

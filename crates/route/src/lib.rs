@@ -13,7 +13,6 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod actions;
 #[cfg(feature = "config")]
 pub mod cangw;
 mod check;
@@ -27,13 +26,17 @@ mod interest;
 mod limit;
 mod memory;
 mod model;
+mod operations;
 pub mod parts;
 mod seen;
 mod table;
+#[cfg(feature = "config")]
+mod text;
 
 pub use decision::{Arrival, Forward, Sink, Stop};
 pub use error::CompileError;
 pub use interest::{Ids, Interest, RawFilter};
 pub use memory::Memory;
 pub use model::*;
+pub use operations::*;
 pub use table::Table;

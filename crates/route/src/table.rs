@@ -1,14 +1,13 @@
 //! The compiled routing table and its decisions.
 
 use crate::{
-    Arrival, CompileError, Forward, Interest, Memory, Mode, PayloadPattern, PortId, Route, RouteId,
-    Routes, Sink, Stop, Tri,
-    actions::{self, Op},
-    check, filter,
+    Action, Arrival, CompileError, Forward, Interest, Memory, Mode, PayloadPattern, PortId, Route,
+    RouteId, Routes, Sink, Stop, Tri, check, filter,
     index::Index,
     interest,
     limit::{Buckets, Limit},
     memory::Work,
+    operations::{self, Compiled as Operation, operation::Apply},
     seen::{Class, Seen, sort},
 };
 use alloc::vec::Vec;
@@ -78,7 +77,7 @@ pub struct Table {
     routes: Vec<Compiled>,
     ports: Vec<Port>,
     to: Vec<PortId>,
-    ops: Vec<Op>,
+    ops: Vec<Operation>,
     patterns: Vec<PayloadPattern>,
     limits: Vec<Limit>,
 }
@@ -150,14 +149,14 @@ impl Table {
                 self.limits.len() as u32 - 1
             }
         };
-        let ops: Vec<_> = route.actions.iter().map(Op::new).collect();
+        let ops: Vec<_> = route.actions.iter().map(Action::compile).collect();
         // The counts were checked to fit.
         self.routes.push(Compiled {
             sorts: sorts(route),
             flags: [
                 (route.drop, Compiled::DROP),
                 (route.allow_same_port, Compiled::SAME_PORT),
-                (ops.iter().all(Op::is_header_only), Compiled::HEADER_ONLY),
+                (ops.iter().all(Apply::is_header_only), Compiled::HEADER_ONLY),
             ]
             .iter()
             .fold(0, |flags, (set, flag)| flags | if *set { *flag } else { 0 }),
@@ -307,9 +306,9 @@ impl Table {
         let frame = match part(&self.ops, route.first_op, route.ops) {
             [] => frame,
             ops if route.is(Compiled::HEADER_ONLY) => {
-                actions::apply_to_header(ops, frame, work.frame)?
+                operations::apply_to_header(ops, frame, work.frame)?
             }
-            ops => actions::apply(ops, frame, work.frame)?,
+            ops => operations::apply(ops, frame, work.frame)?,
         };
         for to in self.destinations(route) {
             if *to != arrival.from || route.is(Compiled::SAME_PORT) {

@@ -193,9 +193,9 @@ fn changes(actions: &[Action], fd: bool) -> Result<Rule, String> {
             Action::Modify(modify) => OPS.iter().position(|op| *op == modify.op).unwrap_or(0) + 1,
             Action::Crc8(_) => 5,
             Action::XorSum(_) => 6,
-            Action::OffsetId { .. } => return Err("it adds to the ID".into()),
-            Action::MapId { .. } => return Err("it maps IDs".into()),
-            Action::CopyBytes { .. } => return Err("it copies or moves bytes".into()),
+            Action::OffsetId(_) => return Err("it adds to the ID".into()),
+            Action::MapId(_) => return Err("it maps IDs".into()),
+            Action::CopyBytes(_) => return Err("it copies or moves bytes".into()),
         };
         if place <= reached {
             return Err(
@@ -213,7 +213,7 @@ fn changes(actions: &[Action], fd: bool) -> Result<Rule, String> {
             }
             Action::Crc8(crc) => rule.crc8 = Some(crc.clone()),
             Action::XorSum(sum) => rule.xor = Some(*sum),
-            Action::OffsetId { .. } | Action::MapId { .. } | Action::CopyBytes { .. } => {}
+            Action::OffsetId(_) | Action::MapId(_) | Action::CopyBytes(_) => {}
         }
     }
     check_sums(&rule)?;

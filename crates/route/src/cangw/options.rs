@@ -4,6 +4,7 @@ use super::{
     OPS, Rule, operand,
     shell::{Command, Word},
 };
+use crate::text::scan::Wrong;
 use crate::{Crc8, Crc8Profile};
 use ::config::{Diagnostic, Diagnostics};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
@@ -174,7 +175,7 @@ fn argument(
     at: &Range<usize>,
     seen: &mut Seen,
     found: &mut Diagnostics,
-) -> Result<(), operand::Wrong> {
+) -> Result<(), Wrong> {
     let size = seen.rule.size();
     let mut twice = |is: bool| {
         if is {
@@ -231,7 +232,7 @@ fn modification(
     at: &Range<usize>,
     seen: &mut Seen,
     found: &mut Diagnostics,
-) -> Result<(), operand::Wrong> {
+) -> Result<(), Wrong> {
     let modify = operand::modify(text, fd)?;
     if (&modify.id, &modify.len, &modify.flags, &modify.data) == (&None, &None, &None, &None) {
         let message = "nothing is named that is to be changed; it is left out";

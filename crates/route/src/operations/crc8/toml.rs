@@ -1,76 +1,84 @@
-//! `crc8` and `xor_sum`.
+//! `crc8`.
 
-use super::matching::Limits;
-use crate::{Action, Crc8, Crc8Profile, XorSum};
+use super::{Crc8, Crc8Profile};
+use crate::operations::checksum_toml::{Range, index_words, range};
+use crate::operations::toml::Toml;
+use crate::text::{limits::FrameLimits, words::hex};
 use ::config::{Diagnostic, Diagnostics, Table, Value};
 use alloc::{format, string::String};
-use core::fmt::Write as _;
 
-struct Range {
-    from: i16,
-    to: i16,
-    result: i16,
-    init: u8,
-}
+impl Toml for Crc8 {
+    const KEYS: &'static [&'static str] = &["crc8"];
 
-fn range(table: &mut Table<'_>, limits: Limits, found: &mut Diagnostics) -> Option<Range> {
-    let most = limits.payload as i64;
-    let mut index = |key: &'static str| {
-        let index = table.need(key, found)?.integer(-most..=most - 1, found)?;
-        Some(index.value as i16)
-    };
-    let (from, to, result) = (index("from"), index("to"), index("result"));
-    let init = table.byte("init", found).map_or(0, |b| b.value);
-    let range = Range {
-        from: from?,
-        to: to?,
-        result: result?,
-        init,
-    };
-    // Only where all count from the same end is it certain that the result is part of the sum.
-    let inside = (range.from.min(range.to)..=range.from.max(range.to)).contains(&range.result);
-    if inside && (range.from < 0) == (range.to < 0) && (range.result < 0) == (range.from < 0) {
-        let span = table.key_span("result").unwrap_or_else(|| table.span());
-        let message = "the checksum's own byte is part of the sum";
-        let hint = "its old value goes into the new one; most protocols leave it out";
-        found.push(Diagnostic::warning(span, message).hint(hint));
+    fn parse(
+        _: &'static str,
+        value: &Value<'_>,
+        limits: FrameLimits,
+        found: &mut Diagnostics,
+    ) -> Option<Self> {
+        let mut table = value.table("`crc8`", found)?;
+        let range = range(&mut table, limits, found);
+        let final_xor = table.byte("final_xor", found).map_or(0, |b| b.value);
+        let crc = crc_table(&mut table, found);
+        let profile = match table.get("profile") {
+            Some(value) => profile(&value, found),
+            None => Some(Crc8Profile::None),
+        };
+        table.finish(found);
+        let range = range?;
+        let Range { at, init } = range;
+        Some(Self {
+            from: at.from,
+            to: at.to,
+            result: at.result,
+            init,
+            final_xor,
+            table: crc?,
+            profile: profile?,
+        })
     }
-    Some(range)
-}
 
-pub(super) fn xor_sum(v: &Value<'_>, limits: Limits, found: &mut Diagnostics) -> Option<Action> {
-    let mut table = v.table("`xor_sum`", found)?;
-    let range = range(&mut table, limits, found);
-    table.finish(found);
-    let range = range?;
-    Some(Action::XorSum(XorSum {
-        from: range.from,
-        to: range.to,
-        result: range.result,
-        init: range.init,
-    }))
-}
+    fn write(&self) -> (&'static str, String) {
+        let table = match polynomial_of(&self.table) {
+            Some(polynomial) => format!("polynomial = \"{polynomial:02X}\""),
+            None => format!("table = \"{}\"", hex(&self.table)),
+        };
+        let profile = match &self.profile {
+            Crc8Profile::None => String::new(),
+            Crc8Profile::OneByte(byte) => format!(", profile = {{ one_byte = \"{byte:02X}\" }}"),
+            Crc8Profile::Sixteen(bytes) => {
+                format!(", profile = {{ sixteen = \"{}\" }}", hex(bytes))
+            }
+            Crc8Profile::SffIdXor => ", profile = { sff_id_xor = true }".into(),
+        };
+        let text = format!(
+            "{{ from = {}, to = {}, result = {}, init = \"{:02X}\", final_xor = \"{:02X}\", \
+             {table}{profile} }}",
+            self.from, self.to, self.result, self.init, self.final_xor
+        );
+        ("crc8", text)
+    }
 
-pub(super) fn crc8(v: &Value<'_>, limits: Limits, found: &mut Diagnostics) -> Option<Action> {
-    let mut table = v.table("`crc8`", found)?;
-    let range = range(&mut table, limits, found);
-    let final_xor = table.byte("final_xor", found).map_or(0, |b| b.value);
-    let crc = crc_table(&mut table, found);
-    let profile = match table.get("profile") {
-        Some(value) => profile(&value, found),
-        None => Some(Crc8Profile::None),
-    };
-    table.finish(found);
-    let range = range?;
-    Some(Action::Crc8(Crc8 {
-        from: range.from,
-        to: range.to,
-        result: range.result,
-        init: range.init,
-        final_xor,
-        table: crc?,
-        profile: profile?,
-    }))
+    fn describe(&self) -> String {
+        let table = match polynomial_of(&self.table) {
+            Some(polynomial) => format!("polynomial {polynomial:02X}"),
+            None => "its own table".into(),
+        };
+        let profile = match &self.profile {
+            Crc8Profile::None => String::new(),
+            Crc8Profile::OneByte(byte) => format!(", then over {byte:02X}"),
+            Crc8Profile::Sixteen(_) => ", then over one of sixteen bytes by counter".into(),
+            Crc8Profile::SffIdXor => ", then over the ID's bytes".into(),
+        };
+        format!(
+            "writes a CRC8 of {} to {} ({table}, from {:02X}, XOR {:02X}{profile}) into {}",
+            index_words(self.from),
+            index_words(self.to),
+            self.init,
+            self.final_xor,
+            index_words(self.result)
+        )
+    }
 }
 
 /// `polynomial = "1D"` or `table = "…"`, 256 bytes.
@@ -152,16 +160,6 @@ fn sff_id_xor(value: &Value<'_>, found: &mut Diagnostics) -> Option<Crc8Profile>
 }
 
 /// The polynomial that a table was made of, where it is one.
-pub(super) fn polynomial_of(table: &[u8; 256]) -> Option<u8> {
+fn polynomial_of(table: &[u8; 256]) -> Option<u8> {
     (Crc8::table_of(table[1]) == *table).then_some(table[1])
-}
-
-/// Upper-case hex.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        // Writing into a string cannot fail.
-        let _ = write!(text, "{byte:02X}");
-    }
-    text
 }

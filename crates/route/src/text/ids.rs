@@ -4,25 +4,41 @@
 //! `00000123` are different frames.
 
 use crate::{IdFilter, IdSet};
+use ::config::{Diagnostics, Value};
 use alloc::{format, string::String, vec, vec::Vec};
 use frame::CanId;
 
 /// What is wrong with a text, and what to do.
-pub(super) type Wrong = (String, String);
+pub(crate) type Wrong = (String, String);
 
 fn wrong<T>(what: impl Into<String>, hint: impl Into<String>) -> Result<T, Wrong> {
     Err((what.into(), hint.into()))
 }
 
+/// Reads a string with one of the functions below; what is wrong with it is added to `found`.
+pub(crate) fn read<T>(
+    value: &Value<'_>,
+    read: impl FnOnce(&str) -> Result<T, Wrong>,
+    found: &mut Diagnostics,
+) -> Option<T> {
+    match read(value.string(found)?.value) {
+        Ok(read) => Some(read),
+        Err((message, hint)) => {
+            value.wrong(message, hint, found);
+            None
+        }
+    }
+}
+
 /// An ID without flags, and its frame format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Id {
-    pub(super) eff: bool,
-    pub(super) number: u32,
+pub(crate) struct Id {
+    pub(crate) eff: bool,
+    pub(crate) number: u32,
 }
 
 impl Id {
-    pub(super) fn raw(self) -> u32 {
+    pub(crate) fn raw(self) -> u32 {
         if self.eff {
             self.number | CanId::EFF_FLAG
         } else {
@@ -30,7 +46,7 @@ impl Id {
         }
     }
 
-    pub(super) fn max(self) -> u32 {
+    pub(crate) fn max(self) -> u32 {
         if self.eff {
             CanId::EFF_MASK
         } else {
@@ -45,7 +61,7 @@ fn hex(text: &str) -> Option<u32> {
 }
 
 /// One ID: three or eight hex digits.
-pub(super) fn id(text: &str) -> Result<Id, Wrong> {
+pub(crate) fn id(text: &str) -> Result<Id, Wrong> {
     let text = text.trim();
     let Some(number) = hex(text) else {
         let hint = "write three hex digits for an SFF ID, eight for an EFF ID, without 0x";
@@ -82,7 +98,7 @@ pub(super) fn id(text: &str) -> Result<Id, Wrong> {
 }
 
 /// First and last ID of `123` or `200-2FF`.
-pub(super) fn range(text: &str) -> Result<(Id, Id), Wrong> {
+pub(crate) fn range(text: &str) -> Result<(Id, Id), Wrong> {
     let Some((first, last)) = text.split_once('-') else {
         let one = id(text)?;
         return Ok((one, one));
@@ -106,7 +122,7 @@ pub(super) fn range(text: &str) -> Result<(Id, Id), Wrong> {
 
 /// An element of `id`: `123`, `200-2FF`, `100:700`, each with `!` in front for all others of that
 /// frame format. An inverted mask can come out as several filters, any of which must hold.
-pub(super) fn filters(text: &str) -> Result<Vec<IdFilter>, Wrong> {
+pub(crate) fn filters(text: &str) -> Result<Vec<IdFilter>, Wrong> {
     let trimmed = text.trim();
     let (inverted, plain) = match trimmed.strip_prefix('!') {
         Some(rest) => (true, rest.trim()),
@@ -196,7 +212,7 @@ fn others(value: Id, mask: u32) -> Vec<IdFilter> {
 }
 
 /// can-gw's and the raw socket's filter, `123:C00007FF`, or `123~C00007FF` for the others.
-pub(super) fn raw_filter(text: &str) -> Result<IdFilter, Wrong> {
+pub(crate) fn raw_filter(text: &str) -> Result<IdFilter, Wrong> {
     let hint = "write ID:MASK in hex as can-gw does, \"123:C00007FF\", or ID~MASK for the others";
     let bad = || (format!("`{text}` is no raw filter"), String::from(hint));
     let split = text.find([':', '~']).ok_or_else(bad)?;
@@ -217,7 +233,7 @@ pub(super) fn raw_filter(text: &str) -> Result<IdFilter, Wrong> {
 }
 
 /// SocketCAN's raw 32 bits: eight hex digits at most.
-pub(super) fn raw_id(text: &str) -> Result<u32, Wrong> {
+pub(crate) fn raw_id(text: &str) -> Result<u32, Wrong> {
     match hex(text.trim()) {
         Some(raw) => Ok(raw),
         None => wrong(

@@ -1,0 +1,57 @@
+//! Adds to the ID's number.
+
+#[cfg(feature = "config")]
+mod toml;
+
+use super::bpf::{Instruction, Program};
+use super::draft::Draft;
+use super::operation::{Apply, Operation};
+use crate::Stop;
+use alloc::{format, string::String};
+use frame::{CanId, Kind};
+
+/// Adds to the ID's number. A result outside the frame's format (11 bits for SFF and XL, 29
+/// for EFF) stops the route: wrapping round would put the frame among IDs of quite another
+/// priority. Error frames have no ID and are left alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OffsetId {
+    /// What is added.
+    pub by: i64,
+}
+
+impl Operation for OffsetId {
+    const NAME: &'static str = "offset_id";
+    type Compiled = Self;
+
+    fn check(&self, _: usize, report: &mut dyn FnMut(String)) {
+        if self.by.unsigned_abs() > u64::from(CanId::EFF_MASK) {
+            report(format!("adds {} to the ID, which no ID can bear", self.by));
+        }
+    }
+
+    fn compile(&self) -> Self {
+        *self
+    }
+
+    fn to_bpf(&self, program: &mut Program) -> Result<(), String> {
+        program.push(Instruction::OffsetId(self.by));
+        Ok(())
+    }
+}
+
+impl Apply for OffsetId {
+    fn is_header_only(&self) -> bool {
+        true
+    }
+
+    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        let Some(old) = draft.number() else {
+            return Ok(());
+        };
+        let new = i64::from(old)
+            .checked_add(self.by)
+            .and_then(|new| u32::try_from(new).ok());
+        let eff = draft.kind != Kind::Xl && draft.id().is_eff();
+        draft.set_number(new, eff)
+    }
+}
