@@ -5,10 +5,11 @@ use super::layout::{
     self, CHANGES_MASKS, CHANGES_NONE, CHANGES_SUM, Class, CrcTable, Group, Limit, NONE, Op,
     PORT_ROOMY, Pattern, Port, ROUTE_DROP, ROUTE_ECHO, ROUTE_SAME_PORT, Route, Slot, Sum, TO_FD,
 };
-use super::ops::ops;
+use super::ops::op;
 use super::short::short;
+use route::bpf::Program;
 use route::parts::{self, sort};
-use route::{PayloadPattern, PortId, RateLimit, Routes};
+use route::{Action, PayloadPattern, PortId, RateLimit, Routes};
 use std::collections::HashMap;
 
 /// What a port is at the moment.
@@ -143,6 +144,18 @@ pub(crate) fn sorts(route: &route::Route) -> u8 {
     parts::sorts(route) & !sort::XL
 }
 
+/// What BPF has to do for a route's actions.
+///
+/// # Errors
+/// Why it cannot do one of them.
+pub(crate) fn program(actions: &[Action]) -> Result<Program, String> {
+    let mut program = Program::default();
+    for action in actions {
+        action.to_bpf(&mut program)?;
+    }
+    Ok(program)
+}
+
 impl Image {
     fn add_route(&mut self, route: &route::Route, places: &[Place]) {
         let (sorts, pattern) = match pattern(&route.matching.payload) {
@@ -153,7 +166,15 @@ impl Image {
             }
             Err(Never) => (0, NONE),
         };
-        let ops = ops(&route.actions, &mut self.crc_tables);
+        // `check` has refused what BPF cannot do. A frame that such a route takes must not go on
+        // as if nothing were to be done to it.
+        let (sorts, program) = match program(&route.actions) {
+            Ok(program) => (sorts, program),
+            Err(_) => (0, Program::default()),
+        };
+        let instructions = program.instructions();
+        let tables = &mut self.crc_tables;
+        let ops: Vec<Op> = instructions.iter().map(|it| op(it, tables)).collect();
         let limit = route.limit.map_or(NONE, |limit| {
             self.ids += limit.per_id.unwrap_or(0);
             let depth = u128::from(limit.per) * u128::from(limit.burst);
@@ -182,7 +203,7 @@ impl Image {
             && !(route.drop || route.echo)
             && (pattern, limit, route.hop_limit) == (NONE, NONE, None)
         {
-            short(&route.actions, &mut self.sums)
+            short(instructions, &mut self.sums)
         } else {
             None
         };

@@ -3,7 +3,7 @@
 //! These are all that cangate's BPF program can do. An operation says itself in them, or that it
 //! cannot; the crate that loads the program encodes them, and knows no operation.
 
-use super::checksum::Indices;
+pub use super::checksum::Indices;
 use alloc::{boxed::Box, vec::Vec};
 
 /// `(x & and) ^ xor` on one byte. Every sequence of AND, OR, XOR and SET is one.
