@@ -3,10 +3,10 @@
 use super::{
     Rule,
     options::{self, Verb},
-    shell::{self, Command, Word},
+    shell::{self, ShellCommand, ShellWord},
 };
 use crate::{
-    Action, IdSet, KindSet, Match, PortId, Route, Routes, Tri,
+    IdSet, KindSet, Match, PortId, Route, Routes, Tri,
     config::{LONGEST_NAME, MOST_ROUTES, to_toml, toml_string},
 };
 use ::config::{Diagnostic, Diagnostics, Source};
@@ -101,7 +101,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn cangw(&mut self, words: &[Word], command: &Command, found: &mut Diagnostics) {
+    fn cangw(&mut self, words: &[ShellWord], command: &ShellCommand, found: &mut Diagnostics) {
         let counters = is_counters(&command.comment);
         let Some((verb, rule)) = options::parse(words, counters, found) else {
             return;
@@ -146,7 +146,7 @@ impl Gathered {
     }
 
     /// A command that is not cangw: `modprobe can-gw max_hops=N` counts, anything else is noted.
-    fn other(&mut self, command: &Command, found: &mut Diagnostics) {
+    fn other(&mut self, command: &ShellCommand, found: &mut Diagnostics) {
         const SHELL: [&str; 12] = [
             "if", "then", "else", "elif", "fi", "do", "done", "{", "}", "exit", "set", ":",
         ];
@@ -375,10 +375,6 @@ fn route(rule: &Rule, name: String, from: PortId, to: PortId) -> Route {
         IdSet::Masked { mask, .. } => mask & CanId::ERR_FLAG != 0,
         IdSet::Range { .. } => false,
     });
-    let mut actions: Vec<Action> = Vec::new();
-    actions.extend(rule.modify.iter().flatten().cloned().map(Action::Modify));
-    actions.extend(rule.crc8.clone().map(Action::Crc8));
-    actions.extend(rule.xor.map(Action::XorSum));
     Route {
         name,
         from: vec![from],
@@ -393,7 +389,7 @@ fn route(rule: &Rule, name: String, from: PortId, to: PortId) -> Route {
             err: if errors { Tri::Yes } else { Tri::No },
             ..Match::default()
         },
-        actions,
+        actions: rule.changes.clone(),
         drop: false,
         limit: None,
         hop_limit: rule.hops,

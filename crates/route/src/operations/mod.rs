@@ -6,6 +6,8 @@
 //! operation ([`Action`], and its compiled form) are made from it, with static dispatch.
 
 pub mod bpf;
+#[cfg(feature = "config")]
+pub(crate) mod cangw;
 mod checksum;
 #[cfg(feature = "config")]
 mod checksum_toml;

@@ -142,6 +142,132 @@ macro_rules! operations {
                 }
             }
 
+            /// Is there an operation that this option of `cangw` says?
+            pub(crate) fn has_option(letter: char) -> bool {
+                $(<$Type as $crate::operations::cangw::CanGw>::OPTIONS.contains(letter))||+
+            }
+
+            /// See `CanGw::from_options`.
+            pub(crate) fn from_options(
+                given: &[$crate::operations::cangw::Given<'_>],
+                command: $crate::operations::cangw::Command,
+                found: &mut config::Diagnostics,
+            ) -> alloc::vec::Vec<(Self, core::ops::Range<usize>)> {
+                use $crate::operations::cangw::{CanGw, Given};
+                let of = |letters: &str| -> alloc::vec::Vec<&Given<'_>> {
+                    given.iter().filter(|it| letters.contains(it.letter)).collect()
+                };
+                let mut all = alloc::vec::Vec::new();
+                $(
+                    let its = of(<$Type as CanGw>::OPTIONS);
+                    let read = <$Type as CanGw>::from_options(&its, command, found);
+                    all.extend(read.into_iter().map(|(it, at)| (Self::$Type(it), at)));
+                )+
+                all
+            }
+
+            /// See `CanGw::rule_part`.
+            pub(crate) fn rule_part(
+                &self,
+            ) -> Result<$crate::operations::cangw::RulePart, alloc::string::String> {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::cangw::CanGw::rule_part(it),)+
+                }
+            }
+
+            /// See `CanGw::for_rule`.
+            pub(crate) fn for_rule(
+                &self,
+                fd: bool,
+            ) -> Result<Option<Self>, alloc::string::String> {
+                Ok(match self {
+                    $(Self::$Type(it) => {
+                        $crate::operations::cangw::CanGw::for_rule(it, fd)?.map(Self::$Type)
+                    })+
+                })
+            }
+
+            /// See `CanGw::options`.
+            pub(crate) fn options(&self, fd: bool) -> alloc::string::String {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::cangw::CanGw::options(it, fd),)+
+                }
+            }
+
+            /// The attribute that says to the kernel what it does, as part of a rule of can-gw for
+            /// FD or classic frames.
+            #[must_use]
+            pub fn to_attribute(
+                &self,
+                fd: bool,
+            ) -> Option<$crate::operations::cangw::Attribute> {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::cangw::CanGw::to_attribute(it, fd),)+
+                }
+            }
+
+            /// The attributes of can-gw that say what operations do, in the order in which they are
+            /// sent.
+            pub fn attributes() -> impl Iterator<Item = u16> {
+                [$(<$Type as $crate::operations::cangw::CanGw>::ATTRIBUTES),+]
+                    .into_iter()
+                    .flatten()
+                    .copied()
+            }
+
+            /// The attribute with zeros where the kernel does not look; `None` if no operation is
+            /// said by it, or if its size is not the one that the kernel sends.
+            #[must_use]
+            pub fn normal(
+                attribute: &$crate::operations::cangw::Attribute,
+            ) -> Option<$crate::operations::cangw::Attribute> {
+                use $crate::operations::cangw::CanGw;
+                $(
+                    if <$Type as CanGw>::ATTRIBUTES.contains(&attribute.kind) {
+                        return <$Type as CanGw>::normal(attribute);
+                    }
+                )+
+                None
+            }
+
+            /// What an attribute of a rule of can-gw for FD or classic frames does; `None` if the
+            /// kernel carries nothing out.
+            #[must_use]
+            pub fn from_attribute(
+                attribute: &$crate::operations::cangw::Attribute,
+                fd: bool,
+            ) -> Option<Self> {
+                use $crate::operations::cangw::CanGw;
+                $(
+                    if <$Type as CanGw>::ATTRIBUTES.contains(&attribute.kind) {
+                        return <$Type as CanGw>::from_attribute(attribute, fd).map(Self::$Type);
+                    }
+                )+
+                None
+            }
+
+            /// What a rule of can-gw with these changes, for FD or classic frames, needs of the
+            /// kernel.
+            #[must_use]
+            pub(crate) fn needs(
+                changes: &[Self],
+                fd: bool,
+            ) -> alloc::vec::Vec<$crate::operations::cangw::Need> {
+                let mut all = alloc::vec::Vec::new();
+                $(
+                    let its: alloc::vec::Vec<&$Type> = changes
+                        .iter()
+                        .filter_map(|change| match change {
+                            Self::$Type(it) => Some(it),
+                            #[allow(unreachable_patterns)]
+                            _ => None,
+                        })
+                        .collect();
+                    all.extend(<$Type as $crate::operations::cangw::CanGw>::needs(&its, fd));
+                )+
+                all
+            }
+
             /// See `Toml::describe`.
             pub(crate) fn describe(&self) -> alloc::string::String {
                 match self {

@@ -49,8 +49,8 @@ impl<'t> Part<'t> {
     }
 
     /// A payload index as the kernel takes it (`cgw_chk_csum_parms`).
-    pub(crate) fn index(self, size: usize, hint: &'static str) -> Read<i16> {
-        let size = size as i16;
+    pub(crate) fn index(self, fd: bool, hint: &'static str) -> Read<i16> {
+        let size: i16 = if fd { 64 } else { 8 };
         match self.text.parse::<i16>() {
             Ok(n) if (-size..size).contains(&n) => Ok(n),
             Ok(n) => {

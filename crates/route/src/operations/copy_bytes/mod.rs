@@ -4,6 +4,8 @@
 mod toml;
 
 use super::bpf::{Instruction, Program};
+#[cfg(feature = "config")]
+use super::cangw::{CanGw, RulePart};
 use super::draft::Draft;
 use super::operation::{Apply, Operation};
 use crate::Stop;
@@ -86,5 +88,12 @@ impl Apply for CopyBytes {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(feature = "config")]
+impl CanGw for CopyBytes {
+    fn rule_part(&self) -> Result<RulePart, String> {
+        Err("it copies or moves bytes".into())
     }
 }

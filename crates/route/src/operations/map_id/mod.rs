@@ -4,6 +4,8 @@
 mod toml;
 
 use super::bpf::{Instruction, Program};
+#[cfg(feature = "config")]
+use super::cangw::{CanGw, RulePart};
 use super::draft::Draft;
 use super::operation::{Apply, Operation};
 use crate::Stop;
@@ -98,5 +100,12 @@ impl Apply for MapId {
             (_, None) => draft.id().is_eff(),
         };
         draft.set_number(self.to.checked_add(place), eff)
+    }
+}
+
+#[cfg(feature = "config")]
+impl CanGw for MapId {
+    fn rule_part(&self) -> Result<RulePart, String> {
+        Err("it maps IDs".into())
     }
 }

@@ -3,7 +3,12 @@
 mod apply;
 mod bpf;
 #[cfg(feature = "config")]
+mod cangw;
+#[cfg(feature = "config")]
 mod toml;
+
+#[cfg(feature = "config")]
+pub use cangw::Modification;
 
 use super::bpf::{ByteMask, Program};
 use super::operation::Operation;

@@ -4,6 +4,8 @@
 mod toml;
 
 use super::bpf::{Instruction, Program};
+#[cfg(feature = "config")]
+use super::cangw::{CanGw, RulePart};
 use super::draft::Draft;
 use super::operation::{Apply, Operation};
 use crate::Stop;
@@ -53,5 +55,12 @@ impl Apply for OffsetId {
             .and_then(|new| u32::try_from(new).ok());
         let eff = draft.kind != Kind::Xl && draft.id().is_eff();
         draft.set_number(new, eff)
+    }
+}
+
+#[cfg(feature = "config")]
+impl CanGw for OffsetId {
+    fn rule_part(&self) -> Result<RulePart, String> {
+        Err("it adds to the ID".into())
     }
 }

@@ -2,6 +2,8 @@
 
 mod apply;
 #[cfg(feature = "config")]
+mod cangw;
+#[cfg(feature = "config")]
 mod toml;
 
 use super::bpf::{Instruction, Program};
