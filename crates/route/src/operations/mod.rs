@@ -17,6 +17,9 @@ mod registry;
 #[cfg(feature = "config")]
 pub(crate) mod toml;
 
+#[cfg(test)]
+mod tests;
+
 // In the order in which can-gw does those that it has: an imported rule becomes actions in this
 // order.
 registry::operations! {
