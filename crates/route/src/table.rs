@@ -6,9 +6,9 @@ use crate::{
     index::Index,
     interest,
     limit::{Buckets, Limit},
+    match_key::{Class, MatchKey, sort},
     memory::Work,
-    operations::{self, Compiled as Operation, operation::Apply},
-    seen::{Class, Seen, sort},
+    operations::{self, Compiled as Operation, apply::Apply},
 };
 use alloc::vec::Vec;
 use frame::FrameRef;
@@ -220,19 +220,19 @@ impl Table {
         let Some(port) = self.ports.get(usize::from(arrival.from.0)) else {
             return;
         };
-        let seen = Seen::new(frame);
+        let key = MatchKey::new(frame);
         let [sff, eff, err] = &port.indexes;
-        let index = match seen.class {
+        let index = match key.class {
             Class::Sff => sff,
             Class::Eff => eff,
             Class::Err => err,
         };
         let (cursors, mut work) = memory.parts();
-        index.routes(seen.raw, cursors, |at| {
+        index.routes(key.raw, cursors, |at| {
             let Some(route) = self.routes.get(at as usize) else {
                 return true;
             };
-            if !self.agrees(route, &seen, arrival.from) {
+            if !self.agrees(route, &key, arrival.from) {
                 return true;
             }
             let id = RouteId(at);
@@ -254,13 +254,13 @@ impl Table {
     }
 
     /// Everything but the ID, which the index has looked at.
-    fn agrees(&self, route: &Compiled, seen: &Seen<'_>, from: PortId) -> bool {
-        route.sorts & seen.sort != 0
-            && (route.len.0..=route.len.1).contains(&seen.len)
+    fn agrees(&self, route: &Compiled, key: &MatchKey<'_>, from: PortId) -> bool {
+        route.sorts & key.sort != 0
+            && (route.len.0..=route.len.1).contains(&key.len)
             && part(&self.patterns, route.first_pattern, route.patterns)
                 .iter()
                 .all(|pattern| {
-                    let bytes = seen.data.get(usize::from(pattern.at)..).unwrap_or(&[]);
+                    let bytes = key.data.get(usize::from(pattern.at)..).unwrap_or(&[]);
                     bytes.len() >= pattern.value.len()
                         && (bytes.iter().zip(&pattern.value).zip(&pattern.mask))
                             .all(|((byte, value), mask)| (byte ^ value) & mask == 0)

@@ -135,7 +135,7 @@ fn actions_without_meaning() {
         r.actions = vec![set(&[0; 65])];
     });
     refused(
-        "no ID can bear",
+        "the highest ID is 1FFFFFFF",
         action(Action::OffsetId(OffsetId { by: i64::MIN })),
     );
     let map = |from, to, count, eff| {

@@ -4,9 +4,8 @@
 //! values that no frame can have (can-gw checks the length once, after all modifications and before
 //! the checksums).
 
-use super::operation::Apply;
 use crate::Stop;
-use frame::{CanId, FrameBuf, FrameRef, Header, Kind};
+use frame::{CanId, Kind};
 
 const FLAGS: u32 = CanId::EFF_FLAG | CanId::RTR_FLAG | CanId::ERR_FLAG;
 
@@ -70,56 +69,4 @@ impl Draft<'_> {
         let at = usize::try_from(from + i32::from(index)).ok()?;
         (at < self.data.len()).then_some(at)
     }
-}
-
-/// Does operations to a copy of `frame` in `buf` and gives the result.
-#[inline]
-pub(super) fn apply<'b>(
-    operations: &[impl Apply],
-    frame: FrameRef<'_>,
-    buf: &'b mut FrameBuf,
-) -> Result<FrameRef<'b>, Stop> {
-    buf.set(frame);
-    let data = buf.buffer_mut();
-    if frame.kind() == Kind::Xl
-        && let Some(past) = data.get_mut(frame.len()..)
-    {
-        // `FrameBuf::set` zeroes classic and FD buffers only; nothing of an earlier frame may
-        // show.
-        past.fill(0);
-    }
-    let header = run(operations, frame.header(), data)?;
-    buf.set_header(header);
-    Ok(buf.view())
-}
-
-/// The frame with another header, where the operations touch no payload. `None` where the payload
-/// has to grow: then it needs a copy ([`apply`]).
-#[inline]
-pub(super) fn apply_to_header<'b>(
-    operations: &[impl Apply],
-    frame: FrameRef<'b>,
-) -> Result<Option<FrameRef<'b>>, Stop> {
-    let header = run(operations, frame.header(), &mut [])?;
-    Ok(FrameRef::new(header, frame.data()).ok())
-}
-
-#[inline]
-fn run(operations: &[impl Apply], header: &Header, data: &mut [u8]) -> Result<Header, Stop> {
-    let mut draft = Draft {
-        kind: header.kind(),
-        raw: header.id().raw(),
-        len: header.len() as u16,
-        len8_dlc: header.len8_dlc(),
-        flags: header.flags(),
-        data,
-    };
-    for operation in operations {
-        operation.apply(&mut draft)?;
-    }
-    Ok(Header::new(draft.kind, draft.id(), usize::from(draft.len))
-        .map_err(|_| Stop::TooLong)?
-        .with_flags(draft.flags)
-        .with_len8_dlc(draft.len8_dlc)
-        .with_xl(header.xl()))
 }

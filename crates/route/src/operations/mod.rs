@@ -5,6 +5,7 @@
 //! The list below is the only place that names them all. The types of this crate that hold any
 //! operation ([`Action`], and its compiled form) are made from it, with static dispatch.
 
+pub(crate) mod apply;
 pub mod bpf;
 #[cfg(feature = "config")]
 pub(crate) mod cangw;

@@ -1,8 +1,7 @@
 //! What an operation is to the routing table.
 
+use super::apply::Apply;
 use super::bpf::Program;
-use super::draft::Draft;
-use crate::Stop;
 use alloc::{format, string::String};
 use core::fmt;
 
@@ -37,18 +36,4 @@ pub(crate) trait Operation: Clone + PartialEq + fmt::Debug {
             Self::NAME
         ))
     }
-}
-
-/// An operation's compiled form: done to each frame that a route takes. No allocation, no clock.
-pub(crate) trait Apply: Clone + fmt::Debug {
-    /// It leaves the payload alone, so that the frame need not be copied for it.
-    fn is_header_only(&self) -> bool {
-        false
-    }
-
-    /// Does it to a frame.
-    ///
-    /// # Errors
-    /// Why the route cannot send the frame any more.
-    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop>;
 }

@@ -71,7 +71,7 @@ macro_rules! operations {
             $($Type(<$Type as $crate::operations::operation::Operation>::Compiled),)+
         }
 
-        impl $crate::operations::operation::Apply for Compiled {
+        impl $crate::operations::apply::Apply for Compiled {
             fn is_header_only(&self) -> bool {
                 match self {
                     $(Self::$Type(it) => it.is_header_only(),)+
@@ -95,7 +95,7 @@ macro_rules! operations {
             frame: frame::FrameRef<'_>,
             buf: &'b mut frame::FrameBuf,
         ) -> Result<frame::FrameRef<'b>, $crate::Stop> {
-            $crate::operations::draft::apply(operations, frame, buf)
+            $crate::operations::apply::apply(operations, frame, buf)
         }
 
         /// The same for operations that touch no payload: without a copy, unless the payload has to
@@ -106,7 +106,7 @@ macro_rules! operations {
             frame: frame::FrameRef<'b>,
             buf: &'b mut frame::FrameBuf,
         ) -> Result<frame::FrameRef<'b>, $crate::Stop> {
-            match $crate::operations::draft::apply_to_header(operations, frame)? {
+            match $crate::operations::apply::apply_to_header(operations, frame)? {
                 Some(changed) => Ok(changed),
                 None => apply(operations, frame, buf),
             }

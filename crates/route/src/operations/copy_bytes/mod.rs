@@ -3,11 +3,12 @@
 #[cfg(feature = "config")]
 mod toml;
 
+use super::apply::Apply;
 use super::bpf::{Instruction, Program};
 #[cfg(feature = "config")]
 use super::cangw::{CanGw, RulePart};
 use super::draft::Draft;
-use super::operation::{Apply, Operation};
+use super::operation::Operation;
 use crate::Stop;
 use alloc::{format, string::String};
 

@@ -2,7 +2,7 @@
 
 use super::{Crc8, Crc8Profile};
 use crate::Stop;
-use crate::operations::{draft::Draft, operation::Apply};
+use crate::operations::{apply::Apply, draft::Draft};
 use alloc::boxed::Box;
 
 /// Its table is too large to lie among the other operations.

@@ -2,7 +2,7 @@
 
 use super::{Modify, ModifyOp};
 use crate::Stop;
-use crate::operations::{draft::Draft, operation::Apply};
+use crate::operations::{apply::Apply, draft::Draft};
 use alloc::boxed::Box;
 use frame::{CanId, Kind};
 

@@ -3,11 +3,12 @@
 #[cfg(feature = "config")]
 mod toml;
 
+use super::apply::Apply;
 use super::bpf::{Instruction, Program};
 #[cfg(feature = "config")]
 use super::cangw::{CanGw, RulePart};
 use super::draft::Draft;
-use super::operation::{Apply, Operation};
+use super::operation::Operation;
 use crate::Stop;
 use alloc::{format, string::String};
 use frame::{CanId, Kind};
@@ -27,7 +28,7 @@ impl Operation for OffsetId {
 
     fn check(&self, _: usize, report: &mut dyn FnMut(String)) {
         if self.by.unsigned_abs() > u64::from(CanId::EFF_MASK) {
-            report(format!("adds {} to the ID, which no ID can bear", self.by));
+            report(format!("adds {} to the ID, but the highest ID is {:X}", self.by, CanId::EFF_MASK));
         }
     }
 

@@ -4,8 +4,8 @@
 // The list makes all that the table and other crates need; here only some of it is called.
 #![allow(dead_code, unreachable_pub)]
 
+use super::apply::Apply as _;
 use super::bpf::Program;
-use super::operation::Apply as _;
 use super::registry::operations;
 use alloc::{string::String, vec::Vec};
 use frame::{CanId, Frame, FrameBuf};

@@ -2,7 +2,7 @@
 
 use super::XorSum;
 use crate::Stop;
-use crate::operations::{draft::Draft, operation::Apply};
+use crate::operations::{apply::Apply, draft::Draft};
 
 impl Apply for XorSum {
     /// The order does not matter to XOR, so summing downwards is the same sum.

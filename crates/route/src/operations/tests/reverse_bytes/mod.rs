@@ -4,10 +4,11 @@
 mod toml;
 
 use crate::Stop;
+use crate::operations::apply::Apply;
 #[cfg(feature = "config")]
 use crate::operations::cangw::CanGw;
 use crate::operations::draft::Draft;
-use crate::operations::operation::{Apply, Operation};
+use crate::operations::operation::Operation;
 use alloc::{format, string::String};
 
 /// Turns the payload round.

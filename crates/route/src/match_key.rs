@@ -57,7 +57,7 @@ pub mod sort {
 
 /// The parts of a frame that matching looks at.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen<'a> {
+pub(crate) struct MatchKey<'a> {
     /// SocketCAN's 32 bits; of an XL frame only the 11 bits of its priority.
     pub(crate) raw: u32,
     pub(crate) class: Class,
@@ -67,7 +67,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) data: &'a [u8],
 }
 
-impl<'a> Seen<'a> {
+impl<'a> MatchKey<'a> {
     pub(crate) fn new(frame: FrameRef<'a>) -> Self {
         let id = frame.id();
         let xl = frame.kind() == Kind::Xl;

@@ -1,7 +1,7 @@
-//! A route, and all routes.
+//! What a user asks for: the routes as they stand in `gateway.toml`, resolved but not compiled.
 
-use super::matching::Match;
-use super::number::{Mode, PortId};
+use crate::matching::Match;
+use crate::number::{Mode, PortId};
 use crate::operations::Action;
 use alloc::{string::String, vec::Vec};
 use frame::Nanos;
