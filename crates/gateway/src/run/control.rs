@@ -11,6 +11,7 @@ use crate::control::{Request, Server, failure, success};
 use crate::counters::{Counts, PortState};
 use crate::interest;
 use crate::snapshot::Snapshot;
+use offload::with_causes;
 use port::Poll;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
@@ -166,7 +167,7 @@ impl<'a, S: Site> Control<'a, S> {
                 Some(mut snapshot) => {
                     match self.kernel.counts() {
                         Ok(parts) => snapshot.kernel = parts,
-                        Err(why) => return failure(&why),
+                        Err(why) => return failure(&with_causes(&why)),
                     }
                     success(&snapshot)
                 }
@@ -265,9 +266,12 @@ impl<'a, S: Site> Control<'a, S> {
             .kernel
             .in_steps(&in_kernel, self.plan.routes != plan.routes);
         if in_steps {
-            self.kernel.give_up(&in_kernel)?;
+            self.kernel
+                .give_up(&in_kernel)
+                .map_err(|e| with_causes(&e))?;
         } else {
-            done.remarks.extend(self.kernel.reload(in_kernel.clone())?);
+            let said = self.kernel.reload(in_kernel.clone());
+            done.remarks.extend(said.map_err(|e| with_causes(&e))?);
         }
         let layout = Arc::clone(change.layout());
         let change = Box::new(change);
@@ -282,7 +286,8 @@ impl<'a, S: Site> Control<'a, S> {
             let said = self.kernel.reload(in_kernel).map_err(|why| {
                 format!(
                     "the routes of this process are the new ones, and those of the kernel are not \
-                     there: {why}"
+                     there: {}",
+                    with_causes(&why)
                 )
             })?;
             done.remarks.extend(said);

@@ -20,9 +20,9 @@ mod worker;
 
 pub use control::Reloaded;
 pub use files::{RunOptions, control_path, run};
-pub use kernel::KernelPlan;
+pub use kernel::{KernelError, KernelPlan};
 pub use lines::RouteLine;
-pub use offloaded::{objections, places};
+pub use offloaded::{data_paths, objections};
 pub use site::{Plan, Site};
 
 use crate::control::{Place, PlaceError, Server};
@@ -94,8 +94,8 @@ pub enum RunError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// Routes cannot be put into the kernel.
-    #[error("{0}")]
-    Kernel(String),
+    #[error("{}", offload::with_causes(.0))]
+    Kernel(#[source] KernelError),
     /// The control socket cannot be had.
     #[error(transparent)]
     Control(#[from] PlaceError),
@@ -244,10 +244,13 @@ fn supervise_by<S: Site>(
     let mut remarks = engine.remarks();
     match kernel.counts() {
         Ok(parts) => snapshot.kernel = parts,
-        Err(why) => remarks.push(format!("what the kernel counted is not known: {why}")),
+        Err(why) => remarks.push(format!(
+            "what the kernel counted is not known: {}",
+            offload::with_causes(&why)
+        )),
     }
     if let Err(why) = kernel.end() {
-        remarks.push(why);
+        remarks.push(offload::with_causes(&why));
     }
     let reason = match (ended, asked_by) {
         (Ended::Failed, _) => Reason::Failed,

@@ -1,7 +1,7 @@
 //! What BPF cannot do, by the name of the route.
 
 use super::Interface;
-use super::compile::{Place, compile, program, sorts};
+use super::compile::{PortInterface, compile, program, sorts};
 use super::layout::{CANDIDATES, DESTINATIONS, GROUPS, MERGED, OPS};
 use route::parts::sort;
 use route::{PortId, Route, RouteId, Routes};
@@ -151,7 +151,7 @@ fn one_too_many(routes: &Routes, ports: usize) -> Option<Inexpressible> {
             routes: routes.routes.get(..count).unwrap_or_default().to_vec(),
             ..*routes
         };
-        let image = compile(&some, &vec![Place::default(); ports]);
+        let image = compile(&some, &vec![PortInterface::default(); ports]);
         image
             .reach
             .iter()

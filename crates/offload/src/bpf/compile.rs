@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 /// What a port is at the moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct PortInterface {
     /// Its interface's number, 0 while there is none.
     pub(crate) ifindex: u32,
     /// Takes FD frames.
@@ -47,14 +47,14 @@ pub(crate) struct Image {
 
 /// Compiles routes that [`route::Table::compile`] has found to have a meaning and that
 /// [`super::check`] has found to be expressible.
-pub(crate) fn compile(routes: &Routes, places: &[Place]) -> Image {
+pub(crate) fn compile(routes: &Routes, interfaces: &[PortInterface]) -> Image {
     let mut image = Image::default();
     for route in &routes.routes {
-        image.add_route(route, places);
+        image.add_route(route, interfaces);
     }
     let mut index = Index::new();
     let mut ports = Vec::new();
-    for (number, place) in places.iter().enumerate() {
+    for (number, interface) in interfaces.iter().enumerate() {
         let id = PortId(number as u16);
         let mut reach = [Reach::default(); 3];
         let mut of = [Class::default(); 3];
@@ -63,12 +63,12 @@ pub(crate) fn compile(routes: &Routes, places: &[Place]) -> Image {
             (of[at], reach[at]) = index.add(entries(routes, id, class));
         }
         image.reach.push(reach);
-        if place.ifindex != 0 {
+        if interface.ifindex != 0 {
             ports.push(Port {
                 of: std::array::from_fn(|flags| of_flags(&of, flags)),
-                ifindex: place.ifindex,
+                ifindex: interface.ifindex,
                 number: number as u32,
-                flags: if place.roomy { PORT_ROOMY } else { 0 },
+                flags: if interface.roomy { PORT_ROOMY } else { 0 },
                 pad: 0,
             });
         }
@@ -157,7 +157,7 @@ pub(crate) fn program(actions: &[Action]) -> Result<Program, String> {
 }
 
 impl Image {
-    fn add_route(&mut self, route: &route::Route, places: &[Place]) {
+    fn add_route(&mut self, route: &route::Route, interfaces: &[PortInterface]) {
         let (sorts, pattern) = match pattern(&route.matching.payload) {
             Ok(None) => (sorts(route), NONE),
             Ok(Some(pattern)) => {
@@ -188,7 +188,11 @@ impl Image {
             });
             self.limits.len() as u32 - 1
         });
-        let to: Vec<u32> = route.to.iter().map(|to| destination(*to, places)).collect();
+        let to: Vec<u32> = route
+            .to
+            .iter()
+            .map(|to| destination(*to, interfaces))
+            .collect();
         let flags = [
             (route.drop, ROUTE_DROP),
             (route.allow_same_port, ROUTE_SAME_PORT),
@@ -279,9 +283,12 @@ impl Image {
     }
 }
 
-fn destination(to: PortId, places: &[Place]) -> u32 {
-    let place = places.get(usize::from(to.0)).copied().unwrap_or_default();
-    place.ifindex | if place.fd { TO_FD } else { 0 }
+fn destination(to: PortId, interfaces: &[PortInterface]) -> u32 {
+    let interface = interfaces
+        .get(usize::from(to.0))
+        .copied()
+        .unwrap_or_default();
+    interface.ifindex | if interface.fd { TO_FD } else { 0 }
 }
 
 /// Patterns that no frame can have.

@@ -8,7 +8,7 @@ use aya::programs::{ProgramInfo, loaded_programs};
 use std::collections::BTreeMap;
 
 /// A table that somebody left.
-pub(super) struct Left {
+pub(super) struct Leftover {
     pub(super) about: About,
     pub(super) ledger: Ledger,
 }
@@ -26,9 +26,9 @@ pub(super) enum Owner {
 
 /// Tables that were found, by their programs' numbers; `None` for what cannot be read.
 #[derive(Default)]
-pub(super) struct Lefts(BTreeMap<u32, Option<Left>>);
+pub(super) struct Leftovers(BTreeMap<u32, Option<Leftover>>);
 
-impl Lefts {
+impl Leftovers {
     /// Whose is this program?
     pub(super) fn owner(&mut self, program: u32, instance: &Instance) -> Owner {
         match self.about(program) {
@@ -45,9 +45,9 @@ impl Lefts {
     }
 
     /// Those of an instance.
-    pub(super) fn of(self, instance: &Instance) -> impl Iterator<Item = Left> {
-        let lefts = self.0.into_values().flatten();
-        lefts.filter(move |left| left.about.instance == instance.name())
+    pub(super) fn of(self, instance: &Instance) -> impl Iterator<Item = Leftover> {
+        let leftovers = self.0.into_values().flatten();
+        leftovers.filter(move |left| left.about.instance == instance.name())
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) fn is_called(number: u32, name: &str) -> bool {
 }
 
 /// The table of the program with a number.
-pub(super) fn find(number: u32) -> Option<Left> {
+pub(super) fn find(number: u32) -> Option<Leftover> {
     let mut maps = BTreeMap::new();
     for id in program(number)?.map_ids().ok()?? {
         let info = MapInfo::from_id(id).ok()?;
@@ -74,7 +74,7 @@ pub(super) fn find(number: u32) -> Option<Left> {
         Map::from_map_data(data).ok()
     };
     let about = About::read(&map("about")?).ok()??;
-    Some(Left {
+    Some(Leftover {
         ledger: Ledger {
             routes: about.routes.clone(),
             ports: about.ports.clone(),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::{bpf, cangw};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use route::{Match, PayloadPattern, RateLimit, Route};
@@ -65,23 +66,23 @@ fn keeping_stamps(mut route: Route) -> Route {
     route
 }
 
-fn places(routes: Vec<Route>) -> Vec<Place> {
+fn paths(routes: Vec<Route>) -> Vec<DataPath> {
     let routes = Routes {
         routes,
         ..Routes::default()
     };
-    let placed = place(&routes, &interfaces(), &machine());
-    placed.into_iter().map(|placed| placed.place).collect()
+    let placed = choose(&routes, &interfaces(), &machine());
+    placed.into_iter().map(|placed| placed.data_path).collect()
 }
 
 #[test]
 fn each_route_runs_at_the_fastest_place() {
-    let found = places(vec![
+    let found = paths(vec![
         by_payload(route("payload", &[0], &[1])),
         keeping_stamps(route("stamps", &[1], &[0])),
         route("log", &[0], &[4]),
     ]);
-    assert_eq!(found, [Place::Bpf, Place::CanGw, Place::Process]);
+    assert_eq!(found, [DataPath::Bpf, DataPath::CanGw, DataPath::Process]);
 }
 
 #[test]
@@ -93,13 +94,13 @@ fn what_would_overtake_stays_together() {
         ],
         ..Routes::default()
     };
-    let placed = place(&routes, &interfaces(), &machine());
+    let placed = choose(&routes, &interfaces(), &machine());
     for placed in &placed {
-        assert_eq!(placed.place, Place::Process);
+        assert_eq!(placed.data_path, DataPath::Process);
     }
     let said = &placed[0].because;
     assert_eq!(said.len(), 2);
-    assert_eq!(said[0].0, Place::Bpf);
+    assert_eq!(said[0].0, DataPath::Bpf);
     assert_eq!(said[0].1, "must stay with route `neither`");
     // To another interface it may be faster, unless the one decides for the other.
     let pair = |drop| {
@@ -108,10 +109,10 @@ fn what_would_overtake_stays_together() {
             neither.drop = true;
             neither.to.clear();
         }
-        places(vec![route("plain", &[0], &[1]), neither])
+        paths(vec![route("plain", &[0], &[1]), neither])
     };
-    assert_eq!(pair(false), [Place::Bpf, Place::Process]);
-    assert_eq!(pair(true), [Place::Process, Place::Process]);
+    assert_eq!(pair(false), [DataPath::Bpf, DataPath::Process]);
+    assert_eq!(pair(true), [DataPath::Process, DataPath::Process]);
 }
 
 #[test]
@@ -120,10 +121,10 @@ fn what_one_sends_to_the_other_stays_together_where_it_comes_in() {
         let mut first = route("first", &[0], &[middle]);
         first.echo = echo;
         let slow = keeping_stamps(by_payload(route("slow", &[middle], &[4])));
-        places(vec![first, slow])
+        paths(vec![first, slow])
     };
-    let split = [Place::Bpf, Place::Process];
-    let together = [Place::Process, Place::Process];
+    let split = [DataPath::Bpf, DataPath::Process];
+    let together = [DataPath::Process, DataPath::Process];
     assert_eq!(chain(1, false), split, "hardware");
     assert_eq!(chain(1, true), together, "hardware that echoes");
     assert_eq!(chain(2, false), together, "vcan");
@@ -137,13 +138,16 @@ fn a_machine_without_bpf_or_can_gw_says_why() {
         ..Routes::default()
     };
     let mut bare = machine();
-    bare.bpf = Err("no BPF here".to_owned());
-    let placed = place(&routes, &interfaces(), &bare);
-    assert_eq!(placed[0].place, Place::CanGw);
-    assert_eq!(placed[0].because, [(Place::Bpf, "no BPF here".to_owned())]);
-    bare.can_gw = Err("no can-gw".to_owned());
-    let placed = place(&routes, &interfaces(), &bare);
-    assert_eq!(placed[0].place, Place::Process);
+    bare.bpf = Err(bpf::Missing::Can);
+    let placed = choose(&routes, &interfaces(), &bare);
+    assert_eq!(placed[0].data_path, DataPath::CanGw);
+    assert_eq!(
+        placed[0].because,
+        [(DataPath::Bpf, bpf::Missing::Can.to_string())]
+    );
+    bare.can_gw = Err(cangw::Error::NoModule);
+    let placed = choose(&routes, &interfaces(), &bare);
+    assert_eq!(placed[0].data_path, DataPath::Process);
     assert_eq!(placed[0].because.len(), 2);
 }
 
@@ -165,10 +169,10 @@ fn what_is_too_much_together_does_not_all_go_to_bpf() {
         .map(|at| masked(1, 1, at))
         .chain((0..20).map(|at| masked(2, 3, at)));
     let all: Vec<Route> = all.collect();
-    let found = places(all);
+    let found = paths(all);
     let (to_one, to_two) = found.split_at(20);
-    assert!(to_one.iter().all(|place| *place == Place::Bpf));
-    assert!(to_two.iter().all(|place| *place == Place::CanGw));
+    assert!(to_one.iter().all(|place| *place == DataPath::Bpf));
+    assert!(to_two.iter().all(|place| *place == DataPath::CanGw));
 }
 
 fn any_route() -> impl Strategy<Value = Route> {
@@ -231,35 +235,35 @@ proptest! {
         };
         let mut machine = machine();
         if lacks == 1 {
-            machine.bpf = Err("none".to_owned());
+            machine.bpf = Err(bpf::Missing::Permission);
         }
         if lacks == 2 {
-            machine.can_gw = Err("none".to_owned());
+            machine.can_gw = Err(cangw::Error::NoModule);
         }
-        let placed = place(&routes, &interfaces(), &machine);
+        let placed = choose(&routes, &interfaces(), &machine);
         prop_assert_eq!(placed.len(), routes.routes.len());
         let mut pairs = routes.routes.iter().zip(&placed);
         while let Some((a, at_a)) = pairs.next() {
             for (b, at_b) in pairs.clone() {
                 if must_stay(&routes, a, b) || must_stay(&routes, b, a) {
-                    prop_assert_eq!(at_a.place, at_b.place, "{:?} {:?}", a, b);
+                    prop_assert_eq!(at_a.data_path, at_b.data_path, "{:?} {:?}", a, b);
                 }
             }
         }
         // Every place can do what it got.
-        let (by_bpf, _) = part(&routes, &placed, Place::Bpf);
+        let (by_bpf, _) = part(&routes, &placed, DataPath::Bpf);
         prop_assert!(lacks != 1 || by_bpf.routes.is_empty());
         prop_assert_eq!(bpf::survey(&by_bpf, &interfaces(), &machine.interfaces), vec![]);
         for route in &by_bpf.routes {
             prop_assert!(route.from.iter().chain(&route.to).all(|port| port.0 < 4));
         }
-        let (by_can_gw, _) = part(&routes, &placed, Place::CanGw);
+        let (by_can_gw, _) = part(&routes, &placed, DataPath::CanGw);
         prop_assert!(lacks != 2 || by_can_gw.routes.is_empty());
         if !by_can_gw.routes.is_empty() {
             prop_assert!(route::cangw::rules(&by_can_gw, &interfaces()).is_ok());
         }
         // All of them together are all routes.
-        let mut all: Vec<u32> = [Place::Bpf, Place::CanGw, Place::Process]
+        let mut all: Vec<u32> = [DataPath::Bpf, DataPath::CanGw, DataPath::Process]
             .into_iter()
             .flat_map(|place| part(&routes, &placed, place).1)
             .map(|id| id.0)
