@@ -219,7 +219,7 @@ fn must_stay(routes: &Routes, a: &Route, b: &Route) -> bool {
 
 proptest! {
     #[test]
-    fn places_keep_order_and_meaning(
+    fn data_paths_keep_order_and_meaning(
         list in vec(any_route(), 1..8),
         first in any::<bool>(),
         lacks in 0..4_u8,

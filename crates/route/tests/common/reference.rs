@@ -201,6 +201,9 @@ fn change(actions: &[Action], frame: &Owned) -> Result<Owned, Stop> {
                 fits(&now)?;
                 cangw::xor_rel(sum, now.len, &mut now.data);
             }
+            // Random cases have only what stands above.
+            #[allow(unreachable_patterns)]
+            other => panic!("the reference does not say what {other:?} does"),
         }
     }
     fits(&now)?;
