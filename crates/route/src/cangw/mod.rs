@@ -21,6 +21,7 @@
 mod export;
 mod filter;
 mod import;
+mod names;
 mod operand;
 mod options;
 mod shell;

@@ -29,11 +29,8 @@ pub(crate) trait Operation: Clone + PartialEq + fmt::Debug {
     /// Adds what BPF has to do for it to a program.
     ///
     /// # Errors
-    /// Why BPF cannot do it, and what to do about it; that is so unless an operation says otherwise.
+    /// Why BPF cannot do it; that is so unless an operation says otherwise.
     fn to_bpf(&self, _program: &mut Program) -> Result<(), String> {
-        Err(format!(
-            "BPF cannot do `{}`: take it away, or let this route run in the process",
-            Self::NAME
-        ))
+        Err(format!("BPF cannot do `{}`", Self::NAME))
     }
 }

@@ -54,7 +54,7 @@ macro_rules! operations {
             /// Adds what BPF has to do for it to a program.
             ///
             /// # Errors
-            /// Why BPF cannot do it, and what to do about it.
+            /// Why BPF cannot do it.
             pub fn to_bpf(
                 &self,
                 program: &mut $crate::operations::bpf::Program,
