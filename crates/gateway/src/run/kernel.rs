@@ -19,11 +19,11 @@ pub enum KernelError {
     #[error("{}; and {path} could not be set back: {}", with_causes(.first), with_causes(.source))]
     NotSetBack {
         /// Why the new routes could not be taken.
-        first: offload::Error,
+        first: Box<offload::Error>,
         /// What could not be set back.
         path: DataPath,
         /// Why not.
-        source: offload::Error,
+        source: Box<offload::Error>,
     },
 }
 
@@ -188,9 +188,9 @@ impl InKernel {
             for slot in self.slots.iter_mut().take(done) {
                 if let Err(source) = slot.exchange(&self.instance, &self.plan, &mut missing) {
                     return Err(KernelError::NotSetBack {
-                        first,
+                        first: Box::new(first),
                         path: slot.path.data_path(),
-                        source,
+                        source: Box::new(source),
                     });
                 }
             }

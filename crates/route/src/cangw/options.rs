@@ -154,7 +154,7 @@ fn cluster<'w>(
         if !OF_RULE.contains(letter) {
             line.changes.push(given);
         } else if let Err(wrong) = of_rule(&given, &mut line.rule, found) {
-            found.push(given.wrong(wrong));
+            found.push(given.wrong(&wrong));
         }
         return;
     }

@@ -33,7 +33,7 @@ pub(crate) struct Given<'t> {
 
 impl Given<'_> {
     /// What is wrong with the argument, with its place.
-    pub(crate) fn wrong(&self, wrong: Wrong) -> Diagnostic {
+    pub(crate) fn wrong(&self, wrong: &Wrong) -> Diagnostic {
         let span = match self.start {
             Some(start) => start + wrong.part.start..start + wrong.part.end,
             None => self.word.clone(),

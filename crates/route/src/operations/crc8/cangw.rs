@@ -55,7 +55,7 @@ impl CanGw for Crc8 {
                 })
             };
             if let Err(wrong) = read {
-                found.push(option.wrong(wrong));
+                found.push(option.wrong(&wrong));
             }
         }
         match (sum.zip(first), last_profile) {

@@ -143,7 +143,7 @@ impl CanGw for Modify {
             let modify = match read(option.text, fd) {
                 Ok(modify) => modify,
                 Err(wrong) => {
-                    found.push(option.wrong(wrong));
+                    found.push(option.wrong(&wrong));
                     continue;
                 }
             };

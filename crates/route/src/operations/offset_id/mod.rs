@@ -28,7 +28,11 @@ impl Operation for OffsetId {
 
     fn check(&self, _: usize, report: &mut dyn FnMut(String)) {
         if self.by.unsigned_abs() > u64::from(CanId::EFF_MASK) {
-            report(format!("adds {} to the ID, but the highest ID is {:X}", self.by, CanId::EFF_MASK));
+            report(format!(
+                "adds {} to the ID, but the highest ID is {:X}",
+                self.by,
+                CanId::EFF_MASK
+            ));
         }
     }
 

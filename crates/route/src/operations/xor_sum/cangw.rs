@@ -31,7 +31,7 @@ impl CanGw for XorSum {
                     }
                     first.get_or_insert(option.at.clone());
                 }
-                Err(wrong) => found.push(option.wrong(wrong)),
+                Err(wrong) => found.push(option.wrong(&wrong)),
             }
         }
         sum.zip(first).into_iter().collect()
