@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// The commands that README promises.
 const README_COMMANDS: [&str; 2] = ["cargo run --release -- demo", "cargo xtask test"];
 
+/// Folders that a macro declares, one for each operation on frames.
+const OPERATIONS: &str = "crates/route/src/operations";
+
 /// `cargo fmt --check`, for the workspace and the fuzz targets.
 pub(crate) fn format(workspace: &Workspace) -> Result<Tally> {
     if !on_path("cargo-fmt") {
@@ -22,7 +25,28 @@ pub(crate) fn format(workspace: &Workspace) -> Result<Tally> {
             format.args(["fmt", "--all", "--check"]),
         )?));
     }
+    // `cargo fmt` does not see files that a macro declares.
+    let mut format = crate::command::command("rustfmt", &workspace.root);
+    format.args(["--check", "--edition", "2024"]);
+    format.args(sources(&workspace.root.join(OPERATIONS))?);
+    tally.add(Tally::check(show(&mut format)?));
     Ok(tally)
+}
+
+/// All Rust files of a folder and of those in it.
+fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(sources(&path)?);
+        } else if path.extension().is_some_and(|ext| ext == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// Clippy over everything, warnings are errors.

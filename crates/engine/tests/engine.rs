@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use common::{all, engine, memory_port, route};
 use engine::{Engine, EngineError, Event, Fate, PortState};
 use frame::{CanId, Frame};
-use route::{Action, Modify, ModifyOp, RateLimit, Stop, Table};
+use route::{Action, Modify, ModifyOp, RateLimit, Stop, Table, OffsetId};
 
 fn only_fate(engine: &Engine, fate: Fate, frames: u64) {
     let snapshot = engine.snapshot();
@@ -147,7 +147,7 @@ scenarios! {
 
     fn moved_to_an_impossible_id() {
         let mut moved = route("r", &[0], &[1]);
-        moved.actions = vec![Action::OffsetId { by: 0x7FF }];
+        moved.actions = vec![Action::OffsetId(OffsetId { by: 0x7FF })];
         let (mut engine, ports) = engine(2, &all(vec![moved]));
         ports[0].feed(1..3);
         engine.step(0);

@@ -6,7 +6,7 @@ mod common;
 
 use common::{all, engine, route};
 use engine::{Fate, Fates, RouteCount, Snapshot, Stops};
-use route::{Action, RateLimit, Stop};
+use route::{Action, RateLimit, Stop, OffsetId};
 
 /// Something of every kind: routed, refused, undeliverable, above the rate, dropped by rule, an ID
 /// out of range, no route; a frame that is held; a port that failed.
@@ -21,7 +21,7 @@ fn snapshot() -> Snapshot {
     let mut dropping = route("dropping", &[1], &[]);
     dropping.drop = true;
     let mut moved = route("moved", &[0], &[1, 2]);
-    moved.actions = vec![Action::OffsetId { by: 0x7FD }];
+    moved.actions = vec![Action::OffsetId(OffsetId { by: 0x7FD })];
     let (mut engine, ports) = engine(3, &all(vec![limited, dropping, moved]));
     ports[1].inside().queue = 3;
     ports[1].inside().room = 1;

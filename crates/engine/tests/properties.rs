@@ -12,8 +12,8 @@ use frame::{CanId, Frame};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use route::{
-    Action, Arrival, Forward, IdFilter, IdSet, Match, Memory, Mode, Modify, ModifyOp, PortId,
-    RateLimit, Route, RouteId, Routes, Sink, Stop, Table,
+    Action, Arrival, Forward, IdFilter, IdSet, Match, Memory, Mode, Modify, ModifyOp, OffsetId,
+    PortId, RateLimit, Route, RouteId, Routes, Sink, Stop, Table,
 };
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn some_actions() -> impl Strategy<Value = Vec<Action>> {
             data: None,
         })
     });
-    let offset = (-20i64..0x7FF).prop_map(|by| Action::OffsetId { by });
+    let offset = (-20i64..0x7FF).prop_map(|by| Action::OffsetId(OffsetId { by }));
     vec(prop_oneof![length, offset], 0..2)
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is done to a frame: route::actions, in place in the skb. */
+/* What is done to a frame: route::operations, in place in the skb. */
 #ifndef CANGATE_CHANGE_H
 #define CANGATE_CHANGE_H
 

@@ -1,6 +1,6 @@
 //! Finds what has no meaning before anything runs, so that a decision needs no checks.
 
-use crate::{Action, CompileError, IdSet, KindSet, Route, RouteId, Routes};
+use crate::{CompileError, IdSet, KindSet, Route, RouteId, Routes};
 use alloc::{
     format,
     string::{String, ToString},
@@ -73,8 +73,9 @@ pub(crate) fn check(routes: &Routes, ports: usize) -> Vec<CompileError> {
         check_ways(route, ports, &mut say);
         check_match(route, &mut say);
         check_limits(route, routes.max_hops, &mut say);
+        let longest = longest(route.matching.kinds);
         for action in &route.actions {
-            check_action(action, route.matching.kinds, &mut say);
+            action.check(longest, &mut say);
         }
     }
     errors
@@ -229,80 +230,5 @@ const fn longest(kinds: KindSet) -> usize {
         (true, false, false) => Kind::Classic.max_len(),
         (_, true, false) => Kind::Fd.max_len(),
         _ => Kind::Xl.max_len(),
-    }
-}
-
-fn check_action(action: &Action, kinds: KindSet, say: &mut impl FnMut(String)) {
-    let longest = longest(kinds);
-    match action {
-        Action::Modify(modify) => {
-            let operand = modify.data.as_ref().map_or(0, Vec::len);
-            let most = longest.min(dlc::FD_MAX);
-            if operand > most {
-                say(format!(
-                    "changes {operand} payload bytes, but {most} is the most"
-                ));
-            }
-        }
-        Action::OffsetId { by } => {
-            if by.unsigned_abs() > u64::from(CanId::EFF_MASK) {
-                say(format!("adds {by} to the ID, which no ID can bear"));
-            }
-        }
-        Action::MapId {
-            from,
-            to,
-            count,
-            eff,
-        } => {
-            let fits = |first: u32, max: u32| {
-                count
-                    .checked_sub(1)
-                    .and_then(|more| first.checked_add(more))
-                    .is_some_and(|last| last <= max)
-            };
-            let max = match eff {
-                Some(false) => CanId::SFF_MASK,
-                _ => CanId::EFF_MASK,
-            };
-            if *count == 0 {
-                say("maps a block of no IDs: its count must be at least 1".to_string());
-            } else if !fits(*from, CanId::EFF_MASK) || !fits(*to, max) {
-                say(format!(
-                    "maps {count} IDs from {from:X} to {to:X}, which goes beyond the highest ID"
-                ));
-            }
-        }
-        Action::CopyBytes {
-            from, to, count, ..
-        } => {
-            if usize::from(*(from.max(to))) + usize::from(*count) > longest {
-                say(format!(
-                    "copies {count} bytes from {from} to {to}, but the longest payload has \
-                     {longest} bytes"
-                ));
-            }
-        }
-        Action::Crc8(crc8) => check_indices(
-            "CRC8",
-            [crc8.from, crc8.to, crc8.result],
-            longest,
-            &mut *say,
-        ),
-        Action::XorSum(sum) => {
-            check_indices("XOR checksum", [sum.from, sum.to, sum.result], longest, say);
-        }
-    }
-}
-
-/// The bounds of `cgw_chk_csum_parms` in `net/can/gw.c`.
-fn check_indices(which: &str, indices: [i16; 3], longest: usize, say: &mut impl FnMut(String)) {
-    for index in indices {
-        let size = usize::from(index.unsigned_abs());
-        if size > longest || (index > 0 && size == longest) {
-            say(format!(
-                "{which}: index {index} lies outside the longest payload, {longest} bytes"
-            ));
-        }
     }
 }

@@ -4,7 +4,7 @@
 //! entry for each bit. Known bits of the class (EFF, error) leave the mask, so that filters that
 //! differ only there share a group.
 
-use crate::{IdFilter, IdSet, seen::Class};
+use crate::{IdFilter, IdSet, match_key::Class};
 use frame::CanId;
 
 const EFF: u32 = CanId::EFF_FLAG;

@@ -3,7 +3,7 @@
 use crate::{
     IdFilter, IdSet, Match,
     filter::{blocks, kernel_mask},
-    seen::{Class, sort},
+    match_key::{Class, sort},
 };
 use alloc::vec::Vec;
 use frame::CanId;

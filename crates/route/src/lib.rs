@@ -13,7 +13,6 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod actions;
 #[cfg(feature = "config")]
 pub mod cangw;
 mod check;
@@ -25,15 +24,23 @@ mod filter;
 mod index;
 mod interest;
 mod limit;
+mod match_key;
+mod matching;
 mod memory;
-mod model;
+mod number;
+mod operations;
 pub mod parts;
-mod seen;
+mod routes;
 mod table;
+#[cfg(feature = "config")]
+mod text;
 
 pub use decision::{Arrival, Forward, Sink, Stop};
 pub use error::CompileError;
 pub use interest::{Ids, Interest, RawFilter};
+pub use matching::{IdFilter, IdSet, KindSet, Match, PayloadPattern, Tri};
 pub use memory::Memory;
-pub use model::*;
+pub use number::{Mode, PortId, RouteId};
+pub use operations::*;
+pub use routes::{RateLimit, Route, Routes};
 pub use table::Table;

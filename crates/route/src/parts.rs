@@ -4,5 +4,5 @@
 //! by blocks `(raw & mask) == value` in each class, and takes some [`sort`]s.
 
 pub use crate::filter::blocks;
-pub use crate::seen::{Class, sort};
+pub use crate::match_key::{Class, sort};
 pub use crate::table::sorts;

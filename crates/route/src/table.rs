@@ -1,15 +1,14 @@
 //! The compiled routing table and its decisions.
 
 use crate::{
-    Arrival, CompileError, Forward, Interest, Memory, Mode, PayloadPattern, PortId, Route, RouteId,
-    Routes, Sink, Stop, Tri,
-    actions::{self, Op},
-    check, filter,
+    Action, Arrival, CompileError, Forward, Interest, Memory, Mode, PayloadPattern, PortId, Route,
+    RouteId, Routes, Sink, Stop, Tri, check, filter,
     index::Index,
     interest,
     limit::{Buckets, Limit},
+    match_key::{Class, MatchKey, sort},
     memory::Work,
-    seen::{Class, Seen, sort},
+    operations::{self, Compiled as Operation, apply::Apply},
 };
 use alloc::vec::Vec;
 use frame::FrameRef;
@@ -78,7 +77,7 @@ pub struct Table {
     routes: Vec<Compiled>,
     ports: Vec<Port>,
     to: Vec<PortId>,
-    ops: Vec<Op>,
+    ops: Vec<Operation>,
     patterns: Vec<PayloadPattern>,
     limits: Vec<Limit>,
 }
@@ -150,14 +149,14 @@ impl Table {
                 self.limits.len() as u32 - 1
             }
         };
-        let ops: Vec<_> = route.actions.iter().map(Op::new).collect();
+        let ops: Vec<_> = route.actions.iter().map(Action::compile).collect();
         // The counts were checked to fit.
         self.routes.push(Compiled {
             sorts: sorts(route),
             flags: [
                 (route.drop, Compiled::DROP),
                 (route.allow_same_port, Compiled::SAME_PORT),
-                (ops.iter().all(Op::is_header_only), Compiled::HEADER_ONLY),
+                (ops.iter().all(Apply::is_header_only), Compiled::HEADER_ONLY),
             ]
             .iter()
             .fold(0, |flags, (set, flag)| flags | if *set { *flag } else { 0 }),
@@ -221,19 +220,19 @@ impl Table {
         let Some(port) = self.ports.get(usize::from(arrival.from.0)) else {
             return;
         };
-        let seen = Seen::new(frame);
+        let key = MatchKey::new(frame);
         let [sff, eff, err] = &port.indexes;
-        let index = match seen.class {
+        let index = match key.class {
             Class::Sff => sff,
             Class::Eff => eff,
             Class::Err => err,
         };
         let (cursors, mut work) = memory.parts();
-        index.routes(seen.raw, cursors, |at| {
+        index.routes(key.raw, cursors, |at| {
             let Some(route) = self.routes.get(at as usize) else {
                 return true;
             };
-            if !self.agrees(route, &seen, arrival.from) {
+            if !self.agrees(route, &key, arrival.from) {
                 return true;
             }
             let id = RouteId(at);
@@ -255,13 +254,13 @@ impl Table {
     }
 
     /// Everything but the ID, which the index has looked at.
-    fn agrees(&self, route: &Compiled, seen: &Seen<'_>, from: PortId) -> bool {
-        route.sorts & seen.sort != 0
-            && (route.len.0..=route.len.1).contains(&seen.len)
+    fn agrees(&self, route: &Compiled, key: &MatchKey<'_>, from: PortId) -> bool {
+        route.sorts & key.sort != 0
+            && (route.len.0..=route.len.1).contains(&key.len)
             && part(&self.patterns, route.first_pattern, route.patterns)
                 .iter()
                 .all(|pattern| {
-                    let bytes = seen.data.get(usize::from(pattern.at)..).unwrap_or(&[]);
+                    let bytes = key.data.get(usize::from(pattern.at)..).unwrap_or(&[]);
                     bytes.len() >= pattern.value.len()
                         && (bytes.iter().zip(&pattern.value).zip(&pattern.mask))
                             .all(|((byte, value), mask)| (byte ^ value) & mask == 0)
@@ -307,9 +306,9 @@ impl Table {
         let frame = match part(&self.ops, route.first_op, route.ops) {
             [] => frame,
             ops if route.is(Compiled::HEADER_ONLY) => {
-                actions::apply_to_header(ops, frame, work.frame)?
+                operations::apply_to_header(ops, frame, work.frame)?
             }
-            ops => actions::apply(ops, frame, work.frame)?,
+            ops => operations::apply(ops, frame, work.frame)?,
         };
         for to in self.destinations(route) {
             if *to != arrival.from || route.is(Compiled::SAME_PORT) {

@@ -70,7 +70,7 @@ fn ways_without_meaning() {
         r.to.clear();
     });
     refused("take the changes away", |r| {
-        r.actions = vec![Action::OffsetId { by: 1 }];
+        r.actions = vec![Action::OffsetId(OffsetId { by: 1 })];
         r.drop = true;
         r.to.clear();
     });
@@ -134,25 +134,28 @@ fn actions_without_meaning() {
     refused("65 payload bytes, but 64", |r| {
         r.actions = vec![set(&[0; 65])];
     });
-    refused("no ID can bear", action(Action::OffsetId { by: i64::MIN }));
+    refused(
+        "the highest ID is 1FFFFFFF",
+        action(Action::OffsetId(OffsetId { by: i64::MIN })),
+    );
     let map = |from, to, count, eff| {
-        action(Action::MapId {
+        action(Action::MapId(MapId {
             from,
             to,
             count,
             eff,
-        })
+        }))
     };
     refused("block of no IDs", map(0, 0, 0, None));
     refused("beyond the highest ID", map(0x1FFF_FFFF, 0, 2, None));
     refused("beyond the highest ID", map(0, u32::MAX, u32::MAX, None));
     refused("beyond the highest ID", map(0, 0x7FF, 2, Some(false)));
-    let copy = Action::CopyBytes {
+    let copy = Action::CopyBytes(CopyBytes {
         from: 0,
         to: 7,
         count: 2,
         clear: false,
-    };
+    });
     refused("longest payload has 8 bytes", action(copy));
     for (index, fine) in [(7, true), (8, false), (-8, true), (-9, false)] {
         let sum = XorSum {
@@ -175,7 +178,7 @@ fn actions_without_meaning() {
         result: 0,
         init: 0,
         final_xor: 0,
-        table: Crc8::table_for(0x1D),
+        table: Crc8::table_of(0x1D),
         profile: Crc8Profile::None,
     };
     refused("CRC8: index -32768", action(Action::Crc8(crc8)));

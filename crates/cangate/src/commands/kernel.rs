@@ -2,42 +2,46 @@
 //! there as BPF.
 
 use crate::failure::Failure;
-use offload::bpf::{self, ShownTable};
-use offload::cangw::{self, Kernel};
-use offload::{Instance, RouteCounts, with_causes};
+use offload::bpf::{ListedTable, TableInfo};
+use offload::cangw::ListedRule;
+use offload::{DataPath, Instance, KERNEL_PATHS, Listing, RouteCounts, with_causes};
 use serde_json::{Value, json};
 use std::io::Write;
 
-/// Prints both.
+/// Prints what each data path has.
 pub(crate) fn routes(as_json: bool) -> Result<(), Failure> {
+    let mut value = json!({});
+    let mut unknown = Vec::new();
+    let mut text = String::new();
     // One can be had without the other.
-    let can_gw = Kernel::open().and_then(|mut kernel| cangw::show(&mut kernel));
-    let can_gw = can_gw.map_err(|error| with_causes(&error));
-    let bpf = bpf::show().map_err(|error| with_causes(&error));
-    let text = if as_json {
-        let unknown: Vec<&String> = can_gw
-            .as_ref()
-            .err()
-            .into_iter()
-            .chain(bpf.as_ref().err())
-            .collect();
-        let value = json!({
-            "can_gw": can_gw.as_deref().map(rules).unwrap_or_default(),
-            "bpf": bpf.as_deref().map(tables).unwrap_or_default(),
-            "unknown": unknown,
-        });
-        format!("{value:#}\n")
-    } else {
-        let can_gw = can_gw.map_or_else(|why| why + "\n", |rules| rules_in_words(&rules));
-        let bpf = bpf.map_or_else(|why| why + "\n", |tables| tables_in_words(&tables));
-        format!("{can_gw}{bpf}")
-    };
+    for path in KERNEL_PATHS.into_iter().rev() {
+        let key = match path.data_path() {
+            DataPath::Bpf => "bpf",
+            DataPath::CanGw => "can_gw",
+            DataPath::Process => "process",
+        };
+        let (list, words) = match path.list() {
+            Ok(Listing::Rules(all)) => (rules(&all), rules_in_words(&all)),
+            Ok(Listing::Tables(all)) => (tables(&all), tables_in_words(&all)),
+            Err(error) => {
+                let why = with_causes(&error);
+                unknown.push(why.clone());
+                (Vec::new(), why + "\n")
+            }
+        };
+        value[key] = json!(list);
+        text.push_str(&words);
+    }
+    if as_json {
+        value["unknown"] = json!(unknown);
+        text = format!("{value:#}\n");
+    }
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())
 }
 
-fn rules(all: &[cangw::Shown]) -> Vec<Value> {
-    let rule = |shown: &cangw::Shown| {
+fn rules(all: &[ListedRule]) -> Vec<Value> {
+    let rule = |shown: &ListedRule| {
         json!({
             "rule": shown.rule.to_string(), "mark": shown.mark, "cangate": is_ours(shown),
             "handled": shown.counters.handled, "dropped": shown.counters.dropped,
@@ -47,7 +51,7 @@ fn rules(all: &[cangw::Shown]) -> Vec<Value> {
     all.iter().map(rule).collect()
 }
 
-fn rules_in_words(all: &[cangw::Shown]) -> String {
+fn rules_in_words(all: &[ListedRule]) -> String {
     if all.is_empty() {
         return "can-gw has no rules here\n".to_owned();
     }
@@ -68,18 +72,18 @@ fn rules_in_words(all: &[cangw::Shown]) -> String {
 }
 
 /// Has a cangate put it there?
-fn is_ours(shown: &cangw::Shown) -> bool {
+fn is_ours(shown: &ListedRule) -> bool {
     shown.mark.is_some_and(Instance::any_owns)
 }
 
-fn tables(all: &[bpf::Shown]) -> Vec<Value> {
+fn tables(all: &[ListedTable]) -> Vec<Value> {
     let route = |(name, c): &(String, RouteCounts)| {
         json!({
             "name": name, "taken": c.taken, "sent": c.sent, "failed": c.failed,
             "stopped": stopped(c),
         })
     };
-    let table = |shown: &bpf::Shown| {
+    let table = |shown: &ListedTable| {
         let mut row = json!({ "program": shown.program, "interfaces": shown.interfaces });
         if let Some(table) = &shown.table {
             row["gateway"] = json!(table.instance);
@@ -93,7 +97,7 @@ fn tables(all: &[bpf::Shown]) -> Vec<Value> {
     all.iter().map(table).collect()
 }
 
-fn tables_in_words(all: &[bpf::Shown]) -> String {
+fn tables_in_words(all: &[ListedTable]) -> String {
     if all.is_empty() {
         return "no cangate routes by BPF here\n".to_owned();
     }
@@ -124,7 +128,7 @@ fn stopped(counts: &RouteCounts) -> u64 {
     all.fold(0, |sum, more| sum.saturating_add(*more))
 }
 
-fn state(table: &ShownTable) -> String {
+fn state(table: &TableInfo) -> String {
     match (table.runs, table.process, table.persisted) {
         (true, Some(process), _) => format!("process {process}"),
         (true, None, _) => "whose process runs".to_owned(),

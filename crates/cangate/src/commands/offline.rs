@@ -3,6 +3,7 @@
 use crate::cli::{Check, Export, Import};
 use crate::failure::Failure;
 use crate::input::{load_config, read_source};
+use offload::DataPath;
 use std::io::Write;
 
 pub(crate) fn check(args: &Check, color: bool) -> Result<(), Failure> {
@@ -10,36 +11,36 @@ pub(crate) fn check(args: &Check, color: bool) -> Result<(), Failure> {
     let (config, warnings) = load_config(&source, color)?;
     eprint!("{warnings}");
     let mut text = config.describe();
-    text.push_str(&places(&config));
+    text.push_str(&data_paths(&config));
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())
 }
 
 /// Where each route runs on this machine, where that is not this process.
-fn places(config: &gateway::config::Config) -> String {
+fn data_paths(config: &gateway::config::Config) -> String {
     use gateway::config::Offload;
     if config.options.offload == Offload::None {
         return String::new();
     }
     let mut text = String::new();
-    let placed = gateway::run::places(config);
+    let choices = gateway::run::data_paths(config);
     let objections = gateway::run::objections(config);
-    let each = config.routes.routes.iter().zip(&placed);
-    for ((route, placed), objection) in each.zip(&objections) {
-        let place = match placed.place {
-            offload::place::Place::Bpf => "in the kernel, by BPF",
-            offload::place::Place::CanGw => "in the kernel, by can-gw",
-            offload::place::Place::Process => "in this process",
+    let each = config.routes.routes.iter().zip(&choices);
+    for ((route, choice), objection) in each.zip(&objections) {
+        let place = match choice.data_path {
+            DataPath::Bpf => "in the kernel, by BPF",
+            DataPath::CanGw => "in the kernel, by can-gw",
+            DataPath::Process => "in this process",
         };
         text.push_str(&format!("place {}: {place}\n", route.name));
-        for (faster, why) in &placed.because {
+        for (faster, why) in &choice.because {
             text.push_str(&format!("  not by {faster}: {why}\n"));
         }
         if let Some(why) = objection {
             text.push_str(&format!("  not on this machine: {why}\n"));
         }
     }
-    let by_bpf = placed.iter().any(|p| p.place == offload::place::Place::Bpf);
+    let by_bpf = choices.iter().any(|c| c.data_path == DataPath::Bpf);
     if by_bpf && !config.options.tap {
         text.push_str(
             "Frames that BPF takes are seen by no local program (candump) unless `tap = true`.\n",

@@ -21,7 +21,7 @@ pub enum Offload {
     CanGw,
     /// In the kernel, by BPF.
     Bpf,
-    /// Each where it is fastest and means the same ([`offload::place`]).
+    /// Each where it is fastest and means the same ([`offload::choose`]).
     Auto,
 }
 

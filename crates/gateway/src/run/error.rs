@@ -1,7 +1,9 @@
 //! Why a gateway does not start, does not reload, or does not end as it should.
 
+use super::kernel::KernelError;
 use crate::control::SocketError;
 use engine::{EngineError, PortError};
+use offload::with_causes;
 use route::CompileError;
 use std::fmt;
 use std::io;
@@ -25,9 +27,9 @@ pub enum RunError {
     /// Ports, table and routes do not belong together.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Routes cannot be put into the kernel: why, in words.
-    #[error("{0}")]
-    Kernel(String),
+    /// Routes cannot be put into the kernel.
+    #[error("{}", with_causes(.0))]
+    Kernel(#[source] KernelError),
     /// The control socket cannot be had.
     #[error(transparent)]
     Control(#[from] SocketError),
@@ -60,14 +62,15 @@ pub enum ReloadError {
     /// Ports, table and routes do not belong together.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Routes cannot be put into the kernel: why, in words.
-    #[error("{0}")]
-    Kernel(String),
+    /// Routes cannot be put into the kernel.
+    #[error("{}", with_causes(.0))]
+    Kernel(#[source] KernelError),
     /// Routes could not be put into the kernel when those of this process had been exchanged.
     #[error(
-        "the routes of this process are the new ones, and those of the kernel are not there: {0}"
+        "the routes of this process are the new ones, and those of the kernel are not there: {}",
+        with_causes(.0)
     )]
-    KernelLate(String),
+    KernelLate(#[source] KernelError),
     /// The worker has ended.
     #[error("the gateway is about to end")]
     Ending,

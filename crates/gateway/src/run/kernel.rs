@@ -1,11 +1,31 @@
 //! Routes that run in the kernel: put there, looked after, counted, taken away.
 
 use crate::stats::{KernelPart, KernelRow};
-use offload::place::Place;
-use offload::{Instance, RouteCounts, bpf, cangw, with_causes};
-use route::{Route, Routes};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use offload::{
+    Assignment, DataPath, Instance, KERNEL_PATHS, KernelPath, RouteCounts, Running, bpf,
+    with_causes,
+};
+use route::{Mode, Route, Routes};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd};
+
+/// What goes wrong between a gateway's routes and the kernel.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// A data path cannot do it.
+    #[error(transparent)]
+    Path(#[from] offload::Error),
+    /// One data path could not take the new routes, and another could not take the former ones back.
+    #[error("{}; and {path} could not be set back: {}", with_causes(.first), with_causes(.source))]
+    NotSetBack {
+        /// Why the new routes could not be taken.
+        first: Box<offload::Error>,
+        /// What could not be set back.
+        path: DataPath,
+        /// Why not.
+        source: Box<offload::Error>,
+    },
+}
 
 /// What is to run in the kernel.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -15,44 +35,62 @@ pub struct KernelPlan {
     pub instance: String,
     /// The ports' Linux interfaces, in the order in which these routes count them.
     pub interfaces: Vec<Option<String>>,
-    /// The routes for BPF.
-    pub bpf: Routes,
-    /// The routes for can-gw.
-    pub can_gw: Routes,
+    /// The routes of each data path; none where one is not named.
+    pub routes: BTreeMap<DataPath, Routes>,
     /// How BPF is to work.
     pub options: bpf::Options,
     /// At the end all stays in place, for the next start.
     pub persist: bool,
 }
 
+static NO_ROUTES: Routes = Routes {
+    mode: Mode::All,
+    max_hops: 1,
+    routes: Vec::new(),
+};
+
 impl KernelPlan {
-    fn routes(&self, place: Place) -> &Routes {
-        match place {
-            Place::Bpf => &self.bpf,
-            Place::CanGw | Place::Process => &self.can_gw,
-        }
+    /// The routes of a data path.
+    #[must_use]
+    pub fn routes(&self, data_path: DataPath) -> &Routes {
+        self.routes.get(&data_path).unwrap_or(&NO_ROUTES)
     }
 
-    /// Where something differs.
+    /// What of it is for a data path; nothing if that has no routes.
+    fn assignment(&self, data_path: DataPath) -> Option<Assignment<'_>> {
+        let routes = self.routes(data_path);
+        (!routes.routes.is_empty()).then_some(Assignment {
+            routes,
+            interfaces: &self.interfaces,
+            options: &self.options,
+            persist: self.persist,
+        })
+    }
+
+    /// In how many data paths something differs.
     fn differs(&self, other: &Self) -> usize {
         let moved = self.interfaces != other.interfaces;
-        let differs = |place| {
-            let (a, b) = (self.routes(place), other.routes(place));
+        let differs = |path: &&&dyn KernelPath| {
+            let path = path.data_path();
+            let (a, b) = (self.routes(path), other.routes(path));
             a != b || (moved && !b.routes.is_empty())
         };
-        [Place::Bpf, Place::CanGw]
-            .into_iter()
-            .filter(|place| differs(*place))
-            .count()
+        KERNEL_PATHS.iter().filter(differs).count()
     }
+}
+
+/// A data path, and what runs there.
+struct Slot {
+    path: &'static dyn KernelPath,
+    running: Option<Box<dyn Running>>,
 }
 
 /// Routes in the kernel. They go when this is dropped, unless they are to stay.
 pub(crate) struct InKernel {
     instance: Instance,
     plan: KernelPlan,
-    bpf: Option<bpf::Offload>,
-    can_gw: Option<cangw::Offload>,
+    /// In the order of [`KERNEL_PATHS`].
+    slots: Vec<Slot>,
 }
 
 impl InKernel {
@@ -60,66 +98,46 @@ impl InKernel {
     /// any more, taken away.
     ///
     /// # Errors
-    /// What the kernel lacks, refuses or cannot express, in words; then nothing new was put there.
-    pub(crate) fn start(plan: KernelPlan) -> Result<Self, String> {
+    /// What the kernel lacks, refuses or cannot express; then nothing new was put there.
+    pub(crate) fn start(plan: KernelPlan) -> Result<Self, KernelError> {
+        let slot = |path| Slot {
+            path,
+            running: None,
+        };
         let mut kernel = Self {
             instance: Instance::new(&plan.instance),
             plan: KernelPlan {
                 instance: plan.instance.clone(),
                 ..KernelPlan::default()
             },
-            bpf: None,
-            can_gw: None,
+            slots: KERNEL_PATHS.into_iter().map(slot).collect(),
         };
         // First: what is left of can-gw would forward frames that BPF leaves to others as well.
-        kernel.take_away_leftovers(&plan)?;
-        for said in kernel.reload(plan)? {
-            tracing::info!("{said}");
+        kernel.remove_leftovers(&plan)?;
+        for words in kernel.reload(plan)? {
+            tracing::info!("{words}");
         }
         Ok(kernel)
     }
 
     /// What an earlier run of this instance left where it has nothing to do any more would forward
     /// frames that are routed elsewhere now.
-    fn take_away_leftovers(&self, plan: &KernelPlan) -> Result<(), String> {
+    fn remove_leftovers(&self, plan: &KernelPlan) -> Result<(), KernelError> {
         if plan.instance.is_empty() {
             return Ok(());
         }
-        if plan.bpf.routes.is_empty() {
-            match bpf::remove(&self.instance) {
-                Ok(0) | Err(bpf::Error::Socket { .. } | bpf::Error::Kernel(_)) => {}
-                Ok(some) => {
-                    tracing::info!("bpf: an earlier run's table taken away at {some} interfaces");
-                }
-                Err(error) => {
-                    return Err(format!(
-                        "an earlier run left its BPF program, and it cannot be taken away: {}",
-                        with_causes(&error)
-                    ));
-                }
+        for Slot { path, .. } in &self.slots {
+            if plan.assignment(path.data_path()).is_none()
+                && let Some(words) = path.remove_leftovers(&self.instance)?
+            {
+                tracing::info!("{words}");
             }
         }
-        if !plan.can_gw.routes.is_empty() {
-            return Ok(());
-        }
-        let Ok(mut kernel) = cangw::Kernel::open() else {
-            return Ok(()); // no netlink, no rules
-        };
-        match kernel.delete_ours(&self.instance) {
-            Ok(0) | Err(cangw::Error::NoModule | cangw::Error::Socket { .. }) => Ok(()),
-            Ok(some) => {
-                tracing::info!("can-gw: {some} rules of an earlier run taken away");
-                Ok(())
-            }
-            Err(error) => Err(format!(
-                "an earlier run left rules of can-gw, and they cannot be taken away: {}",
-                with_causes(&error)
-            )),
-        }
+        Ok(())
     }
 
-    /// Must a reload go in two steps, so that no frame meets a route at two places? `here`: routes
-    /// of this process change, too.
+    /// Must a reload go in two steps, so that no frame meets a route in two data paths? `here`:
+    /// routes of this process change, too.
     pub(crate) fn in_steps(&self, new: &KernelPlan, here: bool) -> bool {
         self.plan.differs(new) + usize::from(here) > 1
     }
@@ -128,10 +146,10 @@ impl InKernel {
     ///
     /// # Errors
     /// As [`InKernel::start`].
-    pub(crate) fn give_up(&mut self, new: &KernelPlan) -> Result<(), String> {
+    pub(crate) fn give_up(&mut self, new: &KernelPlan) -> Result<(), KernelError> {
         let mut rest = self.plan.clone();
-        for place in [Place::Bpf, Place::CanGw] {
-            let (old, new_routes) = (self.plan.routes(place), new.routes(place));
+        for (path, kept) in &mut rest.routes {
+            let (old, new_routes) = (self.plan.routes(*path), new.routes(*path));
             let same = self.plan.interfaces == new.interfaces
                 && (old.mode, old.max_hops) == (new_routes.mode, new_routes.max_hops);
             let wanted: HashMap<&str, &Route> = new_routes
@@ -139,10 +157,6 @@ impl InKernel {
                 .iter()
                 .map(|route| (route.name.as_str(), route))
                 .collect();
-            let kept = match place {
-                Place::Bpf => &mut rest.bpf,
-                Place::CanGw | Place::Process => &mut rest.can_gw,
-            };
             kept.routes
                 .retain(|route| same && wanted.get(route.name.as_str()) == Some(&route));
         }
@@ -153,146 +167,80 @@ impl InKernel {
     ///
     /// # Errors
     /// As [`InKernel::start`].
-    pub(crate) fn reload(&mut self, mut plan: KernelPlan) -> Result<Vec<String>, String> {
+    pub(crate) fn reload(&mut self, mut plan: KernelPlan) -> Result<Vec<String>, KernelError> {
         // The name under which everything runs, whatever the file says now.
         plan.instance.clone_from(&self.plan.instance);
         let (mut said, mut missing) = (Vec::new(), BTreeSet::new());
-        said.extend(self.exchange_bpf(&plan, &mut missing)?);
-        let can_gw = self.exchange_can_gw(&plan, &mut missing);
-        match can_gw {
-            Ok(words) => said.extend(words),
-            Err(why) => {
-                // Together they are the one or the other.
-                let former = self.plan.clone();
-                if let Err(also) = self.exchange_bpf(&former, &mut missing) {
-                    return Err(format!("{why}; and BPF could not be set back: {also}"));
+        let mut refused = None;
+        let mut done = 0;
+        for slot in &mut self.slots {
+            match slot.exchange(&self.instance, &plan, &mut missing) {
+                Ok(words) => said.extend(words),
+                Err(error) => {
+                    refused = Some(error);
+                    break;
                 }
-                return Err(why);
             }
+            done += 1;
+        }
+        if let Some(first) = refused {
+            // Together they are the one or the other.
+            for slot in self.slots.iter_mut().take(done) {
+                if let Err(source) = slot.exchange(&self.instance, &self.plan, &mut missing) {
+                    return Err(KernelError::NotSetBack {
+                        first: Box::new(first),
+                        path: slot.path.data_path(),
+                        source: Box::new(source),
+                    });
+                }
+            }
+            return Err(first.into());
         }
         warn_of(&missing);
         self.plan = plan;
         Ok(said)
     }
 
-    fn exchange_bpf(
-        &mut self,
-        plan: &KernelPlan,
-        missing: &mut BTreeSet<String>,
-    ) -> Result<Option<String>, String> {
-        if plan.bpf.routes.is_empty() {
-            return Ok(self.bpf.take().map(|_| "bpf: taken away".to_owned()));
-        }
-        let outcome = match &mut self.bpf {
-            Some(running) => {
-                running.set_options(plan.options.clone());
-                running.reload(&plan.bpf, &plan.interfaces)
-            }
-            none => {
-                if plan.persist {
-                    // So that nobody learns it at the end.
-                    bpf::can_persist().map_err(|error| with_causes(&error))?;
-                }
-                let (routes, options) = (&plan.bpf, plan.options.clone());
-                bpf::Offload::start(&self.instance, routes, &plan.interfaces, options).map(
-                    |(running, outcome)| {
-                        *none = Some(running);
-                        outcome
-                    },
-                )
-            }
-        };
-        let outcome = outcome.map_err(|error| with_causes(&error))?;
-        missing.extend(outcome.missing);
-        Ok(Some(format!(
-            "bpf: {} routes at {} interfaces{}",
-            plan.bpf.routes.len(),
-            outcome.entrances,
-            if outcome.adopted {
-                ", taken over from an earlier run"
-            } else {
-                ""
-            }
-        )))
-    }
-
-    fn exchange_can_gw(
-        &mut self,
-        plan: &KernelPlan,
-        missing: &mut BTreeSet<String>,
-    ) -> Result<Option<String>, String> {
-        if plan.can_gw.routes.is_empty() {
-            return Ok(self.can_gw.take().map(|_| "can-gw: taken away".to_owned()));
-        }
-        let outcome = match &mut self.can_gw {
-            Some(running) => running.reload(&plan.can_gw, &plan.interfaces),
-            none => cangw::Offload::start(&self.instance, &plan.can_gw, &plan.interfaces).map(
-                |(running, outcome)| {
-                    *none = Some(running);
-                    outcome
-                },
-            ),
-        };
-        let outcome = outcome.map_err(|error| with_causes(&error))?;
-        missing.extend(outcome.missing);
-        let mut text = format!(
-            "can-gw: {} rules as before, {} changed in place, {} new, {} taken away",
-            outcome.unchanged, outcome.updated, outcome.added, outcome.removed
-        );
-        if outcome.adopted > 0 {
-            text.push_str(&format!(
-                " ({} taken over from an earlier run)",
-                outcome.adopted
-            ));
-        }
-        Ok(Some(text))
-    }
-
     /// How many routes run there.
     pub(crate) fn count(&self) -> usize {
-        self.plan.bpf.routes.len() + self.plan.can_gw.routes.len()
+        let all = self.plan.routes.values();
+        all.map(|routes| routes.routes.len()).sum()
     }
 
     /// How many routes of a new plan, by name, go on counting: those that stay where they are.
     pub(crate) fn continued(&self, new: &KernelPlan) -> usize {
-        let in_both = |place: Place| {
-            let routes = &self.plan.routes(place).routes;
+        let in_both = |slot: &Slot| {
+            let path = slot.path.data_path();
+            let routes = &self.plan.routes(path).routes;
             let names: HashSet<&str> = routes.iter().map(|route| route.name.as_str()).collect();
-            let new = new.routes(place).routes.iter();
+            let new = new.routes(path).routes.iter();
             new.filter(|route| names.contains(route.name.as_str()))
                 .count()
         };
-        in_both(Place::Bpf) + in_both(Place::CanGw)
+        self.slots.iter().map(in_both).sum()
     }
 
     /// Each readable when [`InKernel::look`] has something to do.
     pub(crate) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let bpf = self.bpf.as_ref().map(AsFd::as_fd);
-        bpf.into_iter().chain(self.can_gw.as_ref().map(AsFd::as_fd))
+        let running = self.slots.iter().filter_map(|slot| slot.running.as_ref());
+        running.map(|running| running.as_fd())
     }
 
     /// Interfaces have come, gone, or changed.
     pub(crate) fn look(&mut self) {
         let mut missing = BTreeSet::new();
-        if let Some(running) = &mut self.can_gw {
+        // The slowest first.
+        for slot in self.slots.iter_mut().rev() {
+            let Some(running) = &mut slot.running else {
+                continue;
+            };
             match running.links_changed() {
                 Ok(None) => {}
-                Ok(Some(outcome)) => {
-                    if outcome.added > 0 {
-                        let added = outcome.added;
-                        tracing::info!("an interface is back: {added} rules of can-gw with it");
+                Ok(Some(report)) => {
+                    if let Some(words) = report.words {
+                        tracing::info!("{words}");
                     }
-                    missing.extend(outcome.missing);
-                }
-                Err(error) => tracing::error!("{}", with_causes(&error)),
-            }
-        }
-        if let Some(running) = &mut self.bpf {
-            match running.links_changed() {
-                Ok(None) => {}
-                Ok(Some(outcome)) => {
-                    tracing::info!("bpf: at {} interfaces now", outcome.entrances);
-                    missing.extend(outcome.missing);
+                    missing.extend(report.missing);
                 }
                 Err(error) => tracing::error!("{}", with_causes(&error)),
             }
@@ -303,16 +251,15 @@ impl InKernel {
     /// What was counted since the start.
     ///
     /// # Errors
-    /// What the kernel says, in words.
-    pub(crate) fn counts(&mut self) -> Result<Vec<KernelPart>, String> {
+    /// What the kernel says.
+    pub(crate) fn counts(&mut self) -> Result<Vec<KernelPart>, KernelError> {
         let mut parts = Vec::new();
-        if let Some(running) = &mut self.bpf {
-            let counts = running.counts().map_err(|error| with_causes(&error))?;
-            parts.push(part(Place::Bpf, &self.plan.bpf, counts.routes));
-        }
-        if let Some(running) = &mut self.can_gw {
-            let counts = running.counts().map_err(|error| with_causes(&error))?;
-            parts.push(part(Place::CanGw, &self.plan.can_gw, counts));
+        for slot in &mut self.slots {
+            if let Some(running) = &mut slot.running {
+                let path = slot.path.data_path();
+                let counts = running.counts()?;
+                parts.push(part(path, self.plan.routes(path), counts));
+            }
         }
         Ok(parts)
     }
@@ -320,25 +267,51 @@ impl InKernel {
     /// The end: all goes, or stays if it is to.
     ///
     /// # Errors
-    /// What could not be left in place or taken away, in words.
-    pub(crate) fn end(mut self) -> Result<(), String> {
+    /// What could not be left in place or taken away.
+    pub(crate) fn end(mut self) -> Result<(), KernelError> {
         if !self.plan.persist {
             return Ok(());
         }
-        if let Some(running) = self.can_gw.take() {
-            running.persist();
+        // The slowest first: BPF can refuse, and then nothing is left to do.
+        for slot in self.slots.iter_mut().rev() {
+            if let Some(running) = slot.running.take() {
+                running.persist()?;
+            }
         }
-        match self.bpf.take() {
-            Some(running) => running.persist().map_err(|error| with_causes(&error)),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }
 
-fn part(place: Place, routes: &Routes, counts: Vec<RouteCounts>) -> KernelPart {
+impl Slot {
+    /// Makes what runs here what the plan says; gives what is to be said about it.
+    fn exchange(
+        &mut self,
+        instance: &Instance,
+        plan: &KernelPlan,
+        missing: &mut BTreeSet<String>,
+    ) -> Result<Option<String>, offload::Error> {
+        let path = self.path.data_path();
+        let Some(assignment) = plan.assignment(path) else {
+            let gone = self.running.take();
+            return Ok(gone.map(|_| format!("{path}: taken away")));
+        };
+        let report = match &mut self.running {
+            Some(running) => running.reload(assignment)?,
+            none => {
+                let (running, report) = self.path.start(instance, assignment)?;
+                *none = Some(running);
+                report
+            }
+        };
+        missing.extend(report.missing);
+        Ok(report.words)
+    }
+}
+
+fn part(data_path: DataPath, routes: &Routes, counts: Vec<RouteCounts>) -> KernelPart {
     let names = routes.routes.iter().map(|route| route.name.clone());
     KernelPart {
-        how: place.to_string(),
+        how: data_path.to_string(),
         routes: names.zip(counts).map(|(n, c)| row(n, c)).collect(),
     }
 }

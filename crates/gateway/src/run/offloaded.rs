@@ -4,8 +4,8 @@ use super::kernel::KernelPlan;
 use super::lines::RouteLine;
 use super::site::Plan;
 use crate::config::{Config, Offload};
-use offload::bpf;
-use offload::place::{self, Machine, Place, Placed, part, place, shares_entrances};
+use offload::choose::{self, Choice, choose, part, shares_entrances};
+use offload::{DataPath, KERNEL_PATHS, Machine, bpf};
 use port::spec::{PortKind, PortSpec};
 use route::{PortId, Routes};
 use std::collections::{BTreeSet, HashMap};
@@ -14,39 +14,39 @@ use std::path::Path;
 /// Where each route runs, by [`route::RouteId`], as `offload` says. With [`Offload::Auto`] this
 /// machine is looked at, and can-gw loaded where it is missing.
 #[must_use]
-pub fn places(config: &Config) -> Vec<Placed> {
-    let all = |place| {
-        let placed = Placed {
-            place,
+pub fn data_paths(config: &Config) -> Vec<Choice> {
+    let all = |data_path| {
+        let choice = Choice {
+            data_path,
             because: Vec::new(),
             no_xl: false,
         };
-        vec![placed; config.routes.routes.len()]
+        vec![choice; config.routes.routes.len()]
     };
     match config.options.offload {
-        Offload::None => all(Place::Process),
-        Offload::CanGw => all(Place::CanGw),
-        Offload::Bpf => all(Place::Bpf),
-        Offload::Auto => place(&config.routes, &config.interfaces(), &Machine::look()),
+        Offload::None => all(DataPath::Process),
+        Offload::CanGw => all(DataPath::CanGw),
+        Offload::Bpf => all(DataPath::Bpf),
+        Offload::Auto => choose(&config.routes, &config.interfaces(), &Machine::look()),
     }
 }
 
 /// For each route, why it cannot run on this machine where `offload` puts it.
 #[must_use]
 pub fn objections(config: &Config) -> Vec<Option<String>> {
-    let place = match config.options.offload {
-        Offload::None | Offload::Auto => Place::Process,
-        Offload::CanGw => Place::CanGw,
-        Offload::Bpf => Place::Bpf,
+    let data_path = match config.options.offload {
+        Offload::None | Offload::Auto => DataPath::Process,
+        Offload::CanGw => DataPath::CanGw,
+        Offload::Bpf => DataPath::Bpf,
     };
-    if place == Place::Process {
+    if data_path == DataPath::Process {
         return vec![None; config.routes.routes.len()];
     }
-    place::objections(
+    choose::objections(
         &config.routes,
         &config.interfaces(),
         &Machine::look(),
-        place,
+        data_path,
     )
 }
 
@@ -68,23 +68,25 @@ pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortS
             remarks: Vec::new(),
         };
     }
-    let placed = places(&config);
+    let choices = data_paths(&config);
     let interfaces = config.interfaces();
-    let of = |place| part(&config.routes, &placed, place).0;
+    let of = |data_path| part(&config.routes, &choices, data_path).0;
     let kernel = KernelPlan {
         instance: instance.display().to_string(),
-        bpf: of(Place::Bpf),
-        can_gw: of(Place::CanGw),
+        routes: KERNEL_PATHS
+            .into_iter()
+            .map(|path| (path.data_path(), of(path.data_path())))
+            .collect(),
         options: bpf::Options {
             // Routes elsewhere need the frames, too.
-            tap: config.options.tap || shares_entrances(&config.routes, &placed, Place::Bpf),
+            tap: config.options.tap || shares_entrances(&config.routes, &choices, DataPath::Bpf),
             exact: config.options.exact,
             ..bpf::Options::default()
         },
         interfaces,
         persist,
     };
-    let (ports, routes) = here(config.ports, names, of(Place::Process));
+    let (ports, routes) = here(config.ports, names, of(DataPath::Process));
     Plan {
         lines,
         ports,
@@ -166,8 +168,8 @@ mod tests {
         assert_eq!(names, ["record"]);
         assert!(plan.routes.routes.is_empty());
         let kernel = plan.kernel.unwrap();
-        assert_eq!(kernel.can_gw.routes.len(), 1);
-        assert!(kernel.bpf.routes.is_empty());
+        assert_eq!(kernel.routes(DataPath::CanGw).routes.len(), 1);
+        assert!(kernel.routes(DataPath::Bpf).routes.is_empty());
         assert_eq!(plan.lines[0].from, ["engine"]);
         assert!(plan.lines[0].words.contains("body"), "{:?}", plan.lines);
     }

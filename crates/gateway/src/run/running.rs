@@ -2,7 +2,7 @@
 
 use super::error::{OpenErrors, ReloadError};
 use super::halves::{Change, Leaving, PortChange};
-use super::kernel::InKernel;
+use super::kernel::{InKernel, KernelError};
 use super::lines::RouteLine;
 use super::link::WorkerLink;
 use super::mailbox::Message;
@@ -39,9 +39,9 @@ pub(crate) enum StatsError {
     /// The worker has ended.
     #[error("the gateway is about to end")]
     Ending,
-    /// The kernel does not give its own: why, in words.
-    #[error("{0}")]
-    Kernel(String),
+    /// The kernel does not give its own.
+    #[error("{}", with_causes(.0))]
+    Kernel(#[source] KernelError),
 }
 
 pub(crate) struct Running<'a, S: Site> {

@@ -16,6 +16,7 @@ use super::worker::{Ended, Worker};
 use crate::control::{ClaimedSocket, Server, SocketError};
 use crate::stats::Stats;
 use engine::interest;
+use offload::with_causes;
 use route::Table;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -123,10 +124,13 @@ pub(super) fn supervise_by<S: Site>(
     let mut remarks = engine.remarks();
     match kernel.counts() {
         Ok(parts) => stats.kernel = parts,
-        Err(why) => remarks.push(format!("what the kernel counted is not known: {why}")),
+        Err(why) => remarks.push(format!(
+            "what the kernel counted is not known: {}",
+            with_causes(&why)
+        )),
     }
     if let Err(why) = kernel.end() {
-        remarks.push(why);
+        remarks.push(with_causes(&why));
     }
     let reason = match (ended, asked_by) {
         (Ended::Failed, _) => Reason::Failed,

@@ -5,8 +5,9 @@ use crate::wire::frame;
 use frame::Kind;
 use proptest::prelude::*;
 use route::{
-    Action, Crc8, Crc8Profile, IdFilter, IdSet, KindSet, Match, Mode, Modify, ModifyOp,
-    PayloadPattern, PortId, RateLimit, Route, RouteId, Routes, Table, Tri, XorSum,
+    Action, CopyBytes, Crc8, Crc8Profile, IdFilter, IdSet, KindSet, MapId, Match, Mode, Modify,
+    ModifyOp, OffsetId, PayloadPattern, PortId, RateLimit, Route, RouteId, Routes, Table, Tri,
+    XorSum,
 };
 
 fn ids() -> impl Strategy<Value = IdFilter> {
@@ -156,11 +157,11 @@ fn xor_sum() -> impl Strategy<Value = Action> {
 fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         4 => modify(),
-        1 => (-0x20_i64..0x800).prop_map(|by| Action::OffsetId { by }),
+        1 => (-0x20_i64..0x800).prop_map(|by| Action::OffsetId(OffsetId { by })),
         1 => (0_u32..0x20, 0_u32..0x7F0, 1_u32..16, prop::option::of(any::<bool>()))
-            .prop_map(|(from, to, count, eff)| Action::MapId { from, to, count, eff }),
+            .prop_map(|(from, to, count, eff)| Action::MapId(MapId { from, to, count, eff })),
         1 => (0_u16..40, 0_u16..40, 0_u16..24, any::<bool>())
-            .prop_map(|(from, to, count, clear)| Action::CopyBytes { from, to, count, clear }),
+            .prop_map(|(from, to, count, clear)| Action::CopyBytes(CopyBytes { from, to, count, clear })),
         1 => crc8(),
         1 => xor_sum(),
     ]

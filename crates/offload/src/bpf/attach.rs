@@ -6,7 +6,7 @@
 
 use super::error::whole;
 use super::generation::{Generation, ROOM, Room};
-use super::left::{Lefts, Owner, is_called};
+use super::leftovers::{Leftovers, Owner, is_called};
 use super::{Error, Missing, Options, pin, tc};
 use crate::instance::{Held, Hold, Instance};
 use aya::programs::links::FdLink;
@@ -20,7 +20,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 /// How the program hangs at the entrance.
-enum Way {
+enum Hook {
     /// It is not there.
     None,
     Tcx(SchedClassifierLink),
@@ -31,7 +31,7 @@ enum Way {
 /// [`leave`](Self::leave).
 pub(super) struct Entrance {
     pub(super) interface: Link,
-    way: Way,
+    hook: Hook,
     /// Where the link was pinned.
     pin: Option<PathBuf>,
     /// The interface had no clsact before us.
@@ -56,7 +56,7 @@ impl Entrance {
         netlink: &mut Netlink,
         interface: &Link,
         instance: &Instance,
-        lefts: &mut Lefts,
+        leftovers: &mut Leftovers,
     ) -> Result<Self, Error> {
         let name = || interface.name.clone();
         let claim = Hold::new(&format!("cangate/bpf-interface/{}", interface.index));
@@ -72,7 +72,7 @@ impl Entrance {
         })?;
         let mut entrance = Self {
             interface: interface.clone(),
-            way: Way::None,
+            hook: Hook::None,
             pin: None,
             clsact: !tc::has_clsact(netlink, interface.index)?,
             made_clsact: false,
@@ -86,7 +86,7 @@ impl Entrance {
         let path = pin::path(interface.index);
         if let Some((link, program)) = pin::open(&path) {
             entrance.pin = Some(path);
-            entrance.way = Way::Tcx(link);
+            entrance.hook = Hook::Tcx(link);
             known = Some(program);
         }
         let filters = tc::filters(netlink, interface.index, tc::INGRESS)?;
@@ -102,18 +102,18 @@ impl Entrance {
                 });
             }
             if known.is_none() {
-                entrance.way = Way::Filter;
+                entrance.hook = Hook::Filter;
                 known = Some(filter.program);
             }
         }
         if let Some(program) = known {
-            entrance.owner = lefts.owner(program, instance);
-            let about = lefts.about(program);
+            entrance.owner = leftovers.owner(program, instance);
+            let about = leftovers.about(program);
             entrance.clsact = about.is_some_and(|about| about.clsact.contains(&interface.index));
             entrance.made_clsact = entrance.clsact;
         }
         if let Owner::Other(other) = &entrance.owner {
-            return Err(Error::Left {
+            return Err(Error::Persisted {
                 interface: name(),
                 instance: other.clone(),
             });
@@ -174,21 +174,21 @@ impl Entrance {
     ) -> Result<bool, Error> {
         let index = self.interface.index;
         let program = generation.program()?;
-        match std::mem::replace(&mut self.way, Way::None) {
-            Way::Tcx(link) => match program.attach_to_link(link) {
+        match std::mem::replace(&mut self.hook, Hook::None) {
+            Hook::Tcx(link) => match program.attach_to_link(link) {
                 Ok(id) => {
-                    self.way = Way::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
+                    self.hook = Hook::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
                     return Ok(true);
                 }
                 // Its interface has gone, and perhaps come back.
                 Err(error) if errno(&error) == Some(Errno::NOLINK) => self.forget_pin(),
                 Err(error) => return Err(self.wrong(&error)),
             },
-            Way::Filter => {
+            Hook::Filter => {
                 let fd = program.fd().map_err(|e| self.wrong(&e))?.as_fd();
                 match tc::put_filter(netlink, index, fd, false)? {
                     None => {
-                        self.way = Way::Filter;
+                        self.hook = Hook::Filter;
                         return Ok(true);
                     }
                     Some(Errno::NODEV) => return Ok(false),
@@ -197,7 +197,7 @@ impl Entrance {
                     Some(errno) => return Err(self.refused(errno)),
                 }
             }
-            Way::None => {}
+            Hook::None => {}
         }
         self.put_anew(netlink, generation, options)
     }
@@ -216,7 +216,7 @@ impl Entrance {
             let tcx = TcAttachOptions::TcxOrder(LinkOrder::last());
             match program.attach_with_options(name, TcAttachType::Ingress, tcx) {
                 Ok(id) => {
-                    self.way = Way::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
+                    self.hook = Hook::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
                     return Ok(true);
                 }
                 // Before 6.6 there is no such link.
@@ -240,7 +240,7 @@ impl Entrance {
         }
         let fd = program.fd().map_err(|e| self.wrong(&e))?.as_fd();
         match tc::put_filter(netlink, index, fd, true)? {
-            None => self.way = Way::Filter,
+            None => self.hook = Hook::Filter,
             Some(Errno::NODEV) => return Ok(false),
             Some(errno @ Errno::NOENT) => {
                 let what = format!("{name}: no filter of kind bpf: {errno}");
@@ -258,23 +258,23 @@ impl Entrance {
 
     /// Only room was left there.
     pub(super) fn is_idle(&self) -> bool {
-        matches!(self.way, Way::None)
+        matches!(self.hook, Hook::None)
     }
 
     /// Is our program still there? Others may have taken a filter away; either goes when the
     /// interface visits another network namespace.
     pub(super) fn is_there(&self, netlink: &mut Netlink) -> Result<bool, Error> {
         let index = self.interface.index;
-        match self.way {
-            Way::None => Ok(false),
-            Way::Tcx(_) => {
+        match self.hook {
+            Hook::None => Ok(false),
+            Hook::Tcx(_) => {
                 let name = &self.interface.name;
                 let there = SchedClassifier::query_tcx(name, TcAttachType::Ingress);
                 let ours = |info: &ProgramInfo| info.name_as_str() == Some(tc::NAME);
                 // Only those with CAP_SYS_ADMIN are told.
                 Ok(there.map_or(true, |(_, programs)| programs.iter().any(ours)))
             }
-            Way::Filter => {
+            Hook::Filter => {
                 let filters = tc::filters(netlink, index, tc::INGRESS)?;
                 Ok(filters.iter().any(tc::Filter::is_ours))
             }
@@ -289,10 +289,10 @@ impl Entrance {
     fn take_away(&mut self, netlink: &mut Netlink) -> Result<(), Error> {
         let index = self.interface.index;
         self.forget_pin();
-        match std::mem::replace(&mut self.way, Way::None) {
-            Way::None => {}
-            Way::Tcx(link) => drop(link),
-            Way::Filter => {
+        match std::mem::replace(&mut self.hook, Hook::None) {
+            Hook::None => {}
+            Hook::Tcx(link) => drop(link),
+            Hook::Filter => {
                 let filters = tc::filters(netlink, index, tc::INGRESS)?;
                 if filters.iter().any(tc::Filter::is_ours) {
                     tc::remove_filter(netlink, index)?;
@@ -312,7 +312,7 @@ impl Entrance {
 
     /// Lets it stay when this process ends.
     pub(super) fn persist(&mut self) -> Result<(), Error> {
-        if let Way::Tcx(link) = std::mem::replace(&mut self.way, Way::None) {
+        if let Hook::Tcx(link) = std::mem::replace(&mut self.hook, Hook::None) {
             let link = FdLink::try_from(link).map_err(|e| self.wrong(&e))?;
             let path = pin::path(self.interface.index);
             pin::put(link, &path)?;

@@ -1,10 +1,9 @@
 //! What BPF cannot do, by the name of the route.
 
 use super::Interface;
-use super::compile::{Place, compile, sorts};
+use super::compile::{PortInterface, compile, program, sorts};
 use super::interfaces::swallows;
 use super::layout::{CANDIDATES, DESTINATIONS, GROUPS, MERGED, OPS};
-use super::ops::ops;
 use route::parts::sort;
 use route::{PortId, Route, RouteId, Routes};
 use std::fmt;
@@ -119,12 +118,17 @@ fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
             route.to.len()
         ));
     }
-    let changes = ops(&route.actions, &mut Vec::new()).len();
-    if changes > OPS {
-        why.push(format!(
-            "has {changes} changes (modifications in a row count as one), and BPF does {OPS} at \
-             most"
-        ));
+    match program(&route.actions) {
+        Ok(program) => {
+            let changes = program.instructions().len();
+            if changes > OPS {
+                why.push(format!(
+                    "has {changes} changes (modifications in a row count as one), and BPF does \
+                     {OPS} at most"
+                ));
+            }
+        }
+        Err(cannot) => why.push(cannot),
     }
     for to in route
         .to
@@ -148,7 +152,7 @@ fn one_too_many(routes: &Routes, ports: usize) -> Option<Inexpressible> {
             routes: routes.routes.get(..count).unwrap_or_default().to_vec(),
             ..*routes
         };
-        let image = compile(&some, &vec![Place::default(); ports]);
+        let image = compile(&some, &vec![PortInterface::default(); ports]);
         image
             .reach
             .iter()

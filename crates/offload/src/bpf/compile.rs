@@ -5,15 +5,16 @@ use super::layout::{
     self, CHANGES_MASKS, CHANGES_NONE, CHANGES_SUM, Class, CrcTable, Group, Limit, NONE, Op,
     PORT_ROOMY, Pattern, Port, ROUTE_DROP, ROUTE_ECHO, ROUTE_SAME_PORT, Route, Slot, Sum, TO_FD,
 };
-use super::ops::ops;
+use super::ops::op;
 use super::short::short;
+use route::bpf::Program;
 use route::parts::{self, sort};
-use route::{PayloadPattern, PortId, RateLimit, Routes};
+use route::{Action, PayloadPattern, PortId, RateLimit, Routes};
 use std::collections::HashMap;
 
 /// What a port is at the moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct PortInterface {
     /// Its interface's number, 0 while there is none.
     pub(crate) ifindex: u32,
     /// Takes FD frames.
@@ -46,14 +47,14 @@ pub(crate) struct Image {
 
 /// Compiles routes that [`route::Table::compile`] has found to have a meaning and that
 /// [`super::check`] has found to be expressible.
-pub(crate) fn compile(routes: &Routes, places: &[Place]) -> Image {
+pub(crate) fn compile(routes: &Routes, interfaces: &[PortInterface]) -> Image {
     let mut image = Image::default();
     for route in &routes.routes {
-        image.add_route(route, places);
+        image.add_route(route, interfaces);
     }
     let mut index = Index::new();
     let mut ports = Vec::new();
-    for (number, place) in places.iter().enumerate() {
+    for (number, interface) in interfaces.iter().enumerate() {
         let id = PortId(number as u16);
         let mut reach = [Reach::default(); 3];
         let mut of = [Class::default(); 3];
@@ -62,12 +63,12 @@ pub(crate) fn compile(routes: &Routes, places: &[Place]) -> Image {
             (of[at], reach[at]) = index.add(entries(routes, id, class));
         }
         image.reach.push(reach);
-        if place.ifindex != 0 {
+        if interface.ifindex != 0 {
             ports.push(Port {
                 of: std::array::from_fn(|flags| of_flags(&of, flags)),
-                ifindex: place.ifindex,
+                ifindex: interface.ifindex,
                 number: number as u32,
-                flags: if place.roomy { PORT_ROOMY } else { 0 },
+                flags: if interface.roomy { PORT_ROOMY } else { 0 },
                 pad: 0,
             });
         }
@@ -143,8 +144,20 @@ pub(crate) fn sorts(route: &route::Route) -> u8 {
     parts::sorts(route) & !sort::XL
 }
 
+/// What BPF has to do for a route's actions.
+///
+/// # Errors
+/// Why it cannot do one of them.
+pub(crate) fn program(actions: &[Action]) -> Result<Program, String> {
+    let mut program = Program::default();
+    for action in actions {
+        action.to_bpf(&mut program)?;
+    }
+    Ok(program)
+}
+
 impl Image {
-    fn add_route(&mut self, route: &route::Route, places: &[Place]) {
+    fn add_route(&mut self, route: &route::Route, interfaces: &[PortInterface]) {
         let (sorts, pattern) = match pattern(&route.matching.payload) {
             Ok(None) => (sorts(route), NONE),
             Ok(Some(pattern)) => {
@@ -153,7 +166,15 @@ impl Image {
             }
             Err(Never) => (0, NONE),
         };
-        let ops = ops(&route.actions, &mut self.crc_tables);
+        // `check` has refused what BPF cannot do. A frame that such a route takes must not go on
+        // as if nothing were to be done to it.
+        let (sorts, program) = match program(&route.actions) {
+            Ok(program) => (sorts, program),
+            Err(_) => (0, Program::default()),
+        };
+        let instructions = program.instructions();
+        let tables = &mut self.crc_tables;
+        let ops: Vec<Op> = instructions.iter().map(|it| op(it, tables)).collect();
         let limit = route.limit.map_or(NONE, |limit| {
             self.ids += limit.per_id.unwrap_or(0);
             let depth = u128::from(limit.per) * u128::from(limit.burst);
@@ -167,7 +188,11 @@ impl Image {
             });
             self.limits.len() as u32 - 1
         });
-        let to: Vec<u32> = route.to.iter().map(|to| destination(*to, places)).collect();
+        let to: Vec<u32> = route
+            .to
+            .iter()
+            .map(|to| destination(*to, interfaces))
+            .collect();
         let flags = [
             (route.drop, ROUTE_DROP),
             (route.allow_same_port, ROUTE_SAME_PORT),
@@ -182,7 +207,7 @@ impl Image {
             && !(route.drop || route.echo)
             && (pattern, limit, route.hop_limit) == (NONE, NONE, None)
         {
-            short(&route.actions, &mut self.sums)
+            short(instructions, &mut self.sums)
         } else {
             None
         };
@@ -258,9 +283,12 @@ impl Image {
     }
 }
 
-fn destination(to: PortId, places: &[Place]) -> u32 {
-    let place = places.get(usize::from(to.0)).copied().unwrap_or_default();
-    place.ifindex | if place.fd { TO_FD } else { 0 }
+fn destination(to: PortId, interfaces: &[PortInterface]) -> u32 {
+    let interface = interfaces
+        .get(usize::from(to.0))
+        .copied()
+        .unwrap_or_default();
+    interface.ifindex | if interface.fd { TO_FD } else { 0 }
 }
 
 /// Patterns that no frame can have.

@@ -54,7 +54,7 @@ pub enum Error {
         "{interface}: the gateway `{instance}` has left its BPF program there (--persist): start \
          that one again and end it without, or take the interface out of this configuration"
     )]
-    Left {
+    Persisted {
         /// The interface.
         interface: String,
         /// The instance.

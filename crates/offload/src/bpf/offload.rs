@@ -1,13 +1,13 @@
 //! A gateway's routes in BPF programs, kept there as they should be.
 
 use super::attach::{Entrance, remove_clsact};
-use super::compile::{Place, compile, same_limits};
+use super::compile::{PortInterface, compile, same_limits};
 use super::generation::{Generation, Room, Settings};
 use super::interfaces::pretend;
 use super::ledger::{Ledger, Totals};
-use super::left::{Lefts, Owner};
+use super::leftovers::{Leftovers, Owner};
 use super::sweep::{hold, sweep};
-use super::wanted::{Found, Wanted};
+use super::wanted::{Resolved, Wanted};
 use super::{Counts, Error, Features, Options, features, pin, survey};
 use crate::instance::{Hold, Instance};
 use linux::link::{Events, Link, Links};
@@ -44,7 +44,7 @@ pub struct Offload {
     features: Features,
     wanted: Wanted,
     /// What the table was made for.
-    places: Vec<Place>,
+    ports: Vec<PortInterface>,
     entrances: BTreeMap<u32, Entrance>,
     /// Interfaces to which we have given clsact.
     clsact: BTreeSet<u32>,
@@ -88,7 +88,7 @@ impl Offload {
             settings,
             features,
             wanted: Wanted::default(),
-            places: Vec::new(),
+            ports: Vec::new(),
             entrances: BTreeMap::new(),
             clsact: BTreeSet::new(),
             room: None,
@@ -171,11 +171,11 @@ impl Offload {
         Ok(links)
     }
 
-    fn is_as_it_should_be(&mut self, found: &Found) -> Result<bool, Error> {
+    fn is_as_it_should_be(&mut self, found: &Resolved) -> Result<bool, Error> {
         let there: Vec<u32> = self.entrances.keys().copied().collect();
         let mut wanted: Vec<u32> = found.entrances.iter().map(|link| link.index).collect();
         wanted.sort_unstable();
-        if there != wanted || self.places != self.places_of(&found.links) {
+        if there != wanted || self.ports != self.ports_of(&found.links) {
             return Ok(false);
         }
         for link in &found.entrances {
@@ -196,13 +196,14 @@ impl Offload {
         }
     }
 
-    fn places_of(&self, links: &[Option<Link>]) -> Vec<Place> {
+    fn ports_of(&self, links: &[Option<Link>]) -> Vec<PortInterface> {
         let place = |link: &Option<Link>| {
-            link.as_ref().map_or_else(Place::default, |link| Place {
-                ifindex: link.index,
-                fd: link.carries_fd(),
-                roomy: !self.features.private_headroom || link.is_virtual(),
-            })
+            link.as_ref()
+                .map_or_else(PortInterface::default, |link| PortInterface {
+                    ifindex: link.index,
+                    fd: link.carries_fd(),
+                    roomy: !self.features.private_headroom || link.is_virtual(),
+                })
         };
         links.iter().map(place).collect()
     }
@@ -217,10 +218,10 @@ impl Offload {
         if !wrong.is_empty() {
             return Err(Error::Inexpressible(wrong));
         }
-        let mut lefts = Lefts::default();
+        let mut leftovers = Leftovers::default();
         let mut fresh = BTreeMap::new();
         let made = self
-            .claim(&found.entrances, &mut lefts, &mut fresh)
+            .claim(&found.entrances, &mut leftovers, &mut fresh)
             .and_then(|()| self.load(&wanted, &found.links, &fresh));
         let mut next = match made {
             Ok(next) => next,
@@ -256,11 +257,11 @@ impl Offload {
                 entrance.leave(&mut self.netlink);
             }
         }
-        self.places = self.places_of(&found.links);
+        self.ports = self.ports_of(&found.links);
         self.wanted = wanted;
         self.in_force.clone_from(&self.options);
         let former = self.current.replace(next);
-        self.retire(former, lefts)?;
+        self.retire(former, leftovers)?;
         Ok(self.outcome(found.missing, adopted))
     }
 
@@ -268,7 +269,7 @@ impl Offload {
     fn claim(
         &mut self,
         wanted: &[Link],
-        lefts: &mut Lefts,
+        leftovers: &mut Leftovers,
         fresh: &mut BTreeMap<u32, Entrance>,
     ) -> Result<(), Error> {
         for link in wanted {
@@ -276,7 +277,7 @@ impl Offload {
                 known.interface = link.clone();
                 known.room &= link.xdp != 0;
             } else {
-                let claimed = Entrance::claim(&mut self.netlink, link, &self.instance, lefts)?;
+                let claimed = Entrance::claim(&mut self.netlink, link, &self.instance, leftovers)?;
                 fresh.insert(link.index, claimed);
             }
             let entrance = match fresh.get_mut(&link.index) {
@@ -299,7 +300,7 @@ impl Offload {
         links: &[Option<Link>],
         fresh: &BTreeMap<u32, Entrance>,
     ) -> Result<Generation, Error> {
-        let image = compile(&wanted.routes, &self.places_of(links));
+        let image = compile(&wanted.routes, &self.ports_of(links));
         let mut about = wanted.about(&self.instance);
         let all = fresh.values().chain(self.entrances.values());
         let new = all
@@ -316,7 +317,7 @@ impl Offload {
         &mut self,
         next: &mut Generation,
         fresh: &mut BTreeMap<u32, Entrance>,
-        found: &mut Found,
+        found: &mut Resolved,
     ) -> Result<(), Error> {
         let mut refused = None;
         for link in &found.entrances {
@@ -360,8 +361,8 @@ impl Offload {
     }
 
     /// What former tables counted is kept.
-    fn retire(&mut self, former: Option<Generation>, lefts: Lefts) -> Result<(), Error> {
-        for left in lefts.of(&self.instance) {
+    fn retire(&mut self, former: Option<Generation>, leftovers: Leftovers) -> Result<(), Error> {
+        for left in leftovers.of(&self.instance) {
             let about = &left.about;
             self.clsact.extend(&about.clsact);
             self.totals.add_all(

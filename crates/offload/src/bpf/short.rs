@@ -1,9 +1,8 @@
-//! Actions as the program does them to classic frames on its short way: two words of masks and at
+//! Instructions as the program does them to classic frames on its short way: two words of masks and at
 //! most one checksum, each whatever the frame is.
 
 use super::layout::Sum;
-use super::ops::{Masks, Modifications};
-use route::{Action, Crc8, Crc8Profile};
+use route::bpf::{ByteMask, Indices, Instruction, Masks, OneMore};
 
 /// What is done to a frame's two words: its header, and its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -14,52 +13,72 @@ pub(crate) struct Short {
     pub(crate) sum: Option<u16>,
 }
 
-/// `None` where the actions are more than that. A checksum that is not among `sums` is added.
-pub(crate) fn short(actions: &[Action], sums: &mut Vec<Sum>) -> Option<Short> {
-    let mut all = Modifications::NONE;
-    let mut sum = None;
-    for action in actions {
-        match action {
-            Action::Modify(modify) if sum.is_none() => all.then(modify),
-            Action::Crc8(crc8) if sum.is_none() => {
-                let places = places(crc8.from, crc8.to, crc8.result)?;
-                sum = Some(checksum(&places, |data| {
-                    crc8_of(crc8, &places, data).unwrap_or(0)
-                }));
-                // A table that is none of a CRC.
-                if !is_linear(&crc8.table) || crc8_of(crc8, &places, [0; 8]).is_none() {
-                    return None;
-                }
-            }
-            Action::XorSum(xor) if sum.is_none() => {
-                let places = places(xor.from, xor.to, xor.result)?;
-                sum = Some(checksum(&places, |data| {
-                    places.of(data).fold(xor.init, |sum, byte| sum ^ byte)
-                }));
-            }
-            _ => return None,
-        }
-    }
-    let header = |part: fn(&Masks<u8>) -> u8| {
-        let [a, b, c, d] = all.id;
-        let same = Masks::SAME;
-        u64::from_le_bytes([a, b, c, d, all.len, same, same, same].map(|masks| part(&masks)))
+/// `None` where the instructions are more than that. A checksum that is not among `sums` is added.
+pub(crate) fn short(instructions: &[Instruction], sums: &mut Vec<Sum>) -> Option<Short> {
+    let (masks, sum) = match instructions {
+        [] => (&Masks::NONE, None),
+        [Instruction::Masks(masks)] => (&**masks, None),
+        [Instruction::Masks(masks), sum] => (&**masks, Some(sum)),
+        [sum] => (&Masks::NONE, Some(sum)),
+        _ => return None,
     };
-    let data = |part: fn(&Masks<u8>) -> u8| {
+    let sum = match sum {
+        None => None,
+        Some(sum) => Some(number(checksum(sum)?, sums)?),
+    };
+    let header = |part: fn(&ByteMask) -> u8| {
+        let [a, b, c, d] = masks.id;
+        let same = ByteMask::SAME;
+        u64::from_le_bytes([a, b, c, d, masks.len, same, same, same].map(|mask| part(&mask)))
+    };
+    let data = |part: fn(&ByteMask) -> u8| {
         let mut bytes = [0; 8];
-        for (byte, masks) in bytes.iter_mut().zip(&all.data) {
-            *byte = part(masks);
+        for (byte, mask) in bytes.iter_mut().zip(&masks.data) {
+            *byte = part(mask);
         }
         u64::from_le_bytes(bytes)
     };
     Some(Short {
-        and: [header(|masks| masks.and), data(|masks| masks.and)],
-        xor: [header(|masks| masks.xor), data(|masks| masks.xor)],
-        sum: match sum {
-            None => None,
-            Some(sum) => Some(number(sum, sums)?),
-        },
+        and: [header(|mask| mask.and), data(|mask| mask.and)],
+        xor: [header(|mask| mask.xor), data(|mask| mask.xor)],
+        sum,
     })
+}
+
+/// `None` where it is no checksum, or depends on more than the bytes in their places.
+fn checksum(instruction: &Instruction) -> Option<Sum> {
+    match instruction {
+        Instruction::Crc8 {
+            at,
+            init,
+            final_xor,
+            table,
+            more,
+        } => {
+            let step = |sum: u8, byte: u8| table[usize::from(sum ^ byte)];
+            let last = match more {
+                OneMore::None => None,
+                OneMore::Byte(byte) => Some(*byte),
+                OneMore::OfSixteen(_) | OneMore::OfId => return None,
+            };
+            // A table that is none of a CRC.
+            if !is_linear(table) {
+                return None;
+            }
+            let places = places(*at)?;
+            Some(tables(&places, |data| {
+                let sum = places.of(data).fold(*init, step);
+                last.map_or(sum, |byte| step(sum, byte)) ^ final_xor
+            }))
+        }
+        Instruction::XorSum { at, init } => {
+            let places = places(*at)?;
+            Some(tables(&places, |data| {
+                places.of(data).fold(*init, |sum, byte| sum ^ byte)
+            }))
+        }
+        _ => None,
+    }
 }
 
 fn number(wanted: Sum, sums: &mut Vec<Sum>) -> Option<u16> {
@@ -86,27 +105,15 @@ impl Places {
 }
 
 /// `None` where it depends on the frame's length.
-fn places(from: i16, to: i16, result: i16) -> Option<Places> {
+fn places(at: Indices) -> Option<Places> {
     let place = |index: i16| usize::try_from(index).ok().filter(|at| *at < 8);
-    let (from, to, result) = (place(from)?, place(to)?, place(result)?);
+    let (from, to, result) = (place(at.from)?, place(at.to)?, place(at.result)?);
     let bytes = if from > to {
         (to..=from).rev().collect()
     } else {
         (from..=to).collect()
     };
     Some(Places { bytes, result })
-}
-
-/// `None` where it depends on more than the bytes in their places.
-fn crc8_of(crc8: &Crc8, places: &Places, data: [u8; 8]) -> Option<u8> {
-    let step = |sum: u8, byte: u8| crc8.table[usize::from(sum ^ byte)];
-    let sum = places.of(data).fold(crc8.init, step);
-    let sum = match crc8.profile {
-        Crc8Profile::None => sum,
-        Crc8Profile::OneByte(byte) => step(sum, byte),
-        Crc8Profile::Sixteen(_) | Crc8Profile::SffIdXor => return None,
-    };
-    Some(sum ^ crc8.final_xor)
 }
 
 /// Is the entry of `a ^ b` that of `a` ^ that of `b`?
@@ -117,7 +124,7 @@ fn is_linear(table: &[u8; 256]) -> bool {
     })
 }
 
-fn checksum(places: &Places, of: impl Fn([u8; 8]) -> u8) -> Sum {
+fn tables(places: &Places, of: impl Fn([u8; 8]) -> u8) -> Sum {
     let base = of([0; 8]);
     let mut table = [[0; 256]; 8];
     for (at, table) in table.iter_mut().enumerate() {
@@ -142,6 +149,13 @@ fn checksum(places: &Places, of: impl Fn([u8; 8]) -> u8) -> Sum {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use route::{Action, Crc8, Crc8Profile};
+
+    fn short_of(crc8: &Crc8, sums: &mut Vec<Sum>) -> Option<Short> {
+        let mut program = route::bpf::Program::default();
+        Action::Crc8(crc8.clone()).to_bpf(&mut program).unwrap();
+        short(program.instructions(), sums)
+    }
 
     /// As `summed()` of gateway.bpf.c.
     fn summed(sum: &Sum, data: u64) -> u64 {
@@ -181,7 +195,7 @@ mod tests {
             bytes[result as usize] = sum ^ final_xor;
             let mut sums = Vec::new();
             for _ in 0..2 {
-                let done = short(&[Action::Crc8(crc8.clone())], &mut sums).unwrap();
+                let done = short_of(&crc8, &mut sums).unwrap();
                 prop_assert_eq!(done.sum, Some(0));
             }
             prop_assert_eq!(sums.len(), 1);
@@ -201,11 +215,11 @@ mod tests {
             profile: Crc8Profile::None,
         };
         let mut sums = Vec::new();
-        assert!(short(&[Action::Crc8(crc8.clone())], &mut sums).is_some());
+        assert!(short_of(&crc8, &mut sums).is_some());
         crc8.table[77] ^= 1;
-        assert!(short(&[Action::Crc8(crc8.clone())], &mut sums).is_none());
+        assert!(short_of(&crc8, &mut sums).is_none());
         crc8.table[77] ^= 1;
         crc8.to = -2;
-        assert!(short(&[Action::Crc8(crc8)], &mut sums).is_none());
+        assert!(short_of(&crc8, &mut sums).is_none());
     }
 }

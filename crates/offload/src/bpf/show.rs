@@ -2,7 +2,7 @@
 
 use super::attach::errno;
 use super::ledger::Totals;
-use super::left::find;
+use super::leftovers::find;
 use super::{Error, Missing, tc};
 use crate::RouteCounts;
 use crate::instance::Instance;
@@ -14,19 +14,19 @@ use std::collections::BTreeMap;
 
 /// A table in the kernel, of whichever cangate.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Shown {
+pub struct ListedTable {
     /// The number of its program (`bpftool prog show id …`).
     pub program: u32,
     /// The interfaces at whose entrances it is.
     pub interfaces: Vec<String>,
     /// What can be read of it; nothing where this process may not (`CAP_SYS_ADMIN`), or where
     /// another version of cangate wrote it.
-    pub table: Option<ShownTable>,
+    pub table: Option<TableInfo>,
 }
 
 /// What a table says about itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ShownTable {
+pub struct TableInfo {
     /// The gateway's name: its control socket.
     pub instance: String,
     /// It was left there on purpose.
@@ -43,7 +43,7 @@ pub struct ShownTable {
 ///
 /// # Errors
 /// No permission to look; what the kernel says.
-pub fn show() -> Result<Vec<Shown>, Error> {
+pub fn show() -> Result<Vec<ListedTable>, Error> {
     let mut netlink = Netlink::open()?;
     let links = Links::read(&mut netlink)?;
     let mut entrances: BTreeMap<u32, Vec<String>> = BTreeMap::new();
@@ -57,7 +57,7 @@ pub fn show() -> Result<Vec<Shown>, Error> {
     }
     let mut all = Vec::new();
     for (program, interfaces) in entrances {
-        all.push(Shown {
+        all.push(ListedTable {
             program,
             interfaces,
             table: table(program)?,
@@ -86,7 +86,7 @@ fn at(netlink: &mut Netlink, link: &Link) -> Result<Option<u32>, Error> {
     Ok(ours.map(|filter| filter.program))
 }
 
-fn table(program: u32) -> Result<Option<ShownTable>, Error> {
+fn table(program: u32) -> Result<Option<TableInfo>, Error> {
     let Some(left) = find(program) else {
         return Ok(None);
     };
@@ -101,7 +101,7 @@ fn table(program: u32) -> Result<Option<ShownTable>, Error> {
     totals.add(&left.ledger)?;
     let counts = totals.routes(&about.routes);
     let holder = Instance::new(&about.instance).holder("bpf");
-    Ok(Some(ShownTable {
+    Ok(Some(TableInfo {
         runs: holder.is_some(),
         process: holder.flatten(),
         instance: about.instance,

@@ -1,7 +1,7 @@
 //! What earlier processes left, and how it goes.
 
 use super::attach::{Entrance, remove_clsact};
-use super::left::{Lefts, Owner};
+use super::leftovers::{Leftovers, Owner};
 use super::{Error, pin};
 use crate::instance::{Held, Hold, Instance};
 use linux::link::Links;
@@ -51,17 +51,17 @@ pub(super) fn sweep(
             let _ = std::fs::remove_file(path);
         }
     }
-    let mut lefts = Lefts::default();
+    let mut leftovers = Leftovers::default();
     let mut count = 0;
     for link in links.all_can().filter(|link| !keep.contains(&link.index)) {
         // What cannot be claimed is somebody's.
-        if let Ok(entrance) = Entrance::claim(netlink, link, instance, &mut lefts)
+        if let Ok(entrance) = Entrance::claim(netlink, link, instance, &mut leftovers)
             && (entrance.owner == Owner::Ours || entrance.is_idle())
         {
             count += usize::from(entrance.owner == Owner::Ours);
             entrance.leave(netlink);
         }
     }
-    let clsact = lefts.of(instance).flat_map(|left| left.about.clsact);
+    let clsact = leftovers.of(instance).flat_map(|left| left.about.clsact);
     (count, clsact.collect())
 }

@@ -14,7 +14,7 @@ pub(super) struct Wanted {
 }
 
 /// What there is to run it.
-pub(super) struct Found {
+pub(super) struct Resolved {
     /// The ports' interfaces, as far as they are there.
     pub(super) links: Vec<Option<Link>>,
     /// Those that frames come from.
@@ -31,7 +31,7 @@ impl Wanted {
             .collect()
     }
 
-    pub(super) fn find(&self, links: &Links) -> Found {
+    pub(super) fn find(&self, links: &Links) -> Resolved {
         let can = |name: &Option<String>| {
             let link = links.get(name.as_deref()?)?;
             link.can.then(|| link.clone())
@@ -53,7 +53,7 @@ impl Wanted {
         let entrances = from
             .iter()
             .filter_map(|port| found.get(usize::from(port.0))?.clone());
-        Found {
+        Resolved {
             entrances: entrances.collect(),
             links: found,
             missing,

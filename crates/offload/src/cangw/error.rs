@@ -48,7 +48,7 @@ pub enum Error {
         module: u8,
     },
     /// more rules than there are marks
-    #[error("{0} rules are too many: one gateway can have {max} rules of can-gw", max = super::mark::MOST)]
+    #[error("{0} rules are too many: one gateway can have {max} rules of can-gw", max = u16::MAX)]
     TooMany(usize),
     /// the kernel refused a rule
     #[error("{}can-gw refuses the rule `{rule}`: {why}", of(.route))]

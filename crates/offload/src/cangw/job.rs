@@ -1,17 +1,12 @@
 //! From rules to jobs of the kernel and back.
 
-use super::wire::{
-    Crc8, ECHO, FD, Job, MOD_DATA, MOD_FLAGS, MOD_ID, MOD_LEN, Modification, SAME_PORT, STAMP, Xor,
-};
+use super::wire::{ECHO, FD, Job, SAME_PORT, STAMP};
 use frame::CanId;
-use route::cangw::{OPS, Rule, profile_number};
-use route::{Crc8Profile, IdFilter, IdSet, Modify, XorSum};
+use route::cangw::{Attribute, Rule};
+use route::{Action, IdFilter, IdSet, Modification, ModifyOp};
 
 /// Behind a mark in an operand, so that no operand of others is taken for one.
 const MAGIC: [u8; 4] = *b"cang";
-
-/// The place of OR in [`OPS`].
-const OR: usize = 1;
 
 impl Job {
     /// The job of a rule between two interfaces, without a mark.
@@ -28,23 +23,39 @@ impl Job {
                 flags |= flag;
             }
         }
-        Self {
+        let mut job = Self {
             source,
             destination,
             flags,
             hops: rule.hops.unwrap_or(0),
             filter: rule.filter.as_ref().map_or((0, 0), raw_filter),
-            modify: [0, 1, 2, 3].map(|place: usize| {
-                let modify = rule.modify.get(place).and_then(Option::as_ref)?;
-                Some(modification(modify, rule.size()))
-            }),
-            crc8: rule.crc8.as_ref().map(raw_crc8),
-            xor: rule.xor.as_ref().map(|sum| Xor {
-                indices: [sum.from, sum.to, sum.result].map(|index| index as i8),
-                init: sum.init,
-            }),
+            changes: Vec::new(),
             uid: 0,
+        };
+        for change in &rule.changes {
+            if let Some(attribute) = change.to_attribute(rule.fd) {
+                job.put(attribute);
+            }
         }
+        job
+    }
+
+    /// Adds an attribute that says what is changed, in place of one of the same kind.
+    pub fn put(&mut self, attribute: Attribute) {
+        let order = |kind| Action::attributes().position(|known| known == kind);
+        let new = order(attribute.kind);
+        let at = self
+            .changes
+            .partition_point(|there| order(there.kind) < new);
+        match self.changes.get_mut(at) {
+            Some(there) if there.kind == attribute.kind => *there = attribute,
+            _ => self.changes.insert(at, attribute),
+        }
+    }
+
+    /// Its modifications, also those that work on nothing.
+    pub(super) fn modifications(&self) -> impl Iterator<Item = Modification> {
+        self.changes.iter().filter_map(Modification::of)
     }
 
     /// The same job with a mark by which it is known again.
@@ -62,18 +73,19 @@ impl Job {
             return self;
         }
         let mut or = Modification {
-            kinds: if hidden { self.kind_of_mark() } else { MOD_ID },
-            data: vec![0; if self.flags & FD == 0 { 8 } else { 64 }],
-            ..Modification::default()
+            parts: if hidden {
+                self.part_of_mark()
+            } else {
+                Modification::ID
+            },
+            ..Modification::new(ModifyOp::Or, self.is_fd())
         };
         let content = mark.to_be_bytes().into_iter().chain(MAGIC);
         or.data
             .iter_mut()
             .zip(content)
             .for_each(|(to, from)| *to = from);
-        if let Some(place) = self.modify.get_mut(OR) {
-            *place = Some(or);
-        }
+        self.put(or.to_attribute());
         if !hidden {
             self.uid = mark;
         }
@@ -92,10 +104,9 @@ impl Job {
     /// The same job without a mark and what only carries it.
     #[must_use]
     pub fn unmarked(mut self) -> Self {
-        if self.operand_mark().is_some()
-            && let Some(or) = self.modify.get_mut(OR)
-        {
-            *or = None;
+        if self.operand_mark().is_some() {
+            let is_change = |it: &Attribute| Modification::of(it).is_none();
+            self.changes.retain(is_change);
         }
         self.uid = 0;
         self
@@ -103,10 +114,12 @@ impl Job {
 
     /// The mark in an operand that serves nothing else.
     fn operand_mark(&self) -> Option<u32> {
-        let [None, Some(or), None, None] = &self.modify else {
+        let mut all = self.modifications();
+        let or = all.next().filter(|first| first.op == ModifyOp::Or)?;
+        if all.next().is_some() {
             return None;
-        };
-        let nothing = or.kinds == self.kind_of_mark() || (or.kinds, or.id) == (MOD_ID, 0);
+        }
+        let nothing = or.parts == self.part_of_mark() || (or.parts, or.id) == (Modification::ID, 0);
         let (mark, rest) = or.data.split_first_chunk::<4>()?;
         let marks = nothing && rest.starts_with(&MAGIC);
         marks.then_some(u32::from_be_bytes(*mark))
@@ -114,28 +127,22 @@ impl Job {
 
     /// A part that the job's frames do not have: classic ones have no FD flags, and nothing is
     /// named by the uppermost bit.
-    fn kind_of_mark(&self) -> u8 {
-        if self.flags & FD == 0 {
-            MOD_FLAGS
-        } else {
+    fn part_of_mark(&self) -> u8 {
+        if self.is_fd() {
             0x80
+        } else {
+            Modification::FLAGS
         }
+    }
+
+    fn is_fd(&self) -> bool {
+        self.flags & FD != 0
     }
 
     /// It has a modification that the kernel carries out.
     pub(super) fn modifies(&self) -> bool {
-        let parts = self.parts();
-        self.modify.iter().flatten().any(|m| m.kinds & parts != 0)
-    }
-
-    /// The parts of its frames that can be modified.
-    fn parts(&self) -> u8 {
-        let classic = MOD_ID | MOD_LEN | MOD_DATA;
-        if self.flags & FD == 0 {
-            classic
-        } else {
-            classic | MOD_FLAGS
-        }
+        let parts = Modification::parts_of(self.is_fd());
+        self.modifications().any(|m| m.parts & parts != 0)
     }
 
     /// The rule, with the interfaces' names; without its mark and what only carries it.
@@ -150,43 +157,22 @@ impl Job {
             },
             inverted: id & CanId::ERR_FLAG != 0 && !errors,
         };
-        let mut rule = Rule {
+        let marks = self.operand_mark().is_some();
+        let changes = self.changes.iter();
+        let changes = changes.filter(|it| !marks || Modification::of(it).is_none());
+        Rule {
             source,
             destination,
-            fd: self.flags & FD != 0,
+            fd: self.is_fd(),
             echo: self.flags & ECHO != 0,
             stamp: self.flags & STAMP != 0,
             same_port: self.flags & SAME_PORT != 0,
             hops: (self.hops != 0).then_some(self.hops),
             filter: (self.filter != (0, 0)).then_some(filter),
-            crc8: self.crc8.as_ref().map(crc8),
-            xor: self.xor.as_ref().map(|sum| {
-                let [from, to, result] = sum.indices.map(i16::from);
-                XorSum {
-                    from,
-                    to,
-                    result,
-                    init: sum.init,
-                }
-            }),
-            ..Rule::default()
-        };
-        if self.operand_mark().is_none() {
-            for ((op, from), to) in OPS.into_iter().zip(&self.modify).zip(&mut rule.modify) {
-                let carried_out = |from: &&Modification| from.kinds & self.parts() != 0;
-                *to = from.as_ref().filter(carried_out).map(|from| {
-                    let part = |kind| from.kinds & self.parts() & kind != 0;
-                    Modify {
-                        op,
-                        id: part(MOD_ID).then_some(from.id),
-                        len: part(MOD_LEN).then_some(from.len),
-                        flags: part(MOD_FLAGS).then_some(from.flags),
-                        data: part(MOD_DATA).then(|| from.data.clone()),
-                    }
-                });
-            }
+            changes: changes
+                .filter_map(|it| Action::from_attribute(it, self.is_fd()))
+                .collect(),
         }
-        rule
     }
 }
 
@@ -197,69 +183,5 @@ fn raw_filter(filter: &IdFilter) -> (u32, u32) {
         IdSet::Masked { id, mask } => (id & !CanId::ERR_FLAG, mask),
         // `route::cangw` gives masks only.
         IdSet::Range { .. } => (0, 0),
-    }
-}
-
-/// What a part that is left alone holds does not matter to the kernel; it is 0, so that equal
-/// modifications are equal jobs.
-fn modification(modify: &Modify, size: usize) -> Modification {
-    let mut kinds = 0;
-    for (set, kind) in [
-        (modify.id.is_some(), MOD_ID),
-        (modify.len.is_some(), MOD_LEN),
-        (modify.flags.is_some(), MOD_FLAGS),
-        (modify.data.is_some(), MOD_DATA),
-    ] {
-        if set {
-            kinds |= kind;
-        }
-    }
-    let mut data = modify.data.clone().unwrap_or_default();
-    data.resize(size, 0);
-    Modification {
-        kinds,
-        id: modify.id.unwrap_or(0),
-        len: modify.len.unwrap_or(0),
-        flags: modify.flags.unwrap_or(0),
-        data,
-    }
-}
-
-fn raw_crc8(crc: &route::Crc8) -> Crc8 {
-    let mut profile_data = [0; 20];
-    match &crc.profile {
-        Crc8Profile::OneByte(byte) => profile_data[0] = *byte,
-        Crc8Profile::Sixteen(bytes) => profile_data[..16].copy_from_slice(bytes),
-        Crc8Profile::None | Crc8Profile::SffIdXor => {}
-    }
-    Crc8 {
-        // `route::cangw` has checked that they are within -64 to 63.
-        indices: [crc.from, crc.to, crc.result].map(|index| index as i8),
-        init: crc.init,
-        final_xor: crc.final_xor,
-        table: crc.table,
-        profile: profile_number(&crc.profile),
-        profile_data,
-    }
-}
-
-fn crc8(crc: &Crc8) -> route::Crc8 {
-    let [from, to, result] = crc.indices.map(i16::from);
-    let [first, ..] = crc.profile_data;
-    let sixteen = crc.profile_data.first_chunk().copied();
-    route::Crc8 {
-        from,
-        to,
-        result,
-        init: crc.init,
-        final_xor: crc.final_xor,
-        table: crc.table,
-        profile: match crc.profile {
-            1 => Crc8Profile::OneByte(first),
-            2 => Crc8Profile::Sixteen(sixteen.unwrap_or_default()),
-            3 => Crc8Profile::SffIdXor,
-            // can-gw adds nothing for a number that it does not know.
-            _ => Crc8Profile::None,
-        },
     }
 }

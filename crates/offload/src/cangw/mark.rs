@@ -10,8 +10,8 @@ use super::error::Error;
 use crate::instance::{Held, Hold, Instance};
 use std::collections::BTreeSet;
 
-/// The most rules that one instance can have.
-pub const MOST: usize = 0xFFFF;
+/// The most rules that one instance can have: marks have 16 bits for their number.
+pub const MOST: usize = u16::MAX as usize;
 
 /// Makes sure that no other process uses the marks, until the result is dropped.
 pub(super) fn hold(instance: &Instance) -> Result<Hold, Error> {

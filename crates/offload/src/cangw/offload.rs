@@ -5,7 +5,7 @@ use super::error::Error;
 use super::kernel::{Kernel, Request};
 use super::mark::{Numbers, hold};
 use super::plan::{Change, plan};
-use super::show::{Shown, show};
+use super::show::{ListedRule, show};
 use super::tally::{Live, Total, add_up, counts};
 use super::wire::{Job, Listed};
 use crate::RouteCounts;
@@ -303,7 +303,7 @@ impl Offload {
     ///
     /// # Errors
     /// As [`Kernel::list`].
-    pub fn foreign(&mut self) -> Result<Vec<Shown>, Error> {
+    pub fn foreign(&mut self) -> Result<Vec<ListedRule>, Error> {
         let mut all = show(&mut self.kernel)?;
         all.retain(|shown| !shown.mark.is_some_and(|mark| self.instance.owns(mark)));
         Ok(all)

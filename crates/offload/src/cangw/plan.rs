@@ -59,9 +59,7 @@ pub(super) fn plan(wanted: &[Job], there: &[Job], update: bool) -> Plan {
     if update {
         let frame = |job: &Job| Job {
             uid: 0,
-            modify: [const { None }; 4],
-            crc8: None,
-            xor: None,
+            changes: Vec::new(),
             ..job.clone()
         };
         let open: Vec<usize> = (0..wanted.len())

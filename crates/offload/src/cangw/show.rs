@@ -7,7 +7,7 @@ use route::cangw::Rule;
 
 /// A rule of the kernel's list.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Shown {
+pub struct ListedRule {
     /// The rule; interfaces that have just gone are named by their number.
     pub rule: Rule,
     /// Its mark (`CGW_MOD_UID`), if it has one; [`Instance::owns`](super::Instance::owns) says
@@ -21,11 +21,11 @@ pub struct Shown {
 ///
 /// # Errors
 /// As [`Kernel::list`].
-pub fn show(kernel: &mut Kernel) -> Result<Vec<Shown>, Error> {
+pub fn show(kernel: &mut Kernel) -> Result<Vec<ListedRule>, Error> {
     let links = kernel.links()?;
     let list = kernel.list()?.into_iter();
     Ok(list
-        .map(|Listed { job, counters }| Shown {
+        .map(|Listed { job, counters }| ListedRule {
             rule: job.rule(links.name(job.source), links.name(job.destination)),
             mark: Some(job.mark()).filter(|mark| *mark != 0),
             counters,

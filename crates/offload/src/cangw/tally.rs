@@ -1,8 +1,8 @@
 //! From the kernel's 32-bit counters of rules to 64-bit counters of routes.
 
-use super::wire::{Counters, FD, Job, Listed, MOD_LEN};
+use super::wire::{Counters, FD, Job, Listed};
 use crate::RouteCounts;
-use route::Stop;
+use route::{Modification, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A rule of ours that is in the kernel.
@@ -25,7 +25,9 @@ impl Live {
     pub(super) fn new(route: &str, job: &Job, known: Option<&Self>) -> Self {
         Self {
             route: route.to_owned(),
-            lengthens: job.modify.iter().flatten().any(|m| m.kinds & MOD_LEN != 0),
+            lengthens: job
+                .modifications()
+                .any(|m| m.parts & Modification::LEN != 0),
             last: known.map_or(Counters::default(), |known| known.last),
         }
     }

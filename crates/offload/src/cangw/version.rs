@@ -1,37 +1,11 @@
 //! What can-gw of the running kernel cannot do, or does wrong.
 
 use route::cangw::Rule;
-use std::fmt;
-
-/// A version of Linux, as far as can-gw depends on it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Version(pub u32, pub u32, pub u32);
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.0, self.1, self.2)
-    }
-}
-
-/// Since when the stable series have a fix; the last entry holds for all later ones.
-type Since = &'static [Version];
-
-/// CVE-2026-31570: `cgw_csum_crc8_rel` computes where negative indices point, and then reads and
-/// writes at the negative ones, before the frame's payload in the kernel's memory.
-const CRC8_FROM_END: Since = &[
-    Version(5, 10, 253),
-    Version(5, 15, 203),
-    Version(6, 1, 168),
-    Version(6, 6, 131),
-    Version(6, 12, 80),
-    Version(6, 18, 21),
-    Version(6, 19, 11),
-    Version(7, 0, 0),
-];
+pub use route::cangw::Version;
 
 /// 511e64e13d8c "can: gw: fix RCU/BH usage in cgw_create_job()": before it, a job's modifications
 /// were overwritten while another CPU was carrying them out.
-const UPDATE: Since = &[
+const UPDATE: &[Version] = &[
     Version(5, 10, 238),
     Version(5, 15, 183),
     Version(6, 1, 139),
@@ -58,7 +32,7 @@ impl Limits {
     /// the new ones.
     #[must_use]
     pub fn updates_in_place(&self) -> bool {
-        self.version.is_some_and(|version| has(version, UPDATE))
+        self.version.is_some_and(|version| version.has(UPDATE))
     }
 
     /// Why this kernel cannot be given a rule that can-gw has.
@@ -72,20 +46,10 @@ impl Limits {
                 "it takes FD frames, which can-gw knows since Linux 5.4, and this is {kernel}"
             ));
         }
-        let from_end = |crc: &route::Crc8| [crc.from, crc.to, crc.result].iter().any(|i| *i < 0);
-        if rule.crc8.as_ref().is_some_and(from_end)
-            && !self.version.is_some_and(|v| has(v, CRC8_FROM_END))
-        {
-            return Some(format!(
-                "its CRC8 counts from the frame's end, and with that {kernel} writes outside the \
-                 frame (CVE-2026-31570): use a kernel with the fix, or indices from the beginning"
-            ));
-        }
-        if !rule.fd && self.version.is_none_or(|v| v < Version(5, 11, 0)) && raises_dlc(rule) {
-            return Some(format!(
-                "it can give a frame a DLC of 9 to 15, which can-gw knows since Linux 5.11, and \
-                 this is {kernel}"
-            ));
+        let mut needs = rule.needs().into_iter();
+        let lacks = needs.find(|need| !self.version.is_some_and(|v| v.has(need.since)));
+        if let Some(need) = lacks {
+            return Some((need.why)(&kernel));
         }
         match (rule.hops, self.max_hops) {
             (Some(hops), Some(most)) if hops > most => Some(format!(
@@ -95,26 +59,6 @@ impl Limits {
             _ => None,
         }
     }
-}
-
-fn has(version: Version, since: Since) -> bool {
-    let newest = since.last().is_some_and(|last| version >= *last);
-    let series = |v: Version| (v.0, v.1);
-    let mut same = since.iter().filter(|v| series(**v) == series(version));
-    newest || same.any(|first| version >= *first)
-}
-
-/// Some length from 0 to 8 becomes a DLC of 9 to 15.
-fn raises_dlc(rule: &Rule) -> bool {
-    let after = |len: u8| {
-        let [and, or, xor, set] = &rule.modify;
-        let operand = |modify: &Option<route::Modify>| modify.as_ref().and_then(|m| m.len);
-        let len = operand(and).map_or(len, |n| len & n);
-        let len = operand(or).map_or(len, |n| len | n);
-        let len = operand(xor).map_or(len, |n| len ^ n);
-        operand(set).unwrap_or(len)
-    };
-    (0..=8).any(|len| (9..=15).contains(&after(len)))
 }
 
 /// The version of the running kernel.
@@ -156,7 +100,7 @@ fn numbers(text: &str) -> Option<Version> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use route::{Crc8, Crc8Profile, Modify, ModifyOp};
+    use route::{Action, Crc8, Crc8Profile, Modify, ModifyOp};
 
     #[test]
     fn versions_are_read_where_distributions_write_them() {
@@ -191,41 +135,30 @@ mod tests {
 
     #[test]
     fn a_fix_is_there_since_its_series_has_it() {
-        assert!(!has(Version(6, 1, 167), CRC8_FROM_END));
-        assert!(has(Version(6, 1, 168), CRC8_FROM_END));
+        let crc8_from_end = crc8(-1, 1, 2).needs()[0].since;
+        assert!(!Version(6, 1, 167).has(crc8_from_end));
+        assert!(Version(6, 1, 168).has(crc8_from_end));
         assert!(
-            !has(Version(6, 13, 99), CRC8_FROM_END),
+            !Version(6, 13, 99).has(crc8_from_end),
             "a series without it"
         );
-        assert!(has(Version(7, 3, 0), CRC8_FROM_END));
-        assert!(!has(Version(6, 14, 6), UPDATE));
-        assert!(has(Version(6, 15, 0), UPDATE));
+        assert!(Version(7, 3, 0).has(crc8_from_end));
+        assert!(!Version(6, 14, 6).has(UPDATE));
+        assert!(Version(6, 15, 0).has(UPDATE));
     }
 
     /// CVE-2026-31570: where the index is negative, kernels without the fix read and write before
     /// the frame, in memory of others. The three numbers of a version decide, series by series.
     #[test]
     fn crc8_from_the_frames_end_is_refused_up_to_the_fix() {
-        let rule = |from, to, result| Rule {
-            crc8: Some(Crc8 {
-                from,
-                to,
-                result,
-                init: 0,
-                final_xor: 0,
-                table: [0; 256],
-                profile: Crc8Profile::None,
-            }),
-            ..Rule::default()
-        };
-        let negative = [rule(-1, 1, 2), rule(0, -1, 2), rule(0, 1, -1)];
+        let negative = [crc8(-1, 1, 2), crc8(0, -1, 2), crc8(0, 1, -1)];
         let refused = |version, rule: &Rule| {
             let why = limits(version).refusal(rule)?;
             assert!(why.contains("CVE-2026-31570"), "{why}");
             assert!(why.contains(&format!("Linux {version}")), "{why}");
             Some(why)
         };
-        for fixed in CRC8_FROM_END {
+        for fixed in negative[0].needs()[0].since {
             let Version(major, minor, patch) = *fixed;
             assert_eq!(refused(*fixed, &negative[0]), None, "{fixed}");
             assert_eq!(
@@ -237,7 +170,7 @@ mod tests {
                 for rule in &negative {
                     assert!(refused(before, rule).is_some(), "{before}");
                 }
-                assert_eq!(limits(before).refusal(&rule(0, 1, 2)), None);
+                assert_eq!(limits(before).refusal(&crc8(0, 1, 2)), None);
             }
         }
         // Series that ended without it, and all that came after it.
@@ -245,6 +178,21 @@ mod tests {
             assert!(refused(version, &negative[0]).is_some(), "{version}");
         }
         assert_eq!(refused(Version(7, 3, 2), &negative[0]), None);
+    }
+
+    fn crc8(from: i16, to: i16, result: i16) -> Rule {
+        Rule {
+            changes: vec![Action::Crc8(Crc8 {
+                from,
+                to,
+                result,
+                init: 0,
+                final_xor: 0,
+                table: [0; 256],
+                profile: Crc8Profile::None,
+            })],
+            ..Rule::default()
+        }
     }
 
     fn limits(version: Version) -> Limits {
@@ -257,21 +205,9 @@ mod tests {
 
     #[test]
     fn what_a_kernel_cannot_do_is_refused() {
-        let crc8 = |from| Crc8 {
-            from,
-            to: 1,
-            result: 2,
-            init: 0,
-            final_xor: 0,
-            table: [0; 256],
-            profile: Crc8Profile::None,
-        };
-        let mut rule = Rule {
-            crc8: Some(crc8(0)),
-            ..Rule::default()
-        };
+        let rule = crc8(0, 1, 2);
         assert_eq!(limits(Version(6, 1, 1)).refusal(&rule), None);
-        rule.crc8 = Some(crc8(-1));
+        let rule = crc8(-1, 1, 2);
         let why = limits(Version(6, 1, 1)).refusal(&rule).unwrap();
         assert!(why.contains("CVE-2026-31570"), "{why}");
         assert_eq!(limits(Version(6, 1, 168)).refusal(&rule), None);
@@ -283,15 +219,16 @@ mod tests {
         assert!(unknown.refusal(&rule).is_some() && !unknown.updates_in_place());
 
         let length = |op, len| {
-            let mut rule = Rule::default();
-            let place = route::cangw::OPS.iter().position(|o| *o == op).unwrap();
-            rule.modify[place] = Some(Modify {
-                op,
-                id: None,
-                len: Some(len),
-                flags: None,
-                data: None,
-            });
+            let rule = Rule {
+                changes: vec![Action::Modify(Modify {
+                    op,
+                    id: None,
+                    len: Some(len),
+                    flags: None,
+                    data: None,
+                })],
+                ..Rule::default()
+            };
             limits(Version(5, 10, 200)).refusal(&rule).is_some()
         };
         assert!(length(ModifyOp::Set, 9) && length(ModifyOp::Or, 1) && length(ModifyOp::Xor, 8));

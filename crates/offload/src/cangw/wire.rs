@@ -2,6 +2,8 @@
 
 pub use linux::netlink::Malformed;
 use linux::netlink::{Message, Request, attribute, attributes};
+use route::Action;
+use route::cangw::Attribute;
 
 /// `AF_CAN`, the family of `struct rtcanmsg`.
 const AF_CAN: u8 = 29;
@@ -24,18 +26,7 @@ pub const SAME_PORT: u16 = 4;
 /// FD frames instead of classic ones (`CGW_FLAGS_CAN_FD`).
 pub const FD: u16 = 8;
 
-/// A modification works on the ID (`CGW_MOD_ID`).
-pub const MOD_ID: u8 = 1;
-/// … on the length (`CGW_MOD_LEN`).
-pub const MOD_LEN: u8 = 2;
-/// … on the payload (`CGW_MOD_DATA`).
-pub const MOD_DATA: u8 = 4;
-/// … on the FD flags (`CGW_MOD_FLAGS`).
-pub const MOD_FLAGS: u8 = 8;
-
-// Attributes, `CGW_*`.
-const CS_XOR: u16 = 5;
-const CS_CRC8: u16 = 6;
+// Attributes, `CGW_*`, but those that say what is changed ([`Action::attributes`]).
 const HANDLED: u16 = 7;
 const DROPPED: u16 = 8;
 const SRC_IF: u16 = 9;
@@ -44,57 +35,6 @@ const FILTER: u16 = 11;
 const DELETED: u16 = 12;
 const LIM_HOPS: u16 = 13;
 const MOD_UID: u16 = 14;
-/// `CGW_MOD_AND`, `OR`, `XOR`, `SET` and their FD sisters, in the order of [`route::cangw::OPS`].
-const MODS: [u16; 4] = [1, 2, 3, 4];
-const FD_MODS: [u16; 4] = [15, 16, 17, 18];
-
-/// Bytes of `struct cgw_frame_mod` and of `struct cgw_fdframe_mod`.
-const MOD_SIZE: usize = 17;
-const FD_MOD_SIZE: usize = 73;
-/// Bytes of `struct cgw_csum_crc8`.
-const CRC8_SIZE: usize = 282;
-
-/// One modification.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Modification {
-    /// What it works on: [`MOD_ID`] and so on.
-    pub kinds: u8,
-    /// Operand for the ID with its flags.
-    pub id: u32,
-    /// Operand for the length.
-    pub len: u8,
-    /// Operand for the FD flags; 0 in a job for classic frames.
-    pub flags: u8,
-    /// Operand for the payload: 8 bytes, or 64 in a job for FD frames.
-    pub data: Vec<u8>,
-}
-
-/// `struct cgw_csum_crc8`
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Crc8 {
-    /// First byte of the sum, last byte, place of the result; negative from the frame's end.
-    pub indices: [i8; 3],
-    /// Start value.
-    pub init: u8,
-    /// XORed into the result.
-    pub final_xor: u8,
-    /// The table.
-    pub table: [u8; 256],
-    /// `CGW_CRC8PRF_*`
-    pub profile: u8,
-    /// What the profile needs.
-    pub profile_data: [u8; 20],
-}
-
-/// `struct cgw_csum_xor`
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Xor {
-    /// As those of [`Crc8`].
-    pub indices: [i8; 3],
-    /// Start value.
-    pub init: u8,
-}
-
 /// A rule as the kernel has it: interfaces are indices, operands are raw.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Job {
@@ -108,12 +48,9 @@ pub struct Job {
     pub hops: u8,
     /// ID and mask of the filter; both 0 for none.
     pub filter: (u32, u32),
-    /// AND, OR, XOR, SET.
-    pub modify: [Option<Modification>; 4],
-    /// CRC8 checksum.
-    pub crc8: Option<Crc8>,
-    /// XOR checksum.
-    pub xor: Option<Xor>,
+    /// What is changed, in the order of [`Action::attributes`], each of one kind; see
+    /// [`Job::put`].
+    pub changes: Vec<Attribute>,
     /// Its mark; 0 for none. The kernel keeps it only in a job that modifies something.
     pub uid: u32,
 }
@@ -174,28 +111,11 @@ pub fn probe_request(job: &Job) -> Request {
 fn body(job: &Job) -> Vec<u8> {
     let mut out = vec![AF_CAN, CAN_TO_CAN];
     out.extend(job.flags.to_ne_bytes());
-    let fd = job.flags & FD != 0;
     if job.hops != 0 {
         attribute(&mut out, LIM_HOPS, &[job.hops]);
     }
-    let kinds = if fd { FD_MODS } else { MODS };
-    for (kind, modification) in kinds.into_iter().zip(&job.modify) {
-        if let Some(modification) = modification {
-            attribute(&mut out, kind, &modification_bytes(modification, fd));
-        }
-    }
-    if let Some(crc) = &job.crc8 {
-        let mut bytes: Vec<u8> = crc.indices.map(i8::cast_unsigned).to_vec();
-        bytes.extend([crc.init, crc.final_xor]);
-        bytes.extend(crc.table);
-        bytes.push(crc.profile);
-        bytes.extend(crc.profile_data);
-        attribute(&mut out, CS_CRC8, &bytes);
-    }
-    if let Some(xor) = &job.xor {
-        let mut bytes: Vec<u8> = xor.indices.map(i8::cast_unsigned).to_vec();
-        bytes.push(xor.init);
-        attribute(&mut out, CS_XOR, &bytes);
+    for change in &job.changes {
+        attribute(&mut out, change.kind, &change.value);
     }
     if job.uid != 0 {
         attribute(&mut out, MOD_UID, &job.uid.to_ne_bytes());
@@ -211,18 +131,6 @@ fn body(job: &Job) -> Vec<u8> {
             attribute(&mut out, kind, &index.to_ne_bytes());
         }
     }
-    out
-}
-
-/// `struct can_frame` or `struct canfd_frame`, and a byte that says what counts of it.
-fn modification_bytes(modification: &Modification, fd: bool) -> Vec<u8> {
-    let size = if fd { FD_MOD_SIZE } else { MOD_SIZE };
-    let mut out = modification.id.to_ne_bytes().to_vec();
-    let flags = if fd { modification.flags } else { 0 };
-    out.extend([modification.len, flags, 0, 0]);
-    out.extend(&modification.data);
-    out.resize(size - 1, 0);
-    out.push(modification.kinds);
     out
 }
 
@@ -256,9 +164,7 @@ pub fn listed(message: &Message<'_>) -> Result<Option<Listed>, Malformed> {
             MOD_UID => number(value).map(|n| job.uid = n),
             LIM_HOPS => value.first().map(|n| job.hops = *n),
             FILTER => filter(value).map(|f| job.filter = f),
-            CS_CRC8 => crc8(value).map(|crc| job.crc8 = Some(crc)),
-            CS_XOR => xor(value).map(|xor| job.xor = Some(xor)),
-            kind => modify(kind, value, &mut job.modify),
+            kind => change(kind, value, job),
         };
         fits.ok_or(Malformed::Size(kind, value.len()))?;
     }
@@ -275,51 +181,11 @@ fn filter(value: &[u8]) -> Option<(u32, u32)> {
 }
 
 /// Attributes of later kernels are passed over.
-fn modify(kind: u16, value: &[u8], all: &mut [Option<Modification>; 4]) -> Option<()> {
-    let classic = MODS.iter().position(|mods| *mods == kind);
-    let fd = FD_MODS.iter().position(|mods| *mods == kind);
-    let (place, size) = match (classic, fd) {
-        (Some(place), _) => (place, MOD_SIZE),
-        (_, Some(place)) => (place, FD_MOD_SIZE),
-        _ => return Some(()),
-    };
-    if value.len() != size {
-        return None;
+fn change(kind: u16, value: &[u8], job: &mut Job) -> Option<()> {
+    if Action::attributes().all(|known| known != kind) {
+        return Some(());
     }
-    let (id, rest) = value.split_first_chunk::<4>()?;
-    let (&[len, flags, _, _], rest) = rest.split_first_chunk::<4>()?;
-    let (kinds, data) = rest.split_last()?;
-    *all.get_mut(place)? = Some(Modification {
-        kinds: *kinds,
-        id: u32::from_ne_bytes(*id),
-        len,
-        flags: if fd.is_some() { flags } else { 0 },
-        data: data.to_vec(),
-    });
+    let value = value.to_vec();
+    job.put(Action::normal(&Attribute { kind, value })?);
     Some(())
-}
-
-fn crc8(value: &[u8]) -> Option<Crc8> {
-    if value.len() != CRC8_SIZE {
-        return None;
-    }
-    let (&[from, to, result, init, final_xor], rest) = value.split_first_chunk::<5>()?;
-    let (table, rest) = rest.split_first_chunk::<256>()?;
-    let (profile, data) = rest.split_first()?;
-    Some(Crc8 {
-        indices: [from, to, result].map(u8::cast_signed),
-        init,
-        final_xor,
-        table: *table,
-        profile: *profile,
-        profile_data: data.try_into().ok()?,
-    })
-}
-
-fn xor(value: &[u8]) -> Option<Xor> {
-    let [from, to, result, init] = <[u8; 4]>::try_from(value).ok()?;
-    Some(Xor {
-        indices: [from, to, result].map(u8::cast_signed),
-        init,
-    })
 }

@@ -126,7 +126,7 @@ pub fn modification_and_checksum() -> Vec<Action> {
         result: -1,
         init: 0xFF,
         final_xor: 0xFF,
-        table: Crc8::table_for(0x1D),
+        table: Crc8::table_of(0x1D),
         profile: Crc8Profile::None,
     }));
     actions

@@ -1,13 +1,10 @@
 //! From routes to a script of cangw lines.
 
-use super::{OPS, Rule, filter, import::is_counters, profile_number};
-use crate::{
-    Action, Crc8, Crc8Profile, IdFilter, IdSet, Mode, Modify, ModifyOp, PortId, Route, RouteId,
-    Routes, XorSum,
-};
-use alloc::{borrow::ToOwned, format, string::String, vec, vec::Vec};
+use super::{Rule, filter, import::is_counters};
+use crate::operations::cangw::RulePart;
+use crate::{Action, IdFilter, IdSet, Mode, PortId, Route, RouteId, Routes};
+use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use core::fmt::{self, Write as _};
-use frame::dlc;
 
 /// A route that can-gw cannot express, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -187,45 +184,27 @@ fn changes(actions: &[Action], fd: bool) -> Result<Rule, String> {
         fd,
         ..Rule::default()
     };
-    let mut reached = 0;
+    let mut reached = None;
     for action in actions {
-        let place = match action {
-            Action::Modify(modify) => OPS.iter().position(|op| *op == modify.op).unwrap_or(0) + 1,
-            Action::Crc8(_) => 5,
-            Action::XorSum(_) => 6,
-            Action::OffsetId { .. } => return Err("it adds to the ID".into()),
-            Action::MapId { .. } => return Err("it maps IDs".into()),
-            Action::CopyBytes { .. } => return Err("it copies or moves bytes".into()),
-        };
-        if place <= reached {
+        let part = action.rule_part()?;
+        if reached.is_some_and(|reached| part <= reached) {
             return Err(
                 "its changes are not in can-gw's order, each at most once: and, or, xor, set, \
                  crc8, xor_sum"
                     .into(),
             );
         }
-        reached = place;
-        match action {
-            Action::Modify(modify) => {
-                if let Some(place) = rule.modify.get_mut(place - 1) {
-                    *place = operand(modify, fd)?;
-                }
-            }
-            Action::Crc8(crc) => rule.crc8 = Some(crc.clone()),
-            Action::XorSum(sum) => rule.xor = Some(*sum),
-            Action::OffsetId { .. } | Action::MapId { .. } | Action::CopyBytes { .. } => {}
-        }
+        reached = Some(part);
+        rule.changes.extend(action.for_rule(fd)?);
     }
     check_sums(&rule)?;
     Ok(rule)
 }
 
 fn check_sums(rule: &Rule) -> Result<(), String> {
-    let size = rule.size() as i16;
-    let mut indices: Vec<i16> = Vec::new();
-    indices.extend(rule.crc8.iter().flat_map(|c| [c.from, c.to, c.result]));
-    indices.extend(rule.xor.iter().flat_map(|x| [x.from, x.to, x.result]));
-    if indices.is_empty() {
+    let is_sum = |change: &&Action| matches!(change.rule_part(), Ok(RulePart::Checksum(_)));
+    let mut sums = rule.changes.iter().filter(is_sum).peekable();
+    if sums.peek().is_none() {
         return Ok(());
     }
     if !rule.modifies() {
@@ -235,44 +214,13 @@ fn check_sums(rule: &Rule) -> Result<(), String> {
                 .into(),
         );
     }
-    if indices.iter().any(|i| !(-size..size).contains(i)) {
+    let size = rule.size();
+    if sums.any(|sum| sum.reach() > size) {
         return Err(format!(
             "a checksum reaches beyond the {size} bytes of a frame"
         ));
     }
     Ok(())
-}
-
-/// The modification with a payload operand of the rule's full size; nothing where it does
-/// nothing to such frames.
-fn operand(modify: &Modify, fd: bool) -> Result<Option<Modify>, String> {
-    let mut modify = modify.clone();
-    if !fd {
-        modify.flags = None;
-    }
-    let size = if fd { dlc::FD_MAX } else { dlc::CLASSIC_MAX };
-    if let Some(data) = &mut modify.data {
-        data.truncate(size);
-        if data.len() < size {
-            let neutral = match modify.op {
-                ModifyOp::And => 0xFF,
-                ModifyOp::Or | ModifyOp::Xor => 0,
-                ModifyOp::Set => {
-                    return Err(format!(
-                        "it sets {} bytes, and can-gw sets all {size}: `and` and `or` can set \
-                         some of them",
-                        data.len()
-                    ));
-                }
-            };
-            data.resize(size, neutral);
-        }
-    }
-    let does = modify.id.is_some()
-        || modify.len.is_some()
-        || modify.flags.is_some()
-        || modify.data.is_some();
-    Ok(does.then_some(modify))
 }
 
 /// One cangw line, as `cangw -L` would print it.
@@ -310,14 +258,8 @@ impl fmt::Display for Rule {
         if let Some(filter) = &self.filter {
             f.write_str(&filter_text(filter))?;
         }
-        for modify in self.modify.iter().flatten() {
-            f.write_str(&modify_text(modify, self.fd))?;
-        }
-        if let Some(crc) = &self.crc8 {
-            f.write_str(&crc_text(crc))?;
-        }
-        if let Some(sum) = &self.xor {
-            f.write_str(&xor_text(sum))?;
+        for change in &self.changes {
+            f.write_str(&change.options(self.fd))?;
         }
         Ok(())
     }
@@ -342,72 +284,4 @@ fn filter_text(filter: &IdFilter) -> String {
         // `filter::of` gives masks only.
         IdSet::Range { .. } => String::new(),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        let _ = write!(text, "{byte:02X}");
-    }
-    text
-}
-
-fn modify_text(modify: &Modify, fd: bool) -> String {
-    let op = match modify.op {
-        ModifyOp::And => "AND",
-        ModifyOp::Or => "OR",
-        ModifyOp::Xor => "XOR",
-        ModifyOp::Set => "SET",
-    };
-    let mut elements = String::new();
-    for (set, letter) in [
-        (modify.id.is_some(), 'I'),
-        (modify.flags.is_some(), 'F'),
-        (modify.len.is_some(), 'L'),
-        (modify.data.is_some(), 'D'),
-    ] {
-        if set {
-            elements.push(letter);
-        }
-    }
-    let id = modify.id.unwrap_or(0);
-    let len = modify.len.unwrap_or(0);
-    let size = if fd { dlc::FD_MAX } else { dlc::CLASSIC_MAX };
-    let data = modify.data.clone().unwrap_or_else(|| vec![0; size]);
-    if fd {
-        let flags = modify.flags.unwrap_or(0);
-        format!(
-            " -M {op}:{elements}:{id:03X}.{flags:X}.{len:X}.{}",
-            hex(&data)
-        )
-    } else {
-        format!(" -m {op}:{elements}:{id:03X}.{len:X}.{}", hex(&data))
-    }
-}
-
-fn crc_text(crc: &Crc8) -> String {
-    let mut text = format!(
-        " -c {}:{}:{}:{:02X}:{:02X}:{}",
-        crc.from,
-        crc.to,
-        crc.result,
-        crc.init,
-        crc.final_xor,
-        hex(&crc.table)
-    );
-    let data = match &crc.profile {
-        Crc8Profile::None => return text,
-        Crc8Profile::OneByte(byte) => hex(&[*byte]),
-        Crc8Profile::Sixteen(bytes) => hex(bytes),
-        Crc8Profile::SffIdXor => String::new(),
-    };
-    text.push_str(&format!(" -p {}:{data}", profile_number(&crc.profile)));
-    text
-}
-
-fn xor_text(sum: &XorSum) -> String {
-    format!(
-        " -x {}:{}:{}:{:02X}",
-        sum.from, sum.to, sum.result, sum.init
-    )
 }

@@ -2,12 +2,13 @@
 
 use super::{
     Rule,
+    names::{Interfaces, Names, port_names, route_name},
     options::{self, Verb},
-    shell::{self, Command, Word},
+    shell::{self, ShellCommand, ShellWord},
 };
 use crate::{
-    Action, IdSet, KindSet, Match, PortId, Route, Routes, Tri,
-    config::{LONGEST_NAME, MOST_ROUTES, to_toml, toml_string},
+    IdSet, KindSet, Match, PortId, Route, Routes, Tri,
+    config::{MOST_ROUTES, to_toml, toml_string},
 };
 use ::config::{Diagnostic, Diagnostics, Source};
 use alloc::{
@@ -101,7 +102,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn cangw(&mut self, words: &[Word], command: &Command, found: &mut Diagnostics) {
+    fn cangw(&mut self, words: &[ShellWord], command: &ShellCommand, found: &mut Diagnostics) {
         let counters = is_counters(&command.comment);
         let Some((verb, rule)) = options::parse(words, counters, found) else {
             return;
@@ -146,7 +147,7 @@ impl Gathered {
     }
 
     /// A command that is not cangw: `modprobe can-gw max_hops=N` counts, anything else is noted.
-    fn other(&mut self, command: &Command, found: &mut Diagnostics) {
+    fn other(&mut self, command: &ShellCommand, found: &mut Diagnostics) {
         const SHELL: [&str; 12] = [
             "if", "then", "else", "elif", "fi", "do", "done", "{", "}", "exit", "set", ":",
         ];
@@ -288,97 +289,11 @@ pub(super) fn is_counters(comment: &str) -> bool {
     true
 }
 
-/// The interfaces in the order in which they appear, and where each stands.
-#[derive(Default)]
-struct Interfaces {
-    names: Vec<String>,
-    places: BTreeMap<String, PortId>,
-}
-
-impl Interfaces {
-    fn port(&mut self, name: &str) -> PortId {
-        if let Some(id) = self.places.get(name) {
-            return *id;
-        }
-        // At most MOST_INTERFACES, as `import` has checked.
-        let id = PortId(self.names.len() as u16);
-        self.names.push(name.to_owned());
-        self.places.insert(name.to_owned(), id);
-        id
-    }
-}
-
-/// A port is named as its interface, as far as a port can be.
-fn port_names(interfaces: &[String]) -> Vec<String> {
-    let mut taken = Names::default();
-    interfaces
-        .iter()
-        .map(|interface| {
-            let plain: String = interface
-                .chars()
-                .map(|c| {
-                    if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') {
-                        c
-                    } else {
-                        '_'
-                    }
-                })
-                .collect();
-            taken.unique(&plain, "_", "")
-        })
-        .collect()
-}
-
-fn route_name(comment: &str, index: usize, taken: &mut Names) -> String {
-    let name: String = comment.chars().filter(|c| !c.is_control()).collect();
-    let name = cut(&name, LONGEST_NAME).trim();
-    if name.is_empty() {
-        taken.unique(&format!("route {}", index + 1), " (", ")")
-    } else {
-        taken.unique(name, " (", ")")
-    }
-}
-
-/// As much of a text as fits into so many bytes.
-fn cut(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len()))
-        .rev()
-        .find(|&end| text.is_char_boundary(end));
-    text.get(..end.unwrap_or(0)).unwrap_or_default()
-}
-
-/// Names that are taken, and for each the number that made the last one unique.
-#[derive(Default)]
-struct Names(BTreeMap<String, usize>);
-
-impl Names {
-    fn unique(&mut self, name: &str, before: &str, after: &str) -> String {
-        let Some(mut n) = self.0.get(name).copied() else {
-            self.0.insert(name.to_owned(), 1);
-            return name.to_owned();
-        };
-        loop {
-            n += 1;
-            let number = format!("{before}{n}{after}");
-            let unique = format!("{}{number}", cut(name, LONGEST_NAME - number.len()));
-            if !self.0.contains_key(&unique) {
-                self.0.insert(name.to_owned(), n);
-                self.0.insert(unique.clone(), 1);
-                return unique;
-            }
-        }
-    }
-}
-
 fn route(rule: &Rule, name: String, from: PortId, to: PortId) -> Route {
     let errors = rule.filter.is_some_and(|filter| match filter.set {
         IdSet::Masked { mask, .. } => mask & CanId::ERR_FLAG != 0,
         IdSet::Range { .. } => false,
     });
-    let mut actions: Vec<Action> = Vec::new();
-    actions.extend(rule.modify.iter().flatten().cloned().map(Action::Modify));
-    actions.extend(rule.crc8.clone().map(Action::Crc8));
-    actions.extend(rule.xor.map(Action::XorSum));
     Route {
         name,
         from: vec![from],
@@ -393,7 +308,7 @@ fn route(rule: &Rule, name: String, from: PortId, to: PortId) -> Route {
             err: if errors { Tri::Yes } else { Tri::No },
             ..Match::default()
         },
-        actions,
+        actions: rule.changes.clone(),
         drop: false,
         limit: None,
         hop_limit: rule.hops,

@@ -21,6 +21,7 @@
 mod export;
 mod filter;
 mod import;
+mod names;
 mod operand;
 mod options;
 mod shell;
@@ -31,11 +32,11 @@ mod tests;
 pub use export::{Inexpressible, export, rules, rules_of};
 pub use import::{Imported, import};
 
-use crate::{Crc8, Crc8Profile, IdFilter, Modify, ModifyOp, XorSum};
-use alloc::string::String;
+pub use crate::operations::cangw::{Attribute, Need, Version};
 
-/// can-gw's order of modifications, that of [`Rule::modify`].
-pub const OPS: [ModifyOp; 4] = [ModifyOp::And, ModifyOp::Or, ModifyOp::Xor, ModifyOp::Set];
+use crate::operations::cangw::RulePart;
+use crate::{Action, IdFilter};
+use alloc::{string::String, vec::Vec};
 
 /// One rule of can-gw. Displayed, it is the words that `cangw -A` takes.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -56,14 +57,10 @@ pub struct Rule {
     pub hops: Option<u8>,
     /// `-f`: its set is an [`crate::IdSet::Masked`].
     pub filter: Option<IdFilter>,
-    /// `-m` or `-M`, one for each of [`OPS`]. A payload operand has the rule's full
-    /// [size](Rule::size).
-    pub modify: [Option<Modify>; 4],
-    /// `-c`, with `-p` in its profile. The kernel takes checksums only in a rule that
+    /// What it changes, in can-gw's order, each as such a rule has it: modifications have a payload
+    /// operand of the rule's full [size](Rule::size). The kernel takes checksums only in a rule that
     /// [modifies](Rule::modifies) something.
-    pub crc8: Option<Crc8>,
-    /// `-x`
-    pub xor: Option<XorSum>,
+    pub changes: Vec<Action>,
 }
 
 impl Rule {
@@ -80,17 +77,14 @@ impl Rule {
     /// It has a modification, be it one that changes nothing.
     #[must_use]
     pub fn modifies(&self) -> bool {
-        self.modify.iter().any(Option::is_some)
+        self.changes
+            .iter()
+            .any(|change| matches!(change.rule_part(), Ok(RulePart::Modification(_))))
     }
-}
 
-/// The numbers of the profiles (`CGW_CRC8PRF_*` of `uapi/linux/can/gw.h`).
-#[must_use]
-pub fn profile_number(profile: &Crc8Profile) -> u8 {
-    match profile {
-        Crc8Profile::None => 0,
-        Crc8Profile::OneByte(_) => 1,
-        Crc8Profile::Sixteen(_) => 2,
-        Crc8Profile::SffIdXor => 3,
+    /// What it needs of the kernel for its changes.
+    #[must_use]
+    pub fn needs(&self) -> Vec<Need> {
+        Action::needs(&self.changes, self.fd)
     }
 }

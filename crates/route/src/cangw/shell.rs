@@ -5,28 +5,32 @@ use core::{mem, ops::Range};
 
 /// A word after quotes are taken away.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Word {
+pub(super) struct ShellWord {
     pub(super) text: String,
     pub(super) span: Range<usize>,
     /// Where the shell would put something in: `$VAR`, `$(…)`, backquotes.
     pub(super) expands: Option<usize>,
 }
 
-impl Word {
+impl ShellWord {
+    /// Where its first byte stands, if it has no quotes; then the others follow.
+    pub(super) fn start(&self) -> Option<usize> {
+        (self.span.len() == self.text.len()).then_some(self.span.start)
+    }
+
     /// The place of a part of the word. Exact where the word has no quotes.
     pub(super) fn part(&self, part: Range<usize>) -> Range<usize> {
-        if self.span.len() == self.text.len() {
-            self.span.start + part.start..self.span.start + part.end
-        } else {
-            self.span.clone()
+        match self.start() {
+            Some(start) => start + part.start..start + part.end,
+            None => self.span.clone(),
         }
     }
 }
 
 /// A command with its words, at least one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Command {
-    pub(super) words: Vec<Word>,
+pub(super) struct ShellCommand {
+    pub(super) words: Vec<ShellWord>,
     /// What follows a `#` on its last line, without blanks around it.
     pub(super) comment: String,
 }
@@ -36,7 +40,7 @@ pub(super) struct Command {
 pub(super) struct Unclosed(pub(super) usize);
 
 /// All commands of a script.
-pub(super) fn commands(text: &str) -> Result<Vec<Command>, Unclosed> {
+pub(super) fn commands(text: &str) -> Result<Vec<ShellCommand>, Unclosed> {
     let mut reader = Reader {
         chars: text.char_indices().peekable(),
         end: text.len(),
@@ -52,9 +56,9 @@ pub(super) fn commands(text: &str) -> Result<Vec<Command>, Unclosed> {
 struct Reader<'t> {
     chars: core::iter::Peekable<core::str::CharIndices<'t>>,
     end: usize,
-    commands: Vec<Command>,
-    words: Vec<Word>,
-    word: Option<Word>,
+    commands: Vec<ShellCommand>,
+    words: Vec<ShellWord>,
+    word: Option<ShellWord>,
     /// The next word is where a redirection leads.
     skip: bool,
 }
@@ -104,10 +108,10 @@ impl Reader<'_> {
         self.open(at).text.push(c);
     }
 
-    fn open(&mut self, at: usize) -> &mut Word {
-        self.word.get_or_insert_with(|| Word {
+    fn open(&mut self, at: usize) -> &mut ShellWord {
+        self.word.get_or_insert_with(|| ShellWord {
             span: at..at,
-            ..Word::default()
+            ..ShellWord::default()
         })
     }
 
@@ -169,7 +173,7 @@ impl Reader<'_> {
         self.end_word(at);
         self.skip = false;
         if !self.words.is_empty() {
-            self.commands.push(Command {
+            self.commands.push(ShellCommand {
                 words: mem::take(&mut self.words),
                 comment: comment.into(),
             });
@@ -184,7 +188,7 @@ mod tests {
 
     fn words(text: &str) -> Vec<Vec<String>> {
         let commands = commands(text).unwrap();
-        let list = |c: &Command| c.words.iter().map(|w| w.text.clone()).collect();
+        let list = |c: &ShellCommand| c.words.iter().map(|w| w.text.clone()).collect();
         commands.iter().map(list).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    Action, KindSet, Match, PortId, Route, Routes, Tri,
+    Action, Crc8Profile, KindSet, Match, Modify, ModifyOp, PortId, Route, Routes, Tri, XorSum,
     config::tests::{crcs, good, modifies, sums},
 };
 use ::config::{Document, Source, render};
@@ -504,13 +504,13 @@ fn rules() -> impl Strategy<Value = Rule> {
                         filter,
                         ..Rule::default()
                     };
-                    for modify in mods {
-                        let place = OPS.iter().position(|op| *op == modify.op).unwrap();
-                        rule.modify[place] = Some(modify);
+                    for op in [ModifyOp::And, ModifyOp::Or, ModifyOp::Xor, ModifyOp::Set] {
+                        let last = mods.iter().rev().find(|modify| modify.op == op);
+                        rule.changes.extend(last.cloned().map(Action::Modify));
                     }
                     if rule.modifies() {
-                        rule.crc8 = crc8;
-                        rule.xor = xor;
+                        rule.changes.extend(crc8.map(Action::Crc8));
+                        rule.changes.extend(xor.map(Action::XorSum));
                     }
                     rule
                 },

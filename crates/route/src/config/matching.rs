@@ -1,17 +1,10 @@
 //! The keys of a route that say which frames it takes.
 
-use super::{ids, payload_limit};
+use super::payload_limit;
+use crate::text::{ids, limits::FrameLimits};
 use crate::{IdFilter, KindSet, Match, PayloadPattern, Tri};
 use ::config::{Diagnostic, Diagnostics, Table, Value};
 use alloc::{format, vec, vec::Vec};
-
-/// What the kinds of frame of a route allow.
-#[derive(Clone, Copy)]
-pub(super) struct Limits {
-    pub(super) kinds: KindSet,
-    /// Bytes of payload.
-    pub(super) payload: usize,
-}
 
 const NO_KIND: KindSet = KindSet {
     classic: false,
@@ -19,9 +12,9 @@ const NO_KIND: KindSet = KindSet {
     xl: false,
 };
 
-pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> (Match, Limits) {
+pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> (Match, FrameLimits) {
     let kinds = kinds(table, found);
-    let limits = Limits {
+    let limits = FrameLimits {
         kinds: kinds.unwrap_or_default(),
         payload: payload_limit(kinds.unwrap_or_default(), kinds.is_some_and(|k| k.xl)),
     };
@@ -114,7 +107,7 @@ fn tri(table: &mut Table<'_>, key: &'static str, default: Tri, found: &mut Diagn
 }
 
 /// `length = 8` or `"2-8"`.
-fn length(value: &Value<'_>, limits: Limits, found: &mut Diagnostics) -> Option<(u16, u16)> {
+fn length(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<(u16, u16)> {
     let most = limits.payload as i64;
     if value.as_integer().is_some() {
         let n = value.integer(0..=most, found)?.value as u16;
@@ -144,7 +137,11 @@ fn length(value: &Value<'_>, limits: Limits, found: &mut Diagnostics) -> Option<
     Some((first, last))
 }
 
-fn patterns(table: &mut Table<'_>, limits: Limits, found: &mut Diagnostics) -> Vec<PayloadPattern> {
+fn patterns(
+    table: &mut Table<'_>,
+    limits: FrameLimits,
+    found: &mut Diagnostics,
+) -> Vec<PayloadPattern> {
     table
         .list("payload")
         .iter()
@@ -153,7 +150,11 @@ fn patterns(table: &mut Table<'_>, limits: Limits, found: &mut Diagnostics) -> V
 }
 
 /// `{ at = 0, value = "10", mask = "F0" }`
-fn pattern(value: &Value<'_>, limits: Limits, found: &mut Diagnostics) -> Option<PayloadPattern> {
+fn pattern(
+    value: &Value<'_>,
+    limits: FrameLimits,
+    found: &mut Diagnostics,
+) -> Option<PayloadPattern> {
     let mut table = value.table("`payload`", found)?;
     let at = table
         .integer("at", 0..=limits.payload as i64 - 1, found)

@@ -4,12 +4,9 @@
 //! was understood; [`to_toml`] writes routes back so that reading them gives the same routes.
 
 mod actions;
-mod checksum;
 mod describe;
-mod ids;
 mod lint;
 mod matching;
-mod modify;
 mod route;
 mod write;
 

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Action, Crc8, Crc8Profile, IdFilter, IdSet, Match, Mode, Modify, ModifyOp, PayloadPattern,
-    RateLimit, Routes, Tri, XorSum,
+    Action, CopyBytes, Crc8, Crc8Profile, IdFilter, IdSet, MapId, Match, Mode, Modify, ModifyOp,
+    OffsetId, PayloadPattern, RateLimit, Routes, Tri, XorSum,
 };
 use ::config::{Document, Source};
 use alloc::{borrow::ToOwned, string::ToString, vec};
@@ -90,11 +90,13 @@ fn blocks_of_ids() {
             .actions
             .remove(0)
     };
-    let is = |from, to, count, eff| Action::MapId {
-        from,
-        to,
-        count,
-        eff,
+    let is = |from, to, count, eff| {
+        Action::MapId(MapId {
+            from,
+            to,
+            count,
+            eff,
+        })
     };
     assert_eq!(
         map("from = '100-1FF', to = '500'"),
@@ -432,24 +434,26 @@ fn actions(kinds: KindSet) -> impl Strategy<Value = Action> {
     )
         .prop_map(|(from, to, count, eff)| {
             let sff = eff == Some(false);
-            Action::MapId {
+            Action::MapId(MapId {
                 from,
                 to: if sff { to % 0x400 } else { to },
                 count,
                 eff,
-            }
+            })
         });
     let copy = (0..most, 0..most, any::<u16>(), any::<bool>()).prop_map(
-        move |(from, to, count, clear)| Action::CopyBytes {
-            from,
-            to,
-            count: count % (most - from.max(to)) + 1,
-            clear,
+        move |(from, to, count, clear)| {
+            Action::CopyBytes(CopyBytes {
+                from,
+                to,
+                count: count % (most - from.max(to)) + 1,
+                clear,
+            })
         },
     );
     prop_oneof![
         modifies(usize::from(most.min(64))).prop_map(Action::Modify),
-        (-0x1FFF_FFFF_i64..=0x1FFF_FFFF).prop_map(|by| Action::OffsetId { by }),
+        (-0x1FFF_FFFF_i64..=0x1FFF_FFFF).prop_map(|by| Action::OffsetId(OffsetId { by })),
         map,
         copy,
         crcs(most as i16).prop_map(Action::Crc8),

@@ -1,13 +1,9 @@
 //! Routes back to TOML.
 
-use super::{
-    DEFAULT_MAX_IDS,
-    checksum::{hex, polynomial_of},
-    modify::{ID_FLAGS, op_name},
-};
+use super::DEFAULT_MAX_IDS;
+use crate::text::words::{hex, id_number};
 use crate::{
-    Action, Crc8, Crc8Profile, IdFilter, IdSet, KindSet, Match, Modify, ModifyOp, PayloadPattern,
-    PortId, RateLimit, Route, Tri,
+    Action, IdFilter, IdSet, KindSet, Match, PayloadPattern, PortId, RateLimit, Route, Tri,
 };
 use alloc::{format, string::String, vec::Vec};
 use core::fmt::Write as _;
@@ -177,11 +173,11 @@ pub(super) fn id_text(filter: &IdFilter) -> Option<String> {
     let not = if filter.inverted { "!" } else { "" };
     match filter.set {
         IdSet::Range { eff, first, last } => {
-            let first_text = number(eff, first);
+            let first_text = id_number(eff, first);
             Some(if first == last {
                 format!("\"{not}{first_text}\"")
             } else {
-                format!("\"{not}{first_text}-{}\"", number(eff, last))
+                format!("\"{not}{first_text}-{}\"", id_number(eff, last))
             })
         }
         IdSet::Masked { id, mask } => {
@@ -195,36 +191,20 @@ pub(super) fn id_text(filter: &IdFilter) -> Option<String> {
             let bits = mask & !CanId::EFF_FLAG;
             let same = mask & CanId::EFF_FLAG != 0 && bits <= max && plain & !bits == 0;
             (same && !filter.inverted)
-                .then(|| format!("\"{}:{}\"", number(eff, plain), number(eff, bits)))
+                .then(|| format!("\"{}:{}\"", id_number(eff, plain), id_number(eff, bits)))
         }
-    }
-}
-
-pub(super) fn number(eff: bool, number: u32) -> String {
-    if eff {
-        format!("{number:08X}")
-    } else {
-        format!("{number:03X}")
     }
 }
 
 /// Does anything in the route look beyond the 64 bytes of FD?
 fn reaches_into_xl(route: &Route) -> bool {
     let fd = dlc::FD_MAX;
-    let beyond = |index: i16| index >= fd as i16 || index < -(fd as i16);
     let Match { payload, len, .. } = &route.matching;
     len.is_some_and(|(_, last)| usize::from(last) > fd)
         || payload
             .iter()
             .any(|p| usize::from(p.at) + p.value.len() > fd)
-        || route.actions.iter().any(|action| match action {
-            Action::CopyBytes {
-                from, to, count, ..
-            } => usize::from(*from.max(to)) + usize::from(*count) > fd,
-            Action::Crc8(c) => beyond(c.from) || beyond(c.to) || beyond(c.result),
-            Action::XorSum(x) => beyond(x.from) || beyond(x.to) || beyond(x.result),
-            Action::Modify(_) | Action::OffsetId { .. } | Action::MapId { .. } => false,
-        })
+        || route.actions.iter().any(|action| action.reach() > fd)
 }
 
 fn pattern_text(pattern: &PayloadPattern) -> String {
@@ -272,121 +252,6 @@ pub(super) fn time(ns: u64) -> String {
 }
 
 fn action_text(action: &Action) -> String {
-    match action {
-        Action::Modify(modify) => {
-            format!("{{ {} = {} }}", op_name(modify.op), modify_text(modify))
-        }
-        Action::OffsetId { by } => format!("{{ id_offset = {by} }}"),
-        Action::MapId {
-            from,
-            to,
-            count,
-            eff,
-        } => map_text(*from, *to, *count, *eff),
-        Action::CopyBytes {
-            from,
-            to,
-            count,
-            clear,
-        } => {
-            let name = if *clear { "move" } else { "copy" };
-            format!("{{ {name} = {{ from = {from}, to = {to}, count = {count} }} }}")
-        }
-        Action::Crc8(crc) => crc_text(crc),
-        Action::XorSum(sum) => format!(
-            "{{ xor_sum = {{ from = {}, to = {}, result = {}, init = \"{:02X}\" }} }}",
-            sum.from, sum.to, sum.result, sum.init
-        ),
-    }
-}
-
-fn modify_text(modify: &Modify) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    if let Some(raw) = modify.id {
-        parts.push(id_operand(modify.op, raw));
-    }
-    if let Some(len) = modify.len {
-        parts.push(format!("len = {len}"));
-    }
-    if let Some(flags) = modify.flags {
-        parts.push(match flags {
-            frame::flags::BRS => "flags = [\"brs\"]".into(),
-            frame::flags::ESI => "flags = [\"esi\"]".into(),
-            bits => format!("flags = \"{bits:02X}\""),
-        });
-    }
-    if let Some(data) = &modify.data {
-        parts.push(format!("data = \"{}\"", hex(data)));
-    }
-    if parts.is_empty() {
-        return "{}".into();
-    }
-    format!("{{ {} }}", parts.join(", "))
-}
-
-/// `id` where it says exactly the same as the raw operand, else `raw_id`.
-fn id_operand(op: ModifyOp, raw: u32) -> String {
-    let flags = raw & ID_FLAGS;
-    let bits = raw & !ID_FLAGS;
-    let text = match op {
-        ModifyOp::Set if flags == CanId::EFF_FLAG => Some(number(true, bits)),
-        ModifyOp::Set if flags == 0 && bits <= CanId::SFF_MASK => Some(number(false, bits)),
-        ModifyOp::And if flags == ID_FLAGS => Some(number(bits > CanId::SFF_MASK, bits)),
-        ModifyOp::Or | ModifyOp::Xor if flags == 0 => Some(number(bits > CanId::SFF_MASK, bits)),
-        _ => None,
-    };
-    match text {
-        Some(text) => format!("id = \"{text}\""),
-        None => format!("raw_id = \"{raw:08X}\""),
-    }
-}
-
-fn map_text(from: u32, to: u32, count: u32, eff: Option<bool>) -> String {
-    let last = from.saturating_add(count.saturating_sub(1));
-    let end = to.saturating_add(count.saturating_sub(1));
-    let (from_eff, to_eff) = match eff {
-        None => {
-            let eff = last.max(end) > CanId::SFF_MASK;
-            (eff, eff)
-        }
-        Some(eff) => (last > CanId::SFF_MASK, eff),
-    };
-    let first_text = number(from_eff, from);
-    let from_text = if count == 1 {
-        first_text
-    } else {
-        format!("{first_text}-{}", number(from_eff, last))
-    };
-    let mut text = format!(
-        "{{ map_id = {{ from = \"{from_text}\", to = \"{}\"",
-        number(to_eff, to)
-    );
-    if let Some(eff) = eff
-        && from_eff == to_eff
-    {
-        push(
-            &mut text,
-            format_args!(", format = \"{}\"", if eff { "eff" } else { "sff" }),
-        );
-    }
-    text.push_str(" } }");
-    text
-}
-
-fn crc_text(crc: &Crc8) -> String {
-    let table = match polynomial_of(&crc.table) {
-        Some(polynomial) => format!("polynomial = \"{polynomial:02X}\""),
-        None => format!("table = \"{}\"", hex(&crc.table)),
-    };
-    let profile = match &crc.profile {
-        Crc8Profile::None => String::new(),
-        Crc8Profile::OneByte(byte) => format!(", profile = {{ one_byte = \"{byte:02X}\" }}"),
-        Crc8Profile::Sixteen(bytes) => format!(", profile = {{ sixteen = \"{}\" }}", hex(bytes)),
-        Crc8Profile::SffIdXor => ", profile = { sff_id_xor = true }".into(),
-    };
-    format!(
-        "{{ crc8 = {{ from = {}, to = {}, result = {}, init = \"{:02X}\", final_xor = \"{:02X}\", \
-         {table}{profile} }} }}",
-        crc.from, crc.to, crc.result, crc.init, crc.final_xor
-    )
+    let (key, value) = action.write();
+    format!("{{ {key} = {value} }}")
 }

@@ -307,9 +307,9 @@ pub fn random_action(rng: &mut Rng, size: u32) -> Action {
                 rng.bytes(n)
             }),
         }),
-        3 => Action::OffsetId {
+        3 => Action::OffsetId(OffsetId {
             by: rng.pick(&[1, -1, 0x100, -0x100, 0x1000_0000, -0x1FFF_FFFF]),
-        },
+        }),
         4 => {
             let eff = rng.pick(&[None, None, Some(false), Some(true)]);
             let count = 1 + rng.below(0x200);
@@ -319,21 +319,21 @@ pub fn random_action(rng: &mut Rng, size: u32) -> Action {
             } else {
                 0xFFFF
             };
-            Action::MapId {
+            Action::MapId(MapId {
                 from: rng.below(0x600),
                 to: rng.below(most + 1 - count),
                 count,
                 eff,
-            }
+            })
         }
         5 => {
             let count = rng.below(size.min(12));
-            Action::CopyBytes {
+            Action::CopyBytes(CopyBytes {
                 from: rng.below(size - count) as u16,
                 to: rng.below(size - count) as u16,
                 count: count as u16,
                 clear: maybe(rng),
-            }
+            })
         }
         6 => Action::XorSum(XorSum {
             from: random_index(rng, size as i32),

@@ -1,9 +1,10 @@
 //! Plans against a list that behaves as the kernel's.
 
 use crate::cangw::plan::{Change, plan};
-use crate::cangw::wire::{Job, Modification};
+use crate::cangw::wire::Job;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use route::{Modification, ModifyOp};
 
 /// IDs that frames have here; few, so that filters meet often.
 fn frames() -> impl Iterator<Item = u32> {
@@ -43,16 +44,15 @@ fn small_job() -> impl Strategy<Value = Job> {
     (1..3_u32, 3..5_u32, prop::sample::select(filters), 0..3_u32).prop_map(
         |(source, destination, filter, id)| {
             let or = Modification {
-                kinds: 1,
+                parts: Modification::ID,
                 id,
-                data: vec![0; 8],
-                ..Modification::default()
+                ..Modification::new(ModifyOp::Or, false)
             };
             Job {
                 source,
                 destination,
                 filter,
-                modify: [None, Some(or).filter(|_| id != 0), None, None],
+                changes: (id != 0).then(|| or.to_attribute()).into_iter().collect(),
                 ..Job::default()
             }
         },
@@ -200,13 +200,12 @@ fn a_new_rule_moves_only_those_that_a_frame_could_tell_apart() {
 fn modifications_are_updated_where_the_kernel_can() {
     let changes = |filter, id| {
         let or = Modification {
-            kinds: 1,
+            parts: Modification::ID,
             id,
-            data: vec![0; 8],
-            ..Modification::default()
+            ..Modification::new(ModifyOp::Or, false)
         };
         Job {
-            modify: [None, Some(or), None, None],
+            changes: vec![or.to_attribute()],
             ..of(filter)
         }
     };

@@ -1,12 +1,12 @@
 //! Messages there and back.
 
-use crate::cangw::wire::{self, Counters, Crc8, FD, Job, Listed, Modification, Xor};
+use crate::cangw::wire::{self, Counters, FD, Job, Listed};
 use config::Source;
 use linux::netlink::{Malformed, Request, attributes, messages};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use route::cangw::{Rule, import};
-use route::{Modify, ModifyOp};
+use route::cangw::{Attribute, Rule, import};
+use route::{Action, Modification, Modify, ModifyOp};
 
 /// The jobs in what the kernel sent, each with the number of the request that it answers.
 fn decode(bytes: &[u8]) -> Result<Vec<(u32, Option<Listed>)>, Malformed> {
@@ -20,45 +20,40 @@ fn said(kind: u16, body: &[u8]) -> Vec<u8> {
     Request::one(kind, body.to_vec()).bytes(5)
 }
 
-fn modification(size: usize) -> impl Strategy<Value = Modification> {
+fn modification(op: ModifyOp, fd: bool) -> impl Strategy<Value = Attribute> {
     (
         0..16_u8,
         any::<u32>(),
         any::<u8>(),
         any::<u8>(),
-        vec(any::<u8>(), size),
+        vec(any::<u8>(), if fd { 64 } else { 8 }),
     )
-        .prop_map(move |(kinds, id, len, flags, data)| Modification {
-            kinds,
-            id,
-            len,
-            flags: if size == 64 { flags } else { 0 },
-            data,
+        .prop_map(move |(parts, id, len, flags, data)| {
+            let modification = Modification {
+                op,
+                fd,
+                parts,
+                id,
+                len,
+                flags: if fd { flags } else { 0 },
+                data,
+            };
+            modification.to_attribute()
         })
 }
 
-fn crc8() -> impl Strategy<Value = Crc8> {
-    let table = vec(any::<u8>(), 256).prop_map(|t| <[u8; 256]>::try_from(t).unwrap());
-    let rest = any::<([i8; 3], u8, u8, u8, [u8; 20])>();
-    (table, rest).prop_map(
-        |(table, (indices, init, final_xor, profile, profile_data))| Crc8 {
-            indices,
-            init,
-            final_xor,
-            table,
-            profile,
-            profile_data,
-        },
-    )
+/// The bytes of `struct cgw_csum_crc8` and of `struct cgw_csum_xor`, whatever they say.
+fn sum(kind: u16, size: usize) -> impl Strategy<Value = Attribute> {
+    vec(any::<u8>(), size).prop_map(move |value| Attribute { kind, value })
 }
 
 fn job() -> impl Strategy<Value = Job> {
     any::<bool>().prop_flat_map(|fd| {
-        let size = if fd { 64 } else { 8 };
-        let modify = [(); 4].map(|()| proptest::option::of(modification(size)));
+        let ops = [ModifyOp::And, ModifyOp::Or, ModifyOp::Xor, ModifyOp::Set];
+        let modify = ops.map(|op| proptest::option::of(modification(op, fd)));
         let sums = (
-            proptest::option::of(crc8()),
-            proptest::option::of(any::<([i8; 3], u8)>()),
+            proptest::option::of(sum(6, 282)),
+            proptest::option::of(sum(5, 4)),
         );
         (any::<(u32, u32, u16, u8, (u32, u32), u32)>(), modify, sums).prop_map(
             move |((source, destination, flags, hops, filter, uid), modify, (crc8, xor))| Job {
@@ -67,13 +62,18 @@ fn job() -> impl Strategy<Value = Job> {
                 flags: if fd { flags | FD } else { flags & !FD },
                 hops,
                 filter,
-                modify,
-                crc8,
-                xor: xor.map(|(indices, init)| Xor { indices, init }),
+                changes: modify.into_iter().chain([crc8, xor]).flatten().collect(),
                 uid,
             },
         )
     })
+}
+
+/// Checksums are there only where something is modified.
+fn without_idle_sums(rule: &mut Rule) {
+    if !rule.modifies() {
+        rule.changes.clear();
+    }
 }
 
 proptest! {
@@ -113,15 +113,15 @@ proptest! {
         // What the kernel would not have in its list.
         rule.hops = rule.hops.map(|hops| hops % 6 + 1);
         let most = rule.size() as i16;
-        for index in rule.crc8.iter_mut().flat_map(|c| [&mut c.from, &mut c.to, &mut c.result]) {
-            *index %= most;
+        for change in &mut rule.changes {
+            let indices = match change {
+                Action::Crc8(sum) => [&mut sum.from, &mut sum.to, &mut sum.result],
+                Action::XorSum(sum) => [&mut sum.from, &mut sum.to, &mut sum.result],
+                _ => continue,
+            };
+            indices.into_iter().for_each(|index| *index %= most);
         }
-        for index in rule.xor.iter_mut().flat_map(|x| [&mut x.from, &mut x.to, &mut x.result]) {
-            *index %= most;
-        }
-        if !rule.modifies() {
-            (rule.crc8, rule.xor) = (None, None);
-        }
+        without_idle_sums(&mut rule);
         let job = Job::of(&rule, 1, 2);
         let text = format!("cangw -A {rule}\n");
         let imported = import(&Source::new("rule", text.clone()));
@@ -138,9 +138,7 @@ proptest! {
     fn marks_are_found_again(job in job(), mark in 1_u32.., hidden in any::<bool>()) {
         // As rules are: parts that do nothing are not there, nor checksums that are not computed.
         let mut rule = job.rule("a".into(), "b".into());
-        if !rule.modifies() {
-            (rule.crc8, rule.xor) = (None, None);
-        }
+        without_idle_sums(&mut rule);
         let job = Job::of(&rule, 1, 2);
         let marked = job.clone().marked(mark, hidden);
         prop_assert_eq!(marked.mark(), mark);
@@ -154,7 +152,7 @@ proptest! {
     #[test]
     fn a_change_of_nothing_is_no_mark(fd in any::<bool>(), mark in 1_u32.., hidden in any::<bool>()) {
         let or = Modify { op: ModifyOp::Or, id: Some(0), len: None, flags: None, data: None };
-        let rule = Rule { fd, modify: [None, Some(or), None, None], ..Rule::default() };
+        let rule = Rule { fd, changes: vec![Action::Modify(or)], ..Rule::default() };
         let job = Job::of(&rule, 1, 2);
         prop_assert_eq!(job.clone().marked(mark, hidden).unmarked(), job);
     }
@@ -210,17 +208,16 @@ fn answers_are_read() {
 #[test]
 fn a_request_is_laid_out_as_the_header_file_says() {
     let set = Modification {
-        kinds: 1,
+        parts: Modification::ID,
         id: 0x333,
-        data: vec![0; 8],
-        ..Modification::default()
+        ..Modification::new(ModifyOp::Set, false)
     };
     let job = Job {
         source: 1,
         destination: 2,
         flags: 1,
         filter: (0x123, 0x7FF),
-        modify: [None, None, None, Some(set)],
+        changes: vec![set.to_attribute()],
         uid: 5,
         ..Job::default()
     };

@@ -1,0 +1,114 @@
+//! BPF as one of the data paths in the kernel.
+
+use super::{Error, Offload, Outcome, can_persist, remove, show, survey};
+use crate::RouteCounts;
+use crate::data_path::DataPath;
+use crate::instance::Instance;
+use crate::kernel_path::{self, Assignment, KernelPath, Listing, Report, Running};
+use crate::machine::Machine;
+use route::Routes;
+
+/// The data path through BPF.
+#[derive(Clone, Copy, Debug)]
+pub struct Bpf;
+
+impl KernelPath for Bpf {
+    fn data_path(&self) -> DataPath {
+        DataPath::Bpf
+    }
+
+    fn objections(
+        &self,
+        routes: &Routes,
+        interfaces: &[Option<String>],
+        machine: &Machine,
+    ) -> Vec<Option<String>> {
+        if let Err(why) = &machine.bpf {
+            return vec![Some(why.to_string()); routes.routes.len()];
+        }
+        let mut reasons = vec![None; routes.routes.len()];
+        for wrong in survey(routes, interfaces, &machine.interfaces) {
+            if let Some(reason) = reasons.get_mut(wrong.route.0 as usize) {
+                reason.get_or_insert(wrong.why);
+            }
+        }
+        reasons
+    }
+
+    fn without_xl(&self) -> bool {
+        false
+    }
+
+    fn remove_leftovers(&self, instance: &Instance) -> Result<Option<String>, kernel_path::Error> {
+        match remove(instance) {
+            Ok(0) | Err(Error::Socket { .. } | Error::Kernel(_)) => Ok(None),
+            Ok(some) => Ok(Some(format!(
+                "bpf: an earlier run's table taken away at {some} interfaces"
+            ))),
+            Err(error) => Err(kernel_path::Error::BpfStays(error)),
+        }
+    }
+
+    fn start(
+        &self,
+        instance: &Instance,
+        assignment: Assignment<'_>,
+    ) -> Result<(Box<dyn Running>, Report), kernel_path::Error> {
+        if assignment.persist {
+            // So that nobody learns it at the end.
+            can_persist()?;
+        }
+        let Assignment {
+            routes,
+            interfaces,
+            options,
+            ..
+        } = assignment;
+        let (running, outcome) = Offload::start(instance, routes, interfaces, options.clone())?;
+        Ok((Box::new(running), report(outcome, routes)))
+    }
+
+    fn list(&self) -> Result<Listing, kernel_path::Error> {
+        Ok(Listing::Tables(show()?))
+    }
+}
+
+fn report(outcome: Outcome, routes: &Routes) -> Report {
+    let adopted = if outcome.adopted {
+        ", taken over from an earlier run"
+    } else {
+        ""
+    };
+    Report {
+        words: Some(format!(
+            "bpf: {} routes at {} interfaces{adopted}",
+            routes.routes.len(),
+            outcome.entrances
+        )),
+        missing: outcome.missing,
+    }
+}
+
+impl Running for Offload {
+    fn reload(&mut self, assignment: Assignment<'_>) -> Result<Report, kernel_path::Error> {
+        self.set_options(assignment.options.clone());
+        let outcome = self.reload(assignment.routes, assignment.interfaces)?;
+        Ok(report(outcome, assignment.routes))
+    }
+
+    fn links_changed(&mut self) -> Result<Option<Report>, kernel_path::Error> {
+        let outcome = self.links_changed()?;
+        Ok(outcome.map(|outcome| Report {
+            words: Some(format!("bpf: at {} interfaces now", outcome.entrances)),
+            missing: outcome.missing,
+        }))
+    }
+
+    fn counts(&mut self) -> Result<Vec<RouteCounts>, kernel_path::Error> {
+        Ok(self.counts()?.routes)
+    }
+
+    fn persist(self: Box<Self>) -> Result<(), kernel_path::Error> {
+        Ok((*self).persist()?)
+    }
+}

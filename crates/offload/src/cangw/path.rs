@@ -1,0 +1,110 @@
+//! can-gw as one of the data paths in the kernel.
+
+use super::{Error, Kernel, Offload, Outcome, show, survey};
+use crate::RouteCounts;
+use crate::data_path::DataPath;
+use crate::instance::Instance;
+use crate::kernel_path::{self, Assignment, KernelPath, Listing, Report, Running};
+use crate::machine::Machine;
+use route::Routes;
+
+/// The data path through can-gw.
+#[derive(Clone, Copy, Debug)]
+pub struct CanGw;
+
+impl KernelPath for CanGw {
+    fn data_path(&self) -> DataPath {
+        DataPath::CanGw
+    }
+
+    fn objections(
+        &self,
+        routes: &Routes,
+        interfaces: &[Option<String>],
+        machine: &Machine,
+    ) -> Vec<Option<String>> {
+        match &machine.can_gw {
+            Err(why) => vec![Some(why.to_string()); routes.routes.len()],
+            Ok(limits) => survey(routes, interfaces, limits)
+                .into_iter()
+                .map(|reason| reason.map(|wrong| wrong.why))
+                .collect(),
+        }
+    }
+
+    fn without_xl(&self) -> bool {
+        true
+    }
+
+    fn remove_leftovers(&self, instance: &Instance) -> Result<Option<String>, kernel_path::Error> {
+        let Ok(mut kernel) = Kernel::open() else {
+            return Ok(None); // no netlink, no rules
+        };
+        match kernel.delete_ours(instance) {
+            Ok(0) | Err(Error::NoModule | Error::Socket { .. }) => Ok(None),
+            Ok(some) => Ok(Some(format!(
+                "can-gw: {some} rules of an earlier run taken away"
+            ))),
+            Err(error) => Err(kernel_path::Error::CanGwStays(error)),
+        }
+    }
+
+    fn start(
+        &self,
+        instance: &Instance,
+        assignment: Assignment<'_>,
+    ) -> Result<(Box<dyn Running>, Report), kernel_path::Error> {
+        let (running, outcome) =
+            Offload::start(instance, assignment.routes, assignment.interfaces)?;
+        Ok((Box::new(running), report(outcome)))
+    }
+
+    fn list(&self) -> Result<Listing, kernel_path::Error> {
+        let mut kernel = Kernel::open()?;
+        Ok(Listing::Rules(show(&mut kernel)?))
+    }
+}
+
+fn report(outcome: Outcome) -> Report {
+    let mut text = format!(
+        "can-gw: {} rules as before, {} changed in place, {} new, {} taken away",
+        outcome.unchanged, outcome.updated, outcome.added, outcome.removed
+    );
+    if outcome.adopted > 0 {
+        text.push_str(&format!(
+            " ({} taken over from an earlier run)",
+            outcome.adopted
+        ));
+    }
+    Report {
+        words: Some(text),
+        missing: outcome.missing,
+    }
+}
+
+impl Running for Offload {
+    fn reload(&mut self, assignment: Assignment<'_>) -> Result<Report, kernel_path::Error> {
+        let outcome = self.reload(assignment.routes, assignment.interfaces)?;
+        Ok(report(outcome))
+    }
+
+    fn links_changed(&mut self) -> Result<Option<Report>, kernel_path::Error> {
+        let outcome = self.links_changed()?;
+        Ok(outcome.map(|outcome| Report {
+            words: (outcome.added > 0).then(|| {
+                let added = outcome.added;
+                format!("an interface is back: {added} rules of can-gw with it")
+            }),
+            missing: outcome.missing,
+        }))
+    }
+
+    fn counts(&mut self) -> Result<Vec<RouteCounts>, kernel_path::Error> {
+        Ok(self.counts()?)
+    }
+
+    fn persist(self: Box<Self>) -> Result<(), kernel_path::Error> {
+        (*self).persist();
+        Ok(())
+    }
+}

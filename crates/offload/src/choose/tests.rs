@@ -1,0 +1,274 @@
+use super::*;
+use crate::{bpf, cangw};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use route::{Match, PayloadPattern, RateLimit, Route};
+
+const NAMES: [&str; 4] = ["can0", "can1", "vcan0", "later0"];
+
+/// can0 and can1 are hardware, vcan0 is a virtual interface, later0 is not there; the ports after
+/// them are no interfaces.
+fn machine() -> Machine {
+    let there = |name: &str, kind: &str, index| bpf::Interface {
+        name: name.to_owned(),
+        index,
+        can: true,
+        mtu: 72,
+        up: true,
+        echo: true,
+        kind: kind.to_owned(),
+        ..bpf::Interface::default()
+    };
+    Machine {
+        interfaces: vec![
+            there("can0", "can", 3),
+            there("can1", "can", 4),
+            there("vcan0", "vcan", 5),
+        ],
+        bpf: Ok(()),
+        can_gw: Ok(cangw::Limits {
+            version: Some(cangw::Version(6, 12, 30)),
+            max_hops: Some(2),
+            hidden_marks: true,
+        }),
+    }
+}
+
+fn interfaces() -> Vec<Option<String>> {
+    let names = NAMES.iter().map(|name| Some((*name).to_owned()));
+    names.chain([None, None]).collect()
+}
+
+fn route(name: &str, from: &[u16], to: &[u16]) -> Route {
+    let ports = |ports: &[u16]| ports.iter().copied().map(PortId).collect();
+    let mut route = Route::new(name, ports(from), ports(to));
+    // can-gw has no rules for XL frames.
+    route.matching.kinds.xl = matches!(from, [0 | 1]);
+    route
+}
+
+/// can-gw cannot do it.
+fn by_payload(mut route: Route) -> Route {
+    route.matching = Match {
+        payload: vec![PayloadPattern {
+            at: 0,
+            value: vec![1],
+            mask: vec![0xFF],
+        }],
+        ..Match::default()
+    };
+    route
+}
+
+/// BPF cannot do it.
+fn keeping_stamps(mut route: Route) -> Route {
+    route.keep_stamp = true;
+    route
+}
+
+fn paths(routes: Vec<Route>) -> Vec<DataPath> {
+    let routes = Routes {
+        routes,
+        ..Routes::default()
+    };
+    let placed = choose(&routes, &interfaces(), &machine());
+    placed.into_iter().map(|placed| placed.data_path).collect()
+}
+
+#[test]
+fn each_route_runs_at_the_fastest_place() {
+    let found = paths(vec![
+        by_payload(route("payload", &[0], &[1])),
+        keeping_stamps(route("stamps", &[1], &[0])),
+        route("log", &[0], &[4]),
+    ]);
+    assert_eq!(found, [DataPath::Bpf, DataPath::CanGw, DataPath::Process]);
+}
+
+#[test]
+fn what_would_overtake_stays_together() {
+    let routes = Routes {
+        routes: vec![
+            route("plain", &[0], &[1]),
+            keeping_stamps(by_payload(route("neither", &[0], &[1]))),
+        ],
+        ..Routes::default()
+    };
+    let placed = choose(&routes, &interfaces(), &machine());
+    for placed in &placed {
+        assert_eq!(placed.data_path, DataPath::Process);
+    }
+    let said = &placed[0].because;
+    assert_eq!(said.len(), 2);
+    assert_eq!(said[0].0, DataPath::Bpf);
+    assert_eq!(said[0].1, "must stay with route `neither`");
+    // To another interface it may be faster, unless the one decides for the other.
+    let pair = |drop| {
+        let mut neither = keeping_stamps(by_payload(route("neither", &[0], &[2])));
+        if drop {
+            neither.drop = true;
+            neither.to.clear();
+        }
+        paths(vec![route("plain", &[0], &[1]), neither])
+    };
+    assert_eq!(pair(false), [DataPath::Bpf, DataPath::Process]);
+    assert_eq!(pair(true), [DataPath::Process, DataPath::Process]);
+}
+
+#[test]
+fn what_one_sends_to_the_other_stays_together_where_it_comes_in() {
+    let chain = |middle: u16, echo| {
+        let mut first = route("first", &[0], &[middle]);
+        first.echo = echo;
+        let slow = keeping_stamps(by_payload(route("slow", &[middle], &[4])));
+        paths(vec![first, slow])
+    };
+    let split = [DataPath::Bpf, DataPath::Process];
+    let together = [DataPath::Process, DataPath::Process];
+    assert_eq!(chain(1, false), split, "hardware");
+    assert_eq!(chain(1, true), together, "hardware that echoes");
+    assert_eq!(chain(2, false), together, "vcan");
+    assert_eq!(chain(3, false), together, "whatever it will be");
+}
+
+#[test]
+fn a_machine_without_bpf_or_can_gw_says_why() {
+    let routes = Routes {
+        routes: vec![route("one", &[0], &[1])],
+        ..Routes::default()
+    };
+    let mut bare = machine();
+    bare.bpf = Err(bpf::Missing::Can);
+    let placed = choose(&routes, &interfaces(), &bare);
+    assert_eq!(placed[0].data_path, DataPath::CanGw);
+    assert_eq!(
+        placed[0].because,
+        [(DataPath::Bpf, bpf::Missing::Can.to_string())]
+    );
+    bare.can_gw = Err(cangw::Error::NoModule);
+    let placed = choose(&routes, &interfaces(), &bare);
+    assert_eq!(placed[0].data_path, DataPath::Process);
+    assert_eq!(placed[0].because.len(), 2);
+}
+
+#[test]
+fn what_is_too_much_together_does_not_all_go_to_bpf() {
+    // Many different masks: more than a frame's search may take. Whole groups go by destination.
+    let masked = |to: u16, bits: u32, at: u32| {
+        let mut route = route(&format!("{bits:x} at {at} to {to}"), &[0], &[to]);
+        route.matching.ids = vec![route::IdFilter {
+            set: route::IdSet::Masked {
+                id: 1 << at,
+                mask: bits << at,
+            },
+            inverted: false,
+        }];
+        route
+    };
+    let all = (0..20)
+        .map(|at| masked(1, 1, at))
+        .chain((0..20).map(|at| masked(2, 3, at)));
+    let all: Vec<Route> = all.collect();
+    let found = paths(all);
+    let (to_one, to_two) = found.split_at(20);
+    assert!(to_one.iter().all(|place| *place == DataPath::Bpf));
+    assert!(to_two.iter().all(|place| *place == DataPath::CanGw));
+}
+
+fn any_route() -> impl Strategy<Value = Route> {
+    let ports = || vec(0_u16..6, 1..3);
+    (ports(), ports(), 0..6_u8, any::<(bool, bool)>()).prop_map(|(from, to, kind, more)| {
+        let mut made = route("", &from, &to);
+        match kind {
+            0 => made = by_payload(made),
+            1 => made = keeping_stamps(made),
+            2 => {
+                made.limit = Some(RateLimit {
+                    frames: 1,
+                    per: 1,
+                    burst: 1,
+                    per_id: None,
+                });
+            }
+            3 if more.0 && more.1 => {
+                made.drop = true;
+                made.to.clear();
+            }
+            4 => made.echo = more.1,
+            _ => {}
+        }
+        made
+    })
+}
+
+/// The rules of the module's documentation, route by route.
+fn must_stay(routes: &Routes, a: &Route, b: &Route) -> bool {
+    let begin = |port: &&PortId| b.from.contains(port);
+    let share: Vec<&PortId> = a.from.iter().filter(begin).collect();
+    let decides = share.iter().any(|port| {
+        routes.mode == Mode::First
+            || routes
+                .routes
+                .iter()
+                .any(|r| r.drop && r.from.contains(port))
+    });
+    let same_way = !share.is_empty() && a.to.iter().any(|port| b.to.contains(port));
+    let comes_in = |port: &PortId| (a.echo || matches!(port.0, 2 | 3)) && b.from.contains(port);
+    decides || same_way || a.to.iter().any(comes_in)
+}
+
+proptest! {
+    #[test]
+    fn data_paths_keep_order_and_meaning(
+        list in vec(any_route(), 1..8),
+        first in any::<bool>(),
+        lacks in 0..4_u8,
+    ) {
+        let mut list = list;
+        for (i, route) in list.iter_mut().enumerate() {
+            route.name = format!("r{i}");
+        }
+        let routes = Routes {
+            mode: if first { Mode::First } else { Mode::All },
+            max_hops: 1,
+            routes: list,
+        };
+        let mut machine = machine();
+        if lacks == 1 {
+            machine.bpf = Err(bpf::Missing::Permission);
+        }
+        if lacks == 2 {
+            machine.can_gw = Err(cangw::Error::NoModule);
+        }
+        let placed = choose(&routes, &interfaces(), &machine);
+        prop_assert_eq!(placed.len(), routes.routes.len());
+        let mut pairs = routes.routes.iter().zip(&placed);
+        while let Some((a, at_a)) = pairs.next() {
+            for (b, at_b) in pairs.clone() {
+                if must_stay(&routes, a, b) || must_stay(&routes, b, a) {
+                    prop_assert_eq!(at_a.data_path, at_b.data_path, "{:?} {:?}", a, b);
+                }
+            }
+        }
+        // Every place can do what it got.
+        let (by_bpf, _) = part(&routes, &placed, DataPath::Bpf);
+        prop_assert!(lacks != 1 || by_bpf.routes.is_empty());
+        prop_assert_eq!(bpf::survey(&by_bpf, &interfaces(), &machine.interfaces), vec![]);
+        for route in &by_bpf.routes {
+            prop_assert!(route.from.iter().chain(&route.to).all(|port| port.0 < 4));
+        }
+        let (by_can_gw, _) = part(&routes, &placed, DataPath::CanGw);
+        prop_assert!(lacks != 2 || by_can_gw.routes.is_empty());
+        if !by_can_gw.routes.is_empty() {
+            prop_assert!(route::cangw::rules(&by_can_gw, &interfaces()).is_ok());
+        }
+        // All of them together are all routes.
+        let mut all: Vec<u32> = [DataPath::Bpf, DataPath::CanGw, DataPath::Process]
+            .into_iter()
+            .flat_map(|place| part(&routes, &placed, place).1)
+            .map(|id| id.0)
+            .collect();
+        all.sort_unstable();
+        prop_assert_eq!(all, (0..routes.routes.len() as u32).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,18 @@
+//! What data paths count.
+
+/// What was counted of one route, since it was put into the kernel.
+///
+/// As the gateway in user space counts: each frame that the route took was sent, in as many
+/// copies as it has destinations, or stopped for one reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RouteCounts {
+    /// Frames that the route matched; `None` where the kernel does not count them (can-gw: a
+    /// frame that `limit_hops` or `-i` stopped before its counters).
+    pub taken: Option<u64>,
+    /// Copies handed to an outgoing interface.
+    pub sent: u64,
+    /// Stopped, by reason, in the order of [`route::Stop::ALL`].
+    pub stopped: [u64; route::Stop::ALL.len()],
+    /// Copies that the outgoing interface did not take (down, gone, no memory).
+    pub failed: u64,
+}

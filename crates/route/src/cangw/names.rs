@@ -1,0 +1,88 @@
+//! Names of ports and routes that are imported.
+
+use crate::PortId;
+use crate::config::LONGEST_NAME;
+use alloc::{borrow::ToOwned, collections::BTreeMap, format, string::String, vec::Vec};
+
+/// The interfaces in the order in which they appear, each a port.
+#[derive(Default)]
+pub(super) struct Interfaces {
+    /// By [`PortId`].
+    pub(super) names: Vec<String>,
+    numbers: BTreeMap<String, PortId>,
+}
+
+impl Interfaces {
+    pub(super) fn port(&mut self, name: &str) -> PortId {
+        if let Some(id) = self.numbers.get(name) {
+            return *id;
+        }
+        // At most MOST_INTERFACES, as `import` has checked.
+        let id = PortId(self.names.len() as u16);
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), id);
+        id
+    }
+}
+
+/// A port is named as its interface, as far as a port can be.
+pub(super) fn port_names(interfaces: &[String]) -> Vec<String> {
+    let mut taken = Names::default();
+    interfaces
+        .iter()
+        .map(|interface| {
+            let plain: String = interface
+                .chars()
+                .map(|c| {
+                    if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') {
+                        c
+                    } else {
+                        '_'
+                    }
+                })
+                .collect();
+            taken.unique(&plain, "_", "")
+        })
+        .collect()
+}
+
+pub(super) fn route_name(comment: &str, index: usize, taken: &mut Names) -> String {
+    let name: String = comment.chars().filter(|c| !c.is_control()).collect();
+    let name = cut(&name, LONGEST_NAME).trim();
+    if name.is_empty() {
+        taken.unique(&format!("route {}", index + 1), " (", ")")
+    } else {
+        taken.unique(name, " (", ")")
+    }
+}
+
+/// As much of a text as fits into so many bytes.
+fn cut(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len()))
+        .rev()
+        .find(|&end| text.is_char_boundary(end));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
+}
+
+/// Names that are taken, and for each the number that made the last one unique.
+#[derive(Default)]
+pub(super) struct Names(BTreeMap<String, usize>);
+
+impl Names {
+    fn unique(&mut self, name: &str, before: &str, after: &str) -> String {
+        let Some(mut n) = self.0.get(name).copied() else {
+            self.0.insert(name.to_owned(), 1);
+            return name.to_owned();
+        };
+        loop {
+            n += 1;
+            let number = format!("{before}{n}{after}");
+            let unique = format!("{}{number}", cut(name, LONGEST_NAME - number.len()));
+            if !self.0.contains_key(&unique) {
+                self.0.insert(name.to_owned(), n);
+                self.0.insert(unique.clone(), 1);
+                return unique;
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The numbers by which ports and routes are known, and how routes are searched.
+
+/// A port, as an index into the configuration's list of ports.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct PortId(pub u16);
+
+/// A route, as an index into [`Routes::routes`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct RouteId(pub u32);
+
+/// How many routes a frame may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Mode {
+    /// Every route that matches gets its copy, in the order of the file: can-gw's way. A route
+    /// that drops ends the search.
+    #[default]
+    All,
+    /// Only the first route that matches.
+    First,
+}

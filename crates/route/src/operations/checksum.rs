@@ -1,0 +1,50 @@
+//! What checksums over a range of the payload have in common.
+
+use super::draft::Draft;
+use alloc::{format, string::String};
+
+/// Which bytes a sum is of, and where it goes. Negative indices count from the end of the payload:
+/// −1 is the last byte. `from` above `to` sums downwards.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Indices {
+    /// First byte of the sum.
+    pub from: i16,
+    /// Last byte of the sum.
+    pub to: i16,
+    /// Where the result goes.
+    pub result: i16,
+}
+
+impl Indices {
+    const fn all(self) -> [i16; 3] {
+        [self.from, self.to, self.result]
+    }
+
+    /// The bounds of `cgw_chk_csum_parms` in `net/can/gw.c`.
+    pub(super) fn check(self, which: &str, longest: usize, report: &mut dyn FnMut(String)) {
+        for index in self.all() {
+            let size = usize::from(index.unsigned_abs());
+            if size > longest || (index > 0 && size == longest) {
+                report(format!(
+                    "{which}: index {index} lies outside the longest payload, {longest} bytes"
+                ));
+            }
+        }
+    }
+
+    /// How many bytes of payload they need, from either end.
+    pub(super) fn reach(self) -> usize {
+        let need = |index: i16| usize::from(index.unsigned_abs()) + usize::from(index >= 0);
+        self.all().into_iter().map(need).max().unwrap_or(0)
+    }
+
+    /// They, in the frame at hand; `None` if one lies outside its buffer, which leaves the frame
+    /// as it is.
+    pub(super) fn resolve(self, draft: &Draft<'_>) -> Option<(usize, usize, usize)> {
+        Some((
+            draft.index(self.from)?,
+            draft.index(self.to)?,
+            draft.index(self.result)?,
+        ))
+    }
+}

@@ -1,0 +1,56 @@
+//! CRC8, done to a frame.
+
+use super::{Crc8, Crc8Profile};
+use crate::Stop;
+use crate::operations::{apply::Apply, draft::Draft};
+use alloc::boxed::Box;
+
+/// Its table is too large to lie among the other operations.
+#[derive(Clone, Debug)]
+pub(crate) struct Boxed(pub(super) Box<Crc8>);
+
+impl Apply for Boxed {
+    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        draft.check_len()?;
+        self.0.write_sum(draft);
+        Ok(())
+    }
+}
+
+impl Crc8 {
+    fn step(&self, crc: u8, byte: u8) -> u8 {
+        self.table[usize::from(crc ^ byte)]
+    }
+
+    fn write_sum(&self, draft: &mut Draft<'_>) {
+        let Some((from, to, result)) = self.indices().resolve(draft) else {
+            return;
+        };
+        let bytes = draft.data.get(from.min(to)..=from.max(to)).unwrap_or(&[]);
+        let mut crc = if from <= to {
+            bytes
+                .iter()
+                .fold(self.init, |crc, byte| self.step(crc, *byte))
+        } else {
+            bytes
+                .iter()
+                .rev()
+                .fold(self.init, |crc, byte| self.step(crc, *byte))
+        };
+        crc = match &self.profile {
+            Crc8Profile::None => crc,
+            Crc8Profile::OneByte(byte) => self.step(crc, *byte),
+            Crc8Profile::Sixteen(bytes) => {
+                let chosen = draft.data.get(1).copied().unwrap_or(0) & 0xF;
+                self.step(crc, bytes[usize::from(chosen)])
+            }
+            Crc8Profile::SffIdXor => {
+                let [low, next, ..] = draft.raw.to_le_bytes();
+                self.step(crc, low ^ next)
+            }
+        };
+        if let Some(place) = draft.data.get_mut(result) {
+            *place = crc ^ self.final_xor;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! can-gw's CRC8 checksum.
+
+mod apply;
+#[cfg(feature = "config")]
+mod cangw;
+#[cfg(feature = "config")]
+mod toml;
+
+use super::bpf::{Instruction, OneMore, Program};
+use super::checksum::Indices;
+use super::operation::Operation;
+use alloc::{boxed::Box, string::String};
+
+/// CRC8 as can-gw computes it (`cgw_csum_crc8_rel`). Negative indices count from the end of the
+/// payload: −1 is the last byte. An index that then lies outside the frame's buffer leaves the
+/// frame as it is. `from` above `to` sums downwards.
+///
+/// can-gw computes checksums only in a rule that modifies something; here they are computed
+/// wherever they are asked for, and the importer leaves out those that can-gw would not compute.
+///
+/// Kernels without the fix of CVE-2026-31570 take negative indices unresolved here; this is the
+/// fixed behaviour.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Crc8 {
+    /// First byte of the sum.
+    pub from: i16,
+    /// Last byte of the sum.
+    pub to: i16,
+    /// Where the result goes.
+    pub result: i16,
+    /// Start value.
+    pub init: u8,
+    /// XORed into the result.
+    pub final_xor: u8,
+    /// The 256-entry table.
+    pub table: [u8; 256],
+    /// What is added after the bytes.
+    pub profile: Crc8Profile,
+}
+
+impl Crc8 {
+    /// The table of a polynomial as [`Crc8::table`] takes it, most significant bit first and
+    /// without its x^8: 0x1D is SAE J1850, 0x2F is AUTOSAR's CRC8H2F.
+    #[must_use]
+    pub const fn table_of(polynomial: u8) -> [u8; 256] {
+        let mut table = [0; 256];
+        let mut at = 0;
+        while at < 256 {
+            let mut crc = at as u8;
+            let mut bit = 0;
+            while bit < 8 {
+                crc = if crc & 0x80 != 0 {
+                    (crc << 1) ^ polynomial
+                } else {
+                    crc << 1
+                };
+                bit += 1;
+            }
+            table[at] = crc;
+            at += 1;
+        }
+        table
+    }
+}
+
+/// can-gw's CRC8 profiles (`CGW_CRC8PRF_*`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Crc8Profile {
+    /// Nothing.
+    None,
+    /// One more byte.
+    OneByte(u8),
+    /// One of sixteen bytes, chosen by the low four bits of payload byte 1.
+    Sixteen([u8; 16]),
+    /// One more byte: the XOR of the ID's lowest byte and the next one (`SFFID_XOR`).
+    SffIdXor,
+}
+
+impl Crc8 {
+    /// Its indices.
+    fn indices(&self) -> Indices {
+        Indices {
+            from: self.from,
+            to: self.to,
+            result: self.result,
+        }
+    }
+}
+
+impl Operation for Crc8 {
+    const NAME: &'static str = "crc8";
+    type Compiled = apply::Boxed;
+
+    fn check(&self, longest: usize, report: &mut dyn FnMut(String)) {
+        self.indices().check("CRC8", longest, report);
+    }
+
+    fn compile(&self) -> apply::Boxed {
+        apply::Boxed(Box::new(self.clone()))
+    }
+
+    fn reach(&self) -> usize {
+        self.indices().reach()
+    }
+
+    fn to_bpf(&self, program: &mut Program) -> Result<(), String> {
+        program.push(Instruction::Crc8 {
+            at: self.indices(),
+            init: self.init,
+            final_xor: self.final_xor,
+            table: Box::new(self.table),
+            more: match self.profile {
+                Crc8Profile::None => OneMore::None,
+                Crc8Profile::OneByte(byte) => OneMore::Byte(byte),
+                Crc8Profile::Sixteen(bytes) => OneMore::OfSixteen(bytes),
+                Crc8Profile::SffIdXor => OneMore::OfId,
+            },
+        });
+        Ok(())
+    }
+}

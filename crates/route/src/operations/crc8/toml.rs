@@ -1,0 +1,165 @@
+//! `crc8`.
+
+use super::{Crc8, Crc8Profile};
+use crate::operations::checksum_toml::{Range, index_words, range};
+use crate::operations::toml::Toml;
+use crate::text::{limits::FrameLimits, words::hex};
+use ::config::{Diagnostic, Diagnostics, Table, Value};
+use alloc::{format, string::String};
+
+impl Toml for Crc8 {
+    const KEYS: &'static [&'static str] = &["crc8"];
+
+    fn parse(
+        _: &'static str,
+        value: &Value<'_>,
+        limits: FrameLimits,
+        found: &mut Diagnostics,
+    ) -> Option<Self> {
+        let mut table = value.table("`crc8`", found)?;
+        let range = range(&mut table, limits, found);
+        let final_xor = table.byte("final_xor", found).map_or(0, |b| b.value);
+        let crc = crc_table(&mut table, found);
+        let profile = match table.get("profile") {
+            Some(value) => profile(&value, found),
+            None => Some(Crc8Profile::None),
+        };
+        table.finish(found);
+        let range = range?;
+        let Range { at, init } = range;
+        Some(Self {
+            from: at.from,
+            to: at.to,
+            result: at.result,
+            init,
+            final_xor,
+            table: crc?,
+            profile: profile?,
+        })
+    }
+
+    fn write(&self) -> (&'static str, String) {
+        let table = match polynomial_of(&self.table) {
+            Some(polynomial) => format!("polynomial = \"{polynomial:02X}\""),
+            None => format!("table = \"{}\"", hex(&self.table)),
+        };
+        let profile = match &self.profile {
+            Crc8Profile::None => String::new(),
+            Crc8Profile::OneByte(byte) => format!(", profile = {{ one_byte = \"{byte:02X}\" }}"),
+            Crc8Profile::Sixteen(bytes) => {
+                format!(", profile = {{ sixteen = \"{}\" }}", hex(bytes))
+            }
+            Crc8Profile::SffIdXor => ", profile = { sff_id_xor = true }".into(),
+        };
+        let text = format!(
+            "{{ from = {}, to = {}, result = {}, init = \"{:02X}\", final_xor = \"{:02X}\", \
+             {table}{profile} }}",
+            self.from, self.to, self.result, self.init, self.final_xor
+        );
+        ("crc8", text)
+    }
+
+    fn describe(&self) -> String {
+        let table = match polynomial_of(&self.table) {
+            Some(polynomial) => format!("polynomial {polynomial:02X}"),
+            None => "its own table".into(),
+        };
+        let profile = match &self.profile {
+            Crc8Profile::None => String::new(),
+            Crc8Profile::OneByte(byte) => format!(", then over {byte:02X}"),
+            Crc8Profile::Sixteen(_) => ", then over one of sixteen bytes by counter".into(),
+            Crc8Profile::SffIdXor => ", then over the ID's bytes".into(),
+        };
+        format!(
+            "writes a CRC8 of {} to {} ({table}, from {:02X}, XOR {:02X}{profile}) into {}",
+            index_words(self.from),
+            index_words(self.to),
+            self.init,
+            self.final_xor,
+            index_words(self.result)
+        )
+    }
+}
+
+/// `polynomial = "1D"` or `table = "…"`, 256 bytes.
+fn crc_table(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<[u8; 256]> {
+    let polynomial = table.get("polynomial");
+    let whole = table.get("table");
+    match (polynomial, whole) {
+        (Some(_), Some(whole)) => {
+            let hint = "leave out one of them";
+            whole.wrong("`polynomial` and `table` say the same thing", hint, found);
+            None
+        }
+        (Some(value), None) => {
+            let polynomial = value.byte(found)?.value;
+            if polynomial & 1 == 0 {
+                let message = "a CRC polynomial ends in a one";
+                let hint = "write it without its top bit, most significant bit first: \"1D\" is \
+                            SAE J1850, \"2F\" AUTOSAR";
+                found.push(Diagnostic::warning(value.span(), message).hint(hint));
+            }
+            Some(Crc8::table_of(polynomial))
+        }
+        (None, Some(value)) => bytes::<256>(&value, found),
+        (None, None) => {
+            let hint = "add `polynomial = \"1D\"`, or `table = \"…\"` with its 256 bytes";
+            table.missing("polynomial", hint, found);
+            None
+        }
+    }
+}
+
+/// Exactly `N` bytes in hex.
+fn bytes<const N: usize>(value: &Value<'_>, found: &mut Diagnostics) -> Option<[u8; N]> {
+    let read = value.hex(found)?;
+    let count = read.value.len();
+    match <[u8; N]>::try_from(read.value) {
+        Ok(bytes) => Some(bytes),
+        Err(_) => {
+            let message = format!("{N} bytes are needed here, this has {count}");
+            found.push(Diagnostic::error(read.span, message));
+            None
+        }
+    }
+}
+
+/// `{ one_byte = "12" }`, `{ sixteen = "…" }` or `{ sff_id_xor = true }`.
+fn profile(value: &Value<'_>, found: &mut Diagnostics) -> Option<Crc8Profile> {
+    let mut table = value.table("`profile`", found)?;
+    let one = table.get("one_byte");
+    let sixteen = table.get("sixteen");
+    let id = table.get("sff_id_xor");
+    let count = [&one, &sixteen, &id].iter().filter(|p| p.is_some()).count();
+    if count != 1 {
+        let hint = "write { one_byte = \"12\" }, { sixteen = \"…\" } or { sff_id_xor = true }";
+        value.wrong("`profile` names one of can-gw's profiles", hint, found);
+        return None;
+    }
+    table.finish(found);
+    if let Some(value) = one {
+        return Some(Crc8Profile::OneByte(value.byte(found)?.value));
+    }
+    if let Some(value) = sixteen {
+        return Some(Crc8Profile::Sixteen(bytes::<16>(&value, found)?));
+    }
+    let value = id?;
+    sff_id_xor(&value, found)
+}
+
+fn sff_id_xor(value: &Value<'_>, found: &mut Diagnostics) -> Option<Crc8Profile> {
+    if value.boolean(found)?.value {
+        return Some(Crc8Profile::SffIdXor);
+    }
+    value.wrong(
+        "`sff_id_xor` is chosen by `true`",
+        "leave out `profile`",
+        found,
+    );
+    None
+}
+
+/// The polynomial that a table was made of, where it is one.
+fn polynomial_of(table: &[u8; 256]) -> Option<u8> {
+    (Crc8::table_of(table[1]) == *table).then_some(table[1])
+}

@@ -1,0 +1,112 @@
+//! Moves a block of IDs.
+
+#[cfg(feature = "config")]
+mod toml;
+
+use super::apply::Apply;
+use super::bpf::{Instruction, Program};
+#[cfg(feature = "config")]
+use super::cangw::{CanGw, RulePart};
+use super::draft::Draft;
+use super::operation::Operation;
+use crate::Stop;
+use alloc::{
+    format,
+    string::{String, ToString},
+};
+use frame::{CanId, Kind};
+
+/// Moves a block of IDs: number `from + i` becomes `to + i` for `i < count`; others stay. A
+/// result that does not fit into the format stops the route. The RTR flag is kept; error
+/// frames are left alone. An XL frame cannot become EFF.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MapId {
+    /// First number of the block.
+    pub from: u32,
+    /// What it becomes.
+    pub to: u32,
+    /// How many.
+    pub count: u32,
+    /// The new frame format; `None` keeps the frame's.
+    pub eff: Option<bool>,
+}
+
+impl Operation for MapId {
+    const NAME: &'static str = "map_id";
+    type Compiled = Self;
+
+    fn check(&self, _: usize, report: &mut dyn FnMut(String)) {
+        let Self {
+            from,
+            to,
+            count,
+            eff,
+        } = *self;
+        let fits = |first: u32, max: u32| {
+            count
+                .checked_sub(1)
+                .and_then(|more| first.checked_add(more))
+                .is_some_and(|last| last <= max)
+        };
+        let max = match eff {
+            Some(false) => CanId::SFF_MASK,
+            _ => CanId::EFF_MASK,
+        };
+        if count == 0 {
+            report("maps a block of no IDs: its count must be at least 1".to_string());
+        } else if !fits(from, CanId::EFF_MASK) || !fits(to, max) {
+            report(format!(
+                "maps {count} IDs from {from:X} to {to:X}, which goes beyond the highest ID"
+            ));
+        }
+    }
+
+    fn compile(&self) -> Self {
+        *self
+    }
+
+    fn to_bpf(&self, program: &mut Program) -> Result<(), String> {
+        let Self {
+            from,
+            to,
+            count,
+            eff,
+        } = *self;
+        program.push(Instruction::MapId {
+            from,
+            to,
+            count,
+            eff,
+        });
+        Ok(())
+    }
+}
+
+impl Apply for MapId {
+    fn is_header_only(&self) -> bool {
+        true
+    }
+
+    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        let Some(place) = draft.number().and_then(|old| old.checked_sub(self.from)) else {
+            return Ok(());
+        };
+        if place >= self.count {
+            return Ok(());
+        }
+        let eff = match (draft.kind, self.eff) {
+            (Kind::Xl, Some(true)) => return Err(Stop::IdRange),
+            (Kind::Xl, _) => false,
+            (_, Some(eff)) => eff,
+            (_, None) => draft.id().is_eff(),
+        };
+        draft.set_number(self.to.checked_add(place), eff)
+    }
+}
+
+#[cfg(feature = "config")]
+impl CanGw for MapId {
+    fn rule_part(&self) -> Result<RulePart, String> {
+        Err("it maps IDs".into())
+    }
+}

@@ -1,0 +1,20 @@
+//! AND, OR, XOR and SET as masks.
+
+use super::Modify;
+use crate::operations::bpf::{Instruction, Masks};
+use alloc::boxed::Box;
+
+pub(super) fn masks(modify: &Modify) -> Instruction {
+    let mut masks = Masks::NONE;
+    if let Some(id) = modify.id {
+        masks.id = id.to_le_bytes().map(|byte| modify.op.mask(Some(byte)));
+    }
+    masks.len = modify.op.mask(modify.len);
+    masks.has_len = modify.len.is_some();
+    masks.flags = modify.op.mask(modify.flags);
+    let data = modify.data.as_deref().unwrap_or(&[]);
+    for (mask, byte) in masks.data.iter_mut().zip(data) {
+        *mask = modify.op.mask(Some(*byte));
+    }
+    Instruction::Masks(Box::new(masks))
+}

@@ -1,0 +1,223 @@
+//! `and`, `or`, `xor` and `set` on ID, length, flags and data.
+
+use super::{Modify, ModifyOp};
+use crate::operations::toml::Toml;
+use crate::text::{
+    ids,
+    limits::FrameLimits,
+    words::{format_name, hex, id_number, join, payload_bytes},
+};
+use ::config::{At, Diagnostic, Diagnostics, Table, Value};
+use alloc::{format, string::String, vec::Vec};
+use frame::{CanId, dlc, flags as fd_flags};
+
+/// The three flag bits above an ID's number.
+const ID_FLAGS: u32 = CanId::EFF_FLAG | CanId::RTR_FLAG | CanId::ERR_FLAG;
+
+impl Toml for Modify {
+    const KEYS: &'static [&'static str] = &["and", "or", "xor", "set"];
+
+    fn parse(
+        key: &'static str,
+        value: &Value<'_>,
+        limits: FrameLimits,
+        found: &mut Diagnostics,
+    ) -> Option<Self> {
+        let op = match key {
+            "and" => ModifyOp::And,
+            "or" => ModifyOp::Or,
+            "xor" => ModifyOp::Xor,
+            _ => ModifyOp::Set,
+        };
+        let mut table = value.table(format!("`{key}`"), found)?;
+        if table.is_empty() {
+            let hint = format!("name at least one of `id`, `len`, `flags`, `data` in `{key}`");
+            value.wrong(format!("`{key}` changes nothing"), hint, found);
+        }
+        let id = id(op, &mut table, found);
+        let len = table.get("len").and_then(|v| len(op, &v, limits, found));
+        let flags = table.get("flags").and_then(|v| flags(&v, limits, found));
+        let data = table.get("data").and_then(|v| data(&v, limits, found));
+        table.finish(found);
+        Some(Self {
+            op,
+            id,
+            len,
+            flags,
+            data,
+        })
+    }
+
+    fn write(&self) -> (&'static str, String) {
+        let key = match self.op {
+            ModifyOp::And => "and",
+            ModifyOp::Or => "or",
+            ModifyOp::Xor => "xor",
+            ModifyOp::Set => "set",
+        };
+        let mut parts: Vec<String> = Vec::new();
+        if let Some(raw) = self.id {
+            parts.push(id_operand(self.op, raw));
+        }
+        if let Some(len) = self.len {
+            parts.push(format!("len = {len}"));
+        }
+        if let Some(flags) = self.flags {
+            parts.push(match flags {
+                fd_flags::BRS => "flags = [\"brs\"]".into(),
+                fd_flags::ESI => "flags = [\"esi\"]".into(),
+                bits => format!("flags = \"{bits:02X}\""),
+            });
+        }
+        if let Some(data) = &self.data {
+            parts.push(format!("data = \"{}\"", hex(data)));
+        }
+        if parts.is_empty() {
+            return (key, "{}".into());
+        }
+        (key, format!("{{ {} }}", parts.join(", ")))
+    }
+
+    fn describe(&self) -> String {
+        let (verb, sign) = match self.op {
+            ModifyOp::Set => ("sets", "to"),
+            ModifyOp::And => ("ANDs", "with"),
+            ModifyOp::Or => ("ORs", "with"),
+            ModifyOp::Xor => ("XORs", "with"),
+        };
+        let mut parts: Vec<String> = Vec::new();
+        if let Some(raw) = self.id {
+            let eff = raw & CanId::EFF_FLAG != 0;
+            let plain = raw & !CanId::EFF_FLAG;
+            let max = if eff {
+                CanId::EFF_MASK
+            } else {
+                CanId::SFF_MASK
+            };
+            if self.op == ModifyOp::Set && plain <= max {
+                parts.push(format!(
+                    "the ID {sign} {} {}",
+                    format_name(eff),
+                    id_number(eff, plain)
+                ));
+            } else {
+                parts.push(format!("the raw ID {sign} {raw:08X}"));
+            }
+        }
+        if let Some(len) = self.len {
+            parts.push(format!("the length {sign} {len}"));
+        }
+        if let Some(bits) = self.flags {
+            let name = match bits {
+                fd_flags::BRS => "BRS".into(),
+                fd_flags::ESI => "ESI".into(),
+                bits => format!("{bits:02X}"),
+            };
+            parts.push(format!("the FD flags {sign} {name}"));
+        }
+        if let Some(data) = &self.data {
+            parts.push(format!(
+                "{} {sign} {}",
+                payload_bytes(0, data.len()),
+                hex(data)
+            ));
+        }
+        if parts.is_empty() {
+            return "changes nothing".into();
+        }
+        format!("{verb} {}", join(&parts, "and"))
+    }
+}
+
+/// `id` is an ID as candump writes it. `set` takes its format too; the others work on the number
+/// and leave the flags alone. `raw_id` is all 32 bits, as can-gw takes them.
+fn id(op: ModifyOp, table: &mut Table<'_>, found: &mut Diagnostics) -> Option<u32> {
+    let plain = table.get("id");
+    let raw = table.get("raw_id");
+    if let (Some(_), Some(raw)) = (&plain, &raw) {
+        let hint = "leave out one of them";
+        raw.wrong("`id` and `raw_id` say the same thing", hint, found);
+    }
+    if let Some(value) = plain {
+        let id = ids::read(&value, ids::id, found)?;
+        return Some(match op {
+            ModifyOp::Set => id.raw(),
+            ModifyOp::And => id.number | ID_FLAGS,
+            ModifyOp::Or | ModifyOp::Xor => id.number,
+        });
+    }
+    ids::read(&raw?, ids::raw_id, found)
+}
+
+fn len(op: ModifyOp, value: &Value<'_>, limits: FrameLimits, f: &mut Diagnostics) -> Option<u8> {
+    let len = value.integer(0..=255, f)?;
+    // A classic frame's length is its raw DLC, which goes to 15.
+    let most = if limits.kinds.fd || limits.kinds.xl {
+        dlc::FD_MAX as i64
+    } else {
+        15
+    };
+    if op == ModifyOp::Set && len.value > most {
+        let message = format!("no frame of this route can have the length {}", len.value);
+        let hint = "every frame would be thrown away; `drop = true` says so";
+        f.push(Diagnostic::warning(len.span, message).hint(hint));
+    }
+    Some(len.value as u8)
+}
+
+/// `["brs", "esi"]`, or a byte.
+fn flags(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<u8> {
+    const NAMES: [(&str, u8); 2] = [("brs", fd_flags::BRS), ("esi", fd_flags::ESI)];
+    if limits.kinds.classic && !limits.kinds.fd && !limits.kinds.xl {
+        let message = "classic frames have no flags that could be changed";
+        found.push(Diagnostic::warning(value.span(), message).hint("leave out `flags`"));
+    }
+    let bits = match value.as_list() {
+        Some(list) => {
+            let mut bits = 0;
+            for value in list {
+                bits |= value.one_of(&NAMES, found)?.value;
+            }
+            value.at(bits)
+        }
+        None => value.byte(found)?,
+    };
+    Some(bits.value)
+}
+
+fn data(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<Vec<u8>> {
+    let At { value: bytes, span } = value.hex(found)?;
+    let most = limits.payload.min(dlc::FD_MAX);
+    if bytes.is_empty() {
+        let hint = "write the bytes from byte 0 on, or leave out `data`";
+        found.push(Diagnostic::error(span, "`data` holds no byte").hint(hint));
+        return None;
+    }
+    if bytes.len() > most {
+        let message = format!("`data` has {} bytes, {most} is the most here", bytes.len());
+        let hint = match most {
+            dlc::CLASSIC_MAX => "`kind` takes classic frames only",
+            _ => "can-gw's modifications reach as far as an FD frame",
+        };
+        found.push(Diagnostic::error(span, message).hint(hint));
+        return None;
+    }
+    Some(bytes)
+}
+
+/// `id` where it says exactly the same as the raw operand, else `raw_id`.
+fn id_operand(op: ModifyOp, raw: u32) -> String {
+    let flags = raw & ID_FLAGS;
+    let bits = raw & !ID_FLAGS;
+    let text = match op {
+        ModifyOp::Set if flags == CanId::EFF_FLAG => Some(id_number(true, bits)),
+        ModifyOp::Set if flags == 0 && bits <= CanId::SFF_MASK => Some(id_number(false, bits)),
+        ModifyOp::And if flags == ID_FLAGS => Some(id_number(bits > CanId::SFF_MASK, bits)),
+        ModifyOp::Or | ModifyOp::Xor if flags == 0 => Some(id_number(bits > CanId::SFF_MASK, bits)),
+        _ => None,
+    };
+    match text {
+        Some(text) => format!("id = \"{text}\""),
+        None => format!("raw_id = \"{raw:08X}\""),
+    }
+}

@@ -1,0 +1,71 @@
+//! Adds to the ID's number.
+
+#[cfg(feature = "config")]
+mod toml;
+
+use super::apply::Apply;
+use super::bpf::{Instruction, Program};
+#[cfg(feature = "config")]
+use super::cangw::{CanGw, RulePart};
+use super::draft::Draft;
+use super::operation::Operation;
+use crate::Stop;
+use alloc::{format, string::String};
+use frame::{CanId, Kind};
+
+/// Adds to the ID's number. A result outside the frame's format (11 bits for SFF and XL, 29
+/// for EFF) stops the route: wrapping round would put the frame among IDs of quite another
+/// priority. Error frames have no ID and are left alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OffsetId {
+    /// What is added.
+    pub by: i64,
+}
+
+impl Operation for OffsetId {
+    const NAME: &'static str = "offset_id";
+    type Compiled = Self;
+
+    fn check(&self, _: usize, report: &mut dyn FnMut(String)) {
+        if self.by.unsigned_abs() > u64::from(CanId::EFF_MASK) {
+            report(format!(
+                "adds {} to the ID, but the highest ID is {:X}",
+                self.by,
+                CanId::EFF_MASK
+            ));
+        }
+    }
+
+    fn compile(&self) -> Self {
+        *self
+    }
+
+    fn to_bpf(&self, program: &mut Program) -> Result<(), String> {
+        program.push(Instruction::OffsetId(self.by));
+        Ok(())
+    }
+}
+
+impl Apply for OffsetId {
+    fn is_header_only(&self) -> bool {
+        true
+    }
+
+    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        let Some(old) = draft.number() else {
+            return Ok(());
+        };
+        let new = i64::from(old)
+            .checked_add(self.by)
+            .and_then(|new| u32::try_from(new).ok());
+        let eff = draft.kind != Kind::Xl && draft.id().is_eff();
+        draft.set_number(new, eff)
+    }
+}
+
+#[cfg(feature = "config")]
+impl CanGw for OffsetId {
+    fn rule_part(&self) -> Result<RulePart, String> {
+        Err("it adds to the ID".into())
+    }
+}

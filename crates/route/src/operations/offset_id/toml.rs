@@ -1,0 +1,34 @@
+//! `id_offset`.
+
+use super::OffsetId;
+use crate::operations::toml::Toml;
+use crate::text::limits::FrameLimits;
+use ::config::{Diagnostic, Diagnostics, Value};
+use alloc::{format, string::String};
+
+impl Toml for OffsetId {
+    const KEYS: &'static [&'static str] = &["id_offset"];
+
+    fn parse(
+        _: &'static str,
+        value: &Value<'_>,
+        _: FrameLimits,
+        found: &mut Diagnostics,
+    ) -> Option<Self> {
+        const MOST: i64 = 0x1FFF_FFFF;
+        let by = value.integer(-MOST..=MOST, found)?.value;
+        if by == 0 {
+            let d = Diagnostic::warning(value.span(), "an offset of 0 changes nothing");
+            found.push(d.hint("leave it out"));
+        }
+        Some(Self { by })
+    }
+
+    fn write(&self) -> (&'static str, String) {
+        ("id_offset", format!("{}", self.by))
+    }
+
+    fn describe(&self) -> String {
+        format!("adds {} to the ID", self.by)
+    }
+}

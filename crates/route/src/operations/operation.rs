@@ -1,0 +1,36 @@
+//! What an operation is to the routing table.
+
+use super::apply::Apply;
+use super::bpf::Program;
+use alloc::{format, string::String};
+use core::fmt;
+
+/// Something that a route does to a frame, as a user asks for it.
+pub(crate) trait Operation: Clone + PartialEq + fmt::Debug {
+    /// Its name, for messages: the folder's.
+    const NAME: &'static str;
+
+    /// What the table keeps of it.
+    type Compiled: Apply;
+
+    /// Reports what has no meaning, one sentence each, in a route whose longest payload has
+    /// `longest` bytes.
+    fn check(&self, _longest: usize, _report: &mut dyn FnMut(String)) {}
+
+    /// The form that is done to frames; [`check`](Self::check) has found nothing.
+    fn compile(&self) -> Self::Compiled;
+
+    /// How many bytes of payload, from either end, it needs to work as it is written; 0 where the
+    /// text of the route need not say that it is about long frames.
+    fn reach(&self) -> usize {
+        0
+    }
+
+    /// Adds what BPF has to do for it to a program.
+    ///
+    /// # Errors
+    /// Why BPF cannot do it; that is so unless an operation says otherwise.
+    fn to_bpf(&self, _program: &mut Program) -> Result<(), String> {
+        Err(format!("BPF cannot do `{}`", Self::NAME))
+    }
+}

@@ -1,0 +1,281 @@
+//! Makes the types that hold any operation from the list of all.
+
+/// `operations! { folder::Type, … }`: declares the folders and makes `Action`, `Compiled` and their
+/// dispatch. A folder's file must have the operation's type, which implements
+/// [`Operation`](super::operation::Operation) and, with the feature `config`,
+/// [`Toml`](super::toml::Toml) and [`CanGw`](super::cangw::CanGw).
+macro_rules! operations {
+    ($($folder:ident :: $Type:ident),+ $(,)?) => {
+        $(
+            mod $folder;
+            pub use $folder::*;
+        )+
+
+        /// One change of a frame.
+        // Read once when a table is compiled; a box would only be in the way of whoever writes one.
+        #[allow(clippy::large_enum_variant)]
+        #[derive(Clone, PartialEq, Debug)]
+        pub enum Action {
+            $(
+                #[doc = concat!("See [`", stringify!($Type), "`].")]
+                $Type($Type),
+            )+
+        }
+
+        $(
+            impl From<$Type> for Action {
+                fn from(operation: $Type) -> Self {
+                    Self::$Type(operation)
+                }
+            }
+        )+
+
+        impl Action {
+            /// See `Operation::check`.
+            pub(crate) fn check(
+                &self,
+                longest: usize,
+                report: &mut dyn FnMut(alloc::string::String),
+            ) {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::operation::Operation::check(it, longest, report),)+
+                }
+            }
+
+            /// See `Operation::compile`.
+            pub(crate) fn compile(&self) -> Compiled {
+                match self {
+                    $(Self::$Type(it) => Compiled::$Type(
+                        $crate::operations::operation::Operation::compile(it)
+                    ),)+
+                }
+            }
+
+            /// Adds what BPF has to do for it to a program.
+            ///
+            /// # Errors
+            /// Why BPF cannot do it.
+            pub fn to_bpf(
+                &self,
+                program: &mut $crate::operations::bpf::Program,
+            ) -> Result<(), alloc::string::String> {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::operation::Operation::to_bpf(it, program),)+
+                }
+            }
+        }
+
+        /// A compiled [`Action`].
+        #[derive(Clone, Debug)]
+        pub(crate) enum Compiled {
+            $($Type(<$Type as $crate::operations::operation::Operation>::Compiled),)+
+        }
+
+        impl $crate::operations::apply::Apply for Compiled {
+            fn is_header_only(&self) -> bool {
+                match self {
+                    $(Self::$Type(it) => it.is_header_only(),)+
+                }
+            }
+
+            #[inline]
+            fn apply(
+                &self,
+                draft: &mut $crate::operations::draft::Draft<'_>,
+            ) -> Result<(), $crate::Stop> {
+                match self {
+                    $(Self::$Type(it) => it.apply(draft),)+
+                }
+            }
+        }
+
+        /// Does `operations` to a copy of `frame` in `buf` and gives the result.
+        pub(crate) fn apply<'b>(
+            operations: &[Compiled],
+            frame: frame::FrameRef<'_>,
+            buf: &'b mut frame::FrameBuf,
+        ) -> Result<frame::FrameRef<'b>, $crate::Stop> {
+            $crate::operations::apply::apply(operations, frame, buf)
+        }
+
+        /// The same for operations that touch no payload: without a copy, unless the payload has to
+        /// grow.
+        #[inline]
+        pub(crate) fn apply_to_header<'b>(
+            operations: &[Compiled],
+            frame: frame::FrameRef<'b>,
+            buf: &'b mut frame::FrameBuf,
+        ) -> Result<frame::FrameRef<'b>, $crate::Stop> {
+            match $crate::operations::apply::apply_to_header(operations, frame)? {
+                Some(changed) => Ok(changed),
+                None => apply(operations, frame, buf),
+            }
+        }
+
+        #[cfg(feature = "config")]
+        impl Action {
+            /// See `Operation::reach`.
+            pub(crate) fn reach(&self) -> usize {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::operation::Operation::reach(it),)+
+                }
+            }
+
+            /// Visits the keys that an action can have in `gateway.toml`, each with what reads it.
+            pub(crate) fn each_key(
+                mut visit: impl FnMut(&'static str, $crate::operations::toml::Read<Self>),
+            ) {
+                $(
+                    for key in <$Type as $crate::operations::toml::Toml>::KEYS {
+                        visit(key, |key, value, limits, found| {
+                            $crate::operations::toml::Toml::parse(key, value, limits, found)
+                                .map(Self::$Type)
+                        });
+                    }
+                )+
+            }
+
+            /// See `Toml::write`.
+            pub(crate) fn write(&self) -> (&'static str, alloc::string::String) {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::toml::Toml::write(it),)+
+                }
+            }
+
+            /// Is there an operation that this option of `cangw` says?
+            pub(crate) fn has_option(letter: char) -> bool {
+                $(<$Type as $crate::operations::cangw::CanGw>::OPTIONS.contains(letter))||+
+            }
+
+            /// See `CanGw::from_options`.
+            pub(crate) fn from_options(
+                given: &[$crate::operations::cangw::Given<'_>],
+                command: $crate::operations::cangw::Command,
+                found: &mut config::Diagnostics,
+            ) -> alloc::vec::Vec<(Self, core::ops::Range<usize>)> {
+                use $crate::operations::cangw::{CanGw, Given};
+                let of = |letters: &str| -> alloc::vec::Vec<&Given<'_>> {
+                    given.iter().filter(|it| letters.contains(it.letter)).collect()
+                };
+                let mut all = alloc::vec::Vec::new();
+                $(
+                    let its = of(<$Type as CanGw>::OPTIONS);
+                    let read = <$Type as CanGw>::from_options(&its, command, found);
+                    all.extend(read.into_iter().map(|(it, at)| (Self::$Type(it), at)));
+                )+
+                all
+            }
+
+            /// See `CanGw::rule_part`.
+            pub(crate) fn rule_part(
+                &self,
+            ) -> Result<$crate::operations::cangw::RulePart, alloc::string::String> {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::cangw::CanGw::rule_part(it),)+
+                }
+            }
+
+            /// See `CanGw::for_rule`.
+            pub(crate) fn for_rule(
+                &self,
+                fd: bool,
+            ) -> Result<Option<Self>, alloc::string::String> {
+                Ok(match self {
+                    $(Self::$Type(it) => {
+                        $crate::operations::cangw::CanGw::for_rule(it, fd)?.map(Self::$Type)
+                    })+
+                })
+            }
+
+            /// See `CanGw::options`.
+            pub(crate) fn options(&self, fd: bool) -> alloc::string::String {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::cangw::CanGw::options(it, fd),)+
+                }
+            }
+
+            /// The attribute that says to the kernel what it does, as part of a rule of can-gw for
+            /// FD or classic frames.
+            #[must_use]
+            pub fn to_attribute(
+                &self,
+                fd: bool,
+            ) -> Option<$crate::operations::cangw::Attribute> {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::cangw::CanGw::to_attribute(it, fd),)+
+                }
+            }
+
+            /// The attributes of can-gw that say what operations do, in the order in which they are
+            /// sent.
+            pub fn attributes() -> impl Iterator<Item = u16> {
+                [$(<$Type as $crate::operations::cangw::CanGw>::ATTRIBUTES),+]
+                    .into_iter()
+                    .flatten()
+                    .copied()
+            }
+
+            /// The attribute with zeros where the kernel does not look; `None` if no operation is
+            /// said by it, or if its size is not the one that the kernel sends.
+            #[must_use]
+            pub fn normal(
+                attribute: &$crate::operations::cangw::Attribute,
+            ) -> Option<$crate::operations::cangw::Attribute> {
+                use $crate::operations::cangw::CanGw;
+                $(
+                    if <$Type as CanGw>::ATTRIBUTES.contains(&attribute.kind) {
+                        return <$Type as CanGw>::normal(attribute);
+                    }
+                )+
+                None
+            }
+
+            /// What an attribute of a rule of can-gw for FD or classic frames does; `None` if the
+            /// kernel carries nothing out.
+            #[must_use]
+            pub fn from_attribute(
+                attribute: &$crate::operations::cangw::Attribute,
+                fd: bool,
+            ) -> Option<Self> {
+                use $crate::operations::cangw::CanGw;
+                $(
+                    if <$Type as CanGw>::ATTRIBUTES.contains(&attribute.kind) {
+                        return <$Type as CanGw>::from_attribute(attribute, fd).map(Self::$Type);
+                    }
+                )+
+                None
+            }
+
+            /// What a rule of can-gw with these changes, for FD or classic frames, needs of the
+            /// kernel.
+            #[must_use]
+            pub(crate) fn needs(
+                changes: &[Self],
+                fd: bool,
+            ) -> alloc::vec::Vec<$crate::operations::cangw::Need> {
+                let mut all = alloc::vec::Vec::new();
+                $(
+                    let its: alloc::vec::Vec<&$Type> = changes
+                        .iter()
+                        .filter_map(|change| match change {
+                            Self::$Type(it) => Some(it),
+                            #[allow(unreachable_patterns)]
+                            _ => None,
+                        })
+                        .collect();
+                    all.extend(<$Type as $crate::operations::cangw::CanGw>::needs(&its, fd));
+                )+
+                all
+            }
+
+            /// See `Toml::describe`.
+            pub(crate) fn describe(&self) -> alloc::string::String {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::toml::Toml::describe(it),)+
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use operations;

@@ -1,0 +1,48 @@
+//! Turns the payload round: an operation that can-gw and BPF do not have.
+
+#[cfg(feature = "config")]
+mod toml;
+
+use crate::Stop;
+use crate::operations::apply::Apply;
+#[cfg(feature = "config")]
+use crate::operations::cangw::CanGw;
+use crate::operations::draft::Draft;
+use crate::operations::operation::Operation;
+use alloc::{format, string::String};
+
+/// Turns the payload round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReverseBytes {
+    /// How many bytes, from the first one.
+    pub count: u16,
+}
+
+impl Operation for ReverseBytes {
+    const NAME: &'static str = "reverse_bytes";
+    type Compiled = Self;
+
+    fn check(&self, longest: usize, report: &mut dyn FnMut(String)) {
+        if usize::from(self.count) > longest {
+            report(format!("reverses {} bytes of {longest}", self.count));
+        }
+    }
+
+    fn compile(&self) -> Self {
+        *self
+    }
+}
+
+impl Apply for ReverseBytes {
+    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        draft.check_len()?;
+        let count = self.count.min(draft.len);
+        if let Some(bytes) = draft.data.get_mut(..usize::from(count)) {
+            bytes.reverse();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(feature = "config")]
+impl CanGw for ReverseBytes {}

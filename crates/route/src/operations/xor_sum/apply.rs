@@ -1,0 +1,21 @@
+//! The XOR checksum, done to a frame.
+
+use super::XorSum;
+use crate::Stop;
+use crate::operations::{apply::Apply, draft::Draft};
+
+impl Apply for XorSum {
+    /// The order does not matter to XOR, so summing downwards is the same sum.
+    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
+        draft.check_len()?;
+        let Some((from, to, result)) = self.indices().resolve(draft) else {
+            return Ok(());
+        };
+        let bytes = draft.data.get(from.min(to)..=from.max(to)).unwrap_or(&[]);
+        let value = bytes.iter().fold(self.init, |value, byte| value ^ byte);
+        if let Some(place) = draft.data.get_mut(result) {
+            *place = value;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! `xor_sum`.
+
+use super::XorSum;
+use crate::operations::checksum_toml::{Range, index_words, range};
+use crate::operations::toml::Toml;
+use crate::text::limits::FrameLimits;
+use ::config::{Diagnostics, Value};
+use alloc::{format, string::String};
+
+impl Toml for XorSum {
+    const KEYS: &'static [&'static str] = &["xor_sum"];
+
+    fn parse(
+        _: &'static str,
+        value: &Value<'_>,
+        limits: FrameLimits,
+        found: &mut Diagnostics,
+    ) -> Option<Self> {
+        let mut table = value.table("`xor_sum`", found)?;
+        let range = range(&mut table, limits, found);
+        table.finish(found);
+        let Range { at, init } = range?;
+        Some(Self {
+            from: at.from,
+            to: at.to,
+            result: at.result,
+            init,
+        })
+    }
+
+    fn write(&self) -> (&'static str, String) {
+        let text = format!(
+            "{{ from = {}, to = {}, result = {}, init = \"{:02X}\" }}",
+            self.from, self.to, self.result, self.init
+        );
+        ("xor_sum", text)
+    }
+
+    fn describe(&self) -> String {
+        format!(
+            "writes the XOR of {} to {} (from {:02X}) into {}",
+            index_words(self.from),
+            index_words(self.to),
+            self.init,
+            index_words(self.result)
+        )
+    }
+}

@@ -1,0 +1,324 @@
+//! IDs and ID filters as text.
+//!
+//! As candump prints them, three hex digits are an SFF ID and eight an EFF ID, so that `123` and
+//! `00000123` are different frames.
+
+use crate::{IdFilter, IdSet};
+use ::config::{Diagnostics, Value};
+use alloc::{format, string::String, vec, vec::Vec};
+use frame::CanId;
+
+/// What is wrong with a text, and what to do.
+pub(crate) type Wrong = (String, String);
+
+fn wrong<T>(what: impl Into<String>, hint: impl Into<String>) -> Result<T, Wrong> {
+    Err((what.into(), hint.into()))
+}
+
+/// Reads a string with one of the functions below; what is wrong with it is added to `found`.
+pub(crate) fn read<T>(
+    value: &Value<'_>,
+    read: impl FnOnce(&str) -> Result<T, Wrong>,
+    found: &mut Diagnostics,
+) -> Option<T> {
+    match read(value.string(found)?.value) {
+        Ok(read) => Some(read),
+        Err((message, hint)) => {
+            value.wrong(message, hint, found);
+            None
+        }
+    }
+}
+
+/// An ID without flags, and its frame format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Id {
+    pub(crate) eff: bool,
+    pub(crate) number: u32,
+}
+
+impl Id {
+    pub(crate) fn raw(self) -> u32 {
+        if self.eff {
+            self.number | CanId::EFF_FLAG
+        } else {
+            self.number
+        }
+    }
+
+    pub(crate) fn max(self) -> u32 {
+        if self.eff {
+            CanId::EFF_MASK
+        } else {
+            CanId::SFF_MASK
+        }
+    }
+}
+
+fn hex(text: &str) -> Option<u32> {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit());
+    digits.then(|| u32::from_str_radix(text, 16).ok()).flatten()
+}
+
+/// One ID: three or eight hex digits.
+pub(crate) fn id(text: &str) -> Result<Id, Wrong> {
+    let text = text.trim();
+    let Some(number) = hex(text) else {
+        let hint = "write three hex digits for an SFF ID, eight for an EFF ID, without 0x";
+        return wrong(format!("`{text}` is no ID"), hint);
+    };
+    match text.len() {
+        3 if number > CanId::SFF_MASK => wrong(
+            format!("`{text}` is no SFF ID: 7FF is the highest"),
+            format!("as an EFF ID it is \"{number:08X}\""),
+        ),
+        8 if number > CanId::EFF_MASK => wrong(
+            format!("`{text}` is no EFF ID: 1FFFFFFF is the highest"),
+            "IDs with flag bits, as can-gw has them, belong into `filter` and `raw_id`",
+        ),
+        3 => Ok(Id { eff: false, number }),
+        8 => Ok(Id { eff: true, number }),
+        _ => {
+            let hint = if number <= CanId::SFF_MASK {
+                format!("write \"{number:03X}\" for the SFF ID, \"{number:08X}\" for the EFF ID")
+            } else if number <= CanId::EFF_MASK {
+                format!("write \"{number:08X}\" for the EFF ID")
+            } else {
+                "1FFFFFFF is the highest".into()
+            };
+            wrong(
+                format!(
+                    "an ID has three or eight digits, `{text}` has {}",
+                    text.len()
+                ),
+                hint,
+            )
+        }
+    }
+}
+
+/// First and last ID of `123` or `200-2FF`.
+pub(crate) fn range(text: &str) -> Result<(Id, Id), Wrong> {
+    let Some((first, last)) = text.split_once('-') else {
+        let one = id(text)?;
+        return Ok((one, one));
+    };
+    let (first, last) = (id(first)?, id(last)?);
+    if first.eff != last.eff {
+        return wrong(
+            format!("`{text}` goes from one frame format to the other"),
+            "write both ends with three digits (SFF) or both with eight (EFF)",
+        );
+    }
+    if first.number > last.number {
+        let (a, b) = text.split_once('-').unwrap_or_default();
+        return wrong(
+            format!("the range `{text}` is the wrong way round"),
+            format!("write \"{}-{}\"", b.trim(), a.trim()),
+        );
+    }
+    Ok((first, last))
+}
+
+/// An element of `id`: `123`, `200-2FF`, `100:700`, each with `!` in front for all others of that
+/// frame format. An inverted mask can come out as several filters, any of which must hold.
+pub(crate) fn filters(text: &str) -> Result<Vec<IdFilter>, Wrong> {
+    let trimmed = text.trim();
+    let (inverted, plain) = match trimmed.strip_prefix('!') {
+        Some(rest) => (true, rest.trim()),
+        None => (false, trimmed),
+    };
+    if plain.contains('~') {
+        return wrong(
+            format!("`{text}` is can-gw's way to write a filter"),
+            format!("write `filter = \"{plain}\"`"),
+        );
+    }
+    let Some((value, mask)) = plain.split_once(':') else {
+        let (first, last) = range(plain)?;
+        let set = IdSet::Range {
+            eff: first.eff,
+            first: first.number,
+            last: last.number,
+        };
+        return Ok(vec![IdFilter { set, inverted }]);
+    };
+    let value = id(value)?;
+    let mask = mask_of(value, mask.trim())?;
+    let unheard = value.number & !mask;
+    if unheard != 0 {
+        return wrong(
+            format!("`{plain}`: the mask leaves out bits that the ID has set"),
+            format!("write the ID with those bits 0: {unheard:X} does not matter"),
+        );
+    }
+    if !inverted {
+        return Ok(vec![masked(value.raw(), mask)]);
+    }
+    Ok(others(value, mask))
+}
+
+fn mask_of(value: Id, text: &str) -> Result<u32, Wrong> {
+    let Some(mask) = hex(text) else {
+        return wrong(
+            format!("`{text}` is no mask"),
+            "write it in hex, without 0x",
+        );
+    };
+    if mask > value.max() {
+        let format = if value.eff { "an EFF" } else { "an SFF" };
+        return wrong(
+            format!("the mask `{text}` is wider than {format} ID"),
+            format!(
+                "{:X} is all of it; with flag bits, as can-gw has them, write `filter = …`",
+                value.max()
+            ),
+        );
+    }
+    Ok(mask)
+}
+
+fn masked(id: u32, mask: u32) -> IdFilter {
+    let set = IdSet::Masked {
+        id,
+        mask: mask | CanId::EFF_FLAG,
+    };
+    IdFilter {
+        set,
+        inverted: false,
+    }
+}
+
+/// All other IDs of the value's format. A mask of leading ones names a block of IDs, so that the
+/// others are an inverted range; else one filter for each bit of the mask, with that bit turned.
+fn others(value: Id, mask: u32) -> Vec<IdFilter> {
+    let rest = value.max() & !mask;
+    if rest & rest.wrapping_add(1) == 0 {
+        let set = IdSet::Range {
+            eff: value.eff,
+            first: value.number,
+            last: value.number | rest,
+        };
+        return vec![IdFilter {
+            set,
+            inverted: true,
+        }];
+    }
+    (0..29)
+        .map(|n| 1_u32 << n)
+        .filter(|bit| mask & bit != 0)
+        .map(|bit| masked((value.raw() ^ bit) & (bit | CanId::EFF_FLAG), bit))
+        .collect()
+}
+
+/// can-gw's and the raw socket's filter, `123:C00007FF`, or `123~C00007FF` for the others.
+pub(crate) fn raw_filter(text: &str) -> Result<IdFilter, Wrong> {
+    let hint = "write ID:MASK in hex as can-gw does, \"123:C00007FF\", or ID~MASK for the others";
+    let bad = || (format!("`{text}` is no raw filter"), String::from(hint));
+    let split = text.find([':', '~']).ok_or_else(bad)?;
+    let (id, rest) = text.split_at(split);
+    let inverted = rest.starts_with('~');
+    let id = hex(id.trim()).ok_or_else(bad)?;
+    let mask = hex(rest[1..].trim()).ok_or_else(bad)?;
+    if inverted && mask & CanId::ERR_FLAG != 0 {
+        return wrong(
+            format!("`{text}`: a filter for error frames cannot be inverted"),
+            "name the error classes that are wanted in the mask",
+        );
+    }
+    Ok(IdFilter {
+        set: IdSet::Masked { id, mask },
+        inverted,
+    })
+}
+
+/// SocketCAN's raw 32 bits: eight hex digits at most.
+pub(crate) fn raw_id(text: &str) -> Result<u32, Wrong> {
+    match hex(text.trim()) {
+        Some(raw) => Ok(raw),
+        None => wrong(
+            format!("`{text}` is no raw ID"),
+            "write up to eight hex digits, flag bits included: \"80000123\"",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(filters: &[IdFilter], raw: u32) -> bool {
+        filters.iter().any(|f| {
+            let inside = match f.set {
+                IdSet::Range { eff, first, last } => {
+                    if (raw & CanId::EFF_FLAG != 0) != eff {
+                        return false;
+                    }
+                    (first..=last).contains(&(raw & CanId::EFF_MASK))
+                }
+                IdSet::Masked { id, mask } => raw & mask == id & mask,
+            };
+            inside != f.inverted
+        })
+    }
+
+    #[test]
+    fn digits_say_the_format() {
+        assert_eq!(
+            id("123"),
+            Ok(Id {
+                eff: false,
+                number: 0x123
+            })
+        );
+        assert_eq!(
+            id("00000123"),
+            Ok(Id {
+                eff: true,
+                number: 0x123
+            })
+        );
+        for bad in [
+            "",
+            "12",
+            "800",
+            "1234",
+            "20000000",
+            "0x1",
+            "+12",
+            "12g",
+            "１２３",
+        ] {
+            assert!(id(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn inverted_masks_are_exact() {
+        for text in ["100:700", "100:701", "000:7FF", "000:000", "555:555"] {
+            let plain = filters(text).unwrap();
+            let inverted = filters(&format!("!{text}")).unwrap();
+            for raw in 0..=0x7FF {
+                assert_ne!(
+                    matches(&plain, raw),
+                    matches(&inverted, raw),
+                    "{text} {raw:X}"
+                );
+                let eff = raw | CanId::EFF_FLAG;
+                assert!(
+                    !matches(&plain, eff) && !matches(&inverted, eff),
+                    "{text} {eff:X}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn raw_filters() {
+        assert!(matches(&[raw_filter("123:C00007FF").unwrap()], 0x123));
+        assert!(!matches(&[raw_filter("123~C00007FF").unwrap()], 0x123));
+        for bad in ["123", ":", "1:2:3", "~7FF", "1~20000000", "123456789:1"] {
+            assert!(raw_filter(bad).is_err(), "{bad}");
+        }
+    }
+}
