@@ -1,8 +1,10 @@
 //! `cangate bench`: what can be typed.
 
 use clap::Args;
+use experiment::settings::MOST_STAMP_EVERY;
 use frame::CanId;
 use frame::wire::parse_rate;
+use probe::traffic::{LONGEST_PAYLOAD, Pattern, SHORTEST_PAYLOAD};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -77,22 +79,17 @@ pub(crate) struct Interfaces {
     /// With --bitcan: the bus that comes out of the gateway.
     #[arg(long, value_name = "N", requires = "bitcan", default_value_t = 1)]
     pub(crate) receive_bus: u8,
-    /// With --bitcan: take stamps of every so manieth frame only.
+    /// With --bitcan: take stamps of every Nth frame only.
     #[arg(long, value_name = "N", requires = "bitcan", default_value_t = 1,
-          value_parser = clap::value_parser!(u32).range(1..=65_536))]
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STAMP_EVERY)))]
     pub(crate) stamp_every: u32,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Traffic {
     /// oneatatime, load:PERCENT (of the bus's time), flood, or period:MICROSECONDS.
-    #[arg(
-        long,
-        value_name = "T",
-        default_value = "oneatatime",
-        value_parser = traffic
-    )]
-    pub(crate) traffic: tester::Traffic,
+    #[arg(long, value_name = "T", default_value = "oneatatime")]
+    pub(crate) traffic: Pattern,
     /// Replay this candump log instead, at its own times; frames with no room for a number are
     /// left out.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["traffic", "payload", "id", "fd", "brs"])]
@@ -176,25 +173,6 @@ pub(crate) struct Other {
     pub(crate) syscalls: Option<String>,
 }
 
-fn traffic(text: &str) -> Result<tester::Traffic, String> {
-    let bad = || "give oneatatime, load:50, flood or period:500".to_owned();
-    match text.split_once(':') {
-        None if text == "oneatatime" => Ok(tester::Traffic::OneAtATime),
-        None if text == "flood" => Ok(tester::Traffic::Flood),
-        Some(("load", percent)) => match percent.trim_end_matches('%').parse() {
-            Ok(percent @ 1..=100) => Ok(tester::Traffic::Load(percent)),
-            _ => Err("a load is 1 to 100 per cent".to_owned()),
-        },
-        Some(("period", micros)) => match micros.parse::<f64>() {
-            Ok(micros) if (0.1..=60e6).contains(&micros) => {
-                Ok(tester::Traffic::Period((micros * 1e3).round() as u64))
-            }
-            _ => Err("a period is 0.1 to 60000000 microseconds".to_owned()),
-        },
-        _ => Err(bad()),
-    }
-}
-
 fn lens(text: &str) -> Result<RangeInclusive<usize>, String> {
     let number = |text: &str| {
         text.trim()
@@ -208,11 +186,15 @@ fn lens(text: &str) -> Result<RangeInclusive<usize>, String> {
     if low > high {
         return Err("the lower number comes first".to_owned());
     }
-    if low < tester::SHORTEST {
-        return Err("the frame's number takes two bytes: give at least 2".to_owned());
+    if low < SHORTEST_PAYLOAD {
+        return Err(format!(
+            "the frame's number takes the first two bytes: give at least {SHORTEST_PAYLOAD}"
+        ));
     }
-    if high > 64 {
-        return Err("no frame has more than 64 bytes (8 without --fd)".to_owned());
+    if high > LONGEST_PAYLOAD {
+        return Err(format!(
+            "no frame has more than {LONGEST_PAYLOAD} bytes (8 without --fd)"
+        ));
     }
     Ok(low..=high)
 }
@@ -249,31 +231,6 @@ fn setting(text: &str) -> Result<(String, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn traffic_is_read_as_results_name_it() {
-        for text in [
-            "oneatatime",
-            "load:50",
-            "flood",
-            "period:120",
-            "period:1.500",
-        ] {
-            assert_eq!(traffic(text).unwrap().to_string(), text);
-        }
-        for text in [
-            "",
-            "load",
-            "load:0",
-            "load:101",
-            "period:0",
-            "period:NaN",
-            "period:-1",
-            "x",
-        ] {
-            assert!(traffic(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn ranges_of_bytes_and_identifiers() {

@@ -30,9 +30,9 @@ pub(crate) enum LabCommand {
     Agent,
 }
 
-/// Where the lab keeps what it fetched and built.
+/// Where the lab keeps what it fetched and built, and where it fetches from.
 #[derive(Args, Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct Locations {
     /// The cache folder [default: $CANGATE_LAB, else cangate/lab in $XDG_CACHE_HOME].
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
@@ -44,7 +44,7 @@ pub(crate) struct Place {
 #[derive(Args, Debug)]
 pub(crate) struct Setup {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) locations: Locations,
     /// Kernels, separated by commas: 5.10, 6.1, 6.12, 7.3, each also with -rt.
     #[arg(
         long,
@@ -58,7 +58,7 @@ pub(crate) struct Setup {
 #[derive(Args, Debug)]
 pub(crate) struct Exec {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) locations: Locations,
     /// The guest's kernel.
     #[arg(long, value_name = "K", default_value = "6.1")]
     pub(crate) kernel: String,
@@ -71,8 +71,8 @@ pub(crate) struct Exec {
     /// Several cores, without virtual time: for tests that need no exact time.
     #[arg(long)]
     pub(crate) fast: bool,
-    /// A file that the command needs, with its shared libraries; comes to lie in /lab and in the
-    /// PATH. PATH=NAME gives it another name.
+    /// A file that the command needs; it is put into /lab, which is in the PATH, with its shared
+    /// libraries. PATH=NAME gives it another name.
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Vec<PathBuf>,
     /// The guest's memory in MiB.
@@ -138,7 +138,7 @@ pub(crate) struct Chosen {
 #[derive(Args, Debug)]
 pub(crate) struct Measure {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) locations: Locations,
     #[command(flatten)]
     pub(crate) chosen: Chosen,
     /// oneatatime, load:PERCENT, flood or period:MICROSECONDS.
@@ -147,10 +147,10 @@ pub(crate) struct Measure {
     /// How many frames.
     #[arg(long, value_name = "N", default_value_t = 500)]
     pub(crate) frames: u32,
-    /// Take stamps of every so manieth frame only (timed bench), to see what stamping costs.
+    /// Take stamps of every Nth frame only (timed bench), to see what stamping costs.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) stamp_every: u32,
-    /// Measure in real time; for the curious. The result says so and repeats no more.
+    /// Measure in real time. The result says so and does not repeat.
     #[arg(long)]
     pub(crate) real_time: bool,
     /// Write the result's Parquet file here.
@@ -164,7 +164,7 @@ pub(crate) struct Measure {
 #[derive(Args, Debug)]
 pub(crate) struct Rate {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) locations: Locations,
     #[command(flatten)]
     pub(crate) chosen: Chosen,
     /// How many frames a try has. A gateway that is a little too slow loses frames only when its
@@ -182,7 +182,7 @@ pub(crate) struct Rate {
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) locations: Locations,
     /// The matrix.
     #[arg(value_name = "FILE.toml")]
     pub(crate) file: PathBuf,
@@ -210,7 +210,7 @@ pub(crate) struct List {
 #[derive(Args, Debug)]
 pub(crate) struct Reproduce {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) locations: Locations,
     /// Few frames, one kernel: under five minutes on two cores.
     #[arg(long)]
     pub(crate) quick: bool,
@@ -226,6 +226,9 @@ pub(crate) struct Reproduce {
     /// Make experiments again that failed before.
     #[arg(long)]
     pub(crate) retry_failed: bool,
+    /// Only list the claims: what each says, its criterion, and the papers in full.
+    #[arg(long)]
+    pub(crate) list: bool,
     /// Print the table as JSON.
     #[arg(long)]
     pub(crate) json: bool,

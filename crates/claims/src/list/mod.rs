@@ -1,0 +1,141 @@
+//! The claims: one file each, and one line here.
+
+mod bounds;
+
+use crate::claim::Claim;
+
+/// A module for each line, and all their claims in this order.
+macro_rules! claims {
+    ($($file:ident,)+) => {
+        $(mod $file;)+
+
+        /// All claims: each of the papers', then the same held against other data paths; last the
+        /// bounds that routing in the kernel is to keep.
+        #[must_use]
+        pub fn all() -> Vec<Claim> {
+            [$($file::CLAIMS),+].concat()
+        }
+    };
+}
+
+claims! {
+    g1_two_groups,
+    g2_flood,
+    g3_load,
+    g4_filters,
+    g5_overrun,
+    g6_changes,
+    g7_kernels,
+    g8_spikes,
+    g9_user_space,
+    g10_hops,
+    g11_precision,
+    g12_totals,
+    s1_system_calls,
+    o1_one_route,
+    o2_changes,
+    o3_list,
+    o4_list_length,
+    o5_many_routes,
+    o6_flood,
+    o7_rate,
+    o8_own_rules,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::{Extent, Kind, Verdict};
+    use crate::evidence::Evidence;
+    use crate::testing;
+    use experiment::trial::Failed;
+    use experiment::{Experiment, Gateway, fake};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_claim_needs_what_can_be_made() {
+        for claim in all() {
+            for extent in [Extent::Quick, Extent::Full] {
+                for e in claim.needs(extent).into_iter().chain(claim.rates(extent)) {
+                    assert_eq!(e.check(), Ok(()), "{}: {}", claim.id, e.name());
+                }
+            }
+            let bursts = claim.bursts(Extent::Full).is_some();
+            let rates = !claim.rates(Extent::Full).is_empty();
+            assert!(
+                bursts || rates || !claim.needs(Extent::Full).is_empty(),
+                "{}",
+                claim.id
+            );
+        }
+    }
+
+    #[test]
+    fn the_quick_extent_is_one_kernel_and_few_guests() {
+        let all = all();
+        let needs = all.iter().flat_map(|c| c.needs(Extent::Quick));
+        let needs: BTreeSet<_> = needs.collect();
+        assert!(needs.iter().all(|e| e.kernel == "6.1" && e.frames <= 2000));
+        assert!(needs.len() <= 80, "{}", needs.len());
+        // Thousands of processes are started for what O3 and O8 share, once.
+        let many = needs
+            .iter()
+            .filter(|e| e.gateway == Gateway::Cangw && e.filters.count().is_some_and(|n| n > 1));
+        assert_eq!(many.count(), 1);
+        let rates: BTreeSet<_> = all.iter().flat_map(|c| c.rates(Extent::Quick)).collect();
+        assert!(rates.len() <= 6, "{}", rates.len());
+        let needs = all.iter().flat_map(|c| c.needs(Extent::Full));
+        let needs: BTreeSet<_> = needs.collect();
+        assert!(needs.len() <= 250, "{}", needs.len());
+    }
+
+    #[test]
+    fn names_are_used_once_and_other_data_paths_have_can_gw_beside_them() {
+        let all = all();
+        let names: BTreeSet<_> = all.iter().map(|c| c.id).collect();
+        assert_eq!(names.len(), all.len());
+        let of = |kind| all.iter().filter(|c| c.kind() == kind).count();
+        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (13, 8));
+        for id in ["G4", "G5", "G6", "G7", "G8", "G10"] {
+            for path in ["user", "bpf"] {
+                let name = format!("{id}/{path}");
+                let claim = all.iter().find(|c| c.id == name).unwrap();
+                let papers = all.iter().find(|c| c.id == id).unwrap();
+                let needs = claim.needs(Extent::Full);
+                let of = |gateway: &Gateway| needs.iter().filter(|e| e.gateway == *gateway).count();
+                assert_eq!(of(&Gateway::Cangw), of(&needs[0].gateway), "{name}");
+                for e in papers.needs(Extent::Full) {
+                    assert!(needs.contains(&e), "{name}: {}", e.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_failed_experiment_is_no_verdict() {
+        for claim in all() {
+            let mut evidence = Evidence::default();
+            let failed = Failed::without_console("the guest hung");
+            for e in claim.needs(Extent::Full) {
+                evidence.add(e, Err(failed.clone()));
+            }
+            for e in claim.rates(Extent::Full) {
+                evidence.add_rate(e, Err(failed.clone()));
+            }
+            evidence.add_points(Err(failed));
+            let judgement = claim.judge(&evidence, Extent::Full);
+            assert_eq!(judgement.verdict, Verdict::NotTestable);
+            assert!(
+                judgement.why.contains("the guest hung"),
+                "{}",
+                judgement.why
+            );
+            // Nor is one that was not made, or in which no frame came back.
+            let judgement = claim.judge(&Evidence::default(), Extent::Full);
+            assert_eq!(judgement.verdict, Verdict::NotTestable);
+            let nothing = |_: &Experiment| fake::losing(fake::records(20, 1), |_| true);
+            let verdict = testing::verdict(&claim, Extent::Full, nothing);
+            assert_ne!(verdict, Verdict::Reproduced, "{}", claim.id);
+        }
+    }
+}
