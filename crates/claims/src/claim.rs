@@ -2,30 +2,12 @@
 
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::Origin;
 use experiment::Experiment;
 use experiment::bursts::Bursts;
 use serde::Serialize;
 use std::fmt;
-
-/// How much is made for a verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// Few frames, one kernel.
-    Quick,
-    /// As the papers did.
-    Full,
-}
-
-impl Extent {
-    /// Of two numbers the one that counts.
-    pub(crate) fn pick<T>(self, quick: T, full: T) -> T {
-        match self {
-            Self::Quick => quick,
-            Self::Full => full,
-        }
-    }
-}
 
 /// Does the claim hold here?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -121,7 +103,7 @@ impl Claim {
         judge: |_, _, _| {
             Err(Missing {
                 experiment: "the claim".to_owned(),
-                why: "nobody says how to judge it".to_owned(),
+                why: "it has no criterion".to_owned(),
             })
         },
     };

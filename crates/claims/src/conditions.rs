@@ -17,9 +17,9 @@ impl Conditions {
         self.0.iter().all(|c| c.0)
     }
 
-    /// The verdict, with what holds or else what does not; `besides` is a sentence's end that is
-    /// added to both.
-    pub(crate) fn judge(self, measured: String, besides: &str) -> Judgement {
+    /// The verdict, with what holds or else what does not; `remark` is added at the end, if it is
+    /// not empty.
+    pub(crate) fn judge(self, measured: String, remark: &str) -> Judgement {
         let failed: Vec<_> = self.0.iter().filter(|c| !c.0).collect();
         let (verdict, said) = if failed.is_empty() {
             (Verdict::Reproduced, self.0.iter().collect())
@@ -28,9 +28,9 @@ impl Conditions {
         };
         let said: Vec<_> = said.iter().map(|c| c.1.as_str()).collect();
         let mut why = said.join("; ");
-        if !besides.is_empty() {
+        if !remark.is_empty() {
             why.push_str("; ");
-            why.push_str(besides);
+            why.push_str(remark);
         }
         why.push('.');
         let mut letters = why.chars();

@@ -1,7 +1,7 @@
 //! Where a gateway routes.
 
-use crate::claim::Extent;
 use crate::evidence::Missing;
+use crate::extent::Extent;
 use experiment::{Experiment, Gateway};
 
 /// Where a gateway routes. The papers' claims are about the first; the others are held against the

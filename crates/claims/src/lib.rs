@@ -1,7 +1,7 @@
 //! The papers' claims and our own bounds: what each needs, and its verdict on what was measured.
 //!
-//! Each claim is one file of `list/`, and one line of `list/mod.rs`. Its criterion stands beside
-//! the paper's figure and was taken from the paper, before anything was measured. What is compared
+//! Each claim is one file of `list/`, which `list/mod.rs` names. Its criterion stands beside the
+//! paper's figure and was taken from the paper, before anything was measured. What is compared
 //! are shapes and ratios: the guest is not the papers' board.
 //!
 //! [`reproduce`] leads from claims to experiments to a table of verdicts; [`Paper`] names the
@@ -13,6 +13,7 @@ mod claim;
 mod conditions;
 mod data_path;
 mod evidence;
+mod extent;
 mod list;
 mod papers;
 pub mod reproduce;
@@ -21,8 +22,9 @@ mod stats;
 #[cfg(test)]
 mod testing;
 
-pub use claim::{Claim, Extent, Judgement, Kind, Verdict};
+pub use claim::{Claim, Judgement, Kind, Verdict};
 pub use data_path::DataPath;
 pub use evidence::{Evidence, Missing};
+pub use extent::Extent;
 pub use list::all;
 pub use papers::{Origin, Paper};

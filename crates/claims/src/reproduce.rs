@@ -1,7 +1,8 @@
 //! From claims to experiments to verdicts.
 
-use crate::claim::{Claim, Extent, Kind, Verdict};
+use crate::claim::{Claim, Kind, Verdict};
 use crate::evidence::Evidence;
+use crate::extent::Extent;
 use crate::list;
 use experiment::Experiment;
 use experiment::bursts::{Bursts, Point};

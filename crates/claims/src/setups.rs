@@ -1,7 +1,7 @@
 //! Experiments that several claims share.
 
-use crate::claim::Extent;
 use crate::data_path::DataPath;
+use crate::extent::Extent;
 use experiment::{Bench, Cpu, Experiment, Filters, Kernel, Pattern};
 
 /// The papers' gateway: bit-timed buses, the board's controllers and speed, 4 bytes.

@@ -1,7 +1,8 @@
 //! Made-up evidence.
 
-use crate::claim::{Claim, Extent, Judgement, Verdict};
+use crate::claim::{Claim, Judgement, Verdict};
 use crate::evidence::Evidence;
+use crate::extent::Extent;
 use experiment::{Experiment, fake};
 use probe::Record;
 

@@ -12,8 +12,8 @@ use guest::with_causes;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What an [`Outcome`](guest::Outcome) calls what a command printed, where whoever runs
-/// guests keeps it.
+/// The name in an [`Outcome`](guest::Outcome) of what a command printed, where a [`Machine`] keeps
+/// that.
 pub const STDOUT: &str = "stdout";
 
 /// Which measurement.
@@ -27,7 +27,7 @@ pub struct Bursts {
     pub most: u32,
 }
 
-/// How long it took to move so many frames, ns.
+/// How long it took to move a number of frames, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
     /// How many frames.
@@ -152,7 +152,7 @@ impl Bursts {
         let printed = outcome.outputs.iter().find(|(name, _)| name == STDOUT);
         let (_, text) = printed.ok_or_else(|| failed("it printed nothing".to_owned()))?;
         let printed: Printed = serde_json::from_slice(text)
-            .map_err(|e| failed(format!("what it printed makes no sense: {e}")))?;
+            .map_err(|e| failed(format!("what it printed cannot be read: {e}")))?;
         Ok(printed.points)
     }
 }
@@ -198,6 +198,6 @@ mod tests {
         assert_eq!(bursts.find(&store, &versions), Some(made));
         assert_eq!(bursts.find(&store, &[]), None, "other versions");
         let bad = bursts.make(&Printing("{}"), &store, &versions).unwrap();
-        assert!(bad.unwrap_err().to_string().contains("makes no sense"));
+        assert!(bad.unwrap_err().to_string().contains("cannot be read"));
     }
 }

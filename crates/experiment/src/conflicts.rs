@@ -28,123 +28,163 @@ impl Experiment {
     /// Do the settings go together?
     ///
     /// # Errors
-    /// Every pair that does not.
+    /// Every conflict.
     pub fn check(&self) -> Result<(), Vec<Conflict>> {
-        use Setting as S;
-        let mut found = Vec::new();
-        let mut refuse = |bad: bool, settings: &[Setting], why: &str| {
-            if bad {
-                let shown: Vec<_> = settings
-                    .iter()
-                    .map(|s| format!("--{s} {}", s.word(self)))
-                    .collect();
-                found.push(Conflict {
-                    settings: settings.to_vec(),
-                    shown: shown.join(" "),
-                    why: why.to_owned(),
-                });
-            }
+        let mut conflicts = Conflicts {
+            experiment: self,
+            found: Vec::new(),
         };
-        let fd = self.is_fd();
-        let timed = self.bench == Bench::Timed;
-        refuse(
-            !matches!(self.bench, Bench::Kvaser | Bench::Timed),
-            &[S::Bench],
-            "no tester is on this bench: measure on kvaser or timed",
+        conflicts.frames();
+        conflicts.bench();
+        conflicts.gateway();
+        conflicts.changes();
+        if conflicts.found.is_empty() {
+            Ok(())
+        } else {
+            Err(conflicts.found)
+        }
+    }
+}
+
+/// The conflicts of an experiment, as they are found.
+struct Conflicts<'e> {
+    experiment: &'e Experiment,
+    found: Vec<Conflict>,
+}
+
+impl Conflicts<'_> {
+    /// Adds one if it is there; `why` says what would do, too.
+    fn refuse(&mut self, is_there: bool, settings: &[Setting], why: &str) {
+        if !is_there {
+            return;
+        }
+        let shown: Vec<_> = settings
+            .iter()
+            .map(|s| format!("--{s} {}", s.word(self.experiment)))
+            .collect();
+        self.found.push(Conflict {
+            settings: settings.to_vec(),
+            shown: shown.join(" "),
+            why: why.to_owned(),
+        });
+    }
+
+    /// What a frame can be like.
+    fn frames(&mut self) {
+        let e = self.experiment;
+        self.refuse(
+            usize::from(e.payload) < SHORTEST_PAYLOAD,
+            &[Setting::Payload],
+            "the first two bytes are the frame's number: give at least 2",
         );
-        refuse(
-            usize::from(self.payload) < SHORTEST_PAYLOAD,
-            &[S::Payload],
-            "the first two bytes are the frame's number: at least 2",
-        );
-        refuse(
-            fd && !matches!(self.payload, 12 | 16 | 20 | 24 | 32 | 48 | 64),
-            &[S::Payload],
+        self.refuse(
+            e.is_fd() && !matches!(e.payload, 12 | 16 | 20 | 24 | 32 | 48 | 64),
+            &[Setting::Payload],
             "FD frames above 8 bytes have 12, 16, 20, 24, 32, 48 or 64",
         );
-        refuse(
-            fd && !timed,
-            &[S::Payload, S::Bench],
-            "FD frames are on the timed bench only: the cards of the kvaser bench are classic",
-        );
-        refuse(
-            matches!(self.traffic, Pattern::Load(_)) && !timed,
-            &[S::Traffic, S::Bench],
-            "a share of the bus needs a bus that takes time: --bench timed, or period:MICROSECONDS",
-        );
-        refuse(
-            self.stamp_every > 1 && !timed,
-            &[S::StampEvery, S::Bench],
-            "stamps are left out by the timed bench's tester only",
-        );
-        refuse(
-            self.stamp_every > self.frames,
-            &[S::StampEvery, S::Frames],
+        self.refuse(
+            e.stamp_every > e.frames,
+            &[Setting::StampEvery, Setting::Frames],
             "no frame would get a stamp",
         );
-        refuse(
-            self.real_time && timed,
-            &[S::Clock, S::Bench],
+    }
+
+    /// What a bench can do.
+    fn bench(&mut self) {
+        let e = self.experiment;
+        let timed = e.bench == Bench::Timed;
+        self.refuse(
+            !matches!(e.bench, Bench::Kvaser | Bench::Timed),
+            &[Setting::Bench],
+            "no tester is on this bench: measure on kvaser or timed",
+        );
+        self.refuse(
+            e.is_fd() && !timed,
+            &[Setting::Payload, Setting::Bench],
+            "FD frames are on the timed bench only: the cards of the kvaser bench are classic",
+        );
+        self.refuse(
+            matches!(e.traffic, Pattern::Load(_)) && !timed,
+            &[Setting::Traffic, Setting::Bench],
+            "a share of the bus needs a bus that takes time: --bench timed, or period:MICROSECONDS",
+        );
+        self.refuse(
+            e.stamp_every > 1 && !timed,
+            &[Setting::StampEvery, Setting::Bench],
+            "only the tester of the timed bench can leave out stamps",
+        );
+        self.refuse(
+            e.real_time && timed,
+            &[Setting::Clock, Setting::Bench],
             "the buses' bit time needs a clock that never runs late: the timed bench is for \
              virtual time",
         );
-        let none = self.gateway == Gateway::None;
-        for (there, setting) in [
-            (self.filters != Filters::None, S::Filters),
-            (self.modify != Modify::None, S::Modify),
-            (self.hops != Hops::NONE, S::Hops),
-        ] {
-            refuse(
-                none && there,
-                &[S::Gateway, setting],
-                "without a gateway nothing filters, changes or passes a frame on",
-            );
-        }
-        let by_vcan = self.hops != Hops::NONE && self.hops.through == Virtual::Vcan;
-        refuse(
-            matches!(self.gateway, Gateway::User(_)) && by_vcan,
-            &[S::Gateway, S::Hops],
-            "a program does not get back what it sends into a vcan interface; it does through a \
-             pair: --hops N:vxcan",
-        );
-        refuse(
-            self.gateway == Gateway::OwnRules && by_vcan,
-            &[S::Gateway, S::Hops],
-            "cangate puts in no rules that would take their own echoes, as these do on a vcan \
-             interface: --gateway cangw, or --hops N:vxcan",
-        );
-        refuse(
-            self.gateway == Gateway::Bpf && by_vcan,
-            &[S::Gateway, S::Hops],
-            "a vcan interface gives nothing back of what BPF puts into it; a pair does: \
-             --hops N:vxcan",
-        );
-        refuse(
-            self.gateway.by_rules() && self.filters.count().is_some_and(|n| n > MOST_FILTERS),
-            &[S::Gateway, S::Filters],
-            "can-gw compares each new rule with all that are there, which takes hours for so \
-             many: at most 2048, or --gateway bpf or user:read-write",
-        );
-        refuse(
-            self.hops != Hops::NONE
-                && (self.filters != Filters::None || self.modify != Modify::None),
-            &[S::Hops, S::Filters, S::Modify],
-            "on hops the identifier says how far a frame has come, by filters and changes of \
-             their own",
-        );
-        let sums = matches!(self.modify, Modify::Crc8 | Modify::Xorsum);
-        refuse(
-            sums && self.payload < 3,
-            &[S::Modify, S::Payload],
-            "the checksum needs a byte behind the frame's number: at least 3",
-        );
-        refuse(
-            none && timed,
-            &[S::Gateway, S::Bench],
+    }
+
+    /// What a gateway can do.
+    fn gateway(&mut self) {
+        let e = self.experiment;
+        let none = e.gateway == Gateway::None;
+        self.refuse(
+            none && e.bench == Bench::Timed,
+            &[Setting::Gateway, Setting::Bench],
             "the timed bench stamps in its buses, and without a gateway nothing comes back: the \
              tester's own precision is measured on the kvaser bench",
         );
-        if found.is_empty() { Ok(()) } else { Err(found) }
+        for (is_set, setting) in [
+            (e.filters != Filters::None, Setting::Filters),
+            (e.modify != Modify::None, Setting::Modify),
+            (e.hops != Hops::NONE, Setting::Hops),
+        ] {
+            self.refuse(
+                none && is_set,
+                &[Setting::Gateway, setting],
+                "without a gateway nothing filters, changes or passes a frame on",
+            );
+        }
+        let by_vcan = e.hops != Hops::NONE && e.hops.through == Virtual::Vcan;
+        let why = match e.gateway {
+            Gateway::User(_) => {
+                "a program does not receive what it sends into a vcan interface; it does through \
+                 a pair: --hops N:vxcan"
+            }
+            Gateway::OwnRules => {
+                "cangate puts in no rules that would take their own echoes, as these do on a vcan \
+                 interface: --gateway cangw, or --hops N:vxcan"
+            }
+            Gateway::Bpf => {
+                "what BPF puts into a vcan interface does not come back; it does through a pair: \
+                 --hops N:vxcan"
+            }
+            Gateway::Cangw | Gateway::None => "",
+        };
+        self.refuse(
+            by_vcan && !why.is_empty(),
+            &[Setting::Gateway, Setting::Hops],
+            why,
+        );
+        self.refuse(
+            e.gateway.by_rules() && e.filters.count() > Some(MOST_FILTERS),
+            &[Setting::Gateway, Setting::Filters],
+            "can-gw compares each new rule with all that are there, which takes hours for so \
+             many: at most 2048, or --gateway bpf or user:read-write",
+        );
+    }
+
+    /// What a gateway can do to frames at the same time.
+    fn changes(&mut self) {
+        let e = self.experiment;
+        self.refuse(
+            e.hops != Hops::NONE && (e.filters != Filters::None || e.modify != Modify::None),
+            &[Setting::Hops, Setting::Filters, Setting::Modify],
+            "on hops the identifier says how far a frame has come, so that there can be no other filters \
+             or changes",
+        );
+        self.refuse(
+            matches!(e.modify, Modify::Crc8 | Modify::Xorsum) && e.payload < 3,
+            &[Setting::Modify, Setting::Payload],
+            "the checksum needs a byte behind the frame's number: give at least 3",
+        );
     }
 }
 

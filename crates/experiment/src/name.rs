@@ -5,7 +5,7 @@ use crate::experiment::Experiment;
 use crate::settings::Setting;
 
 impl Experiment {
-    /// Its name, another one for every experiment, fit for a file: kernel, bench, gateway,
+    /// Its name, different for every experiment, fit for a file: kernel, bench, gateway,
     /// traffic, load and payload, then what differs from `lab measure`'s defaults, then the
     /// number of frames.
     #[must_use]

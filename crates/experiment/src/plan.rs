@@ -8,7 +8,7 @@ use frame::wire::{BitRate, RateError};
 use guest::machine::Bench;
 use tester::Plan;
 
-/// What is to be sent.
+/// The tester's plan.
 pub(crate) fn plan(experiment: &Experiment) -> Plan {
     let id = sent_id(experiment);
     let len = usize::from(experiment.payload);

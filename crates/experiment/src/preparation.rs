@@ -1,4 +1,4 @@
-//! What takes so long in a guest that a guest that has done it is worth keeping.
+//! Preparations that take so long that a guest in which they are done is worth keeping.
 
 use crate::choices::{Gateway, Load};
 use crate::experiment::Experiment;

@@ -20,10 +20,10 @@ use serde::Serialize;
 const PRECISION: u64 = 200;
 /// Periods are whole multiples of this, ns.
 const STEP: u64 = 10;
-/// A gateway that loses frames at a frame in so many ns has no rate.
+/// A gateway that loses frames even at this period, ns, has no rate.
 const SLOWEST: u64 = 1_000_000_000;
-/// A queue grows if the frames at the end waited for more than so many periods longer than those
-/// at the beginning.
+/// A queue grows if the frames at the end waited this many periods longer than those at the
+/// beginning.
 const GROWTH: f64 = 10.0;
 
 /// What a try brought.
@@ -219,7 +219,7 @@ impl Search {
         };
         let period = period.max(self.floor).next_multiple_of(STEP);
         let is = |side: &Option<(u64, Try)>| side.as_ref().is_some_and(|s| s.0 == period);
-        // Nothing lies between them that the bus, or the clock, could tell apart.
+        // Between them there is no period that the bus, or the clock, could tell apart.
         (!is(&self.bad) && !is(&self.good) && period <= SLOWEST).then_some(Pattern::Period(period))
     }
 

@@ -50,8 +50,8 @@ impl Cache {
         path.is_dir().then_some(path)
     }
 
-    /// Removes the stages of a folder that were used longest ago, but for so many. One that is
-    /// removed while somebody uses it is made again; files that are open stay whole.
+    /// Removes the stages of a folder that were used longest ago, and keeps `keep` of them. A
+    /// stage that is removed while it is in use is made again; files that are open stay whole.
     pub(crate) fn trim(&self, folder: &str, keep: usize) {
         let Ok(entries) = fs::read_dir(self.path(folder)) else {
             return;
@@ -90,7 +90,7 @@ impl Cache {
         Ok(path)
     }
 
-    /// Waits until nobody else holds the lock of this name.
+    /// Waits until no other process holds the lock of this name.
     pub(crate) fn lock(&self, name: &str, progress: &dyn Progress) -> Result<File, Error> {
         let path = self.root.join("locks").join(name);
         let file = File::create(&path).map_err(Error::file("create", &path))?;
@@ -128,7 +128,7 @@ impl Cache {
         }
     }
 
-    /// Removes the folders of guests whose cangate died: nobody holds their lock.
+    /// Removes the folders of guests whose cangate died: no process holds their lock.
     fn sweep(&self) {
         let Ok(entries) = fs::read_dir(self.root.join("runs")) else {
             return;

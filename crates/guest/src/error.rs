@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The host cannot run guests.
-    #[error("guests run this very program on an x86-64 with Linux: the lab needs such a host")]
+    #[error("guests run this same program on an x86-64 with Linux: the lab needs such a host")]
     Host,
     /// No such kernel.
     #[error(transparent)]
@@ -19,7 +19,7 @@ pub enum Error {
     /// A guest that cannot be.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// Nobody says where the cache folder is.
+    /// It is not known where the cache folder is.
     #[error(
         "HOME is not set, so that the lab has no cache folder; name one with --cache or CANGATE_LAB"
     )]
@@ -125,7 +125,7 @@ pub enum Error {
     #[error("the guest's job cannot be written down")]
     Job(#[source] serde_json::Error),
     /// A guest that was to be saved did not stop itself.
-    #[error("a guest that was to be saved did not come so far")]
+    #[error("a guest did not reach the point at which it is saved")]
     NotStopped(#[source] MonitorError),
     /// A guest that had stopped itself could not be saved.
     #[error("a guest cannot be saved")]
@@ -144,7 +144,7 @@ pub enum Error {
     Tool {
         /// Which program.
         tool: &'static str,
-        /// What for.
+        /// For what.
         why: &'static str,
         /// How to get it.
         advice: &'static str,

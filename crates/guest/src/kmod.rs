@@ -15,8 +15,8 @@ use std::process::{Command, Stdio};
 /// The sources, by their names below `kmod/bitcan`.
 const SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/bitcan.rs"));
 
-/// Runs as root of the tree, or as one who looks like root in there. The compiler wants /proc and
-/// /dev/null; both are mounted in a name space of our own and are gone with it.
+/// Runs as root, or as a user who is root in a namespace. The compiler needs /proc and /dev/null;
+/// both are mounted in a mount namespace that ends with the build.
 const BUILD: &str = r#"
 set -e
 tree=$1 work=$2 headers=$3
@@ -85,7 +85,7 @@ fn build(tree: &Tree, work: &Path, version: &str) -> Result<(), Error> {
     let mut text = output.stdout;
     text.extend_from_slice(&output.stderr);
     let advice = if text.starts_with(b"unshare:") {
-        ": this host does not let an ordinary user make name spaces; do it once as root"
+        ": this host does not let an ordinary user create namespaces; run the same command once as root"
     } else {
         ""
     };

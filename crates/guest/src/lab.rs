@@ -100,7 +100,7 @@ impl Lab {
         trees::kernel(&self.cache, self.mirror.as_deref(), progress, kernel)
     }
 
-    /// The modules of our own that a bench needs.
+    /// The kernel modules of our own that a bench needs.
     pub(crate) fn modules(
         &self,
         kernel: Kernel,

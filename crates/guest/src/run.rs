@@ -28,7 +28,7 @@ impl Lab {
     ///
     /// # Errors
     ///
-    /// It cannot be set up, or what is asked for makes no sense.
+    /// It cannot be set up, or such a guest cannot be.
     pub fn run(
         &self,
         spec: &Spec,
@@ -57,8 +57,8 @@ impl Lab {
         let folder = self.cache.run_folder()?;
         let job = folder.path("job");
 
-        // Only virtual time can be stopped and go on as if nothing had been. An image with files
-        // in it is hardly booted twice.
+        // Only in virtual time a guest does not notice that it was stopped. An image with files of
+        // the caller's is rarely booted twice.
         let saved = matches!(spec.time, Time::Virtual { .. }) && spec.files.is_empty();
         let (vmlinuz, console, output) = (
             tree.vmlinuz(),

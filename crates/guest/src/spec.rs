@@ -39,7 +39,7 @@ pub enum SpecError {
     /// No processor, or too many.
     #[error("a guest cannot have {0} processors: give 1 to {MOST_CPUS}")]
     Processors(u32),
-    /// Registers are to be recorded where there are none.
+    /// Register accesses are asked for where there are no registers.
     #[error("only the kvaser bench has cards whose register accesses can be recorded")]
     NoRegisters,
     /// A time that never ends.
@@ -48,7 +48,7 @@ pub enum SpecError {
 }
 
 impl Spec {
-    /// Refuses what makes no sense, before anything is fetched for it.
+    /// Refuses a guest that cannot be, before anything is fetched for it.
     pub(crate) fn check(&self) -> Result<(), SpecError> {
         if !(LEAST_MEMORY..=MOST_MEMORY).contains(&self.memory) {
             return Err(SpecError::Memory(self.memory));

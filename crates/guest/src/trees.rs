@@ -97,7 +97,7 @@ impl KernelTree {
         }
     }
 
-    /// The kernel's image: since 7.x it lies with the modules.
+    /// The kernel's image: since 7.x it is in the folder of the modules.
     pub(crate) fn vmlinuz(&self) -> PathBuf {
         let new = self.modules().join("vmlinuz");
         if new.is_file() {
@@ -215,7 +215,7 @@ pub(crate) fn kernel(
 /// Writes modules.dep and its kin, as installing the package would have.
 fn depmod(programs: &Tree, tree: &Tree, version: &str) -> Result<(), Error> {
     let modules = modules_folder(tree, version);
-    // depmod wants the base folder of lib/modules/VERSION: the one that is no link.
+    // depmod takes the folder above lib/modules/VERSION, which must not be a link.
     let base = modules
         .ancestors()
         .nth(3)

@@ -1,7 +1,7 @@
 //! What comes out of a guest: pieces, one after the other, through a virtio serial port into a
 //! file that the host reads while it grows.
 //!
-//! A piece is its kind (one byte), its length (four bytes, little endian), and so many bytes.
+//! A piece is its kind (one byte), its length (four bytes, little endian), and its bytes.
 
 use std::io::{self, Write};
 

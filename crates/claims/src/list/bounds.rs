@@ -2,10 +2,10 @@
 //!
 //! Where nothing else is said: kvaser bench, kernel 6.1, one frame at a time, medians of one run.
 
-use crate::claim::Extent;
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::stats::{ratio, us};
 use experiment::choices::MOST_FILTERS;
 use experiment::{Bench, Experiment, Filters};

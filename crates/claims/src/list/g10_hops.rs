@@ -1,9 +1,10 @@
 //! G10: what a pass through a virtual interface costs.
 
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::{Origin, Paper};
 use crate::setups::simple;
 use crate::stats::{line, lost, us};
@@ -54,10 +55,16 @@ const DOUBLE: [u8; 2] = [2, 4];
 
 const G10: Claim = Claim {
     id: "G10",
-    origin: Origin::Papers(&[(Paper::Gateway2011, "§3.8"), (Paper::Gateway2010Draft, "§IV-E")]),
-    claim: "Each hop through a virtual interface costs about the same; two interfaces in a chain cost more than one used twice; losses under flood begin at some hop count",
+    origin: Origin::Papers(&[
+        (Paper::Gateway2011, "§3.8"),
+        (Paper::Gateway2010Draft, "§IV-E"),
+    ]),
+    claim: "Each hop through a virtual interface costs about the same; two interfaces in a \
+        chain cost more than one used twice; losses under flood begin at some hop count",
     figure: "10–11 and 14 a hop; losses from 8 and 6 hops on",
-    criterion: "p50(N hops), N = 1 to 5, lies within 0.1 · slope of a straight line over N; slope(two interfaces) / slope(one interface) ≥ 1.05 (paper: 1.27). Losses are looked for up to can-gw's limit of 5 hops",
+    criterion: "p50(N hops), N = 1 to 5, lies within 0.1 · slope of a straight line over N; \
+        slope(two interfaces) / slope(one interface) ≥ 1.05 (paper: 1.27). Losses are looked \
+        for up to can-gw's limit of 5 hops",
     needs,
     judge,
     ..Claim::BLANK
@@ -119,14 +126,16 @@ fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgemen
              which instruction counting does not have"
         ),
     );
-    let besides = match first_loss {
+    let remark = match first_loss {
         Some(n) => format!("losses under flood begin at {n} hops"),
-        None if path == DataPath::Cangw => "no frame is lost under flood up to 5 hops, and can-gw's \
+        None if path == DataPath::Cangw => {
+            "no frame is lost under flood up to 5 hops, and can-gw's \
                                       max_hops allows no more (the authors changed theirs)"
-            .to_owned(),
+                .to_owned()
+        }
         None => "no frame is lost under flood up to 5 hops".to_owned(),
     };
-    Ok(conditions.judge(measured, &besides))
+    Ok(conditions.judge(measured, &remark))
 }
 
 #[cfg(test)]

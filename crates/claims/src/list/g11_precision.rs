@@ -1,9 +1,10 @@
 //! G11: how exact the measurement is.
 
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::{Origin, Paper};
 use crate::setups::simple;
 use crate::stats::us;
@@ -32,10 +33,14 @@ fn rarely(extent: Extent) -> Experiment {
 
 const G11: Claim = Claim {
     id: "G11",
-    origin: Origin::Papers(&[(Paper::Gateway2011, "§2.4"), (Paper::Gateway2010Draft, "§IV")]),
+    origin: Origin::Papers(&[
+        (Paper::Gateway2011, "§2.4"),
+        (Paper::Gateway2010Draft, "§IV"),
+    ]),
     claim: "The measurement's own error is far below what it measures",
     figure: "99.9 % < 10; under Ethernet load < 100–200",
-    criterion: "kvaser bench, no gateway: p99.9 − min < 10 µs, under Ethernet load < 200 µs; timed bench: |p50(every frame stamped) / p50(every 20th stamped) − 1| ≤ 0.01",
+    criterion: "kvaser bench, no gateway: p99.9 − min < 10 µs, under Ethernet load < 200 µs; \
+        timed bench: |p50(every frame stamped) / p50(every 20th stamped) − 1| ≤ 0.01",
     needs: |extent, _| {
         vec![
             alone(extent, Load::None),

@@ -1,9 +1,10 @@
 //! G12: a flood of each payload, and what load does to it.
 
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::{Origin, Paper};
 use crate::setups::board;
 use crate::stats::{loss, lost, median, ratio, us, waited};
@@ -28,9 +29,11 @@ fn flooded(extent: Extent, payload: u8, load: Load) -> Experiment {
 const G12: Claim = Claim {
     id: "G12",
     origin: Origin::Papers(&[(Paper::Gateway2010Draft, "§IV-A, §IV-F")]),
-    claim: "In the simple gateway under flood, 2 to 8 bytes, the total latency is about the frame's transmission time; frames are lost under load only",
+    claim: "In the simple gateway under flood, 2 to 8 bytes, the total latency is about the \
+        frame's transmission time; frames are lost under load only",
     figure: "60–110 in total for 60–108 on the bus; lost 0 / 2 of 10000 (CPU) / ≈20 % (Ethernet)",
-    criterion: "p50(latency + duration) / p50(duration) ≤ 1.25 for each payload; lost / sent = 0 without load, ≤ 0.01 under CPU load, 0.05 to 0.5 under Ethernet load",
+    criterion: "p50(latency + duration) / p50(duration) ≤ 1.25 for each payload; lost / sent = \
+        0 without load, ≤ 0.01 under CPU load, 0.05 to 0.5 under Ethernet load",
     needs: |extent, _| {
         let none = payloads(extent)
             .into_iter()
@@ -89,11 +92,11 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
         (0.05..=0.5).contains(&eth),
         format!("{:.1} % were lost under Ethernet load", 100.0 * eth),
     );
-    let besides = format!(
+    let remark = format!(
         "{:.0} % of the frames waited for the outgoing bus, which is as full as the incoming one",
         100.0 * waiting
     );
-    Ok(conditions.judge(measured, &besides))
+    Ok(conditions.judge(measured, &remark))
 }
 
 #[cfg(test)]

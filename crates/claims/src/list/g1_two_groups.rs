@@ -1,9 +1,10 @@
 //! G1: one frame at a time, and the timer interrupt.
 
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::{Origin, Paper};
 use crate::setups::simple;
 use crate::stats::{arc, most_within, us, widest_gap};
@@ -27,9 +28,12 @@ fn ticking(extent: Extent) -> Experiment {
 const G1: Claim = Claim {
     id: "G1",
     origin: Origin::Papers(&[(Paper::Gateway2011, "§3.1")]),
-    claim: "In the simple kernel gateway with one frame at a time, latencies fall into two groups, which timer interrupts separate",
+    claim: "In the simple kernel gateway with one frame at a time, latencies fall into two \
+        groups, which timer interrupts separate",
     figure: "best 35, gap at 50, worst 140; a timer interrupt costs ≈20",
-    criterion: "gap ≥ 5 µs (a quarter of the paper's timer interrupt), where the gap is the widest empty stretch of latencies with at least a share of p50 / 8 ms of the frames above it; the arrival times of those frames, modulo 4 ms, lie within 0.4 ms",
+    criterion: "gap ≥ 5 µs (a quarter of the paper's timer interrupt), where the gap is the \
+        widest empty stretch of latencies with at least a share of p50 / 8 ms of the frames \
+        above it; the arrival times of those frames, modulo 4 ms, lie within 0.4 ms",
     needs: |extent, _| match extent {
         Extent::Quick => vec![simple(extent)],
         Extent::Full => vec![simple(extent), ticking(extent)],
@@ -46,15 +50,15 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
     let mut conditions = Conditions::default();
     // What a latency meets of an interrupt that comes every so often.
     let met = s.p50 as f64 / TICK as f64;
-    let besides = format!(
-        "Debian's kernels stop that interrupt while the processor idles (CONFIG_NO_HZ_IDLE), which \
-         every 4 ms would meet {:.2} % of the frames; {}",
+    let remark = format!(
+        "Debian's kernels stop that interrupt while the processor idles (CONFIG_NO_HZ_IDLE); every \
+         4 ms it would meet {:.2} % of the frames; {}",
         100.0 * met,
         with_ticks(evidence, extent, met)?
     );
     let Some((below, above)) = widest_gap(profile.values(), met / 2.0) else {
         conditions.add(false, "there is no gap with enough frames above it");
-        return Ok(conditions.judge(measured, &besides));
+        return Ok(conditions.judge(measured, &remark));
     };
     measured.push_str(&format!(", gap {}–{}", us(below), us(above)));
     let over = profile.at_least(above);
@@ -77,8 +81,8 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
             100.0 * arc
         ),
     );
-    let besides = if conditions.hold() { "" } else { &besides };
-    Ok(conditions.judge(measured, besides))
+    let remark = if conditions.hold() { "" } else { &remark };
+    Ok(conditions.judge(measured, remark))
 }
 
 /// When the frames of a kind came in, ns.

@@ -1,9 +1,10 @@
 //! G2: a flood, and the batches in which it is handled.
 
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::{Origin, Paper};
 use crate::setups::simple;
 use crate::stats::{median, ratio, us, waited};
@@ -31,7 +32,8 @@ fn nearly(extent: Extent) -> Experiment {
 const G2: Claim = Claim {
     id: "G2",
     origin: Origin::Papers(&[(Paper::Gateway2011, "§3.2")]),
-    claim: "A flood has a lower best case than one frame at a time, because frames are handled in batches; the worst case is equal",
+    claim: "A flood has a lower best case than one frame at a time, because frames are handled \
+        in batches; the worst case is equal",
     figure: "best →0 against 35, worst about equal",
     criterion: "min(flood) / min(one at a time) ≤ 0.5; 0.5 ≤ max(flood) / max(one at a time) ≤ 2",
     needs: |extent, _| vec![simple(extent), flood(extent), nearly(extent)],
@@ -67,7 +69,7 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
         (0.5..=2.0).contains(&worst),
         format!("its worst case is {worst:.2} of the other's"),
     );
-    let besides = format!(
+    let remark = format!(
         "{:.0} % of the flood's frames waited for the outgoing bus, which is as full as the incoming \
          one (at 90 % load: best {}, worst {}); one takes the gateway {} µs and the bus {}, {}",
         100.0 * waited,
@@ -76,12 +78,12 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
         us(one.p50),
         us(frame),
         if one.p50 < frame {
-            "so that it is done before the next one comes and no batch forms"
+            "so that it is done before the next frame comes, and no batch forms"
         } else {
             "so that batches can form"
         }
     );
-    Ok(conditions.judge(measured, &besides))
+    Ok(conditions.judge(measured, &remark))
 }
 
 #[cfg(test)]

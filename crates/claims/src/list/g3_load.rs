@@ -1,9 +1,10 @@
 //! G3: what load does to a frame at a time.
 
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::{Origin, Paper};
 use crate::setups::simple;
 use crate::stats::{ratio, us};
@@ -21,9 +22,11 @@ fn loaded(extent: Extent, load: Load) -> Experiment {
 const G3: Claim = Claim {
     id: "G3",
     origin: Origin::Papers(&[(Paper::Gateway2011, "§3.3")]),
-    claim: "CPU load about doubles the worst case; Ethernet receive load is far worse, because CAN and Ethernet share the receive soft-irq",
+    claim: "CPU load about doubles the worst case; Ethernet receive load is far worse, because \
+        CAN and Ethernet share the receive soft-irq",
     figure: "140 → 250; → ≈3 ms",
-    criterion: "1.3 ≤ max(CPU load) / max(no load) ≤ 3 (paper: 1.8); max(Ethernet load) / max(CPU load) ≥ 3 (paper: 12)",
+    criterion: "1.3 ≤ max(CPU load) / max(no load) ≤ 3 (paper: 1.8); max(Ethernet load) / \
+        max(CPU load) ≥ 3 (paper: 12)",
     needs: |extent, _| {
         [Load::None, Load::Cpu, Load::EthRx]
             .map(|load| loaded(extent, load))

@@ -1,9 +1,10 @@
 //! G4: what filters cost.
 
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::{Origin, Paper};
 use crate::setups::simple;
 use crate::stats::{line, ratio, us};
@@ -40,10 +41,15 @@ fn tables(extent: Extent) -> &'static [u32] {
 
 const G4: Claim = Claim {
     id: "G4",
-    origin: Origin::Papers(&[(Paper::Gateway2011, "§3.4"), (Paper::Gateway2010Draft, "§IV-C1")]),
-    claim: "Filters kept in a list cost linearly in their number; single-ID SFF filters cost the same for all 2048 IDs",
+    origin: Origin::Papers(&[
+        (Paper::Gateway2011, "§3.4"),
+        (Paper::Gateway2010Draft, "§IV-C1"),
+    ]),
+    claim: "Filters kept in a list cost linearly in their number; single-ID SFF filters cost \
+        the same for all 2048 IDs",
     figure: "knee near 80 filters; 2048 list filters: 400 against 100",
-    criterion: "p50(list:N) lies within 5 % of its range from a straight line over N; max p50(sff:N) / min p50(sff:N) ≤ 1.05; p50(list:2048) / max p50(sff:N) ≥ 2 (paper: 4)",
+    criterion: "p50(list:N) lies within 5 % of its range from a straight line over N; max \
+        p50(sff:N) / min p50(sff:N) ≤ 1.05; p50(list:2048) / max p50(sff:N) ≥ 2 (paper: 4)",
     needs,
     judge,
     ..Claim::BLANK
@@ -110,11 +116,11 @@ fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgemen
         times >= 2.0,
         format!("2048 in a list cost {times:.1} times what they cost in the table"),
     );
-    let besides = match path {
+    let remark = match path {
         DataPath::Cangw => knee(&points),
         _ => String::new(),
     };
-    Ok(conditions.judge(measured, &besides))
+    Ok(conditions.judge(measured, &remark))
 }
 
 /// Is there the paper's knee? It came from the CPU's cache.

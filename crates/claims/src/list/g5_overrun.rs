@@ -1,9 +1,10 @@
 //! G5: what happens where filters cost more than the bus leaves time for.
 
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::{Origin, Paper};
 use crate::setups::overrun;
 use crate::stats::{loss, median, received_runs, us};
@@ -31,9 +32,12 @@ const FIFO: usize = 4;
 const G5: Claim = Claim {
     id: "G5",
     origin: Origin::Papers(&[(Paper::Gateway2010Draft, "§IV-C2")]),
-    claim: "With 2048 list filters at 100 % bus load most frames are dropped, in runs that follow the controller's receive FIFO",
+    claim: "With 2048 list filters at 100 % bus load most frames are dropped, in runs that \
+        follow the controller's receive FIFO",
     figure: "≈80 % lost; 4 frames a run",
-    criterion: "0.7 ≤ lost / sent ≤ 0.9; the first run of frames that come through = 5, the 4 that the FIFO holds and the one in work (the paper's chart shows the FIFO filling at the beginning of each chunk)",
+    criterion: "0.7 ≤ lost / sent ≤ 0.9; the first run of frames that come through = 5, the 4 \
+        that the FIFO holds and the one in work (the paper's chart shows the FIFO filling at \
+        the beginning of each chunk)",
     needs,
     judge,
     ..Claim::BLANK
@@ -60,7 +64,7 @@ fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgemen
             board.first, board.run
         ),
     );
-    let besides = format!(
+    let remark = format!(
         "the gateway needs {} µs a frame, the bus {}, the paper's board needed about 400: four times \
          as slow (board:4) it needs {}, and loses {:.1} % after the first {}",
         us(board.each),
@@ -79,7 +83,7 @@ fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgemen
         board.first,
         board.run
     );
-    Ok(conditions.judge(measured, &besides))
+    Ok(conditions.judge(measured, &remark))
 }
 
 /// What became of a flood that was too much.

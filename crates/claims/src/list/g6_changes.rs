@@ -1,9 +1,10 @@
 //! G6: what changing a frame costs.
 
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::{Origin, Paper};
 use crate::setups::simple;
 use crate::stats::us;
@@ -37,9 +38,11 @@ const CHANGES: [Modify; 7] = [
 const G6: Claim = Claim {
     id: "G6",
     origin: Origin::Papers(&[(Paper::Gateway2011, "§3.5")]),
-    claim: "The cost of modifying a frame is that of copying it; AND, OR, XOR, SET and checksums cost about the same",
+    claim: "The cost of modifying a frame is that of copying it; AND, OR, XOR, SET and \
+        checksums cost about the same",
     figure: "—",
-    criterion: "(p50(copy) − p50(none)) / (max p50(change) − p50(none)) ≥ 0.5, where copy writes back what is there; max p50(change) / min p50(change) ≤ 1.05",
+    criterion: "(p50(copy) − p50(none)) / (max p50(change) − p50(none)) ≥ 0.5, where copy \
+        writes back what is there; max p50(change) / min p50(change) ≤ 1.05",
     needs,
     judge,
     ..Claim::BLANK
@@ -90,7 +93,7 @@ fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgemen
     conditions.add(
         share >= 50.0,
         format!(
-            "the copy is {share:.0} % of what the dearest change ({}) costs",
+            "the copy is {share:.0} % of what the most expensive change ({}) costs",
             most.0
         ),
     );

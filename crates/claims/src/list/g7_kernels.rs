@@ -1,9 +1,10 @@
 //! G7: newer kernels, and those that preempt everything.
 
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::{Origin, Paper};
 use crate::setups::{kernels, on_kernel};
 use crate::stats::us;
@@ -18,7 +19,8 @@ pub(super) const CLAIMS: &[Claim] = &[
 const G7: Claim = Claim {
     id: "G7",
     origin: Origin::Papers(&[(Paper::Gateway2011, "§3.6")]),
-    claim: "Newer kernels are slower; rt-preempt kernels are slower than their plain twins when the gateway is in the kernel",
+    claim: "Newer kernels are slower; rt-preempt kernels are slower than their plain twins when \
+        the gateway is in the kernel",
     figure: "+10 (2.6.33→36), +2 (→3.0); rt +20 to +100",
     criterion: "p50(5.10) < p50(6.1) < p50(6.12) < p50(7.3); p50(K-rt) > p50(K) for each kernel K",
     needs,

@@ -1,9 +1,10 @@
 //! G8: a spike once a second.
 
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::{Origin, Paper};
 use crate::setups::{kernels, on_kernel};
 use crate::stats::us;
@@ -27,10 +28,10 @@ fn spiky(path: DataPath, kernel: &str) -> Experiment {
     }
 }
 
-/// The same on a processor so slow that the gateway is busy more than 95 % of the time: a kernel
-/// holds back real-time threads then, for `1 s - sched_rt_runtime_us` in every second
+/// The same on a processor so slow that the gateway is busy more than 95 % of the time: a kernel then
+/// stops real-time threads for `1 s - sched_rt_runtime_us` in every second
 /// (Documentation/scheduler/sched-rt-group.rst). The paper found the spikes and not their cause.
-fn held_back(path: DataPath, boot: Boot) -> Experiment {
+fn throttled(path: DataPath, boot: Boot) -> Experiment {
     Experiment {
         cpu: Cpu::BoardAt(6),
         frames: 2000,
@@ -39,8 +40,8 @@ fn held_back(path: DataPath, boot: Boot) -> Experiment {
     }
 }
 
-/// Held back for 10 ms in place of 50.
-fn less() -> Boot {
+/// Stopped for 10 ms in place of 50.
+fn shorter() -> Boot {
     Boot(vec!["sysctl.kernel.sched_rt_runtime_us=990000".to_owned()])
 }
 
@@ -49,7 +50,8 @@ const G8: Claim = Claim {
     origin: Origin::Papers(&[(Paper::Gateway2011, "§3.6")]),
     claim: "An rt-preempt kernel with 2048 list filters has a latency spike once a second",
     figure: "≈50 ms, every 1 s",
-    criterion: "on some rt kernel at least 2 latencies ≥ 10 ms, each 0.9 to 1.1 s after the one before",
+    criterion: "on some rt kernel at least 2 latencies ≥ 10 ms, each 0.9 to 1.1 s after the one \
+        before",
     needs,
     judge,
     ..Claim::BLANK
@@ -57,7 +59,7 @@ const G8: Claim = Claim {
 
 fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
     let all = |path| {
-        let slow = [Boot::default(), less()].map(|boot| held_back(path, boot));
+        let slow = [Boot::default(), shorter()].map(|boot| throttled(path, boot));
         let rt = kernels(true);
         let rt = rt.iter().map(|kernel| spiky(path, kernel));
         rt.chain(slow).collect()
@@ -91,30 +93,30 @@ fn judge(evidence: &Evidence, _: Extent, path: DataPath) -> Result<Judgement, Mi
     for kernel in &kernels(true) {
         busiest = busiest.max(look(kernel.clone(), spiky(path, kernel))?);
     }
-    let slow = held_back(path, Boot::default());
+    let slow = throttled(path, Boot::default());
     let slow_busy = look(format!("6.1-rt at {}", slow.cpu), slow.clone())?;
-    let relaxed = evidence.summary(&held_back(path, less()))?;
+    let relaxed = evidence.summary(&throttled(path, shorter()))?;
     let text = if regular.is_empty() {
         "no rt kernel has such spikes".to_owned()
     } else {
         format!("a spike once a second on {}", regular.join(", "))
     };
     conditions.add(!regular.is_empty(), text);
-    let besides = format!(
-        "a kernel holds real-time threads back, 50 ms in every second, once they are busy more than \
-         95 % of the time (sched_rt_runtime_us): frames are in the gateway {busiest:.0} % of it at most, and \
-         {slow_busy:.0} % at {}, where it has the ends of sending to do besides; with 10 ms in place of \
-         the 50 the worst is {} there",
+    let remark = format!(
+        "a kernel stops real-time threads for 50 ms in every second once they are busy more than 95 % \
+         of the time (sched_rt_runtime_us): frames are in the gateway at most {busiest:.0} % of the \
+         time, and {slow_busy:.0} % at {}, where the ends of transmissions are to be handled too; with \
+         10 ms in place of 50 ms the worst case there is {}",
         slow.cpu,
         us(relaxed.max)
     );
     let beside = path.against(|| {
         let worst = evidence
-            .summary(&held_back(DataPath::Cangw, Boot::default()))?
+            .summary(&throttled(DataPath::Cangw, Boot::default()))?
             .max;
         Ok(format!("worst {} at {}", us(worst), slow.cpu))
     })?;
-    Ok(conditions.judge(measured.join("; ") + &beside, &besides))
+    Ok(conditions.judge(measured.join("; ") + &beside, &remark))
 }
 
 /// When the spikes came in; those that follow one another within 100 ms are one.
@@ -171,6 +173,10 @@ mod tests {
         assert_eq!(with(500, 50_000_000).verdict, Differs);
         let small = with(1000, 5_000_000);
         assert_eq!(small.verdict, Differs);
-        assert!(small.why.contains("40 % of it at most"), "{}", small.why);
+        assert!(
+            small.why.contains("at most 40 % of the time"),
+            "{}",
+            small.why
+        );
     }
 }

@@ -1,9 +1,10 @@
 //! G9: the gateway in user space.
 
-use crate::claim::{Claim, Extent, Judgement, Verdict};
+use crate::claim::{Claim, Judgement, Verdict};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::{Origin, Paper};
 use crate::setups::simple;
 use crate::stats::{lost, ratio, us};
@@ -32,9 +33,11 @@ const FLOOD: Pattern = Pattern::Flood;
 const G9: Claim = Claim {
     id: "G9",
     origin: Origin::Papers(&[(Paper::Gateway2011, "§3.7")]),
-    claim: "The user-space gateway takes about three times as long as the kernel gateway; under flood a plain kernel drops and delays frames, a tuned rt kernel does not",
+    claim: "The user-space gateway takes about three times as long as the kernel gateway; under \
+        flood a plain kernel drops and delays frames, a tuned rt kernel does not",
     figure: "×3; 100 ms against 2 ms",
-    criterion: "2 ≤ p50(user) / p50(can-gw) ≤ 4; under flood lost(6.1) > 0, lost(6.1-rt) = 0, and max(6.1) / max(6.1-rt) ≥ 10 (paper: 50)",
+    criterion: "2 ≤ p50(user) / p50(can-gw) ≤ 4; under flood lost(6.1) > 0, lost(6.1-rt) = 0, \
+        and max(6.1) / max(6.1-rt) ≥ 10 (paper: 50)",
     needs: |extent, _| {
         let mut all = vec![
             routed(extent, "6.1", false, ONE),

@@ -21,8 +21,16 @@ const O1: Claim = Claim {
     },
     judge: |evidence, extent, _| {
         let mut conditions = Conditions::default();
-        let [first, second] = [DataPath::Bpf, DataPath::Cangw].map(|path| one_at_a_time(extent, path));
-        let measured = compare(evidence, &mut conditions, "BPF / cangw", &first, &second, 1.0)?;
+        let [first, second] =
+            [DataPath::Bpf, DataPath::Cangw].map(|path| one_at_a_time(extent, path));
+        let measured = compare(
+            evidence,
+            &mut conditions,
+            "BPF / cangw",
+            &first,
+            &second,
+            1.0,
+        )?;
         Ok(conditions.judge(measured, ""))
     },
     ..Claim::BLANK
@@ -31,8 +39,8 @@ const O1: Claim = Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claim::Extent;
     use crate::claim::Verdict::{Differs, Reproduced};
+    use crate::extent::Extent;
     use crate::testing::judge;
     use experiment::{Experiment, Gateway, fake};
 

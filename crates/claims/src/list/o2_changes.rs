@@ -1,10 +1,11 @@
 //! O2: what changing a frame costs BPF.
 
 use super::bounds::one_at_a_time;
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::Origin;
 use crate::stats::ratio;
 use experiment::{Experiment, Modify};
@@ -63,10 +64,13 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
         let times = ratio(p50(DataPath::Bpf, m)?, p50(DataPath::Bpf, Modify::None)?);
         measured.push(format!("{m} {times:.4}"));
         conditions.add(times <= 1.01, format!("with {m} {times:.4}"));
-        cangw = cangw.max(ratio(p50(DataPath::Cangw, m)?, p50(DataPath::Cangw, Modify::None)?));
+        cangw = cangw.max(ratio(
+            p50(DataPath::Cangw, m)?,
+            p50(DataPath::Cangw, Modify::None)?,
+        ));
     }
-    let besides = format!("can-gw's dearest {cangw:.4}");
-    Ok(conditions.judge(measured.join(", "), &besides))
+    let remark = format!("the most expensive change of can-gw: {cangw:.4}");
+    Ok(conditions.judge(measured.join(", "), &remark))
 }
 
 #[cfg(test)]

@@ -11,9 +11,11 @@ pub(super) const CLAIMS: &[Claim] = &[O3];
 const O3: Claim = Claim {
     id: "O3",
     origin: Origin::Bound("bound of routing in the kernel"),
-    claim: "With 2048 routes that can-gw keeps in a list, a frame takes BPF a fraction of can-gw's time",
+    claim: "With 2048 routes that can-gw keeps in a list, a frame takes BPF a fraction of \
+        can-gw's time",
     figure: "≤ 0.40",
-    criterion: "p50(bpf, list:2048) / p50(cangw, list:2048) ≤ 0.40; the last filter of the list matches",
+    criterion: "p50(bpf, list:2048) / p50(cangw, list:2048) ≤ 0.40; the last filter of the list \
+        matches",
     needs: |extent, _| {
         [DataPath::Bpf, DataPath::Cangw]
             .map(|path| filtered(extent, path, LIST))
@@ -21,8 +23,16 @@ const O3: Claim = Claim {
     },
     judge: |evidence, extent, _| {
         let mut conditions = Conditions::default();
-        let [first, second] = [DataPath::Bpf, DataPath::Cangw].map(|path| filtered(extent, path, LIST));
-        let measured = compare(evidence, &mut conditions, "BPF / cangw", &first, &second, 0.40)?;
+        let [first, second] =
+            [DataPath::Bpf, DataPath::Cangw].map(|path| filtered(extent, path, LIST));
+        let measured = compare(
+            evidence,
+            &mut conditions,
+            "BPF / cangw",
+            &first,
+            &second,
+            0.40,
+        )?;
         Ok(conditions.judge(measured, ""))
     },
     ..Claim::BLANK
@@ -31,8 +41,8 @@ const O3: Claim = Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claim::Extent;
     use crate::claim::Verdict::{Differs, Reproduced};
+    use crate::extent::Extent;
     use crate::testing::verdict;
     use experiment::{Gateway, fake};
 

@@ -24,7 +24,14 @@ const O4: Claim = Claim {
         let mut conditions = Conditions::default();
         let [first, second] =
             [LIST, Filters::List(1)].map(|filters| filtered(extent, DataPath::Bpf, filters));
-        let measured = compare(evidence, &mut conditions, "2048 / one", &first, &second, 1.02)?;
+        let measured = compare(
+            evidence,
+            &mut conditions,
+            "2048 / one",
+            &first,
+            &second,
+            1.02,
+        )?;
         Ok(conditions.judge(measured, ""))
     },
     ..Claim::BLANK
@@ -33,8 +40,8 @@ const O4: Claim = Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claim::Extent;
     use crate::claim::Verdict::{Differs, Reproduced};
+    use crate::extent::Extent;
     use crate::testing::verdict;
     use experiment::{Experiment, fake};
 

@@ -1,9 +1,10 @@
 //! O5: 100 000 routes against one.
 
 use super::bounds::{compare, filtered};
-use crate::claim::{Claim, Extent};
+use crate::claim::Claim;
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
+use crate::extent::Extent;
 use crate::papers::Origin;
 use experiment::Filters;
 
@@ -27,9 +28,15 @@ const O5: Claim = Claim {
     },
     judge: |evidence, extent, _| {
         let mut conditions = Conditions::default();
-        let [first, second] =
-            [MANY, 1].map(|n| filtered(extent, DataPath::Bpf, Filters::Eff(n)));
-        let measured = compare(evidence, &mut conditions, "100 000 / one", &first, &second, 1.05)?;
+        let [first, second] = [MANY, 1].map(|n| filtered(extent, DataPath::Bpf, Filters::Eff(n)));
+        let measured = compare(
+            evidence,
+            &mut conditions,
+            "100 000 / one",
+            &first,
+            &second,
+            1.05,
+        )?;
         Ok(conditions.judge(measured, ""))
     },
     ..Claim::BLANK

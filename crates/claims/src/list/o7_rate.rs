@@ -1,10 +1,11 @@
 //! O7: the highest rate without loss.
 
 use super::bounds::LIST;
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::Origin;
 use crate::setups::board;
 use experiment::rate::{Bound, Rate};
@@ -73,9 +74,9 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
         );
         measured.push(format!("{place}: {text}"));
     }
-    let besides = "\"bus\" where a flood loses nothing: the bus, or on the kvaser bench the sender, \
+    let remark = "\"bus\" where a flood loses nothing: the bus, or on the kvaser bench the sender, \
                    brings no more";
-    Ok(conditions.judge(measured.join("; "), besides))
+    Ok(conditions.judge(measured.join("; "), remark))
 }
 
 fn words(rate: &Rate) -> String {

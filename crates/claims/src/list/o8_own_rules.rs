@@ -1,10 +1,11 @@
 //! O8: can-gw's rules, put in by two programs.
 
 use super::bounds::{LIST, filtered};
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::Origin;
 use crate::stats::ratio;
 use experiment::Filters;
@@ -24,7 +25,8 @@ const O8: Claim = Claim {
     origin: Origin::Bound("bound of routing in the kernel"),
     claim: "can-gw takes as long with the rules that cangate puts in as with those of cangw",
     figure: "≤ 1.01",
-    criterion: "|p50(can-gw) / p50(cangw) − 1| ≤ 0.01 for no filter and list:2048, in the full run for sff:2048 too",
+    criterion: "|p50(can-gw) / p50(cangw) − 1| ≤ 0.01 for no filter and list:2048, in the full \
+        run for sff:2048 too",
     needs: |extent, _| {
         let both = [DataPath::OwnRules, DataPath::Cangw];
         let of = |path| same(extent).iter().map(move |&f| filtered(extent, path, f));

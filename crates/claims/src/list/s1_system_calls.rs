@@ -1,9 +1,10 @@
 //! S1: what the system calls cost that move frames.
 
-use crate::claim::{Claim, Extent, Judgement};
+use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
 use crate::papers::{Origin, Paper};
 use crate::stats::line;
 use experiment::Cpu;
@@ -22,9 +23,13 @@ fn bursts(extent: Extent) -> Option<Bursts> {
 const S1: Claim = Claim {
     id: "S1",
     origin: Origin::Papers(&[(Paper::Syscalls2014, "§4.1")]),
-    claim: "On a virtual interface recvmmsg beats read and sendmmsg beats write, and is never worse even for one frame; times are linear in the number of frames; write costs 3 to 6 times read",
+    claim: "On a virtual interface recvmmsg beats read and sendmmsg beats write, and is never \
+        worse even for one frame; times are linear in the number of frames; write costs 3 to 6 \
+        times read",
     figure: "−7 % / −12 % on a PC, −19 % / −35 % on MPC5200; 50 000 frames: 15 / 14 / 40 / 35 ms",
-    criterion: "t(recvmmsg) ≤ t(read) and t(sendmmsg) ≤ t(write) for each number of frames; the greatest number lies within 10 % of the straight line through the others; 2.5 ≤ t(write) / t(read) ≤ 6 (the paper's PC: 2.7)",
+    criterion: "t(recvmmsg) ≤ t(read) and t(sendmmsg) ≤ t(write) for each number of frames; the \
+        greatest number lies within 10 % of the straight line through the others; 2.5 ≤ \
+        t(write) / t(read) ≤ 6 (the paper's PC: 2.7)",
     bursts,
     judge,
     ..Claim::BLANK

@@ -10,7 +10,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Boot(pub Vec<String>);
 
-/// Parameters that the lab sets itself, or that would take its guests from it.
+/// Parameters that the lab sets itself, or without which it would lose its guests.
 const RESERVED: [&str; 9] = [
     "cangate.", "console", "init", "rdinit", "root", "quiet", "panic", "PATH", "HOME",
 ];
@@ -40,7 +40,7 @@ impl FromStr for Boot {
             {
                 return Err(WordError::new(
                     format!("`{name}` is set by the lab"),
-                    "leave it out: a guest would not come up as the lab needs it",
+                    "leave it out: the lab's guests need their own value",
                 ));
             }
             // Fit for the names of results, and different ones for different words.

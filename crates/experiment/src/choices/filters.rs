@@ -21,7 +21,7 @@ pub enum Filters {
 
 /// As many rules as there are SFF identifiers.
 pub const MOST_FILTERS: u32 = 2048;
-/// The most rules for EFF identifiers; see [`Experiment::check`] for who can have so many.
+/// The most rules for EFF identifiers; see [`Experiment::check`] for which gateways can have them.
 ///
 /// [`Experiment::check`]: crate::Experiment::check
 pub const MOST_EFF: u32 = 100_000;

@@ -26,7 +26,7 @@ pub enum Gateway {
 }
 
 impl Gateway {
-    /// Frames go by rules of can-gw, whoever put them in.
+    /// Is the data path can-gw, whichever program puts in its rules?
     #[must_use]
     pub const fn by_rules(&self) -> bool {
         matches!(self, Self::Cangw | Self::OwnRules)

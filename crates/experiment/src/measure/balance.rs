@@ -8,18 +8,20 @@ use probe::Status;
 use tester::Outcome;
 
 /// Counts that do not agree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not every frame is accounted for: {what} ({left} against {right}); the tester saw \
-     {observed:?}, the gateway counted {counts:?}"
+     {:?}, the gateway counted {:?}",
+    sides.0,
+    sides.1
 )]
 pub struct Imbalance {
     /// Which two.
     what: &'static str,
     left: u64,
     right: u64,
-    observed: Observed,
-    counts: Counts,
+    /// All of both sides.
+    sides: Box<(Observed, Counts)>,
 }
 
 /// Holds what the tester saw against what was counted; gives where frames were lost, for the
@@ -91,8 +93,7 @@ fn agree(experiment: &Experiment, observed: &Observed, counts: &Counts) -> Resul
             what,
             left,
             right,
-            observed: *observed,
-            counts: *counts,
+            sides: Box::new((*observed, *counts)),
         })
     };
     let timed = experiment.bench == Bench::Timed;

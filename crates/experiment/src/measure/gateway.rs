@@ -22,7 +22,7 @@ fn rules(script: &str) -> usize {
 
 /// A gateway that runs.
 pub(super) enum UnderTest {
-    /// can-gw, with so many rules.
+    /// can-gw, and how many rules it has.
     Cangw(usize),
     /// `cangate run`.
     User(#[allow(dead_code)] Background),
@@ -175,7 +175,7 @@ fn answers(running: &mut Background) -> Result<(), MeasureError> {
         if let Some(ended) = running.ended() {
             return Err(MeasureError::GatewayEnded(ended));
         }
-        // Before it is done, nobody is there or the answer is late.
+        // Until then there is no socket, or the answer is late.
         if Path::new(SOCKET).exists() && ask().is_ok() {
             return Ok(());
         }
@@ -240,9 +240,9 @@ fn virtual_interfaces(experiment: &Experiment) -> Result<(), MeasureError> {
 }
 
 /// Puts the interrupt thread of the outgoing interface, which ends transmissions, before the
-/// gateway's 90; the incoming one's keeps the kernel's 50. What was taken can then be sent before
-/// more is taken: without it, under flood, frames wait for 64 ms in front of an interface that
-/// nobody tells that it is free. gateway-2011 §3.7 tuned too, and does not say how.
+/// gateway's 90; the incoming one's keeps the kernel's 50. What was received can then be sent before
+/// more is received: otherwise, under flood, frames wait for 64 ms for an interface whose transmit
+/// interrupt is not handled. gateway-2011 §3.7 tuned too, and does not say how.
 fn prefer_sending() -> Result<(), MeasureError> {
     let thread = format!("-{}", OUTGOING);
     let entries = std::fs::read_dir("/proc").map_err(file("read", "/proc"))?;

@@ -14,7 +14,7 @@ const GET_GOING: Duration = Duration::from_millis(300);
 pub(super) fn start(load: Load) -> Result<Option<Background>, MeasureError> {
     let (namespace, line): (_, &[&str]) = match load {
         Load::None => return Ok(None),
-        // hackbench's own number of tasks (400); for ever, as experiments go.
+        // hackbench's own number of tasks (400); so many loops that no experiment sees the end.
         Load::Cpu => (Some(GATEWAY), &["hackbench", "-l", "1000000000"]),
         Load::EthRx => (None, &["ping", "-f", "-q", "-s", "60000", "192.0.2.2"]),
         Load::EthTx => (

@@ -24,7 +24,7 @@ use probe::traffic::Pattern;
 use std::time::Duration;
 use tester::{Bitcan, Buses, Interfaces, Measure, Outcome, Setup};
 
-/// A frame that is not back so long after it went in is lost, ns (gateway-2011 §2.1).
+/// A frame that is not back after this time is lost, ns (gateway-2011 §2.1).
 const TIMEOUT: u64 = 1_000_000_000;
 /// Frames before those that count: what the kernel does for a first frame only is over then.
 const WARM_UP: u32 = 20;
@@ -35,7 +35,7 @@ const PRIORITY: u8 = 10;
 const PAUSE: Duration = Duration::from_millis(500);
 /// How many times as long at most.
 const PAUSES: u32 = 20;
-/// What counting has left to be cleared away shall be no load of the measurement.
+/// Pause after counting, so that what the kernel still clears away is no load of the measurement.
 const SETTLE: Duration = Duration::from_millis(100);
 
 /// Starts the gateway.
@@ -70,7 +70,8 @@ pub fn measure(
     let before = under_test.counts()?;
     std::thread::sleep(SETTLE);
     let mut outcome = send(experiment, &setup)?;
-    // Every frame is back or given up by now; what is still on its way wants an acknowledgement.
+    // Every frame is back or given up by now; one that is still on its way needs a node that
+    // acknowledges it.
     let listening = (experiment.bench == Bench::Timed).then(tester::Listening::begin);
     let listening = listening.transpose()?;
     drop(load);

@@ -17,7 +17,7 @@ const SENDER: (&str, u32) = ("can0", 200);
 /// Brings it up.
 pub(super) fn up(orders: &Orders) -> Result<(), AgentError> {
     ip("link set lo up")?;
-    // Nobody asked for IPv6, and what it sends by itself would be in the way.
+    // IPv6 is not used, and sends packets by itself, which would disturb measurements.
     let _ = fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     if matches!(orders.bench, Bench::Kvaser | Bench::Timed) || orders.ethernet {

@@ -43,7 +43,7 @@ pub enum AgentError {
     /// The kernel's command line lacks one of the agent's orders.
     #[error("the kernel's command line has no cangate.{0}")]
     NoOrder(&'static str),
-    /// One of the orders makes no sense.
+    /// One of the orders has a value that it cannot have.
     #[error("the kernel's command line has cangate.{name}={value}, which is no such value")]
     Order {
         /// The order's name.
@@ -72,9 +72,9 @@ pub enum AgentError {
     #[error("the host takes no output")]
     Host(#[source] io::Error),
     /// The job cannot be read.
-    #[error("the job makes no sense")]
+    #[error("the job cannot be read")]
     Job(#[source] serde_json::Error),
-    /// A prepared guest is to be prepared once more.
+    /// A prepared guest was told to prepare again.
     #[error("a guest is prepared once only")]
     PreparedTwice,
     /// The job is a command without a word.

@@ -32,7 +32,7 @@ impl Outputs {
 
     /// Says something to the one who watches, by the host's standard error.
     pub fn log(&mut self, words: &str) {
-        // Nobody could be told that nobody could be told.
+        // This is the way in which errors are told: its own error has none.
         let _ = self.send(&Piece::Stderr(format!("{words}\n").into_bytes()));
     }
 

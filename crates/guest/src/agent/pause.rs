@@ -19,7 +19,7 @@ pub(super) fn pause() -> Result<(), AgentError> {
         let written = ports.write_all_at(&[what], PANIC_PORT);
         written.map_err(AgentError::Pause)
     };
-    // What such a write takes if nothing comes of it; the first one takes longer.
+    // How long a write takes that has no effect; the first one takes longer.
     write(0)?;
     let start = Instant::now();
     write(0)?;

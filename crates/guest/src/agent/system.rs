@@ -45,8 +45,8 @@ pub(super) fn mount_all() -> Result<(), AgentError> {
 }
 
 /// Waits until the kernel has its random numbers: the first who asks for one makes them, which
-/// takes a second, out of a timer's irregularity. That shall not be a measurement's program, nor
-/// one of such priority that the timer never comes.
+/// takes a second, out of a timer's irregularity. A program that measures must not wait for that,
+/// nor one whose priority is so high that the timer's interrupt is never handled.
 pub(super) fn gather_randomness() -> Result<(), AgentError> {
     let mut bytes = [0; 1];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())

@@ -1,4 +1,4 @@
-//! Packages by way of the host's own apt-get, with folders of ours: it checks signatures and
+//! Packages through the host's own apt-get, with folders of our own: it checks signatures and
 //! sums, resolves dependencies, goes on with what is half there, and needs no rights.
 
 use crate::cache::Cache;
@@ -118,7 +118,7 @@ impl<'a> Apt<'a> {
         self.cache.path(&format!("apt/{}.stamp", release.target()))
     }
 
-    /// What is to be fetched for these packages and all that they depend on.
+    /// The packages to fetch: these and all that they depend on.
     pub(super) fn resolve(
         &self,
         release: Release,
@@ -158,7 +158,7 @@ impl<'a> Apt<'a> {
             .args(["-o", "APT::Status-Fd=1", "download"])
             .args(packages.iter().map(|p| format!("{}={}", p.name, p.version)));
         if let Err(error) = self.run(command, &format!("fetching packages from {}", self.mirror)) {
-            // Lists that name files which the mirror has no more are to be fetched anew.
+            // The lists may name files that the mirror no longer has: fetch them again.
             let _ = fs::remove_file(self.stamp(release));
             return Err(error);
         }

@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 /// The file in a tree that says what it is made of.
 pub(crate) const RECORD: &str = "packages.json";
 
-/// What a tree is to be made of.
+/// What a tree is made of.
 pub(crate) struct Recipe<'a> {
     /// The stage's name; changed when the recipe changes.
     pub(crate) name: &'a str,
@@ -68,7 +68,7 @@ pub(crate) fn packages(tree: &Tree) -> Result<Vec<Package>, Error> {
 
 fn unpack(files: &[PathBuf], into: &Path, progress: &dyn Progress) -> Result<(), Error> {
     // Debian 13's packages have all in /usr and count on these links, which its base-files has
-    // but need not be unpacked first; older packages replace them by folders, which is as good.
+    // but which may be unpacked later; older packages replace them by folders, which works too.
     for folder in ["bin", "sbin", "lib", "lib64"] {
         let usr = into.join("usr").join(folder);
         fs::create_dir_all(&usr).map_err(Error::file("create the folder", &usr))?;

@@ -1,4 +1,4 @@
-//! A tree of unpacked packages: a root folder that nobody is in.
+//! A tree of unpacked packages: a root folder in which no program runs.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -75,7 +75,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) guest: &'a Tree,
     /// The kernel.
     pub(crate) kernel: &'a KernelTree,
-    /// Modules of our own, to lie in `/lab/modules`.
+    /// Modules of our own, for `/lab/modules`.
     pub(crate) modules: &'a [PathBuf],
     /// The agent: a cangate.
     pub(crate) agent: &'a Path,
@@ -275,7 +275,7 @@ fn host_file(archive: &mut Archive, file: &GuestFile) -> Result<(), Error> {
         Some(bytes) => Bytes::Here(bytes),
         None => Bytes::File(file.path.clone()),
     };
-    // All are executable: a test's program may have come by way of an archive that lost it.
+    // All are executable: a test's program may come from an archive that lost its mode.
     archive.file(&name, bytes, true);
     Ok(())
 }

@@ -31,7 +31,7 @@ pub(crate) enum End {
     Timeout,
     /// It was to stop.
     Stopped,
-    /// It said something that nobody understands.
+    /// What it handed out cannot be understood.
     Garbled(WireError),
     /// It handed out more than this, bytes.
     TooMuchOutput(u64),
@@ -109,8 +109,8 @@ impl Process {
     }
 
     /// Saves the whole machine, which has stopped itself, into a file. False where it did not
-    /// stop as it usually does, which the guest itself says when it goes on: such a state is
-    /// another one and of no use.
+    /// stop as it usually does, which the guest itself says when it goes on: such a state differs
+    /// from the usual one and is of no use.
     pub(crate) fn save(&mut self, file: &Path, deadline: Instant) -> Result<bool, MonitorError> {
         let monitor = self.monitor(deadline)?;
         let on = json!({ "capabilities": [{ "capability": "events", "state": true }] });
