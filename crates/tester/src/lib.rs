@@ -32,9 +32,7 @@ mod wire;
 pub use ledger::{BusTime, Counts, Ledger, Measure};
 pub use measure::{Buses, Error, Setup, over_sockets};
 pub use outcome::{Changed, Figures, Outcome, Quantiles};
-pub use plan::{
-    MOST_FRAMES, Plan, PlanError, Planned, SHORTEST, Traffic, can_be_numbered, fd_flags,
-};
+pub use plan::{Plan, PlanError, Planned, Source, can_be_numbered, fd_flags};
 pub use play::{Patience, Played, play};
 pub use realtime::prepare;
 pub use sockets::{Interfaces, RateError, SetUpError, Sockets, bit_rate};

@@ -9,6 +9,7 @@ use crate::sockets::{Interfaces, SetUpError, Sockets};
 use frame::Nanos;
 use frame::wire::BitRate;
 use probe::Description;
+use probe::traffic::Pattern;
 
 /// What is to be measured, on whatever bench.
 #[derive(Clone, Debug)]
@@ -168,7 +169,7 @@ fn warm_up(
     play(
         sockets,
         &mut ledger,
-        &crate::Traffic::OneAtATime,
+        &Pattern::OneAtATime.into(),
         setup.patience(),
     )
     .failure

@@ -2,42 +2,33 @@
 
 use frame::wire::{self, BitRate};
 use frame::{CanId, Frame, Nanos, flags};
-use probe::traffic::{Template, number_in, period_for_load};
+use probe::traffic::{
+    MOST_FRAMES, Pattern, PatternError, SHORTEST_PAYLOAD, Template, number_in, period_for_load,
+};
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// The most frames of a run: their stamps are kept in memory, some 200 bytes a frame.
-pub const MOST_FRAMES: u32 = 1_000_000;
-
-/// The number takes two bytes, so there is no shorter payload.
-pub const SHORTEST: usize = 2;
-
-/// How frames come (gateway-2011 §2.2).
+/// Where the frames come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Traffic {
-    /// The next one when the one before has come back, or is given up.
-    OneAtATime,
-    /// One every so many ns.
-    Period(Nanos),
-    /// So many per cent of the bus's time: after each frame a pause that its own duration
-    /// determines.
-    Load(u8),
-    /// As fast as the bus takes them.
-    Flood,
-    /// These frames at these times. Their first two payload bytes are replaced by the number.
-    Replay(Vec<(Nanos, Frame)>),
+pub enum Source {
+    /// The plan makes them, and they go in this pattern.
+    Made(Pattern),
+    /// These frames at these times, ns. Their first two payload bytes are replaced by the number.
+    Log(Vec<(Nanos, Frame)>),
 }
 
-impl fmt::Display for Traffic {
-    /// As it is typed and as results name it.
+impl From<Pattern> for Source {
+    fn from(pattern: Pattern) -> Self {
+        Self::Made(pattern)
+    }
+}
+
+impl fmt::Display for Source {
+    /// As results name it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OneAtATime => f.write_str("oneatatime"),
-            Self::Period(ns) if ns.is_multiple_of(1_000) => write!(f, "period:{}", ns / 1_000),
-            Self::Period(ns) => write!(f, "period:{}.{:03}", ns / 1_000, ns % 1_000),
-            Self::Load(percent) => write!(f, "load:{percent}"),
-            Self::Flood => f.write_str("flood"),
-            Self::Replay(_) => f.write_str("replay"),
+            Self::Made(pattern) => pattern.fmt(f),
+            Self::Log(_) => f.write_str("replay"),
         }
     }
 }
@@ -45,8 +36,8 @@ impl fmt::Display for Traffic {
 /// What is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// How frames come.
-    pub traffic: Traffic,
+    /// Where the frames come from, and when each is sent.
+    pub traffic: Source,
     /// How many; a replayed log's own number where that is lower.
     pub frames: u32,
     /// The lowest and the highest identifier; at random where they differ.
@@ -64,7 +55,7 @@ impl Default for Plan {
     fn default() -> Self {
         let id = CanId::from_raw(0x123);
         Self {
-            traffic: Traffic::OneAtATime,
+            traffic: Pattern::OneAtATime.into(),
             frames: 1_000,
             ids: (id, id),
             lens: 4..=4,
@@ -80,7 +71,7 @@ pub enum PlanError {
     /// No room for the number.
     #[error(
         "{0} bytes of payload are too short for the frame's number, which takes the first two: \
-         give at least 2"
+         give at least {SHORTEST_PAYLOAD}"
     )]
     Short(usize),
     /// More payload than the kind of frame has.
@@ -92,9 +83,9 @@ pub enum PlanError {
     /// Nothing, or more than fits.
     #[error("{0} frames: a run has 1 to {MOST_FRAMES}")]
     Frames(u32),
-    /// A load that no bus has.
-    #[error("{0} % bus load: give 1 to 100")]
-    Load(u8),
+    /// A load or a period out of its limits.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
     /// A load of a bus whose bit rate is not known.
     #[error(
         "bus load is a share of the bus's time, and its bit rate is not known: give it, or a period"
@@ -111,11 +102,8 @@ pub enum PlanError {
         /// What the longest frame takes, ns.
         frame: Nanos,
     },
-    /// A period of nothing.
-    #[error("a period of 0: give one, or flood the bus")]
-    NoPeriod,
     /// A log without a frame that can be numbered.
-    #[error("the log has no data frame of at least {SHORTEST} bytes, to hold a number")]
+    #[error("the log has no data frame of at least {SHORTEST_PAYLOAD} bytes, to hold a number")]
     Nothing,
 }
 
@@ -131,7 +119,7 @@ pub struct Planned {
 
 impl Plan {
     /// All its frames. `rate` is the incoming bus's, where that takes time: needed for
-    /// [`Traffic::Load`], and to refuse a [`Traffic::Period`] that the bus cannot keep.
+    /// [`Pattern::Load`], and to refuse a [`Pattern::Period`] that the bus cannot keep.
     ///
     /// # Errors
     /// [`PlanError`].
@@ -139,10 +127,11 @@ impl Plan {
         if !(1..=MOST_FRAMES).contains(&self.frames) {
             return Err(PlanError::Frames(self.frames));
         }
-        if let Traffic::Replay(log) = &self.traffic {
-            return self.replayed(log);
-        }
-        if *self.lens.start() < SHORTEST {
+        let pattern = match &self.traffic {
+            Source::Log(log) => return self.replayed(log),
+            Source::Made(pattern) => pattern.check()?,
+        };
+        if *self.lens.start() < SHORTEST_PAYLOAD {
             return Err(PlanError::Short(*self.lens.start()));
         }
         let first = self.ids.0;
@@ -158,29 +147,9 @@ impl Plan {
         let mut at = 0;
         for frame in template.take(self.frames as usize) {
             planned.push(Planned { at, frame });
-            at += self.pause(&frame, rate)?;
+            at += pause(pattern, &frame, rate)?;
         }
         Ok(planned)
-    }
-
-    /// From one frame's time to the next one's.
-    fn pause(&self, frame: &Frame, rate: Option<BitRate>) -> Result<Nanos, PlanError> {
-        let duration = rate.and_then(|rate| on_the_bus(frame, rate));
-        match self.traffic {
-            Traffic::Period(0) => Err(PlanError::NoPeriod),
-            Traffic::Period(period) => match duration {
-                Some(frame) if frame > period => Err(PlanError::Period { period, frame }),
-                _ => Ok(period),
-            },
-            Traffic::Load(percent) if !(1..=100).contains(&percent) => {
-                Err(PlanError::Load(percent))
-            }
-            Traffic::Load(percent) => {
-                let duration = duration.ok_or(PlanError::NoRate)?;
-                Ok(period_for_load(duration, percent))
-            }
-            Traffic::OneAtATime | Traffic::Flood | Traffic::Replay(_) => Ok(0),
-        }
     }
 
     fn replayed(&self, log: &[(Nanos, Frame)]) -> Result<Vec<Planned>, PlanError> {
@@ -204,6 +173,22 @@ impl Plan {
             return Err(PlanError::Nothing);
         }
         Ok(planned)
+    }
+}
+
+/// From one frame's time to the next one's.
+fn pause(pattern: Pattern, frame: &Frame, rate: Option<BitRate>) -> Result<Nanos, PlanError> {
+    let duration = rate.and_then(|rate| on_the_bus(frame, rate));
+    match pattern {
+        Pattern::Period(period) => match duration {
+            Some(frame) if frame > period => Err(PlanError::Period { period, frame }),
+            _ => Ok(period),
+        },
+        Pattern::Load(percent) => {
+            let duration = duration.ok_or(PlanError::NoRate)?;
+            Ok(period_for_load(duration, percent))
+        }
+        Pattern::OneAtATime | Pattern::Flood => Ok(0),
     }
 }
 
@@ -234,9 +219,9 @@ mod tests {
         BitRate::new(500_000, None).unwrap()
     }
 
-    fn plan(traffic: Traffic) -> Plan {
+    fn plan(traffic: impl Into<Source>) -> Plan {
         Plan {
-            traffic,
+            traffic: traffic.into(),
             frames: 100,
             ..Plan::default()
         }
@@ -244,7 +229,7 @@ mod tests {
 
     #[test]
     fn half_load_keeps_the_bus_busy_for_half_the_time() {
-        let mut plan = plan(Traffic::Load(50));
+        let mut plan = plan(Pattern::Load(50));
         plan.lens = 2..=8;
         plan.ids.1 = CanId::from_raw(0x7FF);
         let frames = plan.frames(Some(rate())).unwrap();
@@ -257,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_period_that_the_bus_cannot_keep_is_refused() {
-        let error = plan(Traffic::Period(100_000)).frames(Some(rate()));
+        let error = plan(Pattern::Period(100_000)).frames(Some(rate()));
         assert!(matches!(
             error,
             Err(PlanError::Period {
@@ -265,14 +250,14 @@ mod tests {
                 ..
             })
         ));
-        let frames = plan(Traffic::Period(100_000)).frames(None).unwrap();
+        let frames = plan(Pattern::Period(100_000)).frames(None).unwrap();
         assert_eq!(frames[7].at, 700_000);
     }
 
     #[test]
     fn what_cannot_be_carried_out_is_refused() {
         let with = |change: fn(&mut Plan)| {
-            let mut plan = plan(Traffic::Flood);
+            let mut plan = plan(Pattern::Flood);
             change(&mut plan);
             plan.frames(None).unwrap_err()
         };
@@ -283,12 +268,18 @@ mod tests {
             with(|p| p.frames = MOST_FRAMES + 1),
             PlanError::Frames(MOST_FRAMES + 1)
         );
-        assert_eq!(with(|p| p.traffic = Traffic::Load(50)), PlanError::NoRate);
-        assert_eq!(with(|p| p.traffic = Traffic::Load(0)), PlanError::Load(0));
         assert_eq!(
-            with(|p| p.traffic = Traffic::Period(0)),
-            PlanError::NoPeriod
+            with(|p| p.traffic = Pattern::Load(50).into()),
+            PlanError::NoRate
         );
+        assert!(matches!(
+            with(|p| p.traffic = Pattern::Load(0).into()),
+            PlanError::Pattern(PatternError::Load(_))
+        ));
+        assert!(matches!(
+            with(|p| p.traffic = Pattern::Period(0).into()),
+            PlanError::Pattern(PatternError::Period(_))
+        ));
         assert!(matches!(
             with(|p| p.ids.1 = CanId::from_raw(1)),
             PlanError::Ids(_)
@@ -305,21 +296,18 @@ mod tests {
             (2_000, frame(4, &[7, 7])),
             (1_900, frame(5, &[7, 7])),
         ];
-        let frames = plan(Traffic::Replay(log.clone())).frames(None).unwrap();
+        let frames = plan(Source::Log(log.clone())).frames(None).unwrap();
         let words: Vec<_> = frames.iter().map(|p| (p.at, p.frame.to_string())).collect();
         let expected = [(0, "001#000009"), (1_000, "004#0001"), (1_000, "005#0002")];
         assert_eq!(words, expected.map(|(at, text)| (at, text.to_owned())));
-        let short = plan(Traffic::Replay(log[1..2].to_vec()));
+        let short = plan(Source::Log(log[1..2].to_vec()));
         assert_eq!(short.frames(None), Err(PlanError::Nothing));
     }
 
     #[test]
-    fn traffic_has_the_labs_words() {
-        assert_eq!(Traffic::OneAtATime.to_string(), "oneatatime");
-        assert_eq!(Traffic::Load(50).to_string(), "load:50");
-        assert_eq!(Traffic::Period(120_000).to_string(), "period:120");
-        assert_eq!(Traffic::Period(1_500).to_string(), "period:1.500");
-        assert_eq!(Traffic::Flood.to_string(), "flood");
+    fn a_log_is_named_a_replay() {
+        assert_eq!(Source::Log(vec![]).to_string(), "replay");
+        assert_eq!(Source::from(Pattern::Load(50)).to_string(), "load:50");
     }
 
     proptest! {
@@ -328,7 +316,7 @@ mod tests {
         #[test]
         fn schedules_add_up(percent in 1u8..=100, low in 2usize..9, more in 0usize..7, seed: u64) {
             let plan = Plan {
-                traffic: Traffic::Load(percent),
+                traffic: Pattern::Load(percent).into(),
                 lens: low..=(low + more).min(8),
                 frames: 300,
                 seed,

@@ -6,9 +6,10 @@
 //! next frame is due, and takes what came in before it sends. It never waits in a busy loop.
 
 use crate::ledger::Ledger;
-use crate::plan::Traffic;
+use crate::plan::Source;
 use crate::wire::{Fault, Side, Unsent, Wire};
 use frame::{Frame, Nanos};
+use probe::traffic::Pattern;
 
 /// The longest sleep without a look at what came in.
 const LONGEST_SLEEP: Nanos = 100_000_000;
@@ -56,7 +57,7 @@ pub struct Patience {
 pub fn play<W: Wire>(
     wire: &mut W,
     ledger: &mut Ledger,
-    traffic: &Traffic,
+    traffic: &Source,
     patience: Patience,
 ) -> Played {
     let start = wire.now().saturating_add(LEAD);
@@ -68,9 +69,9 @@ pub fn play<W: Wire>(
         last: None,
     };
     let done = match traffic {
-        Traffic::OneAtATime => player.one_at_a_time(start),
-        Traffic::Flood => player.flood(start),
-        Traffic::Period(_) | Traffic::Load(_) | Traffic::Replay(_) => player.paced(start),
+        Source::Made(Pattern::OneAtATime) => player.one_at_a_time(start),
+        Source::Made(Pattern::Flood) => player.flood(start),
+        Source::Made(Pattern::Period(_) | Pattern::Load(_)) | Source::Log(_) => player.paced(start),
     };
     let done = done.and_then(|()| player.settle());
     player.played.failure = done.err();

@@ -4,14 +4,14 @@
 use crate::ledger::{BusTime, Ledger, Measure};
 use crate::measure::{Error, Setup};
 use crate::outcome::{Outcome, Words, assemble, clock};
-use crate::plan::{Planned, Traffic};
+use crate::plan::{Planned, Source};
 use crate::play::Played;
 use crate::realtime::{in_own_thread, prepare};
 use crate::wire::Fault;
 use frame::Nanos;
 use frame::wire::BitRate;
 use linux::bitcan::{BUSES, DEVICE, Event, Mode, Progress, Stamp, Tester, Timed};
-use probe::traffic::number_in;
+use probe::traffic::{Pattern, number_in};
 use std::time::Duration;
 
 /// Stamps for which there is to be room, for each frame: it goes in, comes out, is lost by a
@@ -33,7 +33,7 @@ pub struct Bitcan {
     pub receive_bus: u8,
     /// Stamps are taken of every n-th frame only; 1 for all.
     pub stamp_every: u32,
-    /// The bit rates of the sending bus, for [`Traffic::Load`] and the description.
+    /// The bit rates of the sending bus, for [`Pattern::Load`] and the description.
     pub rate: Option<BitRate>,
 }
 
@@ -137,7 +137,7 @@ fn run(setup: &Setup, bench: &Bitcan, planned: &[Planned], warm: bool) -> Result
     let stamps = (frames.len() as u32)
         .saturating_mul(STAMPS_PER_FRAME)
         .saturating_add(STAMPS_BESIDES);
-    let mode = if warm || setup.plan.traffic == Traffic::OneAtATime {
+    let mode = if warm || setup.plan.traffic == Source::Made(Pattern::OneAtATime) {
         Mode::OneAtATime {
             return_bus: bench.receive_bus,
         }
@@ -312,7 +312,7 @@ mod tests {
     fn ledger(frames: u32) -> Ledger {
         let plan = Plan {
             frames,
-            traffic: Traffic::Flood,
+            traffic: Pattern::Flood.into(),
             ..Plan::default()
         };
         Ledger::new(plan.frames(None).unwrap(), 1_000_000_000, BusTime::Stamped)

@@ -8,12 +8,13 @@ use frame::wire::BitRate;
 use frame::{CanId, Frame, flags};
 use linux::can::{Arrival, FrameOptions, FrameSocket};
 use probe::Status;
+use probe::traffic::Pattern;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tester::{Buses, Error, Interfaces, Measure, Outcome, Plan, SetUpError, Setup, Traffic};
+use tester::{Buses, Error, Interfaces, Measure, Outcome, Plan, SetUpError, Setup};
 
 /// Two virtual interfaces of this test's own; gone when the test is over.
 struct Pair([String; 2]);
@@ -128,10 +129,10 @@ impl Drop for Gateway {
     }
 }
 
-fn setup(traffic: Traffic, frames: u32) -> Setup {
+fn setup(pattern: Pattern, frames: u32) -> Setup {
     Setup {
         plan: Plan {
-            traffic,
+            traffic: pattern.into(),
             frames,
             ..Plan::default()
         },
@@ -149,11 +150,11 @@ fn measured(pair: &Pair, setup: &Setup) -> Outcome {
 fn what_goes_in_comes_out_with_its_latency() {
     let pair = pair!("ctpass");
     let _gateway = Gateway::new(&pair, |frame| vec![frame]);
-    for traffic in [Traffic::OneAtATime, Traffic::Period(1_000_000)] {
-        let outcome = measured(&pair, &setup(traffic.clone(), 100));
-        assert_eq!(outcome.failure, None, "{traffic}");
+    for pattern in [Pattern::OneAtATime, Pattern::Period(1_000_000)] {
+        let outcome = measured(&pair, &setup(pattern, 100));
+        assert_eq!(outcome.failure, None, "{pattern}");
         let c = outcome.counts;
-        assert_eq!((c.sent, c.received, c.lost), (100, 100, 0), "{traffic}");
+        assert_eq!((c.sent, c.received, c.lost), (100, 100, 0), "{pattern}");
         assert_eq!((c.duplicated, c.unexpected, c.never_in), (0, 0, 0));
         let latency = outcome.latency.unwrap();
         assert_eq!(latency.count, 100);
@@ -183,7 +184,7 @@ fn loss_doubles_and_changes_are_told_apart() {
             _ => vec![frame],
         }
     });
-    let outcome = measured(&pair, &setup(Traffic::Period(500_000), 200));
+    let outcome = measured(&pair, &setup(Pattern::Period(500_000), 200));
     let c = outcome.counts;
     assert_eq!((c.sent, c.received, c.lost), (200, 180, 20));
     assert_eq!((c.duplicated, c.other_id, c.other_data), (20, 20, 20));
@@ -202,7 +203,7 @@ fn loss_doubles_and_changes_are_told_apart() {
 fn fd_frames_with_a_second_bit_rate() {
     let pair = pair!("ctfd");
     let _gateway = Gateway::new(&pair, |frame| vec![frame]);
-    let mut setup = setup(Traffic::OneAtATime, 50);
+    let mut setup = setup(Pattern::OneAtATime, 50);
     setup.plan.fd = Some(flags::BRS);
     setup.plan.lens = 2..=64;
     let outcome = measured(&pair, &setup);
@@ -220,7 +221,7 @@ fn fd_frames_with_a_second_bit_rate() {
 fn the_outgoing_frames_duration_is_subtracted_where_the_bus_takes_time() {
     let pair = pair!("ctrate");
     let _gateway = Gateway::new(&pair, |frame| vec![frame]);
-    let setup = setup(Traffic::OneAtATime, 20);
+    let setup = setup(Pattern::OneAtATime, 20);
     let rate = BitRate::new(10_000, None).unwrap();
     let buses = Buses {
         incoming: Some(rate),
@@ -237,7 +238,7 @@ fn the_outgoing_frames_duration_is_subtracted_where_the_bus_takes_time() {
 #[test]
 fn no_gateway_is_told_and_an_interface_that_vanishes_too() {
     let pair = pair!("ctgone");
-    let mut none = setup(Traffic::OneAtATime, 100);
+    let mut none = setup(Pattern::OneAtATime, 100);
     none.warm_up = 0;
     none.timeout = 50_000_000;
     let why = measured(&pair, &none).failure.unwrap();
@@ -257,7 +258,7 @@ fn no_gateway_is_told_and_an_interface_that_vanishes_too() {
         ip(&format!("link set {receive} down"))
     });
     // Ten seconds, of which few are needed.
-    let outcome = measured(&pair, &setup(Traffic::Period(2_000_000), 5_000));
+    let outcome = measured(&pair, &setup(Pattern::Period(2_000_000), 5_000));
     vanish.join().unwrap().unwrap();
     let why = outcome.failure.unwrap();
     assert!(why.contains("went down"), "{why}");
@@ -269,7 +270,7 @@ fn no_gateway_is_told_and_an_interface_that_vanishes_too() {
 fn what_is_wrong_with_an_interface_is_said_before_anything_is_sent() {
     let pair = pair!("ctdown");
     ip(&format!("link set {} down", pair.0[1])).unwrap();
-    let one = setup(Traffic::OneAtATime, 1);
+    let one = setup(Pattern::OneAtATime, 1);
     let error = tester::over_sockets(&one, pair.names(false), Buses::TIMELESS);
     assert!(matches!(error, Err(Error::SetUp(SetUpError::Down(_)))));
     ip(&format!("link set {} mtu 16", pair.0[1])).unwrap();
@@ -290,7 +291,7 @@ fn the_self_check_measures_without_a_gateway() {
     let _gateway = Gateway::new(&pair, |frame| vec![frame]);
     let check = Setup {
         measure: Measure::Sending,
-        ..setup(Traffic::OneAtATime, 30)
+        ..setup(Pattern::OneAtATime, 30)
     };
     let outcome = measured(&pair, &check);
     assert_eq!(outcome.counts.received, 30);

@@ -4,7 +4,7 @@
 
 use crate::Target;
 use config::Source;
-use lab::experiment::Experiment;
+use experiment::Experiment;
 use std::collections::BTreeSet;
 
 /// See the module.
@@ -41,7 +41,7 @@ pub const TARGET: Target = Target {
 fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let source = Source::new("fuzz.toml", text);
-    match lab::matrix::read(&source) {
+    match experiment::matrix::read(&source) {
         Ok(matrix) => accepted(&matrix.experiments),
         Err(found) => {
             assert!(!found.is_empty(), "refused without a reason");

@@ -1,8 +1,10 @@
 //! The options of `cangate bench`.
 
 use clap::Args;
+use experiment::settings::MOST_STAMP_EVERY;
 use frame::CanId;
 use frame::wire::parse_rate;
+use probe::traffic::{LONGEST_PAYLOAD, Pattern, SHORTEST_PAYLOAD};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -82,7 +84,7 @@ pub(crate) struct Interfaces {
     pub(crate) receive_bus: u8,
     /// With --bitcan: stamp only every Nth frame.
     #[arg(long, value_name = "N", requires = "bitcan", default_value_t = 1,
-          value_parser = clap::value_parser!(u32).range(1..=65_536))]
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STAMP_EVERY)))]
     pub(crate) stamp_every: u32,
 }
 
@@ -100,10 +102,9 @@ pub(crate) struct Traffic {
         long,
         value_name = "TRAFFIC",
         verbatim_doc_comment,
-        default_value = "oneatatime",
-        value_parser = traffic
+        default_value = "oneatatime"
     )]
-    pub(crate) traffic: tester::Traffic,
+    pub(crate) traffic: Pattern,
     /// Replay this candump log at its own times instead.
     ///
     /// Frames that have no room for the number are skipped: remote frames, and frames with fewer
@@ -199,30 +200,6 @@ pub(crate) struct Other {
     pub(crate) syscalls: Option<String>,
 }
 
-fn traffic(text: &str) -> Result<tester::Traffic, String> {
-    let bad = || {
-        "give oneatatime, load:PERCENT (load:50), flood or period:MICROSECONDS (period:500)"
-            .to_owned()
-    };
-    match text.split_once(':') {
-        None if text == "oneatatime" => Ok(tester::Traffic::OneAtATime),
-        None if text == "flood" => Ok(tester::Traffic::Flood),
-        Some(("load", percent)) => match percent.trim_end_matches('%').parse() {
-            Ok(percent @ 1..=100) => Ok(tester::Traffic::Load(percent)),
-            _ => Err("give a load of 1 to 100 per cent, for example load:50".to_owned()),
-        },
-        Some(("period", micros)) => match micros.parse::<f64>() {
-            Ok(micros) if (0.1..=60e6).contains(&micros) => {
-                Ok(tester::Traffic::Period((micros * 1e3).round() as u64))
-            }
-            _ => Err(
-                "give a period of 0.1 to 60000000 microseconds, for example period:500".to_owned(),
-            ),
-        },
-        _ => Err(bad()),
-    }
-}
-
 fn lens(text: &str) -> Result<RangeInclusive<usize>, String> {
     let number = |text: &str| {
         text.trim().parse::<usize>().map_err(|_| {
@@ -236,11 +213,15 @@ fn lens(text: &str) -> Result<RangeInclusive<usize>, String> {
     if low > high {
         return Err("give the lower number first, for example 2-8".to_owned());
     }
-    if low < tester::SHORTEST {
-        return Err("the number of the frame takes two bytes: give at least 2".to_owned());
+    if low < SHORTEST_PAYLOAD {
+        return Err(format!(
+            "the frame's number takes the first two bytes: give at least {SHORTEST_PAYLOAD}"
+        ));
     }
-    if high > 64 {
-        return Err("give at most 64 bytes (at most 8 without --fd)".to_owned());
+    if high > LONGEST_PAYLOAD {
+        return Err(format!(
+            "no frame has more than {LONGEST_PAYLOAD} bytes (8 without --fd)"
+        ));
     }
     Ok(low..=high)
 }
@@ -278,31 +259,6 @@ fn setting(text: &str) -> Result<(String, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn traffic_is_read_as_results_name_it() {
-        for text in [
-            "oneatatime",
-            "load:50",
-            "flood",
-            "period:120",
-            "period:1.500",
-        ] {
-            assert_eq!(traffic(text).unwrap().to_string(), text);
-        }
-        for text in [
-            "",
-            "load",
-            "load:0",
-            "load:101",
-            "period:0",
-            "period:NaN",
-            "period:-1",
-            "x",
-        ] {
-            assert!(traffic(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn ranges_of_bytes_and_identifiers() {

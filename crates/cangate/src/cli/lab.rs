@@ -32,7 +32,7 @@ pub(crate) enum LabCommand {
 
 /// The cache folder, and where packages come from.
 #[derive(Args, Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct Locations {
     /// The cache folder [default: $CANGATE_LAB, else cangate/lab in $XDG_CACHE_HOME or ~/.cache].
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
@@ -44,7 +44,7 @@ pub(crate) struct Place {
 #[derive(Args, Debug)]
 pub(crate) struct Setup {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) locations: Locations,
     /// Kernels, separated by commas.
     ///
     /// Debian's kernels 5.10, 6.1, 6.12 and 7.3; with -rt the PREEMPT_RT flavour.
@@ -62,7 +62,7 @@ pub(crate) struct Setup {
 #[derive(Args, Debug)]
 pub(crate) struct Exec {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) locations: Locations,
     /// The guest's kernel: 5.10, 6.1, 6.12 or 7.3, each also with -rt.
     ///
     /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
@@ -253,7 +253,7 @@ pub(crate) struct Chosen {
 #[derive(Args, Debug)]
 pub(crate) struct Measure {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) locations: Locations,
     #[command(flatten)]
     pub(crate) chosen: Chosen,
     /// When frames are sent: oneatatime, load:PERCENT, flood or period:MICROSECONDS.
@@ -295,7 +295,7 @@ pub(crate) struct Measure {
 #[derive(Args, Debug)]
 pub(crate) struct Rate {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) locations: Locations,
     #[command(flatten)]
     pub(crate) chosen: Chosen,
     /// Number of frames in each try, 1 to 65536.
@@ -315,7 +315,7 @@ pub(crate) struct Rate {
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) locations: Locations,
     /// The matrix file; docs/reproduction.md describes it.
     #[arg(value_name = "FILE.toml")]
     pub(crate) file: PathBuf,
@@ -343,7 +343,7 @@ pub(crate) struct List {
 #[derive(Args, Debug)]
 pub(crate) struct Reproduce {
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) locations: Locations,
     /// Use few frames and one kernel: less than five minutes on two cores.
     #[arg(long)]
     pub(crate) quick: bool,
@@ -365,6 +365,9 @@ pub(crate) struct Reproduce {
     /// Run experiments that failed before again.
     #[arg(long)]
     pub(crate) retry_failed: bool,
+    /// Only list the claims: what each says, its criterion, and the papers in full.
+    #[arg(long)]
+    pub(crate) list: bool,
     /// Print the table as JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,11 +6,12 @@ use crate::failure::Failure;
 use frame::wire::BitRate;
 use frame::{Frame, FrameBuf, Nanos};
 use port::log::{LogError, LogReader};
+use probe::traffic::MOST_FRAMES;
 use probe::{Description, Summary};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
-use tester::{Buses, Interfaces, Measure, Outcome, Plan, Setup};
+use tester::{Buses, Interfaces, Measure, Outcome, Plan, Setup, Source};
 
 /// Times a gateway between real interfaces, or what else was asked for.
 pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
@@ -61,14 +62,11 @@ fn failure(error: tester::Error) -> Failure {
 fn setup(args: &Bench) -> Result<Setup, Failure> {
     let traffic = &args.traffic;
     let (kind, all) = match &traffic.log {
-        None => (traffic.traffic.clone(), 1_000),
+        None => (Source::Made(traffic.traffic), 1_000),
         Some(path) => {
             let frames = log(path)?;
-            let all = u32::try_from(frames.len()).unwrap_or(tester::MOST_FRAMES);
-            (
-                tester::Traffic::Replay(frames),
-                all.clamp(1, tester::MOST_FRAMES),
-            )
+            let all = u32::try_from(frames.len()).unwrap_or(MOST_FRAMES);
+            (Source::Log(frames), all.clamp(1, MOST_FRAMES))
         }
     };
     let plan = Plan {

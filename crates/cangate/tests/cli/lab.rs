@@ -19,7 +19,10 @@ fn refused(args: &[&str], status: i32) -> String {
 #[test]
 fn a_wrong_word_names_the_option_and_what_there_is() {
     let said = refused(&["lab", "measure", "--traffic", "fluod"], 2);
-    assert!(said.contains("--traffic: `fluod` is no traffic"), "{said}");
+    assert!(
+        said.contains("--traffic: `fluod` is not a traffic pattern"),
+        "{said}"
+    );
     assert!(said.contains("oneatatime, load:PERCENT, flood"), "{said}");
     let said = refused(&["lab", "measure", "--kernel", "2.6.33"], 2);
     assert!(said.contains("5.10, 5.10-rt, 6.1"), "{said}");
@@ -66,7 +69,7 @@ fn a_matrix_is_listed_or_refused_with_places() {
 fn a_claim_that_nobody_made_is_refused() {
     let said = refused(&["lab", "reproduce", "--claims", "G1,G99"], 2);
     assert!(
-        said.contains("`G99` is no claim: there is G1, G2"),
+        said.contains("`G99` is not a claim: choose one of G1, G2"),
         "{said}"
     );
 }

@@ -5,8 +5,9 @@ use super::{exec, lab};
 use bus::{Bus, BusConfig, Event, NodeConfig};
 use frame::wire::BitRate;
 use frame::{CanId, Nanos, flags};
+use probe::traffic::Pattern;
 use std::path::Path;
-use tester::{Plan, Planned, Traffic};
+use tester::{Plan, Planned};
 
 const RATE: u32 = 1_000_000;
 const DATA_RATE: u32 = 4_000_000;
@@ -53,18 +54,18 @@ fn a_guests_buses_keep_the_models_time() {
     let Some(_guest) = lab() else { return };
     let dir = tempfile::tempdir().unwrap();
     let id = CanId::from_raw(0x123);
-    for (len, traffic, words) in [
-        (8, Traffic::Flood, "--payload 8 --traffic flood"),
-        (64, Traffic::Flood, "--payload 64 --traffic flood"),
+    for (len, pattern, words) in [
+        (8, Pattern::Flood, "--payload 8 --traffic flood"),
+        (64, Pattern::Flood, "--payload 64 --traffic flood"),
         (
             8,
-            Traffic::Load(70),
+            Pattern::Load(70),
             "--payload 8 --traffic load:70 --cpu board",
         ),
     ] {
         let fd = len > 8;
         let plan = Plan {
-            traffic,
+            traffic: pattern.into(),
             frames: 300,
             ids: (id, id),
             lens: len..=len,

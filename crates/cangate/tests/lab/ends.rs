@@ -98,7 +98,9 @@ fn ended_by(signal: &str) {
         std::thread::sleep(Duration::from_millis(20));
     }
     // What it left in the cache goes with the next one.
-    let folder = lab::Lab::open(&lab::Place::default()).unwrap().folder();
+    let folder = guest::Lab::open(&guest::Locations::default())
+        .unwrap()
+        .folder();
     let mark = format!("{}-", child.id());
     let left = fs::read_dir(folder.join("runs"))
         .unwrap()

@@ -22,14 +22,14 @@ static ONE: Mutex<()> = Mutex::new(());
 /// The right to run a guest; `None`, and words about it, if there is nothing to run it with.
 fn lab() -> Option<MutexGuard<'static, ()>> {
     let kernel = "6.1".parse().unwrap();
-    let place = lab::Place::default();
+    let locations = guest::Locations::default();
     let wish = std::env::var("CANGATE_LAB_TESTS").unwrap_or_default();
     if wish == "0" {
         eprintln!("SKIPPED because CANGATE_LAB_TESTS=0: no guests are wanted");
         return None;
     }
     let asked = wish == "1";
-    if !asked && !lab::Lab::open(&place).is_ok_and(|lab| lab.is_set_up(kernel)) {
+    if !asked && !guest::Lab::open(&locations).is_ok_and(|lab| lab.is_set_up(kernel)) {
         eprintln!(
             "SKIPPED because the lab is not set up: `cangate lab setup` does it, or \
              CANGATE_LAB_TESTS=1 lets the tests do it"

@@ -1,5 +1,7 @@
-//! Frames with the times at which they become ready to be sent.
+//! Frames with the times at which they become ready to be sent, and the [`Pattern`]s by which such
+//! traffic is asked for.
 
+mod pattern;
 mod payload;
 mod plain;
 mod replay;
@@ -7,6 +9,9 @@ mod sae;
 mod schedule;
 mod template;
 
+pub use pattern::{
+    LOADS, LONGEST_PAYLOAD, MOST_FRAMES, PERIODS, Pattern, PatternError, SHORTEST_PAYLOAD,
+};
 pub use payload::{Payload, number_in};
 pub use plain::{Flood, OneAtATime, Periodic};
 pub use replay::Replay;

@@ -1,8 +1,9 @@
 //! The ledger against a slow and obvious one.
 
 use super::*;
-use crate::plan::{Plan, Traffic};
+use crate::plan::Plan;
 use frame::CanId;
+use probe::traffic::Pattern;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ const PERIOD: Nanos = 250_000;
 fn planned(frames: u32) -> Vec<Planned> {
     let plan = Plan {
         frames,
-        traffic: Traffic::Flood,
+        traffic: Pattern::Flood.into(),
         ..Plan::default()
     };
     plan.frames(None).unwrap()

@@ -145,7 +145,8 @@ impl Wire for Paper {
     }
 }
 
-fn run(paper: &mut Paper, traffic: &Traffic, frames: u32) -> (Ledger, Played) {
+fn run(paper: &mut Paper, pattern: Pattern, frames: u32) -> (Ledger, Played) {
+    let traffic = Source::from(pattern);
     let plan = Plan {
         traffic: traffic.clone(),
         frames,
@@ -153,7 +154,7 @@ fn run(paper: &mut Paper, traffic: &Traffic, frames: u32) -> (Ledger, Played) {
     };
     let planned = plan.frames(None).unwrap();
     let mut ledger = Ledger::new(planned, SECOND, BusTime::None);
-    let played = play(paper, &mut ledger, traffic, PATIENCE);
+    let played = play(paper, &mut ledger, &traffic, PATIENCE);
     (ledger, played)
 }
 
@@ -169,7 +170,7 @@ fn latencies(ledger: &Ledger) -> Vec<i64> {
 #[test]
 fn one_at_a_time_the_next_waits_for_the_one_before() {
     let mut paper = Paper::new(|i| vec![20_000 + Nanos::from(i)]);
-    let (ledger, played) = run(&mut paper, &Traffic::OneAtATime, 50);
+    let (ledger, played) = run(&mut paper, Pattern::OneAtATime, 50);
     assert!(played.failure.is_none());
     assert_eq!(latencies(&ledger), (20_000..20_050).collect::<Vec<i64>>());
     let (records, _) = ledger.finish(Measure::Gateway);
@@ -186,7 +187,7 @@ fn one_at_a_time_the_next_waits_for_the_one_before() {
 fn a_lost_frame_costs_its_timeout_and_the_run_goes_on() {
     let lost = |i: u32| i.is_multiple_of(7) && i > 0;
     let mut paper = Paper::new(move |i| if lost(i) { vec![] } else { vec![20_000] });
-    let (ledger, played) = run(&mut paper, &Traffic::OneAtATime, 30);
+    let (ledger, played) = run(&mut paper, Pattern::OneAtATime, 30);
     assert!(played.failure.is_none());
     let counts = counts(&ledger);
     assert_eq!((counts.sent, counts.received, counts.lost), (30, 26, 4));
@@ -196,7 +197,7 @@ fn a_lost_frame_costs_its_timeout_and_the_run_goes_on() {
 #[test]
 fn a_gateway_that_does_nothing_is_told_soon() {
     let mut paper = Paper::new(|_| vec![]);
-    let (ledger, played) = run(&mut paper, &Traffic::OneAtATime, 1_000);
+    let (ledger, played) = run(&mut paper, Pattern::OneAtATime, 1_000);
     let why = played.failure.unwrap().to_string();
     assert!(why.contains("gateway running"), "{why}");
     assert_eq!(counts(&ledger).lost, 5);
@@ -209,7 +210,12 @@ fn a_gateway_that_does_nothing_is_told_soon() {
     let mut mute = Mute(paper);
     let plan = Plan::default().frames(None).unwrap();
     let mut ledger = Ledger::new(plan, SECOND, BusTime::None);
-    let played = play(&mut mute, &mut ledger, &Traffic::OneAtATime, PATIENCE);
+    let played = play(
+        &mut mute,
+        &mut ledger,
+        &Pattern::OneAtATime.into(),
+        PATIENCE,
+    );
     let why = played.failure.unwrap().to_string();
     assert!(why.contains("ref") && why.contains("one bus"), "{why}");
     assert_eq!(counts(&ledger).never_in, 5);
@@ -254,7 +260,7 @@ impl Wire for Mute {
 #[test]
 fn paced_frames_leave_at_their_times() {
     let mut paper = Paper::new(|_| vec![30_000]);
-    let (ledger, played) = run(&mut paper, &Traffic::Period(500_000), 40);
+    let (ledger, played) = run(&mut paper, Pattern::Period(500_000), 40);
     assert!(played.failure.is_none());
     let (records, counts) = ledger.finish(Measure::Gateway);
     assert_eq!(counts.received, 40);
@@ -269,7 +275,7 @@ fn paced_frames_leave_at_their_times() {
 #[test]
 fn a_flood_keeps_the_bus_busy_and_waits_for_room() {
     let mut paper = Paper::new(|_| vec![30_000]);
-    let (ledger, played) = run(&mut paper, &Traffic::Flood, 300);
+    let (ledger, played) = run(&mut paper, Pattern::Flood, 300);
     assert!(played.failure.is_none());
     assert!(played.stalled > 0);
     let (records, counts) = ledger.finish(Measure::Gateway);
@@ -282,18 +288,18 @@ fn a_flood_keeps_the_bus_busy_and_waits_for_room() {
 
 #[test]
 fn an_interface_that_goes_down_ends_the_run_and_keeps_what_was_seen() {
-    for traffic in [
-        Traffic::OneAtATime,
-        Traffic::Period(500_000),
-        Traffic::Flood,
+    for pattern in [
+        Pattern::OneAtATime,
+        Pattern::Period(500_000),
+        Pattern::Flood,
     ] {
         let mut paper = Paper::new(|_| vec![30_000]);
         paper.down_at = Some(10);
-        let (ledger, played) = run(&mut paper, &traffic, 100);
-        assert!(matches!(played.failure, Some(Fault::Down(_))), "{traffic}");
+        let (ledger, played) = run(&mut paper, pattern, 100);
+        assert!(matches!(played.failure, Some(Fault::Down(_))), "{pattern}");
         let counts = counts(&ledger);
-        assert!(counts.received >= 4, "{traffic}: {counts:?}");
-        assert_eq!(counts.not_tried, 90, "{traffic}: {counts:?}");
+        assert!(counts.received >= 4, "{pattern}: {counts:?}");
+        assert_eq!(counts.not_tried, 90, "{pattern}: {counts:?}");
     }
 }
 
@@ -301,7 +307,7 @@ fn an_interface_that_goes_down_ends_the_run_and_keeps_what_was_seen() {
 fn a_bus_that_takes_nothing_is_told_after_a_second() {
     let mut paper = Paper::new(|_| vec![30_000]);
     paper.stuck = true;
-    let (ledger, played) = run(&mut paper, &Traffic::Flood, 100);
+    let (ledger, played) = run(&mut paper, Pattern::Flood, 100);
     assert!(matches!(played.failure, Some(Fault::Stuck(_))));
     assert!(played.elapsed >= SECOND && played.elapsed < 3 * SECOND);
     assert_eq!(counts(&ledger).not_tried, 100);
@@ -311,7 +317,7 @@ fn a_bus_that_takes_nothing_is_told_after_a_second() {
 fn frames_without_a_stamp_get_the_testers_and_are_counted() {
     let mut paper = Paper::new(|_| vec![30_000]);
     paper.stamped = false;
-    let (ledger, played) = run(&mut paper, &Traffic::OneAtATime, 10);
+    let (ledger, played) = run(&mut paper, Pattern::OneAtATime, 10);
     assert_eq!(played.unstamped, 20);
     assert_eq!(counts(&ledger).received, 10);
 }
@@ -323,7 +329,7 @@ fn error_frames_are_counted_where_they_were_seen() {
     paper.see(Side::Send, 0, error);
     paper.see(Side::Receive, 0, error);
     paper.see(Side::Receive, 0, error);
-    let (ledger, played) = run(&mut paper, &Traffic::Flood, 40);
+    let (ledger, played) = run(&mut paper, Pattern::Flood, 40);
     assert_eq!(played.error_frames, [1, 0, 2]);
     assert_eq!(counts(&ledger).unexpected, 0);
 }
@@ -349,8 +355,8 @@ proptest! {
         let n = treated.len() as u32;
         let copy = treated.clone();
         let mut paper = Paper::new(move |i| copy[i as usize].clone());
-        let traffic = [Traffic::OneAtATime, Traffic::Period(300_000), Traffic::Flood][kind].clone();
-        let (ledger, played) = run(&mut paper, &traffic, n);
+        let pattern = [Pattern::OneAtATime, Pattern::Period(300_000), Pattern::Flood][kind];
+        let (ledger, played) = run(&mut paper, pattern, n);
         prop_assert!(played.failure.is_none());
         let (records, counts) = ledger.finish(Measure::Gateway);
         let passed = treated.iter().filter(|t| !t.is_empty()).count() as u64;

@@ -4,5 +4,5 @@ use crate::failure::Failure;
 
 /// Does the job that the host left.
 pub(crate) fn run() -> Result<(), Failure> {
-    lab::agent::run().map_err(Failure::Run)
+    guest::agent::run(&experiment::Agent).map_err(Failure::run)
 }

@@ -1,11 +1,12 @@
 //! `cangate lab exec`.
 
-use super::setup::{Shown, lab_failure, open};
+use super::setup::{Stages, lab_failure, open};
 use crate::cli::lab::Exec;
 use crate::failure::Failure;
-use lab::Sink;
-use lab::experiment::{Boot, Cpu};
-use lab::machine::{Bench, GuestFile, Job, Spec, Time};
+use experiment::spec::BITRATE;
+use experiment::{Boot, Cpu};
+use guest::machine::{GuestFile, Job, Spec, Time};
+use guest::{Sink, with_causes};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,11 +21,15 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
         .boot
         .parse()
         .map_err(|wrong| Failure::Input(format!("cangate: --boot: {wrong}")))?;
+    let bench = args
+        .bench
+        .parse()
+        .map_err(|wrong| Failure::Input(format!("cangate: --bench: {wrong}")))?;
     let spec = Spec {
         kernel: args.kernel.clone(),
-        bench: bench(&args.bench)?,
+        bench,
         controller: cpu.controller(),
-        bitrate: 1_000_000,
+        bitrate: BITRATE,
         data_bitrate: None,
         ethernet: args.ethernet,
         time: if args.fast {
@@ -42,22 +47,24 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
         job: Job::Exec {
             command: args.command.clone(),
         },
+        prepare: None,
         timeout: Duration::from_secs(args.timeout),
         trace_registers: false,
     };
-    let lab = open(&args.place)?;
-    let shown = Shown::new(true);
+    let lab = open(&args.locations)?;
+    let stages = Stages::new(true);
     let mut sink = Through {
-        shown: &shown,
+        stages: &stages,
         status: Ok(()),
     };
-    let outcome = lab.run(&spec, &shown, &mut sink).map_err(lab_failure)?;
+    let outcome = lab.run(&spec, &stages, &mut sink).map_err(lab_failure)?;
     let written = sink.status;
-    shown.finish();
+    stages.finish();
     written?;
-    if let Some(why) = outcome.failure {
+    if let Some(failure) = outcome.failure {
         return Err(Failure::Run(format!(
-            "{why}\n--- the end of the guest's console:\n{}",
+            "{}\n--- the end of the guest's console:\n{}",
+            with_causes(&failure),
             outcome.console.trim()
         )));
     }
@@ -68,16 +75,16 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
     }
 }
 
-/// What the guest prints is printed, and takes the place of the progress.
+/// Prints what the guest prints, in place of the progress.
 struct Through<'a> {
-    shown: &'a Shown,
+    stages: &'a Stages,
     status: Result<(), Failure>,
 }
 
 impl Through<'_> {
     fn write(&mut self, mut to: impl Write, bytes: &[u8]) {
         if self.status.is_ok() {
-            self.shown.finish();
+            self.stages.finish();
             self.status = to
                 .write_all(bytes)
                 .and_then(|()| to.flush())
@@ -93,18 +100,6 @@ impl Sink for Through<'_> {
 
     fn stderr(&mut self, bytes: &[u8]) {
         self.write(std::io::stderr().lock(), bytes);
-    }
-}
-
-fn bench(text: &str) -> Result<Bench, Failure> {
-    match text {
-        "kvaser" => Ok(Bench::Kvaser),
-        "timed" => Ok(Bench::Timed),
-        "vcan" => Ok(Bench::Vcan),
-        "none" => Ok(Bench::None),
-        _ => Err(Failure::Input(format!(
-            "cangate: no bench is called `{text}`; there are kvaser, timed, vcan and none"
-        ))),
     }
 }
 

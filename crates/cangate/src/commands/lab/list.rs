@@ -1,12 +1,12 @@
 //! `cangate lab list`.
 
-use super::guests::micros;
+use super::units::micros;
 use crate::cli::lab::List;
 use crate::counters::{row, table};
 use crate::failure::Failure;
-use lab::figures::Figures;
-use lab::store::Store;
-use lab::trial::experiment_of;
+use experiment::describe::experiment_of;
+use experiment::figures::{Figures, Latencies};
+use experiment::store::Store;
 use serde_json::json;
 use std::io::Write;
 
@@ -64,7 +64,7 @@ fn results(args: &List) -> Result<(), Failure> {
         let figures = Figures::of(&experiment.unwrap_or_default(), results);
         let time = if known { figures.time } else { "?" };
         let latency = figures.latency_ns;
-        let cell = |pick: fn(&lab::figures::Latencies) -> i64| {
+        let cell = |pick: fn(&Latencies) -> i64| {
             latency.as_ref().map_or("—".to_owned(), |l| micros(pick(l)))
         };
         shown.add_row(row(vec![

@@ -1,23 +1,24 @@
 //! `cangate lab measure`.
 
-use super::guests::{Guests, micros};
+use super::guests::Guests;
+use super::units::micros;
 use crate::cli::lab::{Chosen, Measure};
 use crate::failure::Failure;
-use lab::experiment::Experiment;
-use lab::figures::{Figures, Latencies};
-use lab::settings::Setting;
-use lab::trial::{self, TrialError};
+use experiment::Experiment;
+use experiment::figures::{Figures, Latencies};
+use experiment::settings::Setting;
+use experiment::trial::{self, TrialError};
 use probe::Results;
 use std::io::Write;
 
 /// Makes one experiment.
 pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
     let experiment = experiment(args)?;
-    let guests = Guests::open(&args.place, true)?;
+    let guests = Guests::open(&args.locations, true)?;
     let results = trial::make(&guests, &experiment).map_err(|error| match error {
-        TrialError::Machine(why) => Failure::Run(why),
+        TrialError::Machine(error) => Failure::run(error),
         TrialError::Failed(failed) => {
-            let mut text = format!("the experiment failed: {}", failed.why);
+            let mut text = failed.to_string();
             if !failed.console.trim().is_empty() {
                 text.push_str("\n--- the end of the guest's console:\n");
                 text.push_str(failed.console.trim());

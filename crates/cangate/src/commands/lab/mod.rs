@@ -5,10 +5,12 @@ mod exec;
 mod guests;
 mod list;
 mod measure;
+mod overview;
 mod rate;
 mod reproduce;
 mod run;
 mod setup;
+mod units;
 
 use crate::cli::lab::{Lab, LabCommand};
 use crate::failure::Failure;

@@ -1,14 +1,16 @@
 //! `cangate lab rate`.
 
-use super::guests::{Guests, Way, failure, micros, stop_flag};
+use super::guests::{Guests, stop_flag};
 use super::measure::chosen;
+use super::overview::Overview;
+use super::units::micros;
 use crate::cli::lab::Rate as Args;
 use crate::failure::Failure;
-use lab::rate::{self, Bound, Rate, Search, Try};
-use lab::schedule::{self, Manner, Tally, Versions};
-use lab::settings::Setting;
-use lab::store::Store;
-use lab::trial;
+use experiment::Experiment;
+use experiment::rate::{self, Bound, Rate, Search, Try};
+use experiment::schedule::{self, Options, Tally, Versions};
+use experiment::settings::Setting;
+use experiment::store::Store;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
@@ -18,16 +20,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let words = [(Setting::Traffic, "flood"), (Setting::Frames, &frames)];
     let experiment = chosen(&args.chosen, &words)?;
     let store = Store::open(&args.out).map_err(Failure::run)?;
-    let guests = Guests::open(&args.place, false)?;
+    let guests = Guests::open(&args.locations, false)?;
     let stop = stop_flag()?;
     let versions =
-        schedule::versions(&guests, std::slice::from_ref(&experiment)).map_err(failure)?;
+        schedule::versions(&guests, std::slice::from_ref(&experiment)).map_err(Failure::run)?;
     let mut searches = [Search::new(&experiment)];
-    let manner = Manner {
+    let options = Options {
         jobs: 1,
         retry_failed: true,
     };
-    make(&guests, &store, &versions, &mut searches, manner, &stop)?;
+    make(&guests, &store, &versions, &mut searches, options, &stop)?;
     let [search] = &searches;
     let rate = match search.end() {
         Some(Ok(rate)) => rate,
@@ -51,16 +53,15 @@ pub(super) fn make(
     store: &Store,
     versions: &Versions,
     searches: &mut [Search],
-    manner: Manner,
+    options: Options,
     stop: &AtomicBool,
 ) -> Result<Tally, Failure> {
-    let find = |e: &lab::experiment::Experiment| {
-        store.find(e, versions.get(&e.kernel).map_or(&[][..], Vec::as_slice))
-    };
+    let find =
+        |e: &Experiment| store.find(e, versions.get(&e.kernel).map_or(&[][..], Vec::as_slice));
     let mut all = Tally::default();
     // A failure of before is a result, unless it is to be tried again: then once.
     let mut again: Vec<_> = Vec::new();
-    if manner.retry_failed {
+    if options.retry_failed {
         for search in searches.iter() {
             let mut search = search.clone();
             if search.follow(&find).is_none() && matches!(search.end(), Some(Err(_))) {
@@ -68,21 +69,21 @@ pub(super) fn make(
             }
         }
     }
-    let mut round = |todo: &[lab::experiment::Experiment]| {
-        let mut way = Way::new(todo);
-        let tally = schedule::run(guests, store, todo, manner, stop, &mut |event| {
-            way.event(event);
+    let mut round = |todo: &[Experiment]| {
+        let mut overview = Overview::new(todo);
+        let tally = schedule::run(guests, store, todo, options, stop, &mut |event| {
+            overview.event(event);
         });
-        way.finish(store.dir());
+        overview.finish(store.dir());
         let tally = tally?;
         all.made += tally.made;
         all.failed += tally.failed;
         Ok(tally)
     };
     if !again.is_empty() {
-        round(&again).map_err(failure)?;
+        round(&again).map_err(Failure::run)?;
     }
-    rate::search(searches, &find, &mut round).map_err(failure)?;
+    rate::search(searches, &find, &mut round).map_err(Failure::run)?;
     let tried: usize = searches.iter().map(|s| s.tried().len()).sum();
     all.kept = tried.saturating_sub(all.made);
     Ok(all)
@@ -107,9 +108,9 @@ fn text(search: &Search, rate: &Rate) -> String {
     text.push('\n');
     let rest = match (&rate.bound, &rate.failed) {
         (Bound::Bus, _) => {
-            "highest rate without loss: whatever comes. A flood loses nothing; the bus, or on the \
-             bench without bus time the sender, is the bound. A slower processor (--cpu shift:N, \
-             board:N) shows the gateway's own.\n"
+            "highest rate without loss: any. A flood loses nothing, so that the bus is the bound, or on \
+             the bench without bus time the sender. With a slower processor (--cpu shift:N, \
+             board:N) the gateway is the bound.\n"
                 .to_owned()
         }
         (Bound::None, _) => "no rate is without loss\n".to_owned(),
@@ -134,11 +135,7 @@ fn text(search: &Search, rate: &Rate) -> String {
 /// What is searched for.
 fn title(search: &Search) -> String {
     let base = search.base();
-    format!(
-        "highest rate of {} ({} frames)",
-        trial::title(base),
-        base.frames
-    )
+    format!("highest rate of {} ({} frames)", base.title(), base.frames)
 }
 
 fn line(tried: &Try) -> String {

@@ -1,50 +1,63 @@
 //! `cangate lab reproduce`.
 
-use super::guests::{Guests, Way, failure, jobs, stop_flag};
+use super::guests::{Guests, jobs, stop_flag};
+use super::overview::Overview;
 use super::rate;
+use super::units::clock;
 use crate::cli::lab::Reproduce;
 use crate::failure::Failure;
-use lab::claims::{Extent, Kind, Verdict};
-use lab::reproduce::{Row, bursts, judge, plan, points, searches, select, write};
-use lab::schedule::{self, Manner};
-use lab::store::Store;
+use claims::reproduce::{Row, bursts, judge, plan, points, searches, select, write};
+use claims::{Claim, Extent, Kind, Paper, Verdict};
+use experiment::schedule::{self, Options};
+use experiment::store::Store;
 use offload::with_causes;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::time::Instant;
 
 /// Tests the papers' claims.
 pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
-    let claims = select(&args.claims).map_err(Failure::Input)?;
+    let claims = select(&args.claims).map_err(Failure::input)?;
+    if args.list {
+        return list(&claims, args.json);
+    }
     let extent = if args.quick {
         Extent::Quick
     } else {
         Extent::Full
     };
     let experiments = plan(&claims, extent);
-    let manner = Manner {
+    let options = Options {
         jobs: jobs(args.jobs)?,
         retry_failed: args.retry_failed,
     };
     let started = Instant::now();
     let store = Store::open(&args.out).map_err(Failure::run)?;
-    let guests = Guests::open(&args.place, false)?;
+    let guests = Guests::open(&args.locations, false)?;
     let stop = stop_flag()?;
-    let mut way = Way::new(&experiments);
-    let tally = schedule::run(&guests, &store, &experiments, manner, &stop, &mut |event| {
-        way.event(event);
-    });
-    way.finish(&args.out);
-    let mut tally = tally.map_err(failure)?;
+    let mut overview = Overview::new(&experiments);
+    let tally = schedule::run(
+        &guests,
+        &store,
+        &experiments,
+        options,
+        &stop,
+        &mut |event| {
+            overview.event(event);
+        },
+    );
+    overview.finish(&args.out);
+    let mut tally = tally.map_err(Failure::run)?;
     let mut searches = searches(&claims, extent);
     let bases = searches.iter().map(|s| s.base().clone());
     let all: Vec<_> = experiments.iter().cloned().chain(bases).collect();
-    let versions = schedule::versions(&guests, &all).map_err(failure)?;
-    let made = rate::make(&guests, &store, &versions, &mut searches, manner, &stop)?;
+    let versions = schedule::versions(&guests, &all).map_err(Failure::run)?;
+    let made = rate::make(&guests, &store, &versions, &mut searches, options, &stop)?;
     tally.made += made.made;
     tally.kept += made.kept;
     tally.failed += made.failed;
     let points = match bursts(&claims, extent) {
-        Some(bursts) => Some(points(&guests, &store, &bursts).map_err(failure)?),
+        Some(bursts) => Some(points(&guests, &store, &bursts).map_err(Failure::run)?),
         None => None,
     };
     let rows = judge(&store, &versions, points, &claims, extent);
@@ -69,7 +82,7 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
             tally.made,
             tally.kept,
             tally.failed,
-            super::guests::clock(started.elapsed())
+            clock(started.elapsed())
         )?;
         if let Some(index) = site {
             writeln!(out, "page: {}", index.display())?;
@@ -84,7 +97,7 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The table: wide words do not fit into columns, so that each claim is a few lines.
+/// The table, some lines a claim: the sentences do not fit into columns.
 fn text(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows {
@@ -99,7 +112,11 @@ fn text(rows: &[Row]) -> String {
     }
     for (kind, what, [good, bad]) in [
         (Kind::Paper, "claims", ["reproduced", "differ"]),
-        (Kind::OtherWay, "on other ways", ["reproduced", "differ"]),
+        (
+            Kind::OtherDataPath,
+            "on other data paths",
+            ["reproduced", "differ"],
+        ),
         (Kind::Bound, "bounds", ["met", "not met"]),
     ] {
         let of = |verdict| {
@@ -124,4 +141,42 @@ fn bound_words(verdict: Verdict) -> &'static str {
         Verdict::Differs => "not met",
         Verdict::NotTestable => "not testable here",
     }
+}
+
+/// What each claim says, when it counts as reproduced, and the papers in full.
+fn list(claims: &[Claim], json: bool) -> Result<(), Failure> {
+    let papers = |claim: &Claim| -> Vec<Paper> { claim.origin.papers().collect() };
+    let mut out = std::io::stdout().lock();
+    if json {
+        let one = |claim: &Claim| {
+            let cited = papers(claim);
+            let cited = cited.iter().map(|p| (p.key(), p.citation()));
+            serde_json::json!({
+                "id": claim.id,
+                "claim": claim.claim,
+                "source": claim.origin.to_string(),
+                "paper": claim.figure,
+                "criterion": claim.criterion,
+                "kind": claim.kind(),
+                "papers": cited.collect::<BTreeMap<_, _>>(),
+            })
+        };
+        let all: Vec<_> = claims.iter().map(one).collect();
+        let text = serde_json::to_string_pretty(&all).map_err(Failure::run)?;
+        writeln!(out, "{text}")?;
+        return Ok(());
+    }
+    let mut cited = BTreeSet::new();
+    for claim in claims {
+        writeln!(
+            out,
+            "{:<4} {} ({})\n     figure:    {}\n     criterion: {}\n",
+            claim.id, claim.claim, claim.origin, claim.figure, claim.criterion
+        )?;
+        cited.extend(papers(claim));
+    }
+    for paper in cited {
+        writeln!(out, "{}: {}", paper.key(), paper.citation())?;
+    }
+    Ok(())
 }

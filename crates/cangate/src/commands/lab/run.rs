@@ -1,36 +1,37 @@
 //! `cangate lab run`.
 
-use super::guests::{Guests, Way, failure, jobs, stop_flag};
+use super::guests::{Guests, jobs, stop_flag};
+use super::overview::Overview;
 use crate::cli::lab::Run;
 use crate::failure::Failure;
 use crate::input::read_source;
-use lab::matrix::{self, Matrix};
-use lab::schedule::{self, Manner};
-use lab::store::Store;
+use experiment::matrix::{self, Matrix};
+use experiment::schedule::{self, Options};
+use experiment::store::Store;
 use std::path::{Path, PathBuf};
 
 /// Makes the experiments of a matrix.
 pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
     let matrix = read(&args.file, color)?;
     let out = args.out.clone().unwrap_or_else(|| folder(&args.file));
-    let manner = Manner {
+    let options = Options {
         jobs: jobs(args.jobs)?,
         retry_failed: args.retry_failed,
     };
     let store = Store::open(&out).map_err(Failure::run)?;
-    let guests = Guests::open(&args.place, false)?;
+    let guests = Guests::open(&args.locations, false)?;
     let stop = stop_flag()?;
-    let mut way = Way::new(&matrix.experiments);
+    let mut overview = Overview::new(&matrix.experiments);
     let tally = schedule::run(
         &guests,
         &store,
         &matrix.experiments,
-        manner,
+        options,
         &stop,
-        &mut |event| way.event(event),
+        &mut |event| overview.event(event),
     );
-    way.finish(&out);
-    let tally = tally.map_err(failure)?;
+    overview.finish(&out);
+    let tally = tally.map_err(Failure::run)?;
     println!(
         "{}: {} made, {} were there, {} failed; results in {}",
         matrix.title,

@@ -1,9 +1,9 @@
 //! `cangate lab setup`, and the progress of everything that sets up.
 
-use crate::cli::lab::{Place, Setup};
+use crate::cli::lab::{Locations, Setup};
 use crate::failure::Failure;
+use guest::{Kernel, Lab, Progress, Silent, UnknownKernel};
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::{Kernel, Lab, Progress};
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -14,15 +14,15 @@ pub(crate) fn run(args: &Setup) -> Result<(), Failure> {
         .kernels
         .iter()
         .map(|text| text.trim().parse())
-        .collect::<Result<Vec<Kernel>, lab::Error>>()
+        .collect::<Result<Vec<Kernel>, UnknownKernel>>()
         .map_err(Failure::input)?;
-    let lab = open(&args.place)?;
-    let shown = Shown::new(false);
-    lab.setup(&kernels, &shown).map_err(lab_failure)?;
-    shown.finish();
+    let lab = open(&args.locations)?;
+    let stages = Stages::new(false);
+    lab.setup(&kernels, &stages).map_err(lab_failure)?;
+    stages.finish();
     println!("the lab is set up in {}", lab.folder().display());
     for kernel in kernels {
-        for (name, version) in lab.versions(kernel, &lab::Silent).map_err(lab_failure)? {
+        for (name, version) in lab.versions(kernel, &Silent).map_err(lab_failure)? {
             if name.starts_with("linux-image") {
                 println!("  kernel {kernel}: {name} {version}");
             }
@@ -31,25 +31,26 @@ pub(crate) fn run(args: &Setup) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens the lab at the place that was named.
-pub(crate) fn open(place: &Place) -> Result<Lab, Failure> {
-    let place = lab::Place {
-        cache: place.cache.clone(),
-        mirror: place.mirror.clone(),
+/// Opens the lab whose folders were named.
+pub(crate) fn open(locations: &Locations) -> Result<Lab, Failure> {
+    let locations = guest::Locations {
+        cache: locations.cache.clone(),
+        mirror: locations.mirror.clone(),
     };
-    Lab::open(&place).map_err(lab_failure)
+    Lab::open(&locations).map_err(lab_failure)
 }
 
-/// What was asked for wrongly is the asker's; the rest happened.
-pub(crate) fn lab_failure(error: lab::Error) -> Failure {
-    match error {
-        lab::Error::Asked(words) => Failure::Input(format!("cangate: {words}")),
-        other => Failure::Run(other.to_string()),
+/// An error of the lab: what was asked for is wrong, or it could not be done.
+pub(crate) fn lab_failure(error: guest::Error) -> Failure {
+    if error.is_wrong_input() {
+        Failure::Input(format!("cangate: {}", guest::with_causes(&error)))
+    } else {
+        Failure::run(error)
     }
 }
 
 /// Shows stages on standard error: a bar on a terminal, else a line a stage.
-pub(crate) struct Shown {
+pub(crate) struct Stages {
     bar: Option<ProgressBar>,
     quiet: bool,
     state: Mutex<State>,
@@ -59,7 +60,7 @@ struct State {
     began: Option<(String, Instant)>,
 }
 
-impl Shown {
+impl Stages {
     /// With `quiet`, a line is written only where something takes long.
     pub(crate) fn new(quiet: bool) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
@@ -103,7 +104,7 @@ fn say_done(state: &mut State) {
     }
 }
 
-impl Progress for Shown {
+impl Progress for Stages {
     fn stage(&self, what: &str) {
         if let Some(bar) = &self.bar {
             bar.set_style(waiting());
@@ -125,7 +126,7 @@ impl Progress for Shown {
     }
 }
 
-impl Drop for Shown {
+impl Drop for Stages {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -1,0 +1,162 @@
+//! What a claim is.
+
+use crate::data_path::DataPath;
+use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
+use crate::papers::Origin;
+use experiment::Experiment;
+use experiment::bursts::Bursts;
+use serde::Serialize;
+use std::fmt;
+
+/// Does the claim hold here?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Verdict {
+    /// Everything that the criterion asks for was measured.
+    #[serde(rename = "reproduced")]
+    Reproduced,
+    /// Something was not.
+    #[serde(rename = "differs")]
+    Differs,
+    /// It was not measured.
+    #[serde(rename = "not testable here")]
+    NotTestable,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reproduced => "reproduced",
+            Self::Differs => "differs",
+            Self::NotTestable => "not testable here",
+        })
+    }
+}
+
+/// What came of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// Does it hold?
+    pub verdict: Verdict,
+    /// The measured figures, in the paper's units.
+    pub measured: String,
+    /// One sentence.
+    pub why: String,
+}
+
+/// Whose a claim is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A paper's.
+    Paper,
+    /// A paper's about can-gw, held against another data path.
+    #[serde(rename = "other-way")]
+    OtherDataPath,
+    /// A bound that this program is to keep.
+    Bound,
+}
+
+/// A claim of a paper, or a bound, about one data path.
+#[derive(Clone, Copy)]
+pub struct Claim {
+    /// Its name: `G4`, on another data path `G4/bpf`.
+    pub id: &'static str,
+    /// Who makes it, and where.
+    pub origin: Origin,
+    /// What it says.
+    pub claim: &'static str,
+    /// The paper's figures, or the bound.
+    pub figure: &'static str,
+    /// When it counts as reproduced, or the bound as met.
+    pub criterion: &'static str,
+    /// The data path that it is held against.
+    pub path: DataPath,
+    /// The experiments that it needs.
+    pub(crate) needs: fn(Extent, DataPath) -> Vec<Experiment>,
+    /// The measurement of system calls that it needs.
+    pub(crate) bursts: fn(Extent) -> Option<Bursts>,
+    /// Experiments whose highest rate is searched for.
+    pub(crate) rates: fn(Extent) -> Vec<Experiment>,
+    /// Its verdict.
+    pub(crate) judge: fn(&Evidence, Extent, DataPath) -> Result<Judgement, Missing>,
+}
+
+impl fmt::Debug for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Claim({})", self.id)
+    }
+}
+
+impl Claim {
+    /// A claim that needs nothing, to be completed.
+    pub(crate) const BLANK: Self = Self {
+        id: "",
+        origin: Origin::Papers(&[]),
+        claim: "",
+        figure: "",
+        criterion: "",
+        path: DataPath::Cangw,
+        needs: |_, _| vec![],
+        bursts: |_| None,
+        rates: |_| vec![],
+        judge: |_, _, _| {
+            Err(Missing {
+                experiment: "the claim".to_owned(),
+                why: "it has no criterion".to_owned(),
+            })
+        },
+    };
+
+    /// The same, held against another data path.
+    pub(crate) const fn on(self, id: &'static str, path: DataPath) -> Self {
+        Self { id, path, ..self }
+    }
+
+    /// The experiments that it needs; none where this extent is not enough for it.
+    #[must_use]
+    pub fn needs(&self, extent: Extent) -> Vec<Experiment> {
+        (self.needs)(extent, self.path)
+    }
+
+    /// The measurement of system calls that it needs.
+    #[must_use]
+    pub fn bursts(&self, extent: Extent) -> Option<Bursts> {
+        (self.bursts)(extent)
+    }
+
+    /// The experiments whose highest rate it needs.
+    #[must_use]
+    pub fn rates(&self, extent: Extent) -> Vec<Experiment> {
+        (self.rates)(extent)
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match (self.origin, self.path) {
+            (Origin::Bound(_), _) => Kind::Bound,
+            (Origin::Papers(_), DataPath::Cangw) => Kind::Paper,
+            (Origin::Papers(_), _) => Kind::OtherDataPath,
+        }
+    }
+
+    /// Its verdict on what was measured.
+    #[must_use]
+    pub fn judge(&self, evidence: &Evidence, extent: Extent) -> Judgement {
+        let nothing = self.needs(extent).is_empty() && self.rates(extent).is_empty();
+        if nothing && self.bursts(extent).is_none() {
+            return Judgement {
+                verdict: Verdict::NotTestable,
+                measured: "—".to_owned(),
+                why: "It is part of the full run: leave out --quick.".to_owned(),
+            };
+        }
+        let judgement = (self.judge)(evidence, extent, self.path);
+        judgement.unwrap_or_else(|missing| Judgement {
+            verdict: Verdict::NotTestable,
+            measured: "—".to_owned(),
+            why: format!("{missing}."),
+        })
+    }
+}

@@ -1,0 +1,46 @@
+//! What a verdict rests on.
+
+use crate::claim::{Judgement, Verdict};
+
+/// Conditions that must all hold.
+#[derive(Default)]
+pub(crate) struct Conditions(Vec<(bool, String)>);
+
+impl Conditions {
+    /// Adds one; `text` says what was found, as part of a sentence.
+    pub(crate) fn add(&mut self, holds: bool, text: impl Into<String>) {
+        self.0.push((holds, text.into()));
+    }
+
+    /// Do all hold?
+    pub(crate) fn hold(&self) -> bool {
+        self.0.iter().all(|c| c.0)
+    }
+
+    /// The verdict, with what holds or else what does not; `remark` is added at the end, if it is
+    /// not empty.
+    pub(crate) fn judge(self, measured: String, remark: &str) -> Judgement {
+        let failed: Vec<_> = self.0.iter().filter(|c| !c.0).collect();
+        let (verdict, said) = if failed.is_empty() {
+            (Verdict::Reproduced, self.0.iter().collect())
+        } else {
+            (Verdict::Differs, failed)
+        };
+        let said: Vec<_> = said.iter().map(|c| c.1.as_str()).collect();
+        let mut why = said.join("; ");
+        if !remark.is_empty() {
+            why.push_str("; ");
+            why.push_str(remark);
+        }
+        why.push('.');
+        let mut letters = why.chars();
+        if let Some(first) = letters.next() {
+            why = first.to_uppercase().chain(letters).collect();
+        }
+        Judgement {
+            verdict,
+            measured,
+            why,
+        }
+    }
+}

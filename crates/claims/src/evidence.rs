@@ -1,0 +1,120 @@
+//! What was measured, as claims ask for it.
+
+use experiment::Experiment;
+use experiment::bursts::Point;
+use experiment::figures;
+use experiment::rate::Rate;
+use experiment::trial::Failed;
+use probe::{LatencyProfile, Results, Summary};
+use std::collections::BTreeMap;
+
+/// Results by experiment, and what failed.
+#[derive(Debug, Default)]
+pub struct Evidence {
+    results: BTreeMap<Experiment, Result<Results, Failed>>,
+    points: Option<Result<Vec<Point>, Failed>>,
+    rates: BTreeMap<Experiment, Result<Rate, Failed>>,
+}
+
+/// Why there is nothing to judge by.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{experiment}: {why}")]
+pub struct Missing {
+    /// The experiment's name.
+    pub experiment: String,
+    /// What became of it.
+    pub why: String,
+}
+
+impl Evidence {
+    /// Adds what came of an experiment.
+    pub fn add(&mut self, experiment: Experiment, outcome: Result<Results, Failed>) {
+        self.results.insert(experiment, outcome);
+    }
+
+    /// Adds what came of the measurement of system calls.
+    pub fn add_points(&mut self, outcome: Result<Vec<Point>, Failed>) {
+        self.points = Some(outcome);
+    }
+
+    /// Adds what came of the search for an experiment's highest rate.
+    pub fn add_rate(&mut self, experiment: Experiment, outcome: Result<Rate, Failed>) {
+        self.rates.insert(experiment, outcome);
+    }
+
+    /// The highest rate without loss of an experiment, whatever its traffic.
+    ///
+    /// # Errors
+    /// [`Missing`] where a try failed or the search was not made.
+    pub fn rate(&self, experiment: &Experiment) -> Result<&Rate, Missing> {
+        let why = match self.rates.get(experiment) {
+            Some(Ok(rate)) => return Ok(rate),
+            Some(Err(failed)) => failed.why.clone(),
+            None => "it was not made".to_owned(),
+        };
+        Err(Missing {
+            experiment: format!("the highest rate of {}", experiment.name()),
+            why,
+        })
+    }
+
+    /// What system calls cost.
+    ///
+    /// # Errors
+    /// [`Missing`] where it failed or was not made.
+    pub fn points(&self) -> Result<&[Point], Missing> {
+        let why = match &self.points {
+            Some(Ok(points)) => return Ok(points),
+            Some(Err(failed)) => failed.why.clone(),
+            None => "it was not made".to_owned(),
+        };
+        Err(Missing {
+            experiment: "system calls".to_owned(),
+            why,
+        })
+    }
+
+    /// An experiment's results.
+    ///
+    /// # Errors
+    /// [`Missing`] where it failed or was not made.
+    pub fn results(&self, experiment: &Experiment) -> Result<&Results, Missing> {
+        let missing = |why: &str| Missing {
+            experiment: experiment.name(),
+            why: why.to_owned(),
+        };
+        match self.results.get(experiment) {
+            Some(Ok(results)) => Ok(results),
+            Some(Err(failed)) => Err(missing(&failed.why)),
+            None => Err(missing("it was not made")),
+        }
+    }
+
+    /// Its latencies.
+    ///
+    /// # Errors
+    /// [`Missing`], also where no frame came back.
+    pub fn profile(&self, experiment: &Experiment) -> Result<LatencyProfile, Missing> {
+        let results = self.results(experiment)?;
+        let profile: LatencyProfile = figures::latencies(results).collect();
+        if profile.count() == 0 {
+            return Err(Missing {
+                experiment: experiment.name(),
+                why: "no frame came back".to_owned(),
+            });
+        }
+        Ok(profile)
+    }
+
+    /// Its latencies in four figures.
+    ///
+    /// # Errors
+    /// [`Missing`], also where no frame came back.
+    pub fn summary(&self, experiment: &Experiment) -> Result<Summary, Missing> {
+        let profile = self.profile(experiment)?;
+        profile.summary().ok_or_else(|| Missing {
+            experiment: experiment.name(),
+            why: "no frame came back".to_owned(),
+        })
+    }
+}

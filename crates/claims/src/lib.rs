@@ -1,0 +1,30 @@
+//! The papers' claims and our own bounds: what each needs, and its verdict on what was measured.
+//!
+//! Each claim is one file of `list/`, which `list/mod.rs` names. Its criterion stands beside the
+//! paper's figure and was taken from the paper, before anything was measured. What is compared
+//! are shapes and ratios: the guest is not the papers' board.
+//!
+//! [`reproduce`] leads from claims to experiments to a table of verdicts; [`Paper`] names the
+//! papers in full.
+
+#![forbid(unsafe_code)]
+
+mod claim;
+mod conditions;
+mod data_path;
+mod evidence;
+mod extent;
+mod list;
+mod papers;
+pub mod reproduce;
+mod setups;
+mod stats;
+#[cfg(test)]
+mod testing;
+
+pub use claim::{Claim, Judgement, Kind, Verdict};
+pub use data_path::DataPath;
+pub use evidence::{Evidence, Missing};
+pub use extent::Extent;
+pub use list::all;
+pub use papers::{Origin, Paper};

@@ -1,0 +1,49 @@
+//! What the bounds of routing in the kernel share: cangate's BPF program against can-gw.
+//!
+//! Where nothing else is said: kvaser bench, kernel 6.1, one frame at a time, medians of one run.
+
+use crate::conditions::Conditions;
+use crate::data_path::DataPath;
+use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
+use crate::stats::{ratio, us};
+use experiment::choices::MOST_FILTERS;
+use experiment::{Bench, Experiment, Filters};
+
+/// The longest list of filters.
+pub(super) const LIST: Filters = Filters::List(MOST_FILTERS);
+
+/// One frame at a time, no filter.
+pub(super) fn one_at_a_time(extent: Extent, path: DataPath) -> Experiment {
+    path.of(Experiment {
+        bench: Bench::Kvaser,
+        frames: extent.pick(500, 2000),
+        ..Experiment::default()
+    })
+}
+
+/// The same with filters.
+pub(super) fn filtered(extent: Extent, path: DataPath, filters: Filters) -> Experiment {
+    Experiment {
+        filters,
+        ..one_at_a_time(extent, path)
+    }
+}
+
+/// Compares the medians of two experiments: `first / second` is to be at most `most`.
+pub(super) fn compare(
+    evidence: &Evidence,
+    conditions: &mut Conditions,
+    what: &str,
+    first: &Experiment,
+    second: &Experiment,
+    most: f64,
+) -> Result<String, Missing> {
+    let (a, b) = (evidence.summary(first)?.p50, evidence.summary(second)?.p50);
+    let times = ratio(a, b);
+    conditions.add(
+        times <= most,
+        format!("{what}: {times:.4} (at most {most})"),
+    );
+    Ok(format!("{times:.4} ({} against {})", us(a), us(b)))
+}

@@ -1,0 +1,130 @@
+//! G12: a flood of each payload, and what load does to it.
+
+use crate::claim::{Claim, Judgement};
+use crate::conditions::Conditions;
+use crate::data_path::DataPath;
+use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
+use crate::papers::{Origin, Paper};
+use crate::setups::board;
+use crate::stats::{loss, lost, median, ratio, us, waited};
+use experiment::{Experiment, Load, Pattern};
+
+pub(super) const CLAIMS: &[Claim] = &[G12];
+
+/// Payloads of the draft's Figure 4.
+fn payloads(extent: Extent) -> Vec<u8> {
+    extent.pick(vec![2, 8], (2..=8).collect())
+}
+
+fn flooded(extent: Extent, payload: u8, load: Load) -> Experiment {
+    Experiment {
+        traffic: Pattern::Flood,
+        payload,
+        load,
+        ..board(extent.pick(1000, 10_000))
+    }
+}
+
+const G12: Claim = Claim {
+    id: "G12",
+    origin: Origin::Papers(&[(Paper::Gateway2010Draft, "§IV-A, §IV-F")]),
+    claim: "In the simple gateway under flood, 2 to 8 bytes, the total latency is about the \
+        frame's transmission time; frames are lost under load only",
+    figure: "60–110 in total for 60–108 on the bus; lost 0 / 2 of 10000 (CPU) / ≈20 % (Ethernet)",
+    criterion: "p50(latency + duration) / p50(duration) ≤ 1.25 for each payload; lost / sent = \
+        0 without load, ≤ 0.01 under CPU load, 0.05 to 0.5 under Ethernet load",
+    needs: |extent, _| {
+        let none = payloads(extent)
+            .into_iter()
+            .map(|n| flooded(extent, n, Load::None));
+        let loads = [Load::Cpu, Load::EthRx].map(|load| flooded(extent, 8, load));
+        none.chain(loads).collect()
+    },
+    judge,
+    ..Claim::BLANK
+};
+
+fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+    let mut conditions = Conditions::default();
+    let (mut totals, mut worst, mut lost_plain, mut waiting) = (Vec::new(), 0.0f64, 0, 0.0f64);
+    for payload in payloads(extent) {
+        let e = flooded(extent, payload, Load::None);
+        let results = evidence.results(&e)?;
+        evidence.profile(&e)?;
+        lost_plain += lost(results);
+        waiting = waiting.max(waited(&results.records));
+        let both = results.records.iter().filter_map(|r| {
+            let duration = i64::try_from(r.outgoing?.duration).ok()?;
+            Some((r.latency()? + duration, duration))
+        });
+        let (total, duration): (Vec<_>, Vec<_>) = both.unzip();
+        let (total, duration) = (median(&total).unwrap_or(0), median(&duration).unwrap_or(1));
+        totals.push(total);
+        worst = worst.max(ratio(total, duration));
+    }
+    let share = |load| evidence.results(&flooded(extent, 8, load)).map(loss);
+    let (cpu, eth) = (share(Load::Cpu)?, share(Load::EthRx)?);
+    let (first, last) = (
+        totals.first().copied().unwrap_or(0),
+        totals.last().copied().unwrap_or(0),
+    );
+    let measured = format!(
+        "{}–{} in total; lost {lost_plain} / {:.2} % (CPU) / {:.1} % (Ethernet)",
+        us(first),
+        us(last),
+        100.0 * cpu,
+        100.0 * eth
+    );
+    conditions.add(
+        worst <= 1.25,
+        format!("the median total latency is at most {worst:.2} of the frame's duration"),
+    );
+    conditions.add(
+        lost_plain == 0,
+        format!("{lost_plain} frames were lost without load"),
+    );
+    conditions.add(
+        cpu <= 0.01,
+        format!("{:.2} % were lost under CPU load", 100.0 * cpu),
+    );
+    conditions.add(
+        (0.05..=0.5).contains(&eth),
+        format!("{:.1} % were lost under Ethernet load", 100.0 * eth),
+    );
+    let remark = format!(
+        "{:.0} % of the frames waited for the outgoing bus, which is as full as the incoming one",
+        100.0 * waiting
+    );
+    Ok(conditions.judge(measured, &remark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict::{Differs, Reproduced};
+    use crate::testing::verdict;
+    use experiment::fake;
+
+    #[test]
+    fn g12_wants_short_totals_and_losses_under_load_only() {
+        let with = |latency: u64, none: u64, cpu: u64, eth: u64| {
+            verdict(&G12, Extent::Full, move |e| {
+                let every = match e.load {
+                    Load::None => none,
+                    Load::Cpu => cpu,
+                    _ => eth,
+                };
+                fake::losing(fake::records(1000, latency), |n| {
+                    every != 0 && n % every == 0
+                })
+            })
+        };
+        // The made-up frames last 60 µs.
+        assert_eq!(with(10_000, 0, 500, 5), Reproduced);
+        assert_eq!(with(20_000, 0, 500, 5), Differs);
+        assert_eq!(with(10_000, 999, 500, 5), Differs);
+        assert_eq!(with(10_000, 0, 50, 5), Differs);
+        assert_eq!(with(10_000, 0, 500, 100), Differs);
+    }
+}

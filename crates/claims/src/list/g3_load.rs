@@ -1,0 +1,86 @@
+//! G3: what load does to a frame at a time.
+
+use crate::claim::{Claim, Judgement};
+use crate::conditions::Conditions;
+use crate::data_path::DataPath;
+use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
+use crate::papers::{Origin, Paper};
+use crate::setups::simple;
+use crate::stats::{ratio, us};
+use experiment::{Experiment, Load};
+
+pub(super) const CLAIMS: &[Claim] = &[G3];
+
+fn loaded(extent: Extent, load: Load) -> Experiment {
+    Experiment {
+        load,
+        ..simple(extent)
+    }
+}
+
+const G3: Claim = Claim {
+    id: "G3",
+    origin: Origin::Papers(&[(Paper::Gateway2011, "§3.3")]),
+    claim: "CPU load about doubles the worst case; Ethernet receive load is far worse, because \
+        CAN and Ethernet share the receive soft-irq",
+    figure: "140 → 250; → ≈3 ms",
+    criterion: "1.3 ≤ max(CPU load) / max(no load) ≤ 3 (paper: 1.8); max(Ethernet load) / \
+        max(CPU load) ≥ 3 (paper: 12)",
+    needs: |extent, _| {
+        [Load::None, Load::Cpu, Load::EthRx]
+            .map(|load| loaded(extent, load))
+            .to_vec()
+    },
+    judge,
+    ..Claim::BLANK
+};
+
+fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+    let of = |load| evidence.summary(&loaded(extent, load));
+    let (none, cpu, eth) = (of(Load::None)?, of(Load::Cpu)?, of(Load::EthRx)?);
+    let measured = format!(
+        "{} → {} (CPU); → {} (Ethernet)",
+        us(none.max),
+        us(cpu.max),
+        us(eth.max)
+    );
+    let mut conditions = Conditions::default();
+    let by_cpu = ratio(cpu.max, none.max);
+    conditions.add(
+        (1.3..=3.0).contains(&by_cpu),
+        format!("CPU load multiplies the worst case by {by_cpu:.1}"),
+    );
+    let by_eth = ratio(eth.max, cpu.max);
+    conditions.add(
+        by_eth >= 3.0,
+        format!("under Ethernet load it is {by_eth:.1} times that under CPU load"),
+    );
+    Ok(conditions.judge(measured, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict::{Differs, Reproduced};
+    use crate::testing::verdict;
+    use experiment::fake;
+
+    #[test]
+    fn g3_wants_the_papers_order() {
+        let with = |cpu: u64, eth: u64| {
+            verdict(&G3, Extent::Quick, move |e| {
+                let worst = match e.load {
+                    Load::None => 140_000,
+                    Load::Cpu => cpu,
+                    _ => eth,
+                };
+                fake::with_latencies([35_000, worst])
+            })
+        };
+        assert_eq!(with(250_000, 3_000_000), Reproduced);
+        assert_eq!(with(145_000, 3_000_000), Differs);
+        assert_eq!(with(900_000, 3_000_000), Differs);
+        assert_eq!(with(250_000, 260_000), Differs);
+    }
+}

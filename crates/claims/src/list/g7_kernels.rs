@@ -1,0 +1,129 @@
+//! G7: newer kernels, and those that preempt everything.
+
+use crate::claim::{Claim, Judgement};
+use crate::conditions::Conditions;
+use crate::data_path::DataPath;
+use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
+use crate::papers::{Origin, Paper};
+use crate::setups::{kernels, on_kernel};
+use crate::stats::us;
+use experiment::{Experiment, Kernel};
+
+pub(super) const CLAIMS: &[Claim] = &[
+    G7,
+    G7.on("G7/user", DataPath::User),
+    G7.on("G7/bpf", DataPath::Bpf),
+];
+
+const G7: Claim = Claim {
+    id: "G7",
+    origin: Origin::Papers(&[(Paper::Gateway2011, "§3.6")]),
+    claim: "Newer kernels are slower; rt-preempt kernels are slower than their plain twins when \
+        the gateway is in the kernel",
+    figure: "+10 (2.6.33→36), +2 (→3.0); rt +20 to +100",
+    criterion: "p50(5.10) < p50(6.1) < p50(6.12) < p50(7.3); p50(K-rt) > p50(K) for each kernel K",
+    needs,
+    judge,
+    ..Claim::BLANK
+};
+
+fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
+    match extent {
+        Extent::Quick => vec![],
+        Extent::Full => path.beside(extent, |path| {
+            Kernel::all()
+                .map(|kernel| on_kernel(extent, path, &kernel.to_string()))
+                .collect()
+        }),
+    }
+}
+
+fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgement, Missing> {
+    let p50_of = |path, kernel: &str| Ok(evidence.summary(&on_kernel(extent, path, kernel))?.p50);
+    let p50 = |kernel: &str| p50_of(path, kernel);
+    let (mut plain, mut steps, mut costs) = (Vec::new(), Vec::new(), Vec::new());
+    let (names, rt) = (kernels(false), kernels(true));
+    for (kernel, twin) in names.iter().zip(&rt) {
+        plain.push((kernel.as_str(), p50(kernel)?));
+        costs.push((kernel.as_str(), p50(twin)? - p50(kernel)?));
+    }
+    for pair in plain.windows(2) {
+        if let [(_, before), (newer, after)] = pair {
+            steps.push((*newer, after - before));
+        }
+    }
+    let signed = |all: &[(&str, i64)]| {
+        let each = |(kernel, ns): &(&str, i64)| {
+            let sign = if *ns < 0 { "" } else { "+" };
+            format!("{sign}{} ({kernel})", us(*ns))
+        };
+        all.iter().map(each).collect::<Vec<_>>().join(", ")
+    };
+    let first = plain.first().map_or(0, |p| p.1);
+    let beside = path.against(|| {
+        let each = names.iter().map(|k| Ok(us(p50_of(DataPath::Cangw, k)?)));
+        Ok(each.collect::<Result<Vec<_>, Missing>>()?.join(", "))
+    })?;
+    let measured = format!(
+        "{} (5.10), {}; rt {}{beside}",
+        us(first),
+        signed(&steps),
+        signed(&costs)
+    );
+    let mut conditions = Conditions::default();
+    let faster: Vec<_> = steps.iter().filter(|s| s.1 <= 0).map(|s| s.0).collect();
+    conditions.add(
+        faster.is_empty(),
+        if faster.is_empty() {
+            "each newer kernel is slower".to_owned()
+        } else {
+            format!("not slower than the one before: {}", faster.join(", "))
+        },
+    );
+    let cheap: Vec<_> = costs.iter().filter(|s| s.1 <= 0).map(|s| s.0).collect();
+    conditions.add(
+        cheap.is_empty(),
+        if cheap.is_empty() {
+            "each rt kernel is slower than its twin".to_owned()
+        } else {
+            format!("rt costs nothing on {}", cheap.join(", "))
+        },
+    );
+    Ok(conditions.judge(measured, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict::{Differs, NotTestable, Reproduced};
+    use crate::testing::verdict;
+    use experiment::fake;
+
+    #[test]
+    fn g7_wants_newer_and_rt_to_be_slower() {
+        let with = |of: fn(&str) -> u64| {
+            verdict(&G7, Extent::Full, move |e| fake::records(10, of(&e.kernel)))
+        };
+        let papers = |kernel: &str| {
+            let plain = match kernel.trim_end_matches("-rt") {
+                "5.10" => 35_000,
+                "6.1" => 45_000,
+                "6.12" => 47_000,
+                _ => 48_000,
+            };
+            if kernel.ends_with("-rt") {
+                plain + 20_000
+            } else {
+                plain
+            }
+        };
+        assert_eq!(with(papers), Reproduced);
+        assert_eq!(
+            with(|kernel| if kernel == "6.12" { 30_000 } else { 50_000 }),
+            Differs
+        );
+        assert_eq!(with(|_| 40_000), Differs);
+        assert_eq!(verdict(&G7, Extent::Quick, |_| vec![]), NotTestable);
+    }
+}

@@ -1,0 +1,157 @@
+//! The claims: one file each, named in this one.
+
+mod bounds;
+mod g10_hops;
+mod g11_precision;
+mod g12_totals;
+mod g1_two_groups;
+mod g2_flood;
+mod g3_load;
+mod g4_filters;
+mod g5_overrun;
+mod g6_changes;
+mod g7_kernels;
+mod g8_spikes;
+mod g9_user_space;
+mod o1_one_route;
+mod o2_changes;
+mod o3_list;
+mod o4_list_length;
+mod o5_many_routes;
+mod o6_flood;
+mod o7_rate;
+mod o8_own_rules;
+mod s1_system_calls;
+
+use crate::claim::Claim;
+
+/// The claims of each file, in the order in which they are shown: each of the papers', then the same
+/// held against other data paths; last the bounds that routing in the kernel is to keep.
+const LIST: &[&[Claim]] = &[
+    g1_two_groups::CLAIMS,
+    g2_flood::CLAIMS,
+    g3_load::CLAIMS,
+    g4_filters::CLAIMS,
+    g5_overrun::CLAIMS,
+    g6_changes::CLAIMS,
+    g7_kernels::CLAIMS,
+    g8_spikes::CLAIMS,
+    g9_user_space::CLAIMS,
+    g10_hops::CLAIMS,
+    g11_precision::CLAIMS,
+    g12_totals::CLAIMS,
+    s1_system_calls::CLAIMS,
+    o1_one_route::CLAIMS,
+    o2_changes::CLAIMS,
+    o3_list::CLAIMS,
+    o4_list_length::CLAIMS,
+    o5_many_routes::CLAIMS,
+    o6_flood::CLAIMS,
+    o7_rate::CLAIMS,
+    o8_own_rules::CLAIMS,
+];
+
+/// All claims.
+#[must_use]
+pub fn all() -> Vec<Claim> {
+    LIST.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::{Kind, Verdict};
+    use crate::evidence::Evidence;
+    use crate::extent::Extent;
+    use crate::testing;
+    use experiment::trial::Failed;
+    use experiment::{Experiment, Gateway, fake};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_claim_needs_what_can_be_made() {
+        for claim in all() {
+            for extent in [Extent::Quick, Extent::Full] {
+                for e in claim.needs(extent).into_iter().chain(claim.rates(extent)) {
+                    assert_eq!(e.check(), Ok(()), "{}: {}", claim.id, e.name());
+                }
+            }
+            let bursts = claim.bursts(Extent::Full).is_some();
+            let rates = !claim.rates(Extent::Full).is_empty();
+            assert!(
+                bursts || rates || !claim.needs(Extent::Full).is_empty(),
+                "{}",
+                claim.id
+            );
+        }
+    }
+
+    #[test]
+    fn the_quick_extent_is_one_kernel_and_few_guests() {
+        let all = all();
+        let needs = all.iter().flat_map(|c| c.needs(Extent::Quick));
+        let needs: BTreeSet<_> = needs.collect();
+        assert!(needs.iter().all(|e| e.kernel == "6.1" && e.frames <= 2000));
+        assert!(needs.len() <= 80, "{}", needs.len());
+        // Thousands of processes are started for what O3 and O8 share, once.
+        let many = needs
+            .iter()
+            .filter(|e| e.gateway == Gateway::Cangw && e.filters.count().is_some_and(|n| n > 1));
+        assert_eq!(many.count(), 1);
+        let rates: BTreeSet<_> = all.iter().flat_map(|c| c.rates(Extent::Quick)).collect();
+        assert!(rates.len() <= 6, "{}", rates.len());
+        let needs = all.iter().flat_map(|c| c.needs(Extent::Full));
+        let needs: BTreeSet<_> = needs.collect();
+        assert!(needs.len() <= 250, "{}", needs.len());
+    }
+
+    #[test]
+    fn names_are_used_once_and_other_data_paths_have_can_gw_beside_them() {
+        let all = all();
+        let names: BTreeSet<_> = all.iter().map(|c| c.id).collect();
+        assert_eq!(names.len(), all.len());
+        let of = |kind| all.iter().filter(|c| c.kind() == kind).count();
+        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (13, 8));
+        for id in ["G4", "G5", "G6", "G7", "G8", "G10"] {
+            for path in ["user", "bpf"] {
+                let name = format!("{id}/{path}");
+                let claim = all.iter().find(|c| c.id == name).unwrap();
+                let papers = all.iter().find(|c| c.id == id).unwrap();
+                let needs = claim.needs(Extent::Full);
+                let of = |gateway: &Gateway| needs.iter().filter(|e| e.gateway == *gateway).count();
+                assert_eq!(of(&Gateway::Cangw), of(&needs[0].gateway), "{name}");
+                for e in papers.needs(Extent::Full) {
+                    assert!(needs.contains(&e), "{name}: {}", e.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_failed_experiment_is_no_verdict() {
+        for claim in all() {
+            let mut evidence = Evidence::default();
+            let failed = Failed::without_console("the guest hung");
+            for e in claim.needs(Extent::Full) {
+                evidence.add(e, Err(failed.clone()));
+            }
+            for e in claim.rates(Extent::Full) {
+                evidence.add_rate(e, Err(failed.clone()));
+            }
+            evidence.add_points(Err(failed));
+            let judgement = claim.judge(&evidence, Extent::Full);
+            assert_eq!(judgement.verdict, Verdict::NotTestable);
+            assert!(
+                judgement.why.contains("the guest hung"),
+                "{}",
+                judgement.why
+            );
+            // Nor is one that was not made, or in which no frame came back.
+            let judgement = claim.judge(&Evidence::default(), Extent::Full);
+            assert_eq!(judgement.verdict, Verdict::NotTestable);
+            let nothing = |_: &Experiment| fake::losing(fake::records(20, 1), |_| true);
+            let verdict = testing::verdict(&claim, Extent::Full, nothing);
+            assert_ne!(verdict, Verdict::Reproduced, "{}", claim.id);
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! From claims to experiments to verdicts.
+
+use crate::claim::{Claim, Kind, Verdict};
+use crate::evidence::Evidence;
+use crate::extent::Extent;
+use crate::list;
+use experiment::Experiment;
+use experiment::bursts::{Bursts, Point};
+use experiment::rate::Search;
+use experiment::schedule::{ScheduleError, Versions};
+use experiment::store::{Store, StoreError, Stored};
+use experiment::trial::{Failed, Machine, TrialError};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the claims' file is called; the site reads it.
+pub const CLAIMS: &str = "claims.json";
+
+/// A claim and what came of it: a row of the table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub id: &'static str,
+    /// What it says.
+    pub claim: &'static str,
+    /// The paper's figures.
+    pub paper: &'static str,
+    /// The measured ones.
+    pub measured: String,
+    /// Does it hold?
+    pub verdict: Verdict,
+    /// One sentence.
+    pub why: String,
+    /// The results that it rests on, by file name.
+    pub experiments: Vec<String>,
+    /// Where the paper says it.
+    pub source: String,
+    /// When it counts as reproduced.
+    pub criterion: &'static str,
+    /// A paper's, or ours.
+    pub kind: Kind,
+}
+
+/// A name that no claim has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` is not a claim: choose one of {}", all.join(", "))]
+pub struct UnknownClaim {
+    /// The name.
+    pub name: String,
+    /// The names that there are.
+    pub all: Vec<&'static str>,
+}
+
+/// The claims with these names, in their own order; all of them for no name. `G4` also means its
+/// like on other data paths, `G4/bpf`.
+///
+/// # Errors
+/// [`UnknownClaim`].
+pub fn select(names: &[String]) -> Result<Vec<Claim>, UnknownClaim> {
+    let all = list::all();
+    let is = |c: &Claim, name: &str| {
+        let family = c.id.split('/').next().unwrap_or(c.id);
+        [c.id, family]
+            .iter()
+            .any(|id| id.eq_ignore_ascii_case(name.trim()))
+    };
+    for name in names {
+        if !all.iter().any(|c| is(c, name)) {
+            return Err(UnknownClaim {
+                name: name.clone(),
+                all: all.iter().map(|c| c.id).collect(),
+            });
+        }
+    }
+    let wanted = |c: &Claim| names.is_empty() || names.iter().any(|name| is(c, name));
+    Ok(all.into_iter().filter(wanted).collect())
+}
+
+/// The searches for highest rates that the claims need, each once.
+#[must_use]
+pub fn searches(claims: &[Claim], extent: Extent) -> Vec<Search> {
+    let all: BTreeSet<_> = claims.iter().flat_map(|c| c.rates(extent)).collect();
+    all.iter().map(Search::new).collect()
+}
+
+/// What the claims need, each experiment once, the longest first: so that no guest runs on alone
+/// at the end.
+#[must_use]
+pub fn plan(claims: &[Claim], extent: Extent) -> Vec<Experiment> {
+    let all: BTreeSet<_> = claims.iter().flat_map(|c| c.needs(extent)).collect();
+    let mut all: Vec<_> = all.into_iter().collect();
+    all.sort_by_key(|e| std::cmp::Reverse(e.frames));
+    all
+}
+
+/// The measurement of system calls that the claims need.
+#[must_use]
+pub fn bursts(claims: &[Claim], extent: Extent) -> Option<Bursts> {
+    claims.iter().find_map(|c| c.bursts(extent))
+}
+
+/// Makes the measurement of system calls, unless the folder has it.
+///
+/// # Errors
+/// [`ScheduleError`] where no guest can be had or nothing can be kept; a guest that fails is in
+/// the inner result.
+pub fn points(
+    machine: &dyn Machine,
+    store: &Store,
+    bursts: &Bursts,
+) -> Result<Result<Vec<Point>, Failed>, ScheduleError> {
+    let versions = machine.versions(&bursts.kernel)?;
+    if let Some(points) = bursts.find(store, &versions) {
+        return Ok(Ok(points));
+    }
+    match bursts.make(machine, store, &versions)? {
+        Ok(points) => Ok(Ok(points)),
+        Err(TrialError::Failed(failed)) => Ok(Err(failed)),
+        Err(TrialError::Machine(error)) => Err(error.into()),
+    }
+}
+
+/// Verdicts from what a folder has, and from the system calls' times.
+#[must_use]
+pub fn judge(
+    store: &Store,
+    versions: &Versions,
+    points: Option<Result<Vec<Point>, Failed>>,
+    claims: &[Claim],
+    extent: Extent,
+) -> Vec<Row> {
+    let mut evidence = Evidence::default();
+    let find = |e: &Experiment| {
+        let of = versions.get(&e.kernel).map_or(&[][..], Vec::as_slice);
+        store.find(e, of)
+    };
+    let mut tried = BTreeMap::new();
+    for mut search in searches(claims, extent) {
+        let outcome = match (search.follow(&find), search.end()) {
+            (None, Some(end)) => end.clone(),
+            (Some(next), _) => {
+                let why = format!("{} was not made", next.name());
+                Err(Failed::without_console(why))
+            }
+            (None, None) => Err(not_made()),
+        };
+        let names: Vec<_> = search.tried().iter().map(|t| t.name.clone()).collect();
+        tried.insert(search.base().clone(), names);
+        evidence.add_rate(search.base().clone(), outcome);
+    }
+    for e in plan(claims, extent) {
+        let outcome = match find(&e) {
+            Stored::Results(results) => Ok(*results),
+            Stored::Failed(failed) => Err(failed),
+            Stored::Absent => Err(not_made()),
+            Stored::Stale(why) => Err(Failed::without_console(why.to_string())),
+        };
+        evidence.add(e, outcome);
+    }
+    if let Some(points) = points {
+        evidence.add_points(points);
+    }
+    let row = |claim: &Claim| {
+        let judgement = claim.judge(&evidence, extent);
+        let made = |e: &Experiment| evidence.results(e).is_ok().then(|| e.name());
+        let needs = claim.needs(extent);
+        let rates = claim.rates(extent);
+        let tries = rates.iter().filter_map(|base| tried.get(base)).flatten();
+        Row {
+            id: claim.id,
+            claim: claim.claim,
+            paper: claim.figure,
+            measured: judgement.measured,
+            verdict: judgement.verdict,
+            why: judgement.why,
+            experiments: needs
+                .iter()
+                .filter_map(made)
+                .chain(tries.cloned())
+                .collect(),
+            source: claim.origin.to_string(),
+            criterion: claim.criterion,
+            kind: claim.kind(),
+        }
+    };
+    claims.iter().map(row).collect()
+}
+
+fn not_made() -> Failed {
+    Failed::without_console("it was not made")
+}
+
+/// Writes the rows beside the results, for the site.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn write(store: &Store, rows: &[Row]) -> Result<(), StoreError> {
+    let path = store.dir().join(CLAIMS);
+    let text = serde_json::to_string_pretty(rows).map_err(|e| StoreError::File {
+        what: "write",
+        path: path.clone(),
+        source: e.into(),
+    })?;
+    store.put(&path, text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use experiment::Load;
+    use experiment::fake::{self, Fake};
+    use experiment::schedule::{self, Options};
+    use std::sync::atomic::AtomicBool;
+
+    fn reproduce(machine: &Fake, names: &[&str]) -> Vec<Row> {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let names: Vec<_> = names.iter().map(|n| (*n).to_owned()).collect();
+        let claims = select(&names).unwrap();
+        let plan = plan(&claims, Extent::Quick);
+        let options = Options {
+            jobs: 2,
+            retry_failed: false,
+        };
+        let stop = AtomicBool::new(false);
+        schedule::run(machine, &store, &plan, options, &stop, &mut |_| {}).unwrap();
+        let mut searches = searches(&claims, Extent::Quick);
+        let bases: Vec<_> = searches.iter().map(|s| s.base().clone()).collect();
+        let all: Vec<_> = plan.iter().chain(&bases).cloned().collect();
+        let versions = schedule::versions(machine, &all).unwrap();
+        let find = |e: &Experiment| store.find(e, &versions[&e.kernel]);
+        experiment::rate::search(&mut searches, &find, &mut |todo| {
+            schedule::run(machine, &store, todo, options, &stop, &mut |_| {})
+        })
+        .unwrap();
+        let rows = judge(&store, &versions, None, &claims, Extent::Quick);
+        write(&store, &rows).unwrap();
+        let text = std::fs::read_to_string(dir.path().join(CLAIMS)).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        for (row, json) in rows.iter().zip(json.as_array().unwrap()) {
+            assert_eq!(json["verdict"], row.verdict.to_string());
+            let kind = match (row.id.starts_with('O'), row.id.contains('/')) {
+                (true, _) => "bound",
+                (_, true) => "other-way",
+                _ => "paper",
+            };
+            assert_eq!(json["kind"], kind, "{}", row.id);
+            for key in ["id", "claim", "paper", "measured", "why"] {
+                assert!(json[key].is_string(), "{key}");
+            }
+            // What it rests on is there.
+            for name in json["experiments"].as_array().unwrap() {
+                let file = format!("{}.parquet", name.as_str().unwrap());
+                assert!(dir.path().join(file).exists());
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn from_claims_to_a_table() {
+        let machine = Fake::default();
+        let rows = reproduce(&machine, &[]);
+        assert_eq!(rows.len(), list::all().len());
+        let asked = machine.asked();
+        let once: BTreeSet<_> = asked.iter().collect();
+        assert_eq!(
+            asked.len(),
+            once.len(),
+            "what several claims need is made once"
+        );
+        let g7 = rows.iter().find(|r| r.id == "G7").unwrap();
+        assert_eq!(g7.verdict, Verdict::NotTestable);
+        // The made-up guests lose nothing and all take as long.
+        let o7 = rows.iter().find(|r| r.id == "O7").unwrap();
+        assert_eq!(o7.verdict, Verdict::Reproduced, "{}", o7.why);
+        assert_eq!(o7.experiments.len(), 4);
+        assert!(o7.experiments.iter().all(|name| name.contains("_flood_")));
+    }
+
+    #[test]
+    fn a_name_means_its_family_or_itself() {
+        let ids = |names: &[&str]| {
+            let names: Vec<_> = names.iter().map(|n| (*n).to_owned()).collect();
+            let claims = select(&names).unwrap();
+            claims.iter().map(|c| c.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&["g5"]), ["G5", "G5/user", "G5/bpf"]);
+        assert_eq!(ids(&["G5/bpf", "O1"]), ["G5/bpf", "O1"]);
+    }
+
+    #[test]
+    fn a_dead_guest_makes_its_claims_untestable_and_no_others() {
+        let machine = Fake::new(|e| {
+            let mut outcome = fake::outcome(e);
+            if e.load == Load::Cpu {
+                outcome.status = Some(3);
+            }
+            Ok(outcome)
+        });
+        let rows = reproduce(&machine, &["g3", "G5"]);
+        assert_eq!(rows[0].verdict, Verdict::NotTestable);
+        assert!(rows[0].why.contains("status 3"), "{}", rows[0].why);
+        assert_eq!((rows[1].id, rows[1].verdict), ("G5", Verdict::Differs));
+    }
+
+    #[test]
+    fn a_wrong_name_says_what_there_is() {
+        let wrong = select(&["G99".to_owned()]).unwrap_err();
+        let text = wrong.to_string();
+        assert!(
+            text.starts_with("`G99` is not a claim: choose one of G1, G2"),
+            "{text}"
+        );
+    }
+}

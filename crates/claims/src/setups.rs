@@ -1,0 +1,43 @@
+//! Experiments that several claims share.
+
+use crate::data_path::DataPath;
+use crate::extent::Extent;
+use experiment::{Bench, Cpu, Experiment, Filters, Kernel, Pattern};
+
+/// The papers' gateway: bit-timed buses, the board's controllers and speed, 4 bytes.
+pub(crate) fn board(frames: u32) -> Experiment {
+    Experiment {
+        bench: Bench::Timed,
+        cpu: Cpu::Board,
+        frames,
+        ..Experiment::default()
+    }
+}
+
+/// The first experiment of all: one frame at a time, no load.
+pub(crate) fn simple(extent: Extent) -> Experiment {
+    board(extent.pick(1000, 10_000))
+}
+
+/// A flood through a long list.
+pub(crate) fn overrun(extent: Extent, path: DataPath) -> Experiment {
+    path.quickly(extent).of(Experiment {
+        traffic: Pattern::Flood,
+        filters: Filters::List(2048),
+        ..board(extent.pick(1000, 10_000))
+    })
+}
+
+/// The lab's kernels in order: those with PREEMPT_RT, or their plain twins.
+pub(crate) fn kernels(rt: bool) -> Vec<String> {
+    let of_kind = Kernel::all().filter(|kernel| kernel.rt() == rt);
+    of_kind.map(|kernel| kernel.to_string()).collect()
+}
+
+/// The simple gateway on a kernel.
+pub(crate) fn on_kernel(extent: Extent, path: DataPath, kernel: &str) -> Experiment {
+    path.of(Experiment {
+        kernel: kernel.to_owned(),
+        ..simple(extent)
+    })
+}

@@ -1,0 +1,88 @@
+//! The matrices of the repository.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use claims::{Extent, Kind};
+use config::Source;
+use experiment::matrix::{self, Matrix};
+use experiment::settings::Setting;
+use experiment::{Bench, Experiment};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn read(path: &Path) -> Matrix {
+    let source = Source::new(
+        path.display().to_string(),
+        std::fs::read_to_string(path).unwrap(),
+    );
+    matrix::read(&source)
+        .unwrap_or_else(|found| panic!("{}", config::render(&source, &found, false)))
+}
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab")
+}
+
+#[test]
+fn every_matrix_can_be_made() {
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        assert!(!read(&path).experiments.is_empty(), "{}", path.display());
+        seen += 1;
+    }
+    assert!(seen >= 2);
+}
+
+#[test]
+fn the_papers_matrix_is_whole() {
+    let all = read(&folder().join("gateway-2011.toml")).experiments;
+    assert!(all.len() >= 653, "{}", all.len());
+    let words =
+        |setting: Setting| -> BTreeSet<String> { all.iter().map(|e| setting.word(e)).collect() };
+    assert_eq!(words(Setting::Kernel).len(), 8);
+    let has = |setting, wanted: &[&str]| {
+        let there = words(setting);
+        assert!(
+            wanted.iter().all(|w| there.contains(*w)),
+            "{setting}: {there:?}"
+        );
+    };
+    has(Setting::Load, &["none", "cpu", "eth-rx"]);
+    has(Setting::Traffic, &["oneatatime", "load:50", "flood"]);
+    has(Setting::Gateway, &["cangw", "user:read-write", "none"]);
+    has(
+        Setting::Filters,
+        &["none", "list:80", "list:2048", "sff:2048"],
+    );
+    has(
+        Setting::Modify,
+        &["none", "and", "or", "xor", "set", "crc8", "xorsum"],
+    );
+    // Every combination of gateway, load, traffic and kernel, as the paper has them.
+    let simple = |e: &&Experiment| {
+        let like = Experiment {
+            bench: e.bench,
+            cpu: e.cpu,
+            frames: e.frames,
+            kernel: e.kernel.clone(),
+            load: e.load,
+            traffic: e.traffic,
+            ..Experiment::default()
+        };
+        **e == like && e.bench == Bench::Timed
+    };
+    assert_eq!(all.iter().filter(simple).count(), 3 * 3 * 8);
+}
+
+#[test]
+fn the_matrix_of_routing_in_the_kernel_has_what_the_bounds_need() {
+    let all = read(&folder().join("offload.toml")).experiments;
+    let bounds = claims::all();
+    for bound in bounds.iter().filter(|c| c.kind() == Kind::Bound) {
+        for e in bound.needs(Extent::Full) {
+            assert!(all.contains(&e), "{}: {}", bound.id, e.name());
+        }
+    }
+    assert!(bounds.iter().filter(|c| c.kind() == Kind::Bound).count() >= 8);
+}

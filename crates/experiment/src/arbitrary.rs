@@ -1,0 +1,74 @@
+//! For tests: any experiment.
+
+use crate::choices::{Cpu, Filters, Gateway, Load, MOST_EFF};
+use crate::experiment::Experiment;
+use guest::Kernel;
+use guest::machine::Bench;
+use probe::traffic::{LOADS, PERIODS, Pattern};
+use proptest::prelude::*;
+
+/// Any experiment whose words are right, whether its settings go together or not.
+pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
+    let filters = prop_oneof![
+        Just(Filters::None),
+        (1..=2048u32).prop_map(Filters::Sff),
+        (1..=2048u32).prop_map(Filters::List),
+        (1..=2048u32).prop_map(Filters::Eff),
+        (1..=MOST_EFF).prop_map(Filters::Eff),
+    ];
+    let traffic = prop_oneof![
+        Just(Pattern::OneAtATime),
+        Just(Pattern::Flood),
+        LOADS.prop_map(Pattern::Load),
+        PERIODS.prop_map(Pattern::Period),
+    ];
+    let gateway = prop_oneof![
+        Just(Gateway::Cangw),
+        Just(Gateway::None),
+        Just(Gateway::User("read-write".to_owned())),
+        Just(Gateway::OwnRules),
+        Just(Gateway::Bpf),
+    ];
+    let cpu = prop_oneof![
+        Just(Cpu::Pc),
+        Just(Cpu::Board),
+        (0..=10u8).prop_map(Cpu::Shift),
+        (3..=10u8).prop_map(Cpu::BoardAt)
+    ];
+    let choices = (
+        prop::sample::select(Kernel::all().collect::<Vec<_>>()),
+        prop::sample::select(vec![Bench::Kvaser, Bench::Timed, Bench::Vcan]),
+        prop::sample::select(vec![Load::None, Load::Cpu, Load::EthRx, Load::EthTx]),
+        prop::sample::select(vec!["none", "copy", "id", "and", "crc8"]),
+        prop::sample::select(vec!["0", "1", "5", "2:2", "4:2", "1:vxcan", "2:2:vxcan"]),
+        prop::sample::select(vec!["none", "nohz=off", "nohz=off+threadirqs"]),
+    );
+    let numbers = (
+        2..=64u8,
+        1..=65_536u32,
+        any::<u64>(),
+        any::<bool>(),
+        1..=65_536u32,
+    );
+    (filters, traffic, gateway, cpu, choices, numbers).prop_map(
+        |(filters, traffic, gateway, cpu, (kernel, bench, load, modify, hops, boot), n)| {
+            Experiment {
+                kernel: kernel.to_string(),
+                bench,
+                gateway,
+                traffic,
+                load,
+                payload: n.0,
+                frames: n.1,
+                filters,
+                modify: modify.parse().unwrap(),
+                hops: hops.parse().unwrap(),
+                cpu,
+                boot: boot.parse().unwrap(),
+                seed: n.2,
+                real_time: n.3,
+                stamp_every: n.4,
+            }
+        },
+    )
+}

@@ -1,0 +1,69 @@
+//! What the gateway filters by.
+
+use super::word::{WordError, number};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What the gateway filters by. With a count, the last rule is the one that matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Filters {
+    /// Nothing: one rule for all frames.
+    None,
+    /// Rules for one SFF ID each (`ID:C00007FF`), which the kernel keeps in a table.
+    Sff(u32),
+    /// Rules for one ID in either format (`ID:7FF`), which the kernel keeps in a list.
+    List(u32),
+    /// Rules for one EFF ID each (`ID:DFFFFFFF`), which the kernel hashes.
+    Eff(u32),
+}
+
+/// As many rules as there are SFF identifiers.
+pub const MOST_FILTERS: u32 = 2048;
+/// The most rules for EFF identifiers; see [`Experiment::check`] for which gateways can have them.
+///
+/// [`Experiment::check`]: crate::Experiment::check
+pub const MOST_EFF: u32 = 100_000;
+
+impl Filters {
+    /// How many rules; none for [`Filters::None`].
+    #[must_use]
+    pub const fn count(self) -> Option<u32> {
+        match self {
+            Self::None => None,
+            Self::Sff(n) | Self::List(n) | Self::Eff(n) => Some(n),
+        }
+    }
+}
+
+impl fmt::Display for Filters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Sff(n) => write!(f, "sff:{n}"),
+            Self::List(n) => write!(f, "list:{n}"),
+            Self::Eff(n) => write!(f, "eff:{n}"),
+        }
+    }
+}
+
+impl FromStr for Filters {
+    type Err = WordError;
+
+    fn from_str(text: &str) -> Result<Self, WordError> {
+        let up_to = |n, most| number(n, 1, most, "number of filters");
+        let count = |n| up_to(n, MOST_FILTERS);
+        match text.split_once(':') {
+            None if text == "none" => Ok(Self::None),
+            Some(("sff", n)) => Ok(Self::Sff(count(n)?)),
+            Some(("list", n)) => Ok(Self::List(count(n)?)),
+            Some(("eff", n)) => Ok(Self::Eff(up_to(n, MOST_EFF)?)),
+            _ => Err(WordError::unknown(
+                text,
+                "set of filters",
+                "none, sff:COUNT, list:COUNT, eff:COUNT",
+            )),
+        }
+    }
+}

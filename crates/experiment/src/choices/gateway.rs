@@ -1,0 +1,78 @@
+//! The gateway under test.
+
+use super::word::WordError;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The gateway under test.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Gateway {
+    /// can-gw, its rules put in by Debian's `cangw`.
+    #[serde(rename = "cangw")]
+    Cangw,
+    /// `cangate run`, with this kind of input and output: `read-write`.
+    #[serde(rename = "user")]
+    User(String),
+    /// None: reference and receiver are on one bus, for the tester's own precision.
+    #[serde(rename = "none")]
+    None,
+    /// `cangate run` with `offload = "can-gw"`: can-gw again, its rules put in by cangate.
+    #[serde(rename = "can-gw")]
+    OwnRules,
+    /// `cangate run` with `offload = "bpf"`.
+    #[serde(rename = "bpf")]
+    Bpf,
+}
+
+impl Gateway {
+    /// Is the data path can-gw, whichever program puts in its rules?
+    #[must_use]
+    pub const fn by_rules(&self) -> bool {
+        matches!(self, Self::Cangw | Self::OwnRules)
+    }
+
+    /// Where `cangate run` has its routes, if not in its process: `offload` of `[gateway]`.
+    #[must_use]
+    pub const fn offload(&self) -> Option<&'static str> {
+        match self {
+            Self::OwnRules => Some("can-gw"),
+            Self::Bpf => Some("bpf"),
+            Self::Cangw | Self::User(_) | Self::None => None,
+        }
+    }
+}
+
+/// The kinds of input and output that `user:` knows.
+pub const USER_IO: [&str; 1] = ["read-write"];
+
+impl fmt::Display for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cangw => f.write_str("cangw"),
+            Self::User(io) => write!(f, "user:{io}"),
+            Self::None => f.write_str("none"),
+            Self::OwnRules => f.write_str("can-gw"),
+            Self::Bpf => f.write_str("bpf"),
+        }
+    }
+}
+
+impl FromStr for Gateway {
+    type Err = WordError;
+
+    fn from_str(text: &str) -> Result<Self, WordError> {
+        match (text, text.strip_prefix("user:")) {
+            ("cangw", _) => Ok(Self::Cangw),
+            ("none", _) => Ok(Self::None),
+            ("can-gw", _) => Ok(Self::OwnRules),
+            ("bpf", _) => Ok(Self::Bpf),
+            (_, Some(io)) if USER_IO.contains(&io) => Ok(Self::User(io.to_owned())),
+            _ => Err(WordError::unknown(
+                text,
+                "gateway",
+                "cangw, can-gw, bpf, user:read-write, none",
+            )),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Passes through virtual interfaces.
+
+use super::word::{WordError, number};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Passes through virtual interfaces between the two buses (gateway-2010-draft §IV-E).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Hops {
+    /// How many.
+    pub count: u8,
+    /// Through how many interfaces in a chain: 1 or 2.
+    pub interfaces: u8,
+    /// Of which kind.
+    #[serde(default)]
+    pub through: Virtual,
+}
+
+impl Hops {
+    /// From one bus to the other at once.
+    pub const NONE: Self = Self {
+        count: 0,
+        interfaces: 1,
+        through: Virtual::Vcan,
+    };
+}
+
+/// A kind of virtual CAN interface.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Virtual {
+    /// vcan, as in the papers: a rule of can-gw sends with echo and gets the frame back on the
+    /// same interface.
+    #[default]
+    Vcan,
+    /// A pair of vxcan: what goes into one end comes out of the other, for rules, BPF programs and
+    /// sockets alike.
+    Vxcan,
+}
+
+/// can-gw lets a frame pass at most six of its rules (`CGW_MAX_HOPS` of net/can/gw.c): one takes
+/// it from each virtual interface, and one from the first bus.
+pub const MOST_HOPS: u8 = 5;
+
+impl fmt::Display for Hops {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.count)?;
+        if self.interfaces != 1 {
+            write!(f, ":{}", self.interfaces)?;
+        }
+        match self.through {
+            Virtual::Vcan => Ok(()),
+            Virtual::Vxcan => f.write_str(":vxcan"),
+        }
+    }
+}
+
+impl FromStr for Hops {
+    type Err = WordError;
+
+    fn from_str(text: &str) -> Result<Self, WordError> {
+        let (numbers, through) = match text.strip_suffix(":vxcan") {
+            Some(numbers) => (numbers, Virtual::Vxcan),
+            None => (text, Virtual::Vcan),
+        };
+        let (count, interfaces) = numbers.split_once(':').unwrap_or((numbers, "1"));
+        let count = number(count, 0, MOST_HOPS, "number of hops").map_err(|mut error| {
+            error
+                .hint
+                .push_str(": can-gw's max_hops is at most 6, and the first rule needs one");
+            error
+        })?;
+        let interfaces = match interfaces {
+            "1" => 1,
+            "2" => 2,
+            _ => {
+                return Err(WordError::new(
+                    format!("`{interfaces}` is not a number of virtual interfaces"),
+                    "write N for one, N:2 for two in a chain, and :vxcan behind it for pairs of \
+                     vxcan",
+                ));
+            }
+        };
+        if interfaces == 2 && !count.is_multiple_of(2) {
+            return Err(WordError::new(
+                format!("{count} hops do not go round two interfaces"),
+                "each time round a chain of two is two hops: 2:2, 4:2",
+            ));
+        }
+        let hops = Self {
+            count,
+            interfaces,
+            through,
+        };
+        // No hop needs no interface: one way of writing it.
+        Ok(if hops.count == 0 { Self::NONE } else { hops })
+    }
+}

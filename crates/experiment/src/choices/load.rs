@@ -1,0 +1,27 @@
+//! What else the gateway's machine does.
+
+use super::word::{WordError, plain_words};
+use serde::{Deserialize, Serialize};
+
+/// What else the gateway's machine does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// Nothing.
+    None,
+    /// hackbench.
+    Cpu,
+    /// The tester's side floods the gateway with 60 kB pings.
+    EthRx,
+    /// The gateway floods the tester's side with 60 kB pings.
+    EthTx,
+}
+
+plain_words!(
+    Load,
+    "load",
+    Load::None = "none",
+    Load::Cpu = "cpu",
+    Load::EthRx = "eth-rx",
+    Load::EthTx = "eth-tx"
+);

@@ -1,0 +1,132 @@
+//! What an experiment chooses, one file a setting, each with its words.
+
+mod boot;
+mod cpu;
+mod filters;
+mod gateway;
+mod hops;
+mod load;
+mod modify;
+mod word;
+
+pub use boot::Boot;
+pub use cpu::Cpu;
+pub use filters::{Filters, MOST_EFF, MOST_FILTERS};
+pub use gateway::{Gateway, USER_IO};
+pub use hops::{Hops, MOST_HOPS, Virtual};
+pub use load::Load;
+pub use modify::Modify;
+pub use word::WordError;
+pub(crate) use word::number;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use guest::Kernel;
+    use guest::machine::Bench;
+    use probe::traffic::Pattern;
+    use proptest::prelude::*;
+    use std::fmt;
+    use std::str::FromStr;
+
+    fn back<T: FromStr<Err = WordError> + fmt::Display + PartialEq + fmt::Debug>(value: &T) {
+        assert_eq!(value.to_string().parse().as_ref(), Ok(value));
+    }
+
+    #[test]
+    fn words_come_back() {
+        for word in ["cangw", "can-gw", "bpf", "user:read-write", "none"] {
+            assert_eq!(word.parse::<Gateway>().unwrap().to_string(), word);
+        }
+        for word in [
+            "none", "copy", "id", "and", "or", "xor", "set", "crc8", "xorsum",
+        ] {
+            assert_eq!(word.parse::<Modify>().unwrap().to_string(), word);
+        }
+        for word in ["0", "1", "5", "2:2", "4:2", "1:vxcan", "4:2:vxcan"] {
+            assert_eq!(word.parse::<Hops>().unwrap().to_string(), word);
+        }
+        assert_eq!("0:2".parse(), Ok(Hops::NONE));
+        assert_eq!("0:vxcan".parse(), Ok(Hops::NONE));
+    }
+
+    #[test]
+    fn errors_name_what_there_is() {
+        let error = WordError::from("often".parse::<Pattern>().unwrap_err());
+        assert!(error.hint.contains("oneatatime"), "{error}");
+        let error = WordError::from("2.6.33".parse::<Kernel>().unwrap_err());
+        assert_eq!(
+            error.to_string(),
+            "`2.6.33` is not a kernel: choose one of 5.10, 5.10-rt, 6.1, 6.1-rt, 6.12, 6.12-rt, \
+             7.3, 7.3-rt"
+        );
+        let error = WordError::from("x".parse::<Bench>().unwrap_err());
+        assert_eq!(
+            error.to_string(),
+            "`x` is not a bench: choose one of kvaser, timed, vcan, none"
+        );
+        for bad in [
+            "",
+            "sff",
+            "sff:0",
+            "list:2049",
+            "eff:-1",
+            "eff:100001",
+            "none:1",
+        ] {
+            assert!(bad.parse::<Filters>().is_err(), "{bad}");
+        }
+        for bad in [
+            "",
+            "6",
+            "3:2",
+            "2:3",
+            "-1",
+            "2:",
+            ":vxcan",
+            "2:vcan",
+            "2:vxcan:2",
+        ] {
+            assert!(bad.parse::<Hops>().is_err(), "{bad}");
+        }
+        for bad in ["user", "user:", "user:magic", "cangw:x", "bpf:", "cangw-"] {
+            assert!(bad.parse::<Gateway>().is_err(), "{bad}");
+        }
+        for good in ["none", "nohz=off", "nohz=off+threadirqs", "a.b_c=1.5+d="] {
+            let boot: Boot = good.parse().unwrap();
+            assert_eq!(boot.to_string(), good);
+        }
+        let long = format!("a={}", "1".repeat(50));
+        for bad in [
+            "", "a b", "a+", "+a", "1=2", "a=b=c", "a-b", "-- x", "é", &long,
+        ] {
+            assert!(bad.parse::<Boot>().is_err(), "{bad}");
+        }
+        for ours in [
+            "rdinit=/bin/sh",
+            "cangate.bench=vcan",
+            "quiet",
+            "nohz=off+console=tty0",
+        ] {
+            let error = ours.parse::<Boot>().unwrap_err();
+            assert!(error.what.contains("set by the lab"), "{error}");
+        }
+        for bad in ["shift:11", "shift:", "PC", "board:11", "boar:2"] {
+            assert!(bad.parse::<Cpu>().is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_count_comes_back(n in 1..=MOST_FILTERS, eff in 1..=MOST_EFF, shift in 0u8..=10) {
+            back(&Filters::Sff(n));
+            back(&Filters::List(n));
+            back(&Filters::Eff(eff));
+            back(&Cpu::Shift(shift));
+            let word = format!("board:{shift}");
+            let cpu: Cpu = word.parse().unwrap();
+            assert_eq!(cpu == Cpu::Board, shift == 2);
+            back(&cpu);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What the gateway changes in a frame.
+
+use super::word::{WordError, plain_words};
+use serde::{Deserialize, Serialize};
+
+/// What the gateway changes in a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Modify {
+    /// Nothing.
+    None,
+    /// SET of the identifier to what it is already: only the copy is paid for.
+    Copy,
+    /// SET of the identifier.
+    Id,
+    /// AND of data.
+    And,
+    /// OR of data.
+    Or,
+    /// XOR of data.
+    Xor,
+    /// SET of the length, to what it is: a SET of data would overwrite the frame's number.
+    Set,
+    /// CRC8 checksum, after a SET.
+    Crc8,
+    /// XOR checksum, after a SET.
+    Xorsum,
+}
+
+plain_words!(
+    Modify,
+    "change",
+    Modify::None = "none",
+    Modify::Copy = "copy",
+    Modify::Id = "id",
+    Modify::And = "and",
+    Modify::Or = "or",
+    Modify::Xor = "xor",
+    Modify::Set = "set",
+    Modify::Crc8 = "crc8",
+    Modify::Xorsum = "xorsum"
+);

@@ -1,0 +1,96 @@
+//! Words: what is typed after `cangate lab measure`'s options, stands in matrix files, and is printed
+//! with every result. Each reads back as what it was.
+
+use guest::machine::{Bench, UnknownBench};
+use guest::{Kernel, UnknownKernel};
+use probe::traffic::PatternError;
+use std::fmt;
+use std::str::FromStr;
+
+/// A word that means nothing. Shown as `what: hint`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}: {hint}")]
+pub struct WordError {
+    /// What is wrong.
+    pub what: String,
+    /// What would be right.
+    pub hint: String,
+}
+
+impl WordError {
+    pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// `text` names nothing of the kind `kind`, of which there are `choices`.
+    pub(crate) fn unknown(text: &str, kind: &str, choices: &str) -> Self {
+        let what = if text.is_empty() {
+            format!("no {kind} is given")
+        } else {
+            format!("`{text}` is not a {kind}")
+        };
+        Self::new(what, format!("choose one of {choices}"))
+    }
+}
+
+impl From<UnknownBench> for WordError {
+    fn from(UnknownBench(text): UnknownBench) -> Self {
+        Self::unknown(&text, "bench", &Bench::ALL.map(Bench::name).join(", "))
+    }
+}
+
+impl From<UnknownKernel> for WordError {
+    fn from(UnknownKernel(text): UnknownKernel) -> Self {
+        let all: Vec<_> = Kernel::all().map(|kernel| kernel.to_string()).collect();
+        Self::unknown(&text, "kernel", &all.join(", "))
+    }
+}
+
+impl From<PatternError> for WordError {
+    fn from(error: PatternError) -> Self {
+        Self::new(error.what(), error.hint())
+    }
+}
+
+/// A whole number within limits; `what` names it.
+pub(crate) fn number<T>(text: &str, least: T, most: T, what: &str) -> Result<T, WordError>
+where
+    T: FromStr + PartialOrd + fmt::Display + Copy,
+{
+    // `parse` takes a sign, which would not come back.
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match text.parse::<T>() {
+        Ok(n) if digits && n >= least && n <= most => Ok(n),
+        _ => Err(WordError::new(
+            format!("`{text}` is not a {what}"),
+            format!("give a whole number from {least} to {most}"),
+        )),
+    }
+}
+
+/// Display and FromStr of an enum whose variants are single words.
+macro_rules! plain_words {
+    ($type:ty, $kind:literal, $($value:path = $word:literal),+ $(,)?) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self { $($value => $word,)+ })
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = WordError;
+
+            fn from_str(text: &str) -> Result<Self, WordError> {
+                match text {
+                    $($word => Ok($value),)+
+                    _ => Err(WordError::unknown(text, $kind, &[$($word),+].join(", "))),
+                }
+            }
+        }
+    };
+}
+
+pub(super) use plain_words;

@@ -1,0 +1,233 @@
+//! Which settings go together.
+
+use crate::choices::{Filters, Gateway, Hops, MOST_FILTERS, Modify, Virtual};
+use crate::experiment::Experiment;
+use crate::settings::Setting;
+use guest::machine::Bench;
+use probe::traffic::{Pattern, SHORTEST_PAYLOAD};
+use std::fmt;
+
+/// Settings that do not go together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Conflict {
+    /// Which, the one to change first.
+    pub settings: Vec<Setting>,
+    /// The settings as they are.
+    pub shown: String,
+    /// Why not, and what would do.
+    pub why: String,
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.shown, self.why)
+    }
+}
+
+impl Experiment {
+    /// Do the settings go together?
+    ///
+    /// # Errors
+    /// Every conflict.
+    pub fn check(&self) -> Result<(), Vec<Conflict>> {
+        let mut conflicts = Conflicts {
+            experiment: self,
+            found: Vec::new(),
+        };
+        conflicts.frames();
+        conflicts.bench();
+        conflicts.gateway();
+        conflicts.changes();
+        if conflicts.found.is_empty() {
+            Ok(())
+        } else {
+            Err(conflicts.found)
+        }
+    }
+}
+
+/// The conflicts of an experiment, as they are found.
+struct Conflicts<'e> {
+    experiment: &'e Experiment,
+    found: Vec<Conflict>,
+}
+
+impl Conflicts<'_> {
+    /// Adds one if it is there; `why` says what would do, too.
+    fn refuse(&mut self, is_there: bool, settings: &[Setting], why: &str) {
+        if !is_there {
+            return;
+        }
+        let shown: Vec<_> = settings
+            .iter()
+            .map(|s| format!("--{s} {}", s.word(self.experiment)))
+            .collect();
+        self.found.push(Conflict {
+            settings: settings.to_vec(),
+            shown: shown.join(" "),
+            why: why.to_owned(),
+        });
+    }
+
+    /// What a frame can be like.
+    fn frames(&mut self) {
+        let e = self.experiment;
+        self.refuse(
+            usize::from(e.payload) < SHORTEST_PAYLOAD,
+            &[Setting::Payload],
+            "the first two bytes are the frame's number: give at least 2",
+        );
+        self.refuse(
+            e.is_fd() && !matches!(e.payload, 12 | 16 | 20 | 24 | 32 | 48 | 64),
+            &[Setting::Payload],
+            "FD frames above 8 bytes have 12, 16, 20, 24, 32, 48 or 64",
+        );
+        self.refuse(
+            e.stamp_every > e.frames,
+            &[Setting::StampEvery, Setting::Frames],
+            "no frame would get a stamp",
+        );
+    }
+
+    /// What a bench can do.
+    fn bench(&mut self) {
+        let e = self.experiment;
+        let timed = e.bench == Bench::Timed;
+        self.refuse(
+            !matches!(e.bench, Bench::Kvaser | Bench::Timed),
+            &[Setting::Bench],
+            "no tester is on this bench: measure on kvaser or timed",
+        );
+        self.refuse(
+            e.is_fd() && !timed,
+            &[Setting::Payload, Setting::Bench],
+            "FD frames are on the timed bench only: the cards of the kvaser bench are classic",
+        );
+        self.refuse(
+            matches!(e.traffic, Pattern::Load(_)) && !timed,
+            &[Setting::Traffic, Setting::Bench],
+            "a share of the bus needs a bus that takes time: --bench timed, or period:MICROSECONDS",
+        );
+        self.refuse(
+            e.stamp_every > 1 && !timed,
+            &[Setting::StampEvery, Setting::Bench],
+            "only the tester of the timed bench can leave out stamps",
+        );
+        self.refuse(
+            e.real_time && timed,
+            &[Setting::Clock, Setting::Bench],
+            "the buses' bit time needs a clock that never runs late: the timed bench is for \
+             virtual time",
+        );
+    }
+
+    /// What a gateway can do.
+    fn gateway(&mut self) {
+        let e = self.experiment;
+        let none = e.gateway == Gateway::None;
+        self.refuse(
+            none && e.bench == Bench::Timed,
+            &[Setting::Gateway, Setting::Bench],
+            "the timed bench stamps in its buses, and without a gateway nothing comes back: the \
+             tester's own precision is measured on the kvaser bench",
+        );
+        for (is_set, setting) in [
+            (e.filters != Filters::None, Setting::Filters),
+            (e.modify != Modify::None, Setting::Modify),
+            (e.hops != Hops::NONE, Setting::Hops),
+        ] {
+            self.refuse(
+                none && is_set,
+                &[Setting::Gateway, setting],
+                "without a gateway nothing filters, changes or passes a frame on",
+            );
+        }
+        let by_vcan = e.hops != Hops::NONE && e.hops.through == Virtual::Vcan;
+        let why = match e.gateway {
+            Gateway::User(_) => {
+                "a program does not receive what it sends into a vcan interface; it does through \
+                 a pair: --hops N:vxcan"
+            }
+            Gateway::OwnRules => {
+                "cangate puts in no rules that would take their own echoes, as these do on a vcan \
+                 interface: --gateway cangw, or --hops N:vxcan"
+            }
+            Gateway::Bpf => {
+                "what BPF puts into a vcan interface does not come back; it does through a pair: \
+                 --hops N:vxcan"
+            }
+            Gateway::Cangw | Gateway::None => "",
+        };
+        self.refuse(
+            by_vcan && !why.is_empty(),
+            &[Setting::Gateway, Setting::Hops],
+            why,
+        );
+        self.refuse(
+            e.gateway.by_rules() && e.filters.count() > Some(MOST_FILTERS),
+            &[Setting::Gateway, Setting::Filters],
+            "can-gw compares each new rule with all that are there, which takes hours for so \
+             many: at most 2048, or --gateway bpf or user:read-write",
+        );
+    }
+
+    /// What a gateway can do to frames at the same time.
+    fn changes(&mut self) {
+        let e = self.experiment;
+        self.refuse(
+            e.hops != Hops::NONE && (e.filters != Filters::None || e.modify != Modify::None),
+            &[Setting::Hops, Setting::Filters, Setting::Modify],
+            "on hops the identifier says how far a frame has come, so that there can be no other filters \
+             or changes",
+        );
+        self.refuse(
+            matches!(e.modify, Modify::Crc8 | Modify::Xorsum) && e.payload < 3,
+            &[Setting::Modify, Setting::Payload],
+            "the checksum needs a byte behind the frame's number: give at least 3",
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(words: &[(Setting, &str)]) -> String {
+        let e = Experiment::from_words(words.iter().copied()).unwrap();
+        let all = e.check().unwrap_err();
+        all.iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused_by_name() {
+        use Setting as S;
+        assert_eq!(Experiment::default().check(), Ok(()));
+        assert_eq!(
+            refused(&[(S::Traffic, "load:50")]),
+            "--traffic load:50 --bench kvaser: a share of the bus needs a bus that takes time: \
+             --bench timed, or period:MICROSECONDS"
+        );
+        assert!(refused(&[(S::Payload, "16")]).contains("timed bench only"));
+        assert!(refused(&[(S::Payload, "9"), (S::Bench, "timed")]).contains("12, 16, 20"));
+        assert!(
+            refused(&[(S::Gateway, "none"), (S::Filters, "sff:1")]).contains("nothing filters")
+        );
+        for gateway in ["user:read-write", "can-gw", "bpf"] {
+            let why = refused(&[(S::Gateway, gateway), (S::Hops, "2")]);
+            assert!(why.contains("--hops N:vxcan"), "{why}");
+            let e = Experiment::from_words([(S::Gateway, gateway), (S::Hops, "2:vxcan")]).unwrap();
+            assert_eq!(e.check(), Ok(()));
+        }
+        for gateway in ["cangw", "can-gw"] {
+            let why = refused(&[(S::Gateway, gateway), (S::Filters, "eff:100000")]);
+            assert!(why.contains("at most 2048"), "{why}");
+        }
+        assert!(refused(&[(S::Hops, "2"), (S::Modify, "id")]).contains("on hops"));
+        assert!(refused(&[(S::Clock, "real"), (S::Bench, "timed")]).contains("virtual time"));
+        assert!(refused(&[(S::Modify, "crc8"), (S::Payload, "2")]).contains("at least 3"));
+        assert!(refused(&[(S::Bench, "vcan")]).contains("no tester"));
+    }
+}

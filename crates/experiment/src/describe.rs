@@ -1,0 +1,119 @@
+//! What a result says about itself: what was asked for, and what it was made of.
+
+use crate::experiment::Experiment;
+use crate::settings::Setting;
+use probe::Description;
+
+/// A result that is of something else.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Mismatch {
+    /// A setting or a version is another one.
+    #[error("{name} was {was}, and is {is}")]
+    Differs {
+        /// Which.
+        name: String,
+        /// The result's.
+        was: String,
+        /// The one that is asked for.
+        is: String,
+    },
+    /// The result does not name a setting or a version.
+    #[error("it does not say its {0}")]
+    Unsaid(String),
+}
+
+/// The name that a version has in a result.
+fn version_key(name: &str) -> String {
+    format!("version {name}")
+}
+
+/// Sets a further entry.
+fn put(description: &mut Description, name: &str, value: String) {
+    match description.more.iter_mut().find(|(n, _)| n == name) {
+        Some(entry) => entry.1 = value,
+        None => description.more.push((name.to_owned(), value)),
+    }
+}
+
+/// Writes down what was asked for and what it was made of.
+pub(crate) fn describe(
+    description: &mut Description,
+    experiment: &Experiment,
+    versions: &[(String, String)],
+) {
+    description.title = experiment.title();
+    description.command = experiment.command();
+    description.seed = experiment.seed;
+    for (setting, word) in experiment.settings() {
+        put(description, setting.name(), word);
+    }
+    for (name, version) in versions {
+        put(description, &version_key(name), version.clone());
+    }
+}
+
+/// Is it the result of this experiment with these versions? If not, says what differs.
+///
+/// # Errors
+/// The first setting or version that is another.
+pub fn is_of(
+    description: &Description,
+    experiment: &Experiment,
+    versions: &[(String, String)],
+) -> Result<(), Mismatch> {
+    let settings = experiment.settings();
+    let settings = settings.iter().map(|(s, word)| (s.name().to_owned(), word));
+    let versions = versions.iter().map(|(name, v)| (version_key(name), v));
+    for (name, wanted) in settings.chain(versions) {
+        let found = description.more.iter().find(|(n, _)| *n == name);
+        match found {
+            Some((_, value)) if value == wanted => {}
+            Some((_, value)) => {
+                return Err(Mismatch::Differs {
+                    name,
+                    was: value.clone(),
+                    is: wanted.clone(),
+                });
+            }
+            None => return Err(Mismatch::Unsaid(name)),
+        }
+    }
+    Ok(())
+}
+
+/// The experiment that a result says that it is of.
+#[must_use]
+pub fn experiment_of(description: &Description) -> Option<Experiment> {
+    let mut experiment = Experiment::default();
+    for &setting in Setting::ALL {
+        let (_, word) = description.more.iter().find(|(n, _)| n == setting.name())?;
+        setting.apply(&mut experiment, word).ok()?;
+    }
+    Some(experiment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_says_what_it_is_of() {
+        let e = Experiment::default();
+        let versions = [("qemu".to_owned(), "11".to_owned())];
+        let mut description = Description::default();
+        describe(&mut description, &e, &versions);
+        assert_eq!(is_of(&description, &e, &versions), Ok(()));
+        assert_eq!(experiment_of(&description), Some(e.clone()));
+        let other = Experiment {
+            seed: 2,
+            ..e.clone()
+        };
+        let why = is_of(&description, &other, &versions).unwrap_err();
+        assert_eq!(why.to_string(), "seed was 1, and is 2");
+        let newer = [("qemu".to_owned(), "12".to_owned())];
+        let why = is_of(&description, &e, &newer).unwrap_err();
+        assert_eq!(why.to_string(), "version qemu was 11, and is 12");
+        let why = is_of(&Description::default(), &e, &[]).unwrap_err();
+        assert_eq!(why, Mismatch::Unsaid("kernel".to_owned()));
+    }
+}

@@ -1,0 +1,145 @@
+//! For tests, here and in the crates above: a machine without machines, and made-up results.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use crate::experiment::Experiment;
+use crate::trial::{Machine, RESULTS};
+use frame::CanId;
+use guest::Outcome;
+use guest::machine::{Job, Spec};
+use probe::{Incoming, Outgoing, Record, Results, Status};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// `n` frames one after the other, each with this latency, ns.
+pub fn records(n: u64, latency: u64) -> Vec<Record> {
+    with_latencies((0..n).map(|_| latency))
+}
+
+/// Frames, a millisecond apart, with these latencies, ns.
+pub fn with_latencies(latencies: impl IntoIterator<Item = u64>) -> Vec<Record> {
+    let id = CanId::from_raw(0x123);
+    let one = |(tag, latency): (usize, u64)| {
+        let end = (tag as u64 + 1) * 1_000_000;
+        let duration = 60_000;
+        Record {
+            tag: tag as u64,
+            route: None,
+            incoming: Some(Incoming {
+                port: 0,
+                id,
+                len: 4,
+                end,
+            }),
+            outgoing: Some(Outgoing {
+                port: 1,
+                id,
+                len: 4,
+                end: end + duration + latency,
+                duration,
+            }),
+            status: Status::Delivered,
+            processing: None,
+            accesses: None,
+        }
+    };
+    latencies.into_iter().enumerate().map(one).collect()
+}
+
+/// The same records, those that `lost` names lost.
+pub fn losing(mut records: Vec<Record>, lost: impl Fn(u64) -> bool) -> Vec<Record> {
+    for record in &mut records {
+        if lost(record.tag) {
+            record.outgoing = None;
+            record.status = Status::Lost;
+        }
+    }
+    records
+}
+
+/// Results of these records, between two ports.
+pub fn results(records: Vec<Record>) -> Results {
+    Results {
+        ports: vec!["in".to_owned(), "out".to_owned()],
+        records,
+        ..Results::default()
+    }
+}
+
+/// What [`Fake`] says that its guests are made of.
+pub fn versions() -> Vec<(String, String)> {
+    vec![("qemu".to_owned(), "11".to_owned())]
+}
+
+/// What a guest leaves that does well: latencies that depend on the seed only.
+pub fn outcome(e: &Experiment) -> Outcome {
+    let latencies = (0..u64::from(e.frames.min(50))).map(|n| 10_000 + e.seed + n % 7);
+    let mut bytes = Vec::new();
+    probe::results::write_to(&mut bytes, &results(with_latencies(latencies))).unwrap();
+    Outcome {
+        status: Some(0),
+        outputs: vec![(RESULTS.to_owned(), bytes)],
+        versions: versions(),
+        ..Outcome::default()
+    }
+}
+
+type Behaviour = dyn Fn(&Experiment) -> Result<Outcome, guest::Error> + Send + Sync;
+
+/// A machine that does what a test says, and remembers what it was asked.
+pub struct Fake {
+    /// What it says that its guests are made of.
+    pub versions: Vec<(String, String)>,
+    asked: Mutex<Vec<String>>,
+    /// Was it told to stop?
+    pub stopped: AtomicBool,
+    behaviour: Box<Behaviour>,
+}
+
+impl Default for Fake {
+    fn default() -> Self {
+        Self::new(|e| Ok(outcome(e)))
+    }
+}
+
+impl Fake {
+    /// A machine that answers as `behaviour` says.
+    pub fn new(
+        behaviour: impl Fn(&Experiment) -> Result<Outcome, guest::Error> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            versions: versions(),
+            asked: Mutex::default(),
+            stopped: AtomicBool::new(false),
+            behaviour: Box::new(behaviour),
+        }
+    }
+
+    /// The names of the experiments that it was asked for, sorted.
+    pub fn asked(&self) -> Vec<String> {
+        let mut asked = self.asked.lock().unwrap().clone();
+        asked.sort();
+        asked
+    }
+}
+
+impl Machine for Fake {
+    fn versions(&self, _: &str) -> Result<Vec<(String, String)>, guest::Error> {
+        Ok(self.versions.clone())
+    }
+
+    fn run(&self, spec: &Spec) -> Result<Outcome, guest::Error> {
+        let Job::Task { task } = &spec.job else {
+            panic!("only experiments are made here: {:?}", spec.job);
+        };
+        let experiment: Experiment = serde_json::from_value(task.clone()).unwrap();
+        self.asked.lock().unwrap().push(experiment.name());
+        let mut outcome = (self.behaviour)(&experiment)?;
+        outcome.versions.clone_from(&self.versions);
+        Ok(outcome)
+    }
+
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+    }
+}

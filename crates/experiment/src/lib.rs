@@ -1,0 +1,44 @@
+//! Experiments: what is chosen, how it is made in a guest, what is kept of it.
+//!
+//! * [`Experiment`]: everything that is chosen, one file of [`choices`] a setting; [`settings`]
+//!   names them; [`matrix`] multiplies them.
+//! * On the host: [`trial`] makes one experiment, [`schedule`] many of them, [`store`] keeps what
+//!   came of them, [`rate`] searches for the highest rate without loss, [`figures`] sums up.
+//! * In the guest: [`Agent`] starts the gateway under test and the load, calls the tester
+//!   ([`measure`]), and checks that every frame is accounted for.
+
+#![forbid(unsafe_code)]
+
+mod agent;
+#[cfg(test)]
+mod arbitrary;
+pub mod bursts;
+pub mod choices;
+mod conflicts;
+pub mod describe;
+pub mod estimate;
+mod experiment;
+#[cfg(any(test, feature = "fake"))]
+pub mod fake;
+pub mod figures;
+pub mod matrix;
+pub mod measure;
+mod name;
+mod plan;
+mod preparation;
+pub mod rate;
+pub mod registers;
+pub mod schedule;
+pub mod settings;
+pub mod spec;
+pub mod store;
+pub mod trial;
+pub mod under_test;
+
+pub use agent::Agent;
+pub use choices::{Boot, Cpu, Filters, Gateway, Hops, Load, Modify, Virtual};
+pub use conflicts::Conflict;
+pub use experiment::Experiment;
+pub use guest::Kernel;
+pub use guest::machine::Bench;
+pub use probe::traffic::Pattern;

@@ -1,0 +1,354 @@
+//! Every frame accounted for: what the tester saw against what the gateway counted.
+
+use super::counts::Counts;
+use crate::choices::{Gateway, Load};
+use crate::experiment::Experiment;
+use guest::machine::Bench;
+use probe::Status;
+use tester::Outcome;
+
+/// Counts that do not agree.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not every frame is accounted for: {what} ({left} against {right}); the tester saw \
+     {:?}, the gateway counted {:?}",
+    sides.0,
+    sides.1
+)]
+pub struct Imbalance {
+    /// Which two.
+    what: &'static str,
+    left: u64,
+    right: u64,
+    /// All of both sides.
+    sides: Box<(Observed, Counts)>,
+}
+
+/// Holds what the tester saw against what was counted; gives where frames were lost, for the
+/// results.
+///
+/// # Errors
+/// [`Imbalance`]: which counts do not agree.
+pub(super) fn check(
+    experiment: &Experiment,
+    outcome: &Outcome,
+    counts: &Counts,
+) -> Result<Vec<(String, String)>, Imbalance> {
+    let records = &outcome.results.records;
+    // A frame that is given up has no outgoing stamp, whether it still came or not.
+    let in_time = records.iter().filter(|r| r.outgoing.is_some()).count() as u64;
+    let late = late(experiment, outcome.counts.late, counts.sent, in_time);
+    let observed = Observed {
+        went_in: records.iter().filter(|r| r.incoming.is_some()).count() as u64,
+        came_out: in_time + late,
+        late,
+        lost: records.iter().filter(|r| r.status == Status::Lost).count() as u64,
+        fifo: outcome.overruns.unwrap_or(0),
+    };
+    if experiment.gateway == Gateway::None || experiment.stamp_every > 1 {
+        return Ok(vec![]);
+    }
+    agree(experiment, &observed, counts)?;
+    let mut lost = Vec::new();
+    for (what, number) in [
+        ("lost in the receive FIFO", observed.fifo),
+        ("lost in the processor's backlog", counts.backlog),
+        ("lost in the gateway's socket", counts.overrun),
+        ("lost at the transmit queue", counts.dropped),
+        ("lost because later than 1 s", observed.late),
+    ] {
+        if number > 0 {
+            lost.push((what.to_owned(), number.to_string()));
+        }
+    }
+    Ok(lost)
+}
+
+/// How many frames came out after they were given up: those that the tester saw, and those that
+/// lay behind a load for so long that the tester had ended. The latter only where all lost frames
+/// are known by place (timed bench), against which [`agree`] holds the sum.
+fn late(experiment: &Experiment, observed: u64, sent: u64, in_time: u64) -> u64 {
+    if experiment.bench == Bench::Timed && experiment.load != Load::None {
+        observed.max(sent.saturating_sub(in_time))
+    } else {
+        observed
+    }
+}
+
+/// What the tester observed, frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Observed {
+    went_in: u64,
+    came_out: u64,
+    /// Of those that came out, how many counted as lost by then.
+    late: u64,
+    lost: u64,
+    /// Lost in the gateway's receive FIFO.
+    fifo: u64,
+}
+
+fn agree(experiment: &Experiment, observed: &Observed, counts: &Counts) -> Result<(), Imbalance> {
+    let wrong = |what, left: u64, right: u64| {
+        Err(Imbalance {
+            what,
+            left,
+            right,
+            sides: Box::new((*observed, *counts)),
+        })
+    };
+    let timed = experiment.bench == Bench::Timed;
+    // The real driver counts one error for several frames that its FIFO lost.
+    if timed && observed.went_in != counts.received + observed.fifo {
+        let got = counts.received + observed.fifo;
+        return wrong(
+            "frames on the incoming bus, and received or lost in the FIFO",
+            observed.went_in,
+            got,
+        );
+    }
+    // The backlog counts Ethernet's packets too: it bounds what it can have taken.
+    let passes = u64::from(experiment.hops.count) + 1;
+    let (least, most) = (
+        counts
+            .received
+            .saturating_sub(counts.backlog + counts.overrun)
+            * passes,
+        counts.received * passes,
+    );
+    let taken = match experiment.gateway {
+        Gateway::Cangw | Gateway::OwnRules => counts.handled + counts.dropped,
+        // What was taken and not sent is among these already.
+        Gateway::User(_) | Gateway::Bpf | Gateway::None => counts.handled,
+    };
+    // What is dropped on its way makes no further passes.
+    let least = least.saturating_sub(counts.dropped * (passes - 1));
+    if !(least..=most).contains(&taken) {
+        return wrong(
+            "frames received, and taken by the gateway",
+            counts.received * passes,
+            taken,
+        );
+    }
+    // On the kvaser bench the tester's own frames pass the same processor's backlog.
+    let unseen = if timed { 0 } else { counts.backlog };
+    if !(observed.came_out..=observed.came_out + unseen).contains(&counts.sent) {
+        return wrong(
+            "frames sent by the gateway, and seen on the outgoing bus",
+            counts.sent,
+            observed.came_out,
+        );
+    }
+    if timed {
+        let certain = observed.fifo + counts.dropped + counts.overrun + observed.late;
+        if !(certain..=certain + counts.backlog).contains(&observed.lost) {
+            return wrong(
+                "frames lost, and lost at a known place",
+                observed.lost,
+                certain,
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choices::Hops;
+
+    fn timed() -> Experiment {
+        Experiment {
+            bench: Bench::Timed,
+            ..Experiment::default()
+        }
+    }
+
+    const OBSERVED: Observed = Observed {
+        went_in: 100,
+        came_out: 90,
+        late: 0,
+        lost: 10,
+        fifo: 6,
+    };
+    const COUNTED: Counts = Counts {
+        received: 94,
+        receive_errors: 6,
+        sent: 90,
+        backlog: 0,
+        handled: 90,
+        dropped: 4,
+        overrun: 0,
+    };
+
+    #[test]
+    fn sums_that_add_up_are_taken_and_no_others() {
+        agree(&timed(), &OBSERVED, &COUNTED).unwrap();
+        for wrong in [
+            Counts {
+                received: 93,
+                ..COUNTED
+            },
+            Counts {
+                handled: 89,
+                ..COUNTED
+            },
+            Counts {
+                sent: 91,
+                ..COUNTED
+            },
+            Counts {
+                dropped: 3,
+                handled: 91,
+                ..COUNTED
+            },
+        ] {
+            let error = agree(&timed(), &OBSERVED, &wrong).unwrap_err();
+            assert!(
+                error
+                    .to_string()
+                    .contains("not every frame is accounted for"),
+                "{error}"
+            );
+        }
+        // BPF counts what it took, those among them that found the queue full.
+        let bpf = Experiment {
+            gateway: Gateway::Bpf,
+            ..timed()
+        };
+        let took = Counts {
+            handled: 94,
+            ..COUNTED
+        };
+        agree(&bpf, &OBSERVED, &took).unwrap();
+        agree(&bpf, &OBSERVED, &COUNTED).unwrap_err();
+        let own = Experiment {
+            gateway: Gateway::OwnRules,
+            ..timed()
+        };
+        agree(&own, &OBSERVED, &COUNTED).unwrap();
+        agree(&own, &OBSERVED, &took).unwrap_err();
+        // One that the backlog may have taken.
+        let backlog = Counts {
+            handled: 89,
+            backlog: 5,
+            sent: 89,
+            ..COUNTED
+        };
+        let seen = Observed {
+            came_out: 89,
+            lost: 11,
+            ..OBSERVED
+        };
+        agree(&timed(), &seen, &backlog).unwrap();
+        agree(
+            &timed(),
+            &seen,
+            &Counts {
+                backlog: 0,
+                ..backlog
+            },
+        )
+        .unwrap_err();
+    }
+
+    #[test]
+    fn the_backlog_can_take_what_the_tester_of_the_kvaser_bench_was_to_see() {
+        let kvaser = Experiment {
+            bench: Bench::Kvaser,
+            ..timed()
+        };
+        let counts = Counts {
+            received: 94,
+            sent: 90,
+            handled: 90,
+            dropped: 4,
+            ..Counts::default()
+        };
+        let unseen = Observed {
+            came_out: 85,
+            lost: 15,
+            ..OBSERVED
+        };
+        agree(&kvaser, &OBSERVED, &counts).unwrap();
+        agree(&kvaser, &unseen, &counts).unwrap_err();
+        let full = |backlog| Counts { backlog, ..counts };
+        agree(&kvaser, &unseen, &full(5)).unwrap();
+        agree(&kvaser, &unseen, &full(4)).unwrap_err();
+        agree(&timed(), &unseen, &full(5)).unwrap_err();
+        // More is seen than was sent.
+        let more = Observed {
+            came_out: 91,
+            ..OBSERVED
+        };
+        agree(&kvaser, &more, &full(5)).unwrap_err();
+    }
+
+    #[test]
+    fn only_behind_a_load_can_a_frame_come_unseen() {
+        let loaded = Experiment {
+            load: Load::Cpu,
+            ..timed()
+        };
+        assert_eq!(late(&loaded, 1, 100, 98), 2);
+        assert_eq!(late(&loaded, 1, 98, 98), 1);
+        assert_eq!(late(&timed(), 1, 100, 98), 1);
+        let kvaser = Experiment {
+            bench: Bench::Kvaser,
+            ..loaded
+        };
+        assert_eq!(late(&kvaser, 0, 100, 98), 0);
+    }
+
+    #[test]
+    fn a_frame_that_comes_after_it_was_given_up_is_lost_and_seen() {
+        let late = Observed {
+            went_in: 100,
+            came_out: 100,
+            late: 2,
+            lost: 2,
+            fifo: 0,
+        };
+        let counts = Counts {
+            received: 100,
+            sent: 100,
+            handled: 100,
+            ..Counts::default()
+        };
+        agree(&timed(), &late, &counts).unwrap();
+        agree(&timed(), &Observed { late: 1, ..late }, &counts).unwrap_err();
+    }
+
+    #[test]
+    fn each_pass_is_counted() {
+        let e = Experiment {
+            hops: Hops {
+                count: 2,
+                ..Hops::NONE
+            },
+            ..timed()
+        };
+        let seen = Observed {
+            went_in: 100,
+            came_out: 100,
+            late: 0,
+            lost: 0,
+            fifo: 0,
+        };
+        let counts = Counts {
+            received: 100,
+            sent: 100,
+            handled: 300,
+            ..Counts::default()
+        };
+        agree(&e, &seen, &counts).unwrap();
+        agree(
+            &e,
+            &seen,
+            &Counts {
+                handled: 299,
+                ..counts
+            },
+        )
+        .unwrap_err();
+    }
+}

@@ -1,0 +1,181 @@
+//! What gateway and kernel counted, read from what they print.
+
+use crate::under_test::{INCOMING, OUTGOING};
+
+/// Counters that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CountsError {
+    /// The gateway's answer is no JSON of the expected form.
+    #[error("the gateway's counters cannot be read")]
+    Gateway(#[source] serde_json::Error),
+    /// The gateway refused to answer.
+    #[error("the gateway does not say what it counted: {0}")]
+    Refused(String),
+    /// A counter is missing.
+    #[error("the gateway's counters lack {0}")]
+    Lack(&'static str),
+    /// What tc prints of an interface's queue is no JSON of the expected form.
+    #[error("what tc says of the queue of {0} cannot be read")]
+    Queue(&'static str, #[source] serde_json::Error),
+    /// The routes are not where they should be.
+    #[error("the gateway has nothing in the kernel")]
+    NotInKernel,
+}
+
+/// What gateway and kernel counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Frames that the driver of the incoming interface received.
+    pub(super) received: u64,
+    /// What it says it lost.
+    pub(super) receive_errors: u64,
+    /// Frames that the driver of the outgoing interface sent.
+    pub(super) sent: u64,
+    /// Packets of any kind that found the processor's backlog full.
+    pub(super) backlog: u64,
+    /// Frames that rules queued (can-gw), or that were taken from a port (user space) or by a
+    /// route (BPF); with hops, once for each pass.
+    pub(super) handled: u64,
+    /// Frames that could not be queued: the transmit queue was full.
+    pub(super) dropped: u64,
+    /// Frames that found the gateway's socket full.
+    pub(super) overrun: u64,
+}
+
+impl Counts {
+    /// What came since.
+    pub(super) fn since(&self, before: &Self) -> Self {
+        let minus = |a: u64, b: u64| a.saturating_sub(b);
+        Self {
+            received: minus(self.received, before.received),
+            receive_errors: minus(self.receive_errors, before.receive_errors),
+            sent: minus(self.sent, before.sent),
+            backlog: minus(self.backlog, before.backlog),
+            handled: minus(self.handled, before.handled),
+            dropped: minus(self.dropped, before.dropped),
+            overrun: minus(self.overrun, before.overrun),
+        }
+    }
+
+    /// Reads `/proc/net/dev`.
+    pub(super) fn interfaces(&mut self, text: &str) {
+        for line in text.lines() {
+            let Some((name, numbers)) = line.split_once(':') else {
+                continue;
+            };
+            let numbers: Vec<u64> = numbers
+                .split_whitespace()
+                .filter_map(|n| n.parse().ok())
+                .collect();
+            // Eight of receiving (bytes, packets, errors, …), eight of sending.
+            let at = |n: usize| numbers.get(n).copied().unwrap_or(0);
+            if name.trim() == INCOMING {
+                self.received = at(1);
+                self.receive_errors = at(2);
+            } else if name.trim() == OUTGOING {
+                self.sent = at(9);
+            }
+        }
+    }
+
+    /// Reads `/proc/net/softnet_stat`: hexadecimal, the second number of a processor's line.
+    pub(super) fn backlog(&mut self, text: &str) {
+        let second = |line: &str| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok();
+        self.backlog = text.lines().filter_map(second).sum();
+    }
+
+    /// Reads `cangw -L`: each rule's line ends with `# N handled N dropped N deleted`. Gives the
+    /// number of rules.
+    pub(super) fn rules(&mut self, text: &str) -> usize {
+        let mut rules = 0;
+        for line in text.lines().filter(|l| l.starts_with("cangw ")) {
+            rules += 1;
+            let words: Vec<&str> = line.split_whitespace().collect();
+            for pair in words.windows(2) {
+                if let [number, word] = pair
+                    && let Ok(number) = number.parse::<u64>()
+                {
+                    match *word {
+                        "handled" => self.handled += number,
+                        "dropped" | "deleted" => self.dropped += number,
+                        _ => {}
+                    }
+                }
+            }
+        }
+        rules
+    }
+
+    /// Reads `cangate stats --json`.
+    pub(super) fn stats(&mut self, text: &str) -> Result<(), CountsError> {
+        let json: serde_json::Value = serde_json::from_str(text).map_err(CountsError::Gateway)?;
+        let number = |value: &serde_json::Value, what| {
+            let number = value.as_u64();
+            number.ok_or(CountsError::Lack(what))
+        };
+        self.handled = 0;
+        for port in json["ports"].as_array().ok_or(CountsError::Lack("ports"))? {
+            // With hops, what comes out of a virtual interface is taken once more.
+            self.handled += number(&port["received"], "what was received")?;
+            self.overrun += number(&port["rx"]["overrun"], "overruns")?;
+            self.dropped += number(&port["fates"]["refused"], "refused frames")?;
+        }
+        Ok(())
+    }
+
+    /// Reads `tc -s -j qdisc show` of the outgoing interface: BPF hands a frame to its queue and
+    /// does not learn whether there was room.
+    pub(super) fn queue(&mut self, text: &str) -> Result<(), CountsError> {
+        #[derive(serde::Deserialize)]
+        struct Queue {
+            #[serde(default)]
+            root: bool,
+            #[serde(default)]
+            drops: u64,
+        }
+        let queues: Vec<Queue> =
+            serde_json::from_str(text).map_err(|source| CountsError::Queue(OUTGOING, source))?;
+        let root = queues.iter().filter(|q| q.root);
+        self.dropped += root.map(|q| q.drops).sum::<u64>();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_read() {
+        let mut counts = Counts::default();
+        counts.interfaces(
+            "Inter-|   Receive                                                |  Transmit\n \
+             face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs\n    \
+             lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n   \
+             gw0:    2000     500    3    0    0     3          0         0        8       1    0    0    0     0       0          0\n   \
+             gw1:       0       2    0    0    0     0          0         0     2000     497    0    0    0     0       0          0\n",
+        );
+        counts.backlog("00000a00 00000010 00000000\n");
+        let rules = counts.rules(
+            "cangw -A -s gw0 -d gw1 -f 001:7FF # 400 handled 2 dropped 1 deleted\n\
+             cangw -A -s gw0 -d gw1 -f 002:7FF # 10 handled 0 dropped 0 deleted\n",
+        );
+        assert_eq!(rules, 2);
+        let expected = Counts {
+            received: 500,
+            receive_errors: 3,
+            sent: 497,
+            backlog: 16,
+            handled: 410,
+            dropped: 3,
+            overrun: 0,
+        };
+        assert_eq!(counts, expected);
+        let json = r#"{"ports":[{"name":"gw1","received":0,"rx":{"overrun":0},"fates":{"refused":0}},
+            {"name":"gw0","received":7,"rx":{"overrun":2},"fates":{"refused":1}}]}"#;
+        let mut counts = Counts::default();
+        counts.stats(json).unwrap();
+        assert_eq!((counts.handled, counts.overrun, counts.dropped), (7, 2, 1));
+        assert!(counts.stats("{}").is_err());
+    }
+}

@@ -1,0 +1,82 @@
+//! What can go wrong while an experiment is made in the guest.
+
+use super::balance::Imbalance;
+use super::counts::CountsError;
+use crate::under_test::GatewayError;
+use guest::program::{Ended, ProgramError};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Why an experiment gave no result. Its text is what the host learns.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// The task is no experiment.
+    #[error("the guest's task is not an experiment")]
+    Task(#[from] serde_json::Error),
+    /// The gateway cannot be set up as the settings ask for.
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
+    /// A program of the guest failed.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// A file could not be read or written.
+    #[error("cannot {verb} {}", path.display())]
+    File {
+        /// `read`, `write`, …
+        verb: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The gateway ended by itself.
+    #[error("the gateway did not stay: {0}")]
+    GatewayEnded(Ended),
+    /// The gateway does not answer.
+    #[error("the gateway does not answer within {} s", .0.as_secs())]
+    GatewaySilent(Duration),
+    /// The gateway's control socket does not work.
+    #[error("cannot ask the gateway by its control socket")]
+    Control(#[source] io::Error),
+    /// The load ended by itself.
+    #[error("the load did not stay: {0}")]
+    LoadEnded(Ended),
+    /// There is no interrupt thread whose priority could be raised.
+    #[error("no interrupt thread belongs to {0}, so that its priority cannot be raised")]
+    NoInterruptThread(&'static str),
+    /// The gateway's counters cannot be read.
+    #[error(transparent)]
+    Counts(#[from] CountsError),
+    /// What was put in is not what is there.
+    #[error("the gateway has {there} {what}, and {given} were put in")]
+    Missing {
+        /// Rules or routes.
+        what: &'static str,
+        /// How many are there.
+        there: usize,
+        /// How many were given.
+        given: usize,
+    },
+    /// The bit rates of the experiment cannot be.
+    #[error("the buses cannot have these bit rates")]
+    BitRate(#[from] frame::wire::RateError),
+    /// The tester could not begin.
+    #[error("the tester: {0}")]
+    Tester(#[from] tester::Error),
+    /// The tester's run ended early.
+    #[error("the tester: {0}")]
+    Run(String),
+    /// The frames before the measurement did not come through.
+    #[error("while warming up: {0}")]
+    WarmUp(String),
+    /// The sums do not add up.
+    #[error(transparent)]
+    Imbalance(#[from] Imbalance),
+    /// The results cannot be written down.
+    #[error(transparent)]
+    Results(#[from] probe::results::WriteError),
+    /// The host does not take the results.
+    #[error("the host does not take the results")]
+    Host(#[source] io::Error),
+}

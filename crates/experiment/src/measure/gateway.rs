@@ -1,0 +1,274 @@
+//! The gateway under test, started, counted and stopped in its namespace.
+
+use super::counts::Counts;
+use super::error::MeasureError;
+use crate::choices::{Gateway, Hops, MOST_FILTERS, Virtual};
+use crate::experiment::Experiment;
+use crate::under_test::{self, OUTGOING, SOCKET};
+use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
+use guest::program::{Background, output, printed};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+const RULES: &str = "/tmp/rules.sh";
+const TOML: &str = "/tmp/gateway.toml";
+
+/// How many rules a script puts in.
+fn rules(script: &str) -> usize {
+    script.lines().filter(|l| l.starts_with("cangw ")).count()
+}
+
+/// A gateway that runs.
+pub(super) enum UnderTest {
+    /// can-gw, and how many rules it has.
+    Cangw(usize),
+    /// `cangate run`.
+    User(#[allow(dead_code)] Background),
+    /// `cangate run` with its routes in the kernel, how, and how many there are.
+    InKernel(#[allow(dead_code)] Background, InKernel, usize),
+    /// None.
+    None,
+}
+
+/// How the kernel has the routes of `cangate run`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum InKernel {
+    /// As rules of can-gw.
+    Rules,
+    /// As a BPF program.
+    Bpf,
+}
+
+/// How long a gateway may take until it can be asked, of the guest's time: 100 000 routes are to
+/// be read and put into the kernel.
+const START: Duration = Duration::from_secs(300);
+
+/// How often it is looked whether a gateway is there.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often for a gateway in user space, which is there within seconds.
+const LOOKS: u32 = 100;
+
+impl UnderTest {
+    /// Starts the experiment's gateway.
+    pub(super) fn start(experiment: &Experiment) -> Result<Self, MeasureError> {
+        let config = under_test::config(experiment)?;
+        match &experiment.gateway {
+            Gateway::None => Ok(Self::None),
+            Gateway::Cangw => {
+                virtual_interfaces(experiment)?;
+                write(RULES, &config)?;
+                // With hops the script loads the module itself, with its parameter.
+                if experiment.hops == Hops::NONE {
+                    output(None, &["modprobe", "can-gw"])?;
+                }
+                output(Some(GATEWAY), &["sh", "-e", RULES])?;
+                Ok(Self::Cangw(rules(&config)))
+            }
+            Gateway::User(_) => {
+                virtual_interfaces(experiment)?;
+                if experiment.is_rt() {
+                    prefer_sending()?;
+                }
+                let mut running = cangate_run(&config)?;
+                if experiment.filters.count() > Some(MOST_FILTERS) {
+                    answers(&mut running)?;
+                    return Ok(Self::User(running));
+                }
+                for _ in 0..LOOKS {
+                    std::thread::sleep(LOOK_EVERY);
+                    if let Some(ended) = running.ended() {
+                        return Err(MeasureError::GatewayEnded(ended));
+                    }
+                    if Path::new(SOCKET).exists() {
+                        return Ok(Self::User(running));
+                    }
+                }
+                Err(MeasureError::GatewaySilent(LOOK_EVERY * LOOKS))
+            }
+            Gateway::OwnRules => {
+                virtual_interfaces(experiment)?;
+                let hops = format!("max_hops={}", experiment.hops.count + 1);
+                output(None, &["modprobe", "can-gw", &hops])?;
+                Self::in_kernel(&config, InKernel::Rules)
+            }
+            Gateway::Bpf => {
+                virtual_interfaces(experiment)?;
+                // Without them a program has no place on kernels before 6.6.
+                output(None, &["modprobe", "-a", "sch_ingress", "cls_bpf"])?;
+                Self::in_kernel(&config, InKernel::Bpf)
+            }
+        }
+    }
+
+    /// Starts `cangate run`, which puts its routes into the kernel before it answers anybody.
+    fn in_kernel(config: &str, how: InKernel) -> Result<Self, MeasureError> {
+        let mut running = cangate_run(config)?;
+        answers(&mut running)?;
+        let routes = config.matches("[[routes]]").count();
+        Ok(Self::InKernel(running, how, routes))
+    }
+
+    /// What was counted up to now.
+    pub(super) fn counts(&self) -> Result<Counts, MeasureError> {
+        let read = |path| output(Some(GATEWAY), &["cat", path]);
+        let mut counts = Counts::default();
+        counts.interfaces(&read("/proc/net/dev")?);
+        counts.backlog(&read("/proc/net/softnet_stat")?);
+        match self {
+            Self::Cangw(rules) => {
+                // Its status is the length of what it read last.
+                let list = printed(Some(GATEWAY), &["cangw", "-L"])?;
+                let listed = counts.rules(&list);
+                if listed != *rules {
+                    return Err(MeasureError::Missing {
+                        what: "rules",
+                        there: listed,
+                        given: *rules,
+                    });
+                }
+            }
+            Self::User(_) => counts.stats(&stats()?)?,
+            Self::InKernel(_, how, routes) => {
+                let there = match how {
+                    InKernel::Rules => counts.kernel_rules(&ask()?)?,
+                    InKernel::Bpf => {
+                        let show = ["tc", "-s", "-j", "qdisc", "show", "dev", OUTGOING];
+                        counts.queue(&output(Some(GATEWAY), &show)?)?;
+                        counts.kernel_program(&ask()?)?
+                    }
+                };
+                if there != *routes {
+                    return Err(MeasureError::Missing {
+                        what: "routes in the kernel",
+                        there,
+                        given: *routes,
+                    });
+                }
+            }
+            Self::None => {}
+        }
+        Ok(counts)
+    }
+
+    /// Stops it.
+    pub(super) fn stop(self) {
+        // can-gw's rules go with the guest; a process is killed by being dropped.
+        drop(self);
+    }
+}
+
+/// Starts `cangate run` in the gateway's namespace.
+fn cangate_run(config: &str) -> Result<Background, MeasureError> {
+    write(TOML, config)?;
+    let line = ["cangate", "run", TOML];
+    Ok(Background::start(Some(GATEWAY), &line, "/tmp/gateway")?)
+}
+
+/// Waits until the gateway answers, which it does when its routes are in force.
+fn answers(running: &mut Background) -> Result<(), MeasureError> {
+    let mut waited = Duration::ZERO;
+    while waited < START {
+        std::thread::sleep(LOOK_EVERY);
+        waited += LOOK_EVERY;
+        if let Some(ended) = running.ended() {
+            return Err(MeasureError::GatewayEnded(ended));
+        }
+        // Until then there is no socket, or the answer is late.
+        if Path::new(SOCKET).exists() && ask().is_ok() {
+            return Ok(());
+        }
+    }
+    Err(MeasureError::GatewaySilent(START))
+}
+
+/// What `cangate run` counted, as it says it on its control socket: of 100 000 routes this spares
+/// the guest a program that reads and writes it all once more.
+fn ask() -> Result<Vec<u8>, MeasureError> {
+    let ask = || -> std::io::Result<Vec<u8>> {
+        let mut stream = UnixStream::connect(SOCKET)?;
+        stream.set_read_timeout(Some(START))?;
+        stream.write_all(b"{\"cangate\":1,\"do\":\"stats\"}\n")?;
+        let mut reply = Vec::new();
+        BufReader::new(stream).read_until(b'\n', &mut reply)?;
+        Ok(reply)
+    };
+    ask().map_err(MeasureError::Control)
+}
+
+/// What `cangate run` counted.
+fn stats() -> Result<String, MeasureError> {
+    let line = ["cangate", "stats", "--json", "--socket", SOCKET];
+    Ok(output(None, &line)?)
+}
+
+fn virtual_interfaces(experiment: &Experiment) -> Result<(), MeasureError> {
+    let ends = under_test::virtuals(experiment.hops);
+    if ends.is_empty() {
+        return Ok(());
+    }
+    let ip = |line: &[&str]| -> Result<(), MeasureError> {
+        let mut all = vec!["ip", "-n", GATEWAY, "link"];
+        all.extend(line);
+        output(None, &all)?;
+        Ok(())
+    };
+    let up = |name: &str| {
+        // Room for FD frames.
+        ip(&["set", "dev", name, "mtu", "72"])?;
+        ip(&["set", "dev", name, "up"])
+    };
+    match experiment.hops.through {
+        Virtual::Vcan => {
+            output(None, &["modprobe", "vcan"])?;
+            for [name, _] in ends {
+                ip(&["add", "dev", name, "type", "vcan"])?;
+                up(name)?;
+            }
+        }
+        Virtual::Vxcan => {
+            output(None, &["modprobe", "vxcan"])?;
+            for [into, out] in ends {
+                ip(&["add", "dev", into, "type", "vxcan", "peer", "name", out])?;
+                up(into)?;
+                up(out)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts the interrupt thread of the outgoing interface, which ends transmissions, before the
+/// gateway's 90; the incoming one's keeps the kernel's 50. What was received can then be sent before
+/// more is received: otherwise, under flood, frames wait for 64 ms for an interface whose transmit
+/// interrupt is not handled. gateway-2011 §3.7 tuned too, and does not say how.
+fn prefer_sending() -> Result<(), MeasureError> {
+    let thread = format!("-{}", OUTGOING);
+    let entries = std::fs::read_dir("/proc").map_err(file("read", "/proc"))?;
+    for entry in entries.flatten() {
+        let name = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+        let name = name.trim();
+        if name.starts_with("irq/") && name.ends_with(&thread) {
+            let id = entry.file_name().to_string_lossy().into_owned();
+            output(None, &["chrt", "-f", "-p", "95", &id])?;
+            return Ok(());
+        }
+    }
+    Err(MeasureError::NoInterruptThread(OUTGOING))
+}
+
+fn write(path: &str, text: &str) -> Result<(), MeasureError> {
+    std::fs::write(path, text).map_err(file("write", path))
+}
+
+fn file<'a>(
+    verb: &'static str,
+    path: &'a str,
+) -> impl FnOnce(std::io::Error) -> MeasureError + use<'a> {
+    move |source| MeasureError::File {
+        verb,
+        path: path.into(),
+        source,
+    }
+}

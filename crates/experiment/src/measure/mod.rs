@@ -1,0 +1,189 @@
+//! An experiment, inside the guest: gateway and load are started, the tester is called, and what
+//! it saw is held against what the gateway itself counted.
+
+mod balance;
+mod counts;
+mod error;
+mod gateway;
+mod kernel_counts;
+mod load;
+
+pub use counts::CountsError;
+pub use error::MeasureError;
+
+use crate::choices::{Gateway, Load};
+use crate::describe::describe;
+use crate::experiment::Experiment;
+use crate::plan::{bit_rate, plan};
+use crate::trial::RESULTS;
+use crate::under_test;
+use guest::agent::Outputs;
+use guest::machine::Bench;
+use probe::Description;
+use probe::traffic::Pattern;
+use std::time::Duration;
+use tester::{Bitcan, Buses, Interfaces, Measure, Outcome, Setup};
+
+/// A frame that is not back after this time is lost, ns (gateway-2011 §2.1).
+const TIMEOUT: u64 = 1_000_000_000;
+/// Frames before those that count: what the kernel does for a first frame only is over then.
+const WARM_UP: u32 = 20;
+/// The tester's real-time priority. On one processor it must be below the gateway's (90), or
+/// what the tester does after sending is added to the gateway's latency.
+const PRIORITY: u8 = 10;
+/// How long the gateway has to send what waits, and to count it.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How many times as long at most.
+const PAUSES: u32 = 20;
+/// Pause after counting, so that what the kernel still clears away is no load of the measurement.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// Starts the gateway.
+///
+/// # Errors
+/// [`MeasureError`]: it does not start.
+pub fn prepare(experiment: &Experiment) -> Result<Prepared, MeasureError> {
+    gateway::UnderTest::start(experiment).map(Prepared)
+}
+
+/// A guest whose gateway runs.
+pub struct Prepared(gateway::UnderTest);
+
+/// Measures in a prepared guest, and hands out the results.
+///
+/// # Errors
+/// [`MeasureError`]: what could not be had, or which counts do not agree.
+pub fn measure(
+    Prepared(under_test): Prepared,
+    experiment: &Experiment,
+    outputs: &mut Outputs,
+) -> Result<(), MeasureError> {
+    let setup = setup(experiment)?;
+    let load = load::start(experiment.load)?;
+    if load.is_some() {
+        // What counts and looks on must not wait behind the load's 400 tasks; what comes of the
+        // priority is told by the tester, which asks for the same.
+        let _ = tester::prepare(Some(PRIORITY));
+    }
+    std::thread::sleep(SETTLE);
+    warm_up(experiment, &setup)?;
+    let before = under_test.counts()?;
+    std::thread::sleep(SETTLE);
+    let mut outcome = send(experiment, &setup)?;
+    // Every frame is back or given up by now; one that is still on its way needs a node that
+    // acknowledges it.
+    let listening = (experiment.bench == Bench::Timed).then(tester::Listening::begin);
+    let listening = listening.transpose()?;
+    drop(load);
+    // A frame that was given up can still be on its way, behind all that the load left.
+    let mut balance = Ok(vec![]);
+    for _ in 0..PAUSES {
+        std::thread::sleep(PAUSE);
+        let counts = under_test.counts()?.since(&before);
+        balance = balance::check(experiment, &outcome, &counts);
+        if balance.is_ok() || outcome.failure.is_some() {
+            break;
+        }
+    }
+    drop(listening);
+    under_test.stop();
+    for warning in &outcome.warnings {
+        outputs.log(warning);
+    }
+    if let Some(failure) = &outcome.failure {
+        return Err(MeasureError::Run(failure.clone()));
+    }
+    let description = &mut outcome.results.description;
+    description.more.extend(balance?);
+    for (n, warning) in (1..).zip(&outcome.warnings) {
+        description
+            .more
+            .push((format!("remark {n}"), warning.clone()));
+    }
+    description.blind_spots.push_str("; ");
+    description.blind_spots.push_str(blind_spots(experiment));
+    let mut bytes = Vec::new();
+    probe::results::write_to(&mut bytes, &outcome.results)?;
+    outputs.put(RESULTS, &bytes).map_err(MeasureError::Host)
+}
+
+/// What the lab cannot see, beside what the tester says.
+fn blind_spots(experiment: &Experiment) -> &'static str {
+    match (experiment.real_time, experiment.load) {
+        (true, _) => "real time of an emulated machine: nothing but itself to compare it with",
+        (false, Load::EthRx | Load::EthTx) => {
+            "virtual time counts instructions: no cache misses, no waiting for memory or \
+             peripherals; both ends of the Ethernet load share the gateway's processor"
+        }
+        (false, _) => {
+            "virtual time counts instructions: no cache misses, no waiting for memory or peripherals"
+        }
+    }
+}
+
+fn setup(experiment: &Experiment) -> Result<Setup, MeasureError> {
+    let mut description = Description {
+        version: format!("cangate {}", env!("CARGO_PKG_VERSION")),
+        config: under_test::abridged(&under_test::config(experiment)?),
+        ..Description::default()
+    };
+    describe(&mut description, experiment, &[]);
+    Ok(Setup {
+        plan: plan(experiment),
+        timeout: TIMEOUT,
+        priority: Some(PRIORITY),
+        virtual_time: !experiment.real_time,
+        measure: match experiment.gateway {
+            Gateway::None => Measure::Sending,
+            Gateway::Cangw | Gateway::User(_) | Gateway::OwnRules | Gateway::Bpf => {
+                Measure::Gateway
+            }
+        },
+        description,
+        ..Setup::default()
+    })
+}
+
+fn warm_up(experiment: &Experiment, setup: &Setup) -> Result<(), MeasureError> {
+    let mut first = setup.clone();
+    first.plan.traffic = Pattern::OneAtATime.into();
+    first.plan.frames = WARM_UP;
+    let outcome = send(
+        &Experiment {
+            stamp_every: 1,
+            ..experiment.clone()
+        },
+        &first,
+    )?;
+    match outcome.failure {
+        Some(failure) => Err(MeasureError::WarmUp(failure)),
+        None => Ok(()),
+    }
+}
+
+fn send(experiment: &Experiment, setup: &Setup) -> Result<Outcome, MeasureError> {
+    let fd = experiment.is_fd();
+    let outcome = match experiment.bench {
+        Bench::Timed => {
+            let bench = Bitcan {
+                send_bus: 0,
+                receive_bus: 1,
+                stamp_every: experiment.stamp_every,
+                rate: bit_rate(experiment)?,
+            };
+            tester::over_bitcan(setup, &bench)
+        }
+        Bench::Kvaser | Bench::Vcan | Bench::None => {
+            let gateway = experiment.gateway != Gateway::None;
+            let names = Interfaces {
+                send: "can0".to_owned(),
+                reference: gateway.then(|| "can1".to_owned()),
+                receive: if gateway { "can2" } else { "can1" }.to_owned(),
+                fd,
+                hardware_stamps: false,
+            };
+            tester::over_sockets(setup, names, Buses::TIMELESS)
+        }
+    };
+    Ok(outcome?)
+}

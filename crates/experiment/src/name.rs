@@ -1,0 +1,113 @@
+//! The one name of an experiment, the command that makes it, and its title.
+
+use crate::choices::Boot;
+use crate::experiment::Experiment;
+use crate::settings::Setting;
+
+impl Experiment {
+    /// Its name, different for every experiment, fit for a file: kernel, bench, gateway,
+    /// traffic, load and payload, then what differs from `lab measure`'s defaults, then the
+    /// number of frames.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let default = Self::default();
+        let mut name = String::new();
+        for &setting in Setting::ALL {
+            let word = setting
+                .word(self)
+                .replace([':', '='], "-")
+                .replace('+', "--");
+            match setting {
+                Setting::Kernel => name.push_str(&word),
+                Setting::Payload => name.push_str(&format!("_{word}B")),
+                Setting::Frames => name.push_str(&format!("_{word}f")),
+                _ if setting.always_named() => name.push_str(&format!("_{word}")),
+                _ if word == setting.word(&default).replace(':', "-") => {}
+                _ => name.push_str(&format!("_{setting}-{word}")),
+            }
+        }
+        name
+    }
+
+    /// The options of `lab measure` that make it.
+    #[must_use]
+    pub fn command(&self) -> String {
+        let mut line = "cangate lab measure".to_owned();
+        for (setting, word) in self.settings() {
+            match setting {
+                Setting::Clock if self.real_time => line.push_str(" --real-time"),
+                Setting::Clock => {}
+                Setting::StampEvery if self.stamp_every == 1 => {}
+                Setting::Boot if self.boot == Boot::default() => {}
+                _ => line.push_str(&format!(" --{setting} {word}")),
+            }
+        }
+        line
+    }
+
+    /// What it is, for people.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let default = Experiment::default();
+        let mut title = format!(
+            "{} on {}, {} bench, {}, load {}, {} B",
+            self.gateway, self.kernel, self.bench, self.traffic, self.load, self.payload
+        );
+        for setting in [
+            Setting::Filters,
+            Setting::Modify,
+            Setting::Hops,
+            Setting::Cpu,
+            Setting::Boot,
+            Setting::StampEvery,
+        ] {
+            let word = setting.word(self);
+            if word != setting.word(&default) {
+                title.push_str(&format!(", {setting} {word}"));
+            }
+        }
+        if self.real_time {
+            title.push_str(", real time");
+        }
+        title
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arbitrary::any_experiment;
+    use crate::choices::{Cpu, Filters};
+    use guest::machine::Bench;
+    use probe::traffic::Pattern;
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_are_short_and_say_what_is_special() {
+        let mut e = Experiment::default();
+        assert_eq!(e.name(), "6.1_kvaser_cangw_oneatatime_none_4B_500f");
+        e.filters = Filters::List(2048);
+        e.cpu = Cpu::Board;
+        e.bench = Bench::Timed;
+        e.traffic = Pattern::Load(50);
+        assert_eq!(
+            e.name(),
+            "6.1_timed_cangw_load-50_none_4B_filters-list-2048_cpu-board_500f"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn names_differ_where_experiments_do(a in any_experiment(), b in any_experiment()) {
+            prop_assert_eq!(a == b, a.name() == b.name());
+            let fit = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            prop_assert!(a.name().chars().all(fit) && a.name().len() < 200);
+            // One setting only.
+            for (s, word) in b.settings() {
+                let mut c = a.clone();
+                s.apply(&mut c, &word).unwrap();
+                prop_assert_eq!(a == c, a.name() == c.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What the tester sends in an experiment.
+
+use crate::experiment::Experiment;
+use crate::spec::{BITRATE, DATA_BITRATE};
+use crate::under_test::sent_id;
+use frame::flags;
+use frame::wire::{BitRate, RateError};
+use guest::machine::Bench;
+use tester::Plan;
+
+/// The tester's plan.
+pub(crate) fn plan(experiment: &Experiment) -> Plan {
+    let id = sent_id(experiment);
+    let len = usize::from(experiment.payload);
+    Plan {
+        traffic: experiment.traffic.into(),
+        frames: experiment.frames,
+        ids: (id, id),
+        lens: len..=len,
+        fd: experiment.is_fd().then_some(flags::BRS),
+        seed: experiment.seed,
+    }
+}
+
+/// The bit rates of the buses; none on buses that take no time.
+///
+/// # Errors
+/// [`RateError`] where there are no such rates.
+pub(crate) fn bit_rate(experiment: &Experiment) -> Result<Option<BitRate>, RateError> {
+    if experiment.bench != Bench::Timed {
+        return Ok(None);
+    }
+    let data = experiment.is_fd().then_some(DATA_BITRATE);
+    BitRate::new(BITRATE, data).map(Some)
+}

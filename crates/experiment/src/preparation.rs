@@ -1,0 +1,94 @@
+//! Preparations that take so long that a guest in which they are done is worth keeping.
+
+use crate::choices::{Gateway, Load};
+use crate::experiment::Experiment;
+use crate::under_test;
+use probe::traffic::Pattern;
+
+/// Rules from which on putting them in takes longer than saving a guest does: Debian's cangw is
+/// started for each of them.
+const MANY_RULES: u32 = 64;
+/// The same for routes in a file, which cangate reads at once.
+const MANY_ROUTES: u32 = 4096;
+
+/// What the gateway of an experiment is set up with, where setting it up takes so long that a guest
+/// in this state is worth keeping: many rules or routes. Experiments with the same text can start
+/// from the same prepared guest.
+fn preparation(experiment: &Experiment) -> Option<String> {
+    let many = match experiment.gateway {
+        Gateway::Cangw => MANY_RULES,
+        _ => MANY_ROUTES,
+    };
+    if experiment.filters.count()? < many {
+        return None;
+    }
+    under_test::config(experiment).ok()
+}
+
+/// The experiment that a guest is prepared with for this one and others: what does not enter the
+/// preparation is set to the same for all, so that the prepared guest is the same whichever came
+/// first. `None` if no preparation is worth it.
+pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
+    let text = preparation(experiment)?;
+    // Above 8 bytes routes are those of FD frames.
+    let plain = [2, experiment.payload].map(|payload| Experiment {
+        traffic: Pattern::OneAtATime,
+        load: Load::None,
+        frames: 1,
+        payload,
+        seed: 0,
+        stamp_every: 1,
+        ..experiment.clone()
+    });
+    let same = |plain: &Experiment| preparation(plain).as_ref() == Some(&text);
+    if let Some(plain) = plain.into_iter().find(same) {
+        return Some(plain);
+    }
+    Some(experiment.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choices::Filters;
+
+    fn filtered(filters: Filters) -> Experiment {
+        Experiment {
+            filters,
+            load: Load::Cpu,
+            frames: 9,
+            seed: 7,
+            ..Experiment::default()
+        }
+    }
+
+    #[test]
+    fn only_many_rules_are_worth_a_prepared_guest() {
+        assert_eq!(model(&Experiment::default()), None);
+        assert_eq!(model(&filtered(Filters::List(63))), None);
+        assert!(model(&filtered(Filters::List(64))).is_some());
+        let user = Experiment {
+            gateway: Gateway::Bpf,
+            ..filtered(Filters::Eff(4095))
+        };
+        assert_eq!(model(&user), None);
+    }
+
+    #[test]
+    fn what_does_not_matter_to_the_gateway_is_the_same_in_the_model() {
+        let one = filtered(Filters::List(64));
+        let other = Experiment {
+            traffic: Pattern::Flood,
+            load: Load::None,
+            payload: 8,
+            ..one.clone()
+        };
+        assert_eq!(model(&one), model(&other));
+        // FD frames need rules of their own.
+        let fd = Experiment {
+            payload: 12,
+            ..one.clone()
+        };
+        assert_ne!(model(&one), model(&fd));
+    }
+}

@@ -1,0 +1,323 @@
+//! The highest rate of frames at which none is lost, searched for.
+//!
+//! Each try is an experiment of its own: first a flood, then periods that close in on the one at
+//! which loss begins. The search is a function of what the tries brought, so that a folder with
+//! their results goes on where it was left, and gives the same rate again without any guest.
+
+use crate::experiment::Experiment;
+use crate::figures::{Figures, Latencies, latencies};
+use crate::plan::{bit_rate, plan};
+use crate::schedule::{ScheduleError, Tally};
+use crate::store::Stored;
+use crate::trial::Failed;
+use frame::wire;
+use probe::traffic::Pattern;
+use probe::{Record, Results};
+use serde::Serialize;
+
+/// The search ends where a period that loses frames and one that loses none are within one part
+/// in this.
+const PRECISION: u64 = 200;
+/// Periods are whole multiples of this, ns.
+const STEP: u64 = 10;
+/// A gateway that loses frames even at this period, ns, has no rate.
+const SLOWEST: u64 = 1_000_000_000;
+/// A queue grows if the frames at the end waited this many periods longer than those at the
+/// beginning.
+const GROWTH: f64 = 10.0;
+
+/// What a try brought.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Try {
+    /// The experiment.
+    pub name: String,
+    /// Its traffic: `flood` or `period:MICROSECONDS`.
+    pub traffic: String,
+    /// Frames a second on the incoming bus, from the first to the last.
+    pub frames_per_s: f64,
+    /// Frames that went in.
+    pub sent: u64,
+    /// Frames that did not come out.
+    pub lost: u64,
+    /// None is lost yet, but a queue becomes longer and longer: a longer run would lose some.
+    pub queue_grows: bool,
+    /// Of those that came out.
+    pub latency_ns: Option<Latencies>,
+}
+
+impl Try {
+    fn of(experiment: &Experiment, results: &Results) -> Self {
+        let figures = Figures::of(experiment, results);
+        let spacing = spacing(&results.records);
+        Self {
+            name: experiment.name(),
+            traffic: experiment.traffic.to_string(),
+            frames_per_s: if spacing > 0.0 { 1e9 / spacing } else { 0.0 },
+            sent: figures.sent,
+            lost: figures.lost,
+            queue_grows: growth(results) > GROWTH * spacing,
+            latency_ns: figures.latency_ns,
+        }
+    }
+
+    /// Did all come through, and would go on to?
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.lost == 0 && self.sent > 0 && !self.queue_grows
+    }
+}
+
+/// The mean time from one incoming frame to the next, ns.
+fn spacing(records: &[Record]) -> f64 {
+    let ends = || records.iter().filter_map(|r| Some(r.incoming?.end));
+    match (ends().min(), ends().max(), ends().count()) {
+        (Some(first), Some(last), n @ 2..) => (last - first) as f64 / (n - 1) as f64,
+        _ => 0.0,
+    }
+}
+
+/// How much longer the last tenth of the frames took than the second one (the first is the
+/// beginning's), by their medians, ns.
+fn growth(results: &Results) -> f64 {
+    let all: Vec<i64> = latencies(results).collect();
+    let tenth = all.len() / 10;
+    let median = |from: usize| {
+        let mut part = all.get(from..from + tenth)?.to_vec();
+        part.sort_unstable();
+        part.get(tenth / 2).copied()
+    };
+    match (median(tenth), median(all.len() - tenth)) {
+        (Some(begin), Some(end)) => (end - begin) as f64,
+        _ => 0.0,
+    }
+}
+
+/// What keeps the rate from being higher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// The gateway: at a higher rate it loses frames.
+    Gateway,
+    /// The bus, or on the bench without bus time the sender: a flood loses nothing.
+    Bus,
+    /// The gateway loses frames however slowly they come.
+    None,
+}
+
+/// The result of a search.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rate {
+    /// Frames a second without loss, as measured on the incoming bus.
+    pub frames_per_s: f64,
+    /// What keeps it from being higher.
+    pub bound: Bound,
+    /// The fastest try that lost nothing.
+    pub passed: Option<Try>,
+    /// The slowest one that lost frames.
+    pub failed: Option<Try>,
+    /// How many were made.
+    pub tries: usize,
+}
+
+/// A search.
+#[derive(Clone, Debug)]
+pub struct Search {
+    base: Experiment,
+    /// The shortest period that the bus can keep, ns.
+    floor: u64,
+    flood: Option<Try>,
+    /// The median time between two outgoing frames of the flood, ns.
+    pace: u64,
+    /// The longest period that lost frames, ns.
+    bad: Option<(u64, Try)>,
+    /// The shortest one that did not.
+    good: Option<(u64, Try)>,
+    tried: Vec<Try>,
+    end: Option<Result<Rate, Failed>>,
+    failing: Option<Experiment>,
+}
+
+impl Search {
+    /// For an experiment, whose own traffic does not matter.
+    #[must_use]
+    pub fn new(base: &Experiment) -> Self {
+        Self {
+            base: base.clone(),
+            floor: floor(base),
+            flood: None,
+            pace: 0,
+            bad: None,
+            good: None,
+            tried: Vec::new(),
+            end: None,
+            failing: None,
+        }
+    }
+
+    /// The try that ended the search by failing.
+    #[must_use]
+    pub fn failing(&self) -> Option<Experiment> {
+        self.failing.clone()
+    }
+
+    /// What it is a search for.
+    #[must_use]
+    pub fn base(&self) -> &Experiment {
+        &self.base
+    }
+
+    /// The tries up to now, in their order.
+    #[must_use]
+    pub fn tried(&self) -> &[Try] {
+        &self.tried
+    }
+
+    /// What was found, once it is.
+    #[must_use]
+    pub fn end(&self) -> Option<&Result<Rate, Failed>> {
+        self.end.as_ref()
+    }
+
+    /// Goes on as far as results are there; gives the experiment that is missing next.
+    pub fn follow(&mut self, find: &dyn Fn(&Experiment) -> Stored) -> Option<Experiment> {
+        while self.end.is_none() {
+            let Some(traffic) = self.next() else {
+                self.end = Some(Ok(self.found()));
+                break;
+            };
+            let next = Experiment {
+                traffic,
+                ..self.base.clone()
+            };
+            match find(&next) {
+                Stored::Results(results) => self.tell(&next, &results),
+                Stored::Failed(failed) => {
+                    self.end = Some(Err(failed));
+                    self.failing = Some(next);
+                }
+                Stored::Absent | Stored::Stale(_) => return Some(next),
+            }
+        }
+        None
+    }
+
+    /// The next traffic to try; none at the end.
+    fn next(&self) -> Option<Pattern> {
+        let Some(flood) = &self.flood else {
+            return Some(Pattern::Flood);
+        };
+        if flood.passed() {
+            return None;
+        }
+        let period = match (&self.bad, &self.good) {
+            // A flood costs the gateway more than a rate that it can keep.
+            (None, None) => self.pace + self.pace / 20,
+            (Some((bad, _)), None) => bad * 2,
+            (None, Some((good, _))) => good - good / 6,
+            (Some((bad, _)), Some((good, _))) if good - bad <= good / PRECISION => return None,
+            (Some((bad, _)), Some((good, _))) => bad.midpoint(*good),
+        };
+        let period = period.max(self.floor).next_multiple_of(STEP);
+        let is = |side: &Option<(u64, Try)>| side.as_ref().is_some_and(|s| s.0 == period);
+        // Between them there is no period that the bus, or the clock, could tell apart.
+        (!is(&self.bad) && !is(&self.good) && period <= SLOWEST).then_some(Pattern::Period(period))
+    }
+
+    fn tell(&mut self, experiment: &Experiment, results: &Results) {
+        let tried = Try::of(experiment, results);
+        self.tried.push(tried.clone());
+        match experiment.traffic {
+            Pattern::Period(period) => {
+                let side = if tried.passed() {
+                    &mut self.good
+                } else {
+                    &mut self.bad
+                };
+                *side = Some((period, tried));
+            }
+            _ => {
+                self.pace = pace(&results.records);
+                self.flood = Some(tried);
+            }
+        }
+    }
+
+    fn found(&self) -> Rate {
+        let flood = self.flood.clone();
+        let (bound, passed, failed) = match (&flood, &self.good) {
+            (Some(flood), _) if flood.passed() => (Bound::Bus, Some(flood.clone()), None),
+            (_, Some((_, good))) => {
+                let bad = self.bad.as_ref().map(|bad| bad.1.clone());
+                (Bound::Gateway, Some(good.clone()), bad.or(flood))
+            }
+            (_, None) => (Bound::None, None, self.bad.as_ref().map(|b| b.1.clone())),
+        };
+        Rate {
+            frames_per_s: passed.as_ref().map_or(0.0, |p| p.frames_per_s),
+            bound,
+            passed,
+            failed,
+            tries: self.tried.len(),
+        }
+    }
+}
+
+/// The shortest period that the bus can keep, ns: its longest frame with intermission.
+fn floor(experiment: &Experiment) -> u64 {
+    let Ok(Some(rate)) = bit_rate(experiment) else {
+        return STEP;
+    };
+    let plan = tester::Plan {
+        traffic: Pattern::Flood.into(),
+        ..plan(experiment)
+    };
+    let frames = plan.frames(None).unwrap_or_default();
+    let lengths = frames
+        .iter()
+        .filter_map(|planned| Some(wire::length(planned.frame.view())?.duration(rate, true)));
+    lengths.max().unwrap_or(STEP).max(STEP)
+}
+
+/// The median time between two outgoing frames, ns; that between incoming ones if none came out.
+fn pace(records: &[Record]) -> u64 {
+    let mut ends: Vec<u64> = records
+        .iter()
+        .filter_map(|r| Some(r.outgoing?.end))
+        .collect();
+    ends.sort_unstable();
+    let mut apart: Vec<u64> = ends
+        .windows(2)
+        .filter_map(|w| Some(w.last()? - w.first()?))
+        .collect();
+    apart.sort_unstable();
+    let median = apart.get(apart.len() / 2).copied();
+    median.unwrap_or(spacing(records) as u64)
+}
+
+/// Makes all searches to their ends. `make` makes experiments and keeps what comes of them, so
+/// that `find` has it.
+///
+/// # Errors
+/// [`ScheduleError`] of `make`.
+pub fn search(
+    searches: &mut [Search],
+    find: &dyn Fn(&Experiment) -> Stored,
+    make: &mut dyn FnMut(&[Experiment]) -> Result<Tally, ScheduleError>,
+) -> Result<(), ScheduleError> {
+    let mut last = Vec::new();
+    loop {
+        let todo: Vec<Experiment> = searches.iter_mut().filter_map(|s| s.follow(find)).collect();
+        if todo.is_empty() {
+            return Ok(());
+        }
+        if todo == last {
+            let names = todo.iter().map(Experiment::name).collect();
+            return Err(ScheduleError::NotReadBack(names));
+        }
+        make(&todo)?;
+        last = todo;
+    }
+}
+
+#[cfg(test)]
+mod tests;

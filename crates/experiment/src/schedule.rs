@@ -1,0 +1,217 @@
+//! Many experiments, several guests at a time: what is there is not made again, what fails is
+//! written down, and it can be stopped at any moment.
+
+use crate::experiment::Experiment;
+use crate::figures::Figures;
+use crate::store::{Stale, Store, StoreError, Stored};
+use crate::trial::{self, Failed, Machine, TrialError};
+use probe::Results;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+/// How experiments are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Guests at a time.
+    pub jobs: usize,
+    /// Make those again that failed.
+    pub retry_failed: bool,
+}
+
+/// Something happened to one of the experiments, which is named by its index in the list.
+#[derive(Debug)]
+pub enum Event {
+    /// Its results were there.
+    Kept(usize),
+    /// It had failed before, and is left at that.
+    FailedBefore(usize, Failed),
+    /// Something is there that does not count; it is made again.
+    Again(usize, Stale),
+    /// A guest boots.
+    Started(usize),
+    /// Done.
+    Made(usize, Box<Figures>),
+    /// It failed.
+    Failed(usize, Failed),
+}
+
+/// Why not all could be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum ScheduleError {
+    /// Stopped from outside.
+    #[error("stopped; the same command goes on where this one stopped")]
+    Stopped,
+    /// No guest can be had.
+    #[error(transparent)]
+    Machine(#[from] guest::Error),
+    /// What was made is not in the folder afterwards.
+    #[error("what was made cannot be read back: {}", .0.join(", "))]
+    NotReadBack(Vec<String>),
+    /// Results cannot be kept.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// How it went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Results that were there.
+    pub kept: usize,
+    /// Made now.
+    pub made: usize,
+    /// Failed, now or before.
+    pub failed: usize,
+}
+
+/// What a worker tells.
+enum Message {
+    Started(usize),
+    Ended(usize, Box<Result<Results, TrialError>>),
+}
+
+/// The versions of each kernel that occurs.
+pub type Versions = BTreeMap<String, Vec<(String, String)>>;
+
+/// Asks for the versions of the kernels that occur; this may fetch them.
+///
+/// # Errors
+/// [`ScheduleError::Machine`].
+pub fn versions(
+    machine: &dyn Machine,
+    experiments: &[Experiment],
+) -> Result<Versions, ScheduleError> {
+    let mut versions = Versions::new();
+    for e in experiments {
+        if !versions.contains_key(&e.kernel) {
+            let of = machine.versions(&e.kernel)?;
+            versions.insert(e.kernel.clone(), of);
+        }
+    }
+    Ok(versions)
+}
+
+/// Makes what is not there. `stop` may be set at any time from anywhere: running guests are
+/// ended, and what they were at counts as not done.
+///
+/// # Errors
+/// [`ScheduleError`]. A guest that fails is no error.
+pub fn run(
+    machine: &dyn Machine,
+    store: &Store,
+    experiments: &[Experiment],
+    options: Options,
+    stop: &AtomicBool,
+    on: &mut dyn FnMut(Event),
+) -> Result<Tally, ScheduleError> {
+    let versions = versions(machine, experiments)?;
+    let of = |e: &Experiment| versions.get(&e.kernel).map_or(&[][..], Vec::as_slice);
+    let mut tally = Tally::default();
+    let mut todo = Vec::new();
+    for (index, e) in experiments.iter().enumerate() {
+        match store.find(e, of(e)) {
+            Stored::Results(_) => {
+                tally.kept += 1;
+                on(Event::Kept(index));
+            }
+            Stored::Failed(failed) if !options.retry_failed => {
+                tally.failed += 1;
+                on(Event::FailedBefore(index, failed));
+            }
+            Stored::Failed(_) | Stored::Absent => todo.push((index, e)),
+            Stored::Stale(why) => {
+                on(Event::Again(index, why));
+                todo.push((index, e));
+            }
+        }
+    }
+    let next = AtomicUsize::new(0);
+    let ending = AtomicBool::new(false);
+    let (send, receive) = mpsc::channel();
+    let mut first_error = None;
+    std::thread::scope(|scope| {
+        for _ in 0..options.jobs.clamp(1, todo.len().max(1)) {
+            let send = send.clone();
+            let (todo, next, ending) = (&todo, &next, &ending);
+            scope.spawn(move || {
+                while let Some((index, e)) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let enough = ending.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
+                    if enough || send.send(Message::Started(*index)).is_err() {
+                        break;
+                    }
+                    let end = trial::make(machine, e);
+                    if matches!(end, Err(TrialError::Machine(_))) {
+                        ending.store(true, Ordering::Relaxed);
+                    }
+                    if send.send(Message::Ended(*index, Box::new(end))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(send);
+        loop {
+            if stop.load(Ordering::Relaxed) && first_error.is_none() {
+                first_error = Some(ScheduleError::Stopped);
+                ending.store(true, Ordering::Relaxed);
+                machine.stop();
+            }
+            let message = match receive.recv_timeout(Duration::from_millis(50)) {
+                Ok(message) => message,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            let (index, end) = match message {
+                Message::Started(index) => {
+                    on(Event::Started(index));
+                    continue;
+                }
+                Message::Ended(index, end) => (index, end),
+            };
+            let Some(e) = experiments.get(index) else {
+                continue;
+            };
+            // A guest that was ended by us did not fail, and the stop may be a moment old.
+            let stopped = first_error.is_some() || stop.load(Ordering::Relaxed);
+            let error = match *end {
+                Ok(results) => match store.keep(e, &results) {
+                    Ok(_) => {
+                        tally.made += 1;
+                        on(Event::Made(index, Box::new(Figures::of(e, &results))));
+                        None
+                    }
+                    Err(error) => Some(error.into()),
+                },
+                Err(TrialError::Failed(_)) if stopped => None,
+                Err(TrialError::Failed(failed)) => match store.keep_failure(e, of(e), &failed) {
+                    Ok(()) => {
+                        tally.failed += 1;
+                        on(Event::Failed(index, failed));
+                        None
+                    }
+                    Err(error) => Some(error.into()),
+                },
+                Err(TrialError::Machine(error)) => Some(error.into()),
+            };
+            if let Some(error) = error {
+                ending.store(true, Ordering::Relaxed);
+                if first_error.is_none() {
+                    first_error = Some(error);
+                    machine.stop();
+                }
+            }
+        }
+    });
+    match first_error {
+        Some(error) => Err(error),
+        // Stopped when the last guests had just ended.
+        None if tally.kept + tally.made + tally.failed < experiments.len() => {
+            Err(ScheduleError::Stopped)
+        }
+        None => Ok(tally),
+    }
+}
+
+#[cfg(test)]
+mod tests;

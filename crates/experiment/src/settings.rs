@@ -1,0 +1,214 @@
+//! An experiment as a list of settings, each with a name and a word.
+
+use crate::choices::{WordError, number};
+use crate::experiment::Experiment;
+use guest::Kernel;
+use probe::traffic::{LONGEST_PAYLOAD, MOST_FRAMES, SHORTEST_PAYLOAD};
+use std::fmt;
+
+macro_rules! settings {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// A setting of an experiment.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Setting { $($(#[$doc])* $name,)* }
+
+        impl Setting {
+            /// All of them, in the order in which they are shown.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// Its name: `lab measure`'s option without the dashes, the key in matrix files and
+            /// in results.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+settings! {
+    /// The guest's kernel.
+    Kernel = "kernel",
+    /// The CAN interfaces.
+    Bench = "bench",
+    /// The gateway under test.
+    Gateway = "gateway",
+    /// How frames come.
+    Traffic = "traffic",
+    /// What else the gateway's machine does.
+    Load = "load",
+    /// Payload bytes.
+    Payload = "payload",
+    /// What the gateway filters by.
+    Filters = "filters",
+    /// What the gateway changes.
+    Modify = "modify",
+    /// Passes through virtual interfaces.
+    Hops = "hops",
+    /// The guest's processor.
+    Cpu = "cpu",
+    /// Parameters for the guest's kernel.
+    Boot = "boot",
+    /// How many frames.
+    Frames = "frames",
+    /// Seed of everything random.
+    Seed = "seed",
+    /// Virtual or real time.
+    Clock = "clock",
+    /// Every how many frames stamps are taken.
+    StampEvery = "stamp-every",
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A setting whose word is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("--{setting}: {word}")]
+pub struct SettingError {
+    /// Which.
+    pub setting: Setting,
+    /// What is wrong with its word.
+    pub word: WordError,
+}
+
+/// The longest distance between two stamps, frames: the frame's number, by which the tester of the
+/// timed bench knows which frame to stamp, has 16 bits.
+pub const MOST_STAMP_EVERY: u32 = 65_536;
+
+/// A number of payload bytes.
+fn payload(word: &str) -> Result<u8, WordError> {
+    let bytes = number(
+        word,
+        SHORTEST_PAYLOAD,
+        LONGEST_PAYLOAD,
+        "number of payload bytes",
+    )?;
+    // At most 64.
+    Ok(bytes as u8)
+}
+
+impl Setting {
+    /// Sets it to a word.
+    ///
+    /// # Errors
+    /// [`SettingError`] where the word means nothing.
+    pub fn apply(self, experiment: &mut Experiment, word: &str) -> Result<(), SettingError> {
+        self.try_apply(experiment, word.trim())
+            .map_err(|word| SettingError {
+                setting: self,
+                word,
+            })
+    }
+
+    fn try_apply(self, e: &mut Experiment, word: &str) -> Result<(), WordError> {
+        match self {
+            Self::Kernel => e.kernel = word.parse::<Kernel>()?.to_string(),
+            Self::Bench => e.bench = word.parse()?,
+            Self::Gateway => e.gateway = word.parse()?,
+            Self::Traffic => e.traffic = word.parse()?,
+            Self::Load => e.load = word.parse()?,
+            Self::Payload => e.payload = payload(word)?,
+            Self::Filters => e.filters = word.parse()?,
+            Self::Modify => e.modify = word.parse()?,
+            Self::Hops => e.hops = word.parse()?,
+            Self::Cpu => e.cpu = word.parse()?,
+            Self::Boot => e.boot = word.parse()?,
+            Self::Frames => e.frames = number(word, 1, MOST_FRAMES, "number of frames")?,
+            Self::Seed => e.seed = number(word, 0, u64::MAX, "seed")?,
+            Self::Clock => {
+                e.real_time = match word {
+                    "virtual" => false,
+                    "real" => true,
+                    _ => return Err(WordError::unknown(word, "clock", "virtual, real")),
+                }
+            }
+            Self::StampEvery => {
+                e.stamp_every = number(word, 1, MOST_STAMP_EVERY, "distance between stamps")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Its word in an experiment.
+    #[must_use]
+    pub fn word(self, e: &Experiment) -> String {
+        match self {
+            Self::Kernel => e.kernel.clone(),
+            Self::Bench => e.bench.to_string(),
+            Self::Gateway => e.gateway.to_string(),
+            Self::Traffic => e.traffic.to_string(),
+            Self::Load => e.load.to_string(),
+            Self::Payload => e.payload.to_string(),
+            Self::Filters => e.filters.to_string(),
+            Self::Modify => e.modify.to_string(),
+            Self::Hops => e.hops.to_string(),
+            Self::Cpu => e.cpu.to_string(),
+            Self::Boot => e.boot.to_string(),
+            Self::Frames => e.frames.to_string(),
+            Self::Seed => e.seed.to_string(),
+            Self::Clock => if e.real_time { "real" } else { "virtual" }.to_owned(),
+            Self::StampEvery => e.stamp_every.to_string(),
+        }
+    }
+
+    /// Is it always part of an experiment's name?
+    pub(crate) fn always_named(self) -> bool {
+        matches!(
+            self,
+            Self::Kernel | Self::Bench | Self::Gateway | Self::Traffic | Self::Load | Self::Payload
+        )
+    }
+}
+
+impl Experiment {
+    /// All settings with their words.
+    #[must_use]
+    pub fn settings(&self) -> Vec<(Setting, String)> {
+        Setting::ALL.iter().map(|&s| (s, s.word(self))).collect()
+    }
+
+    /// An experiment from words; settings that are not given have `lab measure`'s defaults.
+    ///
+    /// # Errors
+    /// [`SettingError`] for the first word that means nothing.
+    pub fn from_words<'w>(
+        words: impl IntoIterator<Item = (Setting, &'w str)>,
+    ) -> Result<Self, SettingError> {
+        let mut experiment = Self::default();
+        for (setting, word) in words {
+            setting.apply(&mut experiment, word)?;
+        }
+        Ok(experiment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arbitrary::any_experiment;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_wrong_word_names_the_option() {
+        let wrong = Experiment::from_words([(Setting::Payload, "1")]).unwrap_err();
+        assert_eq!(
+            wrong.to_string(),
+            "--payload: `1` is not a number of payload bytes: give a whole number from 2 to 64"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn settings_make_the_experiment_again(e in any_experiment()) {
+            let words = e.settings();
+            let again = Experiment::from_words(words.iter().map(|(s, w)| (*s, w.as_str())));
+            prop_assert_eq!(again, Ok(e.clone()));
+            let json = serde_json::to_string(&e).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Experiment>(&json).unwrap(), e);
+        }
+    }
+}

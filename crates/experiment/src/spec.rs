@@ -1,0 +1,87 @@
+//! The guest that an experiment needs.
+
+use crate::choices::{Gateway, Load, MOST_FILTERS};
+use crate::experiment::Experiment;
+use crate::preparation;
+use guest::machine::{Bench, Job, Spec, Time};
+use std::time::Duration;
+
+/// The bit rate of the timed bench's buses, bit/s: at it the papers' shortest frame takes their
+/// 60 µs (gateway-2010-draft §IV-A).
+pub const BITRATE: u32 = 1_000_000;
+/// The data bit rate, bit/s.
+pub const DATA_BITRATE: u32 = 4_000_000;
+/// The guest that an experiment needs.
+#[must_use]
+pub fn spec(experiment: &Experiment) -> Spec {
+    let time = if experiment.real_time {
+        Time::Real
+    } else {
+        Time::Virtual {
+            shift: experiment.cpu.shift(),
+        }
+    };
+    Spec {
+        kernel: experiment.kernel.clone(),
+        bench: experiment.bench,
+        controller: experiment.cpu.controller(),
+        bitrate: BITRATE,
+        data_bitrate: experiment.is_fd().then_some(DATA_BITRATE),
+        ethernet: matches!(experiment.load, Load::EthRx | Load::EthTx),
+        time,
+        boot: experiment.boot.0.clone(),
+        memory: memory(experiment),
+        files: vec![],
+        job: Job::Task {
+            task: task(experiment),
+        },
+        prepare: preparation::model(experiment).as_ref().map(task),
+        timeout: timeout(experiment),
+        trace_registers: experiment.bench == Bench::Kvaser && experiment.gateway != Gateway::None,
+    }
+}
+
+/// An experiment as a guest is given it.
+fn task(experiment: &Experiment) -> serde_json::Value {
+    // It has no maps, no number that JSON lacks, and nothing that can fail.
+    serde_json::to_value(experiment).unwrap_or_default()
+}
+
+/// Frames from which on a guest gets more memory.
+const MANY_FRAMES: u32 = 65_536;
+
+/// The guest's memory, MiB: 100 000 routes are read into some hundred of them, and a million frames
+/// with their stamps and records take up to a thousand.
+fn memory(experiment: &Experiment) -> u32 {
+    if experiment.frames > MANY_FRAMES {
+        2048
+    } else if experiment.filters.count() > Some(MOST_FILTERS) {
+        1024
+    } else {
+        512
+    }
+}
+
+/// Real time after which a guest is taken to hang: ten minutes, a second for ten frames and one
+/// for ten rules, which is far more than what a busy host with several guests a core takes.
+fn timeout(experiment: &Experiment) -> Duration {
+    let rules = experiment.filters.count().unwrap_or(0);
+    Duration::from_secs(600 + u64::from(experiment.frames / 10 + rules / 10))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arbitrary::any_experiment;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_guest_reads_what_was_asked_for(e in any_experiment()) {
+            let Job::Task { task } = spec(&e).job else {
+                return Err(TestCaseError::fail("an experiment is a task"));
+            };
+            prop_assert_eq!(serde_json::from_value::<Experiment>(task).unwrap(), e);
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The folder that keeps results: a Parquet file for each experiment that was made, a note for
+//! each that failed.
+//!
+//! A file is there whole or not at all: it is written beside its place and moved there. One
+//! process at a time writes into a folder; any number may read.
+
+use crate::describe::{Mismatch, is_of};
+use crate::experiment::Experiment;
+use crate::trial::Failed;
+use probe::Results;
+use probe::results::ReadError;
+use rustix::fs::FlockOperation;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// The file by which one process keeps others from writing.
+const LOCK: &str = ".lock";
+/// The end of the name of a file that is not whole yet.
+const PARTIAL: &str = ".partial";
+
+/// The folder could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another process writes there.
+    #[error(
+        "another cangate works in {path}: let it finish, or choose another folder",
+        path = .0.display()
+    )]
+    Busy(PathBuf),
+    /// There is no room.
+    #[error(
+        "no room left to write {path}; what is there already is kept: make room, and the same \
+         command goes on where this one stopped",
+        path = .0.display()
+    )]
+    Full(PathBuf),
+    /// It could not be read or written.
+    #[error("cannot {what} {path}: {source}", path = .path.display())]
+    File {
+        /// What was to be done.
+        what: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The results could not be put into a file.
+    #[error(transparent)]
+    Results(#[from] probe::results::WriteError),
+}
+
+/// What a folder has of an experiment.
+#[derive(Debug)]
+pub enum Stored {
+    /// Its results, made with the same versions.
+    Results(Box<Results>),
+    /// It failed, with the same versions.
+    Failed(Failed),
+    /// Nothing.
+    Absent,
+    /// Something that does not count.
+    Stale(Stale),
+}
+
+/// Why something that a folder has does not count.
+#[derive(Debug, thiserror::Error)]
+pub enum Stale {
+    /// It is of something else.
+    #[error(transparent)]
+    Other(#[from] Mismatch),
+    /// It cannot be read as results.
+    #[error(transparent)]
+    Damaged(#[from] ReadError),
+    /// The file cannot be read.
+    #[error("cannot read {path}: {source}", path = .path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It failed, and might not with these versions.
+    #[error("it failed with other versions")]
+    FailedBefore,
+    /// The note of a failure cannot be read.
+    #[error("the note of its failure is damaged: {0}")]
+    Note(#[source] serde_json::Error),
+}
+
+/// A failure as it is kept.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Note {
+    experiment: Experiment,
+    versions: Vec<(String, String)>,
+    why: String,
+    console: String,
+}
+
+/// A file's name without its end, and its results or what is wrong with it.
+pub type Named = (String, Result<Results, ReadError>);
+
+/// A folder of results.
+#[derive(Debug)]
+pub struct Store {
+    dir: PathBuf,
+    /// Held as long as this lives; `None` where it is only read.
+    _lock: Option<File>,
+}
+
+impl Store {
+    /// Opens a folder for writing; makes it where there is none, and clears away what an
+    /// interrupted run left half written.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        fs::create_dir_all(dir).map_err(at("make the folder", dir))?;
+        let path = dir.join(LOCK);
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path);
+        let lock = lock.map_err(at("open", &path))?;
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(StoreError::Busy(dir.to_owned())),
+            Err(e) => return Err(at("lock", &path)(e.into())),
+        }
+        for entry in fs::read_dir(dir).map_err(at("read", dir))? {
+            let path = entry.map_err(at("read", dir))?.path();
+            if path.to_string_lossy().ends_with(PARTIAL) {
+                fs::remove_file(&path).map_err(at("remove", &path))?;
+            }
+        }
+        Ok(Self {
+            dir: dir.to_owned(),
+            _lock: Some(lock),
+        })
+    }
+
+    /// A folder to read from only; others may write there.
+    #[must_use]
+    pub fn read_only(dir: &Path) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            _lock: None,
+        }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The file of an experiment's results, whether it is there or not.
+    #[must_use]
+    pub fn path(&self, experiment: &Experiment) -> PathBuf {
+        self.dir.join(format!("{}.parquet", experiment.name()))
+    }
+
+    fn note_path(&self, experiment: &Experiment) -> PathBuf {
+        self.dir.join(format!("{}.failed.json", experiment.name()))
+    }
+
+    /// What is there of an experiment. Damaged files and those of other versions count as
+    /// nothing.
+    #[must_use]
+    pub fn find(&self, experiment: &Experiment, versions: &[(String, String)]) -> Stored {
+        let path = self.path(experiment);
+        match fs::read(&path) {
+            Ok(bytes) => match probe::results::read_bytes(&path, bytes) {
+                Ok(results) => match is_of(&results.description, experiment, versions) {
+                    Ok(()) => Stored::Results(Box::new(results)),
+                    Err(other) => Stored::Stale(other.into()),
+                },
+                Err(damaged) => Stored::Stale(damaged.into()),
+            },
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                self.find_failure(experiment, versions)
+            }
+            Err(source) => Stored::Stale(Stale::Unreadable { path, source }),
+        }
+    }
+
+    fn find_failure(&self, experiment: &Experiment, versions: &[(String, String)]) -> Stored {
+        let Ok(text) = fs::read_to_string(self.note_path(experiment)) else {
+            return Stored::Absent;
+        };
+        match serde_json::from_str::<Note>(&text) {
+            Ok(note) if note.experiment == *experiment && note.versions == versions => {
+                Stored::Failed(Failed {
+                    why: note.why,
+                    console: note.console,
+                })
+            }
+            Ok(_) => Stored::Stale(Stale::FailedBefore),
+            Err(error) => Stored::Stale(Stale::Note(error)),
+        }
+    }
+
+    /// Keeps results; a note of an earlier failure goes.
+    ///
+    /// # Errors
+    /// [`StoreError`]; then nothing has changed.
+    pub fn keep(&self, experiment: &Experiment, results: &Results) -> Result<PathBuf, StoreError> {
+        let path = self.path(experiment);
+        let mut bytes = Vec::new();
+        probe::results::write_to(&mut bytes, results)?;
+        self.put(&path, &bytes)?;
+        remove(&self.note_path(experiment))?;
+        Ok(path)
+    }
+
+    /// Keeps a note of a failure; results of other versions go.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn keep_failure(
+        &self,
+        experiment: &Experiment,
+        versions: &[(String, String)],
+        failed: &Failed,
+    ) -> Result<(), StoreError> {
+        let note = Note {
+            experiment: experiment.clone(),
+            versions: versions.to_vec(),
+            why: failed.why.clone(),
+            console: failed.console.clone(),
+        };
+        let path = self.note_path(experiment);
+        let text = serde_json::to_string_pretty(&note)
+            .map_err(|e| at("write", &path)(io::Error::other(e)))?;
+        self.put(&path, text.as_bytes())?;
+        remove(&self.path(experiment))
+    }
+
+    /// Writes a file whole or not at all.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn put(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(PARTIAL);
+        let partial = PathBuf::from(partial);
+        let write = || {
+            let mut file = File::create(&partial)?;
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            fs::rename(&partial, path)
+        };
+        write().map_err(|e| {
+            // Half of a file is of no use.
+            let _ = fs::remove_file(&partial);
+            at("write", path)(e)
+        })
+    }
+
+    /// Every result of the folder, by file name: what it says it is of, or what is wrong with it.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the folder cannot be read.
+    pub fn all(&self) -> Result<Vec<Named>, StoreError> {
+        let mut all = Vec::new();
+        for entry in fs::read_dir(&self.dir).map_err(at("read", &self.dir))? {
+            let path = entry.map_err(at("read", &self.dir))?.path();
+            if path.extension().is_some_and(|e| e == "parquet") {
+                let name = path.file_stem().unwrap_or_default().to_string_lossy();
+                all.push((name.into_owned(), probe::results::read(&path)));
+            }
+        }
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(all)
+    }
+}
+
+fn at<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> StoreError + use<'a> {
+    move |source| match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            StoreError::Full(path.to_owned())
+        }
+        _ => StoreError::File {
+            what,
+            path: path.to_owned(),
+            source,
+        },
+    }
+}
+
+fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(at("remove", path)(e)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! Folders, whole, damaged and full.
+
+use super::*;
+use crate::fake;
+
+fn made(e: &Experiment) -> Results {
+    crate::trial::make(&fake::Fake::default(), e).unwrap()
+}
+
+#[test]
+fn what_is_kept_is_found_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let e = Experiment::default();
+    let versions = fake::versions();
+    assert!(matches!(store.find(&e, &versions), Stored::Absent));
+    let path = store.keep(&e, &made(&e)).unwrap();
+    assert!(matches!(store.find(&e, &versions), Stored::Results(_)));
+    // Another cangate, another kernel package: not what was asked for.
+    let newer = [("qemu".to_owned(), "12".to_owned())];
+    let Stored::Stale(why) = store.find(&e, &newer) else {
+        panic!()
+    };
+    assert!(why.to_string().contains("qemu was 11"), "{why}");
+    // Under another experiment's name.
+    let other = Experiment {
+        seed: 9,
+        ..e.clone()
+    };
+    fs::copy(&path, store.path(&other)).unwrap();
+    assert!(matches!(store.find(&other, &versions), Stored::Stale(_)));
+}
+
+#[test]
+fn a_damaged_file_does_not_count_wherever_the_damage_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let e = Experiment::default();
+    let path = store.keep(&e, &made(&e)).unwrap();
+    let good = fs::read(&path).unwrap();
+    for at in (0..good.len()).step_by(37) {
+        let mut bad = good.clone();
+        bad[at] ^= 0x40;
+        fs::write(&path, &bad).unwrap();
+        let found = store.find(&e, &fake::versions());
+        assert!(matches!(found, Stored::Stale(_)), "byte {at}");
+    }
+    fs::write(&path, &good[..good.len() / 2]).unwrap();
+    assert!(matches!(
+        store.find(&e, &fake::versions()),
+        Stored::Stale(_)
+    ));
+}
+
+#[test]
+fn failures_are_kept_until_there_is_a_result() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let e = Experiment::default();
+    let failed = Failed {
+        why: "it hung".to_owned(),
+        console: "…\nlast words".to_owned(),
+    };
+    store.keep_failure(&e, &fake::versions(), &failed).unwrap();
+    let is_failed = || match store.find(&e, &fake::versions()) {
+        Stored::Failed(stored) => stored == failed,
+        _ => false,
+    };
+    assert!(is_failed());
+    assert!(matches!(store.find(&e, &[]), Stored::Stale(_)));
+    store.keep(&e, &made(&e)).unwrap();
+    assert!(matches!(
+        store.find(&e, &fake::versions()),
+        Stored::Results(_)
+    ));
+    store.keep_failure(&e, &fake::versions(), &failed).unwrap();
+    assert!(is_failed());
+    fs::write(store.note_path(&e), "{").unwrap();
+    assert!(matches!(
+        store.find(&e, &fake::versions()),
+        Stored::Stale(_)
+    ));
+}
+
+#[test]
+fn one_process_writes_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let second = Store::open(dir.path()).unwrap_err();
+    assert!(matches!(second, StoreError::Busy(_)), "{second}");
+    assert!(Store::read_only(dir.path()).all().unwrap().is_empty());
+    drop(store);
+    Store::open(dir.path()).unwrap();
+}
+
+#[test]
+fn what_is_half_written_never_counts_and_is_cleared_away() {
+    let dir = tempfile::tempdir().unwrap();
+    let e = Experiment::default();
+    let half = dir.path().join(format!("{}.parquet.partial", e.name()));
+    fs::write(&half, "half").unwrap();
+    assert!(Store::read_only(dir.path()).all().unwrap().is_empty());
+    let store = Store::open(dir.path()).unwrap();
+    assert!(!half.exists());
+    assert!(matches!(store.find(&e, &fake::versions()), Stored::Absent));
+}
+
+#[test]
+fn a_full_disk_says_so() {
+    // A device that is always full.
+    let full = at("write", Path::new("x"))(fs::write("/dev/full", "x").unwrap_err());
+    assert!(matches!(full, StoreError::Full(_)), "{full}");
+    assert!(full.to_string().contains("make room"));
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let e = Experiment::default();
+    // The place of the half-written file leads to the full device.
+    let partial = dir.path().join(format!("{}.parquet.partial", e.name()));
+    std::os::unix::fs::symlink("/dev/full", &partial).unwrap();
+    let error = store.keep(&e, &made(&e)).unwrap_err();
+    assert!(matches!(error, StoreError::Full(_)), "{error}");
+    assert!(matches!(store.find(&e, &fake::versions()), Stored::Absent));
+    assert!(!partial.exists());
+}

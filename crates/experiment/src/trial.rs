@@ -1,0 +1,144 @@
+//! One experiment made: from its settings to a guest, from what the guest left to results.
+
+use crate::describe::describe;
+use crate::experiment::Experiment;
+use crate::registers;
+use crate::spec::spec;
+use guest::machine::Spec;
+use guest::{Outcome, with_causes};
+use probe::Results;
+use std::path::Path;
+
+/// What the file of a guest's results is called.
+pub const RESULTS: &str = "results.parquet";
+
+/// What runs guests. The lab is one; tests have others.
+pub trait Machine: Sync {
+    /// What a guest with this kernel is made of, QEMU and cangate's own program included: two
+    /// guests with the same versions give the same results.
+    ///
+    /// # Errors
+    /// No guest can be had.
+    fn versions(&self, kernel: &str) -> Result<Vec<(String, String)>, guest::Error>;
+
+    /// Runs a guest to its end.
+    ///
+    /// # Errors
+    /// No guest can be had; one that fails is an [`Outcome`].
+    fn run(&self, spec: &Spec) -> Result<Outcome, guest::Error>;
+
+    /// Ends all guests that run, and starts none any more.
+    fn stop(&self) {}
+}
+
+/// A guest that did not do what it was asked: what is kept of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the experiment failed: {why}")]
+pub struct Failed {
+    /// What happened, in a sentence.
+    pub why: String,
+    /// The end of its console.
+    pub console: String,
+}
+
+impl Failed {
+    /// Without a console.
+    #[must_use]
+    pub fn without_console(why: impl Into<String>) -> Self {
+        Self {
+            why: why.into(),
+            console: String::new(),
+        }
+    }
+}
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// No guest could be had: nor could any other.
+    #[error(transparent)]
+    Machine(#[from] guest::Error),
+    /// The guest failed; another experiment may do better.
+    #[error(transparent)]
+    Failed(#[from] Failed),
+}
+
+/// Makes an experiment.
+///
+/// # Errors
+/// [`TrialError`].
+pub fn make(machine: &dyn Machine, experiment: &Experiment) -> Result<Results, TrialError> {
+    let outcome = machine.run(&spec(experiment))?;
+    Ok(results(experiment, outcome)?)
+}
+
+fn results(experiment: &Experiment, mut outcome: Outcome) -> Result<Results, Failed> {
+    let console = std::mem::take(&mut outcome.console);
+    let failed = |why: String| Failed {
+        why,
+        console: console.clone(),
+    };
+    if let Some(failure) = outcome.failure {
+        return Err(failed(with_causes(&failure)));
+    }
+    match outcome.status {
+        Some(0) => {}
+        Some(status) => {
+            return Err(failed(format!(
+                "the guest's agent ended with status {status}"
+            )));
+        }
+        None => {
+            return Err(failed(
+                "the guest ended before it could say how it went".to_owned(),
+            ));
+        }
+    }
+    let file = outcome
+        .outputs
+        .into_iter()
+        .find(|(name, _)| name == RESULTS);
+    let Some((_, bytes)) = file else {
+        return Err(failed(format!("the guest handed out no {RESULTS}")));
+    };
+    let mut results =
+        probe::results::read_bytes(Path::new(RESULTS), bytes).map_err(|e| failed(e.to_string()))?;
+    registers::count(&mut results.records, &outcome.accesses);
+    describe(&mut results.description, experiment, &outcome.versions);
+    Ok(results)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake;
+    use guest::Failure;
+
+    #[test]
+    fn every_kind_of_failure_has_words_and_the_console() {
+        let e = Experiment::default();
+        let fail = |change: &dyn Fn(&mut Outcome)| {
+            let mut outcome = fake::outcome(&e);
+            change(&mut outcome);
+            results(&e, outcome).unwrap_err()
+        };
+        let panicked = fail(&|outcome| {
+            outcome.failure = Some(Failure::Panic("Oops".to_owned()));
+            outcome.console = "Kernel panic".to_owned();
+        });
+        assert_eq!(panicked.why, "the guest's kernel panicked: Oops");
+        assert_eq!(panicked.console, "Kernel panic");
+        let cut = |outcome: &mut Outcome| {
+            let bytes = &mut outcome.outputs[0].1;
+            bytes.truncate(bytes.len() / 2);
+        };
+        let says = |change: &dyn Fn(&mut Outcome), words: &str| {
+            let failed = fail(change);
+            assert!(failed.why.contains(words), "{failed:?}");
+        };
+        says(&|outcome| outcome.status = Some(1), "status 1");
+        says(&|outcome| outcome.status = None, "before it could say");
+        says(&|outcome| outcome.outputs.clear(), RESULTS);
+        says(&cut, "damaged");
+    }
+}

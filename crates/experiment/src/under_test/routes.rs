@@ -1,0 +1,192 @@
+//! The routes of a gateway under test: defined once, for every data path.
+
+use crate::choices::{Filters, Hops, Modify, Virtual};
+use crate::experiment::Experiment;
+use frame::CanId;
+use route::{
+    Action, Crc8, Crc8Profile, IdFilter, IdSet, KindSet, ModifyOp, PortId, Route, Routes, XorSum,
+};
+
+/// The identifier of frames that no filter asks for in particular; also the first of hops.
+const ID: u32 = 0x123;
+/// The first of the EFF filters' identifiers.
+const EFF_FIRST: u32 = 0x1000_0000;
+const EFF_FLAG: u32 = 0x8000_0000;
+/// EFF and RTR flags and the 11 bits of an SFF identifier: the kernel keeps such a filter in a
+/// table (`can_rcv_list_find` of net/can/af_can.c).
+const SFF_MASK: u32 = 0xC000_07FF;
+/// The same for EFF: hashed.
+const EFF_MASK: u32 = 0xDFFF_FFFF;
+/// No flag: the filter takes both formats and is walked in a list (gateway-2010-draft §IV-C1).
+const LIST_MASK: u32 = 0x0000_07FF;
+/// SAE J1850's polynomial, of the CRC8 checksum.
+const J1850: u8 = 0x1D;
+/// What [`Modify::Id`] sets.
+const NEW_ID: u32 = 0x124;
+
+/// The identifier of the frames to send: the one that the last filter takes.
+#[must_use]
+pub fn sent_id(experiment: &Experiment) -> CanId {
+    CanId::from_raw(match experiment.filters {
+        Filters::None => ID,
+        Filters::Sff(n) | Filters::List(n) => n.saturating_sub(1),
+        Filters::Eff(n) => EFF_FLAG | (EFF_FIRST + n.saturating_sub(1)),
+    })
+}
+
+/// The gateway's routes, in the order in which they are tried; the last one takes the frames.
+#[must_use]
+pub fn routes(experiment: &Experiment) -> Routes {
+    let routes = if experiment.hops == Hops::NONE {
+        filtered(experiment)
+    } else {
+        chained(experiment)
+    };
+    Routes {
+        // Passes through can-gw: one more than through virtual interfaces.
+        max_hops: experiment.hops.count + 1,
+        routes,
+        ..Routes::default()
+    }
+}
+
+fn route(name: String, from: usize, to: usize, fd: bool) -> Route {
+    let port = |n| PortId(u16::try_from(n).unwrap_or(u16::MAX));
+    let mut route = Route::new(name, vec![port(from)], vec![port(to)]);
+    // A rule of can-gw takes one kind.
+    route.matching.kinds = KindSet {
+        classic: !fd,
+        fd,
+        xl: false,
+    };
+    route
+}
+
+fn masked(id: u32, mask: u32) -> IdFilter {
+    IdFilter {
+        set: IdSet::Masked { id, mask },
+        inverted: false,
+    }
+}
+
+fn filtered(experiment: &Experiment) -> Vec<Route> {
+    let fd = experiment.is_fd();
+    let (count, first, mask) = match experiment.filters {
+        Filters::None => (1, None, 0),
+        Filters::Sff(n) => (n, Some(0), SFF_MASK),
+        Filters::List(n) => (n, Some(0), LIST_MASK),
+        Filters::Eff(n) => (n, Some(EFF_FLAG | EFF_FIRST), EFF_MASK),
+    };
+    let one = |n: u32| {
+        let mut route = route(format!("r{n}"), 0, 1, fd);
+        route
+            .matching
+            .ids
+            .extend(first.map(|id| masked(id + n, mask)));
+        route.actions = changes(experiment);
+        route
+    };
+    (0..count).map(one).collect()
+}
+
+/// From the first bus into a virtual interface, round it, and out: the identifier is one higher
+/// at each pass, and says which rule is next (gateway-2010-draft §IV-E). Each rule sends with
+/// `echo` into a vcan, which gives back only what is sent that way.
+fn chained(experiment: &Experiment) -> Vec<Route> {
+    let fd = experiment.is_fd();
+    let Hops {
+        count,
+        interfaces,
+        through,
+    } = experiment.hops;
+    // Ports of one virtual interface: where a frame goes in, and where it comes out.
+    let ports = |pass: u8| {
+        let which = usize::from((pass - 1) % interfaces.max(1));
+        match through {
+            Virtual::Vcan => (2 + which, 2 + which),
+            Virtual::Vxcan => (2 + 2 * which, 3 + 2 * which),
+        }
+    };
+    let step = |pass: u8| {
+        let from = if pass == 0 { 0 } else { ports(pass).1 };
+        let last = pass == count;
+        let to = if last { 1 } else { ports(pass + 1).0 };
+        let mut route = route(format!("pass {pass}"), from, to, fd);
+        let id = ID + u32::from(pass);
+        route.matching.ids.push(masked(id, SFF_MASK));
+        route
+            .actions
+            .push(modify(ModifyOp::Set, Some(id + 1), None));
+        route.echo = !last && through == Virtual::Vcan;
+        route.allow_same_port = from == to;
+        route
+    };
+    (0..=count).map(step).collect()
+}
+
+fn modify(op: ModifyOp, id: Option<u32>, data: Option<Vec<u8>>) -> Action {
+    Action::Modify(route::Modify {
+        op,
+        id,
+        len: None,
+        flags: None,
+        data,
+    })
+}
+
+/// The changes; none of them touches the frame's number in the first two bytes.
+fn changes(experiment: &Experiment) -> Vec<Action> {
+    let size = if experiment.is_fd() { 64 } else { 8 };
+    // Neutral for the number, `byte` for the others.
+    let data = |neutral: u8, byte: u8| {
+        let mut data = vec![byte; size];
+        for number in data.iter_mut().take(2) {
+            *number = neutral;
+        }
+        Some(data)
+    };
+    // A SET of data replaces all bytes, the number too; a SET of the length leaves it.
+    let set = || {
+        Action::Modify(route::Modify {
+            op: ModifyOp::Set,
+            id: None,
+            len: Some(experiment.payload),
+            flags: None,
+            data: None,
+        })
+    };
+    match experiment.modify {
+        Modify::None => vec![],
+        Modify::Copy => vec![modify(ModifyOp::Set, Some(sent_id(experiment).raw()), None)],
+        Modify::Id => vec![modify(ModifyOp::Set, Some(NEW_ID), None)],
+        Modify::And => vec![modify(ModifyOp::And, None, data(0xFF, 0x55))],
+        Modify::Or => vec![modify(ModifyOp::Or, None, data(0, 0x55))],
+        Modify::Xor => vec![modify(ModifyOp::Xor, None, data(0, 0x55))],
+        Modify::Set => vec![set()],
+        Modify::Crc8 => vec![
+            set(),
+            Action::Crc8(Crc8 {
+                from: 0,
+                to: last_but_one(experiment),
+                result: last_but_one(experiment) + 1,
+                init: 0xFF,
+                final_xor: 0xFF,
+                table: Crc8::table_of(J1850),
+                profile: Crc8Profile::None,
+            }),
+        ],
+        Modify::Xorsum => vec![
+            set(),
+            Action::XorSum(XorSum {
+                from: 0,
+                to: last_but_one(experiment),
+                result: last_but_one(experiment) + 1,
+                init: 0,
+            }),
+        ],
+    }
+}
+
+fn last_but_one(experiment: &Experiment) -> i16 {
+    i16::from(experiment.payload) - 2
+}

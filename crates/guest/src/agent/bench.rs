@@ -1,0 +1,152 @@
+//! Brings the bench up: the table of [`crate::machine::Bench`].
+
+use super::error::AgentError;
+use super::orders::Orders;
+use super::system::{interface_at, modprobe, wait_for};
+use crate::devices::{card_addresses, ethernet_addresses};
+use crate::machine::{Bench, GATEWAY_NAMESPACE as GATEWAY};
+use crate::program;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How many frames may wait at the tester's sending interface. The papers raised the sender's
+/// queue (gateway-2010-draft §III-C); the gateway's keeps the kernel's length, which decides what
+/// it loses.
+const SENDER: (&str, u32) = ("can0", 200);
+
+/// Brings it up.
+pub(super) fn up(orders: &Orders) -> Result<(), AgentError> {
+    ip("link set lo up")?;
+    // IPv6 is not used, and sends packets by itself, which would disturb measurements.
+    let _ = fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
+    let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+    if matches!(orders.bench, Bench::Kvaser | Bench::Timed) || orders.ethernet {
+        ip(&format!("netns add {GATEWAY}"))?;
+        ip(&format!("-n {GATEWAY} link set lo up"))?;
+    }
+    match orders.bench {
+        Bench::Kvaser => kvaser(orders)?,
+        Bench::Timed => timed(orders)?,
+        Bench::Vcan => vcan()?,
+        Bench::None => {}
+    }
+    if orders.ethernet {
+        ethernet()?;
+    }
+    Ok(())
+}
+
+fn ip(words: &str) -> Result<(), AgentError> {
+    let mut line = vec!["ip"];
+    line.extend(words.split(' '));
+    program::output(None, &line)?;
+    Ok(())
+}
+
+fn kvaser(orders: &Orders) -> Result<(), AgentError> {
+    modprobe(&["can-raw", "kvaser_pci"])?;
+    // The order in which the driver finds the cards is not ours: names go by PCI address, and by
+    // way of a name that no card has, because the one that is wanted may be another card's.
+    for (name, address) in card_addresses() {
+        let found = interface_at(&address)?;
+        ip(&format!("link set dev {found} name new-{name}"))?;
+    }
+    for (name, _) in card_addresses() {
+        ip(&format!("link set dev new-{name} name {name}"))?;
+        start_can(orders, name)?;
+    }
+    Ok(())
+}
+
+/// The first port of a card's controller: the second of its regions (kvaser_pci.c).
+pub(super) fn registers(address: &str) -> Result<u64, AgentError> {
+    let path = PathBuf::from(format!("/sys/bus/pci/devices/{address}/resource"));
+    let text = fs::read_to_string(&path).map_err(AgentError::file("read", &path))?;
+    let second = text
+        .lines()
+        .nth(1)
+        .and_then(|line| line.split(' ').next()?.strip_prefix("0x"))
+        .and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    second.ok_or(AgentError::Registers { path, text })
+}
+
+/// Sets the bit rate and brings an interface up; the gateway's in its namespace.
+fn start_can(orders: &Orders, name: &str) -> Result<(), AgentError> {
+    let mut within = String::new();
+    if name.starts_with(GATEWAY) {
+        ip(&format!("link set dev {name} netns {GATEWAY}"))?;
+        within = format!("-n {GATEWAY} ");
+    }
+    let mut how = format!("bitrate {}", orders.bitrate);
+    if let (Some(rate), Bench::Timed) = (orders.data_bitrate, orders.bench) {
+        how.push_str(&format!(" dbitrate {rate} fd on"));
+    }
+    ip(&format!("{within}link set dev {name} type can {how}"))?;
+    if name == SENDER.0 {
+        ip(&format!("link set dev {name} txqueuelen {}", SENDER.1))?;
+    }
+    ip(&format!("{within}link set dev {name} up"))
+}
+
+fn timed(orders: &Orders) -> Result<(), AgentError> {
+    modprobe(&["can-raw", "can-dev"])?;
+    program::output(None, &["insmod", "/lab/modules/bitcan.ko"])?;
+    let device = Path::new("/dev/bitcan");
+    wait_for("/dev/bitcan", || device.exists().then_some(()))?;
+    let model = orders.controller.name();
+    for (name, bus) in [("gw0", 0), ("gw1", 1)] {
+        fs::write(device, format!("add {name} bus={bus} model={model}\n"))
+            .map_err(AgentError::file("add an interface by", device))?;
+        start_can(orders, name)?;
+    }
+    Ok(())
+}
+
+fn vcan() -> Result<(), AgentError> {
+    modprobe(&["can-raw", "vcan", "vxcan", "can-gw"])?;
+    for name in ["vcan0", "vcan1"] {
+        ip(&format!("link add dev {name} type vcan"))?;
+        // Room for FD frames.
+        ip(&format!("link set dev {name} mtu 72"))?;
+        ip(&format!("link set dev {name} up"))?;
+    }
+    Ok(())
+}
+
+fn ethernet() -> Result<(), AgentError> {
+    modprobe(&["e1000"])?;
+    for (name, address) in ethernet_addresses() {
+        let found = interface_at(&address)?;
+        ip(&format!("link set dev {found} name new-{name}"))?;
+    }
+    let mut hardware = Vec::new();
+    for (name, _) in ethernet_addresses() {
+        ip(&format!("link set dev new-{name} name {name}"))?;
+        let path = PathBuf::from(format!("/sys/class/net/{name}/address"));
+        let text = fs::read_to_string(&path).map_err(AgentError::file("read", &path))?;
+        hardware.push(text.trim().to_owned());
+    }
+    let [here, there] = hardware.as_slice() else {
+        return Err(AgentError::Ethernet);
+    };
+    ip(&format!("link set dev eth1 netns {GATEWAY}"))?;
+    ip("address add 192.0.2.1/24 dev eth0")?;
+    ip(&format!("-n {GATEWAY} address add 192.0.2.2/24 dev eth1"))?;
+    ip("link set dev eth0 up")?;
+    ip(&format!("-n {GATEWAY} link set dev eth1 up"))?;
+    // They know one another: no question about addresses in the middle of a measurement.
+    ip(&format!(
+        "neighbour add 192.0.2.2 lladdr {there} dev eth0 nud permanent"
+    ))?;
+    ip(&format!(
+        "-n {GATEWAY} neighbour add 192.0.2.1 lladdr {here} dev eth1 nud permanent"
+    ))?;
+    wait_for("the link of eth0", || {
+        let state = fs::read_to_string("/sys/class/net/eth0/operstate").ok()?;
+        (state.trim() == "up").then_some(())
+    })?;
+    wait_for("the link of eth1", || {
+        let show = ["ip", "-n", GATEWAY, "link", "show", "dev", "eth1", "up"];
+        program::output(None, &show).ok().map(drop)
+    })
+}

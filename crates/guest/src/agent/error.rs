@@ -1,0 +1,100 @@
+//! What can go wrong inside a guest.
+
+use crate::program::ProgramError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why the agent could not do its work. Inside a guest its text is handed out to the host.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// It was started outside of a guest.
+    #[error("lab agent is for the inside of a guest, which `cangate lab exec` boots")]
+    NotAGuest,
+    /// The machine does not switch itself off.
+    #[error("the machine does not switch itself off")]
+    PowerOff(#[source] io::Error),
+    /// A file could not be read or written.
+    #[error("cannot {verb} {}", path.display())]
+    File {
+        /// `read`, `write`, …
+        verb: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A program of the guest failed.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// A file system could not be mounted.
+    #[error("cannot mount {target}")]
+    Mount {
+        /// Where.
+        target: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// The kernel gives no random numbers.
+    #[error("there are no random numbers")]
+    Randomness(#[source] io::Error),
+    /// Something did not appear in time.
+    #[error("{0} does not appear")]
+    Absent(String),
+    /// The kernel's command line lacks one of the agent's orders.
+    #[error("the kernel's command line has no cangate.{0}")]
+    NoOrder(&'static str),
+    /// One of the orders has a value that it cannot have.
+    #[error("the kernel's command line has cangate.{name}={value}, which is no such value")]
+    Order {
+        /// The order's name.
+        name: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// The interfaces could not be brought up.
+    #[error("the bench does not come up: {0}")]
+    Bench(#[source] Box<Self>),
+    /// A card whose registers cannot be found.
+    #[error("{} does not name the card's second region: {text}", path.display())]
+    Registers {
+        /// The card's list of regions.
+        path: PathBuf,
+        /// What it says.
+        text: String,
+    },
+    /// The Ethernet cards are not there.
+    #[error("there are not two Ethernet cards")]
+    Ethernet,
+    /// The machine could not be stopped to be saved.
+    #[error("the machine cannot be stopped")]
+    Pause(#[source] io::Error),
+    /// The host's file takes nothing any more.
+    #[error("the host takes no output")]
+    Host(#[source] io::Error),
+    /// The job cannot be read.
+    #[error("the job cannot be read")]
+    Job(#[source] serde_json::Error),
+    /// A prepared guest was told to prepare again.
+    #[error("a guest is prepared once only")]
+    PreparedTwice,
+    /// The job is a command without a word.
+    #[error("there is no command")]
+    NoCommand,
+    /// The command's end cannot be waited for.
+    #[error("the command cannot be waited for")]
+    Wait(#[source] io::Error),
+    /// The thread that waits for the command is gone.
+    #[error("the command is lost")]
+    Lost,
+    /// A task of the caller's failed.
+    #[error(transparent)]
+    Task(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl AgentError {
+    /// For `map_err`: a file could not be read or written.
+    pub(super) fn file(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::File { verb, path, source }
+    }
+}

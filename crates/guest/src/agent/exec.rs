@@ -1,0 +1,107 @@
+//! A command, what it prints while it prints it, and its exit status.
+
+use super::error::AgentError;
+use super::outputs::Outputs;
+use crate::wire::Piece;
+use std::io::{self, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// How long what the command left running may still print after its end.
+const LINGER: Duration = Duration::from_millis(200);
+
+enum Event {
+    Piece(Piece),
+    /// Nothing more comes from one of its outputs.
+    Closed,
+    Exit(io::Result<ExitStatus>),
+}
+
+/// Runs it.
+pub(super) fn run(command: &[String], outputs: &mut Outputs) -> Result<i32, AgentError> {
+    let (program, arguments) = command.split_first().ok_or(AgentError::NoCommand)?;
+    let spawned = Command::new(program)
+        .args(arguments)
+        .current_dir("/root")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = match spawned {
+        Ok(child) => child,
+        Err(error) => {
+            outputs.log(&format!("cangate agent: cannot run {program}: {error}"));
+            // As a shell does.
+            return Ok(if error.kind() == io::ErrorKind::NotFound {
+                127
+            } else {
+                126
+            });
+        }
+    };
+    let (to, from) = channel();
+    if let Some(pipe) = child.stdout.take() {
+        pump(pipe, to.clone(), Piece::Stdout);
+    }
+    if let Some(pipe) = child.stderr.take() {
+        pump(pipe, to.clone(), Piece::Stderr);
+    }
+    std::thread::spawn(move || {
+        let _ = to.send(Event::Exit(child.wait()));
+    });
+    let status = collect(&from, outputs)?;
+    Ok(status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal))
+        .unwrap_or(255))
+}
+
+/// Hands on what is printed, until the command has ended and both its outputs are closed, or what
+/// it left running has been silent for a while.
+fn collect(from: &Receiver<Event>, outputs: &mut Outputs) -> Result<ExitStatus, AgentError> {
+    let mut open = 2;
+    let mut status = None;
+    loop {
+        let event = match &status {
+            Some(status) if open == 0 => return Ok(*status),
+            Some(status) => match from.recv_timeout(LINGER) {
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    return Ok(*status);
+                }
+                Ok(event) => event,
+            },
+            None => from.recv().map_err(|_| AgentError::Lost)?,
+        };
+        match event {
+            Event::Piece(piece) => outputs.hand_out(&piece)?,
+            Event::Closed => open -= 1,
+            Event::Exit(done) => {
+                status = Some(done.map_err(AgentError::Wait)?);
+            }
+        }
+    }
+}
+
+fn pump(mut pipe: impl Read + Send + 'static, to: Sender<Event>, make: fn(Vec<u8>) -> Piece) {
+    std::thread::spawn(move || {
+        let mut buffer = [0; 1 << 14];
+        loop {
+            match pipe.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => {
+                    if to
+                        .send(Event::Piece(make(buffer[..count].to_vec())))
+                        .is_err()
+                    {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        let _ = to.send(Event::Closed);
+    });
+}

@@ -1,0 +1,121 @@
+//! What the agent is told on the kernel's command line, one word each.
+
+use super::error::AgentError;
+use crate::machine::{Bench, Controller, Spec};
+use std::fs;
+use std::path::Path;
+
+/// How the bench is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Orders {
+    pub(crate) bench: Bench,
+    pub(crate) controller: Controller,
+    /// bit/s.
+    pub(crate) bitrate: u32,
+    /// bit/s.
+    pub(crate) data_bitrate: Option<u32>,
+    pub(crate) ethernet: bool,
+    /// Stop the machine when the bench is up, so that the host can save it.
+    pub(crate) pause: bool,
+}
+
+impl Orders {
+    /// The orders that a guest needs.
+    pub(crate) fn of(spec: &Spec, pause: bool) -> Self {
+        Self {
+            bench: spec.bench,
+            controller: spec.controller,
+            bitrate: spec.bitrate,
+            data_bitrate: spec.data_bitrate,
+            ethernet: spec.ethernet,
+            pause,
+        }
+    }
+
+    /// As words of a command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut all = vec![
+            // Words without a dot become the agent's environment.
+            "PATH=/lab:/usr/sbin:/usr/bin:/sbin:/bin".to_owned(),
+            "HOME=/root".to_owned(),
+            // Whichever C library is in the image, this is where it and all others are.
+            "LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu".to_owned(),
+            format!("cangate.bench={}", self.bench),
+            format!("cangate.controller={}", self.controller.name()),
+            format!("cangate.bitrate={}", self.bitrate),
+        ];
+        if let Some(rate) = self.data_bitrate {
+            all.push(format!("cangate.dbitrate={rate}"));
+        }
+        if self.ethernet {
+            all.push("cangate.ethernet=1".to_owned());
+        }
+        if self.pause {
+            all.push("cangate.pause=1".to_owned());
+        }
+        all
+    }
+
+    /// As this guest was told.
+    pub(super) fn read() -> Result<Self, AgentError> {
+        let path = Path::new("/proc/cmdline");
+        let line = fs::read_to_string(path).map_err(AgentError::file("read", path))?;
+        Self::parse(&line)
+    }
+
+    fn parse(line: &str) -> Result<Self, AgentError> {
+        let word = |name: &str| {
+            line.split_whitespace().find_map(|word| {
+                word.strip_prefix("cangate.")?
+                    .strip_prefix(name)?
+                    .strip_prefix('=')
+            })
+        };
+        let need = |name: &'static str| word(name).ok_or(AgentError::NoOrder(name));
+        let wrong = |name, value: &str| AgentError::Order {
+            name,
+            value: value.to_owned(),
+        };
+        let number = |name, text: &str| text.parse().map_err(|_| wrong(name, text));
+        let (bench, controller) = (need("bench")?, need("controller")?);
+        let is = |c: &Controller| c.name() == controller;
+        Ok(Self {
+            bench: bench.parse().map_err(|_| wrong("bench", bench))?,
+            controller: Controller::ALL
+                .into_iter()
+                .find(is)
+                .ok_or_else(|| wrong("controller", controller))?,
+            bitrate: number("bitrate", need("bitrate")?)?,
+            data_bitrate: word("dbitrate")
+                .map(|text| number("dbitrate", text))
+                .transpose()?,
+            ethernet: word("ethernet").is_some(),
+            pause: word("pause").is_some(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ordered_is_what_is_read() {
+        for bench in [Bench::Kvaser, Bench::Timed, Bench::Vcan, Bench::None] {
+            for (data_bitrate, ethernet) in [(None, true), (Some(4_000_000), false)] {
+                let orders = Orders {
+                    bench,
+                    controller: Controller::Mscan,
+                    bitrate: 500_000,
+                    data_bitrate,
+                    ethernet,
+                    pause: ethernet,
+                };
+                let line = format!("console=ttyS0 {} -- lab agent\n", orders.words().join(" "));
+                assert_eq!(Orders::parse(&line).unwrap(), orders);
+            }
+        }
+        assert!(Orders::parse("cangate.bench=x").is_err());
+        assert!(Orders::parse("").is_err());
+    }
+}

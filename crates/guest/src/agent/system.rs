@@ -1,0 +1,105 @@
+//! What a Linux needs before anything else: mounts, randomness, modules, the port to the host.
+
+use super::error::AgentError;
+use crate::program;
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// What every Linux has mounted.
+pub(super) fn mount_all() -> Result<(), AgentError> {
+    use rustix::mount::{MountFlags, mount};
+    for (what, target) in [
+        ("proc", "/proc"),
+        ("sysfs", "/sys"),
+        ("devtmpfs", "/dev"),
+        ("tmpfs", "/run"),
+        ("tmpfs", "/tmp"),
+    ] {
+        mount(what, target, what, MountFlags::empty(), None).map_err(|error| {
+            AgentError::Mount {
+                target,
+                source: error.into(),
+            }
+        })?;
+    }
+    // Shared memory and the kernel's own files are for those who look for them.
+    for (what, target) in [
+        ("tmpfs", "/dev/shm"),
+        ("devpts", "/dev/pts"),
+        ("debugfs", "/sys/kernel/debug"),
+        ("bpf", "/sys/fs/bpf"),
+    ] {
+        let _ = fs::create_dir(target);
+        let _ = mount(what, target, what, MountFlags::empty(), None);
+    }
+    for (link, to) in [
+        ("/dev/fd", "/proc/self/fd"),
+        ("/dev/stdin", "/proc/self/fd/0"),
+        ("/dev/stdout", "/proc/self/fd/1"),
+        ("/dev/stderr", "/proc/self/fd/2"),
+    ] {
+        let _ = std::os::unix::fs::symlink(to, link);
+    }
+    Ok(())
+}
+
+/// Waits until the kernel has its random numbers: the first who asks for one makes them, which
+/// takes a second, out of a timer's irregularity. A program that measures must not wait for that,
+/// nor one whose priority is so high that the timer's interrupt is never handled.
+pub(super) fn gather_randomness() -> Result<(), AgentError> {
+    let mut bytes = [0; 1];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
+        .map(drop)
+        .map_err(|error| AgentError::Randomness(error.into()))
+}
+
+/// The port to the host, known by its name.
+pub(super) fn port() -> Result<File, AgentError> {
+    let path = wait_for("the port to the host", || {
+        let entries = fs::read_dir("/sys/class/virtio-ports").ok()?;
+        entries.flatten().find_map(|entry| {
+            let name = fs::read_to_string(entry.path().join("name")).ok()?;
+            (name.trim() == "cangate").then(|| Path::new("/dev").join(entry.file_name()))
+        })
+    })?;
+    let opened = wait_for("the port's device", || path.exists().then(|| path.clone()))?;
+    OpenOptions::new()
+        .write(true)
+        .open(&opened)
+        .map_err(AgentError::file("open", &opened))
+}
+
+/// Waits up to ten seconds of the guest's time for something to appear.
+pub(super) fn wait_for<T>(
+    what: &str,
+    mut look: impl FnMut() -> Option<T>,
+) -> Result<T, AgentError> {
+    let start = Instant::now();
+    loop {
+        if let Some(it) = look() {
+            return Ok(it);
+        }
+        if start.elapsed() > Duration::from_secs(10) {
+            return Err(AgentError::Absent(what.to_owned()));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Loads modules with what they need.
+pub(super) fn modprobe(names: &[&str]) -> Result<(), AgentError> {
+    let mut line = vec!["modprobe", "-a"];
+    line.extend(names);
+    program::output(None, &line)?;
+    Ok(())
+}
+
+/// The interface of a PCI device, by the device's address.
+pub(super) fn interface_at(address: &str) -> Result<String, AgentError> {
+    let folder = PathBuf::from(format!("/sys/bus/pci/devices/{address}/net"));
+    wait_for(&format!("the interface of PCI device {address}"), || {
+        let entry = fs::read_dir(&folder).ok()?.flatten().next()?;
+        entry.file_name().into_string().ok()
+    })
+}

@@ -1,0 +1,35 @@
+//! Errors as one line of text, for where text is all that passes.
+
+/// An error and its causes in one line; a cause that the line has already is not repeated.
+#[must_use]
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let more = cause.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        next = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Outer(&'static str, #[source] std::fmt::Error);
+
+    #[test]
+    fn causes_are_added_once() {
+        let cause = std::fmt::Error.to_string();
+        let text = with_causes(&Outer("it failed", std::fmt::Error));
+        assert_eq!(text, format!("it failed: {cause}"));
+        let told: &'static str = Box::leak(format!("it failed ({cause})").into_boxed_str());
+        assert_eq!(with_causes(&Outer(told, std::fmt::Error)), told);
+    }
+}

@@ -1,0 +1,383 @@
+//! Packages through the host's own apt-get, with folders of our own: it checks signatures and
+//! sums, resolves dependencies, goes on with what is half there, and needs no rights.
+
+use crate::cache::Cache;
+use crate::error::{Error, tail};
+use crate::kernels::Release;
+use crate::progress::Progress;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const NO_APT: &str = "this needs a Debian or Ubuntu host, or a container of one";
+const GO_ON: &str = "; give the same command again, it goes on where it stopped";
+
+/// For how long fetched package lists are good.
+const LISTS_GOOD_FOR: Duration = Duration::from_secs(3600);
+
+/// A package of an exact version.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Package {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its version.
+    pub(crate) version: String,
+}
+
+/// apt-get with folders of our own.
+pub(super) struct Apt<'a> {
+    cache: &'a Cache,
+    config: PathBuf,
+    mirror: String,
+    progress: &'a dyn Progress,
+}
+
+impl<'a> Apt<'a> {
+    /// Prepares the folders.
+    pub(super) fn new(
+        cache: &'a Cache,
+        mirror: Option<&str>,
+        progress: &'a dyn Progress,
+    ) -> Result<Self, Error> {
+        let mirror = match mirror {
+            Some(uri) => uri.to_owned(),
+            None => super::sources::host_mirror(Path::new("/etc/apt"))?,
+        };
+        if mirror.contains(char::is_whitespace) {
+            return Err(Error::Mirror(mirror));
+        }
+        let root = cache.path("apt");
+        for folder in ["lists/partial", "archives/partial", "sources"] {
+            let path = root.join(folder);
+            fs::create_dir_all(&path).map_err(Error::file("create the folder", &path))?;
+        }
+        let config = root.join("apt.conf");
+        let text = configuration(&root, &host_acquire()?)?;
+        let status = root.join("status");
+        fs::write(&status, "").map_err(Error::file("write", &status))?;
+        fs::write(&config, text).map_err(Error::file("write", &config))?;
+        Ok(Self {
+            cache,
+            config,
+            mirror,
+            progress,
+        })
+    }
+
+    fn apt_get(&self, release: Release) -> Result<Command, Error> {
+        let list = self
+            .cache
+            .path(&format!("apt/sources/{}.list", release.target()));
+        let keyring = keyring()?;
+        let mut text = String::new();
+        for suite in release.suites() {
+            let _ = writeln!(
+                text,
+                "deb [signed-by={keyring}] {} {suite} main",
+                self.mirror
+            );
+        }
+        fs::write(&list, text).map_err(Error::file("write", &list))?;
+        let mut command = Command::new("apt-get");
+        command
+            .env("APT_CONFIG", &self.config)
+            .env("LC_ALL", "C")
+            .arg("-o")
+            .arg(format!("Dir::Etc::sourcelist={}", list.display()))
+            .args(["-t", release.target()])
+            .stdin(Stdio::null());
+        Ok(command)
+    }
+
+    /// Fetches the release's package lists, unless they are fresh.
+    fn update(&self, release: Release) -> Result<(), Error> {
+        let stamp = self.stamp(release);
+        let fresh = fs::metadata(&stamp)
+            .and_then(|meta| meta.modified())
+            .is_ok_and(|then| then.elapsed().is_ok_and(|age| age < LISTS_GOOD_FOR));
+        if fresh {
+            return Ok(());
+        }
+        self.progress
+            .stage(&format!("package lists of {}", release.target()));
+        let mut command = self.apt_get(release)?;
+        command.args(["-o", "APT::Get::List-Cleanup=false"]);
+        // Otherwise a list that cannot be fetched is only a warning.
+        command.args(["-o", "APT::Update::Error-Mode=any", "update"]);
+        self.run(
+            command,
+            &format!("fetching package lists from {}", self.mirror),
+        )?;
+        fs::write(&stamp, "").map_err(Error::file("write", &stamp))
+    }
+
+    fn stamp(&self, release: Release) -> PathBuf {
+        self.cache.path(&format!("apt/{}.stamp", release.target()))
+    }
+
+    /// The packages to fetch: these and all that they depend on.
+    pub(super) fn resolve(
+        &self,
+        release: Release,
+        packages: &[String],
+    ) -> Result<Vec<Package>, Error> {
+        let _lock = self.cache.lock("apt", self.progress)?;
+        self.update(release)?;
+        let mut command = self.apt_get(release)?;
+        command
+            .args(["--print-uris", "--yes", "install"])
+            .args(packages);
+        let text = self.run(command, &format!("resolving {}", packages.join(", ")))?;
+        let found: Vec<Package> = text.lines().filter_map(parse_uri).collect();
+        if found.is_empty() {
+            return Err(Error::Command {
+                what: format!("resolving {}", packages.join(", ")),
+                advice: ": apt-get names no package",
+                tail: tail(text.as_bytes(), 10, 2000),
+            });
+        }
+        Ok(found)
+    }
+
+    /// Fetches packages into a folder; what is there already is not fetched again. Gives the
+    /// files, in order.
+    pub(super) fn download(
+        &self,
+        release: Release,
+        packages: &[Package],
+        into: &Path,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let _lock = self.cache.lock("apt", self.progress)?;
+        fs::create_dir_all(into).map_err(Error::file("create the folder", into))?;
+        let mut command = self.apt_get(release)?;
+        command
+            .current_dir(into)
+            .args(["-o", "APT::Status-Fd=1", "download"])
+            .args(packages.iter().map(|p| format!("{}={}", p.name, p.version)));
+        if let Err(error) = self.run(command, &format!("fetching packages from {}", self.mirror)) {
+            // The lists may name files that the mirror no longer has: fetch them again.
+            let _ = fs::remove_file(self.stamp(release));
+            return Err(error);
+        }
+        packages
+            .iter()
+            .map(|package| file_of(into, package))
+            .collect()
+    }
+
+    /// Runs apt-get to its end; its progress is passed on, its output returned.
+    fn run(&self, mut command: Command, what: &str) -> Result<String, Error> {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|source| missing("apt-get", "to fetch packages", NO_APT, source))?;
+        let errors = child.stderr.take().map(|mut pipe| {
+            std::thread::spawn(move || {
+                let mut bytes = Vec::new();
+                let _ = pipe.read_to_end(&mut bytes);
+                bytes
+            })
+        });
+        let mut output = String::new();
+        if let Some(pipe) = child.stdout.take() {
+            for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
+                let line = String::from_utf8_lossy(&line);
+                if let Some(part) = parse_status(&line) {
+                    self.progress.part(part);
+                } else {
+                    output.push_str(&line);
+                    output.push('\n');
+                }
+            }
+        }
+        let status = child
+            .wait()
+            .map_err(|source| missing("apt-get", "to fetch packages", NO_APT, source))?;
+        let errors = errors
+            .and_then(|thread| thread.join().ok())
+            .unwrap_or_default();
+        if status.success() {
+            return Ok(output);
+        }
+        Err(Error::Command {
+            what: what.to_owned(),
+            advice: GO_ON,
+            tail: tail(&errors, 10, 2000),
+        })
+    }
+}
+
+/// A program that cannot be started.
+pub(super) fn missing(
+    tool: &'static str,
+    why: &'static str,
+    advice: &'static str,
+    source: std::io::Error,
+) -> Error {
+    if source.kind() == std::io::ErrorKind::NotFound {
+        return Error::Tool { tool, why, advice };
+    }
+    Error::file("run", Path::new(tool))(source)
+}
+
+/// The keys that Debian signs with, as the host has them.
+fn keyring() -> Result<&'static str, Error> {
+    const PLACES: [&str; 3] = [
+        "/usr/share/keyrings/debian-archive-keyring.gpg",
+        "/usr/share/keyrings/debian-archive-keyring.pgp",
+        "/etc/apt/trusted.gpg.d/debian-archive-keyring.gpg",
+    ];
+    PLACES
+        .into_iter()
+        .find(|path| Path::new(path).is_file())
+        .ok_or(Error::Tool {
+            tool: "debian-archive-keyring",
+            why: "to check Debian's signatures",
+            advice: "install the package of that name",
+        })
+}
+
+/// The host's settings for fetching: proxies, certificates, timeouts. Its other settings are not
+/// for us, least of all commands that it runs after an update.
+fn host_acquire() -> Result<String, Error> {
+    let output = Command::new("apt-config")
+        .args(["dump", "--format", "%F \"%v\";%n", "Acquire"])
+        .env("LC_ALL", "C")
+        .output()
+        .map_err(|source| missing("apt-config", "to fetch packages", NO_APT, source))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut kept = String::new();
+    for line in text.lines() {
+        let ours = [
+            "Acquire::Languages",
+            "Acquire::IndexTargets",
+            "Acquire::GzipIndexes",
+        ];
+        if line.starts_with("Acquire::") && !ours.iter().any(|name| line.starts_with(name)) {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    Ok(kept)
+}
+
+fn configuration(root: &Path, acquire: &str) -> Result<String, Error> {
+    let root = root
+        .to_str()
+        .filter(|text| !text.contains(['"', '\n', '\\']))
+        .ok_or_else(|| Error::AptFolder(root.to_path_buf()))?;
+    Ok(format!(
+        "Dir \"{root}\";\n\
+         Dir::State \"{root}\";\n\
+         Dir::State::lists \"{root}/lists\";\n\
+         Dir::State::status \"{root}/status\";\n\
+         Dir::Cache \"{root}\";\n\
+         Dir::Cache::archives \"{root}/archives\";\n\
+         Dir::Cache::pkgcache \"\";\n\
+         Dir::Cache::srcpkgcache \"\";\n\
+         Dir::Etc \"{root}\";\n\
+         Dir::Etc::main \"/dev/null\";\n\
+         Dir::Etc::parts \"/dev/null\";\n\
+         Dir::Etc::sourceparts \"/dev/null\";\n\
+         Dir::Etc::preferences \"/dev/null\";\n\
+         Dir::Etc::preferencesparts \"/dev/null\";\n\
+         Dir::Etc::netrc \"/etc/apt/auth.conf\";\n\
+         Dir::Etc::netrcparts \"/etc/apt/auth.conf.d\";\n\
+         Dir::Log \"{root}\";\n\
+         APT::Architecture \"amd64\";\n\
+         APT::Architectures {{ \"amd64\"; }};\n\
+         APT::Install-Recommends \"false\";\n\
+         APT::Sandbox::User \"\";\n\
+         {acquire}\
+         Acquire::Languages \"none\";\n\
+         Acquire::Retries \"3\";\n"
+    ))
+}
+
+/// `dlstatus:FILE:PERCENT:words`, as APT::Status-Fd gives it.
+fn parse_status(line: &str) -> Option<f64> {
+    let mut parts = line.strip_prefix("dlstatus:")?.splitn(3, ':');
+    let percent: f64 = parts.nth(1)?.parse().ok()?;
+    Some((percent / 100.0).clamp(0.0, 1.0))
+}
+
+/// `'URI' name_version_arch.deb size sum`, as --print-uris gives it.
+fn parse_uri(line: &str) -> Option<Package> {
+    let file = line
+        .strip_prefix('\'')?
+        .split_once("' ")?
+        .1
+        .split(' ')
+        .next()?;
+    let mut parts = file.strip_suffix(".deb")?.rsplitn(3, '_');
+    let (_arch, version, name) = (parts.next()?, parts.next()?, parts.next()?);
+    Some(Package {
+        name: name.to_owned(),
+        version: version.replace("%3a", ":"),
+    })
+}
+
+/// The file that apt-get made of a package.
+fn file_of(folder: &Path, package: &Package) -> Result<PathBuf, Error> {
+    let stem = format!("{}_{}_", package.name, package.version.replace(':', "%3a"));
+    ["amd64", "all"]
+        .into_iter()
+        .map(|arch| folder.join(format!("{stem}{arch}.deb")))
+        .find(|path| path.is_file())
+        .ok_or_else(|| Error::Command {
+            what: format!("fetching {} {}", package.name, package.version),
+            advice: GO_ON,
+            tail: format!("apt-get left no {stem}*.deb in {}", folder.display()),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uris_become_packages() {
+        let line = "'http://m/pool/main/q/qemu/qemu-system-x86_11.1.3%2bds-1%7ebpo13%2b1_amd64.deb' \
+                    qemu-system-x86_1%3a11.1.3+ds-1~bpo13+1_amd64.deb 10377056 SHA256:00";
+        let package = parse_uri(line).unwrap();
+        assert_eq!(package.name, "qemu-system-x86");
+        assert_eq!(package.version, "1:11.1.3+ds-1~bpo13+1");
+        assert_eq!(parse_uri("Reading package lists..."), None);
+        assert_eq!(parse_uri("'http://m/x' nonsense 1 y"), None);
+    }
+
+    #[test]
+    fn progress_is_read() {
+        assert_eq!(
+            parse_status("dlstatus:1:80.5000:Retrieving file 1 of 1"),
+            Some(0.805)
+        );
+        assert_eq!(parse_status("dlstatus:1:x:"), None);
+        assert_eq!(parse_status("Get:1 http://m bookworm"), None);
+    }
+
+    #[test]
+    fn a_folder_that_apt_could_not_take_is_refused() {
+        assert!(configuration(Path::new("/a\"b"), "").is_err());
+        let text =
+            configuration(Path::new("/a b"), "Acquire::http::Proxy \"http://p\";\n").unwrap();
+        assert!(text.contains("Dir::State::status \"/a b/status\";"));
+        assert!(text.contains("http::Proxy"));
+    }
+
+    #[test]
+    fn files_are_found_by_version() {
+        let dir = tempfile::tempdir().unwrap();
+        let package = Package {
+            name: "a".to_owned(),
+            version: "1:2".to_owned(),
+        };
+        assert!(file_of(dir.path(), &package).is_err());
+        fs::write(dir.path().join("a_1%3a2_all.deb"), "").unwrap();
+        assert!(file_of(dir.path(), &package).is_ok());
+    }
+}

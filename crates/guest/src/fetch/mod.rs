@@ -1,0 +1,105 @@
+//! What is fetched: trees of unpacked Debian packages, each a stage of the cache.
+
+mod apt;
+mod sources;
+mod tree;
+
+pub(crate) use apt::Package;
+pub(crate) use tree::Tree;
+
+use crate::cache::{self, Cache};
+use crate::error::{Error, tail};
+use crate::kernels::Release;
+use crate::progress::Progress;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The file in a tree that says what it is made of.
+pub(crate) const RECORD: &str = "packages.json";
+
+/// What a tree is made of.
+pub(crate) struct Recipe<'a> {
+    /// The stage's name; changed when the recipe changes.
+    pub(crate) name: &'a str,
+    /// For people.
+    pub(crate) what: &'a str,
+    /// Where from.
+    pub(crate) release: Release,
+    /// Packages, fetched with all that they depend on.
+    pub(crate) packages: Vec<String>,
+    /// Which of those are wanted.
+    pub(crate) wanted: fn(&str) -> bool,
+}
+
+/// Fetches and unpacks a tree, unless it is there. `finish` completes it before it counts as done.
+pub(crate) fn tree(
+    cache: &Cache,
+    mirror: Option<&str>,
+    progress: &dyn Progress,
+    recipe: &Recipe<'_>,
+    finish: impl FnOnce(&Tree) -> Result<(), Error>,
+) -> Result<Tree, Error> {
+    let path = cache.stage(recipe.name, progress, |part| {
+        let apt = apt::Apt::new(cache, mirror, progress)?;
+        progress.stage(&format!("resolving {}", recipe.what));
+        let mut packages = apt.resolve(recipe.release, &recipe.packages)?;
+        packages.retain(|package| (recipe.wanted)(&package.name));
+        progress.stage(&format!("fetching {}", recipe.what));
+        let debs = cache.path("debs").join(recipe.name.replace('/', "."));
+        let files = apt.download(recipe.release, &packages, &debs)?;
+        progress.stage(&format!("unpacking {}", recipe.what));
+        unpack(&files, part, progress)?;
+        let record = part.join(RECORD);
+        let json = serde_json::to_vec_pretty(&packages).unwrap_or_default();
+        fs::write(&record, json).map_err(Error::file("write", &record))?;
+        finish(&Tree::new(part.to_path_buf()))?;
+        cache::remove(&debs)
+    })?;
+    Ok(Tree::new(path))
+}
+
+/// What a tree is made of.
+pub(crate) fn packages(tree: &Tree) -> Result<Vec<Package>, Error> {
+    let path = tree.root().join(RECORD);
+    let text = fs::read(&path).map_err(Error::file("read", &path))?;
+    serde_json::from_slice(&text).map_err(|error| Error::file("read", &path)(error.into()))
+}
+
+fn unpack(files: &[PathBuf], into: &Path, progress: &dyn Progress) -> Result<(), Error> {
+    // Debian 13's packages have all in /usr and count on these links, which its base-files has
+    // but which may be unpacked later; older packages replace them by folders, which works too.
+    for folder in ["bin", "sbin", "lib", "lib64"] {
+        let usr = into.join("usr").join(folder);
+        fs::create_dir_all(&usr).map_err(Error::file("create the folder", &usr))?;
+        let link = into.join(folder);
+        std::os::unix::fs::symlink(format!("usr/{folder}"), &link)
+            .map_err(Error::file("create", &link))?;
+    }
+    for (done, file) in files.iter().enumerate() {
+        progress.part(done as f64 / files.len() as f64);
+        let output = Command::new("dpkg-deb")
+            .arg("--extract")
+            .arg(file)
+            .arg(into)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|source| {
+                apt::missing(
+                    "dpkg-deb",
+                    "to unpack packages",
+                    "this needs a Debian or Ubuntu host, or a container of one",
+                    source,
+                )
+            })?;
+        if !output.status.success() {
+            return Err(Error::Command {
+                what: format!("unpacking {}", file.display()),
+                advice: "; is there room? The same command goes on where it stopped",
+                tail: tail(&output.stderr, 5, 1000),
+            });
+        }
+    }
+    Ok(())
+}

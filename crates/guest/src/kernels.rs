@@ -1,0 +1,160 @@
+//! The kernels of the lab, and where in Debian's archive they are.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Debian's releases that the lab takes packages from. A tree is resolved against one release
+/// (and its backports) alone: a dependency must not be met by another release's package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Release {
+    /// Debian 11.
+    Bullseye,
+    /// Debian 12.
+    Bookworm,
+    /// Debian 12 with its backports preferred.
+    BookwormBackports,
+    /// Debian 13 with its backports preferred.
+    TrixieBackports,
+}
+
+impl Release {
+    /// The suites, the preferred one last.
+    #[must_use]
+    pub fn suites(self) -> &'static [&'static str] {
+        match self {
+            Self::Bullseye => &["bullseye"],
+            Self::Bookworm => &["bookworm"],
+            Self::BookwormBackports => &["bookworm", "bookworm-backports"],
+            Self::TrixieBackports => &["trixie", "trixie-backports"],
+        }
+    }
+
+    /// The suite that is preferred.
+    #[must_use]
+    pub fn target(self) -> &'static str {
+        self.suites().last().copied().unwrap_or_default()
+    }
+}
+
+/// A kernel of the lab: `6.1`, `6.12-rt`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Kernel {
+    series: Series,
+    rt: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Series {
+    V5_10,
+    V6_1,
+    V6_12,
+    V7_3,
+}
+
+const SERIES: [(Series, &str, Release); 4] = [
+    (Series::V5_10, "5.10", Release::Bullseye),
+    (Series::V6_1, "6.1", Release::Bookworm),
+    (Series::V6_12, "6.12", Release::BookwormBackports),
+    (Series::V7_3, "7.3", Release::TrixieBackports),
+];
+
+impl Kernel {
+    /// All there are, in order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        SERIES
+            .into_iter()
+            .flat_map(|(series, _, _)| [false, true].map(|rt| Self { series, rt }))
+    }
+
+    fn row(self) -> (&'static str, Release) {
+        // SERIES has a row for each; the fallback is never taken.
+        SERIES
+            .iter()
+            .find(|(series, _, _)| *series == self.series)
+            .map_or(("6.1", Release::Bookworm), |(_, name, release)| {
+                (name, *release)
+            })
+    }
+
+    /// The release that it is from.
+    #[must_use]
+    pub fn release(self) -> Release {
+        self.row().1
+    }
+
+    /// Its series, without the flavour: `6.12`.
+    #[must_use]
+    pub fn series(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Whether it has full preemption.
+    #[must_use]
+    pub fn rt(self) -> bool {
+        self.rt
+    }
+
+    /// Debian's name of the flavour, the end of the kernel's own version: `amd64`, `rt-amd64`.
+    #[must_use]
+    pub fn flavour(self) -> &'static str {
+        if self.rt { "rt-amd64" } else { "amd64" }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.series(), if self.rt { "-rt" } else { "" })
+    }
+}
+
+/// A name that no kernel of the lab has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a kernel of the lab: choose one of {all}", all = names().join(", "))]
+pub struct UnknownKernel(pub String);
+
+fn names() -> Vec<String> {
+    Kernel::all().map(|kernel| kernel.to_string()).collect()
+}
+
+impl FromStr for Kernel {
+    type Err = UnknownKernel;
+
+    fn from_str(text: &str) -> Result<Self, UnknownKernel> {
+        Self::all()
+            .find(|kernel| kernel.to_string() == text)
+            .ok_or_else(|| UnknownKernel(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_there_and_back() {
+        let names: Vec<String> = Kernel::all().map(|k| k.to_string()).collect();
+        assert_eq!(
+            names,
+            [
+                "5.10", "5.10-rt", "6.1", "6.1-rt", "6.12", "6.12-rt", "7.3", "7.3-rt"
+            ]
+        );
+        for kernel in Kernel::all() {
+            assert_eq!(kernel.to_string().parse::<Kernel>().unwrap(), kernel);
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_lists_the_right_ones() {
+        let error = "6.13".parse::<Kernel>().unwrap_err().to_string();
+        assert!(error.contains("`6.13`"), "{error}");
+        assert!(error.contains("6.12, 6.12-rt, 7.3"), "{error}");
+    }
+
+    #[test]
+    fn each_kernel_is_of_one_release() {
+        let kernel: Kernel = "6.12-rt".parse().unwrap();
+        assert_eq!(kernel.release().target(), "bookworm-backports");
+        assert_eq!(kernel.flavour(), "rt-amd64");
+    }
+}

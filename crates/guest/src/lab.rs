@@ -1,0 +1,161 @@
+//! The lab: the folder with what guests are made of, and what sets it up.
+
+use crate::cache::Cache;
+use crate::error::Error;
+use crate::fetch::{self, Tree};
+use crate::kernels::Kernel;
+use crate::kmod;
+use crate::machine::Bench;
+use crate::own;
+use crate::progress::Progress;
+use crate::trees::{self, KernelTree};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where the lab keeps things and where it fetches them.
+#[derive(Clone, Debug, Default)]
+pub struct Locations {
+    /// The cache folder; else `$CANGATE_LAB`, else `cangate/lab` in `$XDG_CACHE_HOME` or `~/.cache`.
+    pub cache: Option<PathBuf>,
+    /// The Debian mirror; else `$CANGATE_MIRROR`, else that of the host's own apt.
+    pub mirror: Option<String>,
+}
+
+/// The lab. Guests can be run from several threads at once.
+#[derive(Debug)]
+pub struct Lab {
+    pub(crate) cache: Cache,
+    mirror: Option<String>,
+    pub(crate) stopped: AtomicBool,
+}
+
+impl Lab {
+    /// Opens the lab's folder; nothing is fetched yet.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be made, nothing says where it is, or the host cannot run guests.
+    pub fn open(locations: &Locations) -> Result<Self, Error> {
+        if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+            return Err(Error::Host);
+        }
+        let mirror = locations.mirror.clone().or_else(|| {
+            std::env::var("CANGATE_MIRROR")
+                .ok()
+                .filter(|uri| !uri.is_empty())
+        });
+        Ok(Self {
+            cache: Cache::open(locations.cache.as_deref())?,
+            mirror,
+            stopped: AtomicBool::new(false),
+        })
+    }
+
+    /// Ends all guests that run, and starts none any more.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+    }
+
+    /// The cache folder.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        self.cache.path("")
+    }
+
+    /// Whether guests with this kernel can run without fetching anything.
+    #[must_use]
+    pub fn is_set_up(&self, kernel: Kernel) -> bool {
+        trees::names(kernel)
+            .iter()
+            .all(|name| self.cache.finished(name).is_some())
+    }
+
+    /// Fetches what guests with these kernels need and is not there yet.
+    ///
+    /// # Errors
+    ///
+    /// A tool is missing, a download fails, the disk is full; the next call goes on from there.
+    pub fn setup(&self, kernels: &[Kernel], progress: &dyn Progress) -> Result<(), Error> {
+        self.qemu(progress)?;
+        self.guest(progress)?;
+        for kernel in kernels {
+            self.kernel(*kernel, progress)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn qemu(&self, progress: &dyn Progress) -> Result<Tree, Error> {
+        trees::qemu(&self.cache, self.mirror.as_deref(), progress)
+    }
+
+    pub(crate) fn guest(&self, progress: &dyn Progress) -> Result<Tree, Error> {
+        trees::guest(&self.cache, self.mirror.as_deref(), progress)
+    }
+
+    pub(crate) fn kernel(
+        &self,
+        kernel: Kernel,
+        progress: &dyn Progress,
+    ) -> Result<KernelTree, Error> {
+        trees::kernel(&self.cache, self.mirror.as_deref(), progress, kernel)
+    }
+
+    /// The kernel modules of our own that a bench needs.
+    pub(crate) fn modules(
+        &self,
+        kernel: Kernel,
+        tree: &KernelTree,
+        bench: Bench,
+        progress: &dyn Progress,
+    ) -> Result<Vec<PathBuf>, Error> {
+        if bench != Bench::Timed {
+            return Ok(Vec::new());
+        }
+        let module = kmod::bitcan(&self.cache, self.mirror.as_deref(), progress, kernel, tree)?;
+        Ok(vec![module])
+    }
+
+    /// What a guest with this kernel is made of, as [`crate::Outcome::versions`] begins: package by
+    /// package, and as `agent` a hash of the program that is the agent. Guests with the same
+    /// versions give the same results.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::setup`], which it does where something is missing.
+    pub fn versions(
+        &self,
+        kernel: Kernel,
+        progress: &dyn Progress,
+    ) -> Result<Vec<(String, String)>, Error> {
+        let qemu = self.qemu(progress)?;
+        let guest = self.guest(progress)?;
+        let tree = self.kernel(kernel, progress)?;
+        versions(&qemu, &guest, &tree)
+    }
+}
+
+/// What a guest of these trees is made of.
+pub(crate) fn versions(
+    qemu: &Tree,
+    guest: &Tree,
+    kernel: &KernelTree,
+) -> Result<Vec<(String, String)>, Error> {
+    let mut all = vec![("agent".to_owned(), own::program()?.hash.clone())];
+    let wanted = [
+        (qemu, "qemu-system-x86"),
+        (qemu, "seabios"),
+        (guest, "can-utils"),
+        (guest, "iproute2"),
+        (guest, "rt-tests"),
+        (guest, "libc6"),
+    ];
+    for (tree, name) in wanted {
+        if let Some(package) = fetch::packages(tree)?.into_iter().find(|p| p.name == name) {
+            all.push((package.name, package.version));
+        }
+    }
+    for package in fetch::packages(&kernel.tree)? {
+        all.push((package.name, package.version));
+    }
+    Ok(all)
+}

@@ -1,0 +1,206 @@
+//! Programs of a guest, run from inside: to their end, or in the background.
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+
+/// A program that could not be run, or failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// No program was named.
+    #[error("there is no program to run")]
+    Nothing,
+    /// It could not be started.
+    #[error("cannot run `{line}`")]
+    Start {
+        /// The program and its arguments.
+        line: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// It ended with an error.
+    #[error("`{line}` failed ({status}): {said}")]
+    Failed {
+        /// The program and its arguments.
+        line: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// What it wrote on standard error.
+        said: String,
+    },
+    /// What it writes on standard error cannot be kept.
+    #[error("cannot create {}", path.display())]
+    Log {
+        /// The file for it.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// The words of a program that is run in a network namespace, `None` for our own.
+fn words<'w>(namespace: Option<&'w str>, line: &[&'w str]) -> Vec<&'w str> {
+    let mut all = Vec::new();
+    if let Some(name) = namespace {
+        all.extend(["ip", "netns", "exec", name]);
+    }
+    all.extend(line);
+    all
+}
+
+fn command(words: &[&str]) -> Result<Command, ProgramError> {
+    let (program, arguments) = words.split_first().ok_or(ProgramError::Nothing)?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    Ok(command)
+}
+
+fn finish(words: &[&str]) -> Result<Output, ProgramError> {
+    let output = command(words)?.output();
+    output.map_err(|source| ProgramError::Start {
+        line: words.join(" "),
+        source,
+    })
+}
+
+/// Runs a program to its end and gives what it printed.
+///
+/// # Errors
+/// It cannot be started, or its exit status is not 0.
+pub fn output(namespace: Option<&str>, line: &[&str]) -> Result<String, ProgramError> {
+    let words = words(namespace, line);
+    let output = finish(&words)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(ProgramError::Failed {
+        line: words.join(" "),
+        status: output.status,
+        said: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    })
+}
+
+/// Runs a program whose exit status says nothing, and gives what it printed.
+///
+/// # Errors
+/// It cannot be started.
+pub fn printed(namespace: Option<&str>, line: &[&str]) -> Result<String, ProgramError> {
+    let output = finish(&words(namespace, line))?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A program in the background, with all that it starts. Killed when this is dropped.
+#[derive(Debug)]
+pub struct Background {
+    child: Child,
+    line: String,
+    log: PathBuf,
+}
+
+/// A program in the background that ended by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The program and its arguments.
+    pub line: String,
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it wrote on standard error.
+    pub said: String,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` ended ({}): {}", self.line, self.status, self.said)
+    }
+}
+
+impl Background {
+    /// Starts it; what it writes on standard error goes to `log`.
+    ///
+    /// # Errors
+    /// It cannot be started, or the file cannot be made.
+    pub fn start(namespace: Option<&str>, line: &[&str], log: &str) -> Result<Self, ProgramError> {
+        let words = words(namespace, line);
+        let line = words.join(" ");
+        let log = PathBuf::from(log);
+        let file = File::create(&log).map_err(|source| ProgramError::Log {
+            path: log.clone(),
+            source,
+        })?;
+        let spawned = command(&words)?
+            .stdout(Stdio::null())
+            .stderr(file)
+            .process_group(0)
+            .spawn();
+        match spawned {
+            Ok(child) => Ok(Self { child, line, log }),
+            Err(source) => Err(ProgramError::Start { line, source }),
+        }
+    }
+
+    /// Has it ended?
+    pub fn ended(&mut self) -> Option<Ended> {
+        let status = self.child.try_wait().ok().flatten()?;
+        let said = std::fs::read_to_string(&self.log).unwrap_or_default();
+        Some(Ended {
+            line: self.line.clone(),
+            status,
+            said: said.trim().to_owned(),
+        })
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if let Ok(raw) = i32::try_from(self.child.id())
+            && let Some(group) = Pid::from_raw(raw)
+        {
+            // It may have ended by itself.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_run_in_its_namespace() {
+        assert_eq!(words(None, &["ip", "link"]), ["ip", "link"]);
+        assert_eq!(
+            words(Some("gw"), &["cangw", "-L"]),
+            ["ip", "netns", "exec", "gw", "cangw", "-L"]
+        );
+    }
+
+    #[test]
+    fn a_program_that_fails_is_told_with_what_it_said() {
+        let error = output(None, &["sh", "-c", "echo why >&2; exit 3"]).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("exit 3") && text.ends_with(": why"), "{text}");
+        assert_eq!(
+            printed(None, &["sh", "-c", "echo x; exit 1"]).unwrap(),
+            "x\n"
+        );
+        let error = output(None, &["/no/such/program"]).unwrap_err();
+        assert!(matches!(error, ProgramError::Start { .. }), "{error}");
+    }
+
+    #[test]
+    fn the_background_ends_with_its_handle() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        let log = log.to_str().unwrap();
+        let mut running = Background::start(None, &["sleep", "1000"], log).unwrap();
+        assert_eq!(running.ended(), None);
+        let id = running.child.id();
+        drop(running);
+        assert!(!std::path::Path::new(&format!("/proc/{id}")).exists());
+    }
+}

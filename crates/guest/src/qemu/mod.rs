@@ -1,0 +1,12 @@
+//! The machine: a QEMU process, what it is told, and what it leaves.
+
+mod console;
+pub(crate) mod monitor;
+mod options;
+mod process;
+mod trace;
+
+pub(crate) use console::{Trouble, end_of, trouble};
+pub(crate) use options::Options;
+pub(crate) use process::{End, Process, pass_on};
+pub(crate) use trace::accesses;

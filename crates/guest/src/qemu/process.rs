@@ -1,0 +1,242 @@
+//! The QEMU process: started, watched, ended.
+
+use super::monitor::{Monitor, MonitorError};
+use super::options::{Options, module_folder};
+use crate::error::{Error, tail};
+use crate::fetch::Tree;
+use crate::progress::Sink;
+use crate::wire::{Piece, Reader, WireError};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often we look whether the guest said something. It is the host's time: the guest does not
+/// notice.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// A guest that hands out or prints more than this is ended: it would fill the disk.
+const MOST_OUTPUT: u64 = 8 << 30;
+const MOST_CONSOLE: u64 = 256 << 20;
+
+/// How a machine ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// By itself.
+    Off(ExitStatus),
+    /// Its time was up.
+    Timeout,
+    /// It was to stop.
+    Stopped,
+    /// What it handed out cannot be understood.
+    Garbled(WireError),
+    /// It handed out more than this, bytes.
+    TooMuchOutput(u64),
+    /// It wrote more than this on its console, bytes.
+    TooMuchConsole(u64),
+}
+
+/// A running machine. It is killed when this is dropped.
+pub(crate) struct Process {
+    child: Child,
+    monitor: Option<Monitor>,
+    greeted: bool,
+    words: PathBuf,
+    output: PathBuf,
+    console: PathBuf,
+}
+
+impl Process {
+    /// Starts QEMU out of its tree. Only the calling thread may end it: see
+    /// `exit-with-parent`.
+    pub(crate) fn start(tree: &Tree, options: &Options<'_>, words: &Path) -> Result<Self, Error> {
+        let mut command = tree
+            .command("qemu-system-x86_64")
+            .ok_or_else(|| Error::Incomplete {
+                what: "qemu-system-x86_64",
+                folder: tree.root().to_path_buf(),
+            })?;
+        // Both must be there before we look into them.
+        for path in [options.output, options.console] {
+            File::create(path).map_err(Error::file("create", path))?;
+        }
+        let log = File::create(words).map_err(Error::file("create", words))?;
+        let mut child = command
+            .args(options.arguments(tree))
+            .env_clear()
+            .env("QEMU_MODULE_DIR", module_folder(tree))
+            .env("LC_ALL", "C")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            // Ctrl-C is for us: what becomes of the guest is for us to say.
+            .process_group(0)
+            .spawn()
+            .map_err(Error::file("run QEMU in", tree.root()))?;
+        let monitor = child
+            .stdin
+            .take()
+            .zip(child.stdout.take())
+            .map(|(to, from)| Monitor::new(to, from));
+        Ok(Self {
+            child,
+            monitor,
+            greeted: false,
+            words: words.to_path_buf(),
+            output: options.output.to_path_buf(),
+            console: options.console.to_path_buf(),
+        })
+    }
+
+    fn monitor(&mut self, deadline: Instant) -> Result<&mut Monitor, MonitorError> {
+        let monitor = self.monitor.as_mut().ok_or(MonitorError::Absent)?;
+        if !self.greeted {
+            monitor.greet(deadline)?;
+            self.greeted = true;
+        }
+        Ok(monitor)
+    }
+
+    /// Waits until the guest stops itself: by the agent's write to the panic device, which stops
+    /// the machine at that very instruction. A command of ours would stop it wherever it happened
+    /// to be.
+    pub(crate) fn stops(&mut self, deadline: Instant) -> Result<(), MonitorError> {
+        let monitor = self.monitor(deadline)?;
+        monitor.event(&["GUEST_PANICKED"], deadline).map(|_| ())
+    }
+
+    /// Saves the whole machine, which has stopped itself, into a file. False where it did not
+    /// stop as it usually does, which the guest itself says when it goes on: such a state differs
+    /// from the usual one and is of no use.
+    pub(crate) fn save(&mut self, file: &Path, deadline: Instant) -> Result<bool, MonitorError> {
+        let monitor = self.monitor(deadline)?;
+        let on = json!({ "capabilities": [{ "capability": "events", "state": true }] });
+        monitor.command("migrate-set-capabilities", &on, deadline)?;
+        // As fast as the disk takes it.
+        let fast = json!({ "max-bandwidth": 0 });
+        monitor.command("migrate-set-parameters", &fast, deadline)?;
+        let to = json!({ "uri": format!("file:{}", file.display()) });
+        monitor.command("migrate", &to, deadline)?;
+        loop {
+            let event = monitor.event(&["MIGRATION"], deadline)?;
+            match event.pointer("/data/status").and_then(Value::as_str) {
+                Some("completed") => break,
+                Some("failed") => {
+                    let status = monitor.command("query-migrate", &json!({}), deadline)?;
+                    let words = status.get("error-desc").and_then(Value::as_str);
+                    let reason = words.unwrap_or("no reason").to_owned();
+                    return Err(MonitorError::NotSaved { reason });
+                }
+                _ => {}
+            }
+        }
+        // The end of saving is told a moment before QEMU is done with it.
+        while let Err(error) = monitor.command("cont", &json!({}), deadline) {
+            if Instant::now() >= deadline {
+                return Err(error);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        let said = monitor.event(&["GUEST_CRASHLOADED", "GUEST_PANICKED"], deadline)?;
+        Ok(said.get("event").and_then(Value::as_str) == Some("GUEST_CRASHLOADED"))
+    }
+
+    /// Reads a saved machine in and lets it go on.
+    pub(crate) fn resume(&mut self, file: &Path, deadline: Instant) -> Result<(), MonitorError> {
+        let monitor = self.monitor(deadline)?;
+        // A machine that has moved announces itself on its networks, by the host's clock: the
+        // guest's other card would be interrupted at a moment that is never the same.
+        let silent = json!({ "announce-rounds": 0 });
+        monitor.command("migrate-set-parameters", &silent, deadline)?;
+        let from = json!({ "uri": format!("file:{}", file.display()) });
+        monitor.command("migrate-incoming", &from, deadline)?;
+        loop {
+            // Until all is read in, its state is `inmigrate`.
+            let status = monitor.command("query-status", &json!({}), deadline)?;
+            match status.get("status").and_then(Value::as_str) {
+                Some("inmigrate" | "finish-migrate") => std::thread::sleep(LOOK_EVERY),
+                _ => break,
+            }
+        }
+        monitor.command("cont", &json!({}), deadline).map(|_| ())
+    }
+
+    /// What QEMU itself complained about.
+    pub(crate) fn complaints(&self) -> String {
+        let text = std::fs::read(&self.words).unwrap_or_default();
+        tail(&text, 10, 4000)
+    }
+
+    /// Follows the guest to its end, and gives every piece that it hands out to `piece`.
+    pub(crate) fn follow(
+        &mut self,
+        deadline: Instant,
+        stop: &AtomicBool,
+        mut piece: impl FnMut(Piece),
+    ) -> Result<End, Error> {
+        let mut file = File::open(&self.output).map_err(Error::file("read", &self.output))?;
+        let mut reader = Reader::default();
+        let mut buffer = vec![0; 1 << 16];
+        let mut total = 0;
+        loop {
+            // Ended first, then read: nothing is missed that was written before the end.
+            let ended = self
+                .child
+                .try_wait()
+                .map_err(Error::file("wait for", Path::new("QEMU")))?;
+            loop {
+                let count = file
+                    .read(&mut buffer)
+                    .map_err(Error::file("read", &self.output))?;
+                if count == 0 {
+                    break;
+                }
+                total += count as u64;
+                reader.push(&buffer[..count]);
+                loop {
+                    match reader.next() {
+                        Ok(Some(it)) => piece(it),
+                        Ok(None) => break,
+                        Err(error) => return Ok(End::Garbled(error)),
+                    }
+                }
+            }
+            if let Some(status) = ended {
+                return Ok(End::Off(status));
+            }
+            if stop.load(Ordering::SeqCst) {
+                return Ok(End::Stopped);
+            }
+            if Instant::now() >= deadline {
+                return Ok(End::Timeout);
+            }
+            if total > MOST_OUTPUT {
+                return Ok(End::TooMuchOutput(MOST_OUTPUT));
+            }
+            if std::fs::metadata(&self.console).is_ok_and(|meta| meta.len() > MOST_CONSOLE) {
+                return Ok(End::TooMuchConsole(MOST_CONSOLE));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Hands a piece of output on to the one who watches; gives back what is for us.
+pub(crate) fn pass_on(piece: Piece, sink: &mut dyn Sink) -> Option<Piece> {
+    match piece {
+        Piece::Stdout(bytes) => sink.stdout(&bytes),
+        Piece::Stderr(bytes) => sink.stderr(&bytes),
+        other => return Some(other),
+    }
+    None
+}

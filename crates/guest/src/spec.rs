@@ -1,0 +1,81 @@
+//! Which descriptions of a guest make sense.
+
+use crate::machine::{Bench, Spec, Time};
+use std::time::Duration;
+
+/// The least memory of a guest, MiB.
+const LEAST_MEMORY: u32 = 64;
+/// The most, MiB.
+const MOST_MEMORY: u32 = 1 << 20;
+/// The greatest shift of virtual time: QEMU knows no greater one.
+const MOST_SHIFT: u8 = 10;
+/// The most processors: QEMU's machine has room for no more.
+const MOST_CPUS: u32 = 255;
+/// What a kernel takes for itself before it comes to the image, MiB: 5.10 to 7.3 need 60 to 90.
+const KERNEL: u64 = 96;
+
+/// A guest that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// Too little or too much memory.
+    #[error("a guest cannot have {0} MiB of memory: give {LEAST_MEMORY} to {MOST_MEMORY}")]
+    Memory(u32),
+    /// The image does not fit into the memory.
+    #[error(
+        "{memory} MiB of memory are too little for a guest with an image of {image} MiB: give at \
+         least {least}"
+    )]
+    MemoryForImage {
+        /// What was given, MiB.
+        memory: u32,
+        /// The image's size, MiB.
+        image: u64,
+        /// What it takes, MiB.
+        least: u64,
+    },
+    /// A shift of virtual time that QEMU does not know.
+    #[error("an instruction cannot take 2^{0} ns: the shift is 0 to {MOST_SHIFT}")]
+    Shift(u8),
+    /// No processor, or too many.
+    #[error("a guest cannot have {0} processors: give 1 to {MOST_CPUS}")]
+    Processors(u32),
+    /// Register accesses are asked for where there are no registers.
+    #[error("only the kvaser bench has cards whose register accesses can be recorded")]
+    NoRegisters,
+    /// A time that never ends.
+    #[error("a timeout of {} s is too long", .0.as_secs())]
+    Timeout(Duration),
+}
+
+impl Spec {
+    /// Refuses a guest that cannot be, before anything is fetched for it.
+    pub(crate) fn check(&self) -> Result<(), SpecError> {
+        if !(LEAST_MEMORY..=MOST_MEMORY).contains(&self.memory) {
+            return Err(SpecError::Memory(self.memory));
+        }
+        match self.time {
+            Time::Virtual { shift } if shift > MOST_SHIFT => Err(SpecError::Shift(shift)),
+            Time::Fast { cpus } if !(1..=MOST_CPUS).contains(&cpus) => {
+                Err(SpecError::Processors(cpus))
+            }
+            _ if self.trace_registers && self.bench != Bench::Kvaser => Err(SpecError::NoRegisters),
+            _ => Ok(()),
+        }
+    }
+
+    /// Is there enough memory for an image of so many bytes? A guest with too little of it dies
+    /// without a word.
+    pub(crate) fn check_memory(&self, image: u64) -> Result<(), SpecError> {
+        let image = image >> 20;
+        // The image is in memory while it is unpacked, which fills as much again.
+        let least = image * 2 + KERNEL;
+        if u64::from(self.memory) >= least {
+            return Ok(());
+        }
+        Err(SpecError::MemoryForImage {
+            memory: self.memory,
+            image,
+            least,
+        })
+    }
+}

@@ -1,0 +1,328 @@
+//! The trees that the lab works with: QEMU, the guest's programs, kernels.
+
+use crate::cache::Cache;
+use crate::error::{Error, tail};
+use crate::fetch::{self, Recipe, Tree};
+use crate::kernels::{Kernel, Release};
+use crate::progress::Progress;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Kernel modules that guests use, with all that those depend on; others are not kept.
+const MODULES: &[&str] = &[
+    // CAN: the cards that QEMU emulates, virtual interfaces, protocols, the gateway.
+    "kvaser_pci",
+    "sja1000",
+    "can-dev",
+    "can",
+    "can-raw",
+    "can-bcm",
+    "can-gw",
+    "can-isotp",
+    "can-j1939",
+    "vcan",
+    "vxcan",
+    "slcan",
+    // Ethernet load.
+    "e1000",
+    "veth",
+    "dummy",
+    "bridge",
+    "af_packet_diag",
+    // tc and BPF on interfaces.
+    "cls_bpf",
+    "act_bpf",
+    "act_mirred",
+    "cls_u32",
+    "cls_matchall",
+    "cls_basic",
+    "em_canid",
+    "sch_ingress",
+    "sch_prio",
+    "sch_fq_codel",
+    "act_gact",
+    // What the host gives the guest and takes from it.
+    "virtio",
+    "virtio_pci",
+    "virtio_console",
+    "qemu_fw_cfg",
+];
+
+/// The stages' names. A recipe that changes gets another.
+const QEMU: &str = "qemu-11.1";
+const GUEST: &str = "guest-1";
+
+fn kernel_name(kernel: Kernel) -> String {
+    format!("kernel-{kernel}-1")
+}
+
+/// The stages that a guest with this kernel needs.
+pub(crate) fn names(kernel: Kernel) -> [String; 3] {
+    [QEMU.to_owned(), GUEST.to_owned(), kernel_name(kernel)]
+}
+
+/// A kernel, unpacked.
+#[derive(Clone, Debug)]
+pub(crate) struct KernelTree {
+    /// Where.
+    pub(crate) tree: Tree,
+    /// The kernel's own version: `6.1.0-50-rt-amd64`.
+    pub(crate) version: String,
+}
+
+impl KernelTree {
+    fn open(tree: Tree, kernel: Kernel) -> Result<Self, Error> {
+        let folder = tree
+            .find("lib/modules")
+            .unwrap_or_else(|| tree.root().join("lib/modules"));
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&folder).map_err(Error::file("read", &folder))? {
+            let entry = entry.map_err(Error::file("read", &folder))?;
+            found.push(entry.file_name().to_string_lossy().into_owned());
+        }
+        let suffix = format!("-{}", kernel.flavour());
+        match found.as_slice() {
+            [version] if version.ends_with(&suffix) && version.starts_with(kernel.series()) => {
+                Ok(Self {
+                    version: version.clone(),
+                    tree,
+                })
+            }
+            _ => Err(Error::NoKernel {
+                kernel,
+                folder,
+                found,
+            }),
+        }
+    }
+
+    /// The kernel's image: since 7.x it is in the folder of the modules.
+    pub(crate) fn vmlinuz(&self) -> PathBuf {
+        let new = self.modules().join("vmlinuz");
+        if new.is_file() {
+            return new;
+        }
+        self.tree
+            .root()
+            .join(format!("boot/vmlinuz-{}", self.version))
+    }
+
+    /// The folder of its modules.
+    pub(crate) fn modules(&self) -> PathBuf {
+        modules_folder(&self.tree, &self.version)
+    }
+}
+
+fn modules_folder(tree: &Tree, version: &str) -> PathBuf {
+    let path = format!("lib/modules/{version}");
+    tree.find(&path).unwrap_or_else(|| tree.root().join(path))
+}
+
+/// QEMU, of one version for all of the lab.
+pub(crate) fn qemu(
+    cache: &Cache,
+    mirror: Option<&str>,
+    progress: &dyn Progress,
+) -> Result<Tree, Error> {
+    let recipe = Recipe {
+        name: QEMU,
+        what: "QEMU 11.1",
+        release: Release::TrixieBackports,
+        packages: vec!["qemu-system-x86".to_owned(), "seabios".to_owned()],
+        wanted: |_| true,
+    };
+    fetch::tree(cache, mirror, progress, &recipe, |tree| {
+        let packages = fetch::packages(tree)?;
+        let found = packages.iter().find(|p| p.name == "qemu-system-x86");
+        match found {
+            // Figures of virtual time differ between versions of QEMU.
+            Some(package) if package.version.contains("11.1.") => Ok(()),
+            _ => Err(Error::QemuVersion {
+                wanted: "11.1",
+                suite: recipe.release.target(),
+                found: found.map_or("none", |p| p.version.as_str()).to_owned(),
+            }),
+        }
+    })
+}
+
+/// The programs of a guest.
+pub(crate) fn guest(
+    cache: &Cache,
+    mirror: Option<&str>,
+    progress: &dyn Progress,
+) -> Result<Tree, Error> {
+    let packages = [
+        "busybox-static",
+        "bash",
+        "can-utils",
+        "ethtool",
+        "iproute2",
+        "iputils-ping",
+        "kmod",
+        "procps",
+        "rt-tests",
+        "util-linux",
+    ];
+    let recipe = Recipe {
+        name: GUEST,
+        what: "the guest's programs",
+        release: Release::Bookworm,
+        packages: packages.map(str::to_owned).to_vec(),
+        wanted: |_| true,
+    };
+    fetch::tree(cache, mirror, progress, &recipe, |_| Ok(()))
+}
+
+/// A kernel with the modules that guests use.
+pub(crate) fn kernel(
+    cache: &Cache,
+    mirror: Option<&str>,
+    progress: &dyn Progress,
+    kernel: Kernel,
+) -> Result<KernelTree, Error> {
+    let flavour = kernel.flavour();
+    let recipe = Recipe {
+        name: &kernel_name(kernel),
+        what: &format!("kernel {kernel}"),
+        release: kernel.release(),
+        packages: vec![format!("linux-image-{flavour}")],
+        // Its dependencies are for installing it.
+        wanted: |name| {
+            [
+                "linux-image-",
+                "linux-binary-",
+                "linux-modules-",
+                // The lists of what is built in, since 7.x.
+                "linux-base-",
+            ]
+            .iter()
+            .any(|start| name.starts_with(start))
+        },
+    };
+    let tree = fetch::tree(cache, mirror, progress, &recipe, |tree| {
+        let made = KernelTree::open(tree.clone(), kernel)?;
+        progress.stage(&format!("choosing modules of kernel {kernel}"));
+        let programs = guest(cache, mirror, progress)?;
+        depmod(&programs, tree, &made.version)?;
+        keep_modules(&made)?;
+        depmod(&programs, tree, &made.version)
+    })?;
+    KernelTree::open(tree, kernel)
+}
+
+/// Writes modules.dep and its kin, as installing the package would have.
+fn depmod(programs: &Tree, tree: &Tree, version: &str) -> Result<(), Error> {
+    let modules = modules_folder(tree, version);
+    // depmod takes the folder above lib/modules/VERSION, which must not be a link.
+    let base = modules
+        .ancestors()
+        .nth(3)
+        .unwrap_or_else(|| tree.root())
+        .to_path_buf();
+    let mut command = programs
+        .command("depmod")
+        .ok_or_else(|| Error::Incomplete {
+            what: "depmod",
+            folder: programs.root().to_path_buf(),
+        })?;
+    let output = command
+        .arg("-b")
+        .arg(&base)
+        .arg(version)
+        .output()
+        .map_err(Error::file("run depmod in", &base))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(Error::Command {
+        what: format!("depmod in {}", base.display()),
+        advice: "",
+        tail: tail(&output.stderr, 10, 2000),
+    })
+}
+
+/// Removes the modules that no guest needs: nine tenths of the package.
+fn keep_modules(kernel: &KernelTree) -> Result<(), Error> {
+    let folder = kernel.modules();
+    let dep = folder.join("modules.dep");
+    let text = fs::read_to_string(&dep).map_err(Error::file("read", &dep))?;
+    let keep = closure(&text, MODULES);
+    prune(&folder.join("kernel"), &folder, &keep)
+}
+
+/// The files of these modules and of all that they depend on, from modules.dep, whose lines name
+/// a module's file and then every one that it needs, directly or not.
+fn closure(dep: &str, wanted: &[&str]) -> BTreeSet<PathBuf> {
+    let mut keep = BTreeSet::new();
+    for line in dep.lines() {
+        let Some((file, needs)) = line.split_once(':') else {
+            continue;
+        };
+        if wanted.iter().any(|name| same_module(file, name)) {
+            keep.insert(PathBuf::from(file));
+            keep.extend(needs.split_whitespace().map(PathBuf::from));
+        }
+    }
+    keep
+}
+
+/// Whether a file is the module of this name; `-` and `_` are the same in names.
+fn same_module(file: &str, name: &str) -> bool {
+    let stem = file.rsplit('/').next().unwrap_or_default();
+    let stem = stem.split(".ko").next().unwrap_or_default();
+    stem.replace('-', "_") == name.replace('-', "_")
+}
+
+fn prune(folder: &Path, base: &Path, keep: &BTreeSet<PathBuf>) -> Result<(), Error> {
+    for entry in fs::read_dir(folder).map_err(Error::file("read", folder))? {
+        let path = entry.map_err(Error::file("read", folder))?.path();
+        if path.is_dir() {
+            prune(&path, base, keep)?;
+            let _ = fs::remove_dir(&path); // only if it is empty
+        } else if !path.strip_prefix(base).is_ok_and(|p| keep.contains(p)) {
+            fs::remove_file(&path).map_err(Error::file("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_come_with_what_they_need() {
+        let dep = "kernel/drivers/net/can/sja1000/kvaser_pci.ko: kernel/drivers/net/can/sja1000/sja1000.ko kernel/drivers/net/can/dev/can-dev.ko\n\
+                   kernel/net/can/can-gw.ko.xz: kernel/net/can/can.ko.xz\n\
+                   kernel/sound/x.ko:\n";
+        let keep = closure(dep, &["kvaser-pci", "can_gw"]);
+        let keep: Vec<&str> = keep.iter().filter_map(|p| p.to_str()).collect();
+        assert_eq!(
+            keep,
+            [
+                "kernel/drivers/net/can/dev/can-dev.ko",
+                "kernel/drivers/net/can/sja1000/kvaser_pci.ko",
+                "kernel/drivers/net/can/sja1000/sja1000.ko",
+                "kernel/net/can/can-gw.ko.xz",
+                "kernel/net/can/can.ko.xz",
+            ]
+        );
+    }
+
+    #[test]
+    fn pruning_keeps_what_is_to_be_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["kernel/a/x.ko", "kernel/a/y.ko", "kernel/b/z.ko"] {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let keep = BTreeSet::from([PathBuf::from("kernel/a/x.ko")]);
+        prune(&dir.path().join("kernel"), dir.path(), &keep).unwrap();
+        assert!(dir.path().join("kernel/a/x.ko").exists());
+        assert!(!dir.path().join("kernel/a/y.ko").exists());
+        assert!(!dir.path().join("kernel/b").exists());
+    }
+}
