@@ -1,6 +1,6 @@
 //! The tester on three SocketCAN interfaces.
 
-use crate::wire::{Fault, Seen, Side, Unsent, Wire};
+use crate::wire::{Fault, Reception, Side, Unsent, Wire};
 use frame::wire::BitRate;
 use frame::{Frame, Nanos};
 use port::socketcan::{Controller, RawOptions, RawSocket, controller};
@@ -245,7 +245,7 @@ impl Wire for Sockets {
         }
     }
 
-    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Seen<'_>)) -> Result<usize, Fault> {
+    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Reception<'_>)) -> Result<usize, Fault> {
         let (hardware, echo) = (self.names.hardware_stamps, self.echo);
         let mut no_hardware = false;
         let socket = match side {
@@ -265,7 +265,7 @@ impl Wire for Sockets {
             } else {
                 arrival.software
             };
-            take(Seen {
+            take(Reception {
                 frame: arrival.frame,
                 stamp,
             });

@@ -18,9 +18,9 @@ impl Side {
     pub const ALL: [Self; 3] = [Self::Send, Self::Reference, Self::Receive];
 }
 
-/// A frame that was seen.
+/// A frame that an interface received.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct Reception<'a> {
     /// The frame, an error frame too.
     pub frame: FrameRef<'a>,
     /// Its stamp, in the stamps' clock; `None` where whoever stamps did not.
@@ -92,7 +92,7 @@ pub trait Wire {
     ///
     /// # Errors
     /// [`Fault`] where the interface can no longer be used.
-    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Seen<'_>)) -> Result<usize, Fault>;
+    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Reception<'_>)) -> Result<usize, Fault>;
 
     /// Sleeps until a time of [`Wire::now`].
     fn sleep_until(&mut self, at: Nanos);

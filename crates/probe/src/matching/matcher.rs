@@ -1,28 +1,10 @@
-//! Frames in against frames out, as they come, in bounded memory.
+//! Frames in against frames out, as they come.
 
+use super::numbered::Numbered;
+use super::order::Order;
+use super::queued::{Queued, Settings};
 use frame::Nanos;
-use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
-
-/// How long and how much a [`Matcher`] remembers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// A frame that has not come out this long after it went in is lost, ns. The papers' 1 s by
-    /// default. A frame that comes out exactly then still counts.
-    pub timeout: Nanos,
-    /// The most frames remembered at once; with more, the oldest is given up early and counted in
-    /// [`Counts::evicted`]. 131072 by default: more than one second of any CAN bus.
-    pub capacity: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            timeout: 1_000_000_000,
-            capacity: 1 << 17,
-        }
-    }
-}
 
 /// A frame that went in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,87 +86,165 @@ pub struct Counts {
     pub waiting: u64,
 }
 
-struct Entry<K> {
-    key: K,
-    sent: Sent,
-    matched: bool,
+/// Why a frame was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GivenUp {
+    /// Its time is over, or nothing comes out any more.
+    Overdue,
+    /// Another frame needed its place.
+    NoRoom,
 }
 
-/// Serial numbers of the remembered frames with one key, oldest first.
-#[derive(Default)]
-struct Slot {
-    waiting: VecDeque<u64>,
-    matched: VecDeque<u64>,
+/// Which frame that went in a frame that came out is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// This one, which comes out for the first time.
+    First {
+        /// The frame that went in.
+        sent: Sent,
+        /// Grows from frame to frame as they go in.
+        place: u64,
+        /// Others with the same key were under way.
+        ambiguous: bool,
+    },
+    /// This one, which came out before.
+    Again(Sent),
+    /// None that is remembered.
+    Nothing,
+}
+
+/// What is remembered of the frames that went in, by key.
+pub trait Remember<K> {
+    /// A frame went in. Frames that make room for it are handed to `lost` if they are under way.
+    fn insert(&mut self, key: K, sent: Sent, lost: &mut impl FnMut(Sent, GivenUp));
+
+    /// A frame came out: which one is it?
+    fn recognise(&mut self, key: &K) -> Origin;
+
+    /// The frame under way that is the next to come out with this key does not come: it is no
+    /// longer remembered.
+    fn withdraw(&mut self, key: &K) -> Option<Sent>;
+
+    /// The frame with this key that went in last, whether it came out or not.
+    fn newest(&self, key: &K) -> Option<Sent>;
+
+    /// Time is `now`: gives up what is overdue.
+    fn expire(&mut self, now: Nanos, lost: &mut impl FnMut(Sent, GivenUp));
+
+    /// Gives up everything.
+    fn clear(&mut self, lost: &mut impl FnMut(Sent, GivenUp));
 }
 
 /// Matches frames as they come. Frames and time are handed in in order of time; each outcome is
 /// handed to the sink as soon as it is known.
-pub struct Matcher<K> {
-    settings: Settings,
-    /// In the order in which they went in; the front has serial number `oldest`.
-    entries: VecDeque<Entry<K>>,
-    oldest: u64,
-    slots: HashMap<K, Slot>,
-    /// The highest serial number that came out, for each stream.
-    highest: HashMap<u32, u64>,
+pub struct Matcher<K, R = Queued<K>> {
+    remembered: R,
+    /// Not kept with [`Numbered`], whose callers count at the end.
+    order: Option<Order<u32>>,
     counts: Counts,
+    key: std::marker::PhantomData<fn(K)>,
 }
 
 impl<K: Clone + Eq + Hash> Matcher<K> {
     /// Nothing under way.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
+        Self::with(Queued::new(settings), Some(Order::default()))
+    }
+
+    /// Frames remembered now; never more than [`Settings::capacity`].
+    #[must_use]
+    pub fn remembered(&self) -> usize {
+        self.remembered.len()
+    }
+}
+
+impl Matcher<u16, Numbered> {
+    /// Nothing under way; frames are known by a number. All memory is there from now on.
+    /// [`Match::reordered`] is not told, and nothing is lost before its number is used again.
+    #[must_use]
+    pub fn numbered() -> Self {
+        Self::with(Numbered::default(), None)
+    }
+}
+
+/// Hands a frame that was given up to the sink, and counts it.
+fn give_up(counts: &mut Counts, sent: Sent, why: GivenUp, sink: &mut impl FnMut(Outcome)) {
+    counts.evicted += u64::from(why == GivenUp::NoRoom);
+    counts.lost += 1;
+    counts.waiting -= 1;
+    sink(Outcome::Lost(sent));
+}
+
+impl<K, R: Remember<K>> Matcher<K, R> {
+    fn with(remembered: R, order: Option<Order<u32>>) -> Self {
         Self {
-            settings: Settings {
-                capacity: settings.capacity.max(1),
-                ..settings
-            },
-            entries: VecDeque::new(),
-            oldest: 0,
-            slots: HashMap::new(),
-            highest: HashMap::new(),
+            remembered,
+            order,
             counts: Counts::default(),
+            key: std::marker::PhantomData,
         }
     }
 
     /// A frame went in; `key` is what it is expected to be known by when it comes out.
     pub fn sent(&mut self, key: K, sent: Sent, sink: &mut impl FnMut(Outcome)) {
         self.advance(sent.at, sink);
-        while self.entries.len() >= self.settings.capacity {
-            let waiting = self.entries.front().is_some_and(|e| !e.matched);
-            self.counts.evicted += u64::from(waiting);
-            self.forget_oldest(sink);
-        }
-        let serial = self.oldest + self.entries.len() as u64;
-        self.slots
-            .entry(key.clone())
-            .or_default()
-            .waiting
-            .push_back(serial);
-        self.entries.push_back(Entry {
-            key,
-            sent,
-            matched: false,
-        });
+        let counts = &mut self.counts;
+        self.remembered
+            .insert(key, sent, &mut |s, why| give_up(counts, s, why, sink));
         self.counts.sent += 1;
         self.counts.waiting += 1;
+    }
+
+    /// The oldest frame under way with this key did not go in after all, or is known not to come
+    /// out: it is neither matched nor lost, as if it had not been sent.
+    pub fn withdraw(&mut self, key: &K) -> Option<Sent> {
+        let sent = self.remembered.withdraw(key)?;
+        self.counts.sent -= 1;
+        self.counts.waiting -= 1;
+        Some(sent)
+    }
+
+    /// The frame with this key that went in last, whether it came out or not, as far as it is
+    /// remembered.
+    #[must_use]
+    pub fn newest(&self, key: &K) -> Option<Sent> {
+        self.remembered.newest(key)
     }
 
     /// A frame came out. `tag` is the caller's number for it.
     pub fn received(&mut self, key: &K, tag: u64, at: Nanos, sink: &mut impl FnMut(Outcome)) {
         self.advance(at, sink);
         self.counts.received += 1;
-        let outcome = self.outcome(key, tag, at);
-        match outcome {
-            Outcome::Matched(m) => {
+        let outcome = match self.remembered.recognise(key) {
+            Origin::First {
+                sent,
+                place,
+                ambiguous,
+            } => {
+                let order = self.order.as_mut();
+                let reordered = order.is_some_and(|o| o.overtaken(sent.stream, place));
                 self.counts.matched += 1;
                 self.counts.waiting -= 1;
-                self.counts.reordered += u64::from(m.reordered);
-                self.counts.ambiguous += u64::from(m.ambiguous);
+                self.counts.reordered += u64::from(reordered);
+                self.counts.ambiguous += u64::from(ambiguous);
+                Outcome::Matched(Match {
+                    sent,
+                    tag,
+                    at,
+                    reordered,
+                    ambiguous,
+                })
             }
-            Outcome::Duplicated { .. } => self.counts.duplicated += 1,
-            Outcome::Unexpected { .. } | Outcome::Lost(_) => self.counts.unexpected += 1,
-        }
+            Origin::Again(of) => {
+                self.counts.duplicated += 1;
+                Outcome::Duplicated { of, tag, at }
+            }
+            Origin::Nothing => {
+                self.counts.unexpected += 1;
+                Outcome::Unexpected { tag, at }
+            }
+        };
         sink(outcome);
     }
 
@@ -196,93 +256,23 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
         sink(Outcome::Unexpected { tag, at });
     }
 
-    fn outcome(&mut self, key: &K, tag: u64, at: Nanos) -> Outcome {
-        let unexpected = Outcome::Unexpected { tag, at };
-        let Some(slot) = self.slots.get_mut(key) else {
-            return unexpected;
-        };
-        let ambiguous = slot.waiting.len() > 1;
-        let Some(serial) = slot.waiting.pop_front() else {
-            let of = slot
-                .matched
-                .back()
-                .map(|&serial| (serial - self.oldest) as usize);
-            return match of.and_then(|index| self.entries.get(index)) {
-                Some(entry) => Outcome::Duplicated {
-                    of: entry.sent,
-                    tag,
-                    at,
-                },
-                None => unexpected,
-            };
-        };
-        slot.matched.push_back(serial);
-        let Some(entry) = self.entries.get_mut((serial - self.oldest) as usize) else {
-            return unexpected;
-        };
-        entry.matched = true;
-        let sent = entry.sent;
-        let highest = self.highest.entry(sent.stream).or_insert(serial);
-        let reordered = serial < *highest;
-        *highest = serial.max(*highest);
-        Outcome::Matched(Match {
-            sent,
-            tag,
-            at,
-            reordered,
-            ambiguous,
-        })
-    }
-
     /// Time is `now`: gives up what is overdue and forgets what is old.
     pub fn advance(&mut self, now: Nanos, sink: &mut impl FnMut(Outcome)) {
-        while let Some(front) = self.entries.front() {
-            if front.sent.at.saturating_add(self.settings.timeout) >= now {
-                break;
-            }
-            self.forget_oldest(sink);
-        }
+        let counts = &mut self.counts;
+        self.remembered
+            .expire(now, &mut |s, why| give_up(counts, s, why, sink));
     }
 
     /// Nothing comes out any more: gives up everything that is under way.
     pub fn finish(&mut self, sink: &mut impl FnMut(Outcome)) {
-        while !self.entries.is_empty() {
-            self.forget_oldest(sink);
-        }
-    }
-
-    fn forget_oldest(&mut self, sink: &mut impl FnMut(Outcome)) {
-        let Some(entry) = self.entries.pop_front() else {
-            return;
-        };
-        self.oldest += 1;
-        if let Some(slot) = self.slots.get_mut(&entry.key) {
-            // Both queues are in order of serial numbers, so the oldest frame is in front.
-            if entry.matched {
-                slot.matched.pop_front();
-            } else {
-                slot.waiting.pop_front();
-            }
-            if slot.waiting.is_empty() && slot.matched.is_empty() {
-                self.slots.remove(&entry.key);
-            }
-        }
-        if !entry.matched {
-            self.counts.lost += 1;
-            self.counts.waiting -= 1;
-            sink(Outcome::Lost(entry.sent));
-        }
+        let counts = &mut self.counts;
+        self.remembered
+            .clear(&mut |s, why| give_up(counts, s, why, sink));
     }
 
     /// What was met so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
-    }
-
-    /// Frames remembered now; never more than [`Settings::capacity`].
-    #[must_use]
-    pub fn remembered(&self) -> usize {
-        self.entries.len()
     }
 }

@@ -1,4 +1,4 @@
-//! The ledger against a slow and obvious one.
+//! The recorder against a slow and obvious one.
 
 use super::*;
 use crate::plan::{Plan, Traffic};
@@ -19,8 +19,8 @@ fn planned(frames: u32) -> Vec<Planned> {
     plan.frames(None).unwrap()
 }
 
-fn ledger(frames: u32) -> Ledger {
-    Ledger::new(planned(frames), SECOND, BusTime::None)
+fn recorder(frames: u32) -> Recorder {
+    Recorder::new(planned(frames), SECOND, BusTime::None)
 }
 
 /// When frame `i` is sent, and seen on the incoming bus.
@@ -33,33 +33,33 @@ fn in_at(i: u32) -> Nanos {
 }
 
 /// Sends frame `i` and sees it on the incoming bus.
-fn goes_in(ledger: &mut Ledger, i: u32) -> Frame {
-    let frame = ledger.planned()[i as usize].frame;
-    ledger.sent(i, sent_at(i));
-    assert_eq!(ledger.incoming(&frame, in_at(i)), Some(i));
+fn goes_in(recorder: &mut Recorder, i: u32) -> Frame {
+    let frame = recorder.planned()[i as usize].frame;
+    recorder.sent(i, sent_at(i));
+    assert_eq!(recorder.incoming(&frame, in_at(i)), Some(i));
     frame
 }
 
-fn latencies(ledger: &Ledger) -> Vec<Option<i64>> {
-    let (records, _) = ledger.finish(Measure::Gateway);
+fn latencies(recorder: &Recorder) -> Vec<Option<i64>> {
+    let (records, _) = recorder.finish(Measure::Gateway);
     records.iter().map(Record::latency).collect()
 }
 
 #[test]
 fn a_frame_is_known_by_its_number_whatever_else_was_changed() {
-    let mut ledger = ledger(3);
+    let mut recorder = recorder(3);
     for i in 0..3 {
-        goes_in(&mut ledger, i);
+        goes_in(&mut recorder, i);
     }
     let frame = |id: u32, data: &[u8]| Frame::classic(CanId::from_raw(id), data).unwrap();
-    let planned: Vec<Frame> = ledger.planned().iter().map(|p| p.frame).collect();
+    let planned: Vec<Frame> = recorder.planned().iter().map(|p| p.frame).collect();
     let mut data = [0; 4];
     data.copy_from_slice(planned[1].data());
     data[3] ^= 0xFF;
-    ledger.outgoing(&frame(0x321, planned[0].data()), 2_000_000, None);
-    ledger.outgoing(&frame(0x123, &data), 2_000_001, None);
-    ledger.outgoing(&frame(0x123, &[0, 2]), 2_000_002, None);
-    let (records, counts) = ledger.finish(Measure::Gateway);
+    recorder.outgoing(&frame(0x321, planned[0].data()), 2_000_000, None);
+    recorder.outgoing(&frame(0x123, &data), 2_000_001, None);
+    recorder.outgoing(&frame(0x123, &[0, 2]), 2_000_002, None);
+    let (records, counts) = recorder.finish(Measure::Gateway);
     assert_eq!(records.len(), 3);
     assert!(records.iter().all(|r| r.status == Status::Delivered));
     assert_eq!(
@@ -71,24 +71,24 @@ fn a_frame_is_known_by_its_number_whatever_else_was_changed() {
 
 #[test]
 fn once_more_late_foreign_and_never() {
-    let mut ledger = ledger(5);
-    let frames: Vec<Frame> = (0..4).map(|i| goes_in(&mut ledger, i)).collect();
+    let mut recorder = recorder(5);
+    let frames: Vec<Frame> = (0..4).map(|i| goes_in(&mut recorder, i)).collect();
     // Sent, and never seen on the bus.
-    ledger.sent(4, sent_at(4));
-    ledger.outgoing(&frames[0], in_at(0) + 50_000, None);
-    ledger.outgoing(&frames[0], in_at(0) + 60_000, None);
-    ledger.outgoing(&frames[2], in_at(2) + SECOND + 1, None);
-    ledger.outgoing(&frames[3], in_at(3) + SECOND, None);
+    recorder.sent(4, sent_at(4));
+    recorder.outgoing(&frames[0], in_at(0) + 50_000, None);
+    recorder.outgoing(&frames[0], in_at(0) + 60_000, None);
+    recorder.outgoing(&frames[2], in_at(2) + SECOND + 1, None);
+    recorder.outgoing(&frames[3], in_at(3) + SECOND, None);
     let number = Frame::classic(CanId::from_raw(1), &[7, 7]).unwrap();
-    ledger.outgoing(&number, in_at(3), None);
+    recorder.outgoing(&number, in_at(3), None);
     let short = Frame::classic(CanId::from_raw(1), &[7]).unwrap();
-    ledger.outgoing(&short, in_at(3), None);
-    ledger.incoming(&number, 5);
-    ledger.incoming(&frames[1], in_at(1) + 7);
+    recorder.outgoing(&short, in_at(3), None);
+    recorder.incoming(&number, 5);
+    recorder.incoming(&frames[1], in_at(1) + 7);
     // The tester's number, but not the tester's frame.
     let other = Frame::classic(CanId::from_raw(1), frames[1].data()).unwrap();
-    assert_eq!(ledger.incoming(&other, 6), None);
-    let (records, counts) = ledger.finish(Measure::Gateway);
+    assert_eq!(recorder.incoming(&other, 6), None);
+    let (records, counts) = recorder.finish(Measure::Gateway);
     let expected = Counts {
         planned: 5,
         sent: 4,
@@ -120,14 +120,14 @@ fn once_more_late_foreign_and_never() {
 
 #[test]
 fn what_was_not_sent_after_all_is_nobodys() {
-    let mut ledger = ledger(2);
-    let frame = ledger.planned()[0].frame;
-    ledger.sent(0, 5);
-    ledger.unsent(0);
-    assert_eq!(ledger.under_way(), 0);
-    assert_eq!(ledger.incoming(&frame, 6), None);
-    assert_eq!(ledger.outgoing(&frame, 7, None), None);
-    let (records, counts) = ledger.finish(Measure::Gateway);
+    let mut recorder = recorder(2);
+    let frame = recorder.planned()[0].frame;
+    recorder.sent(0, 5);
+    recorder.unsent(0);
+    assert_eq!(recorder.under_way(), 0);
+    assert_eq!(recorder.incoming(&frame, 6), None);
+    assert_eq!(recorder.outgoing(&frame, 7, None), None);
+    let (records, counts) = recorder.finish(Measure::Gateway);
     assert_eq!((counts.not_tried, counts.unexpected), (2, 1));
     assert_eq!(records.len(), 1);
 }
@@ -135,15 +135,15 @@ fn what_was_not_sent_after_all_is_nobodys() {
 #[test]
 fn numbers_wrap_and_the_later_frame_has_them() {
     let n = (1 << 16) + 10;
-    let mut ledger = ledger(n);
+    let mut recorder = recorder(n);
     for i in 0..n {
-        let frame = goes_in(&mut ledger, i);
+        let frame = goes_in(&mut recorder, i);
         // Every 1000th is lost, the first of the plan among them.
         if !i.is_multiple_of(1_000) {
-            ledger.outgoing(&frame, in_at(i) + 10_000 + Nanos::from(i), None);
+            recorder.outgoing(&frame, in_at(i) + 10_000 + Nanos::from(i), None);
         }
     }
-    let (records, counts) = ledger.finish(Measure::Gateway);
+    let (records, counts) = recorder.finish(Measure::Gateway);
     assert_eq!(counts.lost, u64::from(n.div_ceil(1_000)));
     for (i, record) in records.iter().enumerate() {
         let expected = (i % 1_000 != 0).then_some(10_000 + i as i64);
@@ -154,11 +154,11 @@ fn numbers_wrap_and_the_later_frame_has_them() {
 #[test]
 fn measures_of_the_self_check() {
     let rate = BitRate::new(500_000, None).unwrap();
-    let mut ledger = Ledger::new(planned(1), SECOND, BusTime::Rate(rate));
-    let frame = goes_in(&mut ledger, 0);
+    let mut recorder = Recorder::new(planned(1), SECOND, BusTime::Rate(rate));
+    let frame = goes_in(&mut recorder, 0);
     let duration = wire::length(frame.view()).unwrap().duration(rate, false) as i64;
-    ledger.outgoing(&frame, in_at(0) + 300, None);
-    let latency = |measure| ledger.finish(measure).0[0].latency().unwrap();
+    recorder.outgoing(&frame, in_at(0) + 300, None);
+    let latency = |measure| recorder.finish(measure).0[0].latency().unwrap();
     assert_eq!(latency(Measure::Difference), 300);
     assert_eq!(latency(Measure::Sending), 100_300 - duration);
     assert_eq!(latency(Measure::Gateway), 300 - duration);
@@ -167,18 +167,18 @@ fn measures_of_the_self_check() {
 #[test]
 fn the_outgoing_frames_own_duration_is_subtracted() {
     let rate = BitRate::new(1_000_000, None).unwrap();
-    let mut ledger = Ledger::new(planned(1), SECOND, BusTime::Rate(rate));
-    goes_in(&mut ledger, 0);
+    let mut recorder = Recorder::new(planned(1), SECOND, BusTime::Rate(rate));
+    goes_in(&mut recorder, 0);
     // Eight bytes instead of four; facts of a frame that was measured: 113 bits with intermission.
     let longer = Frame::classic(
         CanId::from_raw(0x123),
         &[0, 0, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77],
     )
     .unwrap();
-    ledger.outgoing(&longer, in_at(0) + 500_000, None);
+    recorder.outgoing(&longer, in_at(0) + 500_000, None);
     let length = wire::length(longer.view()).unwrap();
     let duration = i64::from(length.bits() - 3) * 1_000;
-    assert_eq!(latencies(&ledger), [Some(500_000 - duration)]);
+    assert_eq!(latencies(&recorder), [Some(500_000 - duration)]);
 }
 
 /// What happens to one frame of the plan.
@@ -210,11 +210,11 @@ enum Event {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     /// Loss, reorder, doubles and frames that come too late, against counting by hand: every
-    /// frame that comes out carries which one it is, and the ledger must find the same.
+    /// frame that comes out carries which one it is, and the recorder must find the same.
     #[test]
     fn as_the_slow_one_says(fates in prop::collection::vec(fate(), 1..120)) {
         let n = fates.len() as u32;
-        let mut ledger = ledger(n);
+        let mut recorder = recorder(n);
         let mut events: Vec<(Nanos, usize, Event)> = Vec::new();
         for (i, fate) in fates.iter().enumerate() {
             let i = i as u32;
@@ -231,14 +231,14 @@ proptest! {
         let mut doubles = 0;
         for (order, (at, _, event)) in events.iter().enumerate() {
             match event {
-                Event::Sent(i) => ledger.sent(*i, *at),
+                Event::Sent(i) => recorder.sent(*i, *at),
                 Event::In(i) => {
-                    let frame = ledger.planned()[*i as usize].frame;
-                    ledger.incoming(&frame, *at);
+                    let frame = recorder.planned()[*i as usize].frame;
+                    recorder.incoming(&frame, *at);
                 }
                 Event::Out(i) => {
-                    let frame = ledger.planned()[*i as usize].frame;
-                    ledger.outgoing(&frame, *at, None);
+                    let frame = recorder.planned()[*i as usize].frame;
+                    recorder.outgoing(&frame, *at, None);
                     if first_out.contains_key(i) {
                         doubles += 1;
                     } else {
@@ -247,7 +247,7 @@ proptest! {
                 }
             }
         }
-        let (records, counts) = ledger.finish(Measure::Gateway);
+        let (records, counts) = recorder.finish(Measure::Gateway);
         prop_assert_eq!(counts.planned, counts.sent + counts.never_in + counts.not_tried);
         prop_assert_eq!(counts.sent, counts.received + counts.lost);
         prop_assert_eq!(counts.duplicated, doubles);
@@ -280,29 +280,29 @@ proptest! {
         }
         prop_assert_eq!((counts.received, counts.late), (received, late));
         prop_assert_eq!(counts.reordered, reordered);
-        prop_assert_eq!(ledger.under_way(), n - first_out.len() as u32);
+        prop_assert_eq!(recorder.under_way(), n - first_out.len() as u32);
     }
 
-    /// Whatever is said to the ledger, the sums add up.
+    /// Whatever is said to the recorder, the sums add up.
     #[test]
     fn nothing_makes_the_sums_wrong(
         steps in prop::collection::vec((0u8..4, 0u32..12, any::<u32>(), any::<u8>()), 0..200),
     ) {
-        let mut ledger = ledger(10);
+        let mut recorder = recorder(10);
         for (what, index, at, byte) in steps {
-            let planned = ledger.planned().get(index as usize).map(|p| p.frame);
+            let planned = recorder.planned().get(index as usize).map(|p| p.frame);
             let odd = Frame::classic(CanId::from_raw(0x123), &[0, byte, 1]).unwrap();
             let frame = planned.unwrap_or(odd);
             let at = Nanos::from(at);
             match what {
-                0 => ledger.sent(index, at),
-                1 => ledger.unsent(index),
-                2 => { ledger.incoming(&frame, at); }
-                _ => { ledger.outgoing(&frame, at, None); }
+                0 => recorder.sent(index, at),
+                1 => recorder.unsent(index),
+                2 => { recorder.incoming(&frame, at); }
+                _ => { recorder.outgoing(&frame, at, None); }
             }
         }
         for measure in [Measure::Gateway, Measure::Difference, Measure::Sending] {
-            let (records, c) = ledger.finish(measure);
+            let (records, c) = recorder.finish(measure);
             prop_assert_eq!(c.planned, c.sent + c.never_in + c.not_tried);
             prop_assert_eq!(c.sent, c.received + c.lost);
             prop_assert_eq!(
