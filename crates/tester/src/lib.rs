@@ -17,18 +17,17 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
-mod recorder;
 mod measure;
 mod outcome;
 mod plan;
 mod play;
 mod realtime;
+mod recorder;
 mod sockets;
 pub mod syscalls;
 mod timed;
 mod wire;
 
-pub use recorder::{BusTime, Counts, Recorder, Measure};
 pub use measure::{Buses, Error, Setup, over_sockets};
 pub use outcome::{Changed, Figures, Outcome, Quantiles};
 pub use plan::{
@@ -36,6 +35,7 @@ pub use plan::{
 };
 pub use play::{Patience, Played, play};
 pub use realtime::prepare;
+pub use recorder::{BusTime, Counts, Measure, Recorder};
 pub use sockets::{Interfaces, RateError, SetUpError, Sockets, bit_rate};
 pub use timed::{Bitcan, Listening, over_bitcan};
 pub use wire::{Fault, Reception, Side, Unsent, Wire};

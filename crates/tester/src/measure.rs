@@ -1,10 +1,10 @@
 //! A whole measurement on three interfaces, from plan to outcome.
 
-use crate::recorder::{BusTime, Recorder, Measure};
 use crate::outcome::{Outcome, Words, assemble, clock};
 use crate::plan::{Plan, PlanError, Planned};
 use crate::play::{Patience, Played, play};
 use crate::realtime::{in_own_thread, prepare};
+use crate::recorder::{BusTime, Measure, Recorder};
 use crate::sockets::{Interfaces, SetUpError, Sockets};
 use frame::Nanos;
 use frame::wire::BitRate;

@@ -1,8 +1,8 @@
 //! What a run gives: records, counts, latencies, and what must be said with them.
 
-use crate::recorder::{Counts, Recorder, Measure};
 use crate::measure::Setup;
 use crate::play::Played;
+use crate::recorder::{Counts, Measure, Recorder};
 use probe::{Description, LatencyProfile, Results, Summary};
 use serde::Serialize;
 

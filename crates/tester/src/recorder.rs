@@ -1,19 +1,18 @@
 //! What was seen of each planned frame, and which frame that came out is which.
 //!
-//! Frames are known again by the number in their first two bytes, as in the papers' lookup table
-//! (gateway-2011 §2.1): [`probe::matching::Numbered`]. Work for each frame is small and constant,
-//! and nothing is allocated while frames run. Numbers wrap after 65536 frames; a frame that comes
-//! out after its number was used again is taken for the later one, so that the answer is right as
-//! long as a frame takes less time than 65536 frames do: more than two seconds on any bus that takes
+//! The papers' lookup table (gateway-2011 §2.1): the number in a frame's first two bytes leads to
+//! the frame that was sent with it last. Work for each frame is small and constant, and nothing
+//! is allocated while frames run. Numbers wrap after 65536 frames; a frame that comes out after
+//! its number was used again is taken for the later one, so that the answer is right as long as
+//! a frame takes less time than 65536 frames do: more than two seconds on any bus that takes
 //! time, twice the time after which a frame counts as lost.
 //!
-//! Whether a frame came out in time is decided at the end: its stamp on the incoming bus is often
-//! read after the one on the outgoing bus.
+//! [`probe::matching::Matcher`] is not used here: docs/decisions/0009-one-matcher.md says why.
 
 use crate::plan::Planned;
 use frame::wire::{self, BitRate};
 use frame::{Frame, Nanos};
-use probe::matching::{Matcher, Numbered, Order, Outcome, Sent};
+use probe::matching::Order;
 use probe::traffic::number_in;
 use probe::{Incoming, Outgoing, Record, Status};
 
@@ -76,15 +75,27 @@ struct Extra {
 pub struct Recorder {
     planned: Vec<Planned>,
     rows: Vec<Row>,
-    matcher: Matcher<u16, Numbered>,
+    /// By number: the frame that was sent with it last.
+    latest: Vec<u32>,
     extras: Vec<Extra>,
     timeout: Nanos,
     bus: BusTime,
     order: u32,
     under_way: u32,
+    tally: Tally,
+}
+
+/// What is counted as it is seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    duplicated: u64,
+    unexpected: u64,
     foreign: u64,
     twice: u64,
 }
+
+/// No frame had this number yet.
+const NONE: u32 = u32::MAX;
 
 /// How many frames met which fate.
 ///
@@ -132,14 +143,13 @@ impl Recorder {
         Self {
             rows: vec![Row::default(); planned.len()],
             planned,
-            matcher: Matcher::numbered(),
+            latest: vec![NONE; 1 << 16],
             extras: Vec::with_capacity(64),
             timeout,
             bus,
             order: 0,
             under_way: 0,
-            foreign: 0,
-            twice: 0,
+            tally: Tally::default(),
         }
     }
 
@@ -157,12 +167,10 @@ impl Recorder {
         if row.sent.replace(at).is_none() {
             self.under_way += 1;
         }
-        let sent = Sent {
-            tag: u64::from(index),
-            at,
-            stream: 0,
-        };
-        self.matcher.sent(index as u16, sent, &mut |_| {});
+        let slot = self.latest.get_mut(usize::from(index as u16));
+        if let Some(slot) = slot {
+            *slot = index;
+        }
     }
 
     /// Frame number `index` could not be sent after all.
@@ -171,29 +179,31 @@ impl Recorder {
             && row.sent.take().is_some()
         {
             self.under_way = self.under_way.saturating_sub(1);
-            let number = index as u16;
-            let newest = self.matcher.newest(&number);
-            if newest.is_some_and(|sent| sent.tag == u64::from(index)) {
-                self.matcher.withdraw(&number);
-            }
         }
+    }
+
+    /// The frame sent last with the number that this one carries.
+    fn with_number(&self, frame: &Frame) -> Option<u32> {
+        let number = number_in(frame.data(), 0)?;
+        let index = *self.latest.get(usize::from(number))?;
+        let sent = self.rows.get(index as usize)?.sent.is_some();
+        (index != NONE && sent).then_some(index)
     }
 
     /// A frame was seen on the incoming bus. Says which frame of the plan it is: only one that
     /// is the same in all its bits can be.
     pub fn incoming(&mut self, frame: &Frame, at: Nanos) -> Option<u32> {
-        let newest = number_in(frame.data(), 0).and_then(|number| self.matcher.newest(&number));
-        let found = newest.map(|sent| sent.tag as u32).filter(|&index| {
+        let found = self.with_number(frame).filter(|&index| {
             let planned = self.planned.get(index as usize);
             planned.is_some_and(|p| same(&p.frame, frame))
         });
         let Some(index) = found else {
-            self.foreign += 1;
+            self.tally.foreign += 1;
             return None;
         };
         let row = self.rows.get_mut(index as usize)?;
         if row.incoming.is_some() {
-            self.twice += 1;
+            self.tally.twice += 1;
         } else {
             row.incoming = Some(at);
         }
@@ -209,26 +219,20 @@ impl Recorder {
             duration: self.duration(frame, stamped),
             order: self.order,
         };
-        let tag = u64::from(self.order);
         self.order = self.order.saturating_add(1);
-        let mut first = None;
-        let mut of = None;
-        let mut sink = |outcome| match outcome {
-            Outcome::Matched(pair) => first = Some(pair.sent.tag as u32),
-            Outcome::Duplicated { of: sent, .. } => of = Some(sent.tag as u32),
-            Outcome::Unexpected { .. } | Outcome::Lost(_) => {}
-        };
-        match number_in(frame.data(), 0) {
-            Some(number) => self.matcher.received(&number, tag, at, &mut sink),
-            None => self.matcher.received_without_key(tag, at, &mut sink),
-        }
-        if let Some(row) = first.and_then(|index| self.rows.get_mut(index as usize)) {
-            row.outgoing = Some(out);
-            self.under_way = self.under_way.saturating_sub(1);
-            return first;
+        let index = self.with_number(frame);
+        let row = index.and_then(|index| self.rows.get_mut(index as usize));
+        match row {
+            Some(row) if row.outgoing.is_none() => {
+                row.outgoing = Some(out);
+                self.under_way = self.under_way.saturating_sub(1);
+                return index;
+            }
+            Some(_) => self.tally.duplicated += 1,
+            None => self.tally.unexpected += 1,
         }
         if self.extras.len() < MOST_EXTRAS {
-            self.extras.push(Extra { of, out });
+            self.extras.push(Extra { of: index, out });
         }
         None
     }
@@ -267,13 +271,12 @@ impl Recorder {
     /// outgoing one.
     #[must_use]
     pub fn finish(&self, measure: Measure) -> (Vec<Record>, Counts) {
-        let met = self.matcher.counts();
         let mut counts = Counts {
             planned: self.planned.len() as u64,
-            duplicated: met.duplicated,
-            unexpected: met.unexpected,
-            foreign: self.foreign,
-            twice: self.twice,
+            duplicated: self.tally.duplicated,
+            unexpected: self.tally.unexpected,
+            foreign: self.tally.foreign,
+            twice: self.tally.twice,
             ..Counts::default()
         };
         let mut records = Vec::with_capacity(self.rows.len() + self.extras.len());

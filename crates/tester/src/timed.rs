@@ -1,12 +1,12 @@
 //! The tester on bit-timed buses (`kmod/bitcan`): the kernel plays the frames and stamps them,
 //! and what happened is matched afterwards, so that measuring costs the gateway next to nothing.
 
-use crate::recorder::{BusTime, Recorder, Measure};
 use crate::measure::{Error, Setup};
 use crate::outcome::{Outcome, Words, assemble, clock};
 use crate::plan::{Planned, Traffic};
 use crate::play::Played;
 use crate::realtime::{in_own_thread, prepare};
+use crate::recorder::{BusTime, Measure, Recorder};
 use crate::wire::Fault;
 use frame::Nanos;
 use frame::wire::BitRate;

@@ -1,10 +1,33 @@
-//! Frames in against frames out, as they come.
+//! Frames in against frames out, as they come, in bounded memory.
 
-use super::numbered::Numbered;
 use super::order::Order;
-use super::queued::{Queued, Settings};
 use frame::Nanos;
+use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
+
+/// How long and how much a [`Matcher`] remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// A frame that has not come out this long after it went in is lost, ns. The papers' 1 s by
+    /// default. A frame that comes out exactly then still counts.
+    pub timeout: Nanos,
+    /// The most frames remembered at once; with more, the oldest is given up early and counted in
+    /// [`Counts::evicted`]. 131072 by default: more than one second of any CAN bus.
+    pub capacity: usize,
+    /// Are frames that came out remembered until their time is over, so that one that comes out
+    /// once more is known as such? True by default. Without, it is unexpected.
+    pub duplicates: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            timeout: 1_000_000_000,
+            capacity: 1 << 17,
+            duplicates: true,
+        }
+    }
+}
 
 /// A frame that went in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,193 +109,255 @@ pub struct Counts {
     pub waiting: u64,
 }
 
-/// Why a frame was given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GivenUp {
-    /// Its time is over, or nothing comes out any more.
-    Overdue,
-    /// Another frame needed its place.
-    NoRoom,
+/// No frame has this serial number.
+const NONE: u64 = u64::MAX;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Under way.
+    Waiting,
+    /// Came out.
+    Out,
+    /// Of no further interest.
+    Gone,
 }
 
-/// Which frame that went in a frame that came out is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// This one, which comes out for the first time.
-    First {
-        /// The frame that went in.
-        sent: Sent,
-        /// Grows from frame to frame as they go in.
-        place: u64,
-        /// Others with the same key were under way.
-        ambiguous: bool,
-    },
-    /// This one, which came out before.
-    Again(Sent),
-    /// None that is remembered.
-    Nothing,
+struct Entry<K> {
+    key: K,
+    sent: Sent,
+    state: State,
+    /// The next frame under way with the same key.
+    next: u64,
 }
 
-/// What is remembered of the frames that went in, by key.
-pub trait Remember<K> {
-    /// A frame went in. Frames that make room for it are handed to `lost` if they are under way.
-    fn insert(&mut self, key: K, sent: Sent, lost: &mut impl FnMut(Sent, GivenUp));
+/// The remembered frames with one key, by serial number.
+struct Slot {
+    /// The oldest one under way.
+    first: u64,
+    /// The newest one under way; nonsense where there is none.
+    last: u64,
+    /// How many are under way.
+    waiting: usize,
+    /// The newest one that came out.
+    out: u64,
+}
 
-    /// A frame came out: which one is it?
-    fn recognise(&mut self, key: &K) -> Origin;
+impl Slot {
+    const EMPTY: Self = Self {
+        first: NONE,
+        last: NONE,
+        waiting: 0,
+        out: NONE,
+    };
 
-    /// The frame under way that is the next to come out with this key does not come: it is no
-    /// longer remembered.
-    fn withdraw(&mut self, key: &K) -> Option<Sent>;
-
-    /// The frame with this key that went in last, whether it came out or not.
-    fn newest(&self, key: &K) -> Option<Sent>;
-
-    /// Time is `now`: gives up what is overdue.
-    fn expire(&mut self, now: Nanos, lost: &mut impl FnMut(Sent, GivenUp));
-
-    /// Gives up everything.
-    fn clear(&mut self, lost: &mut impl FnMut(Sent, GivenUp));
+    fn is_empty(&self) -> bool {
+        self.waiting == 0 && self.out == NONE
+    }
 }
 
 /// Matches frames as they come. Frames and time are handed in in order of time; each outcome is
-/// handed to the sink as soon as it is known.
-pub struct Matcher<K, R = Queued<K>> {
-    remembered: R,
-    /// Not kept with [`Numbered`], whose callers count at the end.
-    order: Option<Order<u32>>,
+/// handed to the sink as soon as it is known. Frames with one key are expected to come out in the
+/// order in which they went in.
+pub struct Matcher<K> {
+    settings: Settings,
+    /// In the order in which they went in; the front has serial number `oldest`.
+    entries: VecDeque<Entry<K>>,
+    oldest: u64,
+    slots: HashMap<K, Slot>,
+    order: Order<u32>,
     counts: Counts,
-    key: std::marker::PhantomData<fn(K)>,
 }
 
 impl<K: Clone + Eq + Hash> Matcher<K> {
     /// Nothing under way.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self::with(Queued::new(settings), Some(Order::default()))
-    }
-
-    /// Frames remembered now; never more than [`Settings::capacity`].
-    #[must_use]
-    pub fn remembered(&self) -> usize {
-        self.remembered.len()
-    }
-}
-
-impl Matcher<u16, Numbered> {
-    /// Nothing under way; frames are known by a number. All memory is there from now on.
-    /// [`Match::reordered`] is not told, and nothing is lost before its number is used again.
-    #[must_use]
-    pub fn numbered() -> Self {
-        Self::with(Numbered::default(), None)
-    }
-}
-
-/// Hands a frame that was given up to the sink, and counts it.
-fn give_up(counts: &mut Counts, sent: Sent, why: GivenUp, sink: &mut impl FnMut(Outcome)) {
-    counts.evicted += u64::from(why == GivenUp::NoRoom);
-    counts.lost += 1;
-    counts.waiting -= 1;
-    sink(Outcome::Lost(sent));
-}
-
-impl<K, R: Remember<K>> Matcher<K, R> {
-    fn with(remembered: R, order: Option<Order<u32>>) -> Self {
         Self {
-            remembered,
-            order,
+            settings: Settings {
+                capacity: settings.capacity.max(1),
+                ..settings
+            },
+            entries: VecDeque::new(),
+            oldest: 0,
+            slots: HashMap::new(),
+            order: Order::default(),
             counts: Counts::default(),
-            key: std::marker::PhantomData,
         }
     }
 
     /// A frame went in; `key` is what it is expected to be known by when it comes out.
     pub fn sent(&mut self, key: K, sent: Sent, sink: &mut impl FnMut(Outcome)) {
         self.advance(sent.at, sink);
-        let counts = &mut self.counts;
-        self.remembered
-            .insert(key, sent, &mut |s, why| give_up(counts, s, why, sink));
+        while self.entries.len() >= self.settings.capacity {
+            let waiting = self.entries.front().map(|e| e.state == State::Waiting);
+            self.counts.evicted += u64::from(waiting == Some(true));
+            self.forget_oldest(sink);
+        }
+        let serial = self.oldest + self.entries.len() as u64;
+        let slot = self.slots.entry(key.clone()).or_insert(Slot::EMPTY);
+        let before = (slot.waiting > 0).then_some(slot.last);
+        if before.is_none() {
+            slot.first = serial;
+        }
+        slot.last = serial;
+        slot.waiting += 1;
+        if let Some(entry) = before.and_then(|before| self.entry(before)) {
+            entry.next = serial;
+        }
+        self.entries.push_back(Entry {
+            key,
+            sent,
+            state: State::Waiting,
+            next: NONE,
+        });
         self.counts.sent += 1;
         self.counts.waiting += 1;
     }
 
-    /// The oldest frame under way with this key did not go in after all, or is known not to come
-    /// out: it is neither matched nor lost, as if it had not been sent.
+    /// The oldest frame under way with this key is known not to come out: it is neither matched nor
+    /// lost, as if it had not gone in.
     pub fn withdraw(&mut self, key: &K) -> Option<Sent> {
-        let sent = self.remembered.withdraw(key)?;
+        let (_, _, sent) = self.take(key, State::Gone)?;
         self.counts.sent -= 1;
         self.counts.waiting -= 1;
         Some(sent)
-    }
-
-    /// The frame with this key that went in last, whether it came out or not, as far as it is
-    /// remembered.
-    #[must_use]
-    pub fn newest(&self, key: &K) -> Option<Sent> {
-        self.remembered.newest(key)
     }
 
     /// A frame came out. `tag` is the caller's number for it.
     pub fn received(&mut self, key: &K, tag: u64, at: Nanos, sink: &mut impl FnMut(Outcome)) {
         self.advance(at, sink);
         self.counts.received += 1;
-        let outcome = match self.remembered.recognise(key) {
-            Origin::First {
-                sent,
-                place,
-                ambiguous,
-            } => {
-                let order = self.order.as_mut();
-                let reordered = order.is_some_and(|o| o.overtaken(sent.stream, place));
-                self.counts.matched += 1;
-                self.counts.waiting -= 1;
-                self.counts.reordered += u64::from(reordered);
-                self.counts.ambiguous += u64::from(ambiguous);
-                Outcome::Matched(Match {
-                    sent,
-                    tag,
-                    at,
-                    reordered,
-                    ambiguous,
-                })
-            }
-            Origin::Again(of) => {
-                self.counts.duplicated += 1;
-                Outcome::Duplicated { of, tag, at }
-            }
-            Origin::Nothing => {
-                self.counts.unexpected += 1;
-                Outcome::Unexpected { tag, at }
-            }
+        let state = if self.settings.duplicates {
+            State::Out
+        } else {
+            State::Gone
         };
-        sink(outcome);
+        if let Some((serial, waiting, sent)) = self.take(key, state) {
+            let reordered = self.order.overtaken(sent.stream, serial);
+            let ambiguous = waiting > 1;
+            self.counts.matched += 1;
+            self.counts.waiting -= 1;
+            self.counts.reordered += u64::from(reordered);
+            self.counts.ambiguous += u64::from(ambiguous);
+            return sink(Outcome::Matched(Match {
+                sent,
+                tag,
+                at,
+                reordered,
+                ambiguous,
+            }));
+        }
+        let out = self.slots.get(key).map(|slot| slot.out);
+        match out.and_then(|serial| self.entry(serial)).map(|e| e.sent) {
+            Some(of) => {
+                self.counts.duplicated += 1;
+                sink(Outcome::Duplicated { of, tag, at });
+            }
+            None => self.unexpected(tag, at, sink),
+        }
     }
 
     /// A frame came out that has no key (too short for a number).
     pub fn received_without_key(&mut self, tag: u64, at: Nanos, sink: &mut impl FnMut(Outcome)) {
         self.advance(at, sink);
         self.counts.received += 1;
+        self.unexpected(tag, at, sink);
+    }
+
+    fn unexpected(&mut self, tag: u64, at: Nanos, sink: &mut impl FnMut(Outcome)) {
         self.counts.unexpected += 1;
         sink(Outcome::Unexpected { tag, at });
     }
 
     /// Time is `now`: gives up what is overdue and forgets what is old.
     pub fn advance(&mut self, now: Nanos, sink: &mut impl FnMut(Outcome)) {
-        let counts = &mut self.counts;
-        self.remembered
-            .expire(now, &mut |s, why| give_up(counts, s, why, sink));
+        while let Some(front) = self.entries.front() {
+            if front.sent.at.saturating_add(self.settings.timeout) >= now {
+                break;
+            }
+            self.forget_oldest(sink);
+        }
     }
 
     /// Nothing comes out any more: gives up everything that is under way.
     pub fn finish(&mut self, sink: &mut impl FnMut(Outcome)) {
-        let counts = &mut self.counts;
-        self.remembered
-            .clear(&mut |s, why| give_up(counts, s, why, sink));
+        while !self.entries.is_empty() {
+            self.forget_oldest(sink);
+        }
     }
 
     /// What was met so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Frames remembered now; never more than [`Settings::capacity`].
+    #[must_use]
+    pub fn remembered(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn entry(&mut self, serial: u64) -> Option<&mut Entry<K>> {
+        let index = serial.checked_sub(self.oldest)?;
+        self.entries.get_mut(usize::try_from(index).ok()?)
+    }
+
+    /// Takes the oldest frame under way out of its queue: its serial number, how many there were,
+    /// and the frame, which is in `state` now.
+    fn take(&mut self, key: &K, state: State) -> Option<(u64, usize, Sent)> {
+        let slot = self.slots.get_mut(key)?;
+        let (serial, waiting) = (slot.first, slot.waiting);
+        // `NONE` is beyond all entries.
+        let index = usize::try_from(serial.checked_sub(self.oldest)?).ok()?;
+        let entry = self.entries.get_mut(index)?;
+        entry.state = state;
+        let sent = entry.sent;
+        slot.first = entry.next;
+        slot.waiting -= 1;
+        if state == State::Out {
+            slot.out = serial;
+        } else {
+            if slot.is_empty() {
+                self.slots.remove(key);
+            }
+            self.forget_gone();
+        }
+        Some((serial, waiting, sent))
+    }
+
+    fn forget_gone(&mut self) {
+        while self.entries.front().is_some_and(|e| e.state == State::Gone) {
+            self.entries.pop_front();
+            self.oldest += 1;
+        }
+    }
+
+    fn forget_oldest(&mut self, sink: &mut impl FnMut(Outcome)) {
+        let Some(entry) = self.entries.pop_front() else {
+            return;
+        };
+        let serial = self.oldest;
+        self.oldest += 1;
+        if entry.state != State::Gone
+            && let Some(slot) = self.slots.get_mut(&entry.key)
+        {
+            if entry.state == State::Waiting {
+                // It is the oldest of all, so it is the oldest with its key.
+                slot.first = entry.next;
+                slot.waiting -= 1;
+            } else if slot.out == serial {
+                slot.out = NONE;
+            }
+            if slot.is_empty() {
+                self.slots.remove(&entry.key);
+            }
+        }
+        if entry.state == State::Waiting {
+            self.counts.lost += 1;
+            self.counts.waiting -= 1;
+            sink(Outcome::Lost(entry.sent));
+        }
+        self.forget_gone();
     }
 }

@@ -1,8 +1,8 @@
 //! The loop over interfaces of paper, in a time of their own.
 
 use super::*;
-use crate::recorder::{BusTime, Counts, Measure};
 use crate::plan::Plan;
+use crate::recorder::{BusTime, Counts, Measure};
 use crate::wire::Reception;
 use frame::CanId;
 use proptest::prelude::*;
