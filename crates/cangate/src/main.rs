@@ -5,7 +5,6 @@
 mod cli;
 mod commands;
 mod counters;
-mod demo;
 mod failure;
 mod input;
 

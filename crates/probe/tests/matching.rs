@@ -144,7 +144,7 @@ proptest! {
         steps in prop::collection::vec((any::<bool>(), 0u8..6, 0u64..3_000), 0..300),
         capacity in 1usize..20,
     ) {
-        let mut matcher = Matcher::new(Settings { timeout: 2_000, capacity });
+        let mut matcher = Matcher::new(Settings { timeout: 2_000, capacity, ..Settings::default() });
         let (mut in_fates, mut out_fates) = (Vec::new(), Vec::new());
         let (mut sent, mut received) = (0u64, 0u64);
         let mut at = 0;
@@ -203,6 +203,7 @@ fn the_time_out_is_the_last_moment_that_counts() {
         let mut matcher = Matcher::new(Settings {
             timeout: 100,
             capacity: 8,
+            ..Settings::default()
         });
         let mut outcomes = Vec::new();
         let sent = Sent {

@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(text) => text.parse()?,
         None => 4_000,
     };
-    let written = cangate_report::write(&PathBuf::from(dir), &sample::data(frames))?;
+    let written = cangate_report::run::write(&PathBuf::from(dir), &sample::data(frames))?;
     println!("{}", written.html.display());
     Ok(())
 }

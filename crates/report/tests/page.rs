@@ -1,19 +1,23 @@
-//! The page and the charts: nothing from outside gets out of its place, same data same bytes,
-//! every number comes from the data.
+//! The page of a run: nothing from outside gets out of its place, same data same bytes, every
+//! number comes from the data. What the browser makes of it is tests/chromium.rs's.
 
 #![allow(clippy::unwrap_used)]
 
 mod sample;
 
-use cangate_report::{Account, Data, Renderer, WIDE, charts, html, svg, write};
+use cangate_report::run::{Account, Data, page, write};
 use probe::Status;
+use serde_json::Value;
 
-fn page(data: &Data) -> String {
-    html(data, &charts(data)).unwrap()
+const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u{1b}[31m]]>\u{2028}RUN STYLE SCRIPT";
+
+/// What the page gives to its scripts.
+fn shown(data: &Data) -> Value {
+    let page = page(data);
+    let (_, rest) = page.rsplit_once("\ncangateRun(").unwrap();
+    let (json, _) = rest.split_once(");\n</script>").unwrap();
+    serde_json::from_str(json).unwrap()
 }
-
-const HOSTILE: &str =
-    "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u{1b}[31m]]>";
 
 #[test]
 fn hostile_names_stay_text() {
@@ -48,24 +52,19 @@ fn hostile_names_stay_text() {
     for tag in ["<script", "</script", "<img", "<b>"] {
         assert_eq!(tags(&hostile, tag), tags(&clean, tag), "{tag}");
     }
-    assert!(hostile.matches("&lt;script&gt;").count() >= 15);
-    assert!(!hostile.contains('\u{1b}'));
-    // Every attribute still ends where it should: no quote of ours opened or closed another.
-    for chart in charts(&data) {
-        let picture = svg(&chart, WIDE).unwrap();
-        assert!(
-            Renderer::new().png(&picture, 0.2).is_ok(),
-            "{} is no XML",
-            chart.id
-        );
-    }
+    assert!(!hostile.contains('\u{1b}') && !hostile.contains('\u{2028}'));
+    // And it comes through as it was.
+    let shown = shown(&data);
+    assert_eq!(shown["title"], HOSTILE);
+    assert_eq!(shown["routes"][0]["name"], HOSTILE);
+    assert_eq!(shown["series"][0]["name"], HOSTILE);
+    assert!(shown["notes"].as_array().unwrap().contains(&HOSTILE.into()));
 }
 
 #[test]
 fn same_data_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let written = write(dir.path(), &sample::data(200)).unwrap();
-    assert_eq!(written.charts.len(), 10, "five charts, each as SVG and PNG");
     let data = sample::data(200);
     assert_eq!(
         std::fs::read(&written.html).unwrap(),
@@ -77,61 +76,64 @@ fn same_data_same_bytes() {
         probe::results::read(&written.parquet).unwrap(),
         data.results
     );
-    for (files, chart) in written.charts.chunks(2).zip(charts(&data)) {
-        let picture = svg(&chart, WIDE).unwrap();
-        assert_eq!(
-            std::fs::read_to_string(&files[0]).unwrap(),
-            picture,
-            "{}",
-            chart.id
-        );
-    }
-    let last = svg(&charts(&data)[4], WIDE).unwrap();
-    let png = Renderer::new().png(&last, 2.0).unwrap();
-    assert!(png.starts_with(b"\x89PNG"));
-    assert_eq!(std::fs::read(&written.charts[9]).unwrap(), png);
+    assert_ne!(page(&data), page(&sample::data(201)));
 }
 
 #[test]
-fn every_chart_says_its_clock_and_no_chart_has_two() {
-    let data = sample::data(500);
-    let charts = charts(&data);
-    let clocks: Vec<_> = charts.iter().map(|c| (c.id, c.clock)).collect();
-    use cangate_report::Clock::{Real, Virtual};
-    assert_eq!(
-        clocks,
-        [
-            ("latency-profile", Virtual),
-            ("latency-over-time", Virtual),
-            ("latency-histogram", Virtual),
-            ("bus-load", Virtual),
-            ("processing-time", Real),
-        ]
-    );
-    for chart in &charts {
-        let picture = svg(chart, WIDE).unwrap();
-        let real = picture.contains(">real time ·");
-        let bus = picture.contains(">bus time (virtual) ·");
-        assert_eq!(
-            (real, bus),
-            (chart.clock == Real, chart.clock == Virtual),
-            "{}",
-            chart.id
-        );
-        assert!(picture.contains("<title>") && picture.contains("<desc>"));
+fn it_needs_no_network_and_no_other_file() {
+    let page = page(&sample::data(100));
+    for outside in ["src=", "href=\"http", "@import", "url(", "fetch(", "//cdn"] {
+        assert!(!page.contains(outside), "{outside}");
     }
+    assert!(page.contains("default-src 'none'"));
+}
+
+/// Sums and figures are those of the records, however few points are drawn.
+#[test]
+fn what_is_drawn_is_what_was_measured() {
+    let data = sample::data(5_000);
+    let shown = shown(&data);
+    let all: Vec<i64> = data.results.latencies(None).collect();
+    let (least, greatest) = (*all.iter().min().unwrap(), *all.iter().max().unwrap());
+    assert_eq!(shown["latency"]["max"], greatest);
+    let bars = shown["histogram"]["bars"].as_array().unwrap();
+    let frames: u64 = bars.iter().map(|b| b[1].as_u64().unwrap()).sum();
+    assert_eq!(frames, all.len() as u64);
+    assert!(bars[0][0].as_i64().unwrap() <= least);
+    let series = shown["series"].as_array().unwrap();
+    let dots = |s: &Value| s["cloud"]["y"].as_array().unwrap().clone();
+    let drawn = || series.iter().flat_map(dots).map(|y| y.as_i64().unwrap());
+    assert!(drawn().count() < all.len(), "nothing was left out: no test");
+    assert_eq!(
+        (drawn().min(), drawn().max()),
+        (Some(least), Some(greatest))
+    );
+    for (index, s) in series.iter().enumerate().take(data.routes.len()) {
+        let of_route: Vec<i64> = data.results.latencies(Some(index as u16)).collect();
+        assert_eq!(s["curve"]["m"][0], of_route.len());
+        let steps = s["curve"]["t"].as_array().unwrap().iter();
+        let last: i64 = steps.map(|t| t.as_i64().unwrap()).sum();
+        assert_eq!(Some(&last), of_route.iter().max());
+    }
+    let load = shown["buses"][0]["load"].as_array().unwrap();
+    assert_eq!(load.len(), data.buses[0].full_windows().count());
 }
 
 #[test]
 fn a_sum_that_does_not_add_up_is_said() {
     let mut data = sample::data(100);
-    assert!(!page(&data).contains("does not add up"));
+    let sums = |data: &Data| -> Vec<bool> {
+        let shown = shown(data);
+        let accounts = shown["accounts"].as_array().unwrap().iter();
+        accounts.map(|a| a["adds_up"].as_bool().unwrap()).collect()
+    };
+    assert_eq!(sums(&data), [true, true]);
     data.accounts.push(Account {
         title: "received".into(),
         total: 10,
         parts: vec![("a".into(), 4), ("b".into(), 5)],
     });
-    assert!(page(&data).contains("does not add up: 10 counted"));
+    assert_eq!(sums(&data), [true, false, true]);
 }
 
 #[test]
@@ -139,48 +141,63 @@ fn a_run_without_frames_has_a_page_too() {
     let mut data = sample::data(50);
     data.results.records.clear();
     data.buses.clear();
-    let page = page(&data);
-    assert!(page.contains("no latency to draw"));
-    assert!(!page.contains("<svg"));
+    let empty = shown(&data);
+    assert_eq!(
+        (&empty["latency"], &empty["histogram"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(empty["series"], serde_json::json!([]));
     data.routes.clear();
     data.results.routes.clear();
     let dir = tempfile::tempdir().unwrap();
-    assert!(write(dir.path(), &data).unwrap().charts.is_empty());
+    assert!(write(dir.path(), &data).unwrap().html.exists());
 }
 
 #[test]
-fn one_frame_and_huge_values_can_be_drawn() {
+fn one_frame_and_huge_values_have_a_page() {
     let mut data = sample::data(1);
     data.results.records[0].status = Status::Delivered;
-    assert!(page(&data).contains("<svg"));
+    assert_eq!(shown(&data)["latency"]["count"], 1);
     for record in &mut data.results.records {
         record.processing = Some(u64::MAX);
         if let Some(out) = &mut record.outgoing {
             out.end = u64::MAX / 2;
         }
     }
-    let renderer = Renderer::new();
-    for chart in charts(&data) {
-        renderer.png(&svg(&chart, WIDE).unwrap(), 0.5).unwrap();
-    }
+    assert_eq!(shown(&data)["delivered"], 1);
 }
 
 #[test]
-fn more_routes_than_colours_are_drawn_as_others() {
+fn every_frame_is_in_one_line_however_many_routes_there_are() {
     let mut data = sample::data(2_000);
-    data.results.routes = (0..30).map(|n| format!("route {n}")).collect();
+    data.results.routes = (0..60).map(|n| format!("route {n}")).collect();
     for (n, record) in data.results.records.iter_mut().enumerate() {
-        record.route = Some((n * n % 30) as u16);
+        // The last ten have no route of that number.
+        record.route = Some((n * n % 70) as u16);
     }
-    let profile = &charts(&data)[0];
-    assert_eq!(profile.series.len(), 7);
-    assert!(profile.series[6].name.ends_with(" others"));
-    let drawn: f64 = profile.series.iter().map(|s| s.points[0].1).sum();
-    assert_eq!(
-        drawn as usize,
-        data.results.latencies(None).count(),
-        "every frame is in one line"
-    );
+    let shown = shown(&data);
+    let series = shown["series"].as_array().unwrap();
+    let drawn: u64 = series
+        .iter()
+        .map(|s| s["curve"]["m"][0].as_u64().unwrap())
+        .sum();
+    assert_eq!(drawn as usize, data.results.latencies(None).count());
+    assert_eq!(series.last().unwrap()["name"], "no route");
+}
+
+#[test]
+fn stamps_of_a_wall_clock_are_drawn_since_the_first() {
+    let mut data = sample::data(100);
+    assert_eq!(shown(&data)["since_first"], false);
+    for record in &mut data.results.records {
+        let incoming = record.incoming.as_mut().unwrap();
+        incoming.end += 1_700_000_000_000_000_000;
+    }
+    let shown = shown(&data);
+    assert_eq!(shown["since_first"], true);
+    let first = |s: &Value| s["cloud"]["x"][0].as_u64();
+    let series = shown["series"].as_array().unwrap();
+    assert!(series.iter().filter_map(first).all(|x| x < 1_000_000_000));
 }
 
 #[test]
@@ -189,5 +206,8 @@ fn an_error_names_the_file() {
     let file = dir.path().join("file");
     std::fs::write(&file, "").unwrap();
     let error = write(&file, &sample::data(1)).unwrap_err().to_string();
-    assert!(error.contains("file/charts"), "{error}");
+    assert!(
+        error.contains("/file: cannot write the report there"),
+        "{error}"
+    );
 }

@@ -9,7 +9,7 @@
 //! * [`Plan`]: what is to be sent, frame by frame, before anything is.
 //! * [`Sockets`]: three SocketCAN interfaces; [`play`]: the loop over them, or over anything that
 //!   is a [`Wire`].
-//! * [`Ledger`]: which frame is which; [`Counts`], and records for `probe`'s results.
+//! * [`Recorder`]: which frame is which; [`Counts`], and records for `probe`'s results.
 //! * [`over_sockets`], [`over_bitcan`]: a whole measurement, from plan to outcome.
 //! * [`syscalls`]: what the system calls that move frames cost.
 //! * [`prepare`]: real-time priority and locked memory.
@@ -18,23 +18,23 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod burst;
-mod ledger;
 mod measure;
 mod outcome;
 mod plan;
 mod play;
 mod realtime;
+mod recorder;
 mod sockets;
 pub mod syscalls;
 mod timed;
 mod wire;
 
-pub use ledger::{BusTime, Counts, Ledger, Measure};
 pub use measure::{Buses, Error, Setup, over_sockets};
 pub use outcome::{Changed, Figures, Outcome, Quantiles};
 pub use plan::{Plan, PlanError, Planned, Source, can_be_numbered, fd_flags};
 pub use play::{Patience, Played, play};
 pub use realtime::prepare;
+pub use recorder::{BusTime, Counts, Measure, Recorder};
 pub use sockets::{Interfaces, RateError, SetUpError, Sockets, bit_rate};
 pub use timed::{Bitcan, Listening, over_bitcan};
-pub use wire::{Fault, Side, Stamped, Unsent, Wire};
+pub use wire::{Fault, Reception, Side, Unsent, Wire};

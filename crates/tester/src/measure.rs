@@ -1,10 +1,10 @@
 //! A whole measurement on three interfaces, from plan to outcome.
 
-use crate::ledger::{BusTime, Ledger, Measure};
 use crate::outcome::{Outcome, Words, assemble, clock};
 use crate::plan::{Plan, PlanError, Planned};
 use crate::play::{Patience, Played, play};
 use crate::realtime::{in_own_thread, prepare};
+use crate::recorder::{BusTime, Measure, Recorder};
 use crate::sockets::{Interfaces, SetUpError, Sockets};
 use frame::Nanos;
 use frame::wire::BitRate;
@@ -116,13 +116,13 @@ fn sent(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Outcome, Error
     let planned = setup.plan.frames(buses.incoming)?;
     let words = words(setup, &names, buses);
     let mut sockets = Sockets::open(names)?;
-    // After the sockets have their buffers, before the ledger gets its memory: that shall be
+    // After the sockets have their buffers, before the recorder gets its memory: that shall be
     // locked as it is touched.
     let mut warnings = prepare(setup.priority);
     warnings.extend_from_slice(sockets.remarks());
     let bus = buses.outgoing.map_or(BusTime::None, BusTime::Rate);
     let failed = warm_up(setup, &mut sockets, &planned, bus);
-    let mut ledger = Ledger::new(planned, setup.timeout, bus);
+    let mut recorder = Recorder::new(planned, setup.timeout, bus);
     let played = match failed {
         Some(failure) => Played {
             failure: Some(failure),
@@ -130,7 +130,7 @@ fn sent(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Outcome, Error
         },
         None => play(
             &mut sockets,
-            &mut ledger,
+            &mut recorder,
             &setup.plan.traffic,
             setup.patience(),
         ),
@@ -147,7 +147,7 @@ fn sent(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Outcome, Error
             ));
         }
     }
-    Ok(assemble(setup, &words, &ledger, &played, warnings))
+    Ok(assemble(setup, &words, &recorder, &played, warnings))
 }
 
 /// Sends the first frames once before; says why not, where that goes wrong.
@@ -165,10 +165,10 @@ fn warm_up(
         .copied()
         .take(setup.warm_up as usize)
         .collect();
-    let mut ledger = Ledger::new(frames, setup.timeout, bus);
+    let mut recorder = Recorder::new(frames, setup.timeout, bus);
     play(
         sockets,
-        &mut ledger,
+        &mut recorder,
         &Pattern::OneAtATime.into(),
         setup.patience(),
     )

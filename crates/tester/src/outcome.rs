@@ -1,8 +1,8 @@
 //! What a run gives: records, counts, latencies, and what must be said with them.
 
-use crate::ledger::{Counts, Ledger, Measure};
 use crate::measure::Setup;
 use crate::play::Played;
+use crate::recorder::{Counts, Measure, Recorder};
 use probe::{Description, LatencyProfile, Results, Summary};
 use serde::Serialize;
 
@@ -169,11 +169,11 @@ pub(crate) struct Words {
 pub(crate) fn assemble(
     setup: &Setup,
     words: &Words,
-    ledger: &Ledger,
+    recorder: &Recorder,
     played: &Played,
     mut warnings: Vec<String>,
 ) -> Outcome {
-    let (records, counts) = ledger.finish(setup.measure);
+    let (records, counts) = recorder.finish(setup.measure);
     let results = Results {
         description: describe(setup, words),
         routes: Vec::new(),
@@ -183,7 +183,7 @@ pub(crate) fn assemble(
     let latency = summary(&results);
     let difference = (setup.measure == Measure::Sending)
         .then(|| {
-            let (records, _) = ledger.finish(Measure::Difference);
+            let (records, _) = recorder.finish(Measure::Difference);
             summary(&Results {
                 records,
                 ..Results::default()

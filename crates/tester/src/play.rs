@@ -5,7 +5,7 @@
 //! wake up for the reference's stamp, which it fetches afterwards; at a pace it sleeps until the
 //! next frame is due, and takes what came in before it sends. It never waits in a busy loop.
 
-use crate::ledger::Ledger;
+use crate::recorder::Recorder;
 use crate::plan::Source;
 use crate::wire::{Fault, Side, Unsent, Wire};
 use frame::{Frame, Nanos};
@@ -28,7 +28,7 @@ const STUCK: Nanos = 1_000_000_000;
 /// What was counted besides the frames.
 #[derive(Debug, Default)]
 pub struct Played {
-    /// Why the run ended early, if it did. What is in the ledger is what was seen until then.
+    /// Why the run ended early, if it did. What is in the recorder is what was seen until then.
     pub failure: Option<Fault>,
     /// How often the sending interface had no room.
     pub stalled: u64,
@@ -53,17 +53,17 @@ pub struct Patience {
     pub pause: Nanos,
 }
 
-/// Sends the ledger's frames as `traffic` says, and writes into the ledger what comes of them.
+/// Sends the recorder's frames as `traffic` says, and writes into the recorder what comes of them.
 pub fn play<W: Wire>(
     wire: &mut W,
-    ledger: &mut Ledger,
+    recorder: &mut Recorder,
     traffic: &Source,
     patience: Patience,
 ) -> Played {
     let start = wire.now().saturating_add(LEAD);
     let mut player = Player {
         wire,
-        ledger,
+        recorder,
         patience,
         played: Played::default(),
         last: None,
@@ -81,7 +81,7 @@ pub fn play<W: Wire>(
 
 struct Player<'a, W> {
     wire: &'a mut W,
-    ledger: &'a mut Ledger,
+    recorder: &'a mut Recorder,
     patience: Patience,
     played: Played,
     /// When the last frame was sent.
@@ -90,7 +90,7 @@ struct Player<'a, W> {
 
 impl<W: Wire> Player<'_, W> {
     fn frame(&self, index: u32) -> Option<(Nanos, Frame)> {
-        let planned = self.ledger.planned().get(index as usize)?;
+        let planned = self.recorder.planned().get(index as usize)?;
         Some((planned.at, planned.frame))
     }
 
@@ -111,7 +111,7 @@ impl<W: Wire> Player<'_, W> {
                 self.wire.wait_received(until)?;
             }
             self.take(Side::Reference)?;
-            if self.ledger.under_way() > silent {
+            if self.recorder.under_way() > silent {
                 silent += 1;
                 self.take(Side::Send)?;
                 if silent == SILENT_FRAMES && index + 1 == SILENT_FRAMES {
@@ -125,7 +125,7 @@ impl<W: Wire> Player<'_, W> {
     /// Takes what came out; is this frame there now?
     fn came_back(&mut self, index: u32) -> Result<bool, Fault> {
         self.take(Side::Receive)?;
-        Ok(self.ledger.is_back(index))
+        Ok(self.recorder.is_back(index))
     }
 
     fn paced(&mut self, start: Nanos) -> Result<(), Fault> {
@@ -167,15 +167,15 @@ impl<W: Wire> Player<'_, W> {
     fn send(&mut self, index: u32, frame: &Frame) -> Result<(), Fault> {
         let mut until = None;
         loop {
-            self.ledger.sent(index, self.wire.stamp_now());
+            self.recorder.sent(index, self.wire.stamp_now());
             match self.wire.send(frame) {
                 Ok(()) => {
                     self.last = Some(self.wire.now());
                     return Ok(());
                 }
-                Err(Unsent::Full) => self.ledger.unsent(index),
+                Err(Unsent::Full) => self.recorder.unsent(index),
                 Err(Unsent::Fault(fault)) => {
-                    self.ledger.unsent(index);
+                    self.recorder.unsent(index);
                     return Err(fault);
                 }
             }
@@ -197,7 +197,7 @@ impl<W: Wire> Player<'_, W> {
         };
         let until = last.saturating_add(self.patience.timeout);
         self.take_all()?;
-        while self.ledger.under_way() > 0 && self.wire.now() < until {
+        while self.recorder.under_way() > 0 && self.wire.now() < until {
             let now = self.wire.now();
             self.wire
                 .wait_received(until.min(now.saturating_add(LONGEST_SLEEP)))?;
@@ -221,28 +221,28 @@ impl<W: Wire> Player<'_, W> {
             return Ok(());
         }
         let now = self.wire.stamp_now();
-        let (ledger, played) = (&mut *self.ledger, &mut self.played);
-        let mut take = |seen: crate::wire::Stamped<'_>| {
-            if seen.frame.id().is_err() {
+        let (recorder, played) = (&mut *self.recorder, &mut self.played);
+        let mut take = |received: crate::wire::Reception<'_>| {
+            if received.frame.id().is_err() {
                 if let Some(count) = played.error_frames.get_mut(side as usize) {
                     *count += 1;
                 }
                 return;
             }
-            let Some(frame) = Frame::from_view(seen.frame) else {
+            let Some(frame) = Frame::from_view(received.frame) else {
                 return;
             };
-            let stamp = seen.stamp.unwrap_or_else(|| {
+            let stamp = received.stamp.unwrap_or_else(|| {
                 played.unstamped += 1;
                 now
             });
             match side {
                 Side::Send => {}
                 Side::Reference => {
-                    ledger.incoming(&frame, stamp);
+                    recorder.incoming(&frame, stamp);
                 }
                 Side::Receive => {
-                    ledger.outgoing(&frame, stamp, None);
+                    recorder.outgoing(&frame, stamp, None);
                 }
             }
         };
@@ -254,7 +254,7 @@ impl<W: Wire> Player<'_, W> {
     /// Nothing came back from the first frames: says what to look at.
     fn silence(&self) -> Fault {
         let [send, reference, receive] = Side::ALL.map(|side| self.wire.name(side));
-        Fault::Silence(if self.wire.has_reference() && !self.ledger.any_in() {
+        Fault::Silence(if self.wire.has_reference() && !self.recorder.any_in() {
             format!(
                 "the first {SILENT_FRAMES} frames sent on {send} were not seen on {reference}: \
                  are both on one bus, at one bit rate, with a terminator at each end?"

@@ -1,6 +1,6 @@
 //! The tester on three SocketCAN interfaces.
 
-use crate::wire::{Fault, Side, Stamped, Unsent, Wire};
+use crate::wire::{Fault, Side, Reception, Unsent, Wire};
 use frame::wire::BitRate;
 use frame::{Frame, Nanos};
 use linux::can::{FrameOptions, FrameSocket, OpenError};
@@ -240,7 +240,7 @@ impl Wire for Sockets {
         }
     }
 
-    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Stamped<'_>)) -> Result<usize, Fault> {
+    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Reception<'_>)) -> Result<usize, Fault> {
         let (hardware, echo) = (self.names.hardware_stamps, self.echo);
         let mut no_hardware = false;
         let socket = match side {
@@ -260,7 +260,7 @@ impl Wire for Sockets {
             } else {
                 arrival.software
             };
-            take(Stamped {
+            take(Reception {
                 frame: arrival.frame,
                 stamp,
             });

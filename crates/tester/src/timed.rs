@@ -1,12 +1,12 @@
 //! The tester on bit-timed buses (`kmod/bitcan`): the kernel plays the frames and stamps them,
 //! and what happened is matched afterwards, so that measuring costs the gateway next to nothing.
 
-use crate::ledger::{BusTime, Ledger, Measure};
 use crate::measure::{Error, Setup};
 use crate::outcome::{Outcome, Words, assemble, clock};
 use crate::plan::{Planned, Source};
 use crate::play::Played;
 use crate::realtime::{in_own_thread, prepare};
+use crate::recorder::{BusTime, Measure, Recorder};
 use crate::wire::Fault;
 use frame::Nanos;
 use frame::wire::BitRate;
@@ -68,8 +68,8 @@ fn sent(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
         run(setup, bench, planned.get(..few).unwrap_or_default(), true)?;
     }
     let ran = run(setup, bench, &planned, false)?;
-    let mut ledger = Ledger::new(planned, setup.timeout, BusTime::Stamped);
-    let mut taken = matched(&mut ledger, &ran.stamps, bench);
+    let mut recorder = Recorder::new(planned, setup.timeout, BusTime::Reception);
+    let mut taken = matched(&mut recorder, &ran.stamps, bench);
     taken.played.elapsed = ran.elapsed();
     taken.played.failure = ran.failure(bench, &taken);
     if ran.progress.stamps_lost > 0 || ran.unknown > 0 {
@@ -83,10 +83,10 @@ fn sent(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
         warnings.push(format!("nodes went bus-off {} times", taken.bus_off));
     }
     let words = words(setup, bench);
-    let mut outcome = assemble(setup, &words, &ledger, &taken.played, warnings);
+    let mut outcome = assemble(setup, &words, &recorder, &taken.played, warnings);
     outcome.overruns = Some(taken.overruns);
     if bench.stamp_every > 1 {
-        // The frames between are neither sent nor lost in the ledger's eyes: it never saw them.
+        // The frames between are neither sent nor lost in the recorder's eyes: it never saw them.
         let every = ("stamp_every".to_owned(), bench.stamp_every.to_string());
         outcome.results.description.more.push(every);
     }
@@ -221,8 +221,8 @@ struct Taken {
     first_out: Option<Nanos>,
 }
 
-/// Writes into the ledger what the stamps say, in the order of time.
-fn matched(ledger: &mut Ledger, stamps: &[Stamp], bench: &Bitcan) -> Taken {
+/// Writes into the recorder what the stamps say, in the order of time.
+fn matched(recorder: &mut Recorder, stamps: &[Stamp], bench: &Bitcan) -> Taken {
     let mut taken = Taken::default();
     let mut order: Vec<&Stamp> = stamps.iter().collect();
     // Stable: what happened at one time stays as it was taken.
@@ -252,13 +252,13 @@ fn matched(ledger: &mut Ledger, stamps: &[Stamp], bench: &Bitcan) -> Taken {
             let number = number_in(frame.data(), 0).unwrap_or(0);
             if let Some(next) = next.get_mut(usize::from(number)) {
                 // The kernel sends in the order of the plan, each frame once.
-                ledger.sent(*next, stamp.end);
+                recorder.sent(*next, stamp.end);
                 *next = next.saturating_add(1 << 16);
             }
-            ledger.incoming(&frame, stamp.end);
+            recorder.incoming(&frame, stamp.end);
             taken.first_in.get_or_insert(stamp.end);
         } else if stamp.bus == bench.receive_bus && stamp.node != 0 {
-            ledger.outgoing(&frame, stamp.end, Some(Nanos::from(stamp.duration)));
+            recorder.outgoing(&frame, stamp.end, Some(Nanos::from(stamp.duration)));
             taken.first_out.get_or_insert(stamp.end);
         }
     }
@@ -309,19 +309,19 @@ mod tests {
         }
     }
 
-    fn ledger(frames: u32) -> Ledger {
+    fn recorder(frames: u32) -> Recorder {
         let plan = Plan {
             frames,
             traffic: Pattern::Flood.into(),
             ..Plan::default()
         };
-        Ledger::new(plan.frames(None).unwrap(), 1_000_000_000, BusTime::Stamped)
+        Recorder::new(plan.frames(None).unwrap(), 1_000_000_000, BusTime::Reception)
     }
 
     #[test]
     fn stamps_become_latencies_and_losses() {
-        let mut ledger = ledger(4);
-        let frames: Vec<Frame> = ledger.planned().iter().map(|p| p.frame).collect();
+        let mut recorder = recorder(4);
+        let frames: Vec<Frame> = recorder.planned().iter().map(|p| p.frame).collect();
         let other = Frame::classic(CanId::from_raw(9), &[0, 1]).unwrap();
         let stamps = [
             stamp(300_000, 0, 0, Event::Frame(frames[0])),
@@ -336,10 +336,10 @@ mod tests {
             stamp(990_000, 1, 0, Event::Frame(frames[2])),
             stamp(1_200_000, 1, 7, Event::Frame(frames[1])),
         ];
-        let taken = matched(&mut ledger, &stamps, &BENCH);
+        let taken = matched(&mut recorder, &stamps, &BENCH);
         assert_eq!(taken.played.error_frames, [1, 0, 1]);
         assert_eq!((taken.overruns, taken.bus_off), (1, 0));
-        let (records, counts) = ledger.finish(Measure::Gateway);
+        let (records, counts) = recorder.finish(Measure::Gateway);
         let latencies: Vec<_> = records.iter().map(probe::Record::latency).collect();
         assert_eq!(latencies, [Some(28_000), Some(378_000), None]);
         assert_eq!((counts.sent, counts.received, counts.lost), (3, 2, 1));
@@ -354,8 +354,8 @@ mod tests {
     #[test]
     fn numbers_come_round() {
         let n = (1 << 16) + 3;
-        let mut ledger = ledger(n);
-        let frames: Vec<Frame> = ledger.planned().iter().map(|p| p.frame).collect();
+        let mut recorder = recorder(n);
+        let frames: Vec<Frame> = recorder.planned().iter().map(|p| p.frame).collect();
         let end = |i: usize| 1_000_000 + i as u64 * 300_000;
         let numbered = || frames.iter().enumerate();
         // One bus after the other: in the order of time they are put by whoever matches.
@@ -366,8 +366,8 @@ mod tests {
                     stamp(end(i) + 222_000 + i as u64, 1, 3, Event::Frame(frame))
                 }))
                 .collect();
-        matched(&mut ledger, &stamps, &BENCH);
-        let (records, counts) = ledger.finish(Measure::Gateway);
+        matched(&mut recorder, &stamps, &BENCH);
+        let (records, counts) = recorder.finish(Measure::Gateway);
         assert_eq!((counts.received, counts.lost), (u64::from(n), 0));
         for (i, record) in records.iter().enumerate() {
             assert_eq!(record.latency(), Some(i as i64));

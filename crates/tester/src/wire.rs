@@ -20,7 +20,7 @@ impl Side {
 
 /// A frame that was seen, with its stamp.
 #[derive(Clone, Copy, Debug)]
-pub struct Stamped<'a> {
+pub struct Reception<'a> {
     /// The frame, an error frame too.
     pub frame: FrameRef<'a>,
     /// Its stamp, in the stamps' clock; `None` where whoever stamps did not.
@@ -92,7 +92,7 @@ pub trait Wire {
     ///
     /// # Errors
     /// [`Fault`] where the interface can no longer be used.
-    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Stamped<'_>)) -> Result<usize, Fault>;
+    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Reception<'_>)) -> Result<usize, Fault>;
 
     /// Sleeps until a time of [`Wire::now`].
     fn sleep_until(&mut self, at: Nanos);

@@ -82,7 +82,7 @@ pub(crate) struct Demo {
     /// `candump -l` writes such a log. `-` is standard input. Example: --log drive.log
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
-    /// Write report.html, results.parquet, outgoing.log and charts/ into this folder.
+    /// Write report.html, results.parquet and outgoing.log into this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Use this gateway file; its ports must be of kind "bus".

@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod bench;
+mod demo;
 mod generate;
 mod kernel;
 mod lab;
@@ -33,7 +34,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Check(args) => offline::check(&args, color),
         Command::Import(args) => offline::import(&args, color),
         Command::Export(args) => offline::export(&args, color),
-        Command::Demo(args) => crate::demo::run(&args, color),
+        Command::Demo(args) => demo::run(&args, color),
         Command::Run(args) => service::run(&args, color),
         Command::Stats(args) => service::stats(&args),
         Command::Routes(args) => service::routes(&args),

@@ -13,7 +13,6 @@ fn demo(folder: &Path, name: &str) {
 }
 
 #[test]
-#[ignore = "heavy: draws"]
 fn a_folder_of_runs_becomes_a_site_and_what_is_broken_is_named() {
     let folder = tempfile::tempdir().unwrap();
     demo(folder.path(), "a");

@@ -1,5 +1,6 @@
 //! Frames in against frames out, as they come, in bounded memory.
 
+use super::order::Order;
 use frame::Nanos;
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -13,6 +14,9 @@ pub struct Settings {
     /// The most frames remembered at once; with more, the oldest is given up early and counted in
     /// [`Counts::evicted`]. 131072 by default: more than one second of any CAN bus.
     pub capacity: usize,
+    /// Are frames that came out remembered until their time is over, so that one that comes out
+    /// once more is known as such? True by default. Without, it is unexpected.
+    pub duplicates: bool,
 }
 
 impl Default for Settings {
@@ -20,6 +24,7 @@ impl Default for Settings {
         Self {
             timeout: 1_000_000_000,
             capacity: 1 << 17,
+            duplicates: true,
         }
     }
 }
@@ -104,29 +109,62 @@ pub struct Counts {
     pub waiting: u64,
 }
 
+/// No frame has this serial number.
+const NONE: u64 = u64::MAX;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Under way.
+    Waiting,
+    /// Came out.
+    Out,
+    /// Of no further interest.
+    Gone,
+}
+
 struct Entry<K> {
     key: K,
     sent: Sent,
-    matched: bool,
+    state: State,
+    /// The next frame under way with the same key.
+    next: u64,
 }
 
-/// Serial numbers of the remembered frames with one key, oldest first.
-#[derive(Default)]
+/// The remembered frames with one key, by serial number.
 struct Slot {
-    waiting: VecDeque<u64>,
-    matched: VecDeque<u64>,
+    /// The oldest one under way.
+    first: u64,
+    /// The newest one under way; nonsense where there is none.
+    last: u64,
+    /// How many are under way.
+    waiting: usize,
+    /// The newest one that came out.
+    out: u64,
+}
+
+impl Slot {
+    const EMPTY: Self = Self {
+        first: NONE,
+        last: NONE,
+        waiting: 0,
+        out: NONE,
+    };
+
+    fn is_empty(&self) -> bool {
+        self.waiting == 0 && self.out == NONE
+    }
 }
 
 /// Matches frames as they come. Frames and time are handed in in order of time; each outcome is
-/// handed to the sink as soon as it is known.
+/// handed to the sink as soon as it is known. Frames with one key are expected to come out in the
+/// order in which they went in.
 pub struct Matcher<K> {
     settings: Settings,
     /// In the order in which they went in; the front has serial number `oldest`.
     entries: VecDeque<Entry<K>>,
     oldest: u64,
     slots: HashMap<K, Slot>,
-    /// The highest serial number that came out, for each stream.
-    highest: HashMap<u32, u64>,
+    order: Order<u32>,
     counts: Counts,
 }
 
@@ -142,7 +180,7 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
             entries: VecDeque::new(),
             oldest: 0,
             slots: HashMap::new(),
-            highest: HashMap::new(),
+            order: Order::default(),
             counts: Counts::default(),
         }
     }
@@ -151,87 +189,84 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
     pub fn sent(&mut self, key: K, sent: Sent, sink: &mut impl FnMut(Outcome)) {
         self.advance(sent.at, sink);
         while self.entries.len() >= self.settings.capacity {
-            let waiting = self.entries.front().is_some_and(|e| !e.matched);
-            self.counts.evicted += u64::from(waiting);
+            let waiting = self.entries.front().map(|e| e.state == State::Waiting);
+            self.counts.evicted += u64::from(waiting == Some(true));
             self.forget_oldest(sink);
         }
         let serial = self.oldest + self.entries.len() as u64;
-        self.slots
-            .entry(key.clone())
-            .or_default()
-            .waiting
-            .push_back(serial);
+        let slot = self.slots.entry(key.clone()).or_insert(Slot::EMPTY);
+        let before = (slot.waiting > 0).then_some(slot.last);
+        if before.is_none() {
+            slot.first = serial;
+        }
+        slot.last = serial;
+        slot.waiting += 1;
+        if let Some(entry) = before.and_then(|before| self.entry(before)) {
+            entry.next = serial;
+        }
         self.entries.push_back(Entry {
             key,
             sent,
-            matched: false,
+            state: State::Waiting,
+            next: NONE,
         });
         self.counts.sent += 1;
         self.counts.waiting += 1;
+    }
+
+    /// The oldest frame under way with this key is known not to come out: it is neither matched nor
+    /// lost, as if it had not gone in.
+    pub fn withdraw(&mut self, key: &K) -> Option<Sent> {
+        let (_, _, sent) = self.take(key, State::Gone)?;
+        self.counts.sent -= 1;
+        self.counts.waiting -= 1;
+        Some(sent)
     }
 
     /// A frame came out. `tag` is the caller's number for it.
     pub fn received(&mut self, key: &K, tag: u64, at: Nanos, sink: &mut impl FnMut(Outcome)) {
         self.advance(at, sink);
         self.counts.received += 1;
-        let outcome = self.outcome(key, tag, at);
-        match outcome {
-            Outcome::Matched(m) => {
-                self.counts.matched += 1;
-                self.counts.waiting -= 1;
-                self.counts.reordered += u64::from(m.reordered);
-                self.counts.ambiguous += u64::from(m.ambiguous);
-            }
-            Outcome::Duplicated { .. } => self.counts.duplicated += 1,
-            Outcome::Unexpected { .. } | Outcome::Lost(_) => self.counts.unexpected += 1,
+        let state = if self.settings.duplicates {
+            State::Out
+        } else {
+            State::Gone
+        };
+        if let Some((serial, waiting, sent)) = self.take(key, state) {
+            let reordered = self.order.overtaken(sent.stream, serial);
+            let ambiguous = waiting > 1;
+            self.counts.matched += 1;
+            self.counts.waiting -= 1;
+            self.counts.reordered += u64::from(reordered);
+            self.counts.ambiguous += u64::from(ambiguous);
+            return sink(Outcome::Matched(Match {
+                sent,
+                tag,
+                at,
+                reordered,
+                ambiguous,
+            }));
         }
-        sink(outcome);
+        let out = self.slots.get(key).map(|slot| slot.out);
+        match out.and_then(|serial| self.entry(serial)).map(|e| e.sent) {
+            Some(of) => {
+                self.counts.duplicated += 1;
+                sink(Outcome::Duplicated { of, tag, at });
+            }
+            None => self.unexpected(tag, at, sink),
+        }
     }
 
     /// A frame came out that has no key (too short for a number).
     pub fn received_without_key(&mut self, tag: u64, at: Nanos, sink: &mut impl FnMut(Outcome)) {
         self.advance(at, sink);
         self.counts.received += 1;
-        self.counts.unexpected += 1;
-        sink(Outcome::Unexpected { tag, at });
+        self.unexpected(tag, at, sink);
     }
 
-    fn outcome(&mut self, key: &K, tag: u64, at: Nanos) -> Outcome {
-        let unexpected = Outcome::Unexpected { tag, at };
-        let Some(slot) = self.slots.get_mut(key) else {
-            return unexpected;
-        };
-        let ambiguous = slot.waiting.len() > 1;
-        let Some(serial) = slot.waiting.pop_front() else {
-            let of = slot
-                .matched
-                .back()
-                .map(|&serial| (serial - self.oldest) as usize);
-            return match of.and_then(|index| self.entries.get(index)) {
-                Some(entry) => Outcome::Duplicated {
-                    of: entry.sent,
-                    tag,
-                    at,
-                },
-                None => unexpected,
-            };
-        };
-        slot.matched.push_back(serial);
-        let Some(entry) = self.entries.get_mut((serial - self.oldest) as usize) else {
-            return unexpected;
-        };
-        entry.matched = true;
-        let sent = entry.sent;
-        let highest = self.highest.entry(sent.stream).or_insert(serial);
-        let reordered = serial < *highest;
-        *highest = serial.max(*highest);
-        Outcome::Matched(Match {
-            sent,
-            tag,
-            at,
-            reordered,
-            ambiguous,
-        })
+    fn unexpected(&mut self, tag: u64, at: Nanos, sink: &mut impl FnMut(Outcome)) {
+        self.counts.unexpected += 1;
+        sink(Outcome::Unexpected { tag, at });
     }
 
     /// Time is `now`: gives up what is overdue and forgets what is old.
@@ -251,29 +286,6 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
         }
     }
 
-    fn forget_oldest(&mut self, sink: &mut impl FnMut(Outcome)) {
-        let Some(entry) = self.entries.pop_front() else {
-            return;
-        };
-        self.oldest += 1;
-        if let Some(slot) = self.slots.get_mut(&entry.key) {
-            // Both queues are in order of serial numbers, so the oldest frame is in front.
-            if entry.matched {
-                slot.matched.pop_front();
-            } else {
-                slot.waiting.pop_front();
-            }
-            if slot.waiting.is_empty() && slot.matched.is_empty() {
-                self.slots.remove(&entry.key);
-            }
-        }
-        if !entry.matched {
-            self.counts.lost += 1;
-            self.counts.waiting -= 1;
-            sink(Outcome::Lost(entry.sent));
-        }
-    }
-
     /// What was met so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
@@ -284,5 +296,68 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
     #[must_use]
     pub fn remembered(&self) -> usize {
         self.entries.len()
+    }
+
+    fn entry(&mut self, serial: u64) -> Option<&mut Entry<K>> {
+        let index = serial.checked_sub(self.oldest)?;
+        self.entries.get_mut(usize::try_from(index).ok()?)
+    }
+
+    /// Takes the oldest frame under way out of its queue: its serial number, how many there were,
+    /// and the frame, which is in `state` now.
+    fn take(&mut self, key: &K, state: State) -> Option<(u64, usize, Sent)> {
+        let slot = self.slots.get_mut(key)?;
+        let (serial, waiting) = (slot.first, slot.waiting);
+        // `NONE` is beyond all entries.
+        let index = usize::try_from(serial.checked_sub(self.oldest)?).ok()?;
+        let entry = self.entries.get_mut(index)?;
+        entry.state = state;
+        let sent = entry.sent;
+        slot.first = entry.next;
+        slot.waiting -= 1;
+        if state == State::Out {
+            slot.out = serial;
+        } else {
+            if slot.is_empty() {
+                self.slots.remove(key);
+            }
+            self.forget_gone();
+        }
+        Some((serial, waiting, sent))
+    }
+
+    fn forget_gone(&mut self) {
+        while self.entries.front().is_some_and(|e| e.state == State::Gone) {
+            self.entries.pop_front();
+            self.oldest += 1;
+        }
+    }
+
+    fn forget_oldest(&mut self, sink: &mut impl FnMut(Outcome)) {
+        let Some(entry) = self.entries.pop_front() else {
+            return;
+        };
+        let serial = self.oldest;
+        self.oldest += 1;
+        if entry.state != State::Gone
+            && let Some(slot) = self.slots.get_mut(&entry.key)
+        {
+            if entry.state == State::Waiting {
+                // It is the oldest of all, so it is the oldest with its key.
+                slot.first = entry.next;
+                slot.waiting -= 1;
+            } else if slot.out == serial {
+                slot.out = NONE;
+            }
+            if slot.is_empty() {
+                self.slots.remove(&entry.key);
+            }
+        }
+        if entry.state == State::Waiting {
+            self.counts.lost += 1;
+            self.counts.waiting -= 1;
+            sink(Outcome::Lost(entry.sent));
+        }
+        self.forget_gone();
     }
 }

@@ -49,7 +49,7 @@ enum Verdict {
 
 /// A claim as the page shows it: with the places of its experiments in the index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Shown {
+pub(super) struct ClaimRow {
     id: String,
     claim: String,
     paper: String,
@@ -71,7 +71,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Claim>, String> {
 
 /// Finds each claim's experiments: by path below the folder, else by a file name that only one
 /// has; with or without `.parquet`.
-pub(super) fn shown(claims: Vec<Claim>, lines: &[Line]) -> Vec<Shown> {
+pub(super) fn rows(claims: Vec<Claim>, lines: &[Line]) -> Vec<ClaimRow> {
     let mut by_path = HashMap::new();
     let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, line) in lines.iter().enumerate() {
@@ -88,7 +88,7 @@ pub(super) fn shown(claims: Vec<Claim>, lines: &[Line]) -> Vec<Shown> {
             .copied()
             .or_else(|| by_name.get(name).and_then(only))
     };
-    let show = |claim: Claim| {
+    let row = |claim: Claim| {
         let (mut experiments, mut missing) = (Vec::new(), Vec::new());
         for name in claim.experiments {
             match find(&name) {
@@ -96,7 +96,7 @@ pub(super) fn shown(claims: Vec<Claim>, lines: &[Line]) -> Vec<Shown> {
                 None => missing.push(name),
             }
         }
-        Shown {
+        ClaimRow {
             id: claim.id,
             claim: claim.claim,
             paper: claim.paper,
@@ -110,7 +110,7 @@ pub(super) fn shown(claims: Vec<Claim>, lines: &[Line]) -> Vec<Shown> {
             missing,
         }
     };
-    claims.into_iter().map(show).collect()
+    claims.into_iter().map(row).collect()
 }
 
 #[cfg(test)]
@@ -125,10 +125,10 @@ mod tests {
         let lines = [line("a/x"), line("b/x"), line("b/y")];
         let text = r#"[{"id":"G1","claim":"c","paper":"p","measured":"m","verdict":"differs","why":"w",
             "experiments":["b/x.parquet","./a/x","y.parquet","x","z"],"further":1}]"#;
-        let shown = shown(read(text).unwrap(), &lines);
-        assert_eq!(shown[0].experiments, [1, 0, 2]);
-        assert_eq!(shown[0].missing, ["x", "z"]);
-        assert_eq!(shown[0].verdict, Verdict::Differs);
+        let rows = rows(read(text).unwrap(), &lines);
+        assert_eq!(rows[0].experiments, [1, 0, 2]);
+        assert_eq!(rows[0].missing, ["x", "z"]);
+        assert_eq!(rows[0].verdict, Verdict::Differs);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! What one experiment's records say: figures for the index, curves for its charts.
 
-use super::curve::Curve;
-use super::settings::{TimeBase, everything, settings};
-use crate::thin::cloud_places;
+use crate::cloud::Cloud;
+use crate::curve::Curve;
+use crate::settings::{TimeBase, everything, settings};
+use probe::matching::Order;
 use probe::{LatencyProfile, Record, Results, Status};
 use serde::Serialize;
 
@@ -56,7 +57,7 @@ pub(super) struct Line {
     pub(super) title: String,
     pub(super) clock: TimeBase,
     pub(super) stamp: String,
-    /// In the order of [`super::settings::KNOWN`].
+    /// In the order of [`crate::settings::KNOWN`].
     pub(super) settings: Vec<String>,
     pub(super) sent: u64,
     pub(super) received: u64,
@@ -66,20 +67,6 @@ pub(super) struct Line {
     /// One for each of [`COSTS`]; those above 0 only where accesses were counted.
     pub(super) latency: Vec<Option<Figures>>,
     pub(super) accesses: Option<Accesses>,
-}
-
-/// Latency over time, thinned: nothing above or below what is shown was left out.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
-pub(super) struct OverTime {
-    /// End of the incoming frame, ns since the first one; each after the first as the distance
-    /// to the one before.
-    pub(super) x: Vec<u64>,
-    /// Latency, ns.
-    pub(super) y: Vec<i64>,
-    /// Register accesses, where they were counted for all.
-    pub(super) a: Option<Vec<u32>>,
-    /// How many there are without any left out.
-    pub(super) of: usize,
 }
 
 /// Where in the run frames were lost.
@@ -104,7 +91,8 @@ pub(super) struct Losses {
 pub(super) struct Details {
     /// One for each of [`COSTS`], those above 0 only where accesses were counted.
     pub(super) curves: Vec<Option<Curve>>,
-    pub(super) time: OverTime,
+    /// Latency over the end of the incoming frame, since the first one.
+    pub(super) time: Cloud,
     pub(super) losses: Losses,
     /// Every status and how many frames have it.
     pub(super) fates: Vec<(&'static str, u64)>,
@@ -192,49 +180,19 @@ fn reordered(records: &[Record]) -> u64 {
         })
         .collect();
     ways.sort_unstable();
-    let mut late = 0;
-    for way in ways.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-        let mut latest = 0;
-        for &(_, _, _, came) in way {
-            late += u64::from(came < latest);
-            latest = latest.max(came);
-        }
-    }
-    late
+    let mut order = Order::default();
+    let overtaken =
+        |&&(from, to, _, came): &&(u16, u16, u64, u64)| order.overtaken((from, to), came);
+    ways.iter().filter(overtaken).count() as u64
 }
 
-fn over_time(records: &[Record]) -> OverTime {
-    let mut dots: Vec<(u64, i64, Option<u32>)> = records
+fn over_time(records: &[Record]) -> Cloud {
+    let dots: Vec<(u64, i64, Option<u32>)> = records
         .iter()
         .filter_map(|r| Some((r.incoming?.end, r.latency()?, r.accesses)))
         .collect();
-    dots.sort_unstable();
-    let Some(first) = dots.first().map(|d| d.0) else {
-        return OverTime::default();
-    };
-    let counted = dots.iter().all(|d| d.2.is_some());
-    let costs = if counted { &COSTS[..] } else { &COSTS[..1] };
-    let mut places = Vec::new();
-    for &cost in costs {
-        let points: Vec<(f64, f64)> = dots
-            .iter()
-            .map(|d| {
-                let more = f64::from(cost) * f64::from(d.2.unwrap_or(0));
-                ((d.0 - first) as f64, d.1 as f64 + more)
-            })
-            .collect();
-        places.extend(cloud_places(&points, DOTS));
-    }
-    places.sort_unstable();
-    places.dedup();
-    let kept = || places.iter().filter_map(|&place| dots.get(place));
-    let before = [first].into_iter().chain(kept().map(|d| d.0));
-    OverTime {
-        x: kept().zip(before).map(|(d, before)| d.0 - before).collect(),
-        y: kept().map(|d| d.1).collect(),
-        a: counted.then(|| kept().map(|d| d.2.unwrap_or(0)).collect()),
-        of: dots.len(),
-    }
+    let first = dots.iter().map(|d| d.0).min().unwrap_or(0);
+    Cloud::of(dots, first, &COSTS, DOTS)
 }
 
 fn losses(records: &[Record]) -> Losses {

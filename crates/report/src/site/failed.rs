@@ -1,6 +1,6 @@
 //! Experiments that failed, as `cangate lab` notes them.
 
-use super::find::Found;
+use super::find::ExperimentFile;
 use serde::{Deserialize, Serialize};
 
 /// How the lab's notes end.
@@ -24,7 +24,7 @@ pub(super) struct Failed {
 }
 
 /// Reads a note, or says what is wrong with it.
-pub(super) fn read(file: &Found) -> Result<Failed, String> {
+pub(super) fn read(file: &ExperimentFile) -> Result<Failed, String> {
     let text = std::fs::read_to_string(&file.path).map_err(|e| format!("cannot be read: {e}"))?;
     let note: Note =
         serde_json::from_str(&text).map_err(|e| format!("no note of a failed experiment: {e}"))?;

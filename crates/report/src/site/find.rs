@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// A file about an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Found {
+pub(super) struct ExperimentFile {
     /// Its path below the folder, with `/`, without its ending.
     pub(super) name: String,
     pub(super) path: PathBuf,
@@ -17,7 +17,7 @@ pub(super) fn find(
     dir: &Path,
     leave: &Path,
     ending: &str,
-) -> Result<Vec<Found>, (PathBuf, io::Error)> {
+) -> Result<Vec<ExperimentFile>, (PathBuf, io::Error)> {
     let leave = leave.canonicalize().ok();
     let mut found = Vec::new();
     let mut folders = vec![dir.to_owned()];
@@ -33,7 +33,7 @@ pub(super) fn find(
             } else if let Some(name) = name(dir, &path, ending)
                 && path.is_file()
             {
-                found.push(Found { name, path });
+                found.push(ExperimentFile { name, path });
             }
         }
     }

@@ -6,13 +6,13 @@
 //! when they are drawn. The same results give the same bytes.
 
 mod claims;
-mod curve;
 mod data;
 mod digest;
 mod failed;
 mod find;
+mod left_out;
 mod page;
-mod settings;
 mod write;
 
-pub use write::{Error, LeftOut, Site, write};
+pub use left_out::LeftOut;
+pub use write::{Error, Site, write};

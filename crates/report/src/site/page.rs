@@ -1,19 +1,15 @@
 //! The files that are the same on every site.
 
+use crate::assets;
+
 /// The page: the places that the script fills.
 pub(super) const HTML: &str = include_str!("assets/index.html");
 
-pub(super) const STYLE: &str = concat!(
-    include_str!("../palette.css"),
-    include_str!("assets/site.css")
-);
+pub(super) const STYLE: [&str; 2] = [assets::STYLE, include_str!("assets/site.css")];
 
-/// One script of several files, each with one job.
-pub(super) const SCRIPT: &str = concat!(
-    include_str!("../save.js"),
-    include_str!("assets/base.js"),
-    include_str!("assets/axis.js"),
-    include_str!("assets/draw.js"),
+/// Each file has one job.
+pub(super) const SCRIPT: [&str; 9] = [
+    assets::SCRIPT,
     include_str!("assets/state.js"),
     include_str!("assets/models.js"),
     include_str!("assets/charts.js"),
@@ -22,4 +18,4 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("assets/details.js"),
     include_str!("assets/claims.js"),
     include_str!("assets/main.js"),
-);
+];

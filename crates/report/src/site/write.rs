@@ -1,9 +1,10 @@
 //! The site's files.
 
 use super::digest::{Line, digest};
-use super::find::{Found, find};
+use super::find::{ExperimentFile, find};
+use super::left_out::LeftOut;
 use super::{claims, data, failed, page};
-use serde::Serialize;
+use crate::json::json;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,15 +25,6 @@ pub struct Site {
     pub left_out: Vec<LeftOut>,
     /// Size of all its files together.
     pub bytes: u64,
-}
-
-/// A file that is not on the site.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
-    /// Its path below the folder.
-    pub name: String,
-    /// What is wrong with it.
-    pub why: String,
 }
 
 /// A site could not be written.
@@ -146,14 +138,14 @@ pub fn write(dir: &Path, out: &Path) -> Result<Site, Error> {
         out.put(&format!("data/{index}.js"), &data::details(index, &details))?;
         lines.push(line);
     }
-    let claims = claims::shown(claims, &lines);
+    let claims = claims::rows(claims, &lines);
     remove_older(&folder, lines.len());
     out.put(
         "data/index.js",
         &data::index(&lines, &left_out, &failures, &claims),
     )?;
-    out.put("site.css", page::STYLE)?;
-    out.put("site.js", page::SCRIPT)?;
+    out.put("site.css", &page::STYLE.concat())?;
+    out.put("site.js", &page::SCRIPT.concat())?;
     let index = out.put("index.html", page::HTML)?;
     Ok(Site {
         index,
@@ -166,7 +158,7 @@ pub fn write(dir: &Path, out: &Path) -> Result<Site, Error> {
 }
 
 /// Reads the experiments on all cores. Which core read which is not seen in the outcome.
-fn read_all(found: &[Found]) -> Vec<Option<Outcome>> {
+fn read_all(found: &[ExperimentFile]) -> Vec<Option<Outcome>> {
     let next = AtomicUsize::new(0);
     let outcomes: Mutex<Vec<Option<Outcome>>> = Mutex::new(found.iter().map(|_| None).collect());
     let work = || {
@@ -193,7 +185,7 @@ fn read_all(found: &[Found]) -> Vec<Option<Outcome>> {
 }
 
 fn sort_out(
-    found: &[Found],
+    found: &[ExperimentFile],
     outcomes: Vec<Option<Outcome>>,
 ) -> (Vec<(Line, String)>, Vec<LeftOut>) {
     let (mut experiments, mut left_out) = (Vec::new(), Vec::new());
@@ -213,11 +205,11 @@ fn sort_out(
 /// An experiment's line and its details as JSON, or what is wrong with its file.
 type Outcome = Result<(Line, String), String>;
 
-fn read_one(file: &Found) -> Outcome {
+fn read_one(file: &ExperimentFile) -> Outcome {
     match probe::results::read(&file.path) {
         Ok(results) => {
             let (line, details) = digest(&file.name, &results);
-            Ok((line, data::json(&details)))
+            Ok((line, json(&details)))
         }
         // The place is said anew; a site does not depend on where the folder lies.
         Err(error) => {

@@ -1,6 +1,6 @@
 //! Made-up data that looks like a run on the embedded bus.
 
-use cangate_report::{Account, BusRow, Clock, Data, RouteRow};
+use cangate_report::run::{Account, BusRow, Data, RouteRow};
 use frame::CanId;
 use probe::{BusLoad, Description, Incoming, Outgoing, Record, Results, Status};
 
@@ -124,7 +124,7 @@ pub(crate) fn data(frames: u64) -> Data {
     };
     let delivered = routes.iter().map(|r| r.out).sum();
     Data {
-        clock: Clock::Virtual,
+        time: "bus time (virtual)".into(),
         accounts: vec![Account {
             title: "frames received from front".into(),
             total: frames,

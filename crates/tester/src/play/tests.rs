@@ -1,9 +1,9 @@
 //! The loop over interfaces of paper, in a time of their own.
 
 use super::*;
-use crate::ledger::{BusTime, Counts, Measure};
 use crate::plan::Plan;
-use crate::wire::Stamped;
+use crate::recorder::{BusTime, Counts, Measure};
+use crate::wire::Reception;
 use frame::CanId;
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -104,7 +104,7 @@ impl Wire for Paper {
         Ok(())
     }
 
-    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Stamped<'_>)) -> Result<usize, Fault> {
+    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Reception<'_>)) -> Result<usize, Fault> {
         self.now += 1_000;
         let mut n = 0;
         while n < BATCH {
@@ -113,7 +113,7 @@ impl Wire for Paper {
                 _ => break,
             }
             let (at, frame) = self.coming[side as usize].pop_front().unwrap();
-            take(Stamped {
+            take(Reception {
                 frame: frame.view(),
                 stamp: self.stamped.then_some(at + SECOND),
             });
@@ -145,7 +145,7 @@ impl Wire for Paper {
     }
 }
 
-fn run(paper: &mut Paper, pattern: Pattern, frames: u32) -> (Ledger, Played) {
+fn run(paper: &mut Paper, pattern: Pattern, frames: u32) -> (Recorder, Played) {
     let traffic = Source::from(pattern);
     let plan = Plan {
         traffic: traffic.clone(),
@@ -153,27 +153,27 @@ fn run(paper: &mut Paper, pattern: Pattern, frames: u32) -> (Ledger, Played) {
         ..Plan::default()
     };
     let planned = plan.frames(None).unwrap();
-    let mut ledger = Ledger::new(planned, SECOND, BusTime::None);
-    let played = play(paper, &mut ledger, &traffic, PATIENCE);
-    (ledger, played)
+    let mut recorder = Recorder::new(planned, SECOND, BusTime::None);
+    let played = play(paper, &mut recorder, &traffic, PATIENCE);
+    (recorder, played)
 }
 
-fn counts(ledger: &Ledger) -> Counts {
-    ledger.finish(Measure::Gateway).1
+fn counts(recorder: &Recorder) -> Counts {
+    recorder.finish(Measure::Gateway).1
 }
 
-fn latencies(ledger: &Ledger) -> Vec<i64> {
-    let (records, _) = ledger.finish(Measure::Gateway);
+fn latencies(recorder: &Recorder) -> Vec<i64> {
+    let (records, _) = recorder.finish(Measure::Gateway);
     records.iter().filter_map(probe::Record::latency).collect()
 }
 
 #[test]
 fn one_at_a_time_the_next_waits_for_the_one_before() {
     let mut paper = Paper::new(|i| vec![20_000 + Nanos::from(i)]);
-    let (ledger, played) = run(&mut paper, Pattern::OneAtATime, 50);
+    let (recorder, played) = run(&mut paper, Pattern::OneAtATime, 50);
     assert!(played.failure.is_none());
-    assert_eq!(latencies(&ledger), (20_000..20_050).collect::<Vec<i64>>());
-    let (records, _) = ledger.finish(Measure::Gateway);
+    assert_eq!(latencies(&recorder), (20_000..20_050).collect::<Vec<i64>>());
+    let (records, _) = recorder.finish(Measure::Gateway);
     for pair in records.windows(2) {
         let came_back = pair[0].outgoing.unwrap().end;
         let next = pair[1].incoming.unwrap().end;
@@ -187,9 +187,9 @@ fn one_at_a_time_the_next_waits_for_the_one_before() {
 fn a_lost_frame_costs_its_timeout_and_the_run_goes_on() {
     let lost = |i: u32| i.is_multiple_of(7) && i > 0;
     let mut paper = Paper::new(move |i| if lost(i) { vec![] } else { vec![20_000] });
-    let (ledger, played) = run(&mut paper, Pattern::OneAtATime, 30);
+    let (recorder, played) = run(&mut paper, Pattern::OneAtATime, 30);
     assert!(played.failure.is_none());
-    let counts = counts(&ledger);
+    let counts = counts(&recorder);
     assert_eq!((counts.sent, counts.received, counts.lost), (30, 26, 4));
     assert!(played.elapsed >= 4 * SECOND && played.elapsed < 6 * SECOND);
 }
@@ -197,10 +197,10 @@ fn a_lost_frame_costs_its_timeout_and_the_run_goes_on() {
 #[test]
 fn a_gateway_that_does_nothing_is_told_soon() {
     let mut paper = Paper::new(|_| vec![]);
-    let (ledger, played) = run(&mut paper, Pattern::OneAtATime, 1_000);
+    let (recorder, played) = run(&mut paper, Pattern::OneAtATime, 1_000);
     let why = played.failure.unwrap().to_string();
     assert!(why.contains("gateway running"), "{why}");
-    assert_eq!(counts(&ledger).lost, 5);
+    assert_eq!(counts(&recorder).lost, 5);
     assert!(played.elapsed < 6 * SECOND);
 
     // And a bus that is not one from a gateway that does nothing.
@@ -209,16 +209,16 @@ fn a_gateway_that_does_nothing_is_told_soon() {
     paper.coming = Default::default();
     let mut mute = Mute(paper);
     let plan = Plan::default().frames(None).unwrap();
-    let mut ledger = Ledger::new(plan, SECOND, BusTime::None);
+    let mut recorder = Recorder::new(plan, SECOND, BusTime::None);
     let played = play(
         &mut mute,
-        &mut ledger,
+        &mut recorder,
         &Pattern::OneAtATime.into(),
         PATIENCE,
     );
     let why = played.failure.unwrap().to_string();
     assert!(why.contains("ref") && why.contains("one bus"), "{why}");
-    assert_eq!(counts(&ledger).never_in, 5);
+    assert_eq!(counts(&recorder).never_in, 5);
 }
 
 /// As [`Paper`], but the reference is on another bus.
@@ -240,7 +240,7 @@ impl Wire for Mute {
     fn send(&mut self, frame: &Frame) -> Result<(), Unsent> {
         self.0.send(frame)
     }
-    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Stamped<'_>)) -> Result<usize, Fault> {
+    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Reception<'_>)) -> Result<usize, Fault> {
         if side == Side::Reference {
             return Ok(0);
         }
@@ -260,9 +260,9 @@ impl Wire for Mute {
 #[test]
 fn paced_frames_leave_at_their_times() {
     let mut paper = Paper::new(|_| vec![30_000]);
-    let (ledger, played) = run(&mut paper, Pattern::Period(500_000), 40);
+    let (recorder, played) = run(&mut paper, Pattern::Period(500_000), 40);
     assert!(played.failure.is_none());
-    let (records, counts) = ledger.finish(Measure::Gateway);
+    let (records, counts) = recorder.finish(Measure::Gateway);
     assert_eq!(counts.received, 40);
     for pair in records.windows(2) {
         let gap = pair[1].incoming.unwrap().end - pair[0].incoming.unwrap().end;
@@ -275,10 +275,10 @@ fn paced_frames_leave_at_their_times() {
 #[test]
 fn a_flood_keeps_the_bus_busy_and_waits_for_room() {
     let mut paper = Paper::new(|_| vec![30_000]);
-    let (ledger, played) = run(&mut paper, Pattern::Flood, 300);
+    let (recorder, played) = run(&mut paper, Pattern::Flood, 300);
     assert!(played.failure.is_none());
     assert!(played.stalled > 0);
-    let (records, counts) = ledger.finish(Measure::Gateway);
+    let (records, counts) = recorder.finish(Measure::Gateway);
     assert_eq!((counts.received, counts.never_in), (300, 0));
     for pair in records.windows(2) {
         let gap = pair[1].incoming.unwrap().end - pair[0].incoming.unwrap().end;
@@ -295,9 +295,9 @@ fn an_interface_that_goes_down_ends_the_run_and_keeps_what_was_seen() {
     ] {
         let mut paper = Paper::new(|_| vec![30_000]);
         paper.down_at = Some(10);
-        let (ledger, played) = run(&mut paper, pattern, 100);
+        let (recorder, played) = run(&mut paper, pattern, 100);
         assert!(matches!(played.failure, Some(Fault::Down(_))), "{pattern}");
-        let counts = counts(&ledger);
+        let counts = counts(&recorder);
         assert!(counts.received >= 4, "{pattern}: {counts:?}");
         assert_eq!(counts.not_tried, 90, "{pattern}: {counts:?}");
     }
@@ -307,19 +307,19 @@ fn an_interface_that_goes_down_ends_the_run_and_keeps_what_was_seen() {
 fn a_bus_that_takes_nothing_is_told_after_a_second() {
     let mut paper = Paper::new(|_| vec![30_000]);
     paper.stuck = true;
-    let (ledger, played) = run(&mut paper, Pattern::Flood, 100);
+    let (recorder, played) = run(&mut paper, Pattern::Flood, 100);
     assert!(matches!(played.failure, Some(Fault::Stuck(_))));
     assert!(played.elapsed >= SECOND && played.elapsed < 3 * SECOND);
-    assert_eq!(counts(&ledger).not_tried, 100);
+    assert_eq!(counts(&recorder).not_tried, 100);
 }
 
 #[test]
 fn frames_without_a_stamp_get_the_testers_and_are_counted() {
     let mut paper = Paper::new(|_| vec![30_000]);
     paper.stamped = false;
-    let (ledger, played) = run(&mut paper, Pattern::OneAtATime, 10);
+    let (recorder, played) = run(&mut paper, Pattern::OneAtATime, 10);
     assert_eq!(played.unstamped, 20);
-    assert_eq!(counts(&ledger).received, 10);
+    assert_eq!(counts(&recorder).received, 10);
 }
 
 #[test]
@@ -329,9 +329,9 @@ fn error_frames_are_counted_where_they_were_seen() {
     paper.see(Side::Send, 0, error);
     paper.see(Side::Receive, 0, error);
     paper.see(Side::Receive, 0, error);
-    let (ledger, played) = run(&mut paper, Pattern::Flood, 40);
+    let (recorder, played) = run(&mut paper, Pattern::Flood, 40);
     assert_eq!(played.error_frames, [1, 0, 2]);
-    assert_eq!(counts(&ledger).unexpected, 0);
+    assert_eq!(counts(&recorder).unexpected, 0);
 }
 
 proptest! {
@@ -356,9 +356,9 @@ proptest! {
         let copy = treated.clone();
         let mut paper = Paper::new(move |i| copy[i as usize].clone());
         let pattern = [Pattern::OneAtATime, Pattern::Period(300_000), Pattern::Flood][kind];
-        let (ledger, played) = run(&mut paper, pattern, n);
+        let (recorder, played) = run(&mut paper, pattern, n);
         prop_assert!(played.failure.is_none());
-        let (records, counts) = ledger.finish(Measure::Gateway);
+        let (records, counts) = recorder.finish(Measure::Gateway);
         let passed = treated.iter().filter(|t| !t.is_empty()).count() as u64;
         let twice = treated.iter().filter(|t| t.len() > 1).count() as u64;
         prop_assert_eq!(counts.received, passed);

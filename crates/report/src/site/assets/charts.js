@@ -1,4 +1,4 @@
-// Loads what is to be drawn, draws it, and offers it as files.
+// Loads what is to be drawn, and draws it.
 (() => {
   const loaded = new Map();    // place -> details
   const waiting = new Map();   // place -> promise
@@ -18,49 +18,6 @@
   };
   cg.details = async (place) => { await load(place); return loaded.get(place); };
 
-  const readout = (figure, drawing, model) => {
-    const { svg, drawn, box } = drawing, out = figure.querySelector(".readout");
-    if (!drawn.length) return;
-    const cursor = cg.svg("circle", { class: "cursor", r: 6 });
-    svg.addEventListener("pointermove", (event) => {
-      const area = svg.getBoundingClientRect(), scale = svg.viewBox.baseVal.width / area.width;
-      const px = (event.clientX - area.left) * scale, py = (event.clientY - area.top) * scale;
-      if (px < box.left - 8 || px > box.right + 8 || py < box.top - 8 || py > box.bottom + 8) return;
-      let best = null, least = Infinity;
-      for (const series of drawn) {
-        for (const point of series.points) {
-          const far = (point[0] - px) ** 2 + (point[1] - py) ** 2;
-          if (far < least) { least = far; best = { series, point }; }
-        }
-      }
-      if (!best) return;
-      const [x, y, vx, vy] = best.point;
-      out.textContent = `${best.series.name}: ${cg.short(vx)} ${model.x.unit}, ${cg.short(vy)} ${model.y.unit}`;
-      cursor.setAttribute("cx", x);
-      cursor.setAttribute("cy", y);
-      svg.append(cursor);
-    });
-    svg.addEventListener("pointerleave", () => { out.textContent = ""; cursor.remove(); });
-  };
-
-  const figure = (model, width) => {
-    const drawing = model.rows ? cg.drawRows(model, width) : cg.draw(model, width);
-    const name = `${model.id}-${model.clock}`;
-    const save = (kind) => cg.html("button", {
-      type: "button", "data-save": kind, "aria-label": `Save ${model.title} as ${kind.toUpperCase()}`,
-      onclick: () => {
-        // On paper as wide as on a screen, whatever is shown now.
-        const copy = (model.rows ? cg.drawRows(model, 800) : cg.draw(model, 800)).svg;
-        savePicture(copy, name, kind);
-      },
-    }, `Save ${kind.toUpperCase()}`);
-    const made = cg.html("figure", { id: name }, cg.html("div", { class: "chart" }, drawing.svg),
-      cg.html("figcaption", {}, cg.html("span", { class: "save" }, save("svg"), " ", save("png")),
-        cg.html("output", { class: "readout", "aria-hidden": "true" })));
-    readout(made, drawing, model);
-    return made;
-  };
-
   let turn = 0;
   // Draws the experiments in these places, a set of charts for each clock.
   cg.showCharts = async (places) => {
@@ -79,10 +36,7 @@
     if (present.length > 1) made.push(cg.html("p", {}, "Chosen are experiments in virtual and in other time: they never share a chart, so there is a set of charts for each."));
     charts.classList.remove("measured");
     for (const [clock, group] of present) {
-      const grid = cg.html("div", { class: "grid" });
-      const room = charts.clientWidth || 340, columns = room >= 900 ? 2 : 1;
-      const width = Math.floor((room - 24 * (columns - 1)) / columns);
-      grid.append(...cg.models(clock, group).map((model) => figure(model, width)));
+      const grid = cg.grid(cg.models(clock, group), charts.clientWidth);
       if (present.length > 1) made.push(cg.html("h3", {}, cg.timeWords[clock].replace(/^./, (c) => c.toUpperCase())));
       made.push(grid);
     }

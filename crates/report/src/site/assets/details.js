@@ -1,16 +1,11 @@
 // Everything about one experiment, in a dialog.
 (() => {
-  const table = (caption, heads, lines) => cg.html("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-    cg.html("table", {}, cg.html("caption", {}, caption),
-      cg.html("thead", {}, cg.html("tr", {}, heads.map((h, n) => cg.html("th", { scope: "col", class: n ? "number" : null }, h)))),
-      cg.html("tbody", {}, lines.map(([first, ...rest]) => cg.html("tr", {}, cg.html("th", { scope: "row" }, first), rest.map((c) => cg.html("td", { class: "number" }, c)))))));
-
   const latencies = (e) => {
     const words = (cost) => (cost === 0 ? "as measured" : `at ${cost >= 1000 ? `${cost / 1000} µs` : `${cost} ns`} a register access`);
     const lines = cg.index.costs.map((cost, n) => [words(cost), e.latency[n]]).filter(([, f]) => f)
       .map(([name, f]) => [name, cg.count(f.count), ...["min", "p50", "p99", "p999", "max"].map((k) => cg.micros(f[k]))]);
     if (!lines.length) return cg.html("p", {}, "No frame came in and went out, so there is no latency.");
-    return table(`Latency in µs of ${cg.timeWords[e.clock]}`, ["", "frames", "min", "p50", "p99", "p99.9", "max"], lines);
+    return cg.table(`Latency in µs of ${cg.timeWords[e.clock]}`, ["", "frames", "min", "p50", "p99", "p99.9", "max"], lines);
   };
 
   const accesses = (e) => {
@@ -32,10 +27,7 @@
     const config = ([name]) => name === "Configuration";
     const list = [...facts, ...details.description.filter((d) => !config(d))];
     const text = details.description.find(config)?.[1];
-    const code = (name) => name === "Command" || name === "File";
-    return [latencies(e),
-      cg.html("dl", {}, list.flatMap(([name, value]) => [cg.html("dt", {}, name), cg.html("dd", {}, code(name) ? cg.html("code", {}, value) : value)])),
-      text ? cg.html("details", {}, cg.html("summary", {}, "Configuration"), cg.html("pre", {}, cg.html("code", {}, text))) : null];
+    return [latencies(e), cg.list(list, ["Command", "File"]), text ? cg.folded("Configuration", text) : null];
   };
 
   let shown = null;

@@ -33,7 +33,7 @@
     cg.index.settings.forEach((key, n) => {
       const values = [...new Set(cg.index.experiments.map((e) => e.settings[n]))].sort(cg.compare);
       const all = [...values, ...strange(key, values)];
-      // Hardly two share a value (a seed each): nothing to filter by, unless an address does.
+      // Almost each has a value of its own (a seed): nothing to filter by, unless an address does.
       const scattered = all.length > 2 * MANY && 2 * all.length > cg.index.experiments.length;
       if (all.length > 1 && !(scattered && !cg.state.facets.get(key)?.size)) made.push(facet(key, all));
     });

@@ -67,12 +67,6 @@
     // For whoever measures: ms from the begin of loading until charts and the table's first rows
     // were there.
     document.documentElement.dataset.ready = Math.round(performance.now());
-    let width = innerWidth, later = 0;
-    addEventListener("resize", () => {
-      if (innerWidth === width) return;
-      width = innerWidth;
-      clearTimeout(later);
-      later = setTimeout(() => { drawn = ""; show(); }, 150);
-    });
+    cg.onWidth(() => { drawn = ""; show(); });
   };
 })();

@@ -36,8 +36,6 @@
     return { conditions, names };
   };
 
-  const absolute = (steps) => { let at = 0; return steps.map((step) => (at += step)); };
-  const unit = (max) => (max < 50e6 ? ["µs", 1e3] : ["ms", 1e6]);
   const costWords = () => (cg.state.cost ? ` · each register access charged ${["0", "100 ns", "1 µs"][cg.state.cost] ?? `${cg.index.costs[cg.state.cost]} ns`} more` : "");
   const stamps = (members) => {
     const texts = [...new Set(members.map((m) => m.line.stamp).filter(Boolean))];
@@ -55,28 +53,19 @@
   const onLog = (members) => (cg.state.log && members.some((m) => figures(m)?.min <= 0)
     ? " · latencies of 0 and less have no place on a logarithmic axis" : "");
 
-  const curves = (members, per, y) => members.filter(figures).map((m) => {
-    const curve = m.details.curves[cg.state.cost];
-    const t = absolute(curve.t), n = curve.m[0];
-    return { name: m.name, look: m.look, points: t.map((v, i) => [v / per, y(curve.m[i], n)]), end: t[t.length - 1] / per };
+  const curves = (members) => members.filter(figures).map((m) => ({ name: m.name, look: m.look, curve: m.details.curves[cg.state.cost] }));
+
+  const profile = (members, about) => cg.profile(curves(members), {
+    ...about, max: greatest(members), log: cg.state.log,
+    note: `${stamps(members)}${costWords()}${without(members)}${onLog(members)}`,
   });
 
-  const profile = (members, about) => {
-    const [name, per] = unit(greatest(members));
-    const series = curves(members, per, (m) => m);
-    const most = Math.max(1, ...series.map((s) => s.points[0]?.[1] ?? 0));
-    return {
-      id: "latency-profile", title: "Latency profile", kind: "stairs", ...about,
-      note: `${stamps(members)}${costWords()}${without(members)}${onLog(members)}`,
-      x: { title: `latency (${name})`, unit: name, log: cg.state.log },
-      y: { title: "frames with this latency or more", unit: "frames", log: true, low: 0.7, high: most * 1.3 }, series,
-    };
-  };
-
   const cdf = (members, about) => {
-    const [name, per] = unit(greatest(members));
-    const series = curves(members, per, (m, n) => (100 * (n - m)) / n);
-    for (const s of series) s.points.push([s.end, 100]);
+    const [name, per] = cg.unit(greatest(members));
+    const series = curves(members).map(({ name: words, look, curve }) => {
+      const points = cg.steps(curve, per, (m) => (100 * (curve.m[0] - m)) / curve.m[0]);
+      return { name: words, look, points: [...points, [points[points.length - 1][0], 100]] };
+    });
     return {
       id: "latency-cdf", title: "Cumulative distribution", kind: "stairs", ...about,
       note: `${stamps(members)} · of the frames that came out${costWords()}${without(members)}${onLog(members)}`,
@@ -86,20 +75,17 @@
   };
 
   const overTime = (members, about) => {
-    const [name, per] = unit(greatest(members));
     const cost = cg.index.costs[cg.state.cost];
     const drawn = members.filter((m) => figures(m) && (!cost || m.details.time.a));
-    const thinned = drawn.some((m) => m.details.time.y.length < m.details.time.of);
-    const series = drawn.map((m) => {
-      const { x, y, a } = m.details.time, at = absolute(x);
-      return { name: m.name, look: m.look, points: at.map((t, i) => [t / 1e9, (y[i] + cost * (a ? a[i] : 0)) / per]) };
+    const clouds = drawn.map((m) => {
+      const { x, y, a, of } = m.details.time;
+      return { name: m.name, look: m.look, cloud: { x, y: y.map((v, i) => v + cost * (a ? a[i] : 0)), of } };
     });
-    return {
-      id: "latency-over-time", title: "Latency over time", kind: "dots", ...about,
-      note: `${stamps(members)}${costWords()}${thinned ? " · a sample of the frames, and the least and greatest of each slice of time" : ""}${without(members)}`,
-      x: { title: "end of the incoming frame (s since the first)", unit: "s" },
-      y: { title: `latency (${name})`, unit: name, log: cg.state.log }, series,
-    };
+    return cg.overTime(clouds, {
+      ...about, max: greatest(members), log: cg.state.log,
+      note: `${stamps(members)}${costWords()}`, after: without(members),
+      when: "end of the incoming frame (s since the first)",
+    });
   };
 
   const ROWS = 40;

@@ -1,0 +1,112 @@
+//! `cangate demo`.
+
+mod profile;
+mod table;
+
+use crate::cli::Demo;
+use crate::failure::Failure;
+use crate::input::{load_config, read_source};
+use ::demo::{Error, Input, Options, Progress, file_name};
+use frame::Nanos;
+use indicatif::{ProgressBar, ProgressStyle};
+use offload::with_causes;
+use std::io::{IsTerminal, Write};
+
+pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
+    let input = match &args.log {
+        Some(path) => Input::Log {
+            path,
+            strict: args.strict,
+        },
+        None => Input::Sae {
+            end: (args.seconds * 1e9) as Nanos,
+        },
+    };
+    let source = match &args.config {
+        Some(path) => read_source(path)?,
+        None => input.gateway_file(),
+    };
+    let (config, _) = load_config(&source, color)?;
+    let command = command_line(args);
+    let options = Options {
+        input,
+        source: &source,
+        config: &config,
+        seed: args.seed,
+        out: args.out.as_deref(),
+        command: &command,
+    };
+    let bar = progress(args);
+    let ran = ::demo::run(&options, &|Progress { done, of }| {
+        bar.set_length(of);
+        bar.set_position(done);
+    });
+    bar.finish_and_clear();
+    let summary = ran.map_err(failure)?;
+    let stdout = std::io::stdout();
+    let mut stdout = stdout.lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut stdout, &summary).map_err(std::io::Error::from)?;
+        writeln!(stdout)?;
+    } else {
+        write!(stdout, "{}", table::render(&summary))?;
+        if let Some(out) = &args.out {
+            writeln!(stdout, "\nWritten: {}", out.join("report.html").display())?;
+        } else {
+            writeln!(stdout, "\nWith --out DIR it also draws a report.")?;
+        }
+    }
+    summary.verdict().map_err(failure)
+}
+
+fn failure(error: Error) -> Failure {
+    match error {
+        Error::ReadLog { path, source } => Failure::file("read", &path, &source),
+        Error::Write { path, source } => Failure::file("write", &path, &source),
+        error if error.is_input() => Failure::Input(with_causes(&error)),
+        error => Failure::run(error),
+    }
+}
+
+/// The command that makes this run again. File names without their folders: a report is shown to
+/// others.
+fn command_line(args: &Demo) -> String {
+    let mut text = String::from("cangate demo");
+    if let Some(path) = &args.log {
+        text.push_str(&format!(" --log {}", file_name(path)));
+    } else {
+        text.push_str(&format!(" --seconds {}", args.seconds));
+    }
+    if let Some(path) = &args.config {
+        text.push_str(&format!(" --config {}", file_name(path)));
+    }
+    text.push_str(&format!(" --seed {}", args.seed));
+    if args.strict {
+        text.push_str(" --strict");
+    }
+    text.push_str(" --out DIR");
+    text
+}
+
+/// Progress on the terminal; nothing where nobody looks.
+fn progress(args: &Demo) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    let template = if args.log.is_some() {
+        "{msg} {bar:40} {percent:>3} %  {bytes} of {total_bytes}  {eta} left"
+    } else {
+        "{msg} {bar:40} {percent:>3} %  {eta} left"
+    };
+    // The template is ours; where it does not parse, the default style does as well.
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.set_message(if args.log.is_some() {
+        "replaying"
+    } else {
+        "routing"
+    });
+    bar
+}

@@ -1,0 +1,109 @@
+//! What an observer finds who sees only the buses, as the papers' test bed does: frames are known
+//! again by what the gateway file says they look like when they come out, not by the demo's
+//! inside knowledge. Held against that knowledge, it says how far such a measurement can be
+//! trusted.
+
+use frame::{Frame, Nanos};
+use probe::matching::{Counts, Key, Matcher, Outcome, Rule, Sent, Settings};
+use serde::Serialize;
+
+/// An observer for each outgoing port.
+pub(crate) struct Observers {
+    ports: Vec<Matcher<Key>>,
+    agreed: u64,
+    mistaken: u64,
+}
+
+/// What the observers found.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Observation {
+    /// How frames were known again.
+    pub by: &'static str,
+    /// Pairs of frames in and out.
+    pub matched: u64,
+    /// Pairs that are what they are taken for.
+    pub agreed: u64,
+    /// Pairs that are not, although nothing hinted at it; 0 in a sound matcher.
+    pub mistaken: u64,
+    /// Pairs among which others with the same content were under way.
+    pub ambiguous: u64,
+    /// Frames that did not come out within a second.
+    pub lost: u64,
+    /// Frames that came out more than once.
+    pub duplicated: u64,
+    /// Frames that came out of nothing, or more than a second late.
+    pub unexpected: u64,
+    /// Pairs that a later frame with the same identifier overtook.
+    pub reordered: u64,
+}
+
+const RULE: Rule = Rule::IdAndPayload;
+
+impl Observers {
+    pub(crate) fn new(ports: usize) -> Self {
+        let matcher = |_| Matcher::new(Settings::default());
+        Self {
+            ports: (0..ports).map(matcher).collect(),
+            agreed: 0,
+            mistaken: 0,
+        }
+    }
+
+    /// A frame came in at `at` that is expected to come out of `port` like this.
+    pub(crate) fn expect(&mut self, port: u16, tag: u64, expected: &Frame, at: Nanos) {
+        let matcher = self.ports.get_mut(usize::from(port));
+        if let (Some(matcher), Some(key)) = (matcher, RULE.key(expected.view())) {
+            let sent = Sent {
+                tag,
+                at,
+                stream: expected.id().raw(),
+            };
+            matcher.sent(key, sent, &mut |_| {});
+        }
+    }
+
+    /// A frame came out of `port`; `tag` is what the demo knows about it.
+    pub(crate) fn see(&mut self, port: u16, tag: u64, frame: &Frame, at: Nanos) {
+        let matcher = self.ports.get_mut(usize::from(port));
+        if let (Some(matcher), Some(key)) = (matcher, RULE.key(frame.view())) {
+            matcher.received(&key, tag, at, &mut |outcome| {
+                if let Outcome::Matched(pair) = outcome {
+                    if pair.sent.tag == tag {
+                        self.agreed += 1;
+                    } else if !pair.ambiguous {
+                        self.mistaken += 1;
+                    }
+                }
+            });
+        }
+    }
+
+    /// Nothing comes out any more.
+    pub(crate) fn finish(mut self) -> Observation {
+        let mut found = Observation {
+            by: "identifier and payload that the gateway file leads one to expect",
+            agreed: self.agreed,
+            mistaken: self.mistaken,
+            ..Observation::default()
+        };
+        for matcher in &mut self.ports {
+            matcher.finish(&mut |_| {});
+            let Counts {
+                matched,
+                lost,
+                duplicated,
+                unexpected,
+                reordered,
+                ambiguous,
+                ..
+            } = matcher.counts();
+            found.matched += matched;
+            found.ambiguous += ambiguous;
+            found.lost += lost;
+            found.duplicated += duplicated;
+            found.unexpected += unexpected;
+            found.reordered += reordered;
+        }
+        found
+    }
+}

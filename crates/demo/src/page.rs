@@ -1,0 +1,215 @@
+//! The report of a run: the same figures as plain data for the `report` room, with the
+//! description of how they were made.
+
+use crate::play::Played;
+use crate::scene::Scene;
+use crate::summary::{RouteLine, Summary};
+use engine::{Fate, PortRow};
+use gateway::config::Config;
+use probe::{Description, Results};
+use report::run::{Account, BusRow, Data, RouteRow};
+
+/// How the run was made, as far as the figures do not say it.
+pub(crate) struct Provenance<'a> {
+    pub(crate) title: String,
+    pub(crate) command: String,
+    pub(crate) seed: u64,
+    pub(crate) config: &'a config::Source,
+    pub(crate) traffic: String,
+}
+
+const STAMP: &str = "end of frame: the end of its seventh recessive bit, before the intermission";
+
+const BLIND: &str = "Bus time knows no processing: the gateway reacts in no time at all, and its \
+latency is queueing and arbitration only. The bus model has no propagation delay, no oscillator \
+tolerance and no overload frames. Processing time is this machine's, taken from the monotonic \
+clock around one step of the gateway, the embedded bus's ports and the demo's taps included, and \
+shared out evenly among the frames of that step; it says nothing about drivers and interrupts.";
+
+/// Everything that the page shows.
+pub(crate) fn data(
+    made: &Provenance<'_>,
+    config: &Config,
+    scene: &Scene,
+    played: Played,
+    summary: &Summary,
+) -> Data {
+    let names = config.port_names();
+    let buses: Vec<BusRow> = scene
+        .buses
+        .iter()
+        .zip(&played.loads)
+        .map(|(bus, (load, stats))| {
+            let row = BusRow {
+                name: bus.name.clone(),
+                bit_rate: bus.rate.to_string(),
+                frames: stats.frames,
+                errors: stats.errors,
+                ..BusRow::default()
+            };
+            row.with_load(load, played.end)
+        })
+        .collect();
+    let rates: Vec<String> = scene
+        .buses
+        .iter()
+        .map(|b| format!("{} {} bit/s", b.name, b.rate))
+        .collect();
+    let description = Description {
+        title: format!("cangate demo: {}", made.title),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: made.command.clone(),
+        seed: made.seed,
+        config: made.config.text.clone(),
+        traffic: made.traffic.clone(),
+        bit_rates: rates.join(", "),
+        time_base: "bus time (simulated, the same on every machine)".to_owned(),
+        stamp: STAMP.to_owned(),
+        blind_spots: BLIND.to_owned(),
+        more: vec![("Gateway file".to_owned(), made.config.name.clone())],
+    };
+    let routes = config
+        .routes
+        .routes
+        .iter()
+        .zip(&summary.routes)
+        .map(|(route, line)| RouteRow {
+            name: route.name.clone(),
+            text: words(&route::config::describe(route, &names)),
+            taken: line.taken,
+            out: line.out,
+            stopped: stopped(line),
+        });
+    Data {
+        time: "bus time (virtual)".to_owned(),
+        routes: routes.collect(),
+        accounts: accounts(summary),
+        buses,
+        notes: notes(summary),
+        results: Results {
+            description,
+            routes: config
+                .routes
+                .routes
+                .iter()
+                .map(|r| r.name.clone())
+                .collect(),
+            ports: names,
+            records: played.recorder.records,
+        },
+    }
+}
+
+/// A route's description without its name, which stands beside it, on one line.
+fn words(description: &str) -> String {
+    let words = description
+        .split_once(": ")
+        .map_or(description, |(_, words)| words);
+    let lines: Vec<&str> = words.lines().map(str::trim).collect();
+    lines.join("; ")
+}
+
+fn stopped(line: &RouteLine) -> Vec<(String, u64)> {
+    [
+        ("dropped by rule", line.dropped_by_rule),
+        ("dropped by rate", line.dropped_by_rate),
+        ("refused by a full queue", line.refused),
+        ("hop limit, length, ID, undeliverable, lost", line.other),
+    ]
+    .into_iter()
+    .filter(|&(_, n)| n > 0)
+    .map(|(why, n)| (why.to_owned(), n))
+    .collect()
+}
+
+fn accounts(summary: &Summary) -> Vec<Account> {
+    let part = |what: &str, n: u64| (what.to_owned(), n);
+    let mut accounts = Vec::new();
+    let frames = &summary.frames;
+    if let Some(log) = &summary.log {
+        let mut parts = vec![part("handed to the testers", frames.released)];
+        parts.extend(
+            log.left_out
+                .iter()
+                .map(|(why, &n)| part(&format!("not replayed: {why}"), n)),
+        );
+        accounts.push(Account {
+            title: "frames of the log".to_owned(),
+            total: log.frames,
+            parts,
+        });
+    }
+    accounts.push(Account {
+        title: "frames handed to the testers".to_owned(),
+        total: frames.released,
+        parts: vec![
+            part("sent", frames.on_the_bus),
+            part("not sent", frames.not_sent),
+            part("waiting at the end", frames.waiting),
+        ],
+    });
+    for PortRow { name, count, .. } in &summary.gateway.ports {
+        let fates = Fate::ALL
+            .iter()
+            .map(|&fate| (fate.words().to_owned(), count.fates.of(fate)));
+        accounts.push(Account {
+            title: format!("frames received from {name}"),
+            total: count.received,
+            parts: fates.filter(|&(_, n)| n > 0).collect(),
+        });
+        let tx = &count.tx;
+        let copies = &count.copies;
+        accounts.push(Account {
+            title: format!("copies for {name}"),
+            total: copies.offered,
+            parts: vec![
+                part("sent", tx.sent),
+                part("waiting at the end", tx.held),
+                part("accepted and lost", tx.lost),
+                part("refused by a full queue", copies.refused),
+                part("undeliverable", copies.down + copies.unsupported),
+            ],
+        });
+    }
+    let tester = &summary.tester;
+    accounts.push(Account {
+        title: "what a tester would find that sees only the buses".to_owned(),
+        total: frames.forwarded,
+        parts: vec![
+            part(
+                "frames that it matches to the right frame in",
+                tester.agreed,
+            ),
+            part(
+                "frames that it may match to another one of the same content",
+                tester.matched - tester.agreed - tester.mistaken,
+            ),
+            part("frames that it matches to a wrong one", tester.mistaken),
+            part(
+                "frames that it cannot match",
+                tester.duplicated + tester.unexpected,
+            ),
+        ],
+    });
+    accounts
+}
+
+fn notes(summary: &Summary) -> Vec<String> {
+    let mut notes = summary.imbalances.clone();
+    notes.extend(summary.frames.unsent());
+    if let Some(log) = &summary.log {
+        if log.bad_lines > 0 {
+            let are = "lines of the log are no frames and were left out. The first of them:";
+            notes.push(format!("{} {are}", log.bad_lines));
+        }
+        notes.extend(log.first_bad.iter().cloned());
+        if log.backwards > 0 {
+            notes.push(format!(
+                "{} stamps of the log lay before the one of the line above; those frames were \
+                 sent with it.",
+                log.backwards
+            ));
+        }
+    }
+    notes
+}

@@ -1,0 +1,239 @@
+//! From the first frame to the last: moves the buses from event to event and lets the gateway
+//! react to each.
+
+use crate::error::Error;
+use crate::progress::Progress;
+use crate::recorder::Recorder;
+use crate::scene::Scene;
+use crate::tap::Passed;
+use crate::traffic::Source;
+use bus::{BusStats, Event, SendError};
+use frame::text::Line;
+use frame::wire;
+use frame::{Frame, Nanos};
+use port::embedded::BusIndex;
+use probe::BusLoad;
+use std::io::Write;
+use std::time::Instant;
+
+/// What a run leaves behind.
+pub(crate) struct Played {
+    pub(crate) recorder: Recorder,
+    /// Frames that testers were given to send.
+    pub(crate) released: u64,
+    /// Of those, on a bus.
+    pub(crate) on_the_bus: u64,
+    /// Of those, not sent: the tester's queue was full, or it gave up.
+    pub(crate) not_sent: u64,
+    /// Of those, still waiting in testers at the end.
+    pub(crate) waiting: u64,
+    /// Frames that the buses brought to the gateway's ports, counted on the buses.
+    pub(crate) heard: u64,
+    /// For each bus: busy windows, statistics at the end.
+    pub(crate) loads: Vec<(BusLoad, BusStats)>,
+    /// What the engine took for each frame of each step, real ns, in order.
+    pub(crate) processing: Vec<Nanos>,
+    /// Bus time at the end.
+    pub(crate) end: Nanos,
+    /// When the last frame was handed to a tester.
+    pub(crate) last_release: Nanos,
+    /// The buses were still busy [`PATIENCE`] after that: frames that go round in circles.
+    pub(crate) cut_off: bool,
+}
+
+/// How long the buses may go on after the last frame was handed in, bus time: longer than any
+/// queue lasts.
+const PATIENCE: Nanos = 60_000_000_000;
+
+/// Bus load is given for windows of this length, ns.
+pub(crate) const WINDOW: Nanos = 100_000_000;
+
+/// What was seen on a bus while the world was locked.
+enum Sighting {
+    Frame {
+        bus: BusIndex,
+        node: bus::NodeId,
+        tag: u64,
+        frame: Frame,
+        end: Nanos,
+    },
+    Dropped {
+        bus: BusIndex,
+        node: bus::NodeId,
+        tag: u64,
+        frame: Frame,
+    },
+}
+
+/// Runs until all is sent and the buses are quiet. What the gateway sends is written to
+/// `outgoing` as a candump log.
+pub(crate) fn play(
+    scene: &mut Scene,
+    source: &mut Source,
+    mut outgoing: Option<&mut dyn Write>,
+    progress: &dyn Fn(Progress),
+) -> Result<Played, Error> {
+    let mut played = Played {
+        recorder: Recorder::new(&scene.table, scene.ports.len()),
+        released: 0,
+        on_the_bus: 0,
+        not_sent: 0,
+        waiting: 0,
+        heard: 0,
+        loads: Vec::new(),
+        processing: Vec::new(),
+        end: 0,
+        last_release: 0,
+        cut_off: false,
+    };
+    let mut loads = vec![BusLoad::new(WINDOW); scene.buses.len()];
+    let mut heard = 0;
+    let mut seen: Vec<Sighting> = Vec::new();
+    let mut passed: Vec<Passed> = Vec::new();
+    let intermission: Vec<Nanos> = scene
+        .buses
+        .iter()
+        .map(|b| b.rate.time(wire::INTERMISSION_BITS, 0))
+        .collect();
+    let places: Vec<(BusIndex, bus::NodeId)> = scene
+        .ports
+        .iter()
+        .map(|port| (scene.buses[port.bus].index, port.node))
+        .collect();
+    let mut next_send = source.next()?;
+    loop {
+        let next_event = scene.world.next();
+        if let Some(send) = next_send.take_if(|s| next_event.is_none_or(|t| s.release.at <= t)) {
+            played.released += 1;
+            played.last_release = send.release.at;
+            let tester = scene.tester(send.bus, send.release.node)?;
+            let r = &send.release;
+            match scene.world.send(tester, r.at, &r.frame, r.tag) {
+                Ok(()) => {}
+                Err(SendError::Full) => played.not_sent += 1,
+                Err(error) => return Err(Error::scene(error)),
+            }
+            next_send = source.next()?;
+            continue;
+        }
+        let Some(now) = next_event else { break };
+        if next_send.is_none() && now > played.last_release.saturating_add(PATIENCE) {
+            played.cut_off = true;
+            break;
+        }
+        scene.world.run_until(now, &mut |bus, event| match *event {
+            Event::Frame {
+                start,
+                end,
+                node,
+                tag,
+                frame,
+                primary,
+                receivers,
+                ..
+            } => {
+                if primary {
+                    loads[bus.0].add(start, end + intermission[bus.0]);
+                }
+                let hears = |&&(b, n): &&(BusIndex, bus::NodeId)| b == bus && receivers.receives(n);
+                heard += places.iter().filter(hears).count() as u64;
+                seen.push(Sighting::Frame {
+                    bus,
+                    node,
+                    tag,
+                    frame: *frame,
+                    end,
+                });
+            }
+            Event::Dropped {
+                node, tag, frame, ..
+            } => {
+                seen.push(Sighting::Dropped {
+                    bus,
+                    node,
+                    tag,
+                    frame: *frame,
+                });
+            }
+            Event::Error { .. } | Event::State { .. } => {}
+        });
+        for sighting in seen.drain(..) {
+            book(scene, &mut played, &sighting, &mut outgoing)?;
+        }
+        loop {
+            let before = Instant::now();
+            let step = scene.engine.step(now);
+            let took = before.elapsed();
+            scene.tape.take(&mut passed);
+            let each = (step.frames > 0).then(|| {
+                let each = took.as_nanos() / step.frames as u128;
+                Nanos::try_from(each).unwrap_or(Nanos::MAX)
+            });
+            played
+                .processing
+                .extend(each.iter().cycle().take(step.frames));
+            played.recorder.step(scene, now, &mut passed, each);
+            if !step.more {
+                break;
+            }
+        }
+        progress(source.progress(now));
+    }
+    played.end = scene.world.now();
+    played.heard = heard;
+    played.waiting = scene.waiting_in_testers().map_err(Error::scene)?;
+    for (bus, load) in scene.buses.iter().zip(loads) {
+        let stats = scene
+            .world
+            .with_bus(bus.index, bus::Bus::stats)
+            .map_err(Error::scene)?;
+        played.loads.push((load, stats));
+    }
+    Ok(played)
+}
+
+/// Books what was seen on a bus.
+fn book(
+    scene: &Scene,
+    played: &mut Played,
+    sighting: &Sighting,
+    outgoing: &mut Option<&mut dyn Write>,
+) -> Result<(), Error> {
+    match *sighting {
+        Sighting::Frame {
+            bus,
+            node,
+            tag,
+            ref frame,
+            end,
+        } => {
+            let Some(port) = scene.port_of(bus, node) else {
+                played.on_the_bus += 1;
+                return Ok(());
+            };
+            let rate = scene.buses[bus.0].rate;
+            let duration = wire::length(frame.view()).map_or(0, |l| l.duration(rate, false));
+            played.recorder.sent(port, tag, frame, end, duration);
+            if let Some(out) = outgoing {
+                let interface = &scene.ports[usize::from(port)].name;
+                let line = Line {
+                    stamp: end,
+                    interface,
+                    frame: frame.view(),
+                    direction: None,
+                };
+                writeln!(out, "{line}").map_err(Error::OutgoingLog)?;
+            }
+        }
+        Sighting::Dropped {
+            bus,
+            node,
+            tag,
+            ref frame,
+        } => match scene.port_of(bus, node) {
+            Some(port) => played.recorder.lost(port, tag, frame),
+            None => played.not_sent += 1,
+        },
+    }
+    Ok(())
+}

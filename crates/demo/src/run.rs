@@ -1,0 +1,158 @@
+//! A demo from beginning to end.
+
+use crate::error::Error;
+use crate::page::{self, Provenance};
+use crate::play;
+use crate::progress::Progress;
+use crate::scene::Scene;
+use crate::summary::Summary;
+use crate::traffic::Source;
+use frame::Nanos;
+use gateway::config::Config;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// The gateway file of the SAE demo.
+const SAE_FILE: (&str, &str) = (
+    "examples/demo.toml",
+    include_str!("../../../examples/demo.toml"),
+);
+/// The gateway file for logs.
+const LOG_FILE: (&str, &str) = (
+    "examples/replay.toml",
+    include_str!("../../../examples/replay.toml"),
+);
+
+/// More routes than a results file can number.
+const MOST_ROUTES: usize = u16::MAX as usize;
+
+/// What the testers send.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// The SAE class C messages, for so many ns of bus time.
+    Sae {
+        /// Until when.
+        end: Nanos,
+    },
+    /// A candump log; `-` is standard input.
+    Log {
+        /// The file.
+        path: &'a Path,
+        /// End at the first line that is no frame, instead of leaving it out.
+        strict: bool,
+    },
+}
+
+impl Input<'_> {
+    /// The gateway file that the demo takes where none is given.
+    #[must_use]
+    pub fn gateway_file(&self) -> config::Source {
+        let (name, text) = match self {
+            Self::Sae { .. } => SAE_FILE,
+            Self::Log { .. } => LOG_FILE,
+        };
+        config::Source::new(name, text)
+    }
+}
+
+/// What is to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// What is sent.
+    pub input: Input<'a>,
+    /// The gateway file.
+    pub source: &'a config::Source,
+    /// And what it says.
+    pub config: &'a Config,
+    /// Seed of everything that is random.
+    pub seed: u64,
+    /// The folder for `report.html`, `results.parquet` and `outgoing.log`; it is made where it is
+    /// missing.
+    pub out: Option<&'a Path>,
+    /// The command that makes this run again, for the report.
+    pub command: &'a str,
+}
+
+/// Runs the demo, and writes its files. `progress` is called again and again.
+///
+/// Whether everything adds up is for [`Summary::verdict`] to say.
+///
+/// # Errors
+/// [`Error`].
+pub fn run(options: &Options<'_>, progress: &dyn Fn(Progress)) -> Result<Summary, Error> {
+    let config = options.config;
+    if config.routes.routes.len() > MOST_ROUTES {
+        return Err(Error::TooManyRoutes {
+            file: options.source.name.clone(),
+            most: MOST_ROUTES,
+        });
+    }
+    let mut scene = Scene::new(config, options.seed)?;
+    let out = options.out.map(Outputs::create).transpose()?;
+    let mut traffic = match options.input {
+        Input::Log { path, strict } => {
+            let fd = scene.buses.iter().map(|b| b.rate.data().is_some());
+            Source::log(path, fd.collect(), strict)?
+        }
+        Input::Sae { end } => Source::sae(options.seed, end, scene.buses.len())?,
+    };
+    let mut log = out.as_ref().map(Outputs::log).transpose()?;
+    let writer = log.as_mut().map(|w| w as &mut dyn Write);
+    let mut played = play::play(&mut scene, &mut traffic, writer, progress)?;
+    if let Some(log) = &mut log {
+        log.flush().map_err(Error::OutgoingLog)?;
+    }
+    let summary = Summary::new(&scene, config, &traffic, &mut played);
+    if let Some(out) = &out {
+        let log = match options.input {
+            Input::Log { path, .. } => Some(path),
+            Input::Sae { .. } => None,
+        };
+        let made = Provenance {
+            title: match log {
+                Some(path) => format!("replay of {}", file_name(path)),
+                None => "SAE class C messages".to_owned(),
+            },
+            command: options.command.to_owned(),
+            seed: options.seed,
+            config: options.source,
+            traffic: traffic.words(log),
+        };
+        let data = page::data(&made, config, &scene, played, &summary);
+        report::run::write(&out.dir, &data)?;
+    }
+    Ok(summary)
+}
+
+/// A file without its folders: a report is shown to others.
+#[must_use]
+pub fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+/// The folder for the files.
+struct Outputs {
+    dir: PathBuf,
+}
+
+impl Outputs {
+    fn create(dir: &Path) -> Result<Self, Error> {
+        std::fs::create_dir_all(dir).map_err(|source| Error::Write {
+            path: dir.to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            dir: dir.to_owned(),
+        })
+    }
+
+    fn log(&self) -> Result<BufWriter<File>, Error> {
+        let path = self.dir.join("outgoing.log");
+        match File::create(&path) {
+            Ok(file) => Ok(BufWriter::new(file)),
+            Err(source) => Err(Error::Write { path, source }),
+        }
+    }
+}

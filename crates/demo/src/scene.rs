@@ -1,0 +1,175 @@
+//! The demo's world: buses and gateway ports as the gateway file says, tester nodes as they are
+//! needed.
+
+use crate::error::Error;
+use crate::tap::{TapReceive, TapTransmit, Tape};
+use bus::{BusConfig, NodeConfig, NodeId};
+use engine::{Engine, NamedPort};
+use frame::wire::BitRate;
+use gateway::config::Config;
+use port::embedded::{BusIndex, Tester, World, WorldError};
+use port::spec::PortKind;
+use route::Table;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Frames that wait in a tester's node: more than any schedule should need, so that a bus that
+/// is too slow for its traffic shows as lost frames and not as a demo that hides them.
+const TESTER_QUEUE: usize = 1_000;
+
+/// The tester that every bus has from the beginning, to acknowledge; no traffic uses this number.
+const LISTENER: u16 = u16::MAX;
+
+/// A bus of the scene.
+pub(crate) struct SceneBus {
+    pub(crate) name: String,
+    pub(crate) index: BusIndex,
+    pub(crate) rate: BitRate,
+}
+
+/// A gateway's port in the scene.
+pub(crate) struct ScenePort {
+    pub(crate) name: String,
+    /// Index into [`Scene::buses`].
+    pub(crate) bus: usize,
+    pub(crate) node: NodeId,
+}
+
+/// Buses, the gateway between them, and who sends.
+pub(crate) struct Scene {
+    pub(crate) world: World,
+    pub(crate) engine: Engine,
+    pub(crate) table: Arc<Table>,
+    pub(crate) buses: Vec<SceneBus>,
+    pub(crate) ports: Vec<ScenePort>,
+    pub(crate) tape: Tape,
+    testers: HashMap<(usize, u16), Tester>,
+}
+
+impl Scene {
+    /// Builds everything but the testers.
+    pub(crate) fn new(config: &Config, seed: u64) -> Result<Self, Error> {
+        let world = World::new();
+        let tape = Tape::default();
+        let mut buses: Vec<SceneBus> = Vec::new();
+        let mut ports = Vec::new();
+        let mut named: Vec<NamedPort> = Vec::new();
+        for (number, spec) in (0u16..).zip(&config.ports) {
+            let PortKind::Bus(bus_spec) = &spec.kind else {
+                return Err(Error::NotABus {
+                    port: spec.name.clone(),
+                    kind: spec.kind.name(),
+                });
+            };
+            let bus = match buses.iter().position(|b| b.name == bus_spec.bus) {
+                Some(bus) => bus,
+                None => {
+                    let rate = BitRate::new(bus_spec.bitrate, bus_spec.data_bitrate)
+                        .map_err(Error::scene)?;
+                    let index = world
+                        .bus(
+                            &bus_spec.bus,
+                            BusConfig {
+                                data: bus_spec.data_bitrate,
+                                seed,
+                                ..BusConfig::classic(bus_spec.bitrate)
+                            },
+                        )
+                        .map_err(Error::scene)?;
+                    buses.push(SceneBus {
+                        name: bus_spec.bus.clone(),
+                        index,
+                        rate,
+                    });
+                    buses.len() - 1
+                }
+            };
+            let node = NodeConfig {
+                mailboxes: bus_spec.mailboxes,
+                queue: bus_spec.queue as usize,
+                fd: bus_spec.data_bitrate.is_some(),
+                ..NodeConfig::new(spec.name.clone())
+            };
+            let (rx, tx) = world.attach(buses[bus].index, node).map_err(Error::scene)?;
+            ports.push(ScenePort {
+                name: spec.name.clone(),
+                bus,
+                node: rx.node(),
+            });
+            named.push(NamedPort {
+                name: spec.name.clone(),
+                rx: Box::new(TapReceive {
+                    port: number,
+                    tape: tape.clone(),
+                    inner: rx,
+                }),
+                tx: Box::new(TapTransmit {
+                    port: number,
+                    tape: tape.clone(),
+                    inner: tx,
+                }),
+            });
+        }
+        let table = Table::compile(&config.routes, config.ports.len()).map_err(|errors| {
+            Error::Routes(errors.first().map_or_else(String::new, ToString::to_string))
+        })?;
+        let table = Arc::new(table);
+        let engine =
+            Engine::new(named, Arc::clone(&table), &config.routes).map_err(Error::scene)?;
+        let mut scene = Self {
+            world,
+            engine,
+            table,
+            buses,
+            ports,
+            tape,
+            testers: HashMap::new(),
+        };
+        // A frame needs somebody who acknowledges it, also where no tester sends.
+        for bus in 0..scene.buses.len() {
+            scene.tester(bus, LISTENER)?;
+        }
+        Ok(scene)
+    }
+
+    /// The tester node with this number on a bus; it is attached when it is first asked for.
+    pub(crate) fn tester(&mut self, bus: usize, number: u16) -> Result<Tester, Error> {
+        if let Some(&tester) = self.testers.get(&(bus, number)) {
+            return Ok(tester);
+        }
+        let scene_bus = &self.buses[bus];
+        let node = NodeConfig {
+            queue: TESTER_QUEUE,
+            fd: scene_bus.rate.data().is_some(),
+            ..NodeConfig::new(if number == LISTENER {
+                "listener".to_owned()
+            } else {
+                format!("tester {number}")
+            })
+        };
+        let tester = self
+            .world
+            .tester(scene_bus.index, node)
+            .map_err(Error::scene)?;
+        self.testers.insert((bus, number), tester);
+        Ok(tester)
+    }
+
+    /// Frames that testers were given and have neither sent nor given up.
+    pub(crate) fn waiting_in_testers(&self) -> Result<u64, WorldError> {
+        let mut waiting = 0;
+        for tester in self.testers.values() {
+            let state = self
+                .world
+                .with_bus(tester.bus, |bus| bus.node_state(tester.node))?;
+            waiting += state.map_or(0, |s| s.queued + s.mailboxes_used + s.scheduled) as u64;
+        }
+        Ok(waiting)
+    }
+
+    /// Which gateway port a node is, if it is one.
+    pub(crate) fn port_of(&self, bus: BusIndex, node: NodeId) -> Option<u16> {
+        let found = |p: &ScenePort| p.node == node && self.buses[p.bus].index == bus;
+        self.ports.iter().position(found).map(|i| i as u16)
+    }
+}

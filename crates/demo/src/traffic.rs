@@ -1,0 +1,287 @@
+//! What the demo's testers send: the SAE class C messages, or a candump log.
+
+use crate::error::Error;
+use crate::progress::Progress;
+use frame::{Frame, FrameBuf, Kind, Nanos};
+use port::log::{InterfaceName, LogError, LogReader};
+use probe::traffic::{Release, Replay, Schedule, Traffic, sae_class_c};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::rc::Rc;
+
+/// The subsystems of the SAE benchmark that the demo puts on the second bus.
+const SECOND_BUS: &[&str] = &["instrument panel", "driver input"];
+
+/// Nodes that a log's identifiers are dealt out to, on each bus: a car's electronic control
+/// units are of this order.
+const LOG_NODES: u16 = 32;
+
+/// A release and the bus that it is for.
+pub(crate) struct Send {
+    pub(crate) bus: usize,
+    pub(crate) release: Release,
+}
+
+/// Frames for the testers, in order of time.
+pub(crate) enum Source {
+    Sae {
+        schedule: Box<Schedule>,
+        end: Nanos,
+        bus_of: Vec<usize>,
+        words: String,
+    },
+    Log(Box<LogSource>),
+}
+
+impl Source {
+    /// The SAE class C messages for `end` ns.
+    pub(crate) fn sae(seed: u64, end: Nanos, buses: usize) -> Result<Self, Error> {
+        let set = sae_class_c();
+        let second = buses.saturating_sub(1).min(1);
+        let bus_of = set
+            .nodes
+            .iter()
+            .map(|n| if SECOND_BUS.contains(n) { second } else { 0 });
+        let bus_of = bus_of.collect();
+        let schedule = Schedule::new(&set, seed, end).map_err(Error::scene)?;
+        let words = format!("{}: {}", set.name, set.source);
+        Ok(Self::Sae {
+            schedule: Box::new(schedule),
+            end,
+            bus_of,
+            words,
+        })
+    }
+
+    /// A candump log. Its interfaces are put on the buses in the order in which they appear.
+    /// `fd`: which buses carry FD frames.
+    pub(crate) fn log(path: &Path, fd: Vec<bool>, strict: bool) -> Result<Self, Error> {
+        let place = if path == Path::new("-") {
+            Path::new("/dev/stdin")
+        } else {
+            path
+        };
+        let file = File::open(place).map_err(|source| Error::ReadLog {
+            path: path.to_owned(),
+            source,
+        })?;
+        let length = file.metadata().map_or(0, |m| m.len());
+        let read = Rc::new(Cell::new(0));
+        let counted = Counted {
+            file,
+            read: Rc::clone(&read),
+        };
+        let reader = LogReader::new(counted, path.display().to_string());
+        let shared = Rc::new(RefCell::new(LogState {
+            reader,
+            fd,
+            strict,
+            interfaces: Vec::new(),
+            buses: VecDeque::new(),
+            left_out: BTreeMap::new(),
+            frames: 0,
+            failure: None,
+            buf: FrameBuf::new(),
+        }));
+        let frames = LogFrames(Rc::clone(&shared));
+        let replay = Replay::new(frames, 0, LOG_NODES);
+        Ok(Self::Log(Box::new(LogSource {
+            replay,
+            shared,
+            read,
+            length,
+        })))
+    }
+
+    /// The next frame to send.
+    pub(crate) fn next(&mut self) -> Result<Option<Send>, Error> {
+        match self {
+            Self::Sae {
+                schedule, bus_of, ..
+            } => Ok(schedule.next().map(|release| Send {
+                bus: bus_of.get(usize::from(release.node)).copied().unwrap_or(0),
+                release,
+            })),
+            Self::Log(log) => {
+                let release = log.replay.next();
+                let mut state = log.shared.borrow_mut();
+                if let Some(failure) = state.failure.take() {
+                    return Err(failure);
+                }
+                let bus = state.buses.pop_front().unwrap_or(0);
+                Ok(release.map(|release| Send { bus, release }))
+            }
+        }
+    }
+
+    /// How far the run is at bus time `now`.
+    pub(crate) fn progress(&self, now: Nanos) -> Progress {
+        match self {
+            Self::Sae { end, .. } => Progress {
+                done: now.min(*end),
+                of: *end,
+            },
+            Self::Log(log) => Progress {
+                done: log.read.get(),
+                of: log.length,
+            },
+        }
+    }
+
+    /// What is sent, for people.
+    pub(crate) fn words(&self, path: Option<&Path>) -> String {
+        match (self, path) {
+            (Self::Sae { words, .. }, _) => words.clone(),
+            (Self::Log(_), Some(path)) => {
+                let name = path.file_name().unwrap_or(path.as_os_str());
+                format!(
+                    "replay of the candump log {} with its own timing; a log does not record the \
+                     bit rate, the gateway file says which is simulated",
+                    name.to_string_lossy()
+                )
+            }
+            (Self::Log(_), None) => String::new(),
+        }
+    }
+
+    /// What was read of a log, once it has been read.
+    pub(crate) fn log_account(&self) -> Option<LogAccount> {
+        let Self::Log(log) = self else { return None };
+        let state = log.shared.borrow();
+        let bad = state.reader.bad();
+        Some(LogAccount {
+            frames: state.frames,
+            left_out: state
+                .left_out
+                .iter()
+                .map(|(why, n)| ((*why).to_owned(), *n))
+                .collect(),
+            bad_lines: bad.count(),
+            first_bad: bad.first().iter().map(ToString::to_string).collect(),
+            backwards: log.replay.backwards(),
+            interfaces: state
+                .interfaces
+                .iter()
+                .map(|i| i.as_str().to_owned())
+                .collect(),
+        })
+    }
+}
+
+/// What was read of a log.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct LogAccount {
+    /// Lines that are frames.
+    pub frames: u64,
+    /// Frames that no bus here can carry, by reason.
+    #[serde(rename = "not_replayed")]
+    pub left_out: BTreeMap<String, u64>,
+    /// Lines that are no frames.
+    pub bad_lines: u64,
+    /// The first of them, with the reason.
+    pub first_bad: Vec<String>,
+    /// Stamps that lay before the one of the line above.
+    pub backwards: u64,
+    /// Interfaces in the order in which they appear.
+    pub interfaces: Vec<String>,
+}
+
+/// A log that is replayed.
+pub(crate) struct LogSource {
+    replay: Replay<LogFrames>,
+    shared: Rc<RefCell<LogState>>,
+    /// Bytes that were read of it.
+    read: Rc<Cell<u64>>,
+    /// How many it has; 0 where that is not known.
+    length: u64,
+}
+
+/// A file, and how much of it was read.
+struct Counted {
+    file: File,
+    read: Rc<Cell<u64>>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.file.read(into)?;
+        self.read.set(self.read.get() + n as u64);
+        Ok(n)
+    }
+}
+
+/// Shared between the iterator that the replay owns and the source that asks what it has seen.
+struct LogState {
+    reader: LogReader<Counted>,
+    fd: Vec<bool>,
+    strict: bool,
+    interfaces: Vec<InterfaceName>,
+    /// The bus of each frame that the iterator gave and the source has not passed on.
+    buses: VecDeque<usize>,
+    left_out: BTreeMap<&'static str, u64>,
+    frames: u64,
+    failure: Option<Error>,
+    buf: FrameBuf,
+}
+
+struct LogFrames(Rc<RefCell<LogState>>);
+
+impl Iterator for LogFrames {
+    type Item = (Nanos, Frame);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.borrow_mut().next_frame()
+    }
+}
+
+impl LogState {
+    fn next_frame(&mut self) -> Option<(Nanos, Frame)> {
+        loop {
+            let logged = match self.reader.read(&mut self.buf) {
+                Ok(None) => return None,
+                Ok(Some(logged)) => logged,
+                Err(LogError::Bad { .. }) if !self.strict => continue,
+                Err(error @ LogError::Bad { .. }) => {
+                    self.failure = Some(Error::BadLine(error));
+                    return None;
+                }
+                Err(error) => {
+                    self.failure = Some(Error::Log(error));
+                    return None;
+                }
+            };
+            self.frames += 1;
+            match self.bus_for(logged.interface) {
+                Ok((bus, frame)) => {
+                    self.buses.push_back(bus);
+                    return Some((logged.ns, frame));
+                }
+                Err(why) => *self.left_out.entry(why).or_default() += 1,
+            }
+        }
+    }
+
+    /// The bus of an interface, and the frame in the buffer, where that bus can carry it.
+    fn bus_for(&mut self, interface: InterfaceName) -> Result<(usize, Frame), &'static str> {
+        let bus = match self.interfaces.iter().position(|&i| i == interface) {
+            Some(bus) => bus,
+            None if self.interfaces.len() < self.fd.len() => {
+                self.interfaces.push(interface);
+                self.interfaces.len() - 1
+            }
+            None => return Err("of more interfaces than the gateway file has buses"),
+        };
+        let frame = Frame::from_view(self.buf.view())
+            .ok_or("XL frames, which the bus model does not send")?;
+        if frame.id().is_err() {
+            return Err("error frames of a controller, which were never on the bus");
+        }
+        if frame.kind() == Kind::Fd && !self.fd[bus] {
+            return Err("FD frames for a bus without data_bitrate");
+        }
+        Ok((bus, frame))
+    }
+}

@@ -1,0 +1,292 @@
+//! What the page shows of a run's records and counters.
+
+use super::data::{Account, BusRow, Data, RouteRow};
+use crate::cloud::Cloud;
+use crate::curve::Curve;
+use crate::settings::{TimeBase, everything};
+use probe::{LatencyProfile, LoadPoint, Record, Status, Summary};
+use serde::Serialize;
+
+/// Dots of the time chart, about, for all routes together.
+const DOTS: usize = 4_000;
+/// And for one route at least.
+const FEWEST_DOTS: usize = 100;
+/// Bars of the histogram, at most.
+const BARS: u64 = 60;
+/// Stamps beyond this, ns, are of a clock that counts from long ago: a day.
+const LONG_AGO: u64 = 86_400_000_000_000;
+
+/// Everything on the page.
+#[derive(Serialize)]
+pub(super) struct Digest<'a> {
+    cangate: &'a str,
+    title: &'a str,
+    clock: TimeBase,
+    time: &'a str,
+    /// Rows of the results.
+    rows: usize,
+    delivered: u64,
+    /// From the first end of frame in to the last end of frame out, ns.
+    span: u64,
+    notes: &'a [String],
+    routes: Vec<RouteLine>,
+    accounts: Vec<AccountLine>,
+    buses: Vec<BusLine<'a>>,
+    /// Length of a window of the buses' load, ns.
+    window: u64,
+    description: Vec<(String, String)>,
+    /// Of all routes together.
+    latency: Option<Figures>,
+    histogram: Option<Histogram>,
+    /// One for each route that has values, in the routes' order.
+    series: Vec<Series>,
+    /// Times of the time chart are since the first frame, not since 0.
+    since_first: bool,
+}
+
+/// Figures of a distribution, ns.
+#[derive(Serialize)]
+struct Figures {
+    count: u64,
+    min: i64,
+    p50: i64,
+    p99: i64,
+    max: i64,
+}
+
+impl From<Summary> for Figures {
+    fn from(s: Summary) -> Self {
+        Self {
+            count: s.count,
+            min: s.min,
+            p50: s.p50,
+            p99: s.p99,
+            max: s.max,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct RouteLine {
+    #[serde(flatten)]
+    row: RouteRow,
+    stopped_sum: u64,
+    latency: Option<Figures>,
+}
+
+#[derive(Serialize)]
+struct AccountLine {
+    #[serde(flatten)]
+    account: Account,
+    sum: u64,
+    adds_up: bool,
+}
+
+#[derive(Serialize)]
+struct BusLine<'a> {
+    name: &'a str,
+    bit_rate: &'a str,
+    frames: u64,
+    errors: u64,
+    /// Busy share of the time.
+    mean: f64,
+    /// Of the busiest full window.
+    highest: f64,
+    /// The middle of each full window, ns, and its busy share.
+    load: Vec<(f64, f64)>,
+}
+
+/// How many values begin where.
+#[derive(Serialize)]
+struct Histogram {
+    /// How wide a bar is, ns.
+    width: u64,
+    /// Where it begins, ns, and how many values are in it.
+    bars: Vec<(i64, u64)>,
+}
+
+/// What was measured of one route's frames.
+#[derive(Serialize)]
+struct Series {
+    name: String,
+    curve: Option<Curve>,
+    cloud: Cloud,
+    /// Profile of the processing times, real time.
+    processing: Option<Curve>,
+}
+
+/// Everything that the page shows.
+pub(super) fn digest(data: &Data) -> Digest<'_> {
+    let results = &data.results;
+    let records = &results.records;
+    let ends_in = || records.iter().filter_map(|r| r.incoming).map(|f| f.end);
+    let first = ends_in().min().unwrap_or(0);
+    let last = records.iter().filter_map(|r| r.outgoing).map(|f| f.end);
+    let all: LatencyProfile = results.latencies(None).collect();
+    let since_first = first > LONG_AGO;
+    let full = data.buses.iter().find_map(|b| b.full_windows().next());
+    Digest {
+        cangate: &results.description.version,
+        title: &results.description.title,
+        clock: TimeBase::of(&results.description),
+        time: &data.time,
+        rows: records.len(),
+        delivered: records
+            .iter()
+            .filter(|r| r.status == Status::Delivered)
+            .count() as u64,
+        span: last.max().map_or(0, |last| last.saturating_sub(first)),
+        notes: &data.notes,
+        routes: routes(data, &all),
+        accounts: accounts(data),
+        buses: data.buses.iter().map(bus).collect(),
+        window: full.map_or(0, |p| p.length),
+        description: everything(&results.description),
+        histogram: histogram(&all),
+        latency: all.summary().map(Figures::from),
+        series: series(data, if since_first { first } else { 0 }),
+        since_first,
+    }
+}
+
+fn stopped(route: &RouteRow) -> u64 {
+    let reasons = route.stopped.iter();
+    reasons.fold(0, |sum, (_, n)| sum.saturating_add(*n))
+}
+
+fn routes(data: &Data, all: &LatencyProfile) -> Vec<RouteLine> {
+    let line = |row: RouteRow, latencies: &LatencyProfile| RouteLine {
+        stopped_sum: stopped(&row),
+        latency: latencies.summary().map(Figures::from),
+        row,
+    };
+    let mut by_route: Vec<Vec<i64>> = vec![Vec::new(); data.routes.len()];
+    for record in &data.results.records {
+        let of_route = record.route.and_then(|r| by_route.get_mut(usize::from(r)));
+        if let Some((of_route, latency)) = of_route.zip(record.latency()) {
+            of_route.push(latency);
+        }
+    }
+    let rows = data.routes.iter().cloned().zip(by_route);
+    let mut lines: Vec<RouteLine> = rows
+        .map(|(row, latencies)| line(row, &latencies.into_iter().collect()))
+        .collect();
+    if data.routes.len() > 1 {
+        let sum =
+            |of: fn(&RouteRow) -> u64| data.routes.iter().map(of).fold(0, u64::saturating_add);
+        let total = RouteRow {
+            name: "all routes".to_owned(),
+            text: String::new(),
+            taken: sum(|r| r.taken),
+            out: sum(|r| r.out),
+            stopped: vec![(String::new(), sum(stopped))],
+        };
+        lines.push(line(total, all));
+    }
+    lines
+}
+
+fn accounts(data: &Data) -> Vec<AccountLine> {
+    let fates = data.results.fates().into_iter();
+    let rows = Account {
+        title: "rows of the results".to_owned(),
+        total: data.results.records.len() as u64,
+        parts: fates.map(|(s, n)| (s.as_str().to_owned(), n)).collect(),
+    };
+    let line = |account: Account| AccountLine {
+        sum: account.sum(),
+        adds_up: account.adds_up(),
+        account,
+    };
+    data.accounts
+        .iter()
+        .cloned()
+        .chain([rows])
+        .map(line)
+        .collect()
+}
+
+fn bus(bus: &BusRow) -> BusLine<'_> {
+    let point = |p: &LoadPoint| (p.start as f64 + p.length as f64 / 2.0, p.share());
+    BusLine {
+        name: &bus.name,
+        bit_rate: &bus.bit_rate,
+        frames: bus.frames,
+        errors: bus.errors,
+        mean: if bus.elapsed == 0 {
+            0.0
+        } else {
+            bus.busy as f64 / bus.elapsed as f64
+        },
+        highest: bus.full_windows().map(LoadPoint::share).fold(0.0, f64::max),
+        load: bus.full_windows().map(point).collect(),
+    }
+}
+
+/// 1, 2 or 5 times a power of ten ns, so that the values fill at most [`BARS`] bars.
+fn bar_width(span: u64) -> u64 {
+    let mut power: u64 = 1;
+    loop {
+        for factor in [1, 2, 5] {
+            let width = power.saturating_mul(factor);
+            if span / width < BARS || width == u64::MAX {
+                return width;
+            }
+        }
+        power = power.saturating_mul(10);
+    }
+}
+
+fn histogram(all: &LatencyProfile) -> Option<Histogram> {
+    let (low, high) = (all.values().first()?, all.values().last()?);
+    let width = bar_width(high.abs_diff(*low));
+    Some(Histogram {
+        width,
+        bars: all.histogram(width),
+    })
+}
+
+/// What was measured, by route; frames that no route took come last.
+fn series(data: &Data, origin: u64) -> Vec<Series> {
+    let names = data.results.routes.iter().cloned();
+    let names: Vec<String> = names.chain(["no route".to_owned()]).collect();
+    let mut groups: Vec<Vec<&Record>> = vec![Vec::new(); names.len()];
+    for record in &data.results.records {
+        let last = groups.len() - 1;
+        let route = record.route.map_or(last, usize::from).min(last);
+        if let Some(group) = groups.get_mut(route) {
+            group.push(record);
+        }
+    }
+    let used = groups.iter().filter(|g| !g.is_empty()).count();
+    let dots = (DOTS / used.max(1)).max(FEWEST_DOTS);
+    let curve = |profile: &LatencyProfile| (profile.count() > 0).then(|| Curve::of(profile));
+    let one = |(name, group): (String, Vec<&Record>)| {
+        // Less than a nanosecond has no place on a logarithmic axis.
+        let processing = |r: &&Record| i64::try_from(r.processing?.max(1)).ok();
+        let dot = |r: &&Record| Some((r.incoming?.end, r.latency()?, None));
+        Series {
+            name,
+            curve: curve(&group.iter().filter_map(|r| r.latency()).collect()),
+            cloud: Cloud::of(group.iter().filter_map(dot).collect(), origin, &[0], dots),
+            processing: curve(&group.iter().filter_map(processing).collect()),
+        }
+    };
+    let all = names.into_iter().zip(groups).map(one);
+    all.filter(|s| s.curve.is_some() || s.processing.is_some())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_most_sixty_bars() {
+        for span in [0, 1, 59, 60, 61, 1_234_567, u64::MAX] {
+            assert!(span / bar_width(span) < BARS, "{span}");
+        }
+        assert_eq!(bar_width(59), 1);
+        assert_eq!(bar_width(1_000_000), 20_000);
+    }
+}

@@ -1,0 +1,13 @@
+//! The page of one run: one file, which opens from the disk and needs no network.
+//!
+//! [`write()`] makes it from [`Data`], and the results file beside it. The page holds the figures
+//! and thinned curves as data; the scripts in it draw them, as they draw a site.
+
+mod data;
+mod digest;
+mod page;
+mod write;
+
+pub use data::{Account, BusRow, Data, RouteRow};
+pub use page::page;
+pub use write::{Error, Written, write};

@@ -1,0 +1,54 @@
+//! A run's files.
+
+use super::data::Data;
+use super::page::page;
+use probe::results::WriteError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The files of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The page.
+    pub html: PathBuf,
+    /// Every frame's stamps.
+    pub parquet: PathBuf,
+}
+
+/// The page of a run could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or folder could not be made.
+    #[error(
+        "{path}: cannot write the report there; is it a folder where you may write, and is there room?",
+        path = .path.display()
+    )]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The results file could not be written.
+    #[error(transparent)]
+    Results(#[from] WriteError),
+}
+
+/// Writes `report.html` and `results.parquet` into a folder, which is made where it is missing.
+/// Files of those names are replaced.
+///
+/// # Errors
+/// [`Error`], with the file's name.
+pub fn write(dir: &Path, data: &Data) -> Result<Written, Error> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        |source| Error::File { path, source }
+    };
+    std::fs::create_dir_all(dir).map_err(failed(dir))?;
+    let parquet = dir.join("results.parquet");
+    probe::results::write(&parquet, &data.results)?;
+    let html = dir.join("report.html");
+    std::fs::write(&html, page(data)).map_err(failed(&html))?;
+    Ok(Written { html, parquet })
+}

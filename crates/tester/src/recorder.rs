@@ -1,0 +1,430 @@
+//! What was seen of each planned frame, and which frame that came out is which.
+//!
+//! The papers' lookup table (gateway-2011 §2.1): the number in a frame's first two bytes leads to
+//! the frame that was sent with it last. Work for each frame is small and constant, and nothing
+//! is allocated while frames run. Numbers wrap after 65536 frames; a frame that comes out after
+//! its number was used again is taken for the later one, so that the answer is right as long as
+//! a frame takes less time than 65536 frames do: more than two seconds on any bus that takes
+//! time, twice the time after which a frame counts as lost.
+//!
+//! [`probe::matching::Matcher`] is not used here: docs/decisions/0009-one-matcher.md says why.
+
+use crate::plan::Planned;
+use frame::wire::{self, BitRate};
+use frame::{Frame, Nanos};
+use probe::matching::Order;
+use probe::traffic::number_in;
+use probe::{Incoming, Outgoing, Record, Status};
+
+/// Frames that came out once too often, or of nothing, of which a record is kept. The others are
+/// counted only.
+const MOST_EXTRAS: usize = 1 << 16;
+
+/// What the latency of a frame is taken to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// End of the outgoing frame − end of the incoming one − the outgoing one's duration.
+    Gateway,
+    /// Stamp of the receiver − stamp of the reference, of one frame on one bus: how well two
+    /// stamps of the tester agree.
+    Difference,
+    /// Stamp of the reference − time before sending − duration (gateway-2011 §2.4, Fig. 5): what
+    /// sending and receiving add to a frame that meets no gateway.
+    Sending,
+}
+
+/// How long a frame takes on the outgoing bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BusTime {
+    /// None: the interfaces are emulated, or virtual.
+    None,
+    /// Calculated, bit by bit.
+    Rate(BitRate),
+    /// Said with each stamp.
+    Reception,
+}
+
+/// What became of one planned frame.
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    /// When it was handed over to be sent.
+    sent: Option<Nanos>,
+    /// Its stamp on the incoming bus.
+    incoming: Option<Nanos>,
+    /// How it came out.
+    outgoing: Option<Out>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Out {
+    at: Nanos,
+    frame: Frame,
+    duration: Nanos,
+    /// Its place among all that came out.
+    order: u32,
+}
+
+/// A frame that came out, but not as the first of its number.
+#[derive(Clone, Copy, Debug)]
+struct Extra {
+    of: Option<u32>,
+    out: Out,
+}
+
+/// Records of all planned frames, written as frames are sent and seen.
+pub struct Recorder {
+    planned: Vec<Planned>,
+    rows: Vec<Row>,
+    /// By number: the frame that was sent with it last.
+    latest: Vec<u32>,
+    extras: Vec<Extra>,
+    timeout: Nanos,
+    bus: BusTime,
+    order: u32,
+    under_way: u32,
+    tally: Tally,
+}
+
+/// What is counted as it is seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    duplicated: u64,
+    unexpected: u64,
+    foreign: u64,
+    twice: u64,
+}
+
+/// No frame had this number yet.
+const NONE: u32 = u32::MAX;
+
+/// How many frames met which fate.
+///
+/// `planned = sent + never_in + not_tried` and `sent = received + lost`, always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Frames that were to be sent.
+    pub planned: u64,
+    /// Frames that went into the gateway: seen on its incoming bus, or coming out of it.
+    pub sent: u64,
+    /// Of those, how many came out in time.
+    pub received: u64,
+    /// Of those, how many did not, or too late.
+    pub lost: u64,
+    /// Of the lost ones, how many came out too late.
+    pub late: u64,
+    /// Frames handed to the sending interface that were never seen on the bus.
+    pub never_in: u64,
+    /// Frames that were not sent because the run ended before.
+    pub not_tried: u64,
+    /// Received frames that another one of the same incoming identifier overtook.
+    pub reordered: u64,
+    /// Frames that came out once more.
+    pub duplicated: u64,
+    /// Frames that came out, but that nobody sent; frames that came out too late are not here.
+    pub unexpected: u64,
+    /// Frames on the incoming bus that are not the tester's.
+    pub foreign: u64,
+    /// Frames of the tester that were seen on the incoming bus once more.
+    pub twice: u64,
+    /// Received frames that the reference did not see, and that have no latency therefore.
+    pub unreferenced: u64,
+    /// Received frames with another identifier than they were sent with.
+    pub other_id: u64,
+    /// Received frames with another length, kind or bit rate switch.
+    pub other_length: u64,
+    /// Received frames of the same length with other payload behind the number.
+    pub other_data: u64,
+}
+
+impl Recorder {
+    /// Nothing seen yet. A frame is lost when it did not come out `timeout` ns after it went in.
+    #[must_use]
+    pub fn new(planned: Vec<Planned>, timeout: Nanos, bus: BusTime) -> Self {
+        Self {
+            rows: vec![Row::default(); planned.len()],
+            planned,
+            latest: vec![NONE; 1 << 16],
+            extras: Vec::with_capacity(64),
+            timeout,
+            bus,
+            order: 0,
+            under_way: 0,
+            tally: Tally::default(),
+        }
+    }
+
+    /// The frames that are to be sent.
+    #[must_use]
+    pub fn planned(&self) -> &[Planned] {
+        &self.planned
+    }
+
+    /// Frame number `index` of the plan was about to be sent at `at`.
+    pub fn sent(&mut self, index: u32, at: Nanos) {
+        let Some(row) = self.rows.get_mut(index as usize) else {
+            return;
+        };
+        if row.sent.replace(at).is_none() {
+            self.under_way += 1;
+        }
+        let slot = self.latest.get_mut(usize::from(index as u16));
+        if let Some(slot) = slot {
+            *slot = index;
+        }
+    }
+
+    /// Frame number `index` could not be sent after all.
+    pub fn unsent(&mut self, index: u32) {
+        if let Some(row) = self.rows.get_mut(index as usize)
+            && row.sent.take().is_some()
+        {
+            self.under_way = self.under_way.saturating_sub(1);
+        }
+    }
+
+    /// The frame sent last with the number that this one carries.
+    fn with_number(&self, frame: &Frame) -> Option<u32> {
+        let number = number_in(frame.data(), 0)?;
+        let index = *self.latest.get(usize::from(number))?;
+        let sent = self.rows.get(index as usize)?.sent.is_some();
+        (index != NONE && sent).then_some(index)
+    }
+
+    /// A frame was seen on the incoming bus. Says which frame of the plan it is: only one that
+    /// is the same in all its bits can be.
+    pub fn incoming(&mut self, frame: &Frame, at: Nanos) -> Option<u32> {
+        let found = self.with_number(frame).filter(|&index| {
+            let planned = self.planned.get(index as usize);
+            planned.is_some_and(|p| same(&p.frame, frame))
+        });
+        let Some(index) = found else {
+            self.tally.foreign += 1;
+            return None;
+        };
+        let row = self.rows.get_mut(index as usize)?;
+        if row.incoming.is_some() {
+            self.tally.twice += 1;
+        } else {
+            row.incoming = Some(at);
+        }
+        Some(index)
+    }
+
+    /// A frame was seen on the outgoing bus; `stamped` is its duration where the stamp says it.
+    /// Says which frame of the plan it is, where it is the first with its number.
+    pub fn outgoing(&mut self, frame: &Frame, at: Nanos, stamped: Option<Nanos>) -> Option<u32> {
+        let out = Out {
+            at,
+            frame: *frame,
+            duration: self.duration(frame, stamped),
+            order: self.order,
+        };
+        self.order = self.order.saturating_add(1);
+        let index = self.with_number(frame);
+        let row = index.and_then(|index| self.rows.get_mut(index as usize));
+        match row {
+            Some(row) if row.outgoing.is_none() => {
+                row.outgoing = Some(out);
+                self.under_way = self.under_way.saturating_sub(1);
+                return index;
+            }
+            Some(_) => self.tally.duplicated += 1,
+            None => self.tally.unexpected += 1,
+        }
+        if self.extras.len() < MOST_EXTRAS {
+            self.extras.push(Extra { of: index, out });
+        }
+        None
+    }
+
+    fn duration(&self, frame: &Frame, stamped: Option<Nanos>) -> Nanos {
+        match self.bus {
+            BusTime::None => 0,
+            BusTime::Reception => stamped.unwrap_or(0),
+            BusTime::Rate(rate) => {
+                wire::length(frame.view()).map_or(0, |length| length.duration(rate, false))
+            }
+        }
+    }
+
+    /// Has this frame of the plan come out?
+    #[must_use]
+    pub fn is_back(&self, index: u32) -> bool {
+        let row = self.rows.get(index as usize);
+        row.is_some_and(|row| row.outgoing.is_some())
+    }
+
+    /// Was any frame of the plan seen on the incoming bus?
+    #[must_use]
+    pub fn any_in(&self) -> bool {
+        self.rows.iter().any(|row| row.incoming.is_some())
+    }
+
+    /// Frames that were sent and have not come out.
+    #[must_use]
+    pub fn under_way(&self) -> u32 {
+        self.under_way
+    }
+
+    /// The records of all frames, in the order of the plan, then those that came out once too
+    /// often; and how many met which fate. Ports are 0 for the incoming bus and 1 for the
+    /// outgoing one.
+    #[must_use]
+    pub fn finish(&self, measure: Measure) -> (Vec<Record>, Counts) {
+        let mut counts = Counts {
+            planned: self.planned.len() as u64,
+            duplicated: self.tally.duplicated,
+            unexpected: self.tally.unexpected,
+            foreign: self.tally.foreign,
+            twice: self.tally.twice,
+            ..Counts::default()
+        };
+        let mut records = Vec::with_capacity(self.rows.len() + self.extras.len());
+        for (index, (row, planned)) in self.rows.iter().zip(&self.planned).enumerate() {
+            records.extend(self.record(index as u64, row, planned, measure, &mut counts));
+        }
+        counts.reordered = self.reordered();
+        for extra in &self.extras {
+            let status = if extra.of.is_some() {
+                Status::Duplicated
+            } else {
+                Status::Unexpected
+            };
+            records.push(Record {
+                tag: extra.of.map_or(u64::MAX, u64::from),
+                outgoing: Some(outgoing(&extra.out, measure)),
+                ..empty(status)
+            });
+        }
+        (records, counts)
+    }
+
+    fn record(
+        &self,
+        tag: u64,
+        row: &Row,
+        planned: &Planned,
+        measure: Measure,
+        counts: &mut Counts,
+    ) -> Option<Record> {
+        let stamps = match measure {
+            Measure::Gateway | Measure::Difference => row.incoming,
+            Measure::Sending => row.sent,
+        };
+        let incoming = stamps.map(|end| Incoming {
+            port: 0,
+            id: planned.frame.id(),
+            len: planned.frame.len() as u16,
+            end,
+        });
+        let record = |outgoing, status| Record {
+            tag,
+            incoming,
+            outgoing,
+            ..empty(status)
+        };
+        let Some(out) = &row.outgoing else {
+            if row.incoming.is_some() {
+                counts.sent += 1;
+                counts.lost += 1;
+                return Some(record(None, Status::Lost));
+            }
+            let Some(_) = row.sent else {
+                counts.not_tried += 1;
+                return None;
+            };
+            counts.never_in += 1;
+            return Some(Record {
+                incoming: None,
+                ..record(None, Status::NeverIn)
+            });
+        };
+        counts.sent += 1;
+        if self.is_late(row, out) {
+            counts.lost += 1;
+            counts.late += 1;
+            return Some(record(None, Status::Lost));
+        }
+        counts.received += 1;
+        counts.unreferenced += u64::from(incoming.is_none());
+        compare(&planned.frame, &out.frame, counts);
+        Some(record(Some(outgoing(out, measure)), Status::Delivered))
+    }
+
+    fn is_late(&self, row: &Row, out: &Out) -> bool {
+        row.incoming
+            .or(row.sent)
+            .is_some_and(|from| out.at.saturating_sub(from) > self.timeout)
+    }
+
+    /// Frames of one incoming identifier are expected to keep their order: those after which a
+    /// later one had come out already (as RFC 4737 counts).
+    fn reordered(&self) -> u64 {
+        let mut arrived: Vec<(u32, usize)> = self
+            .rows
+            .iter()
+            .enumerate()
+            .filter_map(|(index, row)| {
+                let out = row.outgoing.as_ref()?;
+                (!self.is_late(row, out)).then_some((out.order, index))
+            })
+            .collect();
+        arrived.sort_unstable();
+        let mut order = Order::default();
+        let overtaken = |&(_, index): &(u32, usize)| {
+            let planned = self.planned.get(index);
+            planned.is_some_and(|p| order.overtaken(p.frame.id().raw(), index as u64))
+        };
+        arrived.into_iter().filter(overtaken).count() as u64
+    }
+}
+
+const fn empty(status: Status) -> Record {
+    Record {
+        tag: 0,
+        route: None,
+        incoming: None,
+        outgoing: None,
+        status,
+        processing: None,
+        accesses: None,
+    }
+}
+
+fn outgoing(out: &Out, measure: Measure) -> Outgoing {
+    Outgoing {
+        port: 1,
+        id: out.frame.id(),
+        len: out.frame.len() as u16,
+        end: out.at,
+        duration: match measure {
+            // Both stamps are of one frame.
+            Measure::Difference => 0,
+            Measure::Gateway | Measure::Sending => out.duration,
+        },
+    }
+}
+
+/// The same frame on a bus. ESI is its sender's state, and not part of what was to be sent.
+fn same(a: &Frame, b: &Frame) -> bool {
+    a.id() == b.id() && alike(a, b) && a.data() == b.data()
+}
+
+/// Of one kind and length.
+fn alike(a: &Frame, b: &Frame) -> bool {
+    let (a, b) = (a.header(), b.header());
+    a.kind() == b.kind() && a.len() == b.len() && a.is_brs() == b.is_brs()
+}
+
+/// What the gateway changed.
+fn compare(sent: &Frame, out: &Frame, counts: &mut Counts) {
+    counts.other_id += u64::from(sent.id() != out.id());
+    if !alike(sent, out) {
+        counts.other_length += 1;
+    } else if sent.data() != out.data() {
+        counts.other_data += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests;
