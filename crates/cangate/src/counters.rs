@@ -1,7 +1,9 @@
 //! A gateway's counters as tables.
 
 use comfy_table::{Cell, CellAlignment, Table, TableStyle};
-use gateway::{Fate, PortState, Snapshot};
+use engine::{Copies, Fate, PortRow, PortState, RouteRow, Snapshot, Stops};
+use gateway::{KernelPart, KernelRow, Stats};
+use route::Stop;
 use std::fmt::Write;
 
 /// Lines above and below the head and below the table, none between rows.
@@ -44,28 +46,13 @@ pub(crate) fn number(n: u64) -> String {
     }
 }
 
-/// A fate in words.
-pub(crate) const fn fate_words(fate: Fate) -> &'static str {
-    match fate {
-        Fate::Routed => "routed",
-        Fate::Refused => "refused by a full queue",
-        Fate::Undeliverable => "undeliverable",
-        Fate::RateLimited => "dropped by rate",
-        Fate::DroppedByRule => "dropped by rule",
-        Fate::HopLimit => "at the hop limit",
-        Fate::TooLong => "too long",
-        Fate::IdRange => "with an ID out of range",
-        Fate::NoRoute => "without a route",
-    }
-}
-
 /// "N frames received = a routed + b …", and whether it adds up.
 pub(crate) fn accounting(snapshot: &Snapshot) -> String {
     let fates: Vec<String> = Fate::ALL
         .iter()
         .map(|&fate| (fate, snapshot.frames(fate)))
         .filter(|&(_, n)| n > 0)
-        .map(|(fate, n)| format!("{n} {}", fate_words(fate)))
+        .map(|(fate, n)| format!("{n} {fate}"))
         .collect();
     let sum = if fates.is_empty() {
         "0".to_owned()
@@ -95,45 +82,53 @@ fn counts(head: &[&str], kept: usize, rows: &[(Vec<String>, Vec<u64>)]) -> Table
     table
 }
 
+/// Reasons for which a route stops a frame, in the order of columns: those that routes ask for
+/// first. Between the two groups stands what became of copies.
+const ASKED_FOR: [Stop; 2] = [Stop::DropRule, Stop::RateLimit];
+const OTHERS: [Stop; 3] = [Stop::HopLimit, Stop::TooLong, Stop::IdRange];
+
+/// The frames that routes stopped for these reasons.
+fn stopped(stops: &Stops, reasons: &[Stop]) -> Vec<u64> {
+    reasons.iter().map(|&why| stops.of(why)).collect()
+}
+
+/// Heads of columns: all reasons, with others in the middle.
+fn heads(first: &[&'static str], middle: &[&'static str]) -> Vec<&'static str> {
+    let mut head = first.to_vec();
+    head.extend(ASKED_FOR.map(Stop::words));
+    head.extend(middle);
+    head.extend(OTHERS.map(Stop::words));
+    head
+}
+
 /// The routes that run in the kernel.
-fn in_kernel(part: &gateway::KernelPart) -> Table {
+fn in_kernel(part: &KernelPart) -> Table {
     // can-gw does not count what it takes.
     let counted = part.routes.iter().all(|row| row.taken.is_some());
-    let row = |r: &gateway::KernelRow| {
-        let ends = [
-            r.sent,
-            r.dropped_by_rule,
-            r.rate_limited,
-            r.failed,
-            r.hop_limit,
-            r.too_long,
-            r.id_range,
-        ];
-        let taken = r.taken.filter(|_| counted);
-        let numbers = taken.into_iter().chain(ends).collect();
+    let row = |r: &KernelRow| {
+        let mut numbers: Vec<u64> = r.taken.filter(|_| counted).into_iter().collect();
+        numbers.push(r.sent);
+        numbers.extend(stopped(&r.stopped, &ASKED_FOR));
+        numbers.push(r.failed);
+        numbers.extend(stopped(&r.stopped, &OTHERS));
         (vec![r.name.clone()], numbers)
     };
     let rows: Vec<_> = part.routes.iter().map(row).collect();
-    let mut head = vec!["route"];
-    head.extend(counted.then_some("taken"));
-    let kept = head.len();
-    head.extend([
-        "sent",
-        "by rule",
-        "by rate",
-        "not taken by the interface",
-        "hop limit",
-        "too long",
-        "ID range",
-    ]);
-    counts(&head, kept, &rows)
+    let mut first = vec!["route"];
+    first.extend(counted.then_some("taken"));
+    let kept = first.len();
+    first.push("sent");
+    counts(&heads(&first, &["not taken by the interface"]), kept, &rows)
 }
 
 /// Ports, routes and the sums.
-pub(crate) fn render(snapshot: &Snapshot) -> String {
-    let undeliverable =
-        |copies: &gateway::Copies| u64::try_from(copies.undeliverable()).unwrap_or(u64::MAX);
-    let port = |p: &gateway::PortRow| {
+pub(crate) fn render(stats: &Stats) -> String {
+    let Stats {
+        process: snapshot,
+        kernel,
+    } = stats;
+    let undeliverable = |copies: &Copies| u64::try_from(copies.undeliverable()).unwrap_or(u64::MAX);
+    let port = |p: &PortRow| {
         let c = &p.count;
         let state = match c.state {
             PortState::Up => "up",
@@ -144,7 +139,7 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
         };
         let numbers = vec![
             c.received,
-            c.fates.routed,
+            c.fates.of(Fate::Routed),
             c.copies.offered,
             c.tx.sent,
             c.tx.held,
@@ -158,19 +153,12 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
         ];
         (vec![p.name.clone(), state.to_owned()], numbers)
     };
-    let route = |r: &gateway::RouteRow| {
+    let route = |r: &RouteRow| {
         let c = &r.count;
-        let numbers = vec![
-            c.taken,
-            c.copies.accepted,
-            c.dropped_by_rule,
-            c.rate_limited,
-            c.copies.refused,
-            undeliverable(&c.copies),
-            c.hop_limit,
-            c.too_long,
-            c.id_range,
-        ];
+        let mut numbers = vec![c.taken, c.copies.accepted];
+        numbers.extend(stopped(&c.stopped, &ASKED_FOR));
+        numbers.extend([c.copies.refused, undeliverable(&c.copies)]);
+        numbers.extend(stopped(&c.stopped, &OTHERS));
         (vec![r.name.clone()], numbers)
     };
     let ports: Vec<_> = snapshot.ports.iter().map(port).collect();
@@ -180,43 +168,30 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
         "port",
         "state",
         "received",
-        "routed",
+        Fate::Routed.words(),
         "offered",
         "sent",
         "held",
         "lost",
-        "refused",
-        "undeliverable",
+        Fate::Refused.words(),
+        Fate::Undeliverable.words(),
         "overrun",
         "bad input",
         "error frames",
         "reopened",
     ];
-    if snapshot.kernel.is_empty() || !ports.is_empty() {
+    if kernel.is_empty() || !ports.is_empty() {
         let _ = writeln!(text, "{}\n", counts(&head, 4, &ports));
     }
-    let head = [
-        "route",
-        "taken",
-        "accepted",
-        "by rule",
-        "by rate",
-        "queue full",
-        "undeliverable",
-        "hop limit",
-        "too long",
-        "ID range",
-    ];
-    if snapshot.kernel.is_empty() || !routes.is_empty() {
+    let head = heads(
+        &["route", "taken", "accepted"],
+        &[Fate::Refused.words(), Fate::Undeliverable.words()],
+    );
+    if kernel.is_empty() || !routes.is_empty() {
         let _ = writeln!(text, "{}\n", counts(&head, 2, &routes));
     }
-    for kernel in &snapshot.kernel {
-        let _ = writeln!(
-            text,
-            "In the kernel ({}):\n{}\n",
-            kernel.how,
-            in_kernel(kernel)
-        );
+    for part in kernel {
+        let _ = writeln!(text, "In the kernel ({}):\n{}\n", part.how, in_kernel(part));
     }
     for p in &snapshot.ports {
         if let Some(why) = &p.failure {
@@ -225,7 +200,7 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
     }
     match snapshot.check() {
         // Nothing of it came to this process.
-        Ok(()) if !snapshot.kernel.is_empty() && snapshot.received() == 0 => {}
+        Ok(()) if !kernel.is_empty() && snapshot.received() == 0 => {}
         Ok(()) => drop(writeln!(text, "{} All sums add up.", accounting(snapshot))),
         Err(imbalance) => {
             let sums = accounting(snapshot);
@@ -238,7 +213,6 @@ pub(crate) fn render(snapshot: &Snapshot) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gateway::{KernelPart, KernelRow};
 
     #[test]
     fn what_the_kernel_does_not_count_has_no_column() {
@@ -252,9 +226,9 @@ mod tests {
             how: how.to_owned(),
             routes: vec![row("engine", taken)],
         };
-        let snapshot = Snapshot {
+        let snapshot = Stats {
             kernel: vec![part("can-gw", None)],
-            ..Snapshot::default()
+            ..Stats::default()
         };
         let text = render(&snapshot);
         assert!(text.contains("can-gw") && text.contains("sent"), "{text}");
@@ -262,9 +236,9 @@ mod tests {
             !text.contains("taken") && !text.contains("0 frames"),
             "{text}"
         );
-        let snapshot = Snapshot {
+        let snapshot = Stats {
             kernel: vec![part("bpf", Some(9))],
-            ..Snapshot::default()
+            ..Stats::default()
         };
         let text = render(&snapshot);
         assert!(text.contains("taken") && text.contains('9'), "{text}");

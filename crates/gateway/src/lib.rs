@@ -1,31 +1,16 @@
-//! Ports and a routing table at run time.
+//! An engine, supervised on an operating system.
 //!
-//! * [`Engine`] receives from every port, lets the table decide and hands the copies to their
-//!   ports, and counts each frame to exactly one [`Fate`]. It runs in whatever time is passed in:
-//!   the demo and the tests use bus time.
-//! * [`Snapshot`] is what was counted, and [`Snapshot::check`] proves that it adds up.
-//! * [`run()`](run::run) and [`run::supervise`] are the run time: a worker thread, signals, the
-//!   [`control`] socket, reloads.
+//! * [`run()`](run::run) and [`run::supervise`] are the run time: a worker thread that drives an
+//!   [`engine::Engine`], and a control thread for signals, the [`control`] socket and reloads.
 //! * [`config`] is `gateway.toml` as a whole.
-//! * [`Change`] takes an engine from one table to the next without losing a frame.
+//! * [`Stats`] is what a running gateway has counted, in this process and in the kernel.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
-mod change;
 pub mod config;
 pub mod control;
-mod counters;
-mod engine;
-mod fate;
-pub mod interest;
-mod lane;
 pub mod run;
-mod snapshot;
+mod stats;
 
-pub use change::{Change, Layout, Leaving, Place, Removed};
-pub use counters::{Copies, Counts, Fates, PortCount, PortState, RouteCount, RxCount, TxCount};
-pub use engine::{BUDGET, Engine, EngineError, Settled, Step};
-pub use fate::Fate;
-pub use lane::NamedPort;
-pub use snapshot::{Imbalance, KernelPart, KernelRow, PortRow, RouteRow, Snapshot};
+pub use stats::{KernelPart, KernelRow, Stats};

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use config::Source;
-use gateway::Snapshot;
+use engine::Snapshot;
 use gateway::control::{Request, request};
 use gateway::run::{Reason, RunOptions, run};
 use rustix::process::{Pid, Signal, kill_process};
@@ -88,8 +88,8 @@ fn the_gateway() {
     };
     match run(config, &options) {
         Ok(summary) => {
-            summary.snapshot.check().unwrap();
-            eprintln!("{}", serde_json::to_string(&summary.snapshot).unwrap());
+            summary.stats.process.check().unwrap();
+            eprintln!("{}", serde_json::to_string(&summary.stats.process).unwrap());
             std::process::exit(match summary.reason {
                 Reason::Signal => 10,
                 Reason::Request => 11,

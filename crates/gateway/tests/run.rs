@@ -5,7 +5,7 @@ mod common;
 
 use common::wire::{END, Next, Outside, WireSite, plan};
 use common::{all, route};
-use gateway::Snapshot;
+use engine::Snapshot;
 use gateway::control::{CallError, Request, request};
 use gateway::run::{Options, Plan, Reason, Reloaded, RunError, Summary, supervise};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -74,7 +74,7 @@ impl Running {
     fn stop(self) -> Summary {
         ask(&self.socket, Request::Shutdown).unwrap();
         let summary = self.thread.join().unwrap().unwrap();
-        summary.snapshot.check().unwrap();
+        summary.stats.process.check().unwrap();
         assert!(
             !self.socket.exists(),
             "an orderly end leaves no socket behind"
@@ -109,8 +109,11 @@ fn frames_pass_and_the_summary_adds_up() {
     assert_eq!(snapshot.port("a").unwrap().received, 100);
     let summary = running.stop();
     assert_eq!(summary.reason, Reason::Request);
-    assert_eq!(summary.snapshot.route("r").unwrap().copies.accepted, 100);
-    assert_eq!(summary.snapshot.port("b").unwrap().tx.sent, 100);
+    assert_eq!(
+        summary.stats.process.route("r").unwrap().copies.accepted,
+        100
+    );
+    assert_eq!(summary.stats.process.port("b").unwrap().tx.sent, 100);
 }
 
 #[test]
@@ -122,7 +125,7 @@ fn the_end_of_all_inputs_ends_the_run_where_that_is_asked_for() {
     assert_eq!(receive(&running.outside, "b"), 7);
     let summary = running.thread.join().unwrap().unwrap();
     assert_eq!(summary.reason, Reason::Finished);
-    summary.snapshot.check().unwrap();
+    summary.stats.process.check().unwrap();
 }
 
 /// The flood: a sender that keeps at most 500 frames under way, so that no queue has a reason to
@@ -184,11 +187,11 @@ fn reloads_under_flood_drop_no_frame() {
     receiver.join().unwrap();
     let summary = running.stop();
     assert!(reloads >= 10, "only {reloads} reloads in {LAST} frames");
-    assert_eq!(summary.snapshot.reloads, reloads);
-    let kept = summary.snapshot.route("kept").unwrap();
+    assert_eq!(summary.stats.process.reloads, reloads);
+    let kept = summary.stats.process.route("kept").unwrap();
     assert_eq!((kept.taken, kept.copies.accepted), (LAST, LAST));
-    assert_eq!(summary.snapshot.port("b").unwrap().tx.sent, LAST);
-    assert_eq!(summary.snapshot.received(), u128::from(LAST));
+    assert_eq!(summary.stats.process.port("b").unwrap().tx.sent, LAST);
+    assert_eq!(summary.stats.process.received(), u128::from(LAST));
 }
 
 /// No counter of a port or route that is in both goes down.
@@ -248,7 +251,7 @@ fn a_broken_reload_changes_nothing() {
         routes_before
     );
     works(2);
-    assert_eq!(running.stop().snapshot.received(), 2);
+    assert_eq!(running.stop().stats.process.received(), 2);
 }
 
 #[test]
@@ -267,7 +270,7 @@ fn a_changed_port_is_opened_anew_and_continues_its_counters() {
     send(&running.outside, "a", 2);
     assert_eq!(receive(&running.outside, "b"), 2);
     let summary = running.stop();
-    assert_eq!(summary.snapshot.port("b").unwrap().tx.sent, 2);
+    assert_eq!(summary.stats.process.port("b").unwrap().tx.sent, 2);
 }
 
 /// Frames that a removed port still holds are sent before it is closed.

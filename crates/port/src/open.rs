@@ -4,7 +4,7 @@ use crate::embedded::{BusIndex, World, WorldError};
 use crate::log::{InterfaceName, LogSink, LogSource, Replay, SinkConfig, SourceConfig};
 use crate::socketcan::{self, SocketCanConfig};
 use crate::spec::{self, BusSpec, LogSpec, Place, PortKind, PortSpec, SocketCanSpec};
-use crate::{Halves, Nothing, Nowhere, Pace, PortError, Receive, Transmit};
+use crate::{Halves, Nothing, Nowhere, Pace, PollReceive, PollTransmit, PortError};
 use bus::{BusConfig, NodeConfig};
 use frame::Nanos;
 use std::collections::HashSet;
@@ -128,7 +128,7 @@ impl Opener {
                 source: None,
             })
         };
-        let rx: Box<dyn Receive> = match &spec.read {
+        let rx: Box<dyn PollReceive> = match &spec.read {
             None => Box::new(Nothing),
             Some(place) => {
                 let config = SourceConfig {
@@ -143,7 +143,7 @@ impl Opener {
                 Box::new(LogSource::open(port, path(place), config)?)
             }
         };
-        let tx: Box<dyn Transmit> = match &spec.write {
+        let tx: Box<dyn PollTransmit> = match &spec.write {
             None => Box::new(Nowhere),
             Some(place) => {
                 let config = SinkConfig {

@@ -4,7 +4,7 @@
 use frame::FrameBuf;
 use frame::text::parse_line;
 use port::log::{BadLines, InterfaceName, LogError, LogReader, LogSource, Replay, SourceConfig};
-use port::{Interest, Receive, RxReport};
+use port::{Interest, PollReceive, Receive, RxReport};
 use proptest::prelude::*;
 use std::fs::File;
 use std::io::{PipeWriter, Write};
@@ -72,7 +72,7 @@ fn frames_are_due_when_the_log_says() {
     let (frames, report) = take(&mut source, start, 10);
     assert_eq!(frames, ["001#@100000000000:1"]);
     assert!(!report.more && !report.finished);
-    assert_eq!(source.wait().deadline, Some(start + 250_000));
+    assert_eq!(source.deadline(), Some(start + 250_000));
     assert!(take(&mut source, start + 249_999, 10).0.is_empty());
     assert_eq!(take(&mut source, start + 250_000, 10).0.len(), 1);
     // Late: the frame comes at once.
@@ -100,7 +100,7 @@ fn a_pipe_is_never_waited_for() {
     let (frames, report) = take(&mut source, 0, 10);
     assert!(frames.is_empty() && !report.more && !report.finished);
     let wait = source.wait();
-    assert!(wait.fd.is_some() && wait.readable && wait.deadline.is_none());
+    assert!(wait.fd.is_some() && wait.readable && source.deadline().is_none());
     writer.write_all(b"(1.0) can0 123#11").unwrap();
     assert!(
         take(&mut source, 0, 10).0.is_empty(),

@@ -49,7 +49,7 @@ fn ports_of_one_bus_hear_one_another_in_real_time() {
     tx_a.flush(start).unwrap();
     let mut got = Vec::new();
     let mut now = start;
-    while let Some(due) = rx_b.wait().deadline {
+    while let Some(due) = rx_b.deadline() {
         now = due.max(now);
         rx_b.receive(now, 10, &mut |r| got.push((r.frame.id().number(), r.token)))
             .unwrap();

@@ -29,22 +29,26 @@ pub struct Forward<'a> {
 }
 
 /// Why a route that took a frame did not send it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+///
+/// This is the one list of these reasons: counters, JSON, tables and documents take their keys and
+/// words from here.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(u8)]
 pub enum Stop {
     /// The route drops what it takes.
-    DropRule,
+    DropRule = 0,
     /// More frames came than its limit allows.
-    RateLimit,
+    RateLimit = 1,
     /// The frame has passed as many gateways as it may (can-gw counts it as "deleted").
-    HopLimit,
+    HopLimit = 2,
     /// Changed to a length that its kind cannot have (can-gw counts it as "deleted").
-    TooLong,
+    TooLong = 3,
     /// Offset or mapped to an ID that its format cannot have.
-    IdRange,
+    IdRange = 4,
 }
 
 impl Stop {
-    /// All of them, for counters.
+    /// All of them, for counters. Each stands at its own number.
     pub const ALL: [Self; 5] = [
         Self::DropRule,
         Self::RateLimit,
@@ -52,17 +56,47 @@ impl Stop {
         Self::TooLong,
         Self::IdRange,
     ];
+
+    /// Its key in JSON. It never changes: programs read it.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::DropRule => "dropped_by_rule",
+            Self::RateLimit => "rate_limited",
+            Self::HopLimit => "hop_limit",
+            Self::TooLong => "too_long",
+            Self::IdRange => "id_range",
+        }
+    }
+
+    /// A short phrase for people: a column, a line of a list.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::DropRule => "dropped by rule",
+            Self::RateLimit => "dropped by rate",
+            Self::HopLimit => "hop limit",
+            Self::TooLong => "too long",
+            Self::IdRange => "ID out of range",
+        }
+    }
+
+    /// What it means, in one sentence.
+    #[must_use]
+    pub const fn explanation(self) -> &'static str {
+        match self {
+            Self::DropRule => "A route with `drop = true` took it.",
+            Self::RateLimit => "It was above a route's `limit`.",
+            Self::HopLimit => "It had passed as many gateways as the table or a route allows.",
+            Self::TooLong => "A modification made it longer than its kind can be.",
+            Self::IdRange => "A route moved its ID to a number that its format cannot have.",
+        }
+    }
 }
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::DropRule => "dropped by rule",
-            Self::RateLimit => "dropped by rate limit",
-            Self::HopLimit => "passed too many gateways",
-            Self::TooLong => "changed to a length that does not fit the kind of frame",
-            Self::IdRange => "changed to an ID that does not fit the frame format",
-        })
+        f.write_str(self.words())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a port must receive so that its routes can work.
+//! Which frames a port must receive so that its routes can work.
 
 use crate::{
     IdFilter, IdSet, Match,
@@ -36,19 +36,19 @@ impl RawFilter {
 }
 
 /// Which IDs.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ids {
     /// No data or remote frame at all.
-    #[default]
     Nothing,
     /// Every ID.
     Everything,
-    /// IDs that pass any of these. Sorted; there may be more than a socket can hold (512), and
-    /// whoever cannot hold them all takes everything.
+    /// IDs that pass any of these. [`crate::Table::interest`] gives them sorted. There may be
+    /// more than a socket can hold (512), and whoever cannot hold them all takes everything.
     Filters(Vec<RawFilter>),
 }
 
-/// What a port must receive so that every route can work.
+/// Which frames are of use to whoever receives from a port: what it must receive so that every
+/// route can work.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interest {
     /// Which IDs, of data and remote frames.
@@ -59,6 +59,18 @@ pub struct Interest {
     pub xl: bool,
     /// Error frames of the controller too.
     pub error_frames: bool,
+}
+
+impl Default for Interest {
+    /// All data and remote frames of every kind, no error frames.
+    fn default() -> Self {
+        Self {
+            ids: Ids::Everything,
+            fd: true,
+            xl: true,
+            error_frames: false,
+        }
+    }
 }
 
 impl Interest {

@@ -191,7 +191,6 @@ impl Sockets {
             fd: Some(fd),
             readable: !writable,
             writable,
-            deadline: None,
         });
         let waited = self.poll.wait(Some(Duration::from_nanos(left)));
         waited.map(|_| ()).map_err(|source| Fault::System {

@@ -4,7 +4,7 @@ use crate::cli::{Control, Routes, Run, Stats};
 use crate::counters;
 use crate::failure::Failure;
 use crate::input::{load_config, read_source};
-use gateway::Snapshot;
+use engine::Snapshot;
 use gateway::control::{self, Request};
 use gateway::run::{Reason, Reloaded, RouteLine, RunOptions};
 use offload::with_causes;
@@ -39,11 +39,11 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
             "reason": reason(summary.reason),
             "ran_ns": ran,
             "remarks": summary.remarks,
-            "counters": summary.snapshot,
+            "counters": summary.stats,
         });
         format!("{value:#}\n")
     } else {
-        let mut text = counters::render(&summary.snapshot);
+        let mut text = counters::render(&summary.stats);
         for remark in &summary.remarks {
             text.push_str(remark);
             text.push('\n');
@@ -59,7 +59,8 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
     match summary.reason {
         Reason::Failed => {
             let failed: Vec<&str> = summary
-                .snapshot
+                .stats
+                .process
                 .ports
                 .iter()
                 .filter(|port| port.failure.is_some())
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
             )))
         }
         Reason::Signal | Reason::Request | Reason::Finished => {
-            balanced(&summary.snapshot)?;
+            balanced(&summary.stats.process)?;
             Ok(())
         }
     }
@@ -96,14 +97,14 @@ fn balanced(snapshot: &Snapshot) -> Result<(), Failure> {
 
 pub(crate) fn stats(args: &Stats) -> Result<(), Failure> {
     let value = ask(&args.control, Request::Stats)?;
-    let snapshot: Snapshot = understand(value.clone())?;
+    let stats: gateway::Stats = understand(value.clone())?;
     let text = if args.json {
         format!("{value:#}\n")
     } else {
-        counters::render(&snapshot)
+        counters::render(&stats)
     };
     std::io::stdout().write_all(text.as_bytes())?;
-    balanced(&snapshot)
+    balanced(&stats.process)
 }
 
 pub(crate) fn routes(args: &Routes) -> Result<(), Failure> {
@@ -112,10 +113,10 @@ pub(crate) fn routes(args: &Routes) -> Result<(), Failure> {
     }
     let args = &args.stats;
     let routes: Vec<RouteLine> = understand(ask(&args.control, Request::Routes)?)?;
-    let snapshot: Snapshot = understand(ask(&args.control, Request::Stats)?)?;
-    let count = |name: &str| snapshot.route(name).copied().unwrap_or_default();
+    let stats: gateway::Stats = understand(ask(&args.control, Request::Stats)?)?;
+    let count = |name: &str| stats.process.route(name).copied().unwrap_or_default();
     let in_kernel = |name: &str| {
-        snapshot.kernel.iter().find_map(|part| {
+        stats.kernel.iter().find_map(|part| {
             let row = part.routes.iter().find(|row| row.name == name)?;
             Some((part.how.as_str(), row))
         })

@@ -4,9 +4,8 @@
 use super::play::Played;
 use super::scene::Scene;
 use super::summary::{RouteLine, Summary};
-use crate::counters::fate_words;
+use engine::{Fate, PortRow};
 use gateway::config::Config;
-use gateway::{Fate, PortRow};
 use probe::{Description, Results};
 use report::{Account, BusRow, Clock, Data, RouteRow};
 
@@ -152,7 +151,7 @@ fn accounts(summary: &Summary) -> Vec<Account> {
     for PortRow { name, count, .. } in &summary.gateway.ports {
         let fates = Fate::ALL
             .iter()
-            .map(|&fate| (fate_words(fate).to_owned(), count.fates.of(fate)));
+            .map(|&fate| (fate.words().to_owned(), count.fates.of(fate)));
         accounts.push(Account {
             title: format!("frames received from {name}"),
             total: count.received,

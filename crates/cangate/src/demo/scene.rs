@@ -4,9 +4,9 @@
 use super::tap::{TapReceive, TapTransmit, Tape};
 use crate::failure::Failure;
 use bus::{BusConfig, NodeConfig, NodeId};
+use engine::{Engine, NamedPort};
 use frame::wire::BitRate;
 use gateway::config::Config;
-use gateway::{Engine, NamedPort};
 use port::embedded::{BusIndex, Tester, World, WorldError};
 use port::spec::PortKind;
 use route::Table;
@@ -53,7 +53,7 @@ impl Scene {
         let tape = Tape::default();
         let mut buses: Vec<SceneBus> = Vec::new();
         let mut ports = Vec::new();
-        let mut named = Vec::new();
+        let mut named: Vec<NamedPort> = Vec::new();
         for (number, spec) in (0u16..).zip(&config.ports) {
             let PortKind::Bus(bus_spec) = &spec.kind else {
                 return Err(Failure::input(format!(

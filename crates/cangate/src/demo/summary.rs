@@ -5,8 +5,8 @@ use super::scene::Scene;
 use super::tester::{Found, Testers};
 use super::traffic::{LogAccount, Source};
 use crate::failure::Failure;
+use engine::{Fate, Snapshot};
 use frame::Nanos;
-use gateway::Snapshot;
 use gateway::config::Config;
 use probe::{LatencyProfile, Record, Status};
 use serde::Serialize;
@@ -95,7 +95,7 @@ pub(crate) struct RouteLine {
     pub(crate) dropped_by_rule: u64,
     pub(crate) dropped_by_rate: u64,
     pub(crate) refused: u64,
-    /// Hop limit, length, ID range, undeliverable, lost on the bus.
+    /// Hop limit, too long, ID out of range, undeliverable, lost on the bus.
     pub(crate) other: u64,
     /// End of frame to end of frame, less the outgoing frame's duration; bus time.
     pub(crate) latency_ns: Option<Quantiles>,
@@ -286,7 +286,7 @@ impl Summary {
             .gateway
             .ports
             .iter()
-            .map(|p| p.count.fates.no_route)
+            .map(|p| p.count.fates.of(Fate::NoRoute))
             .sum();
         same(
             "frames without a route = records without a route",

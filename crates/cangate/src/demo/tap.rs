@@ -3,11 +3,11 @@
 //! The taps stand between the engine and the ports of the demo only. With them the demo knows
 //! each frame's way without asking the engine, whose counters it then checks against.
 
-use frame::{Frame, Nanos};
-use port::{
+use engine::{
     Accepted, FlushReport, Interest, Outgoing, PortError, Receive, Received, Refused, RxCounters,
-    RxReport, Transmit, TxCounters, Wait,
+    RxReport, Transmit, TxCounters,
 };
+use frame::{Frame, Nanos};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Something that passed a port.
@@ -87,8 +87,8 @@ impl<R: Receive> Receive for TapReceive<R> {
         })
     }
 
-    fn wait(&self) -> Wait {
-        self.inner.wait()
+    fn deadline(&self) -> Option<Nanos> {
+        self.inner.deadline()
     }
 
     fn counters(&self) -> RxCounters {
@@ -135,8 +135,8 @@ impl<T: Transmit> Transmit for TapTransmit<T> {
         self.inner.flush(now)
     }
 
-    fn wait(&self) -> Wait {
-        self.inner.wait()
+    fn deadline(&self) -> Option<Nanos> {
+        self.inner.deadline()
     }
 
     fn counters(&self) -> TxCounters {

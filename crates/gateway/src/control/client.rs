@@ -1,6 +1,6 @@
 //! Asking a running gateway.
 
-use super::{Request, VERSION};
+use super::protocol::{Request, VERSION};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;

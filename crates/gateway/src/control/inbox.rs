@@ -1,6 +1,6 @@
 //! Lines out of a stream, in bounded memory.
 
-use super::{MAX_REQUEST, RequestError};
+use super::protocol::{MAX_REQUEST, RequestError};
 
 /// Collects bytes until a line is complete; holds at most [`MAX_REQUEST`] bytes.
 #[derive(Default)]

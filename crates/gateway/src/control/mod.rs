@@ -14,15 +14,15 @@
 
 mod client;
 mod inbox;
-mod place;
 mod protocol;
 mod server;
+mod socket;
 
 pub use client::{CallError, request};
 pub use inbox::Inbox;
-pub use place::{PlaceError, default_path, folder};
 pub use protocol::{MAX_REQUEST, Request, RequestError, VERSION, parse};
+pub use socket::{SocketError, default_path, folder};
 
-pub(crate) use place::Place;
 pub(crate) use protocol::{failure, success};
 pub(crate) use server::Server;
+pub(crate) use socket::ClaimedSocket;

@@ -14,7 +14,7 @@ pub const MAX_REQUEST: usize = 64 * 1024;
 pub enum Request {
     /// Is anybody there? Replies with the process's number.
     Ping,
-    /// All counters: a [`crate::Snapshot`].
+    /// All counters: [`crate::Stats`].
     Stats,
     /// The routes in force.
     Routes,

@@ -1,6 +1,8 @@
 //! Many clients on one thread, in bounded memory and time.
 
-use super::{Inbox, Place, Request, failure, parse};
+use super::inbox::Inbox;
+use super::protocol::{Request, failure, parse};
+use super::socket::ClaimedSocket;
 use rustix::event::{PollFd, PollFlags};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -31,25 +33,25 @@ struct Client {
 
 /// The listening end of the control socket and its clients.
 pub(crate) struct Server {
-    place: Place,
+    socket: ClaimedSocket,
     clients: Vec<Client>,
 }
 
 impl Server {
-    pub(crate) fn new(place: Place) -> Self {
+    pub(crate) fn new(socket: ClaimedSocket) -> Self {
         Self {
-            place,
+            socket,
             clients: Vec::new(),
         }
     }
 
     pub(crate) fn path(&self) -> &std::path::Path {
-        self.place.path()
+        self.socket.path()
     }
 
     /// Adds what is to be waited for; as many entries as [`Server::turn`] must be given.
     pub(crate) fn wait<'a>(&'a self, fds: &mut Vec<PollFd<'a>>) {
-        fds.push(PollFd::new(&self.place.listener, PollFlags::IN));
+        fds.push(PollFd::new(&self.socket.listener, PollFlags::IN));
         for client in &self.clients {
             let what = if client.outbox.is_empty() {
                 PollFlags::IN
@@ -96,7 +98,7 @@ impl Server {
         for _ in 0..MOST_ACCEPTED {
             // An error here (too many open files) is the next turn's too; the clients that have
             // the files go after PATIENCE at the latest.
-            let Ok((mut stream, _)) = self.place.listener.accept() else {
+            let Ok((mut stream, _)) = self.socket.listener.accept() else {
                 return;
             };
             if stream.set_nonblocking(true).is_err() {

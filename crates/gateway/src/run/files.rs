@@ -1,14 +1,18 @@
 //! A run from `gateway.toml` with the ports of the `port` crate.
 
 use super::clock::Clock;
+use super::error::{LoadError, Overwritten, RunError};
+use super::halves::Port;
 use super::offloaded;
-use super::{Options, Plan, RunError, Site, Summary, supervise_by};
+use super::options::{Options, Summary};
+use super::site::{Plan, Site};
+use super::supervise::supervise_by;
 use crate::config::{self, Config, LARGEST_FILE};
 use crate::control;
-use crate::lane::NamedPort;
 use ::config::{Source, render};
+use engine::{Interest, PortError};
+use port::Opener;
 use port::spec::{LogSpec, Place, PortKind, PortSpec};
-use port::{Interest, Opener, PortError};
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::io::Read;
@@ -61,11 +65,9 @@ pub fn run(config: Config, options: &RunOptions) -> Result<Summary, RunError> {
         .map(|p| p.name.clone())
         .collect();
     if options.until_end && logs.is_empty() {
-        return Err(RunError::Configuration(
-            "no port reads a log, so there is no end to wait for: leave out --until-end".into(),
-        ));
+        return Err(RunError::NoEnd);
     }
-    no_log_overwrites_another(&config.ports).map_err(RunError::Configuration)?;
+    no_log_overwrites_another(&config.ports)?;
     let how = Options {
         control: Some(control_path(options.file.as_deref(), &config.options)),
         control_optional: config.options.control.is_none(),
@@ -87,9 +89,9 @@ pub fn run(config: Config, options: &RunOptions) -> Result<Summary, RunError> {
     supervise_by(clock, &mut site, plan, &how)
 }
 
-/// A log that is written is emptied first. Here is caught what the names alone do not show: links
-/// and other spellings of a file that another port reads or writes.
-fn no_log_overwrites_another(ports: &[PortSpec]) -> Result<(), String> {
+/// A log that is written is emptied first. The names alone do not show links and other spellings of
+/// a file that another port reads or writes; this does.
+fn no_log_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
     type Side = fn(&LogSpec) -> &Option<Place>;
     let files = |side: Side| {
         ports.iter().filter_map(move |port| {
@@ -104,16 +106,17 @@ fn no_log_overwrites_another(ports: &[PortSpec]) -> Result<(), String> {
             Some(((meta.dev(), meta.ino()), port.name.as_str(), path))
         })
     };
-    let mut taken: HashMap<(u64, u64), (&str, &str)> = files(|spec| &spec.read)
+    let mut taken: HashMap<(u64, u64), (&str, &'static str)> = files(|spec| &spec.read)
         .map(|(file, port, _)| (file, (port, "read")))
         .collect();
     for (file, port, path) in files(|spec| &spec.write) {
-        if let Some((other, does)) = taken.insert(file, (port, "written")) {
-            return Err(format!(
-                "port {port}: {} is the file that is {does} by port {other}, and would be emptied: \
-                 write to another one",
-                path.display()
-            ));
+        if let Some((other, used)) = taken.insert(file, (port, "written")) {
+            return Err(Overwritten {
+                port: port.to_owned(),
+                path: path.clone(),
+                other: other.to_owned(),
+                used,
+            });
         }
     }
     Ok(())
@@ -129,17 +132,13 @@ struct Files {
 impl Site for Files {
     type Spec = PortSpec;
 
-    fn load(&mut self) -> Result<Plan<PortSpec>, String> {
+    fn load(&mut self) -> Result<Plan<PortSpec>, LoadError> {
         let Some(file) = &self.file else {
-            return Err(
-                "the configuration came from standard input, which cannot be read again: \
-                        start the gateway with a file"
-                    .into(),
-            );
+            return Err(LoadError::NoFile);
         };
         let source = read(file)?;
-        let (config, warnings) =
-            config::load(&source).map_err(|found| render(&source, &found, false))?;
+        let wrong = |found: Vec<_>| LoadError::Wrong(render(&source, &found, false));
+        let (config, warnings) = config::load(&source).map_err(wrong)?;
         no_log_overwrites_another(&config.ports)?;
         let mut remarks = Vec::new();
         if !warnings.is_empty() {
@@ -166,9 +165,9 @@ impl Site for Files {
         name: &str,
         spec: &PortSpec,
         interest: &Interest,
-    ) -> Result<NamedPort, PortError> {
+    ) -> Result<Port, PortError> {
         let (rx, tx) = self.opener.open(spec)?;
-        let mut port = NamedPort {
+        let mut port = Port {
             name: name.to_owned(),
             rx,
             tx,
@@ -178,18 +177,21 @@ impl Site for Files {
     }
 }
 
-fn read(file: &Path) -> Result<Source, String> {
-    let name = file.display().to_string();
+fn read(file: &Path) -> Result<Source, LoadError> {
     let mut bytes = Vec::new();
     std::fs::File::open(file)
         .and_then(|f| f.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes))
-        .map_err(|error| format!("{name}: cannot be read ({error})"))?;
-    String::from_utf8(bytes)
-        .map(|text| Source::new(name.clone(), text))
-        .map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            format!("{name}: byte {at}: not UTF-8; is this a text file?")
-        })
+        .map_err(|source| LoadError::Read {
+            path: file.to_owned(),
+            source,
+        })?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Source::new(file.display().to_string(), text)),
+        Err(error) => Err(LoadError::NotText {
+            path: file.to_owned(),
+            at: error.utf8_error().valid_up_to(),
+        }),
+    }
 }
 
 #[cfg(test)]
@@ -215,7 +217,7 @@ mod tests {
             persist: false,
         };
         match run(config, &options) {
-            Err(RunError::Configuration(why)) => why,
+            Err(RunError::Overwritten(why)) => why.to_string(),
             other => panic!("{other:?}"),
         }
     }

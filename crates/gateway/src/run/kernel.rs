@@ -1,6 +1,6 @@
 //! Routes that run in the kernel: put there, looked after, counted, taken away.
 
-use crate::snapshot::{KernelPart, KernelRow};
+use crate::stats::{KernelPart, KernelRow};
 use offload::place::Place;
 use offload::{Instance, RouteCounts, bpf, cangw, with_causes};
 use route::{Route, Routes};
@@ -347,18 +347,14 @@ fn row(name: String, counts: RouteCounts) -> KernelRow {
     let RouteCounts {
         taken,
         sent,
-        stopped: [dropped_by_rule, rate_limited, hop_limit, too_long, id_range],
+        stopped,
         failed,
     } = counts;
     KernelRow {
         name,
         taken,
         sent,
-        dropped_by_rule,
-        rate_limited,
-        hop_limit,
-        too_long,
-        id_range,
+        stopped: stopped.into(),
         failed,
     }
 }

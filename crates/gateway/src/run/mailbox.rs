@@ -1,8 +1,7 @@
 //! How the control thread reaches the worker: between two batches, never within one.
 
-use crate::change::{Change, Removed};
-use crate::counters::Counts;
-use crate::engine::{EngineError, Settled};
+use super::halves::{Change, Removed, Unapplied};
+use engine::{Counts, Settled};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -12,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// What came of a change.
-pub(crate) type Applied = Result<Removed, (EngineError, Box<Change>)>;
+pub(crate) type Applied = Result<Removed, Unapplied>;
 
 /// What the control thread asks of the worker.
 pub(crate) enum Message {

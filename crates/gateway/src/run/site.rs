@@ -1,10 +1,11 @@
 //! Where a run gets its configuration and its ports from.
 
+use super::error::{LoadError, RoutesError};
+use super::halves::Port;
 use super::kernel::KernelPlan;
 use super::lines::RouteLine;
-use crate::lane::NamedPort;
-use port::{Interest, PortError};
-use route::Routes;
+use engine::{Interest, PortError};
+use route::{Routes, Table};
 
 /// What is to run.
 #[derive(Clone, PartialEq, Debug)]
@@ -22,6 +23,16 @@ pub struct Plan<S> {
     pub remarks: Vec<String>,
 }
 
+impl<S> Plan<S> {
+    /// The routing table of [`Plan::routes`].
+    ///
+    /// # Errors
+    /// All that it refuses.
+    pub(crate) fn compile(&self) -> Result<Table, RoutesError> {
+        Table::compile(&self.routes, self.ports.len()).map_err(RoutesError)
+    }
+}
+
 /// Where a run gets its configuration and its ports from. The run time knows neither files nor
 /// kinds of port; [`crate::run`] uses `gateway.toml` and the ports of the `port` crate.
 pub trait Site {
@@ -31,8 +42,8 @@ pub trait Site {
     /// Reads the configuration again.
     ///
     /// # Errors
-    /// Everything that is wrong with it, as text for the one who asked.
-    fn load(&mut self) -> Result<Plan<Self::Spec>, String>;
+    /// Everything that is wrong with it, for the one who asked.
+    fn load(&mut self) -> Result<Plan<Self::Spec>, LoadError>;
 
     /// Opens a port, which is to hand over at least what `interest` names.
     ///
@@ -43,5 +54,5 @@ pub trait Site {
         name: &str,
         spec: &Self::Spec,
         interest: &Interest,
-    ) -> Result<NamedPort, PortError>;
+    ) -> Result<Port, PortError>;
 }

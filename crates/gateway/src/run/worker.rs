@@ -1,9 +1,10 @@
 //! The one thread that touches frames.
 
 use super::clock::Clock;
+use super::halves::Engine;
 use super::mailbox::{Mailbox, Message};
-use crate::engine::{Engine, Step};
-use port::Poll;
+use super::waiting::Waiting;
+use engine::{Event, Step};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -37,7 +38,7 @@ pub(crate) struct Worker<'m> {
 
 impl Worker<'_> {
     pub(crate) fn work(mut self) -> (Engine, Ended) {
-        let mut poll = Poll::with_capacity(64);
+        let mut waiting = Waiting::new();
         let mut idle = 0;
         let mut held = 0;
         let mut warned = false;
@@ -45,11 +46,14 @@ impl Worker<'_> {
             if self.mailbox.is_waiting() {
                 idle = 0;
                 if let Some(time) = self.read_mail() {
-                    self.drain(&mut poll, time);
+                    self.drain(&mut waiting, time);
                     break Ended::Stopped;
                 }
             }
             let step = self.engine.step(self.clock.now());
+            if step.events {
+                self.log_events();
+            }
             if step.more {
                 idle = 0;
                 continue;
@@ -83,14 +87,10 @@ impl Worker<'_> {
                 // A wake-up by a deadline is work to be done, not an idle one.
                 idle = 0;
             }
-            poll.clear();
-            poll.add_fd(self.mailbox.bell(), true, false);
-            self.engine.waits(|wait| poll.add(wait));
-            let waited = poll.wait(timeout);
-            // The bell is number 0. A run that ends by itself looks at every port before it does.
-            let some = waited.as_ref().is_ok_and(|&ready| ready > 0);
-            if some && self.until_end.is_empty() {
-                self.engine.woken(|place| poll.is_ready(place + 1));
+            let waited = waiting.for_work(self.mailbox.bell(), &self.engine, timeout);
+            // A run that ends by itself looks at every port before it does.
+            if matches!(waited, Ok(true)) && self.until_end.is_empty() {
+                waiting.skip_idle(&mut self.engine);
             }
             if let Err(error) = waited {
                 // Out of memory in the kernel, or more ports than RLIMIT_NOFILE allows.
@@ -140,11 +140,26 @@ impl Worker<'_> {
         stop
     }
 
+    /// Says in the log what has happened to ports. Each failure once, so never for every frame.
+    fn log_events(&mut self) {
+        self.engine.events(|event| match event {
+            Event::Failed { port, why } => tracing::warn!(
+                port,
+                "{why}: the port is out of service, the others go on; \
+                 mend the cause, then change the port's settings and reload, or restart"
+            ),
+            other => tracing::warn!("{other:?}"),
+        });
+    }
+
     /// Sends what is held, for at most `time`.
-    fn drain(&mut self, poll: &mut Poll, time: Duration) {
+    fn drain(&mut self, waiting: &mut Waiting, time: Duration) {
         let end = Instant::now() + time;
         loop {
             let step = self.engine.flush(self.clock.now());
+            if step.events {
+                self.log_events();
+            }
             let left = end.saturating_duration_since(Instant::now());
             if step.held == 0 || left.is_zero() {
                 return;
@@ -152,12 +167,10 @@ impl Worker<'_> {
             let ahead = step
                 .deadline
                 .map(|at| Duration::from_nanos(at.saturating_sub(self.clock.now())));
-            poll.clear();
-            self.engine.waits_to_send(|wait| poll.add(wait));
             // At least a nap, at most ten: a port that is always ready and has no room is asked
             // again soon, and not for ever.
             let pause = ahead.unwrap_or(left).clamp(NAP, 10 * NAP).min(left);
-            if poll.wait(Some(pause)).is_err() {
+            if waiting.for_room(&self.engine, pause).is_err() {
                 std::thread::sleep(NAP);
             }
         }

@@ -3,11 +3,10 @@
 
 use super::numbered;
 use frame::{FrameRef, Nanos};
-use gateway::NamedPort;
-use gateway::run::{Plan, RouteLine, Site};
+use gateway::run::{LoadError, Plan, Port, RouteLine, Site};
 use port::{
-    Accepted, FlushReport, Interest, Outgoing, PortError, Receive, Received, Refused, RxCounters,
-    RxReport, Stamp, Transmit, TxCounters, Wait,
+    Accepted, FlushReport, Interest, Outgoing, PollReceive, PollTransmit, PortError, Receive,
+    Received, Refused, RxCounters, RxReport, Stamp, Transmit, TxCounters, Wait,
 };
 use route::Routes;
 use std::collections::{HashMap, VecDeque};
@@ -62,16 +61,22 @@ impl Receive for WireRx {
         Ok(report)
     }
 
+    fn deadline(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn counters(&self) -> RxCounters {
+        RxCounters::default()
+    }
+}
+
+impl PollReceive for WireRx {
     fn wait(&self) -> Wait {
         Wait {
             fd: Some(self.0.as_raw_fd()),
             readable: true,
             ..Wait::default()
         }
-    }
-
-    fn counters(&self) -> RxCounters {
-        RxCounters::default()
     }
 }
 
@@ -101,7 +106,7 @@ impl Transmit for WireTx {
                     return Err(PortError {
                         port: "wire".into(),
                         what: "the other end is gone".into(),
-                        source: Some(source),
+                        source: Some(source.into()),
                     });
                 }
             }
@@ -116,16 +121,22 @@ impl Transmit for WireTx {
         })
     }
 
+    fn deadline(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn counters(&self) -> TxCounters {
+        self.counters
+    }
+}
+
+impl PollTransmit for WireTx {
     fn wait(&self) -> Wait {
         Wait {
             fd: Some(self.socket.as_raw_fd()),
             writable: true,
             ..Wait::default()
         }
-    }
-
-    fn counters(&self) -> TxCounters {
-        self.counters
     }
 }
 
@@ -152,10 +163,10 @@ impl Outside {
         outer
     }
 
-    pub fn open(&self, name: &str) -> NamedPort {
+    pub fn open(&self, name: &str) -> Port {
         self.end(name);
         let inner = self.inner.lock().unwrap();
-        NamedPort {
+        Port {
             name: name.to_owned(),
             rx: Box::new(WireRx(inner[name].try_clone().unwrap())),
             tx: Box::new(WireTx {
@@ -181,11 +192,11 @@ pub struct WireSite {
 impl Site for WireSite {
     type Spec = u32;
 
-    fn load(&mut self) -> Result<Plan<u32>, String> {
-        self.next.lock().unwrap().clone()
+    fn load(&mut self) -> Result<Plan<u32>, LoadError> {
+        self.next.lock().unwrap().clone().map_err(LoadError::Wrong)
     }
 
-    fn open(&mut self, name: &str, _: &u32, _: &Interest) -> Result<NamedPort, PortError> {
+    fn open(&mut self, name: &str, _: &u32, _: &Interest) -> Result<Port, PortError> {
         if self.unopenable.as_deref() == Some(name) {
             return Err(PortError {
                 port: name.to_owned(),

@@ -2,11 +2,11 @@
 
 use crate::case::{Case, Counted, Expected, PORTS, SoFar, ports};
 use crate::wire::Raw;
-use gateway::{Engine, NamedPort};
+use engine::{Counts, Engine, NamedPort};
 use offload::bpf::{self, TestOptions};
 use offload::{Instance, cangw};
 use port::socketcan::{Io, SocketCanConfig};
-use route::{Routes, Table};
+use route::{Routes, Stop, Table};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -73,13 +73,13 @@ impl Place for UserSpace {
             };
             let halves = port::socketcan::open(&interface, &config);
             let (rx, tx) = halves.map_err(|e| e.to_string())?;
-            let mut port = NamedPort {
+            let mut port: NamedPort = NamedPort {
                 name: interface,
                 rx,
                 tx,
             };
             // What no route can take does not even come in.
-            port.set_interest(&gateway::interest::of(&table, number))
+            port.set_interest(&engine::interest(&table, number))
                 .map_err(|e| e.to_string())?;
             named.push(port);
         }
@@ -97,7 +97,7 @@ impl Place for UserSpace {
             return Err("it does not run".to_owned());
         };
         let start = Instant::now();
-        let mut counts = gateway::Counts::default();
+        let mut counts = Counts::default();
         loop {
             engine.step(now);
             engine.count(&mut counts);
@@ -117,18 +117,12 @@ impl Place for UserSpace {
         };
         let snapshot = engine.snapshot();
         snapshot.check().map_err(|e| e.to_string())?;
-        let mut counts = gateway::Counts::default();
+        let mut counts = Counts::default();
         engine.count(&mut counts);
         let counted = counts.routes.iter().map(|route| Counted {
             taken: Some(route.taken),
             sent: route.copies.accepted,
-            stopped: [
-                route.dropped_by_rule,
-                route.rate_limited,
-                route.hop_limit,
-                route.too_long,
-                route.id_range,
-            ],
+            stopped: Stop::ALL.map(|why| route.stopped.of(why)),
             failed: route.copies.unsupported + route.copies.down + route.copies.refused,
         });
         // Filters keep away what no route takes.

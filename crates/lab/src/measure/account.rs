@@ -358,8 +358,12 @@ mod tests {
 
     /// One route that took `taken`, sent `sent` and failed to send `failed`, and one that idles.
     fn kernel(taken: &str, sent: u64, failed: u64) -> Vec<u8> {
-        let zeros =
-            r#""dropped_by_rule":0,"rate_limited":0,"hop_limit":1,"too_long":0,"id_range":0"#;
+        // By the keys of route's list: what a gateway writes is what is read here.
+        let number = |why: route::Stop| {
+            let frames = u8::from(why == route::Stop::HopLimit);
+            format!("\"{}\":{frames}", why.key())
+        };
+        let zeros = route::Stop::ALL.map(number).join(",");
         format!(
             r#"{{"cangate":1,"ok":{{"ports":[],"kernel":[{{"how":"x","routes":[
                 {{"name":"r0","taken":{taken},"sent":{sent},{zeros},"failed":{failed}}},

@@ -2,8 +2,8 @@
 
 use super::world::{Arrived, Place};
 use crate::{
-    Accepted, FlushReport, Outgoing, PortError, Receive, Received, Refused, RxCounters, RxReport,
-    Stamp, StampSource, Transmit, TxCounters, Wait,
+    Accepted, FlushReport, Outgoing, PollReceive, PollTransmit, PortError, Receive, Received,
+    Refused, RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters, Wait,
 };
 use bus::{ErrorState, NodeId, SendError};
 use frame::{Frame, Kind, Nanos};
@@ -69,16 +69,12 @@ impl Receive for BusReceive {
         })
     }
 
-    fn wait(&self) -> Wait {
+    fn deadline(&self) -> Option<Nanos> {
         let mut inner = self.place.world.lock();
         let waiting = inner
             .gate(&self.place)
             .is_some_and(|gate| !gate.fifo.is_empty());
-        let deadline = if waiting { Some(0) } else { inner.deadline() };
-        Wait {
-            deadline,
-            ..Wait::default()
-        }
+        if waiting { Some(0) } else { inner.deadline() }
     }
 
     fn counters(&self) -> RxCounters {
@@ -90,6 +86,20 @@ impl Receive for BusReceive {
                 error_frames: gate.error_frames,
                 ..RxCounters::default()
             })
+    }
+}
+
+/// A bus inside the process brings frames by time alone.
+impl PollReceive for BusReceive {
+    fn wait(&self) -> Wait {
+        Wait::default()
+    }
+}
+
+/// A bus inside the process makes room by time alone.
+impl PollTransmit for BusTransmit {
+    fn wait(&self) -> Wait {
+        Wait::default()
     }
 }
 
@@ -209,14 +219,11 @@ impl Transmit for BusTransmit {
         })
     }
 
-    fn wait(&self) -> Wait {
+    fn deadline(&self) -> Option<Nanos> {
         if self.batch.is_empty() {
-            return Wait::default();
+            return None;
         }
-        Wait {
-            deadline: self.place.world.lock().deadline(),
-            ..Wait::default()
-        }
+        self.place.world.lock().deadline()
     }
 
     fn counters(&self) -> TxCounters {

@@ -2,7 +2,9 @@
 
 use super::lines::MAX_LINE;
 use super::name::InterfaceName;
-use crate::{Accepted, FlushReport, Outgoing, PortError, Refused, Transmit, TxCounters, Wait};
+use crate::{
+    Accepted, FlushReport, Outgoing, PollTransmit, PortError, Refused, Transmit, TxCounters, Wait,
+};
 use frame::Nanos;
 use frame::text::Line;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -88,10 +90,10 @@ impl LogSink {
             }
             Ok(file)
         });
-        let failed = |source| PortError {
+        let failed = |source: io::Error| PortError {
             port: port.to_owned(),
             what: format!("cannot create {name}"),
-            source: Some(source),
+            source: Some(source.into()),
         };
         Ok(Self::from_file(port, &name, file.map_err(failed)?, config))
     }
@@ -272,27 +274,33 @@ impl Transmit for LogSink {
                 Err(PortError {
                     port: self.port.clone(),
                     what,
-                    source: Some(source),
+                    source: Some(source.into()),
                 })
             }
         }
     }
 
-    fn wait(&self) -> Wait {
-        let held = self.written < self.buffer.len();
-        Wait {
-            fd: held.then(|| self.file.as_raw_fd()),
-            writable: held,
-            // A regular file is always writable, and some pollers refuse it.
-            deadline: (held && !self.pollable).then_some(0),
-            ..Wait::default()
-        }
+    fn deadline(&self) -> Option<Nanos> {
+        // A regular file is always writable, and some pollers refuse it.
+        let at_once = self.written < self.buffer.len() && !self.pollable;
+        at_once.then_some(0)
     }
 
     fn counters(&self) -> TxCounters {
         TxCounters {
             held: self.counters.taken - self.counters.sent - self.counters.lost,
             ..self.counters
+        }
+    }
+}
+
+impl PollTransmit for LogSink {
+    fn wait(&self) -> Wait {
+        let held = self.written < self.buffer.len();
+        Wait {
+            fd: held.then(|| self.file.as_raw_fd()),
+            readable: false,
+            writable: held,
         }
     }
 }

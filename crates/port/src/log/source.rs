@@ -3,7 +3,8 @@
 use super::name::InterfaceName;
 use super::reader::{Logged, Scanner, Step};
 use crate::{
-    Interest, Pace, PortError, Receive, Received, RxCounters, RxReport, Stamp, StampSource, Wait,
+    Interest, Pace, PollReceive, PortError, Receive, Received, RxCounters, RxReport, Stamp,
+    StampSource, Wait,
 };
 use frame::{FrameBuf, Nanos};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -81,10 +82,10 @@ impl LogSource {
             File::open(path)
         };
         let failed = |what: String| {
-            move |source| PortError {
+            move |source: io::Error| PortError {
                 port: port.to_owned(),
                 what,
-                source: Some(source),
+                source: Some(source.into()),
             }
         };
         let input = input.map_err(failed(format!("cannot open {name} to read it")))?;
@@ -101,10 +102,10 @@ impl LogSource {
         input: File,
         config: SourceConfig,
     ) -> Result<Self, PortError> {
-        let wrong = |what: String, source| PortError {
+        let wrong = |what: String, source: Option<io::Error>| PortError {
             port: port.to_owned(),
             what,
-            source,
+            source: source.map(Into::into),
         };
         if let Replay::Scaled(speed) = config.replay
             && !Pace::SPEEDS.contains(&speed)
@@ -209,7 +210,7 @@ impl LogSource {
         PortError {
             port: self.port.clone(),
             what,
-            source,
+            source: source.map(Into::into),
         }
     }
 }
@@ -249,23 +250,13 @@ impl Receive for LogSource {
         })
     }
 
-    fn wait(&self) -> Wait {
-        if self.finished && self.pending.is_none() {
-            return Wait::default();
-        }
+    fn deadline(&self) -> Option<Nanos> {
         if self.pending.is_some() {
-            return Wait {
-                deadline: Some(self.due.at),
-                ..Wait::default()
-            };
+            return Some(self.due.at);
         }
-        Wait {
-            fd: Some(self.input.as_raw_fd()),
-            readable: true,
-            // A regular file is always readable, and some pollers refuse it.
-            deadline: (!self.pollable || self.unread).then_some(0),
-            ..Wait::default()
-        }
+        // A regular file is always readable, and some pollers refuse it.
+        let at_once = !self.finished && (!self.pollable || self.unread);
+        at_once.then_some(0)
     }
 
     fn counters(&self) -> RxCounters {
@@ -296,6 +287,19 @@ impl Receive for LogSource {
             ));
         }
         out
+    }
+}
+
+impl PollReceive for LogSource {
+    fn wait(&self) -> Wait {
+        if self.finished || self.pending.is_some() {
+            return Wait::default();
+        }
+        Wait {
+            fd: Some(self.input.as_raw_fd()),
+            readable: true,
+            writable: false,
+        }
     }
 }
 

@@ -7,7 +7,8 @@ use super::line::Line;
 use super::shared::{Shared, State};
 use super::sys::Inbox;
 use crate::{
-    Interest, PortError, Receive, Received, RxCounters, RxReport, Stamp, StampSource, Wait,
+    Interest, PollReceive, PortError, Receive, Received, RxCounters, RxReport, Stamp, StampSource,
+    Wait,
 };
 use frame::{CanId, Nanos};
 use rustix::io::Errno;
@@ -143,14 +144,8 @@ impl<L: Line> Receive for RawReceive<L> {
         })
     }
 
-    fn wait(&self) -> Wait {
-        let bound = self.shared.state() != State::Gone;
-        Wait {
-            fd: bound.then(|| self.shared.line.fd()),
-            readable: bound,
-            writable: false,
-            deadline: self.shared.next_look(),
-        }
+    fn deadline(&self) -> Option<Nanos> {
+        self.shared.next_look()
     }
 
     fn counters(&self) -> RxCounters {
@@ -173,5 +168,16 @@ impl<L: Line> Receive for RawReceive<L> {
 
     fn remarks(&self) -> Vec<String> {
         self.shared.remarks()
+    }
+}
+
+impl<L: Line> PollReceive for RawReceive<L> {
+    fn wait(&self) -> Wait {
+        let bound = self.shared.state() != State::Gone;
+        Wait {
+            fd: bound.then(|| self.shared.line.fd()),
+            readable: bound,
+            writable: false,
+        }
     }
 }

@@ -4,7 +4,9 @@ use super::layout::{FD_SIZE, XL_MTU, encode};
 use super::line::Line;
 use super::shared::{Shared, State};
 use super::sys::Outbox;
-use crate::{Accepted, FlushReport, Outgoing, PortError, Refused, Transmit, TxCounters, Wait};
+use crate::{
+    Accepted, FlushReport, Outgoing, PollTransmit, PortError, Refused, Transmit, TxCounters, Wait,
+};
 use frame::{FrameRef, Kind, Nanos};
 use rustix::io::Errno;
 use std::sync::Arc;
@@ -180,22 +182,12 @@ impl<L: Line> Transmit for RawTransmit<L> {
         })
     }
 
-    fn wait(&self) -> Wait {
+    fn deadline(&self) -> Option<Nanos> {
         match self.held {
-            _ if self.count == 0 => Wait::default(),
-            Held::Unsent => Wait {
-                deadline: Some(0),
-                ..Wait::default()
-            },
-            Held::Socket => Wait {
-                fd: Some(self.shared.line.fd()),
-                writable: true,
-                ..Wait::default()
-            },
-            Held::Queue(at) => Wait {
-                deadline: Some(at),
-                ..Wait::default()
-            },
+            _ if self.count == 0 => None,
+            Held::Unsent => Some(0),
+            Held::Socket => None,
+            Held::Queue(at) => Some(at),
         }
     }
 
@@ -203,6 +195,17 @@ impl<L: Line> Transmit for RawTransmit<L> {
         TxCounters {
             held: self.count as u64,
             ..self.counters
+        }
+    }
+}
+
+impl<L: Line> PollTransmit for RawTransmit<L> {
+    fn wait(&self) -> Wait {
+        let full = self.count > 0 && self.held == Held::Socket;
+        Wait {
+            fd: full.then(|| self.shared.line.fd()),
+            readable: false,
+            writable: full,
         }
     }
 }

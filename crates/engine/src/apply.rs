@@ -1,0 +1,113 @@
+//! From one table and set of ports to the next, between two batches.
+
+use crate::change::{Change, Leaving, Removed, Slot};
+use crate::counters::PortState;
+use crate::engine::Engine;
+use crate::error::{EngineError, PortError};
+use crate::half::{Receive, Transmit};
+use crate::lane::{Lane, Settled};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// A change that was not taken over, with the reason.
+pub type Unapplied<R, T> = (EngineError, Box<Change<R, T>>);
+
+impl<R: Receive, T: Transmit> Engine<R, T> {
+    /// Takes over another routing table and other ports between two batches. Ports that stay keep
+    /// their queues, their held frames and their counters; routes that stay keep their counters;
+    /// what goes is added to the retired counters, so that all sums hold on.
+    ///
+    /// Nothing is freed here: the old table and the ports that go are in [`Removed`], to be
+    /// closed elsewhere. Rate limits begin anew with full buckets.
+    ///
+    /// # Errors
+    /// [`EngineError::Outdated`] with the unused change, where it was made for another layout.
+    pub fn apply(&mut self, change: Change<R, T>) -> Result<Removed<R, T>, Unapplied<R, T>> {
+        if !Arc::ptr_eq(&change.old, &self.layout) {
+            return Err((EngineError::Outdated, Box::new(change)));
+        }
+        let Change {
+            table,
+            memory,
+            layout,
+            mut slots,
+            mut routes,
+            options,
+            route_goes_to,
+            mut gone,
+            mut rx,
+            mut tx,
+            interests,
+            ..
+        } = change;
+        let mut failed: Vec<(usize, PortError)> = Vec::new();
+        for (old, to) in self.routes.iter().zip(&route_goes_to) {
+            match to.and_then(|to| routes.get_mut(to)) {
+                Some(kept) => *kept = *old,
+                None => self.retired_routes.add(old),
+            }
+        }
+        let old_ports = self.rx.drain(..).zip(self.tx.drain(..)).enumerate();
+        for (i, (old_rx, old_tx)) in old_ports {
+            let lane = Lane::join(old_rx, old_tx);
+            let slot = slots.iter_mut().find(|slot| slot.concerns(i));
+            let left = match slot {
+                Some(slot) => slot.offer(lane),
+                None => {
+                    self.retired_ports.add(&lane.count());
+                    Some(lane)
+                }
+            };
+            if let Some(lane) = left {
+                let then = lane.sent_so_far();
+                gone.push(Leaving::new(i, &self.layout, lane, then));
+            }
+        }
+        for lane in slots.drain(..).filter_map(Slot::into_lane) {
+            let (receiver, sender) = lane.split();
+            rx.push(receiver);
+            tx.push(sender);
+        }
+        for (i, interest) in interests.iter().enumerate() {
+            if let Some(receiver) = rx.get_mut(i)
+                && receiver.state == PortState::Up
+                && let Err(error) = receiver.half.set_interest(interest)
+            {
+                failed.push((i, error));
+            }
+        }
+        let removed = Removed {
+            leaving: gone,
+            _table: core::mem::replace(&mut self.table, table),
+            _memory: core::mem::replace(&mut self.memory, memory),
+            _layout: core::mem::replace(&mut self.layout, layout),
+            _routes: core::mem::replace(&mut self.routes, routes),
+            _route_goes_to: route_goes_to,
+            _options: core::mem::replace(&mut self.options, options),
+            _interests: interests,
+            _rx: core::mem::replace(&mut self.rx, rx),
+            _tx: core::mem::replace(&mut self.tx, tx),
+            _slots: slots,
+        };
+        self.reloads += 1;
+        self.first = 0;
+        for (i, error) in failed {
+            self.fail(i, &error);
+        }
+        Ok(removed)
+    }
+
+    /// Books what became of frames that the port of this name held when a change took it away:
+    /// with the port that continues it, else with the retired ones.
+    pub fn settle(&mut self, name: &str, settled: Settled) {
+        let at = self.layout.ports.iter().position(|port| port == name);
+        let tx = match at.and_then(|at| self.tx.get_mut(at)) {
+            Some(port) => &mut port.past.tx,
+            None => &mut self.retired_ports.tx,
+        };
+        tx.held = tx.held.saturating_sub(settled.sent + settled.lost);
+        tx.sent += settled.sent;
+        tx.lost += settled.lost;
+    }
+}

@@ -1,0 +1,114 @@
+//! From decisions to ports: copies, their answers, and the marks that make a frame's fate.
+
+use crate::counters::RouteCount;
+use crate::fate::{Fate, Marks};
+use crate::half::Transmit;
+use crate::lane::Sender;
+use crate::passing::{Outgoing, Stamp, Token};
+use crate::report::Refused;
+use alloc::vec::Vec;
+use frame::Nanos;
+use route::{Forward, RouteId, Routes, Sink, Stop};
+
+/// What ports are told about a route's copies.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct CopyOptions {
+    /// [`Outgoing::echo`].
+    pub(crate) echo: bool,
+    /// With [`Outgoing::stamp`].
+    pub(crate) keep_stamp: bool,
+}
+
+/// By [`RouteId`].
+pub(crate) fn copy_options(routes: &Routes) -> Vec<CopyOptions> {
+    let options = |route: &route::Route| CopyOptions {
+        echo: route.echo,
+        keep_stamp: route.keep_stamp,
+    };
+    routes.routes.iter().map(options).collect()
+}
+
+/// Where the table's decisions about one batch go.
+pub(crate) struct Batch<'e, T> {
+    pub(crate) now: Nanos,
+    pub(crate) token: Token,
+    pub(crate) stamp: Stamp,
+    pub(crate) tx: &'e mut [Sender<T>],
+    pub(crate) routes: &'e mut [RouteCount],
+    pub(crate) options: &'e [CopyOptions],
+    pub(crate) marks: Marks,
+    /// The route whose copies of this frame are being made.
+    pub(crate) forwarding: Option<RouteId>,
+}
+
+impl<T: Transmit> Sink for Batch<'_, T> {
+    fn taken(&mut self, route: RouteId) {
+        self.forwarding = None;
+        if let Some(count) = self.routes.get_mut(route.0 as usize) {
+            count.taken += 1;
+        }
+    }
+
+    fn stopped(&mut self, route: RouteId, why: Stop) {
+        self.marks.mark(Fate::from(why));
+        if let Some(count) = self.routes.get_mut(route.0 as usize) {
+            count.stopped.count(why);
+        }
+    }
+
+    fn forward(&mut self, copy: Forward<'_>) {
+        let at = copy.route.0 as usize;
+        // Layout::new made sure that all three exist; a mistake there would show as an imbalance,
+        // not as a panic.
+        let (Some(route), Some(port), Some(options)) = (
+            self.routes.get_mut(at),
+            self.tx.get_mut(usize::from(copy.to.0)),
+            self.options.get(at),
+        ) else {
+            self.marks.mark(Fate::Undeliverable);
+            return;
+        };
+        if self.forwarding != Some(copy.route) {
+            self.forwarding = Some(copy.route);
+            route.forwarded += 1;
+        }
+        route.copies.offered += 1;
+        port.copies.offered += 1;
+        let answer = if port.in_service {
+            let outgoing = Outgoing {
+                frame: copy.frame,
+                token: self.token,
+                hops: copy.hops,
+                stamp: options.keep_stamp.then_some(self.stamp),
+                echo: options.echo,
+            };
+            port.half.transmit(self.now, outgoing)
+        } else {
+            Err(Refused::Down)
+        };
+        let (fate, of_route, of_port) = match answer {
+            Ok(_) => {
+                port.touched = true;
+                let (r, p) = (&mut route.copies.accepted, &mut port.copies.accepted);
+                (Fate::Routed, r, p)
+            }
+            Err(Refused::Full) => {
+                // A flush may make room; held frames are flushed again with the next step.
+                port.touched = true;
+                let (r, p) = (&mut route.copies.refused, &mut port.copies.refused);
+                (Fate::Refused, r, p)
+            }
+            Err(Refused::Down) => {
+                let (r, p) = (&mut route.copies.down, &mut port.copies.down);
+                (Fate::Undeliverable, r, p)
+            }
+            Err(Refused::Unsupported) => {
+                let (r, p) = (&mut route.copies.unsupported, &mut port.copies.unsupported);
+                (Fate::Undeliverable, r, p)
+            }
+        };
+        self.marks.mark(fate);
+        *of_route += 1;
+        *of_port += 1;
+    }
+}

@@ -1,0 +1,235 @@
+//! From one routing table and set of ports to the next, prepared outside the worker.
+
+use crate::batch::{CopyOptions, copy_options};
+use crate::counters::RouteCount;
+use crate::error::{EngineError, PortError};
+use crate::half::{Receive, Transmit};
+use crate::lane::{Lane, NamedPort, Receiver, Sender, Settled};
+use crate::layout::{Layout, interest};
+use crate::report::TxCounters;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use frame::Nanos;
+use route::{Interest, Memory, Routes, Table};
+
+/// What a change does about one port of the new layout.
+pub enum PortChange<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
+    /// The port of this name goes on as it is, with all that it holds.
+    Keep(String),
+    /// This port is new. Where an old one has its name, that one goes, and the new one continues
+    /// its counters.
+    New(NamedPort<R, T>),
+}
+
+/// A port of the new layout while the change is made.
+pub(crate) enum Slot<R, T> {
+    /// The old port with this index, once it has been moved here.
+    Keep {
+        old: usize,
+        lane: Option<Lane<R, T>>,
+    },
+    /// A new port, and the old one whose counters it continues.
+    New {
+        lane: Lane<R, T>,
+        continues: Option<usize>,
+    },
+}
+
+impl<R: Receive, T: Transmit> Slot<R, T> {
+    /// Is this the old port `i`, or the port that continues its counters?
+    pub(crate) fn concerns(&self, i: usize) -> bool {
+        match self {
+            Self::Keep { old, .. } => *old == i,
+            Self::New { continues, .. } => *continues == Some(i),
+        }
+    }
+
+    /// Takes the old port that this slot concerns; or takes only its numbers and gives it back.
+    pub(crate) fn offer(&mut self, old: Lane<R, T>) -> Option<Lane<R, T>> {
+        match self {
+            Self::Keep { lane, .. } => {
+                *lane = Some(old);
+                None
+            }
+            Self::New { lane, .. } => {
+                lane.continue_from(&old.count());
+                Some(old)
+            }
+        }
+    }
+
+    pub(crate) fn into_lane(self) -> Option<Lane<R, T>> {
+        match self {
+            Self::Keep { lane, .. } => lane,
+            Self::New { lane, .. } => Some(lane),
+        }
+    }
+}
+
+/// A new routing table and new ports, ready to be taken over by [`crate::Engine::apply`]. All
+/// that needs memory is allocated here, outside the worker.
+pub struct Change<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
+    pub(crate) old: Arc<Layout>,
+    pub(crate) table: Arc<Table>,
+    pub(crate) memory: Memory,
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) slots: Vec<Slot<R, T>>,
+    pub(crate) routes: Vec<RouteCount>,
+    pub(crate) options: Vec<CopyOptions>,
+    /// By old route: the new route that continues it.
+    pub(crate) route_goes_to: Vec<Option<usize>>,
+    pub(crate) gone: Vec<Leaving<R, T>>,
+    pub(crate) rx: Vec<Receiver<R>>,
+    pub(crate) tx: Vec<Sender<T>>,
+    pub(crate) interests: Vec<Interest>,
+}
+
+impl<R: Receive, T: Transmit> Change<R, T> {
+    /// Prepares the step from the layout `old` to these ports and routes; `table` is compiled
+    /// from `routes`.
+    ///
+    /// # Errors
+    /// [`EngineError`] where these do not belong together, or a kept port is not in `old`.
+    pub fn new(
+        old: &Arc<Layout>,
+        ports: Vec<PortChange<R, T>>,
+        table: Arc<Table>,
+        routes: &Routes,
+    ) -> Result<Self, EngineError> {
+        let old_ports: BTreeMap<&str, usize> = index(&old.ports);
+        let mut slots = Vec::with_capacity(ports.len());
+        let mut names = Vec::with_capacity(ports.len());
+        for port in ports {
+            let slot = match port {
+                PortChange::Keep(name) => {
+                    let Some(&at) = old_ports.get(name.as_str()) else {
+                        return Err(EngineError::NotThere(name));
+                    };
+                    names.push(name);
+                    Slot::Keep {
+                        old: at,
+                        lane: None,
+                    }
+                }
+                PortChange::New(port) => {
+                    let continues = old_ports.get(port.name.as_str()).copied();
+                    names.push(port.name.clone());
+                    Slot::New {
+                        lane: Lane::new(port),
+                        continues,
+                    }
+                }
+            };
+            slots.push(slot);
+        }
+        let layout = Layout::new(names, &table, routes)?;
+        let new_routes = index(&layout.routes);
+        let route_goes_to = old
+            .routes
+            .iter()
+            .map(|name| new_routes.get(name.as_str()).copied())
+            .collect();
+        let interests = (0..slots.len())
+            .map(|port| interest(&table, port))
+            .collect();
+        Ok(Self {
+            old: Arc::clone(old),
+            memory: table.memory(),
+            table,
+            routes: vec![RouteCount::default(); layout.routes.len()],
+            options: copy_options(routes),
+            route_goes_to,
+            gone: Vec::with_capacity(old.ports.len()),
+            rx: Vec::with_capacity(slots.len()),
+            tx: Vec::with_capacity(slots.len()),
+            layout: Arc::new(layout),
+            slots,
+            interests,
+        })
+    }
+
+    /// The layout after the change.
+    #[must_use]
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+}
+
+fn index(names: &[String]) -> BTreeMap<&str, usize> {
+    let numbered = names.iter().enumerate();
+    numbered.map(|(i, name)| (name.as_str(), i)).collect()
+}
+
+/// What a change left over: to be closed and freed outside the worker.
+pub struct Removed<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
+    /// Ports that are no longer in the layout.
+    pub leaving: Vec<Leaving<R, T>>,
+    pub(crate) _table: Arc<Table>,
+    pub(crate) _memory: Memory,
+    pub(crate) _layout: Arc<Layout>,
+    pub(crate) _routes: Vec<RouteCount>,
+    pub(crate) _route_goes_to: Vec<Option<usize>>,
+    pub(crate) _options: Vec<CopyOptions>,
+    pub(crate) _interests: Vec<Interest>,
+    pub(crate) _rx: Vec<Receiver<R>>,
+    pub(crate) _tx: Vec<Sender<T>>,
+    pub(crate) _slots: Vec<Slot<R, T>>,
+}
+
+/// A port that a change took away, with the frames that it still holds.
+pub struct Leaving<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
+    index: usize,
+    layout: Arc<Layout>,
+    lane: Lane<R, T>,
+    then: TxCounters,
+}
+
+impl<R: Receive, T: Transmit> Leaving<R, T> {
+    pub(crate) fn new(
+        index: usize,
+        layout: &Arc<Layout>,
+        lane: Lane<R, T>,
+        then: TxCounters,
+    ) -> Self {
+        Self {
+            index,
+            layout: Arc::clone(layout),
+            lane,
+            then,
+        }
+    }
+
+    /// The port's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.layout
+            .ports
+            .get(self.index)
+            .map_or("?", String::as_str)
+    }
+
+    /// Sends what the port holds, as far as there is room; gives what still waits.
+    ///
+    /// # Errors
+    /// [`PortError`] where the port cannot go on; what it held is lost.
+    pub fn flush(&mut self, now: Nanos) -> Result<usize, PortError> {
+        self.lane.flush(now)
+    }
+
+    /// The half that holds frames: for what to wait for before the next flush.
+    #[must_use]
+    pub const fn transmitter(&self) -> &T {
+        self.lane.transmitter()
+    }
+
+    /// Closes the port and says what became of what it held, for
+    /// [`crate::Engine::settle`].
+    #[must_use]
+    pub fn close(self) -> Settled {
+        self.lane.settle(&self.then)
+    }
+}

@@ -1,0 +1,15 @@
+//! What people should be told about ports, when it happens.
+
+/// Something that happened to a port. [`Engine::events`](crate::Engine::events) tells it once;
+/// what to do with it (a log, a display) is the caller's affair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Event<'e> {
+    /// The port cannot go on. It is out of service; the others go on.
+    Failed {
+        /// The port's name.
+        port: &'e str,
+        /// What happened, with its cause and what to do.
+        why: &'e str,
+    },
+}

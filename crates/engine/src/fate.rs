@@ -1,0 +1,206 @@
+//! The one end that every received frame comes to.
+
+use crate::tally::{Reason, Tally};
+use core::fmt;
+use route::Stop;
+
+/// The one end that a received frame comes to: one of the reasons for which a route stops a frame,
+/// or one of the engine's own.
+///
+/// A frame can take several routes, and a route can have several destinations, so several of
+/// these can be true of one frame. The one that stands first in [`Fate::ALL`] is counted: a frame
+/// that got through somewhere was routed, whatever happened to its other copies (those are
+/// counted by route and by destination, as copies). Below that, the order goes from the ends that
+/// nobody asked for (a full queue, a port that is down) to those that the routing table asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Fate {
+    /// At least one copy was accepted by a port.
+    Routed,
+    /// A destination's queue was full.
+    Refused,
+    /// A destination was down or out of service, or cannot carry this kind of frame.
+    Undeliverable,
+    /// A route took it and did not send it.
+    Stopped(Stop),
+    /// No route took it.
+    NoRoute,
+}
+
+impl Fate {
+    /// All of them, highest precedence first.
+    pub const ALL: [Self; 4 + Stop::ALL.len()] = [
+        Self::Routed,
+        Self::Refused,
+        Self::Undeliverable,
+        Self::Stopped(Stop::RateLimit),
+        Self::Stopped(Stop::DropRule),
+        Self::Stopped(Stop::HopLimit),
+        Self::Stopped(Stop::TooLong),
+        Self::Stopped(Stop::IdRange),
+        Self::NoRoute,
+    ];
+
+    /// Its place in [`Fate::ALL`].
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Routed => 0,
+            Self::Refused => 1,
+            Self::Undeliverable => 2,
+            Self::Stopped(Stop::RateLimit) => 3,
+            Self::Stopped(Stop::DropRule) => 4,
+            Self::Stopped(Stop::HopLimit) => 5,
+            Self::Stopped(Stop::TooLong) => 6,
+            Self::Stopped(Stop::IdRange) => 7,
+            Self::NoRoute => 8,
+        }
+    }
+
+    /// Its key in JSON. It never changes: programs read it.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Routed => "routed",
+            Self::Refused => "refused",
+            Self::Undeliverable => "undeliverable",
+            Self::Stopped(why) => why.key(),
+            Self::NoRoute => "no_route",
+        }
+    }
+
+    /// A short phrase for people: a column, a line of a list.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Routed => "routed",
+            Self::Refused => "refused by a full queue",
+            Self::Undeliverable => "undeliverable",
+            Self::Stopped(why) => why.words(),
+            Self::NoRoute => "no route",
+        }
+    }
+
+    /// What it means, in one sentence.
+    #[must_use]
+    pub const fn explanation(self) -> &'static str {
+        match self {
+            Self::Routed => "At least one copy was accepted by a destination.",
+            Self::Refused => "A destination's queue was full.",
+            Self::Undeliverable => {
+                "The destination was down, unplugged or bus-off, or cannot carry such a frame."
+            }
+            Self::Stopped(why) => why.explanation(),
+            Self::NoRoute => "No route took it.",
+        }
+    }
+}
+
+impl fmt::Display for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words())
+    }
+}
+
+impl From<Stop> for Fate {
+    #[inline]
+    fn from(why: Stop) -> Self {
+        Self::Stopped(why)
+    }
+}
+
+impl Reason for Fate {
+    const ALL: &'static [Self] = &Self::ALL;
+
+    #[inline]
+    fn index(self) -> usize {
+        Self::index(self)
+    }
+
+    fn key(self) -> &'static str {
+        Self::key(self)
+    }
+}
+
+impl Reason for Stop {
+    const ALL: &'static [Self] = &Self::ALL;
+
+    #[inline]
+    fn index(self) -> usize {
+        self as usize
+    }
+
+    fn key(self) -> &'static str {
+        Self::key(self)
+    }
+}
+
+/// How many frames came to which end. Every frame that a port handed over is in exactly one of
+/// these.
+pub type Fates = Tally<Fate, { Fate::ALL.len() }>;
+
+/// How many frames a route stopped, by reason.
+pub type Stops = Tally<Stop, { Stop::ALL.len() }>;
+
+/// The ends that parts of one frame came to so far: one bit each, the highest precedence lowest.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Marks(u16);
+
+impl Marks {
+    #[inline]
+    pub(crate) const fn mark(&mut self, fate: Fate) {
+        self.0 |= 1 << fate.index();
+    }
+
+    /// The frame's one fate.
+    #[inline]
+    pub(crate) const fn fate(self) -> Fate {
+        let first = self.0.trailing_zeros() as usize;
+        if first < Fate::ALL.len() {
+            Fate::ALL[first]
+        } else {
+            Fate::NoRoute
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn nothing_marked_is_no_route() {
+        assert_eq!(Marks::default().fate(), Fate::NoRoute);
+    }
+
+    #[test]
+    fn of_two_ends_the_first_in_the_list_counts() {
+        for (i, &a) in Fate::ALL.iter().enumerate() {
+            for &b in &Fate::ALL[i..] {
+                let mut marks = Marks::default();
+                marks.mark(b);
+                marks.mark(a);
+                assert_eq!(marks.fate(), a);
+            }
+        }
+    }
+
+    /// The list is complete, each entry stands at its place, and no two read the same.
+    #[test]
+    fn the_list_has_every_end_once() {
+        for (i, fate) in Fate::ALL.iter().enumerate() {
+            assert_eq!(fate.index(), i);
+        }
+        for (i, stop) in Stop::ALL.iter().enumerate() {
+            assert_eq!(Reason::index(*stop), i);
+            assert!(Fate::ALL.contains(&Fate::Stopped(*stop)));
+        }
+        for text in [Fate::key, Fate::words, Fate::explanation] {
+            let mut all: Vec<&str> = Fate::ALL.iter().map(|&fate| text(fate)).collect();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len(), Fate::ALL.len());
+        }
+    }
+}

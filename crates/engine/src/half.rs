@@ -1,0 +1,135 @@
+//! The two halves of a port.
+
+use crate::error::PortError;
+use crate::passing::{Outgoing, Received};
+use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use frame::Nanos;
+use route::Interest;
+
+/// The receiving half of a port.
+pub trait Receive {
+    /// Hands up to `budget` frames to `take`, oldest first, without blocking. `now` is the
+    /// gateway's time.
+    ///
+    /// # Errors
+    /// [`PortError`] where the port cannot go on.
+    fn receive(
+        &mut self,
+        now: Nanos,
+        budget: usize,
+        take: &mut dyn FnMut(Received<'_>),
+    ) -> Result<RxReport, PortError>;
+
+    /// Call again at this time at the latest, in the time that is passed in; `None` where only
+    /// something from outside brings frames.
+    fn deadline(&self) -> Option<Nanos>;
+
+    /// What was counted so far.
+    fn counters(&self) -> RxCounters;
+
+    /// Says which frames can be of use from now on, so that a port may leave the others out
+    /// (kernel filters). It may still hand over more than that; it loses no frame that both
+    /// the old and the new interest name. Called at the start and after a reload.
+    ///
+    /// # Errors
+    /// [`PortError`] where the port cannot go on.
+    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+        let _ = interest;
+        Ok(())
+    }
+
+    /// Can frames come in at the moment? False while an interface is down or gone.
+    fn is_up(&self) -> bool {
+        true
+    }
+
+    /// What a user should be told besides the counters, in sentences: the first bad lines of a
+    /// log, why an interface was lost. Bounded; not for every batch.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The transmitting half of a port.
+pub trait Transmit {
+    /// Takes a frame for transmission, or refuses it; never blocks, never allocates. What was
+    /// taken may wait until [`Transmit::flush`].
+    ///
+    /// # Errors
+    /// [`Refused`] says why not; the frame is untouched.
+    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused>;
+
+    /// Sends what waits, as far as the other side has room.
+    ///
+    /// # Errors
+    /// [`PortError`] where the port cannot go on.
+    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError>;
+
+    /// While frames are held: flush again at this time at the latest, in the time that is passed
+    /// in; `None` where only something from outside makes room.
+    fn deadline(&self) -> Option<Nanos>;
+
+    /// What was counted so far.
+    fn counters(&self) -> TxCounters;
+
+    /// What a user should be told besides the counters, as in [`Receive::remarks`].
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl<H: Receive + ?Sized> Receive for Box<H> {
+    fn receive(
+        &mut self,
+        now: Nanos,
+        budget: usize,
+        take: &mut dyn FnMut(Received<'_>),
+    ) -> Result<RxReport, PortError> {
+        (**self).receive(now, budget, take)
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        (**self).deadline()
+    }
+
+    fn counters(&self) -> RxCounters {
+        (**self).counters()
+    }
+
+    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+        (**self).set_interest(interest)
+    }
+
+    fn is_up(&self) -> bool {
+        (**self).is_up()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        (**self).remarks()
+    }
+}
+
+impl<H: Transmit + ?Sized> Transmit for Box<H> {
+    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+        (**self).transmit(now, outgoing)
+    }
+
+    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
+        (**self).flush(now)
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        (**self).deadline()
+    }
+
+    fn counters(&self) -> TxCounters {
+        (**self).counters()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        (**self).remarks()
+    }
+}

@@ -1,0 +1,178 @@
+//! A port inside the engine: its two halves, each with what is counted about it.
+
+use crate::counters::{Copies, PortCount, PortState};
+use crate::error::PortError;
+use crate::fate::Fates;
+use crate::half::{Receive, Transmit};
+use crate::report::{RxCounters, TxCounters};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use frame::Nanos;
+use route::Interest;
+
+/// A port with the name that counters and messages use.
+pub struct NamedPort<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
+    /// Unique among the ports of one gateway.
+    pub name: String,
+    /// Where frames come in.
+    pub rx: R,
+    /// Where frames go out.
+    pub tx: T,
+}
+
+impl<R: Receive, T> NamedPort<R, T> {
+    /// Tells the receiving half which frames can be of use.
+    ///
+    /// # Errors
+    /// [`PortError`] where the port cannot go on.
+    pub fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+        self.rx.set_interest(interest)
+    }
+}
+
+/// The receiving half and its counters.
+pub(crate) struct Receiver<R> {
+    pub(crate) half: R,
+    pub(crate) state: PortState,
+    pub(crate) received: u64,
+    pub(crate) reported: u64,
+    pub(crate) fates: Fates,
+    /// The caller knows that there is nothing to fetch: the next step passes over it.
+    pub(crate) skip: bool,
+    base: RxCounters,
+}
+
+/// The transmitting half and its counters.
+pub(crate) struct Sender<T> {
+    pub(crate) half: T,
+    pub(crate) in_service: bool,
+    /// Was given frames since its last flush.
+    pub(crate) touched: bool,
+    /// Frames that waited after its last flush.
+    pub(crate) held: usize,
+    pub(crate) copies: Copies,
+    pub(crate) failure: Option<Arc<str>>,
+    /// The failure was handed out as an event.
+    pub(crate) told: bool,
+    /// What a port of this name counted before a reload put this one in its place.
+    pub(crate) past: PortCount,
+    base: TxCounters,
+}
+
+/// What became of the frames that a removed port held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Settled {
+    /// Sent after all.
+    pub sent: u64,
+    /// Lost when the port was closed.
+    pub lost: u64,
+}
+
+/// Both halves.
+pub(crate) struct Lane<R, T> {
+    rx: Receiver<R>,
+    tx: Sender<T>,
+}
+
+impl<R: Receive, T: Transmit> Lane<R, T> {
+    pub(crate) fn new(port: NamedPort<R, T>) -> Self {
+        let NamedPort { rx, tx, .. } = port;
+        Self {
+            rx: Receiver {
+                base: rx.counters(),
+                half: rx,
+                state: PortState::Up,
+                received: 0,
+                reported: 0,
+                fates: Fates::default(),
+                skip: false,
+            },
+            tx: Sender {
+                base: tx.counters(),
+                half: tx,
+                in_service: true,
+                touched: false,
+                held: 0,
+                copies: Copies::default(),
+                failure: None,
+                told: false,
+                past: PortCount::default(),
+            },
+        }
+    }
+
+    pub(crate) fn split(self) -> (Receiver<R>, Sender<T>) {
+        (self.rx, self.tx)
+    }
+
+    pub(crate) fn join(rx: Receiver<R>, tx: Sender<T>) -> Self {
+        Self { rx, tx }
+    }
+
+    pub(crate) fn count(&self) -> PortCount {
+        count_port(&self.rx, &self.tx)
+    }
+
+    /// What the port itself says of its frames, without its predecessors.
+    pub(crate) fn sent_so_far(&self) -> TxCounters {
+        self.tx.counters()
+    }
+
+    /// Takes over the numbers of the port that this one replaces.
+    pub(crate) fn continue_from(&mut self, past: &PortCount) {
+        self.tx.past.add(past);
+    }
+
+    /// Sends what is held; gives what still waits. A port that fails at this holds nothing any
+    /// more.
+    pub(crate) fn flush(&mut self, now: Nanos) -> Result<usize, PortError> {
+        if !self.tx.in_service {
+            return Ok(0);
+        }
+        match self.tx.half.flush(now) {
+            Ok(report) => Ok(report.held),
+            Err(error) => {
+                self.tx.in_service = false;
+                Err(error)
+            }
+        }
+    }
+
+    pub(crate) const fn transmitter(&self) -> &T {
+        &self.tx.half
+    }
+
+    /// What became of held frames since `then`; those that still wait are lost now.
+    pub(crate) fn settle(mut self, then: &TxCounters) -> Settled {
+        self.tx.in_service = false;
+        let now = self.tx.counters();
+        Settled {
+            sent: now.sent.saturating_sub(then.sent),
+            lost: now.lost.saturating_sub(then.lost),
+        }
+    }
+}
+
+impl<T: Transmit> Sender<T> {
+    fn counters(&self) -> TxCounters {
+        self.half.counters().since(&self.base, !self.in_service)
+    }
+}
+
+pub(crate) fn count_port<R: Receive, T: Transmit>(rx: &Receiver<R>, tx: &Sender<T>) -> PortCount {
+    let mut count = PortCount {
+        state: match rx.state {
+            PortState::Up if !rx.half.is_up() => PortState::Down,
+            state => state,
+        },
+        received: rx.received,
+        reported: rx.reported,
+        fates: rx.fates,
+        rx: rx.half.counters().since(&rx.base),
+        copies: tx.copies,
+        tx: tx.counters(),
+    };
+    count.add(&tx.past);
+    count
+}

@@ -1,0 +1,120 @@
+//! What a half of a port answers and counts.
+
+use serde::{Deserialize, Serialize};
+
+/// What a call of [`Receive::receive`](crate::Receive::receive) did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RxReport {
+    /// Frames handed over.
+    pub frames: usize,
+    /// There may be more at once: call again before waiting.
+    pub more: bool,
+    /// Nothing will ever come again (end of a file).
+    pub finished: bool,
+}
+
+/// What [`Transmit::flush`](crate::Transmit::flush) did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FlushReport {
+    /// Frames that left in this call.
+    pub sent: usize,
+    /// Frames that wait for another call. (A frame in a bus's own transmit queue does not: it
+    /// shows in [`TxCounters::held`] only.)
+    pub held: usize,
+}
+
+/// A frame was taken; its further fate is the port's to count ([`TxCounters`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Accepted;
+
+/// Why a port did not take a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// Its queue is full.
+    Full,
+    /// It is down, gone or bus-off at the moment.
+    Down,
+    /// It cannot carry this kind of frame: FD on a classic bus, a bare RTR on FD, XL.
+    Unsupported,
+}
+
+/// What a port counts of its receiving side. Frames counted here never reached the gateway.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct RxCounters {
+    /// Lost because a receive queue was full (SO_RXQ_OVFL, a FIFO's overrun).
+    pub overrun: u64,
+    /// Input that was no frame: a bad line of a log, a short read.
+    pub malformed: u64,
+    /// Error frames of the controller that were seen and not handed on.
+    pub error_frames: u64,
+    /// How often the port was lost and taken up again.
+    pub reopened: u64,
+}
+
+impl RxCounters {
+    /// What was counted since the counters stood at `base`.
+    #[must_use]
+    pub(crate) const fn since(&self, base: &Self) -> Self {
+        Self {
+            overrun: self.overrun.saturating_sub(base.overrun),
+            malformed: self.malformed.saturating_sub(base.malformed),
+            error_frames: self.error_frames.saturating_sub(base.error_frames),
+            reopened: self.reopened.saturating_sub(base.reopened),
+        }
+    }
+
+    pub(crate) const fn add(&mut self, other: &Self) {
+        self.overrun += other.overrun;
+        self.malformed += other.malformed;
+        self.error_frames += other.error_frames;
+        self.reopened += other.reopened;
+    }
+}
+
+/// What a port counts of its transmitting side: the fate of frames after
+/// [`Transmit::transmit`](crate::Transmit::transmit) took them. `taken = sent + lost + held`,
+/// always.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TxCounters {
+    /// Frames taken by [`Transmit::transmit`](crate::Transmit::transmit).
+    pub taken: u64,
+    /// Handed to the kernel, written to the file, sent on the bus.
+    pub sent: u64,
+    /// Taken and then lost: interface gone or down, bus-off, one-shot failure, or still waiting
+    /// when the port failed or was closed.
+    pub lost: u64,
+    /// Taken and still waiting.
+    pub held: u64,
+    /// Times that the other side had no room (ENOBUFS, a full ring) and the frame was kept.
+    pub stalled: u64,
+}
+
+impl TxCounters {
+    /// What became of frames since the counters stood at `base`. `over`: the port will send
+    /// nothing more, so what it holds is lost.
+    #[must_use]
+    pub(crate) fn since(&self, base: &Self, over: bool) -> Self {
+        // Frames that were held at `base` belong to whoever handed them in. They leave first, so
+        // the port's `sent`, `lost` and `held` of before count as one: gone.
+        let before = base.sent + base.lost + base.held;
+        let held = self.held.min(self.taken.saturating_sub(base.taken));
+        let lost = self.lost.saturating_sub(base.lost);
+        let gone = (self.sent + self.lost + self.held).saturating_sub(before);
+        let (lost, held) = if over { (lost + held, 0) } else { (lost, held) };
+        Self {
+            taken: self.taken.saturating_sub(base.taken),
+            sent: gone.saturating_sub(lost + held),
+            lost,
+            held,
+            stalled: self.stalled.saturating_sub(base.stalled),
+        }
+    }
+
+    pub(crate) const fn add(&mut self, other: &Self) {
+        self.taken += other.taken;
+        self.sent += other.sent;
+        self.lost += other.lost;
+        self.held += other.held;
+        self.stalled += other.stalled;
+    }
+}

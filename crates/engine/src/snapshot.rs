@@ -1,0 +1,276 @@
+//! All numbers of a gateway at one moment, with names, and the proof that they add up.
+
+use crate::counters::{Copies, Counts, PortCount, RouteCount};
+use crate::fate::Fate;
+use crate::layout::Layout;
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// All numbers of a gateway at one moment between two batches.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The gateway's time at its last step, ns; the epoch is the caller's (bus time, or the
+    /// start of the run).
+    pub at_ns: u64,
+    /// Reloads since the start.
+    pub reloads: u64,
+    /// In the order of the file.
+    pub ports: Vec<PortRow>,
+    /// In the order of the file.
+    pub routes: Vec<RouteRow>,
+    /// All ports that reloads took away, together.
+    pub retired_ports: PortCount,
+    /// All routes that reloads took away, together.
+    pub retired_routes: RouteCount,
+}
+
+/// A port's numbers.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct PortRow {
+    /// The port.
+    pub name: String,
+    /// Its numbers.
+    #[serde(flatten)]
+    pub count: PortCount,
+    /// Why it is out of service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// A route's numbers.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct RouteRow {
+    /// The route.
+    pub name: String,
+    /// Its numbers.
+    #[serde(flatten)]
+    pub count: RouteCount,
+}
+
+/// Two numbers that must agree and do not: a mistake in cangate, never a user's.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[error("{place}: {what} ({left} against {right})")]
+pub struct Imbalance {
+    /// The port or route, a fate, or "all".
+    pub place: String,
+    /// What must hold.
+    pub what: &'static str,
+    /// The first number.
+    pub left: u128,
+    /// The second number.
+    pub right: u128,
+}
+
+impl Snapshot {
+    /// Numbers with the names that they belong to.
+    #[must_use]
+    pub fn new(layout: &Layout, counts: &Counts) -> Self {
+        let ports = layout.ports.iter().zip(&counts.ports).enumerate();
+        let routes = layout.routes.iter().zip(&counts.routes);
+        Self {
+            at_ns: counts.at,
+            reloads: counts.reloads,
+            ports: ports
+                .map(|(i, (name, &count))| PortRow {
+                    name: name.clone(),
+                    count,
+                    failure: counts
+                        .failures
+                        .get(i)
+                        .cloned()
+                        .flatten()
+                        .map(|why| why.to_string()),
+                })
+                .collect(),
+            routes: routes
+                .map(|(name, &count)| RouteRow {
+                    name: name.clone(),
+                    count,
+                })
+                .collect(),
+            retired_ports: counts.retired_ports,
+            retired_routes: counts.retired_routes,
+        }
+    }
+
+    /// The port of this name.
+    #[must_use]
+    pub fn port(&self, name: &str) -> Option<&PortCount> {
+        self.ports
+            .iter()
+            .find(|row| row.name == name)
+            .map(|row| &row.count)
+    }
+
+    /// The route of this name.
+    #[must_use]
+    pub fn route(&self, name: &str) -> Option<&RouteCount> {
+        self.routes
+            .iter()
+            .find(|row| row.name == name)
+            .map(|row| &row.count)
+    }
+
+    /// Frames received by all ports since the start.
+    #[must_use]
+    pub fn received(&self) -> u128 {
+        self.port_sum(|port| port.received.into())
+    }
+
+    /// Frames of one fate, of all ports since the start.
+    #[must_use]
+    pub fn frames(&self, fate: Fate) -> u128 {
+        self.port_sum(|port| port.fates.of(fate).into())
+    }
+
+    fn all_ports(&self) -> impl Iterator<Item = (&str, &PortCount)> {
+        let rows = self.ports.iter().map(|row| (row.name.as_str(), &row.count));
+        rows.chain([("retired ports", &self.retired_ports)])
+    }
+
+    fn all_routes(&self) -> impl Iterator<Item = (&str, &RouteCount)> {
+        let rows = self
+            .routes
+            .iter()
+            .map(|row| (row.name.as_str(), &row.count));
+        rows.chain([("retired routes", &self.retired_routes)])
+    }
+
+    fn port_sum(&self, part: impl Fn(&PortCount) -> u128) -> u128 {
+        self.all_ports().map(|(_, count)| part(count)).sum()
+    }
+
+    fn route_sum(&self, part: impl Fn(&RouteCount) -> u128) -> u128 {
+        self.all_routes().map(|(_, count)| part(count)).sum()
+    }
+
+    /// Do all sums add up?
+    ///
+    /// * A port: what it handed over, counted when it came, is what it says it handed over, and
+    ///   the sum of the fates. Copies offered are copies answered; copies accepted are what the
+    ///   port says it took, and that is sent, lost or held.
+    /// * A route: frames taken are frames forwarded or ended there; copies offered are copies
+    ///   answered.
+    /// * All: copies by destination are copies by route, answer by answer; and for each fate
+    ///   there are at least as many copies, or ends in routes, as frames.
+    ///
+    /// # Errors
+    /// The first [`Imbalance`].
+    pub fn check(&self) -> Result<(), Imbalance> {
+        for (name, port) in self.all_ports() {
+            let same = |what, left, right| equal(name, what, left, right);
+            same(
+                "frames handed over and frames reported by the port differ",
+                port.received.into(),
+                port.reported.into(),
+            )?;
+            same(
+                "frames received and the sum of their fates differ",
+                port.received.into(),
+                port.fates.total(),
+            )?;
+            same(
+                "copies offered and copies answered differ",
+                port.copies.offered.into(),
+                port.copies.answered(),
+            )?;
+            same(
+                "copies accepted and copies that the port says it took differ",
+                port.copies.accepted.into(),
+                port.tx.taken.into(),
+            )?;
+            let gone = [port.tx.sent, port.tx.lost, port.tx.held];
+            same(
+                "copies taken and copies sent, lost or held differ",
+                port.tx.taken.into(),
+                gone.iter().map(|&n| u128::from(n)).sum(),
+            )?;
+        }
+        for (name, route) in self.all_routes() {
+            let same = |what, left, right| equal(name, what, left, right);
+            same(
+                "frames taken and frames forwarded or ended differ",
+                route.taken.into(),
+                route.ended(),
+            )?;
+            same(
+                "copies offered and copies answered differ",
+                route.copies.offered.into(),
+                route.copies.answered(),
+            )?;
+        }
+        self.check_across()
+    }
+
+    /// What must hold between ports and routes.
+    fn check_across(&self) -> Result<(), Imbalance> {
+        type Part = fn(&Copies) -> u64;
+        let parts: [(&str, Part); 5] = [
+            ("copies offered to ports and by routes differ", |c| {
+                c.offered
+            }),
+            ("copies accepted by port and by route differ", |c| {
+                c.accepted
+            }),
+            ("copies refused by port and by route differ", |c| c.refused),
+            (
+                "copies for ports that are down differ by port and by route",
+                |c| c.down,
+            ),
+            (
+                "copies that ports cannot carry differ by port and by route",
+                |c| c.unsupported,
+            ),
+        ];
+        for (what, part) in parts {
+            let ports = self.port_sum(|port| part(&port.copies).into());
+            let routes = self.route_sum(|route| part(&route.copies).into());
+            equal("all", what, ports, routes)?;
+        }
+        for fate in Fate::ALL {
+            let (what, most) = match fate {
+                Fate::Routed => (
+                    "more frames than copies accepted",
+                    self.route_sum(|r| r.copies.accepted.into()),
+                ),
+                Fate::Refused => (
+                    "more frames than copies refused",
+                    self.route_sum(|r| r.copies.refused.into()),
+                ),
+                Fate::Undeliverable => (
+                    "more frames than copies undeliverable",
+                    self.route_sum(|r| r.copies.undeliverable()),
+                ),
+                Fate::Stopped(why) => (
+                    "more frames than routes stopped",
+                    self.route_sum(|r| r.stopped.of(why).into()),
+                ),
+                Fate::NoRoute => continue,
+            };
+            let frames = self.frames(fate);
+            if frames > most {
+                return Err(imbalance(fate.words(), what, frames, most));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn equal(place: &str, what: &'static str, left: u128, right: u128) -> Result<(), Imbalance> {
+    if left == right {
+        Ok(())
+    } else {
+        Err(imbalance(place, what, left, right))
+    }
+}
+
+fn imbalance(place: &str, what: &'static str, left: u128, right: u128) -> Imbalance {
+    Imbalance {
+        place: place.to_owned(),
+        what,
+        left,
+        right,
+    }
+}

@@ -1,0 +1,153 @@
+//! One number for each entry of a fixed list.
+
+use core::fmt;
+use core::marker::PhantomData;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+/// A fixed list of reasons.
+pub trait Reason: Copy + 'static {
+    /// All of them, each at its own [`Reason::index`].
+    const ALL: &'static [Self];
+
+    /// Its place in the list.
+    fn index(self) -> usize;
+
+    /// Its key in JSON.
+    fn key(self) -> &'static str;
+}
+
+/// How many frames came to each of `N` reasons `K`. In JSON an object with the reasons' keys, in
+/// the order of the list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Tally<K, const N: usize> {
+    numbers: [u64; N],
+    reasons: PhantomData<K>,
+}
+
+impl<K: Reason, const N: usize> Tally<K, N> {
+    /// Counts one frame.
+    #[inline]
+    pub(crate) fn count(&mut self, why: K) {
+        if let Some(number) = self.numbers.get_mut(why.index()) {
+            *number += 1;
+        }
+    }
+
+    /// The frames of one reason.
+    #[must_use]
+    pub fn of(&self, why: K) -> u64 {
+        self.numbers.get(why.index()).copied().unwrap_or(0)
+    }
+
+    /// All frames. 128 bits, because the numbers may come from a stranger's JSON.
+    #[must_use]
+    pub fn total(&self) -> u128 {
+        self.numbers.iter().map(|&n| u128::from(n)).sum()
+    }
+
+    /// Each reason with its number, in the order of the list.
+    pub fn iter(&self) -> impl Iterator<Item = (K, u64)> + '_ {
+        K::ALL.iter().copied().zip(self.numbers)
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (number, more) in self.numbers.iter_mut().zip(other.numbers) {
+            *number += more;
+        }
+    }
+}
+
+/// Numbers in the order of the list.
+impl<K, const N: usize> From<[u64; N]> for Tally<K, N> {
+    fn from(numbers: [u64; N]) -> Self {
+        Self {
+            numbers,
+            reasons: PhantomData,
+        }
+    }
+}
+
+impl<K, const N: usize> Default for Tally<K, N> {
+    fn default() -> Self {
+        Self::from([0; N])
+    }
+}
+
+impl<K: Reason, const N: usize> fmt::Debug for Tally<K, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entries = self.iter().map(|(why, number)| (why.key(), number));
+        f.debug_map().entries(entries).finish()
+    }
+}
+
+impl<K: Reason, const N: usize> Serialize for Tally<K, N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Tally", N)?;
+        for (why, number) in self.iter() {
+            fields.serialize_field(why.key(), &number)?;
+        }
+        fields.end()
+    }
+}
+
+impl<'de, K: Reason, const N: usize> Deserialize<'de> for Tally<K, N> {
+    /// Every reason must be there, and once; keys of others are passed over.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Numbers(PhantomData))
+    }
+}
+
+struct Numbers<K, const N: usize>(PhantomData<K>);
+
+impl<'de, K: Reason, const N: usize> Visitor<'de> for Numbers<K, N> {
+    type Value = Tally<K, N>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number for each reason")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found: [Option<u64>; N] = [None; N];
+        while let Some(Key(why)) = map.next_key::<Key<K>>()? {
+            let Some(why) = why else {
+                map.next_value::<serde::de::IgnoredAny>()?;
+                continue;
+            };
+            let number = map.next_value()?;
+            if let Some(slot) = found.get_mut(why.index())
+                && slot.replace(number).is_some()
+            {
+                return Err(A::Error::duplicate_field(why.key()));
+            }
+        }
+        let mut numbers = [0; N];
+        for ((number, found), why) in numbers.iter_mut().zip(found).zip(K::ALL) {
+            *number = found.ok_or_else(|| A::Error::missing_field(why.key()))?;
+        }
+        Ok(Tally::from(numbers))
+    }
+}
+
+/// The reason that a key names; none where the key is another's.
+struct Key<K>(Option<K>);
+
+impl<'de, K: Reason> Deserialize<'de> for Key<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text<K>(PhantomData<K>);
+
+        impl<K: Reason> Visitor<'_> for Text<K> {
+            type Value = Key<K>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Key(K::ALL.iter().find(|why| why.key() == text).copied()))
+            }
+        }
+
+        deserializer.deserialize_identifier(Text(PhantomData))
+    }
+}

@@ -1,0 +1,236 @@
+//! A half with which things go wrong.
+
+use crate::error::PortError;
+use crate::half::{Receive, Transmit};
+use crate::passing::{Outgoing, Received};
+use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
+use alloc::string::String;
+use alloc::vec::Vec;
+use frame::{FrameBuf, FrameRef, Nanos};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+use route::Interest;
+
+/// How likely each mishap is, 0 to 1.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Chances {
+    /// The frame vanishes.
+    pub lose: f64,
+    /// It comes, or goes, twice.
+    pub double: f64,
+    /// One bit of its payload changes.
+    pub corrupt: f64,
+    /// A transmitting half says that its queue is full.
+    pub refuse: f64,
+}
+
+/// A chance that is none.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Debug)]
+#[error("a chance of {0}: it must be from 0 to 1")]
+pub struct ChancesError(f64);
+
+/// How often what happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FaultCounters {
+    /// Frames that vanished.
+    pub lost: u64,
+    /// Frames that came or went twice.
+    pub doubled: u64,
+    /// Frames with a changed bit.
+    pub corrupted: u64,
+    /// Frames refused.
+    pub refused: u64,
+}
+
+/// A half with which things go wrong, as the seed has it: same seed, same frames, same mishaps.
+///
+/// Counters stay true: a frame that vanishes on receiving counts as overrun, one that vanishes
+/// on sending as taken and lost; one that is sent twice is taken twice.
+pub struct Faulty<H> {
+    half: H,
+    /// Chances as shares of 2^64.
+    lose: u64,
+    double: u64,
+    corrupt: u64,
+    refuse: u64,
+    random: Xoshiro256PlusPlus,
+    buffer: FrameBuf,
+    counters: FaultCounters,
+}
+
+impl<H> Faulty<H> {
+    /// Things go wrong with `half`.
+    ///
+    /// # Errors
+    /// [`ChancesError`] for a chance below 0, above 1, or not a number.
+    pub fn new(half: H, chances: Chances, seed: u64) -> Result<Self, ChancesError> {
+        Ok(Self {
+            half,
+            lose: share(chances.lose)?,
+            double: share(chances.double)?,
+            corrupt: share(chances.corrupt)?,
+            refuse: share(chances.refuse)?,
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            buffer: FrameBuf::new(),
+            counters: FaultCounters::default(),
+        })
+    }
+
+    /// The half with which things go wrong.
+    #[must_use]
+    pub const fn half(&self) -> &H {
+        &self.half
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn faults(&self) -> FaultCounters {
+        self.counters
+    }
+}
+
+/// A chance as a share of 2^64 − 1. The cast saturates, so that 1 is all of it.
+fn share(chance: f64) -> Result<u64, ChancesError> {
+    if (0.0..=1.0).contains(&chance) {
+        Ok((chance * u64::MAX as f64) as u64)
+    } else {
+        Err(ChancesError(chance))
+    }
+}
+
+fn happens(random: &mut Xoshiro256PlusPlus, share: u64) -> bool {
+    // Drawn each time, so that one chance does not move the others' mishaps.
+    let drawn = random.next_u64();
+    share == u64::MAX || drawn < share
+}
+
+/// The frame with one bit of its payload changed, if it has a payload.
+fn corrupted<'a>(
+    random: &mut Xoshiro256PlusPlus,
+    buffer: &'a mut FrameBuf,
+    frame: FrameRef<'_>,
+) -> Option<FrameRef<'a>> {
+    let bits = frame.data().len() as u64 * 8;
+    let bit = random.next_u64().checked_rem(bits)?;
+    buffer.set(frame);
+    if let Some(byte) = buffer.buffer_mut().get_mut((bit / 8) as usize) {
+        *byte ^= 1 << (bit % 8);
+    }
+    Some(buffer.view())
+}
+
+impl<H: Receive> Receive for Faulty<H> {
+    fn receive(
+        &mut self,
+        now: Nanos,
+        budget: usize,
+        take: &mut dyn FnMut(Received<'_>),
+    ) -> Result<RxReport, PortError> {
+        let (random, counters, buffer) = (&mut self.random, &mut self.counters, &mut self.buffer);
+        let (lose, double, corrupt) = (self.lose, self.double, self.corrupt);
+        let mut handed = 0;
+        // Of the frames still to come each needs its place in the budget.
+        let (mut left, mut spare) = (budget.div_ceil(2), budget / 2);
+        if double == 0 {
+            (left, spare) = (budget, 0);
+        }
+        let report = self.half.receive(now, left, &mut |received| {
+            if happens(random, lose) {
+                counters.lost += 1;
+                return;
+            }
+            let mut received = received;
+            if happens(random, corrupt)
+                && let Some(frame) = corrupted(random, buffer, received.frame)
+            {
+                counters.corrupted += 1;
+                received.frame = frame;
+            }
+            handed += 1;
+            take(received);
+            if happens(random, double) && spare > 0 {
+                spare -= 1;
+                counters.doubled += 1;
+                handed += 1;
+                take(received);
+            }
+        })?;
+        Ok(RxReport {
+            frames: handed,
+            ..report
+        })
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        self.half.deadline()
+    }
+
+    fn counters(&self) -> RxCounters {
+        let inner = self.half.counters();
+        RxCounters {
+            overrun: inner.overrun + self.counters.lost,
+            ..inner
+        }
+    }
+
+    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+        self.half.set_interest(interest)
+    }
+
+    fn is_up(&self) -> bool {
+        self.half.is_up()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.half.remarks()
+    }
+}
+
+impl<H: Transmit> Transmit for Faulty<H> {
+    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+        if happens(&mut self.random, self.refuse) {
+            self.counters.refused += 1;
+            return Err(Refused::Full);
+        }
+        if happens(&mut self.random, self.lose) {
+            self.counters.lost += 1;
+            return Ok(Accepted);
+        }
+        let mut changed = None;
+        if happens(&mut self.random, self.corrupt) {
+            changed = corrupted(&mut self.random, &mut self.buffer, outgoing.frame);
+        }
+        let corrupted = changed.is_some();
+        let outgoing = Outgoing {
+            frame: changed.unwrap_or(outgoing.frame),
+            ..outgoing
+        };
+        let accepted = self.half.transmit(now, outgoing)?;
+        self.counters.corrupted += u64::from(corrupted);
+        if happens(&mut self.random, self.double) && self.half.transmit(now, outgoing).is_ok() {
+            self.counters.doubled += 1;
+        }
+        Ok(accepted)
+    }
+
+    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
+        self.half.flush(now)
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        self.half.deadline()
+    }
+
+    fn counters(&self) -> TxCounters {
+        let inner = self.half.counters();
+        TxCounters {
+            taken: inner.taken + self.counters.lost,
+            lost: inner.lost + self.counters.lost,
+            ..inner
+        }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.half.remarks()
+    }
+}

@@ -1,0 +1,270 @@
+//! Ports in memory that do what a test tells them, and count honestly. Only `core`, `alloc` and
+//! the crates under test: the scenarios run without an operating system, too.
+#![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+extern crate alloc;
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::rc::Rc;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::cell::{RefCell, RefMut};
+use core::ops::Range;
+use engine::{
+    Accepted, Engine, FlushReport, Interest, NamedPort, Outgoing, PortError, Receive, Received,
+    Refused, RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters,
+};
+use frame::{CanId, Frame, Nanos};
+use route::{Mode, PortId, Route, Routes, Table};
+
+/// Each function is a test, and all of them together are a list.
+macro_rules! scenarios {
+    ($($(#[$doc:meta])* fn $name:ident() $body:block)*) => {
+        $($(#[$doc])* #[cfg_attr(test, test)]
+        fn $name() $body)*
+
+        /// All scenarios, by name.
+        #[allow(dead_code, reason = "the program uses it")]
+        pub(crate) const ALL: &[(&str, fn())] = &[$((stringify!($name), $name)),*];
+    };
+}
+
+/// What a test and a port share.
+#[derive(Default)]
+pub struct Inside {
+    pub incoming: VecDeque<(Frame, u8, u64)>,
+    pub outgoing: VecDeque<(Frame, u64)>,
+    pub sent: Vec<(Frame, u64)>,
+    /// Frames that may be held.
+    pub queue: usize,
+    /// Frames that one flush may send.
+    pub room: usize,
+    pub down: bool,
+    pub classic_only: bool,
+    pub rx_fails: bool,
+    pub flush_fails: bool,
+    pub ends: bool,
+    /// Has no deadline, whatever has come in.
+    pub no_deadline: bool,
+    /// Keep what was sent, for looking at it.
+    pub record: bool,
+    pub interest: Option<Interest>,
+    pub rx: RxCounters,
+    pub tx: TxCounters,
+    pub flushes: u64,
+    /// The port's halves were dropped.
+    pub closed: u32,
+}
+
+#[derive(Clone)]
+pub struct Handle(Rc<RefCell<Inside>>);
+
+impl Handle {
+    pub fn inside(&self) -> RefMut<'_, Inside> {
+        self.0.borrow_mut()
+    }
+
+    /// Puts frames with these tokens into the port's receive queue.
+    pub fn feed(&self, tokens: Range<u64>) {
+        let mut inside = self.inside();
+        for token in tokens {
+            inside.incoming.push_back((numbered(token), 0, token));
+        }
+    }
+
+    pub fn sent_tokens(&self) -> Vec<u64> {
+        self.inside().sent.iter().map(|&(_, token)| token).collect()
+    }
+}
+
+/// A frame that carries a number.
+pub fn numbered(n: u64) -> Frame {
+    let id = CanId::sff((n % 0x7FF) as u32).unwrap();
+    Frame::classic(id, &n.to_be_bytes()).unwrap()
+}
+
+pub struct MemoryRx(Handle);
+pub struct MemoryTx(Handle);
+
+fn broken(what: &str) -> PortError {
+    PortError {
+        port: "fake".into(),
+        what: what.into(),
+        source: None,
+    }
+}
+
+impl Receive for MemoryRx {
+    fn receive(
+        &mut self,
+        now: Nanos,
+        budget: usize,
+        take: &mut dyn FnMut(Received<'_>),
+    ) -> Result<RxReport, PortError> {
+        let mut frames = 0;
+        while frames < budget {
+            let Some((frame, hops, token)) = self.0.inside().incoming.pop_front() else {
+                break;
+            };
+            take(Received {
+                frame: frame.view(),
+                stamp: Stamp {
+                    ns: now,
+                    source: StampSource::Bus,
+                },
+                hops,
+                token,
+            });
+            frames += 1;
+        }
+        let inside = self.0.inside();
+        if inside.rx_fails {
+            return Err(broken("the cable is cut"));
+        }
+        let empty = inside.incoming.is_empty();
+        Ok(RxReport {
+            frames,
+            more: !empty,
+            finished: empty && inside.ends,
+        })
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        let inside = self.0.inside();
+        (!inside.incoming.is_empty() && !inside.no_deadline).then_some(0)
+    }
+
+    fn counters(&self) -> RxCounters {
+        self.0.inside().rx
+    }
+
+    fn is_up(&self) -> bool {
+        !self.0.inside().down
+    }
+
+    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+        self.0.inside().interest = Some(interest.clone());
+        Ok(())
+    }
+}
+
+impl Transmit for MemoryTx {
+    fn transmit(&mut self, _now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+        let mut inside = self.0.inside();
+        let frame = Frame::from_view(outgoing.frame).ok_or(Refused::Unsupported)?;
+        if inside.classic_only && frame.kind() != frame::Kind::Classic {
+            return Err(Refused::Unsupported);
+        }
+        if inside.down {
+            return Err(Refused::Down);
+        }
+        if inside.outgoing.len() >= inside.queue {
+            return Err(Refused::Full);
+        }
+        inside.outgoing.push_back((frame, outgoing.token));
+        inside.tx.taken += 1;
+        inside.tx.held += 1;
+        Ok(Accepted)
+    }
+
+    fn flush(&mut self, _now: Nanos) -> Result<FlushReport, PortError> {
+        let mut inside = self.0.inside();
+        inside.flushes += 1;
+        if inside.flush_fails {
+            return Err(broken("the driver is gone"));
+        }
+        let n = inside.room.min(inside.outgoing.len());
+        for _ in 0..n {
+            let Some(sent) = inside.outgoing.pop_front() else {
+                break;
+            };
+            if inside.record {
+                inside.sent.push(sent);
+            }
+            inside.tx.sent += 1;
+            inside.tx.held -= 1;
+        }
+        if !inside.outgoing.is_empty() {
+            inside.tx.stalled += 1;
+        }
+        Ok(FlushReport {
+            sent: n,
+            held: inside.outgoing.len(),
+        })
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        Some(0)
+    }
+
+    fn counters(&self) -> TxCounters {
+        self.0.inside().tx
+    }
+}
+
+impl Drop for MemoryRx {
+    fn drop(&mut self) {
+        self.0.inside().closed += 1;
+    }
+}
+
+impl Drop for MemoryTx {
+    fn drop(&mut self) {
+        self.0.inside().closed += 1;
+    }
+}
+
+/// The halves of a port with room for everything.
+pub fn memory_halves() -> (MemoryRx, MemoryTx, Handle) {
+    let handle = Handle(Rc::new(RefCell::new(Inside {
+        queue: usize::MAX,
+        room: usize::MAX,
+        record: true,
+        ..Inside::default()
+    })));
+    (MemoryRx(handle.clone()), MemoryTx(handle.clone()), handle)
+}
+
+/// A port with room for everything.
+pub fn memory_port(name: &str) -> (NamedPort, Handle) {
+    let (rx, tx, handle) = memory_halves();
+    let port = NamedPort {
+        name: name.into(),
+        rx: Box::new(rx) as Box<dyn Receive>,
+        tx: Box::new(tx) as Box<dyn Transmit>,
+    };
+    (port, handle)
+}
+
+/// Another pair of halves on the same inside.
+pub fn reopen(name: &str, handle: &Handle) -> NamedPort {
+    NamedPort {
+        name: name.into(),
+        rx: Box::new(MemoryRx(handle.clone())),
+        tx: Box::new(MemoryTx(handle.clone())),
+    }
+}
+
+/// A route that takes all frames.
+pub fn route(name: &str, from: &[u16], to: &[u16]) -> Route {
+    let ports = |numbers: &[u16]| numbers.iter().copied().map(PortId).collect();
+    Route::new(name, ports(from), ports(to))
+}
+
+pub fn all(routes: Vec<Route>) -> Routes {
+    Routes {
+        mode: Mode::All,
+        max_hops: 1,
+        routes,
+    }
+}
+
+/// An engine with so many ports in memory, p0 and so on.
+pub fn engine(ports: usize, routes: &Routes) -> (Engine, Vec<Handle>) {
+    let (named, handles): (Vec<_>, Vec<_>) =
+        (0..ports).map(|i| memory_port(&format!("p{i}"))).unzip();
+    let table = Arc::new(Table::compile(routes, ports).unwrap());
+    (Engine::new(named, table, routes).unwrap(), handles)
+}

@@ -1,0 +1,162 @@
+//! Why a gateway does not start, does not reload, or does not end as it should.
+
+use crate::control::SocketError;
+use engine::{EngineError, PortError};
+use route::CompileError;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a gateway did not start, or did not end as it should.
+#[derive(thiserror::Error, Debug)]
+pub enum RunError {
+    /// The run is to end with the logs that are read, and there is none.
+    #[error("no port reads a log, so there is no end to wait for: leave out --until-end")]
+    NoEnd,
+    /// A log would be emptied that another port needs.
+    #[error(transparent)]
+    Overwritten(#[from] Overwritten),
+    /// The routing table refuses the routes.
+    #[error(transparent)]
+    Routes(#[from] RoutesError),
+    /// Ports cannot be opened.
+    #[error(transparent)]
+    Ports(#[from] OpenErrors),
+    /// Ports, table and routes do not belong together.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Routes cannot be put into the kernel: why, in words.
+    #[error("{0}")]
+    Kernel(String),
+    /// The control socket cannot be had.
+    #[error(transparent)]
+    Control(#[from] SocketError),
+    /// The operating system says no.
+    #[error("{doing} failed ({source})")]
+    Os {
+        /// What was tried.
+        doing: &'static str,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A mistake in cangate ended the worker.
+    #[error("the worker died of a mistake in cangate; please report what it printed")]
+    WorkerDied,
+}
+
+/// Why a running gateway did not take over a new configuration. But for
+/// [`ReloadError::KernelLate`], everything runs on as before.
+#[derive(thiserror::Error, Debug)]
+pub enum ReloadError {
+    /// The configuration cannot be had.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The routing table refuses the routes.
+    #[error(transparent)]
+    Routes(#[from] RoutesError),
+    /// New ports cannot be opened.
+    #[error(transparent)]
+    Ports(#[from] OpenErrors),
+    /// Ports, table and routes do not belong together.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Routes cannot be put into the kernel: why, in words.
+    #[error("{0}")]
+    Kernel(String),
+    /// Routes could not be put into the kernel when those of this process had been exchanged.
+    #[error(
+        "the routes of this process are the new ones, and those of the kernel are not there: {0}"
+    )]
+    KernelLate(String),
+    /// The worker has ended.
+    #[error("the gateway is about to end")]
+    Ending,
+}
+
+/// Why a configuration cannot be read (again).
+#[derive(thiserror::Error, Debug)]
+pub enum LoadError {
+    /// There is no file.
+    #[error(
+        "the configuration came from standard input, which cannot be read again: start the \
+         gateway with a file"
+    )]
+    NoFile,
+    /// The operating system says no.
+    #[error("{path}: cannot be read ({source})")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The file is not UTF-8.
+    #[error("{path}: byte {at}: not UTF-8; is this a text file?")]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// The first byte that is not.
+        at: usize,
+    },
+    /// The text is wrong: each mistake with its place, as people read it.
+    #[error("{0}")]
+    Wrong(String),
+    /// A log would be emptied that another port needs.
+    #[error(transparent)]
+    Overwritten(#[from] Overwritten),
+}
+
+/// A port is to write a file that another port reads or writes, and would empty it.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[error(
+    "port {port}: {path} is the file that is {used} by port {other}, and would be emptied: write \
+     to another one"
+)]
+pub struct Overwritten {
+    /// The port that would write.
+    pub port: String,
+    /// The file, as this port names it.
+    pub path: PathBuf,
+    /// The port that needs the file.
+    pub other: String,
+    /// What for: "read" or "written".
+    pub used: &'static str,
+}
+
+/// All that the routing table refuses to compile, one a line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RoutesError(pub Vec<CompileError>);
+
+impl fmt::Display for RoutesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        lines(f, self.0.iter().map(ToString::to_string))
+    }
+}
+
+impl std::error::Error for RoutesError {}
+
+/// All ports that cannot be opened, one a line, each with its cause.
+#[derive(Debug)]
+pub struct OpenErrors(pub Vec<PortError>);
+
+impl fmt::Display for OpenErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let with_cause = |error: &PortError| match &error.source {
+            Some(cause) => format!("{error} ({cause})"),
+            None => error.to_string(),
+        };
+        lines(f, self.0.iter().map(with_cause))
+    }
+}
+
+impl std::error::Error for OpenErrors {}
+
+fn lines(f: &mut fmt::Formatter<'_>, all: impl Iterator<Item = String>) -> fmt::Result {
+    for (i, line) in all.enumerate() {
+        if i > 0 {
+            f.write_str("\n")?;
+        }
+        f.write_str(&line)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,16 @@
+//! The engine and its parts with halves that can be waited for.
+
+use port::{PollReceive, PollTransmit};
+
+type Rx = Box<dyn PollReceive>;
+type Tx = Box<dyn PollTransmit>;
+
+/// A port whose halves say what to wait for.
+pub type Port = engine::NamedPort<Rx, Tx>;
+
+pub(crate) type Engine = engine::Engine<Rx, Tx>;
+pub(crate) type Change = engine::Change<Rx, Tx>;
+pub(crate) type PortChange = engine::PortChange<Rx, Tx>;
+pub(crate) type Removed = engine::Removed<Rx, Tx>;
+pub(crate) type Unapplied = engine::Unapplied<Rx, Tx>;
+pub(crate) type Leaving = engine::Leaving<Rx, Tx>;

@@ -1,0 +1,256 @@
+//! A gateway that runs, as the control thread sees it: its counters, and its reloads.
+
+use super::error::{OpenErrors, ReloadError};
+use super::halves::{Change, Leaving, PortChange};
+use super::kernel::InKernel;
+use super::lines::RouteLine;
+use super::link::WorkerLink;
+use super::mailbox::Message;
+use super::site::{Plan, Site};
+use crate::stats::Stats;
+use engine::{Counts, Layout, PortState, Snapshot, interest};
+use offload::with_causes;
+use port::{Poll, PollTransmit};
+use serde::{Deserialize, Serialize};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a reload did.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Reloaded {
+    /// Routes now in force.
+    pub routes: usize,
+    /// Those of them that had their names before and so continue their counters.
+    pub continued: usize,
+    /// Ports that stayed open.
+    pub kept: Vec<String>,
+    /// Ports that were opened.
+    pub opened: Vec<String>,
+    /// Ports that were closed.
+    pub closed: Vec<String>,
+    /// What went not quite as it was meant to.
+    pub remarks: Vec<String>,
+}
+
+/// Why there are no counters.
+#[derive(thiserror::Error, Debug)]
+pub(crate) enum StatsError {
+    /// The worker has ended.
+    #[error("the gateway is about to end")]
+    Ending,
+    /// The kernel does not give its own: why, in words.
+    #[error("{0}")]
+    Kernel(String),
+}
+
+pub(crate) struct Running<'a, S: Site> {
+    site: &'a mut S,
+    plan: Plan<S::Spec>,
+    layout: Arc<Layout>,
+    worker: WorkerLink<'a>,
+    /// How long a removed port may take to send what it holds.
+    drain: Duration,
+    /// Reused, so that the worker need not allocate.
+    counts: Option<Box<Counts>>,
+    kernel: &'a mut InKernel,
+}
+
+impl<'a, S: Site> Running<'a, S> {
+    pub(crate) const fn new(
+        site: &'a mut S,
+        plan: Plan<S::Spec>,
+        layout: Arc<Layout>,
+        worker: WorkerLink<'a>,
+        drain: Duration,
+        kernel: &'a mut InKernel,
+    ) -> Self {
+        Self {
+            site,
+            plan,
+            layout,
+            worker,
+            drain,
+            counts: None,
+            kernel,
+        }
+    }
+
+    /// Each readable when [`Running::look_at_kernel`] has something to do.
+    pub(crate) fn kernel_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.kernel.fds()
+    }
+
+    /// Interfaces have come, gone, or changed.
+    pub(crate) fn look_at_kernel(&mut self) {
+        self.kernel.look();
+    }
+
+    /// The routes in force, for people.
+    pub(crate) fn lines(&self) -> &[RouteLine] {
+        &self.plan.lines
+    }
+
+    /// All counters.
+    pub(crate) fn stats(&mut self) -> Result<Stats, StatsError> {
+        Ok(Stats {
+            process: self.snapshot().ok_or(StatsError::Ending)?,
+            kernel: self.kernel.counts().map_err(StatsError::Kernel)?,
+        })
+    }
+
+    /// The worker's counters. The vectors are made here, large enough, so that the worker only
+    /// copies. None where it has ended.
+    fn snapshot(&mut self) -> Option<Snapshot> {
+        let mut counts = self.counts.take().unwrap_or_default();
+        counts.ports.reserve(self.layout.ports.len());
+        counts.failures.reserve(self.layout.ports.len());
+        counts.routes.reserve(self.layout.routes.len());
+        let counts = self.worker.ask(|reply| Message::Count(counts, reply))?;
+        let snapshot = Snapshot::new(&self.layout, &counts);
+        self.counts = Some(counts);
+        Some(snapshot)
+    }
+
+    /// Reads the configuration again and takes it over; says in the log what came of it.
+    ///
+    /// # Errors
+    /// [`ReloadError`].
+    pub(crate) fn reload_and_log(&mut self) -> Result<Reloaded, ReloadError> {
+        let result = self.reload();
+        match &result {
+            Ok(done) => tracing::info!(
+                "reloaded: {} routes; ports kept {:?}, opened {:?}, closed {:?}",
+                done.routes,
+                done.kept,
+                done.opened,
+                done.closed
+            ),
+            Err(why @ ReloadError::KernelLate(_)) => tracing::error!("{why}"),
+            Err(why) => tracing::error!(
+                "not reloaded, everything runs on as before:\n{}",
+                with_causes(why)
+            ),
+        }
+        result
+    }
+
+    /// From the configuration's text to the worker. Until the last step everything can be
+    /// given up, and then nothing has changed.
+    fn reload(&mut self) -> Result<Reloaded, ReloadError> {
+        let mut plan = self.site.load()?;
+        let in_kernel = plan.kernel.take().unwrap_or_default();
+        let table = plan.compile()?;
+        let before = self.snapshot().ok_or(ReloadError::Ending)?;
+        let mut done = Reloaded {
+            routes: plan.routes.routes.len(),
+            remarks: plan.remarks.clone(),
+            ..Reloaded::default()
+        };
+        let mut ports = Vec::with_capacity(plan.ports.len());
+        let mut errors = Vec::new();
+        for (i, (name, spec)) in plan.ports.iter().enumerate() {
+            let same = self.plan.ports.iter().any(|(n, s)| n == name && s == spec);
+            let failed = before
+                .port(name)
+                .is_some_and(|p| p.state == PortState::Failed);
+            if same && !failed {
+                done.kept.push(name.clone());
+                ports.push(PortChange::Keep(name.clone()));
+                continue;
+            }
+            // A port that failed is tried again. That it still fails is no reason to refuse
+            // the new routes.
+            match self.site.open(name, spec, &interest(&table, i)) {
+                Ok(port) => {
+                    done.opened.push(name.clone());
+                    ports.push(PortChange::New(port));
+                }
+                Err(error) if same => {
+                    done.kept.push(name.clone());
+                    done.remarks.push(format!("still out of service: {error}"));
+                    ports.push(PortChange::Keep(name.clone()));
+                }
+                Err(error) => errors.push(error),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(OpenErrors(errors).into());
+        }
+        let old = &self.layout;
+        let kept = plan.routes.routes.iter();
+        done.continued = kept.filter(|r| old.routes.contains(&r.name)).count();
+        let change = Change::new(old, ports, Arc::new(table), &plan.routes)?;
+        done.continued += self.kernel.continued(&in_kernel);
+        // A route that moves to another data path must be gone from the old one before it is in the
+        // new one: no frame is sent twice.
+        let in_steps = self
+            .kernel
+            .in_steps(&in_kernel, self.plan.routes != plan.routes);
+        if in_steps {
+            self.kernel
+                .give_up(&in_kernel)
+                .map_err(ReloadError::Kernel)?;
+        } else {
+            let said = self.kernel.reload(in_kernel.clone());
+            done.remarks.extend(said.map_err(ReloadError::Kernel)?);
+        }
+        let layout = Arc::clone(change.layout());
+        let change = Box::new(change);
+        let removed = self
+            .worker
+            .ask(|reply| Message::Apply(change, reply))
+            .ok_or(ReloadError::Ending)?
+            .map_err(|(error, _)| error)?;
+        self.layout = layout;
+        self.plan = plan;
+        if in_steps {
+            let said = self.kernel.reload(in_kernel);
+            let said = said.map_err(ReloadError::KernelLate)?;
+            done.remarks.extend(said);
+        }
+        done.routes += self.kernel.count();
+        let mut removed = removed;
+        for port in removed.leaving.drain(..) {
+            done.closed.push(port.name().to_owned());
+            self.let_go(port);
+        }
+        Ok(done)
+    }
+
+    /// Lets a removed port send what it holds, within the time for that, and closes it.
+    fn let_go(&self, mut port: Leaving) {
+        let end = Instant::now() + self.drain;
+        let mut poll = Poll::default();
+        loop {
+            match port.flush(self.worker.clock.now()) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => {
+                    let why = with_causes(&error);
+                    tracing::warn!("{why}: frames that it held are lost");
+                    break;
+                }
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            poll.clear();
+            poll.add(port.transmitter().wait());
+            let nap = Duration::from_millis(1);
+            if poll.wait(Some(left.min(nap * 10))).is_err() {
+                std::thread::sleep(nap);
+            }
+        }
+        let name = port.name().to_owned();
+        let settled = port.close();
+        if settled.lost > 0 {
+            tracing::warn!(
+                "{name}: {} frames were lost when it was closed",
+                settled.lost
+            );
+        }
+        self.worker.mailbox.send(Message::Settle(name, settled));
+    }
+}

@@ -1,0 +1,174 @@
+//! From a plan to a running gateway, and to its end.
+
+use super::clock::Clock;
+use super::control::Control;
+use super::error::{OpenErrors, RunError};
+use super::halves::{Engine, Port};
+use super::kernel::InKernel;
+use super::link::WorkerLink;
+use super::mailbox::{Mailbox, Message};
+use super::options::{Options, Reason, Summary};
+use super::realtime;
+use super::running::Running;
+use super::signals::Signals;
+use super::site::{Plan, Site};
+use super::worker::{Ended, Worker};
+use crate::control::{ClaimedSocket, Server, SocketError};
+use crate::stats::Stats;
+use engine::interest;
+use route::Table;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Runs a gateway until a signal or a client ends it, or until nothing can come in any more. The
+/// calling thread becomes the control thread.
+///
+/// # Errors
+/// [`RunError`], before the first frame except for [`RunError::WorkerDied`].
+pub fn supervise<S: Site>(
+    site: &mut S,
+    plan: Plan<S::Spec>,
+    options: &Options,
+) -> Result<Summary, RunError> {
+    supervise_by(Clock::new(), site, plan, options)
+}
+
+/// As [`supervise`], by a clock that was made before.
+pub(super) fn supervise_by<S: Site>(
+    clock: Clock,
+    site: &mut S,
+    plan: Plan<S::Spec>,
+    options: &Options,
+) -> Result<Summary, RunError> {
+    let os = |doing| move |source| RunError::Os { doing, source };
+    // The socket first: a second gateway must not touch the first one's ports.
+    let socket = match options.control.as_deref().map(ClaimedSocket::claim) {
+        Some(Err(error @ SocketError::Os { .. })) if options.control_optional => {
+            tracing::warn!(
+                "{error}: nobody can ask this gateway for its counters or to reload; set \
+                 XDG_RUNTIME_DIR to a folder of your own, or `control` in [gateway] to a path"
+            );
+            None
+        }
+        claimed => claimed.transpose()?,
+    };
+    let signals = options.signals.then(Signals::catch).transpose();
+    let signals = signals.map_err(os("catching signals"))?;
+    let table = plan.compile()?;
+    let ports = open_all(site, &plan, &table)?;
+    let kernel = plan.kernel.clone().unwrap_or_default();
+    let mut kernel = InKernel::start(kernel).map_err(RunError::Kernel)?;
+    let engine = Engine::new(ports, Arc::new(table), &plan.routes)?;
+    let layout = Arc::clone(engine.layout());
+    if options.lock_memory {
+        realtime::lock_memory();
+    }
+    let mailbox = Mailbox::new().map_err(os("making an eventfd"))?;
+    let (alive, hangs_up) = UnixStream::pair().map_err(os("making a socket pair"))?;
+    let (engine, ended, asked_by) = std::thread::scope(|scope| {
+        let worker = Worker {
+            engine,
+            mailbox: &mailbox,
+            clock,
+            until_end: options.until_end.clone(),
+            alive,
+        };
+        let priority = options.realtime;
+        let thread = std::thread::Builder::new()
+            .name("cangate worker".into())
+            .spawn_scoped(scope, move || {
+                if let Some(priority) = priority {
+                    realtime::schedule(priority);
+                }
+                worker.work()
+            })
+            .map_err(os("starting the worker"))?;
+        // Whatever happens to this thread, the worker must not be waited for in vain.
+        let _stop = StopAtEnd {
+            mailbox: &mailbox,
+            drain: options.drain,
+        };
+        let mut server = socket.map(Server::new);
+        if let Some(server) = &server {
+            tracing::info!("control socket: {}", server.path().display());
+        }
+        let has_ended = || thread.is_finished();
+        let running = Running::new(
+            site,
+            plan,
+            layout,
+            WorkerLink {
+                mailbox: &mailbox,
+                clock,
+                has_ended: &has_ended,
+            },
+            options.drain,
+            &mut kernel,
+        );
+        let mut control = Control::new(running);
+        let asked_by = control.serve(signals, &mut server, &hangs_up);
+        mailbox.send(Message::Stop(options.drain));
+        let joined = thread.join();
+        if let Some(server) = server {
+            server.finish(options.drain);
+        }
+        let (engine, ended) = joined.map_err(|_| RunError::WorkerDied)?;
+        Ok::<_, RunError>((engine, ended, asked_by))
+    })?;
+    let mut stats = Stats {
+        process: engine.snapshot(),
+        kernel: Vec::new(),
+    };
+    let mut remarks = engine.remarks();
+    match kernel.counts() {
+        Ok(parts) => stats.kernel = parts,
+        Err(why) => remarks.push(format!("what the kernel counted is not known: {why}")),
+    }
+    if let Err(why) = kernel.end() {
+        remarks.push(why);
+    }
+    let reason = match (ended, asked_by) {
+        (Ended::Failed, _) => Reason::Failed,
+        (Ended::Finished, _) => Reason::Finished,
+        (Ended::Stopped, reason) => reason.unwrap_or(Reason::Request),
+    };
+    Ok(Summary {
+        remarks,
+        stats,
+        reason,
+        ran: clock.running(),
+    })
+}
+
+/// Tells the worker to stop when the control thread leaves, also by a panic.
+struct StopAtEnd<'m> {
+    mailbox: &'m Mailbox,
+    drain: Duration,
+}
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.mailbox.send(Message::Stop(self.drain));
+    }
+}
+
+fn open_all<S: Site>(
+    site: &mut S,
+    plan: &Plan<S::Spec>,
+    table: &Table,
+) -> Result<Vec<Port>, OpenErrors> {
+    let mut ports = Vec::with_capacity(plan.ports.len());
+    let mut errors = Vec::new();
+    for (i, (name, spec)) in plan.ports.iter().enumerate() {
+        match site.open(name, spec, &interest(table, i)) {
+            Ok(port) => ports.push(port),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() {
+        Ok(ports)
+    } else {
+        Err(OpenErrors(errors))
+    }
+}

@@ -1,0 +1,85 @@
+//! Halves that can be waited for with poll(2).
+//!
+//! [`Receive`] and [`Transmit`] say a time at which they want to be called again. A half of this
+//! crate says besides which file descriptor brings it work earlier: that means something only where
+//! there is an operating system, so it is said here and not in the engine.
+
+use engine::{Nothing, Nowhere, Receive, Transmit, wrap};
+use std::os::fd::RawFd;
+
+/// Which file descriptor to wait for. A port that waits for several puts them into an epoll of its
+/// own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wait {
+    /// A file descriptor to poll, valid until the next call on the half; `None` where there is
+    /// none to wait for, and only the half's deadline counts.
+    pub fd: Option<RawFd>,
+    /// Poll it for reading.
+    pub readable: bool,
+    /// Poll it for writing.
+    pub writable: bool,
+}
+
+/// A receiving half for a worker that waits in poll(2), perhaps in a thread of its own.
+pub trait PollReceive: Receive + Send {
+    /// Call again when this is ready, or at [`Receive::deadline`], whichever comes first.
+    fn wait(&self) -> Wait;
+}
+
+/// A transmitting half for a worker that waits in poll(2), perhaps in a thread of its own.
+pub trait PollTransmit: Transmit + Send {
+    /// While frames are held: flush again when this is ready, or at [`Transmit::deadline`],
+    /// whichever comes first.
+    fn wait(&self) -> Wait;
+}
+
+/// Both halves of a port.
+pub type Halves = (Box<dyn PollReceive>, Box<dyn PollTransmit>);
+
+impl<H: PollReceive + ?Sized> PollReceive for Box<H> {
+    fn wait(&self) -> Wait {
+        (**self).wait()
+    }
+}
+
+impl<H: PollTransmit + ?Sized> PollTransmit for Box<H> {
+    fn wait(&self) -> Wait {
+        (**self).wait()
+    }
+}
+
+impl PollReceive for Nothing {
+    fn wait(&self) -> Wait {
+        Wait::default()
+    }
+}
+
+impl PollTransmit for Nowhere {
+    fn wait(&self) -> Wait {
+        Wait::default()
+    }
+}
+
+impl<H: PollReceive, T: Transmit + Send> PollReceive for wrap::Traced<H, T> {
+    fn wait(&self) -> Wait {
+        self.half().wait()
+    }
+}
+
+impl<H: PollTransmit, T: Transmit + Send> PollTransmit for wrap::Traced<H, T> {
+    fn wait(&self) -> Wait {
+        self.half().wait()
+    }
+}
+
+impl<H: PollReceive> PollReceive for wrap::Faulty<H> {
+    fn wait(&self) -> Wait {
+        self.half().wait()
+    }
+}
+
+impl<H: PollTransmit> PollTransmit for wrap::Faulty<H> {
+    fn wait(&self) -> Wait {
+        self.half().wait()
+    }
+}
