@@ -2,7 +2,6 @@
 
 use crate::command::{line, on_path, show};
 use crate::report::Tally;
-use crate::setup::{NO_STD_TARGET, has_target};
 use crate::workspace::{Workspace, metadata, packages, users_of_dependencies};
 use anyhow::{Context, Result};
 use std::fs;
@@ -50,20 +49,6 @@ pub(crate) fn doc(workspace: &Workspace) -> Result<Tally> {
     doc.args(["--workspace", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings");
     Ok(Tally::check(show(&mut doc)?))
-}
-
-/// `frame` and `route` build where there is no standard library.
-pub(crate) fn no_std(workspace: &Workspace) -> Result<Tally> {
-    if !has_target(NO_STD_TARGET) {
-        return Ok(Tally::skipped(format!(
-            "no_std because the target {NO_STD_TARGET} is missing; to have it: \
-             rustup target add {NO_STD_TARGET}"
-        )));
-    }
-    let mut build = workspace.cargo("build");
-    build.args(["-p", "cangate-frame", "-p", "cangate-route"]);
-    build.args(["--no-default-features", "--target", NO_STD_TARGET]);
-    Ok(Tally::check(show(&mut build)?))
 }
 
 /// Every benchmark runs each of its parts once. Nothing is measured.

@@ -10,6 +10,7 @@ mod promises;
 mod report;
 mod setup;
 mod suite;
+mod without_os;
 mod workspace;
 
 use clap::{Parser, Subcommand};

@@ -6,8 +6,12 @@ use anyhow::Result;
 use std::path::Path;
 use std::time::Duration;
 
-/// A target without a standard library: where `frame` and `route` must build.
+/// A target without a standard library, of another processor: where the core must build.
 pub(crate) const NO_STD_TARGET: &str = "thumbv7em-none-eabi";
+
+/// A target without a standard library whose programs this machine's processor can run: where the
+/// engine's scenarios do.
+pub(crate) const BARE_TARGET: &str = "x86_64-unknown-none";
 
 /// Programs out of the distribution, the Debian package that has them, and what for.
 const PROGRAMS: [(&[&str], &str, &str); 2] = [
@@ -34,7 +38,10 @@ pub(crate) fn may_install() -> bool {
 /// Says what is missing, then installs it, or says how. What stays missing is a skip.
 pub(crate) fn run(install: bool) -> Result<Tally> {
     let mut tally = Tally::default();
-    println!("needs: rustfmt and clippy (rustup); the target {NO_STD_TARGET} (rustup);");
+    println!(
+        "needs: rustfmt and clippy (rustup); the targets {NO_STD_TARGET} and \
+         {BARE_TARGET} (rustup);"
+    );
     for (_, package, why) in PROGRAMS {
         println!("       {package} (apt): {why}");
     }
@@ -47,10 +54,11 @@ pub(crate) fn run(install: bool) -> Result<Tally> {
             rustup(&["component", "add", component])
         })?);
     }
-    let there = has_target(NO_STD_TARGET);
-    tally.add(need(there, NO_STD_TARGET, install, || {
-        rustup(&["target", "add", NO_STD_TARGET])
-    })?);
+    for target in [NO_STD_TARGET, BARE_TARGET] {
+        tally.add(need(has_target(target), target, install, || {
+            rustup(&["target", "add", target])
+        })?);
+    }
     let missing: Vec<&str> = PROGRAMS
         .iter()
         .filter(|(names, ..)| !names.iter().any(|name| on_path(name)))

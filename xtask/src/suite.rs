@@ -3,7 +3,7 @@
 use crate::libtest;
 use crate::report::{Report, Tally};
 use crate::workspace::{TestBinary, Workspace};
-use crate::{checks, fuzz, lab, promises, setup};
+use crate::{checks, fuzz, lab, promises, setup, without_os};
 use anyhow::{Result, bail};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -102,7 +102,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
             "reproduce" => lab::reproduce(workspace),
             "benches" => checks::benches(workspace),
             "readme" => checks::readme(workspace),
-            "no_std" => checks::no_std(workspace),
+            "no_std" => without_os::no_std(workspace),
             "doc" => checks::doc(workspace),
             "fuzz" => fuzz::run(workspace, &fuzz::Options::smoke()),
             "promises" => promises::check(workspace, built.borrow_mut().binaries(workspace)?),

@@ -1,0 +1,90 @@
+//! One list of the reasons why a frame stops: whoever spells them says the same.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use engine::Fate;
+use probe::Status;
+use route::Stop;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn document(name: &str) -> String {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    std::fs::read_to_string(docs.join(name)).unwrap()
+}
+
+/// The rows of the table whose head begins with these cells.
+fn rows(text: &str, head: &str) -> Vec<Vec<String>> {
+    let mut lines = text.lines().skip_while(|line| !line.starts_with(head));
+    assert!(lines.next().is_some(), "no table `{head}`");
+    let cells = |line: &str| -> Vec<String> {
+        let inner = line.trim().trim_matches('|');
+        inner
+            .split(" | ")
+            .map(|cell| cell.trim().to_owned())
+            .collect()
+    };
+    lines
+        .skip(1)
+        .take_while(|line| line.starts_with('|'))
+        .map(cells)
+        .collect()
+}
+
+/// The guide's table has every fate, in the order of the list, by its words, its key and its
+/// explanation, and nothing else.
+#[test]
+fn the_guides_table_is_the_list() {
+    let table = rows(&document("guide.md"), "| fate | in JSON | meaning |");
+    let found: Vec<[&str; 3]> = table
+        .iter()
+        .map(|row| [&*row[0], &*row[1], &*row[2]])
+        .collect();
+    let keys = Fate::ALL.map(|fate| format!("`{}`", fate.key()));
+    let expected: Vec<[&str; 3]> = Fate::ALL
+        .iter()
+        .zip(&keys)
+        .map(|(fate, key)| [fate.words(), key, fate.explanation()])
+        .collect();
+    assert_eq!(found, expected);
+}
+
+/// The results of runs have a row for each frame, with a word for what became of it. What the
+/// gateway says of a frame that did not get through is among these words; only "routed" is not,
+/// because a tester sees more of such a frame: delivered, lost, waiting.
+#[test]
+fn results_use_the_gateways_words() {
+    let statuses: BTreeSet<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();
+    for fate in Fate::ALL {
+        assert_eq!(
+            statuses.contains(fate.words()),
+            fate != Fate::Routed,
+            "{fate}"
+        );
+    }
+    let own = [
+        "delivered",
+        "lost",
+        "duplicated",
+        "unexpected",
+        "waiting at the end",
+    ];
+    let tester = own.iter().chain(&["never on the incoming bus"]);
+    let known: BTreeSet<&str> = Fate::ALL
+        .iter()
+        .map(|fate| fate.words())
+        .chain(tester.copied())
+        .collect();
+    assert!(statuses.is_subset(&known), "{statuses:?}");
+}
+
+/// `docs/gateway-toml.md` says of each setting that stops frames by which key and words they are
+/// counted.
+#[test]
+fn the_reference_names_the_counter_of_each_setting_that_stops_frames() {
+    let text = document("gateway-toml.md");
+    let table = rows(&text, "| a frame is stopped by | in JSON | in tables |");
+    let keys: Vec<&str> = table.iter().map(|row| row[1].trim_matches('`')).collect();
+    assert_eq!(keys, Stop::ALL.map(Stop::key));
+    let words: Vec<&str> = table.iter().map(|row| row[2].as_str()).collect();
+    assert_eq!(words, Stop::ALL.map(Stop::words));
+}

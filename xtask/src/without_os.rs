@@ -1,0 +1,111 @@
+//! The core where there is no operating system: it builds there, and the engine runs there.
+
+use crate::command::{command, line, output, show};
+use crate::report::Tally;
+use crate::setup::{BARE_TARGET, NO_STD_TARGET, has_target};
+use crate::workspace::Workspace;
+use anyhow::Result;
+
+/// The program of `crates/engine/without_os`.
+const PROGRAM: &str = "engine-without-os";
+
+/// The core builds for a processor without an operating system's library, and the engine's
+/// scenarios run as a program that has none.
+pub(crate) fn no_std(workspace: &Workspace) -> Result<Tally> {
+    let mut tally = builds(workspace)?;
+    tally.add(runs(workspace)?);
+    Ok(tally)
+}
+
+fn builds(workspace: &Workspace) -> Result<Tally> {
+    if !has_target(NO_STD_TARGET) {
+        return Ok(missing(NO_STD_TARGET));
+    }
+    let mut build = workspace.cargo("build");
+    for room in ["cangate-frame", "cangate-route", "cangate-engine"] {
+        build.args(["-p", room]);
+    }
+    build.args(["--lib", "--no-default-features", "--target", NO_STD_TARGET]);
+    Ok(Tally::check(show(&mut build)?))
+}
+
+/// Linux is what runs the program, and nothing in it but the outermost lines knows.
+fn runs(workspace: &Workspace) -> Result<Tally> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Ok(Tally::skipped(format!(
+            "{PROGRAM} because only Linux on x86-64 can run it"
+        )));
+    }
+    if !has_target(BARE_TARGET) {
+        return Ok(missing(BARE_TARGET));
+    }
+    let mut build = workspace.cargo("rustc");
+    build.args([
+        "-p",
+        "cangate-engine",
+        "--bin",
+        PROGRAM,
+        "--target",
+        BARE_TARGET,
+    ]);
+    // At a fixed address: nobody is there who would relocate it.
+    build.args([
+        "--",
+        "-C",
+        "relocation-model=static",
+        "-C",
+        "code-model=small",
+    ]);
+    if !show(&mut build)? {
+        return Ok(Tally::failed());
+    }
+    let program = workspace
+        .target
+        .join(BARE_TARGET)
+        .join("debug")
+        .join(PROGRAM);
+    let mut program = command(program, &workspace.root);
+    println!("$ {}", line(&program));
+    let result = output(&mut program)?;
+    let said = String::from_utf8_lossy(&result.stdout);
+    let mut tally = Tally::check(result.status.success());
+    match passed(&said) {
+        Some(scenarios) if result.status.success() => tally.passed = scenarios,
+        _ => {
+            print!("{said}");
+            tally = Tally::failed();
+        }
+    }
+    Ok(tally)
+}
+
+/// How many scenarios the program says have passed, in its last line.
+fn passed(said: &str) -> Option<u64> {
+    let (number, rest) = said.lines().last()?.split_once(' ')?;
+    let number = number.parse().ok().filter(|&number| number > 0)?;
+    (rest == "scenarios passed without an operating system").then_some(number)
+}
+
+fn missing(target: &str) -> Tally {
+    Tally::skipped(format!(
+        "no_std because the target {target} is missing; to have it: rustup target add {target}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_program_that_came_to_its_end_has_passed() {
+        let good = "one\ntwo\n2 scenarios passed without an operating system\n";
+        assert_eq!(passed(good), Some(2));
+        assert_eq!(passed("one\ntwo\n"), None);
+        assert_eq!(
+            passed("0 scenarios passed without an operating system\n"),
+            None
+        );
+        assert_eq!(passed("2 scenarios passed\n"), None);
+        assert_eq!(passed(""), None);
+    }
+}
