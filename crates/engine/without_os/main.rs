@@ -7,6 +7,10 @@
 //!
 //! Elsewhere it is an ordinary program, which does the same.
 #![cfg_attr(target_os = "none", no_std, no_main)]
+#![allow(
+    clippy::duplicate_mod,
+    reason = "each file of scenarios is a test program of its own, with the ports in memory"
+)]
 
 #[cfg(target_os = "none")]
 mod freestanding;
