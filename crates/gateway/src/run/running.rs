@@ -11,6 +11,7 @@ use crate::stats::Stats;
 use engine::{Counts, Layout, PortState, Snapshot, interest};
 use offload::with_causes;
 use port::{Poll, PollTransmit};
+use route::Table;
 use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -135,48 +136,18 @@ impl<'a, S: Site> Running<'a, S> {
         result
     }
 
-    /// From the configuration's text to the worker. Until the last step everything can be
-    /// given up, and then nothing has changed.
+    /// From the configuration's text to the worker. Until the worker takes the change over,
+    /// everything can be given up, and then nothing has changed.
     fn reload(&mut self) -> Result<Reloaded, ReloadError> {
         let mut plan = self.site.load()?;
         let in_kernel = plan.kernel.take().unwrap_or_default();
         let table = plan.compile()?;
-        let before = self.snapshot().ok_or(ReloadError::Ending)?;
         let mut done = Reloaded {
             routes: plan.routes.routes.len(),
             remarks: plan.remarks.clone(),
             ..Reloaded::default()
         };
-        let mut ports = Vec::with_capacity(plan.ports.len());
-        let mut errors = Vec::new();
-        for (i, (name, spec)) in plan.ports.iter().enumerate() {
-            let same = self.plan.ports.iter().any(|(n, s)| n == name && s == spec);
-            let failed = before
-                .port(name)
-                .is_some_and(|p| p.state == PortState::Failed);
-            if same && !failed {
-                done.kept.push(name.clone());
-                ports.push(PortChange::Keep(name.clone()));
-                continue;
-            }
-            // A port that failed is tried again. That it still fails is no reason to refuse
-            // the new routes.
-            match self.site.open(name, spec, &interest(&table, i)) {
-                Ok(port) => {
-                    done.opened.push(name.clone());
-                    ports.push(PortChange::New(port));
-                }
-                Err(error) if same => {
-                    done.kept.push(name.clone());
-                    done.remarks.push(format!("still out of service: {error}"));
-                    ports.push(PortChange::Keep(name.clone()));
-                }
-                Err(error) => errors.push(error),
-            }
-        }
-        if !errors.is_empty() {
-            return Err(OpenErrors(errors).into());
-        }
+        let ports = self.next_ports(&plan, &table, &mut done)?;
         let old = &self.layout;
         let kept = plan.routes.routes.iter();
         done.continued = kept.filter(|r| old.routes.contains(&r.name)).count();
@@ -204,18 +175,62 @@ impl<'a, S: Site> Running<'a, S> {
             .map_err(|(error, _)| error)?;
         self.layout = layout;
         self.plan = plan;
-        if in_steps {
-            let said = self.kernel.reload(in_kernel);
-            let said = said.map_err(ReloadError::KernelLate)?;
-            done.remarks.extend(said);
-        }
-        done.routes += self.kernel.count();
+        let late = if in_steps {
+            self.kernel.reload(in_kernel)
+        } else {
+            Ok(Vec::new())
+        };
+        // Whatever the kernel says: these ports are gone from the engine.
         let mut removed = removed;
         for port in removed.leaving.drain(..) {
             done.closed.push(port.name().to_owned());
             self.let_go(port);
         }
+        done.remarks.extend(late.map_err(ReloadError::KernelLate)?);
+        done.routes += self.kernel.count();
         Ok(done)
+    }
+
+    /// The ports of the next layout: those that stay, and new ones, which are opened here.
+    fn next_ports(
+        &mut self,
+        plan: &Plan<S::Spec>,
+        table: &Table,
+        done: &mut Reloaded,
+    ) -> Result<Vec<PortChange>, ReloadError> {
+        let before = self.snapshot().ok_or(ReloadError::Ending)?;
+        let mut ports = Vec::with_capacity(plan.ports.len());
+        let mut errors = Vec::new();
+        for (i, (name, spec)) in plan.ports.iter().enumerate() {
+            let same = self.plan.ports.iter().any(|(n, s)| n == name && s == spec);
+            let failed = before
+                .port(name)
+                .is_some_and(|p| p.state == PortState::Failed);
+            if same && !failed {
+                done.kept.push(name.clone());
+                ports.push(PortChange::Keep(name.clone()));
+                continue;
+            }
+            // A port that failed is tried again. That it still fails is no reason to refuse
+            // the new routes.
+            match self.site.open(name, spec, &interest(table, i)) {
+                Ok(port) => {
+                    done.opened.push(name.clone());
+                    ports.push(PortChange::New(port));
+                }
+                Err(error) if same => {
+                    done.kept.push(name.clone());
+                    done.remarks.push(format!("still out of service: {error}"));
+                    ports.push(PortChange::Keep(name.clone()));
+                }
+                Err(error) => errors.push(error),
+            }
+        }
+        if errors.is_empty() {
+            Ok(ports)
+        } else {
+            Err(OpenErrors(errors).into())
+        }
     }
 
     /// Lets a removed port send what it holds, within the time for that, and closes it.
