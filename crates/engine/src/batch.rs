@@ -86,29 +86,30 @@ impl<T: Transmit> Sink for Batch<'_, T> {
         } else {
             Err(Refused::Down)
         };
-        let (fate, of_route, of_port) = match answer {
+        match answer {
             Ok(_) => {
+                self.marks.mark(Fate::Routed);
                 port.touched = true;
-                let (r, p) = (&mut route.copies.accepted, &mut port.copies.accepted);
-                (Fate::Routed, r, p)
+                route.copies.accepted += 1;
+                port.copies.accepted += 1;
             }
             Err(Refused::Full) => {
+                self.marks.mark(Fate::Refused);
                 // A flush may make room; held frames are flushed again with the next step.
                 port.touched = true;
-                let (r, p) = (&mut route.copies.refused, &mut port.copies.refused);
-                (Fate::Refused, r, p)
+                route.copies.refused += 1;
+                port.copies.refused += 1;
             }
             Err(Refused::Down) => {
-                let (r, p) = (&mut route.copies.down, &mut port.copies.down);
-                (Fate::Undeliverable, r, p)
+                self.marks.mark(Fate::Undeliverable);
+                route.copies.down += 1;
+                port.copies.down += 1;
             }
             Err(Refused::Unsupported) => {
-                let (r, p) = (&mut route.copies.unsupported, &mut port.copies.unsupported);
-                (Fate::Undeliverable, r, p)
+                self.marks.mark(Fate::Undeliverable);
+                route.copies.unsupported += 1;
+                port.copies.unsupported += 1;
             }
-        };
-        self.marks.mark(fate);
-        *of_route += 1;
-        *of_port += 1;
+        }
     }
 }

@@ -196,7 +196,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
                 hops: came.hops,
             };
             table.decide(memory, arrival, came.frame, &mut batch);
-            fates.count(batch.marks.fate());
+            fates.count_at(batch.marks.fate());
         });
         let frames = source.received - before;
         let more = match result {

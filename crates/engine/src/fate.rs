@@ -143,8 +143,16 @@ pub type Fates = Tally<Fate, { Fate::ALL.len() }>;
 pub type Stops = Tally<Stop, { Stop::ALL.len() }>;
 
 /// The ends that parts of one frame came to so far: one bit each, the highest precedence lowest.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Marks(u16);
+
+/// No route took the frame, as long as nothing else is marked.
+impl Default for Marks {
+    #[inline]
+    fn default() -> Self {
+        Self(1 << Fate::NoRoute.index())
+    }
+}
 
 impl Marks {
     #[inline]
@@ -152,15 +160,10 @@ impl Marks {
         self.0 |= 1 << fate.index();
     }
 
-    /// The frame's one fate.
+    /// The frame's one fate, as its [`Fate::index`].
     #[inline]
-    pub(crate) const fn fate(self) -> Fate {
-        let first = self.0.trailing_zeros() as usize;
-        if first < Fate::ALL.len() {
-            Fate::ALL[first]
-        } else {
-            Fate::NoRoute
-        }
+    pub(crate) const fn fate(self) -> usize {
+        self.0.trailing_zeros() as usize
     }
 }
 
@@ -171,7 +174,7 @@ mod tests {
 
     #[test]
     fn nothing_marked_is_no_route() {
-        assert_eq!(Marks::default().fate(), Fate::NoRoute);
+        assert_eq!(Marks::default().fate(), Fate::NoRoute.index());
     }
 
     #[test]
@@ -181,7 +184,7 @@ mod tests {
                 let mut marks = Marks::default();
                 marks.mark(b);
                 marks.mark(a);
-                assert_eq!(marks.fate(), a);
+                assert_eq!(Fate::ALL[marks.fate()], a);
             }
         }
     }

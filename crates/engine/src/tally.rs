@@ -29,7 +29,13 @@ impl<K: Reason, const N: usize> Tally<K, N> {
     /// Counts one frame.
     #[inline]
     pub(crate) fn count(&mut self, why: K) {
-        if let Some(number) = self.numbers.get_mut(why.index()) {
+        self.count_at(why.index());
+    }
+
+    /// Counts one frame to the reason with this [`Reason::index`].
+    #[inline]
+    pub(crate) fn count_at(&mut self, index: usize) {
+        if let Some(number) = self.numbers.get_mut(index) {
             *number += 1;
         }
     }

@@ -9,7 +9,7 @@
 //!   there, the gateway reacts at that very time, and what it sends takes part in the
 //!   arbitration that begins then. An hour of traffic takes seconds, and every run is the same.
 //! * **Real time**: after [`World::pace`] each [`crate::Receive::receive`] moves the world on to
-//!   where the clock is, and [`crate::Receive::wait`] names the clock time of the next event.
+//!   where the clock is, and [`crate::Receive::deadline`] names the clock time of the next event.
 
 mod halves;
 mod world;
