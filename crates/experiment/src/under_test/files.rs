@@ -4,6 +4,7 @@ use super::interfaces::interfaces;
 use super::routes::routes;
 use crate::choices::{Gateway, Hops};
 use crate::experiment::Experiment;
+use route::cangw::Inexpressible;
 
 /// The control socket of `cangate run`, in the guest.
 pub const SOCKET: &str = "/run/gateway.sock";
@@ -13,9 +14,14 @@ const KEPT: usize = 4096;
 /// A gateway that cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GatewayError {
-    /// can-gw has no rule for it: the settings were not checked.
-    #[error("can-gw cannot do it: {0}")]
-    Inexpressible(String),
+    /// can-gw has no rule for these routes: the settings were not checked.
+    #[error("can-gw cannot do it: {}", joined(.0))]
+    Inexpressible(Vec<Inexpressible>),
+}
+
+fn joined(all: &[Inexpressible]) -> String {
+    let all: Vec<_> = all.iter().map(ToString::to_string).collect();
+    all.join("; ")
 }
 
 /// What the gateway is set up with; nothing where there is none.
@@ -38,10 +44,7 @@ pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
 /// [`GatewayError`] where can-gw has no rule for what is asked.
 pub fn cangw_script(experiment: &Experiment) -> Result<String, GatewayError> {
     let interfaces: Vec<_> = interfaces(experiment).into_iter().map(Some).collect();
-    route::cangw::export(&routes(experiment), &interfaces).map_err(|all| {
-        let all: Vec<_> = all.iter().map(ToString::to_string).collect();
-        GatewayError::Inexpressible(all.join("; "))
-    })
+    route::cangw::export(&routes(experiment), &interfaces).map_err(GatewayError::Inexpressible)
 }
 
 /// The `gateway.toml` of `cangate run`; `None` where the experiment's gateway is another.
