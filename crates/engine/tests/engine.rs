@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use common::{all, engine, memory_port, route};
 use engine::{Engine, EngineError, Event, Fate, PortState};
 use frame::{CanId, Frame};
-use route::{Action, Modify, ModifyOp, RateLimit, Stop, Table, OffsetId};
+use route::{Action, Modify, ModifyOp, OffsetId, RateLimit, Stop, Table};
 
 fn only_fate(engine: &Engine, fate: Fate, frames: u64) {
     let snapshot = engine.snapshot();

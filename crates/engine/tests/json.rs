@@ -6,7 +6,7 @@ mod common;
 
 use common::{all, engine, route};
 use engine::{Fate, Fates, RouteCount, Snapshot, Stops};
-use route::{Action, RateLimit, Stop, OffsetId};
+use route::{Action, OffsetId, RateLimit, Stop};
 
 /// Something of every kind: routed, refused, undeliverable, above the rate, dropped by rule, an ID
 /// out of range, no route; a frame that is held; a port that failed.

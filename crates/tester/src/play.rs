@@ -5,8 +5,8 @@
 //! wake up for the reference's stamp, which it fetches afterwards; at a pace it sleeps until the
 //! next frame is due, and takes what came in before it sends. It never waits in a busy loop.
 
-use crate::recorder::Recorder;
 use crate::plan::Source;
+use crate::recorder::Recorder;
 use crate::wire::{Fault, Side, Unsent, Wire};
 use frame::{Frame, Nanos};
 use probe::traffic::Pattern;

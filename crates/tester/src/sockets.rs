@@ -1,6 +1,6 @@
 //! The tester on three SocketCAN interfaces.
 
-use crate::wire::{Fault, Side, Reception, Unsent, Wire};
+use crate::wire::{Fault, Reception, Side, Unsent, Wire};
 use frame::wire::BitRate;
 use frame::{Frame, Nanos};
 use linux::can::{FrameOptions, FrameSocket, OpenError};

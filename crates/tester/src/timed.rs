@@ -315,7 +315,11 @@ mod tests {
             traffic: Pattern::Flood.into(),
             ..Plan::default()
         };
-        Recorder::new(plan.frames(None).unwrap(), 1_000_000_000, BusTime::Reception)
+        Recorder::new(
+            plan.frames(None).unwrap(),
+            1_000_000_000,
+            BusTime::Reception,
+        )
     }
 
     #[test]
