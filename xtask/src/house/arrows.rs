@@ -1,5 +1,6 @@
 //! Arrows between rooms: what a `Cargo.toml` names is what ARCHITECTURE.md's table says, no more
-//! and no less. What only tests use (dev-dependencies) is free.
+//! and no less, and in its picture of floors every arrow leads down. What only tests use
+//! (dev-dependencies) is free.
 
 use super::judge;
 use crate::report::Tally;
@@ -20,7 +21,46 @@ pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let promised = promised(&text)?;
     let drawn = drawn(&workspace.packages);
-    Ok(judge(drawn.len(), &differences(&promised, &drawn)))
+    let mut problems = differences(&promised, &drawn);
+    problems.extend(upwards(&floors(&text), &drawn));
+    Ok(judge(2 * drawn.len(), &problems))
+}
+
+/// The floor of each room in the first picture, counted from the top.
+fn floors(text: &str) -> BTreeMap<&str, usize> {
+    let picture = text.split("```text\n").nth(1).unwrap_or_default();
+    let picture = picture.split("```").next().unwrap_or_default();
+    let floors = picture.lines().enumerate();
+    floors
+        .flat_map(|(floor, line)| line.split_whitespace().map(move |room| (room, floor)))
+        .collect()
+}
+
+/// Arrows that do not lead to a lower floor, and rooms that the picture lacks.
+fn upwards(floors: &BTreeMap<&str, usize>, drawn: &Arrows) -> Vec<String> {
+    let mut problems = Vec::new();
+    for (room, knows) in drawn {
+        let Some(floor) = floors.get(room.as_str()) else {
+            problems.push(format!("{room} is not in ARCHITECTURE.md's picture"));
+            continue;
+        };
+        for known in knows {
+            if floors
+                .get(known.as_str())
+                .is_none_or(|below| below <= floor)
+            {
+                problems.push(format!(
+                    "ARCHITECTURE.md's picture: the arrow from {room} to {known} does not lead down"
+                ));
+            }
+        }
+    }
+    for room in floors.keys().filter(|room| !drawn.contains_key(**room)) {
+        problems.push(format!(
+            "ARCHITECTURE.md's picture has {room}, which is no room"
+        ));
+    }
+    problems
 }
 
 /// What the `Cargo.toml` files say, for the packages in `crates/`.
@@ -138,6 +178,22 @@ mod tests {
         assert_eq!(promised(TABLE).unwrap(), expected);
         assert!(promised("no table").is_err());
         assert!(promised("| `crates/a` | x | somebody |").is_err());
+    }
+
+    #[test]
+    fn an_arrow_must_lead_down() {
+        let drawn = arrows(&[
+            ("frame", &[]),
+            ("route", &["frame"]),
+            ("cangate", &["route"]),
+        ]);
+        let text = "# x\n```text\n  cangate\n  route\n  frame\n```\nmore";
+        assert!(upwards(&floors(text), &drawn).is_empty());
+        let beside = "```text\n  cangate\n  route frame\n```";
+        assert!(upwards(&floors(beside), &drawn)[0].contains("from route to frame"));
+        let stranger = "```text\n cangate\n route\n frame attic\n```";
+        assert!(upwards(&floors(stranger), &drawn)[0].contains("attic"));
+        assert!(upwards(&floors("no picture"), &drawn)[0].contains("cangate is not in"));
     }
 
     #[test]
