@@ -40,19 +40,14 @@ pub(super) fn apply<'b>(
     Ok(buf.view())
 }
 
-/// The frame with another header, where the operations touch no payload. `None` where the payload
-/// has to grow: then it needs a copy ([`apply`]).
+/// The header that the operations make of a frame's; `data` is the payload's buffer, empty where they
+/// do not touch it.
 #[inline]
-pub(super) fn apply_to_header<'b>(
+pub(super) fn run(
     operations: &[impl Apply],
-    frame: FrameRef<'b>,
-) -> Result<Option<FrameRef<'b>>, Stop> {
-    let header = run(operations, frame.header(), &mut [])?;
-    Ok(FrameRef::new(header, frame.data()).ok())
-}
-
-#[inline]
-fn run(operations: &[impl Apply], header: &Header, data: &mut [u8]) -> Result<Header, Stop> {
+    header: &Header,
+    data: &mut [u8],
+) -> Result<Header, Stop> {
     let mut draft = Draft {
         kind: header.kind(),
         raw: header.id().raw(),

@@ -106,9 +106,10 @@ macro_rules! operations {
             frame: frame::FrameRef<'b>,
             buf: &'b mut frame::FrameBuf,
         ) -> Result<frame::FrameRef<'b>, $crate::Stop> {
-            match $crate::operations::apply::apply_to_header(operations, frame)? {
-                Some(changed) => Ok(changed),
-                None => apply(operations, frame, buf),
+            let header = $crate::operations::apply::run(operations, frame.header(), &mut [])?;
+            match frame::FrameRef::new(header, frame.data()) {
+                Ok(changed) => Ok(changed),
+                Err(_) => apply(operations, frame, buf),
             }
         }
 
