@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct PortId(pub u16);
 
-/// A route, as an index into [`Routes::routes`].
+/// A route, as an index into [`crate::Routes::routes`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RouteId(pub u32);
 
