@@ -8,9 +8,11 @@
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
+    AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen,
+    shutdown, socket_with,
 };
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 /// The bit that every mark of ours has; `cangw -u` of can-utils has no reason to set it.
 const OURS: u16 = 0x8000;
@@ -92,23 +94,46 @@ pub(crate) enum Held {
 
 /// The right to do something that one process at a time may do.
 #[derive(Debug)]
-pub(crate) struct Hold(#[expect(dead_code, reason = "it is held, not used")] OwnedFd);
+pub(crate) struct Hold(OwnedFd);
 
 impl Hold {
     /// Takes what a name stands for, in this network namespace.
+    ///
+    /// A name that is taken and whose socket does not listen is just being given back, or just
+    /// being taken: a program that another thread starts has a copy of every descriptor until it
+    /// begins, and keeps the name for so long. That is waited for.
     pub(crate) fn new(name: &str) -> Result<Self, Held> {
         let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).map_err(Held::Failed)?;
         let fd = socket().map_err(Held::Failed)?;
-        match bind(&fd, &address) {
-            Ok(()) => {
-                listen(&fd, ASKING).map_err(Held::Failed)?;
-                Ok(Self(fd))
+        for _ in 0..CHANGES_HANDS {
+            match bind(&fd, &address) {
+                Ok(()) => {
+                    listen(&fd, ASKING).map_err(Held::Failed)?;
+                    return Ok(Self(fd));
+                }
+                Err(Errno::ADDRINUSE) => match holder(&address) {
+                    Err(Errno::CONNREFUSED) => std::thread::sleep(MOMENT),
+                    found => return Err(Held::By(found.unwrap_or(None))),
+                },
+                Err(errno) => return Err(Held::Failed(errno)),
             }
-            Err(Errno::ADDRINUSE) => Err(Held::By(holder(&address).unwrap_or(None))),
-            Err(errno) => Err(Held::Failed(errno)),
         }
+        Err(Held::By(None))
     }
 }
+
+impl Drop for Hold {
+    /// Says at once that nobody holds it any more, whoever has a copy of the descriptor.
+    fn drop(&mut self) {
+        // It can only fail for a socket that is none.
+        let _ = shutdown(&self.0, Shutdown::Both);
+    }
+}
+
+/// So often a name that changes hands is looked at again, a [`MOMENT`] apart: for a second.
+const CHANGES_HANDS: u32 = 1000;
+/// See [`CHANGES_HANDS`].
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// So many can ask who holds something; nobody answers them, and the kernel keeps them all. Those
 /// who come later learn that it is held and not by whom.
@@ -153,5 +178,21 @@ mod tests {
         instance.hold("another").unwrap();
         drop(hold);
         instance.hold("one").unwrap();
+    }
+
+    #[test]
+    fn what_was_given_back_can_be_taken_although_a_copy_is_left() {
+        let instance = Instance::new("given back");
+        let hold = instance.hold("one").unwrap();
+        let copy = hold.0.try_clone().unwrap();
+        drop(hold);
+        // Nobody is named who does not hold it any more.
+        assert_eq!(instance.holder("one"), None);
+        let later = std::thread::spawn(move || {
+            std::thread::sleep(MOMENT * 20);
+            drop(copy);
+        });
+        instance.hold("one").unwrap();
+        later.join().unwrap();
     }
 }
