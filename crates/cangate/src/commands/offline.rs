@@ -27,12 +27,12 @@ fn data_paths(config: &gateway::config::Config) -> String {
     let objections = gateway::run::objections(config);
     let each = config.routes.routes.iter().zip(&choices);
     for ((route, choice), objection) in each.zip(&objections) {
-        let place = match choice.data_path {
+        let runs = match choice.data_path {
             DataPath::Bpf => "in the kernel, by BPF",
             DataPath::CanGw => "in the kernel, by can-gw",
             DataPath::Process => "in this process",
         };
-        text.push_str(&format!("place {}: {place}\n", route.name));
+        text.push_str(&format!("route {} runs {runs}\n", route.name));
         for (faster, why) in &choice.because {
             text.push_str(&format!("  not by {faster}: {why}\n"));
         }

@@ -131,7 +131,7 @@ pub(crate) fn routes(args: &Routes) -> Result<(), Failure> {
                 });
                 match in_kernel(&r.name) {
                     Some((how, counted)) => {
-                        row["place"] = json!(how);
+                        row["data_path"] = json!(how);
                         row["kernel"] = json!(counted);
                     }
                     None => row["count"] = json!(count(&r.name)),

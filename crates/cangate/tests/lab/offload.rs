@@ -112,9 +112,9 @@ fn lives(kernel: &str, offload: &str, place: &str) {
         assert_eq!(frames(moved), [frame], "{step}");
         if offload == "auto" {
             assert!(moved.contains("in force"), "{moved}");
-            let by_can_gw = moved.contains("\"place\": \"can-gw\"");
+            let by_can_gw = moved.contains("\"data_path\": \"can-gw\"");
             assert_eq!(by_can_gw, step == "moved to can-gw", "{moved}");
-            assert!(!moved.contains("\"place\": \"bpf\""), "{moved}");
+            assert!(!moved.contains("\"data_path\": \"bpf\""), "{moved}");
         }
     }
     assert_eq!(frames(said("gone")), ["123#77"], "back with the interface");

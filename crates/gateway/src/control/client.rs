@@ -25,7 +25,7 @@ pub enum CallError {
         source: std::io::Error,
     },
     /// The socket belongs to somebody else.
-    #[error("you may not use {path}: it belongs to the user who started the gateway")]
+    #[error("{path} cannot be used: it belongs to the user who started the gateway")]
     NotAllowed {
         /// The socket.
         path: PathBuf,

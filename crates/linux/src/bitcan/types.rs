@@ -89,7 +89,7 @@ pub enum Error {
     #[error("{DEVICE} is in use by another process, and there is one tester: wait for its end")]
     Busy,
     /// Not for everybody.
-    #[error("{DEVICE} may not be opened: run as root")]
+    #[error("{DEVICE} cannot be opened without root")]
     Forbidden,
     /// Another version of the module, or a broken one.
     #[error("{DEVICE}: {0}; cangate and the module do not fit: build both from one checkout")]

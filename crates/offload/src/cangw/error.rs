@@ -15,7 +15,7 @@ pub enum Error {
          module needs CONFIG_CAN_GW, or its package of extra modules)"
     )]
     NoModule,
-    /// the rules of can-gw may not be changed
+    /// this process is not allowed to change the rules of can-gw
     #[error(
         "the rules of can-gw may be changed with CAP_NET_ADMIN only: run as root, or give the \
          program the capability (`setcap cap_net_admin+ep`, `AmbientCapabilities=CAP_NET_ADMIN`)"
