@@ -27,7 +27,7 @@ fn cangate(workspace: &Workspace) -> Result<Command> {
 
 /// What is tested against the kernel itself, on more kernels than the tests' usual one: programs
 /// by their names.
-const ON_MANY: [&str; 3] = ["cangw_kernel", "places", "bpf_life"];
+const ON_MANY: [&str; 3] = ["cangw_kernel", "data_paths", "bpf_life"];
 /// A real-time one, and the newest.
 const MORE: [&str; 2] = ["6.12-rt", "7.3"];
 

@@ -84,14 +84,14 @@ enum Doing {
 
 /// Where a frame stands after these bits.
 #[derive(PartialEq)]
-enum Place {
+enum Position {
     Inside,
     BeforeAck,
     Over,
 }
 
 /// Takes out stuff bits and reads the header, from the start, every time.
-fn place(bits: &[bool]) -> Place {
+fn position(bits: &[bool]) -> Position {
     let (mut plain, mut run, mut last, mut used) = (Vec::new(), 0, None, 0);
     let mut stuff_next = false;
     let mut needed = usize::MAX;
@@ -127,13 +127,13 @@ fn place(bits: &[bool]) -> Place {
         }
     }
     if plain.len() < needed || stuff_next {
-        return Place::Inside;
+        return Position::Inside;
     }
     // Delimiter, acknowledge, delimiter, end of frame.
     match bits.len() - used {
-        1 => Place::BeforeAck,
-        10 => Place::Over,
-        _ => Place::Inside,
+        1 => Position::BeforeAck,
+        10 => Position::Over,
+        _ => Position::Inside,
     }
 }
 
@@ -166,7 +166,7 @@ fn reference(jobs: &[Job], nodes: usize, mailboxes: usize) -> Vec<Sent> {
         let drives = |state: &Doing| match state {
             Doing::Watching(_) => true,
             Doing::Sending(_, bits, at) => bits[*at],
-            Doing::Reading(bits) => place(bits) != Place::BeforeAck,
+            Doing::Reading(bits) => position(bits) != Position::BeforeAck,
         };
         let level = doing.iter().all(drives);
         now += 1;
@@ -189,7 +189,7 @@ fn reference(jobs: &[Job], nodes: usize, mailboxes: usize) -> Vec<Sent> {
                 Doing::Sending(j, bits, at) => Doing::Sending(*j, std::mem::take(bits), *at + 1),
                 Doing::Reading(bits) => {
                     bits.push(level);
-                    if place(bits) == Place::Over {
+                    if position(bits) == Position::Over {
                         Doing::Watching(8)
                     } else {
                         Doing::Reading(std::mem::take(bits))

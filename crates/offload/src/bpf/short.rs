@@ -92,12 +92,12 @@ fn number(wanted: Sum, sums: &mut Vec<Sum>) -> Option<u16> {
 }
 
 /// Where a checksum's bytes are, and where it goes; all in the first eight.
-struct Places {
+struct Bytes {
     bytes: Vec<usize>,
     result: usize,
 }
 
-impl Places {
+impl Bytes {
     fn of(&self, data: [u8; 8]) -> impl Iterator<Item = u8> {
         let bytes = self.bytes.iter();
         bytes.map(move |at| data.get(*at).copied().unwrap_or(0))
@@ -105,7 +105,7 @@ impl Places {
 }
 
 /// `None` where it depends on the frame's length.
-fn places(at: Indices) -> Option<Places> {
+fn places(at: Indices) -> Option<Bytes> {
     let place = |index: i16| usize::try_from(index).ok().filter(|at| *at < 8);
     let (from, to, result) = (place(at.from)?, place(at.to)?, place(at.result)?);
     let bytes = if from > to {
@@ -113,7 +113,7 @@ fn places(at: Indices) -> Option<Places> {
     } else {
         (from..=to).collect()
     };
-    Some(Places { bytes, result })
+    Some(Bytes { bytes, result })
 }
 
 /// Is the entry of `a ^ b` that of `a` ^ that of `b`?
@@ -124,7 +124,7 @@ fn is_linear(table: &[u8; 256]) -> bool {
     })
 }
 
-fn tables(places: &Places, of: impl Fn([u8; 8]) -> u8) -> Sum {
+fn tables(places: &Bytes, of: impl Fn([u8; 8]) -> u8) -> Sum {
     let base = of([0; 8]);
     let mut table = [[0; 256]; 8];
     for (at, table) in table.iter_mut().enumerate() {

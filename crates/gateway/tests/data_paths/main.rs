@@ -1,8 +1,8 @@
-//! Random tables and random frames through the places where a table can run: the gateway's engine
+//! Random tables and random frames through the data paths of a table: the gateway's engine
 //! on raw sockets, the kernel's can-gw, BPF. Everywhere the same frames must come out, and the same
 //! counters, as `route::Table` says.
 //!
-//! A table that a place cannot express does not go there: can-gw gets what it can express, BPF all
+//! A table that a path cannot express does not go there: can-gw gets what it can express, BPF all
 //! but a few, user space all. The one thing that user space does in another way is named in
 //! `case.rs`: it sends no error frames and no FD frames with RTR, which are none for a bus.
 //!
@@ -14,13 +14,13 @@
 
 mod case;
 mod draw;
-mod places;
+mod paths;
 mod smaller;
 #[path = "../../../offload/tests/bpf_common/mod.rs"]
 mod wire;
 
 use case::{Case, Expected, PORTS};
-use places::{Bpf, CanGw, Place, Sockets, UserSpace};
+use paths::{Bpf, CanGw, DataPath, Sockets, UserSpace};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use wire::{Pairs, number};
@@ -30,7 +30,7 @@ struct Bench {
     user_space: UserSpace,
     can_gw: CanGw,
     bpf: Bpf,
-    /// Tables that each place has run.
+    /// Tables that each path has run.
     ran: [u32; 3],
     // Last: the interfaces go after what uses them.
     _pairs: Pairs,
@@ -53,7 +53,7 @@ impl Bench {
         })
     }
 
-    /// Through all places that can: the number of one that does something else than the table
+    /// Through all data paths that can: the number of one that does something else than the table
     /// says, and what.
     fn run(&mut self, case: &Case, in_kernel: &Case) -> Option<(usize, String)> {
         (0..3).find_map(|at| Some((at, self.run_at(at, case, in_kernel)?)))
@@ -62,20 +62,20 @@ impl Bench {
     /// `in_kernel` is the table there, which may be another one.
     fn run_at(&mut self, at: usize, case: &Case, in_kernel: &Case) -> Option<String> {
         let expected = Expected::new(case);
-        let places: [(&mut dyn Place, &Case); 3] = [
+        let paths: [(&mut dyn DataPath, &Case); 3] = [
             (&mut self.user_space, case),
             (&mut self.can_gw, in_kernel),
             (&mut self.bpf, in_kernel),
         ];
-        let (place, case) = places.into_iter().nth(at)?;
-        match places::run(place, &self.sockets, case, &expected) {
+        let (path, case) = paths.into_iter().nth(at)?;
+        match paths::run(path, &self.sockets, case, &expected) {
             Ok(ran) => self.ran[at] += u32::from(ran),
             Err(why) => return Some(why),
         }
         None
     }
 
-    /// The least case that goes wrong at this place.
+    /// The least case that goes wrong at this path.
     fn least(
         &mut self,
         at: usize,
@@ -143,7 +143,7 @@ fn a_table_means_the_same_everywhere() {
     }
     let [user_space, can_gw, bpf] = bench.ran;
     println!(
-        "{tables} tables, {} frames in, {copies} copies expected from each place; {user_space} \
+        "{tables} tables, {} frames in, {copies} copies expected from each path; {user_space} \
          tables ran in user space, {can_gw} as rules of can-gw, {bpf} by BPF",
         tables * frames
     );

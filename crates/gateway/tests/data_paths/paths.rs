@@ -1,4 +1,4 @@
-//! The three places where a table runs: the gateway's engine on raw sockets, can-gw, BPF.
+//! The three data paths of a table: the gateway's engine on raw sockets, can-gw, BPF.
 
 use crate::case::{Case, Counted, Expected, PORTS, SoFar, ports};
 use crate::wire::Raw;
@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 /// How long a frame may take that must come.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-pub(crate) trait Place {
+pub(crate) trait DataPath {
     fn name(&self) -> &'static str;
 
-    /// Runs the table; false where this place cannot express it.
+    /// Runs the table; false where this path cannot express it.
     fn start(&mut self, case: &Case) -> Result<bool, String>;
 
     /// The time of the next frame.
@@ -53,7 +53,7 @@ pub(crate) trait Place {
 #[derive(Default)]
 pub(crate) struct UserSpace(Option<Engine>);
 
-impl Place for UserSpace {
+impl DataPath for UserSpace {
     fn name(&self) -> &'static str {
         "user space"
     }
@@ -159,13 +159,13 @@ impl CanGw {
     }
 }
 
-impl Place for CanGw {
+impl DataPath for CanGw {
     fn name(&self) -> &'static str {
         "can-gw"
     }
 
     fn start(&mut self, case: &Case) -> Result<bool, String> {
-        let instance = Instance::new("places");
+        let instance = Instance::new("data paths");
         match cangw::Offload::start(&instance, &case.routes, &ports()) {
             Ok((running, _)) => self.0 = Some(running),
             Err(cangw::Error::Inexpressible(_)) => return Ok(false),
@@ -208,11 +208,11 @@ pub(crate) struct Bpf {
     what: Option<(Routes, bpf::Options)>,
     before: bpf::Counts,
     /// It stays where it is, for cases with the same table: the kernel takes its time to look
-    /// through a program. Nothing comes through to other places meanwhile.
+    /// through a program. Nothing comes through to other data paths meanwhile.
     pub(crate) stays: bool,
 }
 
-impl Place for Bpf {
+impl DataPath for Bpf {
     fn name(&self) -> &'static str {
         "BPF"
     }
@@ -232,7 +232,7 @@ impl Place for Bpf {
             && !case.routes.routes.iter().any(|route| route.limit.is_some());
         if !again {
             (self.running, self.what) = (None, None);
-            let instance = Instance::new("places");
+            let instance = Instance::new("data paths");
             match bpf::Offload::start(&instance, &case.routes, &ports(), options) {
                 Ok((running, _)) => self.running = Some(running),
                 // More different masks, say, than the program looks at.
@@ -346,42 +346,42 @@ impl Sockets {
     }
 }
 
-/// Everything through one place; what differs from what is expected, in words. False where the
-/// place cannot express it.
+/// Everything through one path; what differs from what is expected, in words. False where the
+/// path cannot express it.
 pub(crate) fn run(
-    place: &mut dyn Place,
+    path: &mut dyn DataPath,
     sockets: &Sockets,
     case: &Case,
     expected: &Expected,
 ) -> Result<bool, String> {
     sockets.drain();
-    if !place.start(case)? {
+    if !path.start(case)? {
         return Ok(false);
     }
-    let result = pass(place, sockets, case, expected).and_then(|()| compare(place, expected));
-    place.stop();
-    let name = place.name();
+    let result = pass(path, sockets, case, expected).and_then(|()| compare(path, expected));
+    path.stop();
+    let name = path.name();
     result
         .map_err(|why| format!("{name}: {why}"))
         .map(|()| true)
 }
 
 fn pass(
-    place: &mut dyn Place,
+    path: &mut dyn DataPath,
     sockets: &Sockets,
     case: &Case,
     expected: &Expected,
 ) -> Result<(), String> {
-    let ordered = place.is_ordered(&case.routes);
-    let everything = place.sends_everything();
+    let ordered = path.is_ordered(&case.routes);
+    let everything = path.sends_everything();
     let arrivals = case.arrivals.iter().zip(case.times()).enumerate();
     for (number, (arrival, now)) in arrivals {
-        place.set_clock(now)?;
+        path.set_clock(now)?;
         let sender = &sockets.senders[arrival.port];
         sender
             .send(arrival.frame.view())
             .map_err(|e| format!("{arrival:?} cannot be sent: {e}"))?;
-        place.work(now, expected.so_far[number])?;
+        path.work(now, expected.so_far[number])?;
         for (port, receiver) in sockets.receivers.iter().enumerate() {
             let copies = expected.copies[number].iter();
             let here = copies.filter(|copy| {
@@ -402,7 +402,7 @@ fn pass(
                 ));
             }
         }
-        if place.taps() && crate::case::is_shown(arrival.frame.view().id().raw()) {
+        if path.taps() && crate::case::is_shown(arrival.frame.view().id().raw()) {
             let wanted = crate::wire::text_of(&crate::wire::bytes_of(arrival.frame.view()));
             let got = sockets.taps[arrival.port].receive(true);
             if got.as_ref() != Some(&wanted) {
@@ -420,9 +420,9 @@ fn pass(
     Ok(())
 }
 
-fn compare(place: &mut dyn Place, expected: &Expected) -> Result<(), String> {
-    let (counted, came) = place.counted()?;
-    let wanted = if place.sends_everything() {
+fn compare(path: &mut dyn DataPath, expected: &Expected) -> Result<(), String> {
+    let (counted, came) = path.counted()?;
+    let wanted = if path.sends_everything() {
         &expected.counted
     } else {
         &expected.counted_in_user_space

@@ -75,7 +75,7 @@ pub(crate) struct Copy {
     pub(crate) sent_from_user_space: bool,
 }
 
-/// What was counted of a route, as far as all places say it in the same way.
+/// What was counted of a route, as far as all data paths say it in the same way.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Counted {
     /// Frames; can-gw does not say.
