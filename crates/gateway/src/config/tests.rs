@@ -1,8 +1,13 @@
 use super::*;
-use config::{Severity, Source, render};
-use port::spec::PortKind;
+use config::{Diagnostic, Severity, Source, render};
+use port::Kinds;
+use port::embedded::BusSettings;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
+
+fn load(source: &Source) -> Result<(Config, Vec<Diagnostic>), Vec<Diagnostic>> {
+    super::load(source, &Kinds::standard())
+}
 
 const SIMPLE: &str = r#"
 [gateway]
@@ -25,7 +30,8 @@ fn a_simple_file() {
     let (config, warnings) = load(&Source::new("t", SIMPLE)).unwrap();
     assert_eq!(warnings, []);
     assert_eq!(config.port_names(), ["powertrain", "body"]);
-    assert!(matches!(&config.ports[1].kind, PortKind::Bus(b) if b.bus == "body"));
+    let settings = &config.ports[1].settings;
+    assert_eq!(settings.downcast_ref::<BusSettings>().unwrap().bus, "body");
     assert_eq!(config.options.realtime, None);
     assert!(config.options.lock_memory);
     assert_eq!(config.routes.mode, route::Mode::First);
