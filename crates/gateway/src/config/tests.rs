@@ -334,3 +334,35 @@ proptest! {
         }
     }
 }
+
+/// The kernel has no faults: such a route is refused there by its port's name, and `auto` keeps it
+/// in the process.
+#[test]
+fn a_port_with_faults_stays_in_this_process() {
+    let text = |offload: &str| {
+        format!(
+            "[gateway]\noffload = \"{offload}\"\n\
+             [ports.a]\nkind = \"socketcan\"\nfaults = {{ receive = {{ drop = 0.1 }} }}\n\
+             [ports.b]\nkind = \"socketcan\"\n\
+             [[routes]]\nname = \"r\"\nfrom = \"a\"\nto = \"b\"\nkind = \"classic\"\n"
+        )
+    };
+    let reason =
+        "route `r`: port `a` injects faults ([ports.a.faults]), and only this process does";
+    for (offload, by) in [("can-gw", "can-gw"), ("bpf", "BPF")] {
+        let found = load(&Source::new("t", text(offload))).unwrap_err();
+        let errors: Vec<_> = found
+            .iter()
+            .filter(|d| d.severity == Severity::Error)
+            .map(|d| d.message.as_str())
+            .collect();
+        assert_eq!(errors, [format!("{by} cannot run this: {reason}")]);
+    }
+    for offload in ["none", "auto"] {
+        let (config, warnings) = load(&Source::new("t", text(offload))).unwrap();
+        let messages: Vec<_> = warnings.iter().map(|d| d.message.as_str()).collect();
+        assert_eq!(messages, ["port `a` injects faults"]);
+        assert_eq!(config.interfaces(), [None, Some("b".to_owned())]);
+        assert!(config.describe().contains("10 % dropped"));
+    }
+}

@@ -211,4 +211,39 @@ mod tests {
             (1, &["body".to_owned()][..])
         );
     }
+
+    #[test]
+    fn a_port_with_faults_says_why_its_routes_stay() {
+        let text = format!(
+            r#"{PORTS}
+            [ports.engine.faults]
+            receive = {{ drop = 0.5 }}
+            [gateway]
+            offload = "auto"
+            [[routes]]
+            name = "one"
+            from = "engine"
+            to = "body"
+            kind = "classic"
+            [[routes]]
+            name = "back"
+            from = "body"
+            to = "record"
+            "#
+        );
+        let source = Source::new("test", text.as_str());
+        let (config, _) = crate::config::load(&source, &Kinds::standard()).unwrap();
+        let choices = data_paths(&config);
+        assert_eq!(choices[0].data_path, DataPath::Process);
+        assert_eq!(choices[0].because.len(), KERNEL_PATHS.len());
+        for (_, why) in &choices[0].because {
+            assert!(why.starts_with("port `engine` injects faults"), "{why}");
+        }
+        for (_, why) in &choices[1].because {
+            assert!(!why.contains("faults"), "{why}");
+        }
+        let plan = planned(&text);
+        assert_eq!(plan.ports.len(), 3);
+        assert_eq!(plan.routes.routes.len(), 2);
+    }
 }
