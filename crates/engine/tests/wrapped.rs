@@ -94,6 +94,26 @@ scenarios! {
         assert!(ports[1].sent_tokens().is_empty());
     }
 
+    /// A second frame that waits is held as any other, and is nobody's copy.
+    fn what_goes_out_twice_waits_twice() {
+        let twice = Chances { duplicate: 1.0, ..Chances::default() };
+        let (mut engine, ports) = faulty(Chances::default(), twice);
+        ports[1].inside().queue = 100;
+        ports[1].inside().room = 0;
+        ports[0].feed(0..3);
+        engine.step(0);
+        let count = |engine: &FaultyEngine| {
+            let snapshot = engine.snapshot();
+            snapshot.check().unwrap();
+            let port = *snapshot.port("p1").unwrap();
+            (port.copies.accepted, port.tx.taken, port.tx.sent, port.tx.held)
+        };
+        assert_eq!(count(&engine), (3, 3, 0, 6));
+        ports[1].inside().room = 5;
+        engine.step(1);
+        assert_eq!(count(&engine), (3, 3, 5, 1));
+    }
+
     /// A tap is shown what came in, and what was offered with its answer; a port that only receives
     /// refuses what is sent to it.
     fn a_tap_is_shown_what_passes() {
