@@ -234,14 +234,15 @@ type Faults = Option<(Chances, Chances)>;
 fn some_faults() -> impl Strategy<Value = Faults> {
     // Never and always are among them.
     let chance = || prop_oneof![2 => 0.0..1.0, 1 => Just(0.0), 1 => Just(1.0)];
-    let chances = (chance(), chance(), chance(), chance()).prop_map(
-        |(drop, duplicate, corrupt, refuse)| Chances {
-            drop,
-            duplicate,
-            corrupt,
-            refuse,
-        },
-    );
+    let chances =
+        (chance(), chance(), chance(), chance()).prop_map(|(drop, duplicate, corrupt, refuse)| {
+            Chances {
+                drop,
+                duplicate,
+                corrupt,
+                refuse,
+            }
+        });
     proptest::option::of((chances.clone(), chances))
 }
 

@@ -107,10 +107,10 @@ fn no_port_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
             Some(((meta.dev(), meta.ino()), port.name.as_str(), path))
         })
     };
-    let mut taken: HashMap<(u64, u64), (&str, &'static str)> = files(|settings| settings.reads())
+    let mut taken: HashMap<(u64, u64), (&str, &'static str)> = files(Settings::reads)
         .map(|(file, port, _)| (file, (port, "read")))
         .collect();
-    for (file, port, path) in files(|settings| settings.writes()) {
+    for (file, port, path) in files(Settings::writes) {
         if let Some((other, used)) = taken.insert(file, (port, "written")) {
             return Err(Overwritten {
                 port: port.to_owned(),

@@ -234,7 +234,12 @@ impl Transmit for BusTransmit {
         if let Some(bus) = inner.bus_of(&self.address) {
             for ready in &self.batch {
                 let at = pace.map_or(ready.at, |pace| pace.to_source(ready.at));
-                match bus.send(self.address.node, at.max(bus.now()), &ready.frame, ready.tag) {
+                match bus.send(
+                    self.address.node,
+                    at.max(bus.now()),
+                    &ready.frame,
+                    ready.tag,
+                ) {
                     Ok(()) => sent += 1,
                     Err(SendError::Full) => {
                         self.stalled += 1;

@@ -86,10 +86,7 @@ impl BusSettings {
         if let Some(name) = &bus
             && (name.value.is_empty() || name.value.len() > LONGEST_NAME)
         {
-            let message = format!(
-                "the name of a bus has 1 to {} characters",
-                LONGEST_NAME
-            );
+            let message = format!("the name of a bus has 1 to {} characters", LONGEST_NAME);
             found.push(Diagnostic::error(name.span.clone(), message));
         }
         let bitrate = table.bitrate("bitrate", found);

@@ -263,7 +263,10 @@ impl Inner {
     }
 
     pub(super) fn gate(&mut self, address: &GateAddress) -> Option<&mut Gate> {
-        self.slots.get_mut(address.bus.0)?.gates.get_mut(address.gate)
+        self.slots
+            .get_mut(address.bus.0)?
+            .gates
+            .get_mut(address.gate)
     }
 
     pub(super) fn bus_of(&mut self, address: &GateAddress) -> Option<&mut Bus> {

@@ -88,12 +88,7 @@ impl LogSettings {
         })
     }
 
-    fn source(
-        &self,
-        port: &str,
-        stream: &Stream,
-        opener: &Opener,
-    ) -> Result<LogSource, PortError> {
+    fn source(&self, port: &str, stream: &Stream, opener: &Opener) -> Result<LogSource, PortError> {
         let only = self.interface.as_deref();
         let config = SourceConfig {
             interface: only
@@ -105,12 +100,7 @@ impl LogSettings {
         LogSource::open(port, path(stream), config)
     }
 
-    fn sink(
-        &self,
-        port: &str,
-        stream: &Stream,
-        opener: &mut Opener,
-    ) -> Result<LogSink, PortError> {
+    fn sink(&self, port: &str, stream: &Stream, opener: &mut Opener) -> Result<LogSink, PortError> {
         let config = SinkConfig {
             interface: Self::interface_name(port, self.interface.as_deref().unwrap_or(port))?,
             epoch: opener.epoch(),

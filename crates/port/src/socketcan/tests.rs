@@ -2,13 +2,14 @@
 //! calls and buffers, and an interface that does what the test says.
 
 use super::config::Io;
-use super::open::words;
 use super::line::Line;
+use super::open::words;
 use super::receive::RawReceive;
 use super::shared::Shared;
 use super::transmit::RawTransmit;
 use crate::{
-    Ids, Interest, Outgoing, PollReceive, PollTransmit, RawFilter, Receive, Received, Refused, Transmit,
+    Ids, Interest, Outgoing, PollReceive, PollTransmit, RawFilter, Receive, Received, Refused,
+    Transmit,
 };
 use frame::{CanId, Frame, FrameBuf, Header, Kind, Nanos, flags};
 use linux::Errno;
