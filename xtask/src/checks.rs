@@ -10,8 +10,12 @@ use std::path::{Path, PathBuf};
 /// The commands that README promises.
 const README_COMMANDS: [&str; 2] = ["cargo run --release -- demo", "cargo xtask test"];
 
-/// Folders that a macro declares, one for each operation on frames.
-const OPERATIONS: &str = "crates/route/src/operations";
+/// Folders whose files a macro declares: one for each operation on frames, one for each kind of
+/// port.
+const DECLARED_BY_MACRO: [&str; 2] = ["crates/route/src/operations", "crates/port/src"];
+
+/// The package whose features are the kinds of port.
+const PORT: &str = "cangate-port";
 
 /// `cargo fmt --check`, for the workspace and the fuzz targets.
 pub(crate) fn format(workspace: &Workspace) -> Result<Tally> {
@@ -28,7 +32,9 @@ pub(crate) fn format(workspace: &Workspace) -> Result<Tally> {
     // `cargo fmt` does not see files that a macro declares.
     let mut format = crate::command::command("rustfmt", &workspace.root);
     format.args(["--check", "--edition", "2024"]);
-    format.args(sources(&workspace.root.join(OPERATIONS))?);
+    for folder in DECLARED_BY_MACRO {
+        format.args(sources(&workspace.root.join(folder))?);
+    }
     tally.add(Tally::check(show(&mut format)?));
     Ok(tally)
 }
@@ -64,6 +70,28 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
         .arg(&workspace.target)
         .args(warnings);
     tally.add(Tally::check(show(&mut fuzz)?));
+    Ok(tally)
+}
+
+/// Each kind of port builds without the others, and the gateway without any.
+pub(crate) fn kinds_of_port(workspace: &Workspace) -> Result<Tally> {
+    let port = workspace
+        .packages
+        .iter()
+        .find(|package| package.name == PORT);
+    let features = &port
+        .with_context(|| format!("there is no {PORT}"))?
+        .features;
+    let mut tally = Tally::default();
+    for feature in features {
+        let mut check = workspace.cargo("check");
+        check.args(["-p", PORT, "--lib", "--no-default-features", "--features"]);
+        check.arg(feature);
+        tally.add(Tally::check(show(&mut check)?));
+    }
+    let mut check = workspace.cargo("check");
+    check.args(["-p", "cangate-gateway", "--lib"]);
+    tally.add(Tally::check(show(&mut check)?));
     Ok(tally)
 }
 

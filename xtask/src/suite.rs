@@ -168,7 +168,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
             "build" => {
                 let mut built = built.borrow_mut();
                 println!("{} test programs", built.binaries(workspace)?.len());
-                Ok(Tally::passed())
+                let mut tally = Tally::passed();
+                tally.add(checks::kinds_of_port(workspace)?);
+                Ok(tally)
             }
             "lab" => lab::setup(workspace),
             "test" => {

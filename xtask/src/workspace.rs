@@ -29,6 +29,8 @@ pub(crate) struct Package {
     pub(crate) folder: PathBuf,
     /// Names of its `[[bench]]` targets.
     pub(crate) benches: Vec<String>,
+    /// Its cargo features, without the default set.
+    pub(crate) features: Vec<String>,
     /// Third-party packages that it names itself.
     pub(crate) dependencies: Vec<String>,
     /// Packages of this workspace that its product uses (tests may use more), by their folders.
@@ -199,6 +201,13 @@ pub(crate) fn packages(metadata: &Value) -> Result<Vec<Package>> {
                 .filter(|target| target["kind"][0] == "bench")
                 .filter_map(|target| target["name"].as_str())
                 .map(str::to_owned)
+                .collect(),
+            features: package["features"]
+                .as_object()
+                .into_iter()
+                .flat_map(|features| features.keys())
+                .filter(|feature| *feature != "default")
+                .cloned()
                 .collect(),
             dependencies,
             rooms: rooms(package),

@@ -1,7 +1,7 @@
 //! A gateway's counters as tables.
 
 use comfy_table::{Cell, CellAlignment, Table, TableStyle};
-use engine::{Copies, Fate, PortRow, PortState, RouteRow, Snapshot, Stops};
+use engine::{Copies, Fate, FaultCounters, PortRow, PortState, RouteRow, Snapshot, Stops};
 use gateway::{KernelPart, KernelRow, Stats};
 use route::Stop;
 use std::fmt::Write;
@@ -121,6 +121,40 @@ fn in_kernel(part: &KernelPart) -> Table {
     counts(&heads(&first, &["not taken by the interface"]), kept, &rows)
 }
 
+/// What went wrong on purpose on a port; nothing where nothing did.
+fn injected(port: &PortRow) -> String {
+    let sides = [
+        ("received", port.count.rx.faults),
+        ("sent", port.count.tx.faults),
+    ];
+    let words = sides.into_iter().filter_map(|(side, faults)| {
+        let FaultCounters {
+            dropped,
+            duplicated,
+            corrupted,
+            refused,
+        } = faults;
+        let counts = [
+            (dropped, "dropped"),
+            (duplicated, "duplicated"),
+            (corrupted, "corrupted"),
+            (refused, "refused"),
+        ];
+        let counts = counts.into_iter().filter(|(n, _)| *n > 0);
+        let counts: Vec<String> = counts.map(|(n, what)| format!("{n} {what}")).collect();
+        (!counts.is_empty()).then(|| format!("of frames {side}, {}", counts.join(", ")))
+    });
+    let words: Vec<String> = words.collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    format!(
+        "Faults injected on port {}: {}.\n",
+        port.name,
+        words.join("; ")
+    )
+}
+
 /// Ports, routes and the sums.
 pub(crate) fn render(stats: &Stats) -> String {
     let Stats {
@@ -194,6 +228,7 @@ pub(crate) fn render(stats: &Stats) -> String {
         let _ = writeln!(text, "In the kernel ({}):\n{}\n", part.how, in_kernel(part));
     }
     for p in &snapshot.ports {
+        text.push_str(&injected(p));
         if let Some(why) = &p.failure {
             let _ = writeln!(text, "Port {} is out of service: {why}", p.name);
         }
@@ -213,6 +248,29 @@ pub(crate) fn render(stats: &Stats) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_went_wrong_on_purpose_is_said_and_nothing_else() {
+        let mut port = PortRow {
+            name: "body".to_owned(),
+            ..PortRow::default()
+        };
+        assert_eq!(injected(&port), "");
+        port.count.rx.faults.dropped = 12;
+        port.count.rx.faults.corrupted = 3;
+        port.count.tx.faults.refused = 1;
+        let said = "Faults injected on port body: of frames received, 12 dropped, 3 corrupted; of \
+                    frames sent, 1 refused.\n";
+        assert_eq!(injected(&port), said);
+        let stats = Stats {
+            process: Snapshot {
+                ports: vec![port],
+                ..Snapshot::default()
+            },
+            ..Stats::default()
+        };
+        assert!(render(&stats).contains(said));
+    }
 
     #[test]
     fn what_the_kernel_does_not_count_has_no_column() {

@@ -1,6 +1,7 @@
 //! Files that are given on the command line.
 
 use crate::failure::Failure;
+use crate::kinds::kinds;
 use config::Source;
 use gateway::config::Config;
 use std::io::Read;
@@ -38,7 +39,7 @@ fn source(name: &str, bytes: Vec<u8>) -> Result<Source, Failure> {
 
 /// A gateway file's configuration, and its warnings as text.
 pub(crate) fn load_config(source: &Source, color: bool) -> Result<(Config, String), Failure> {
-    match gateway::config::load(source) {
+    match gateway::config::load(source, &kinds()) {
         Ok((config, warnings)) => Ok((config, config::render(source, &warnings, color))),
         Err(found) => Err(Failure::Input(config::render(source, &found, color))),
     }

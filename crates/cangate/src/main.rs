@@ -7,6 +7,7 @@ mod commands;
 mod counters;
 mod failure;
 mod input;
+mod kinds;
 
 use clap::Parser;
 use std::process::ExitCode;

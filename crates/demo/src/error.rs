@@ -26,6 +26,12 @@ pub enum Error {
         /// What it is.
         kind: &'static str,
     },
+    /// A port of the gateway file injects faults.
+    #[error(
+        "the demo compares every frame with what the buses saw, and injects no faults: leave out \
+         [ports.{0}.faults], or use `cangate run`"
+    )]
+    Faults(String),
     /// The routes cannot be compiled; the text names the route.
     #[error("{0}")]
     Routes(String),
@@ -89,6 +95,7 @@ impl Error {
         match self {
             Self::TooManyRoutes { .. }
             | Self::NotABus { .. }
+            | Self::Faults(_)
             | Self::Routes(_)
             | Self::ReadLog { .. }
             | Self::BadLine(_)

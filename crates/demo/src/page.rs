@@ -194,8 +194,9 @@ fn accounts(summary: &Summary) -> Vec<Account> {
     accounts
 }
 
-fn notes(summary: &Summary) -> Vec<String> {
-    let mut notes = summary.imbalances.clone();
+pub(crate) fn notes(summary: &Summary) -> Vec<String> {
+    let mut notes = summary.warnings.clone();
+    notes.extend(summary.imbalances.iter().cloned());
     notes.extend(summary.frames.unsent());
     if let Some(log) = &summary.log {
         if log.bad_lines > 0 {

@@ -8,6 +8,7 @@ use crate::scene::Scene;
 use crate::tap::Passed;
 use crate::traffic::Source;
 use bus::{BusStats, Event, SendError};
+use engine::Event as PortEvent;
 use frame::text::Line;
 use frame::wire;
 use frame::{Frame, Nanos};
@@ -39,6 +40,8 @@ pub(crate) struct Played {
     pub(crate) last_release: Nanos,
     /// The buses were still busy [`PATIENCE`] after that: frames that go round in circles.
     pub(crate) cut_off: bool,
+    /// What happened to the gateway's ports that a user should know, in sentences.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// How long the buses may go on after the last frame was handed in, bus time: longer than any
@@ -85,6 +88,7 @@ pub(crate) fn play(
         end: 0,
         last_release: 0,
         cut_off: false,
+        warnings: Vec::new(),
     };
     let mut loads = vec![BusLoad::new(WINDOW); scene.buses.len()];
     let mut heard = 0;
@@ -173,6 +177,10 @@ pub(crate) fn play(
                 .processing
                 .extend(each.iter().cycle().take(step.frames));
             played.recorder.step(scene, now, &mut passed, each);
+            if step.events {
+                let warnings = &mut played.warnings;
+                scene.engine.events(|event| warnings.push(warning(event)));
+            }
             if !step.more {
                 break;
             }
@@ -190,6 +198,16 @@ pub(crate) fn play(
         played.loads.push((load, stats));
     }
     Ok(played)
+}
+
+/// What a user is told about a port.
+fn warning(event: PortEvent<'_>) -> String {
+    match event {
+        PortEvent::Failed { port, why } => {
+            format!("port {port}: {why}: it is out of service since then, the others went on.")
+        }
+        other => format!("{other:?}"),
+    }
 }
 
 /// Books what was seen on a bus.
@@ -236,4 +254,73 @@ fn book(
         },
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use config::Source as Text;
+    use engine::{
+        Change, NamedPort, Nowhere, PortChange, PortError, Receive, Received, RxCounters, RxReport,
+    };
+    use port::Kinds;
+    use std::sync::Arc;
+
+    /// A receiving half that cannot go on.
+    struct Broken;
+
+    impl Receive for Broken {
+        fn receive(
+            &mut self,
+            _: Nanos,
+            _: usize,
+            _: &mut dyn FnMut(Received<'_>),
+        ) -> Result<RxReport, PortError> {
+            Err(PortError {
+                port: "body".to_owned(),
+                what: "the cable is cut".to_owned(),
+                source: None,
+            })
+        }
+
+        fn deadline(&self) -> Option<Nanos> {
+            None
+        }
+
+        fn counters(&self) -> RxCounters {
+            RxCounters::default()
+        }
+    }
+
+    #[test]
+    fn a_port_that_fails_is_told_once() {
+        let text = "[ports.engine]\nkind = 'bus'\n[ports.body]\nkind = 'bus'\n\
+                    [[routes]]\nfrom = 'engine'\nto = 'body'\n";
+        let (config, _) = gateway::config::load(&Text::new("t", text), &Kinds::standard()).unwrap();
+        let mut scene = Scene::new(&config, 1).unwrap();
+        let broken = NamedPort {
+            name: "body".to_owned(),
+            rx: Box::new(Broken) as _,
+            tx: Box::new(Nowhere) as _,
+        };
+        let ports = vec![
+            PortChange::Keep("engine".to_owned()),
+            PortChange::New(broken),
+        ];
+        let table = Arc::clone(&scene.table);
+        let change = Change::new(scene.engine.layout(), ports, table, &config.routes).unwrap();
+        scene
+            .engine
+            .apply(change)
+            .map_err(|(error, _)| error)
+            .unwrap();
+        let mut source = Source::sae(1, 50_000_000, 2).unwrap();
+        let mut played = play(&mut scene, &mut source, None, &|_| {}).unwrap();
+        let warned = "port body: the cable is cut: it is out of service since then, the others \
+                      went on.";
+        assert_eq!(played.warnings, [warned]);
+        let summary = crate::Summary::new(&scene, &config, &source, &mut played);
+        assert_eq!(summary.warnings, [warned]);
+        assert!(crate::page::notes(&summary).contains(&warned.to_owned()));
+    }
 }

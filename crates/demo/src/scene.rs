@@ -2,13 +2,13 @@
 //! needed.
 
 use crate::error::Error;
-use crate::tap::{TapReceive, TapTransmit, Tape};
+use crate::tap::{PortTap, Tape};
 use bus::{BusConfig, NodeConfig, NodeId};
+use engine::wrap::Tapped;
 use engine::{Engine, NamedPort};
 use frame::wire::BitRate;
 use gateway::config::Config;
-use port::embedded::{BusIndex, Tester, World, WorldError};
-use port::spec::PortKind;
+use port::embedded::{BusIndex, BusSettings, Tester, World, WorldError};
 use route::Table;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -55,12 +55,15 @@ impl Scene {
         let mut ports = Vec::new();
         let mut named: Vec<NamedPort> = Vec::new();
         for (number, spec) in (0u16..).zip(&config.ports) {
-            let PortKind::Bus(bus_spec) = &spec.kind else {
+            let Some(bus_spec) = spec.settings.downcast_ref::<BusSettings>() else {
                 return Err(Error::NotABus {
                     port: spec.name.clone(),
-                    kind: spec.kind.name(),
+                    kind: spec.settings.kind(),
                 });
             };
+            if spec.faults.is_some() {
+                return Err(Error::Faults(spec.name.clone()));
+            }
             let bus = match buses.iter().position(|b| b.name == bus_spec.bus) {
                 Some(bus) => bus,
                 None => {
@@ -96,18 +99,14 @@ impl Scene {
                 bus,
                 node: rx.node(),
             });
+            let tap = PortTap {
+                port: number,
+                tape: tape.clone(),
+            };
             named.push(NamedPort {
                 name: spec.name.clone(),
-                rx: Box::new(TapReceive {
-                    port: number,
-                    tape: tape.clone(),
-                    inner: rx,
-                }),
-                tx: Box::new(TapTransmit {
-                    port: number,
-                    tape: tape.clone(),
-                    inner: tx,
-                }),
+                rx: Box::new(Tapped::new(rx, tap.clone())),
+                tx: Box::new(Tapped::new(tx, tap)),
             });
         }
         let table = Table::compile(&config.routes, config.ports.len()).map_err(|errors| {

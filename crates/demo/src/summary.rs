@@ -42,6 +42,9 @@ pub struct Summary {
     pub gateway: Snapshot,
     /// The buses never came to rest: routes lead in a circle.
     pub cut_off: bool,
+    /// What happened to the gateway's ports that a user should know, in sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Everything adds up.
     pub accounted: bool,
     /// What does not; empty in a sound cangate.
@@ -247,6 +250,7 @@ impl Summary {
             tester: observers.finish(),
             gateway: snapshot,
             cut_off: played.cut_off,
+            warnings: std::mem::take(&mut played.warnings),
             accounted: false,
             imbalances: Vec::new(),
         };

@@ -3,10 +3,8 @@
 //! The taps stand between the engine and the ports of the demo only. With them the demo knows
 //! each frame's way without asking the engine, whose counters it then checks against.
 
-use engine::{
-    Accepted, FlushReport, Interest, Outgoing, PortError, Receive, Received, Refused, RxCounters,
-    RxReport, Transmit, TxCounters,
-};
+use engine::wrap::Tap;
+use engine::{Accepted, Outgoing, Received, Refused};
 use frame::{Frame, Nanos};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -58,92 +56,33 @@ impl Tape {
     }
 }
 
-/// Writes down what a receiving half hands over.
-pub(crate) struct TapReceive<R> {
+/// Writes down what passes one port.
+#[derive(Clone)]
+pub(crate) struct PortTap {
     pub(crate) port: u16,
     pub(crate) tape: Tape,
-    pub(crate) inner: R,
 }
 
-impl<R: Receive> Receive for TapReceive<R> {
-    fn receive(
-        &mut self,
-        now: Nanos,
-        budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
-    ) -> Result<RxReport, PortError> {
-        let (port, tape) = (self.port, &self.tape);
-        self.inner.receive(now, budget, &mut |received| {
-            if let Some(frame) = Frame::from_view(received.frame) {
-                let (end, tag) = (received.stamp.ns, received.token);
-                tape.push(Passed::In {
-                    port,
-                    end,
-                    tag,
-                    frame,
-                });
-            }
-            take(received);
-        })
-    }
-
-    fn deadline(&self) -> Option<Nanos> {
-        self.inner.deadline()
-    }
-
-    fn counters(&self) -> RxCounters {
-        self.inner.counters()
-    }
-
-    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
-        self.inner.set_interest(interest)
-    }
-
-    fn is_up(&self) -> bool {
-        self.inner.is_up()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.inner.remarks()
-    }
-}
-
-/// Writes down what a transmitting half was offered and what it answered.
-pub(crate) struct TapTransmit<T> {
-    pub(crate) port: u16,
-    pub(crate) tape: Tape,
-    pub(crate) inner: T,
-}
-
-impl<T: Transmit> Transmit for TapTransmit<T> {
-    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
-        let answer = self.inner.transmit(now, outgoing);
-        if let Some(frame) = Frame::from_view(outgoing.frame) {
-            let tag = outgoing.token;
-            let answer = answer.map(|_| ());
-            self.tape.push(Passed::Out {
+impl Tap for PortTap {
+    fn came(&mut self, _: Nanos, received: &Received<'_>) {
+        if let Some(frame) = Frame::from_view(received.frame) {
+            self.tape.push(Passed::In {
                 port: self.port,
-                tag,
+                end: received.stamp.ns,
+                tag: received.token,
                 frame,
-                answer,
             });
         }
-        answer
     }
 
-    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
-        self.inner.flush(now)
-    }
-
-    fn deadline(&self) -> Option<Nanos> {
-        self.inner.deadline()
-    }
-
-    fn counters(&self) -> TxCounters {
-        self.inner.counters()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.inner.remarks()
+    fn offered(&mut self, _: Nanos, outgoing: &Outgoing<'_>, answer: Result<Accepted, Refused>) {
+        if let Some(frame) = Frame::from_view(outgoing.frame) {
+            self.tape.push(Passed::Out {
+                port: self.port,
+                tag: outgoing.token,
+                frame,
+                answer: answer.map(|_| ()),
+            });
+        }
     }
 }

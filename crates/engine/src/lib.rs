@@ -8,7 +8,7 @@
 //! * [`Snapshot`] is what was counted, and [`Snapshot::check`] proves that it adds up.
 //! * [`Change`] takes an engine from one table and set of ports to the next without losing a frame.
 //! * [`Nothing`] and [`Nowhere`] are halves of ports that go one way only; [`wrap`] has halves
-//!   around halves, which trace and which fail on purpose.
+//!   around halves, which show what passes and which fail on purpose.
 //!
 //! This crate knows no operating system: no descriptor, no thread, no clock, no log. Time is passed
 //! in. So the same code runs in a process, on a simulated bus, in a test and on bare metal.
@@ -134,6 +134,7 @@ mod engine;
 mod error;
 mod event;
 mod fate;
+mod faults;
 mod half;
 mod lane;
 mod layout;
@@ -151,6 +152,7 @@ pub use engine::{BUDGET, Engine, Step};
 pub use error::{EngineError, PortError};
 pub use event::Event;
 pub use fate::{Fate, Fates, Stops};
+pub use faults::FaultCounters;
 pub use half::{Receive, Transmit};
 pub use lane::{NamedPort, Settled};
 pub use layout::{Layout, interest};

@@ -1,5 +1,6 @@
 //! What a half of a port answers and counts.
 
+use crate::faults::FaultCounters;
 use serde::{Deserialize, Serialize};
 
 /// What a call of [`Receive::receive`](crate::Receive::receive) did.
@@ -49,6 +50,9 @@ pub struct RxCounters {
     pub error_frames: u64,
     /// How often the port was lost and taken up again.
     pub reopened: u64,
+    /// What went wrong on purpose.
+    #[serde(default, skip_serializing_if = "FaultCounters::is_none")]
+    pub faults: FaultCounters,
 }
 
 impl RxCounters {
@@ -60,6 +64,7 @@ impl RxCounters {
             malformed: self.malformed.saturating_sub(base.malformed),
             error_frames: self.error_frames.saturating_sub(base.error_frames),
             reopened: self.reopened.saturating_sub(base.reopened),
+            faults: self.faults.since(&base.faults),
         }
     }
 
@@ -68,12 +73,13 @@ impl RxCounters {
         self.malformed += other.malformed;
         self.error_frames += other.error_frames;
         self.reopened += other.reopened;
+        self.faults.add(&other.faults);
     }
 }
 
 /// What a port counts of its transmitting side: the fate of frames after
-/// [`Transmit::transmit`](crate::Transmit::transmit) took them. `taken = sent + lost + held`,
-/// always.
+/// [`Transmit::transmit`](crate::Transmit::transmit) took them. `taken + faults.duplicated =
+/// sent + lost + held`, always.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TxCounters {
     /// Frames taken by [`Transmit::transmit`](crate::Transmit::transmit).
@@ -87,6 +93,9 @@ pub struct TxCounters {
     pub held: u64,
     /// Times that the other side had no room (ENOBUFS, a full ring) and the frame was kept.
     pub stalled: u64,
+    /// What went wrong on purpose.
+    #[serde(default, skip_serializing_if = "FaultCounters::is_none")]
+    pub faults: FaultCounters,
 }
 
 impl TxCounters {
@@ -97,16 +106,19 @@ impl TxCounters {
         // Frames that were held at `base` belong to whoever handed them in. They leave first, so
         // the port's `sent`, `lost` and `held` of before count as one: gone.
         let before = base.sent + base.lost + base.held;
-        let held = self.held.min(self.taken.saturating_sub(base.taken));
+        let faults = self.faults.since(&base.faults);
+        let taken = self.taken.saturating_sub(base.taken);
+        let held = self.held.min(taken + faults.duplicated);
         let lost = self.lost.saturating_sub(base.lost);
         let gone = (self.sent + self.lost + self.held).saturating_sub(before);
         let (lost, held) = if over { (lost + held, 0) } else { (lost, held) };
         Self {
-            taken: self.taken.saturating_sub(base.taken),
+            taken,
             sent: gone.saturating_sub(lost + held),
             lost,
             held,
             stalled: self.stalled.saturating_sub(base.stalled),
+            faults,
         }
     }
 
@@ -116,5 +128,6 @@ impl TxCounters {
         self.lost += other.lost;
         self.held += other.held;
         self.stalled += other.stalled;
+        self.faults.add(&other.faults);
     }
 }

@@ -150,7 +150,8 @@ impl Snapshot {
     ///
     /// * A port: what it handed over, counted when it came, is what it says it handed over, and
     ///   the sum of the fates. Copies offered are copies answered; copies accepted are what the
-    ///   port says it took, and that is sent, lost or held.
+    ///   port says it took, and these, with the second frames of those that it duplicated on
+    ///   purpose, are sent, lost or held.
     /// * A route: frames taken are frames forwarded or ended there; copies offered are copies
     ///   answered.
     /// * All: copies by destination are copies by route, answer by answer; and for each fate
@@ -183,8 +184,8 @@ impl Snapshot {
             )?;
             let gone = [port.tx.sent, port.tx.lost, port.tx.held];
             same(
-                "copies taken and copies sent, lost or held differ",
-                port.tx.taken.into(),
+                "copies taken (or duplicated on purpose) and copies sent, lost or held differ",
+                u128::from(port.tx.taken) + u128::from(port.tx.faults.duplicated),
                 gone.iter().map(|&n| u128::from(n)).sum(),
             )?;
         }

@@ -7,7 +7,8 @@
 mod common;
 
 use common::{Handle, memory_port};
-use engine::{Change, Engine, Fate, PortChange, Snapshot};
+use engine::wrap::{Chances, Faulty};
+use engine::{Change, Engine, Fate, NamedPort, PortChange, Snapshot};
 use frame::{CanId, Frame};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -227,6 +228,36 @@ fn start(routes: &Routes) -> (Engine, Vec<Handle>) {
     common::engine(usize::from(PORTS), routes)
 }
 
+/// What goes wrong on purpose on receiving and on sending; on half of the ports nothing does.
+type Faults = Option<(Chances, Chances)>;
+
+fn some_faults() -> impl Strategy<Value = Faults> {
+    // Never and always are among them.
+    let chance = || prop_oneof![2 => 0.0..1.0, 1 => Just(0.0), 1 => Just(1.0)];
+    let chances =
+        (chance(), chance(), chance(), chance()).prop_map(|(drop, duplicate, corrupt, refuse)| {
+            Chances {
+                drop,
+                duplicate,
+                corrupt,
+                refuse,
+            }
+        });
+    proptest::option::of((chances.clone(), chances))
+}
+
+/// A port on which things go wrong on purpose.
+fn with_faults(port: NamedPort, faults: &Faults) -> NamedPort {
+    let Some((receiving, sending)) = *faults else {
+        return port;
+    };
+    NamedPort {
+        name: port.name,
+        rx: Box::new(Faulty::new(port.rx, receiving, 1).unwrap()),
+        tx: Box::new(Faulty::new(port.tx, sending, 2).unwrap()),
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
@@ -234,8 +265,14 @@ proptest! {
     fn sums_add_up_after_every_step(
         routes in some_routes(),
         events in vec(some_event(), 1..40),
+        faults in vec(some_faults(), usize::from(PORTS)),
     ) {
-        let (mut engine, mut handles) = start(&routes);
+        let (ports, mut handles): (Vec<_>, Vec<_>) = faults.iter().enumerate().map(|(i, faults)| {
+            let (port, handle) = memory_port(&format!("p{i}"));
+            (with_faults(port, faults), handle)
+        }).unzip();
+        let table = Arc::new(Table::compile(&routes, usize::from(PORTS)).unwrap());
+        let mut engine = Engine::new(ports, table, &routes).unwrap();
         let mut before = engine.snapshot();
         let mut fed = 0u128;
         for event in events {
@@ -270,7 +307,7 @@ proptest! {
                             let name = if gone { format!("q{}", before.reloads) } else { name };
                             let (port, handle) = memory_port(&name);
                             handles[i] = handle;
-                            PortChange::New(port)
+                            PortChange::New(with_faults(port, &faults[i]))
                         } else if engine.layout().ports.contains(&name) {
                             PortChange::Keep(name)
                         } else {
@@ -293,7 +330,13 @@ proptest! {
             before = check(&before, &engine)?;
         }
         let waiting: usize = handles.iter().map(|h| h.inside().incoming.len()).sum();
-        prop_assert_eq!(before.received() + waiting as u128, fed, "a frame is missing");
+        let ports = before.ports.iter().map(|row| &row.count).chain([&before.retired_ports]);
+        let injected = ports.fold((0u128, 0u128), |(dropped, duplicated), port| {
+            let faults = port.rx.faults;
+            (dropped + u128::from(faults.dropped), duplicated + u128::from(faults.duplicated))
+        });
+        let left = before.received() + waiting as u128 + injected.0;
+        prop_assert_eq!(left, fed + injected.1, "a frame is missing");
         engine.close();
         let after = check(&before, &engine)?;
         prop_assert_eq!(after.ports.iter().map(|p| p.count.tx.held).sum::<u64>(), 0);

@@ -7,12 +7,16 @@ extern crate alloc;
 mod common;
 
 use alloc::format;
+use alloc::rc::Rc;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use common::{Handle, MemoryRx, MemoryTx, all, memory_halves, route};
-use engine::wrap::{Chances, Faulty, Traced};
-use engine::{Engine, Fate, NamedPort, Nothing, Nowhere, Receive};
+use core::cell::RefCell;
+use engine::wrap::{Chances, Faulty, Tap, Tapped};
+use engine::{
+    Accepted, Engine, Fate, NamedPort, Nothing, Nowhere, Outgoing, Receive, Received, Refused,
+};
 use route::Table;
 
 type FaultyEngine = Engine<Faulty<MemoryRx>, Faulty<MemoryTx>>;
@@ -34,13 +38,30 @@ fn faulty(on_receiving: Chances, on_sending: Chances) -> (FaultyEngine, Vec<Hand
     (Engine::new(ports, table, &routes).unwrap(), handles)
 }
 
+/// Time and token of what passed, and the answer of a half that was offered it.
+#[derive(Clone, Default)]
+struct Shown(Rc<RefCell<Vec<Passed>>>);
+
+type Passed = (u64, u64, Option<Result<Accepted, Refused>>);
+
+impl Tap for Shown {
+    fn came(&mut self, now: u64, received: &Received<'_>) {
+        self.0.borrow_mut().push((now, received.token, None));
+    }
+
+    fn offered(&mut self, now: u64, outgoing: &Outgoing<'_>, answer: Result<Accepted, Refused>) {
+        self.0
+            .borrow_mut()
+            .push((now, outgoing.token, Some(answer)));
+    }
+}
+
 scenarios! {
     /// Whatever goes wrong on the way in and out, every sum adds up, and the same seed gives the
     /// same mishaps.
     fn mishaps_are_accounted_for() {
-        let coming = Chances { lose: 0.2, double: 0.2, corrupt: 0.2, refuse: 0.0 };
-        // A frame that goes out twice counts as taken twice, which no engine asked for.
-        let going = Chances { double: 0.0, refuse: 0.2, ..coming };
+        let coming = Chances { drop: 0.2, duplicate: 0.2, corrupt: 0.2, refuse: 0.0 };
+        let going = Chances { refuse: 0.2, ..coming };
         let run = || {
             let (mut engine, ports) = faulty(coming, going);
             ports[0].feed(0..1_000);
@@ -51,14 +72,19 @@ scenarios! {
         };
         let snapshot = run();
         let (from, to) = (snapshot.port("p0").unwrap(), snapshot.port("p1").unwrap());
-        assert!(from.rx.overrun > 100 && from.received != 1_000);
-        assert!(to.tx.lost > 100 && to.copies.refused > 100);
+        let (came, went) = (from.rx.faults, to.tx.faults);
+        assert!(came.dropped > 100 && came.duplicated > 100 && came.corrupted > 100);
+        assert_eq!(from.received, 1_000 - came.dropped + came.duplicated);
+        assert_eq!((from.rx.overrun, came.refused), (0, 0));
+        assert!(went.dropped > 100 && went.duplicated > 100 && went.corrupted > 100);
+        assert_eq!((to.tx.lost, to.copies.refused), (went.dropped, went.refused));
+        assert_eq!(to.tx.sent, to.tx.taken - went.dropped + went.duplicated);
         assert_eq!(run(), snapshot);
     }
 
     /// A chance of one is certain.
     fn all_frames_vanish_where_that_is_certain() {
-        let certain = Chances { lose: 1.0, ..Chances::default() };
+        let certain = Chances { drop: 1.0, ..Chances::default() };
         let (mut engine, ports) = faulty(Chances::default(), certain);
         ports[0].feed(0..10);
         engine.step(0);
@@ -68,23 +94,49 @@ scenarios! {
         assert!(ports[1].sent_tokens().is_empty());
     }
 
-    /// A trace has what came in; a port that only receives refuses what is sent to it.
-    fn a_trace_has_what_came_in() {
-        let routes = all(vec![route("r", &[0], &[0])]);
-        let mut routes = routes;
+    /// A second frame that waits is held as any other, and is nobody's copy.
+    fn what_goes_out_twice_waits_twice() {
+        let twice = Chances { duplicate: 1.0, ..Chances::default() };
+        let (mut engine, ports) = faulty(Chances::default(), twice);
+        ports[1].inside().queue = 100;
+        ports[1].inside().room = 0;
+        ports[0].feed(0..3);
+        engine.step(0);
+        let count = |engine: &FaultyEngine| {
+            let snapshot = engine.snapshot();
+            snapshot.check().unwrap();
+            let port = *snapshot.port("p1").unwrap();
+            (port.copies.accepted, port.tx.taken, port.tx.sent, port.tx.held)
+        };
+        assert_eq!(count(&engine), (3, 3, 0, 6));
+        ports[1].inside().room = 5;
+        engine.step(1);
+        assert_eq!(count(&engine), (3, 3, 5, 1));
+    }
+
+    /// A tap is shown what came in, and what was offered with its answer; a port that only receives
+    /// refuses what is sent to it.
+    fn a_tap_is_shown_what_passes() {
+        let mut routes = all(vec![route("r", &[0], &[0])]);
         routes.routes[0].allow_same_port = true;
         let table = Arc::new(Table::compile(&routes, 1).unwrap());
         let (rx, _, source) = memory_halves();
-        let (_, trace, traced) = memory_halves();
-        let port = NamedPort { name: "p".into(), rx: Traced::new(rx, trace), tx: Nowhere };
+        let (came, offered) = (Shown::default(), Shown::default());
+        let port = NamedPort {
+            name: "p".into(),
+            rx: Tapped::new(rx, came.clone()),
+            tx: Tapped::new(Nowhere, offered.clone()),
+        };
         let mut engine = Engine::new(vec![port], table, &routes).unwrap();
         source.feed(0..3);
-        engine.step(0);
+        engine.step(7);
         let snapshot = engine.snapshot();
         snapshot.check().unwrap();
         assert_eq!(snapshot.frames(Fate::Undeliverable), 3);
         assert_eq!(snapshot.port("p").unwrap().copies.unsupported, 3);
-        assert_eq!(traced.sent_tokens(), [0, 1, 2]);
+        assert_eq!(*came.0.borrow(), [(7, 0, None), (7, 1, None), (7, 2, None)]);
+        let refused = Some(Err(Refused::Unsupported));
+        assert_eq!(*offered.0.borrow(), [(7, 0, refused), (7, 1, refused), (7, 2, refused)]);
     }
 
     fn from_nothing_nothing_comes() {

@@ -7,6 +7,7 @@ use config::Source;
 use engine::Snapshot;
 use gateway::control::{Request, request};
 use gateway::run::{Reason, RunOptions, run};
+use port::Kinds;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -78,7 +79,8 @@ fn the_gateway() {
     });
     let file = PathBuf::from(file);
     let text = std::fs::read_to_string(&file).unwrap();
-    let (config, _) = gateway::config::load(&Source::new("gateway.toml", text)).unwrap();
+    let (config, _) =
+        gateway::config::load(&Source::new("gateway.toml", text), &Kinds::standard()).unwrap();
     let options = RunOptions {
         file: Some(file),
         until_end: std::env::var_os(UNTIL_END).is_some(),
@@ -86,7 +88,7 @@ fn the_gateway() {
         signals: true,
         persist: false,
     };
-    match run(config, &options) {
+    match run(config, &Kinds::standard(), &options) {
         Ok(summary) => {
             summary.stats.process.check().unwrap();
             eprintln!("{}", serde_json::to_string(&summary.stats.process).unwrap());

@@ -4,34 +4,53 @@
 //! batches and never block. Here are the kinds of port. Their halves say besides what to wait for on
 //! an operating system: [`PollReceive::wait`], [`PollTransmit::wait`].
 //!
-//! | where | what |
-//! |---|---|
-//! | [`embedded`] | nodes on buses inside the process, in virtual or real time |
-//! | [`log`] | candump logs, standard input and output |
-//! | [`socketcan`] | Linux CAN interfaces, by raw sockets |
-//! | [`wrap`] | halves around halves: traces and faults |
-//! | [`spec`], [`Opener`] | from `gateway.toml` to any of the first three |
+//! # Kinds of port
+//!
+//! Each kind is a folder with its halves and its settings, and a cargo feature: what one kind brings
+//! along burdens nobody else.
+//!
+//! | folder | feature and keyword | what |
+//! |---|---|---|
+//! | [`socketcan`] | `socketcan` | Linux CAN interfaces, by raw sockets |
+//! | [`embedded`] | `bus` | nodes on buses inside the process, in virtual or real time |
+//! | [`log`] | `log` | candump logs, standard input and output |
+//!
+//! A kind is a [`PortKind`]: its keyword, and how its [`Settings`] are read from `gateway.toml`. The
+//! settings open the port, and answer what a gateway asks before. The list of kinds, [`Kinds`], is a
+//! value: a crate above adds a kind of its own to it, and nothing here or in `gateway` changes.
+//!
+//! On any port faults can be injected: [`Faults`], around the halves of the kind.
 //!
 //! Time is passed in.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
-pub mod embedded;
-pub mod log;
-mod open;
+mod faults;
+mod kind;
+mod kinds;
+mod opener;
 mod pace;
-mod poll;
-pub mod socketcan;
-pub mod spec;
+mod spec;
 mod wait;
+
+kinds::kinds! {
+    "socketcan" => socketcan::SocketCan,
+    "bus" => embedded::EmbeddedBus,
+    "log" => log::Log,
+}
 
 pub use engine::{
     Accepted, FlushReport, Ids, Interest, Nothing, Nowhere, Outgoing, PortError, RawFilter,
     Receive, Received, Refused, RxCounters, RxReport, Stamp, StampSource, Token, Transmit,
-    TxCounters, wrap,
+    TxCounters,
 };
-pub use open::Opener;
+pub use faults::Faults;
+pub use kind::{
+    Comparable, LONGEST_NAME, LONGEST_QUEUE, PlacedPort, PortKind, Settings, Stream, queue,
+};
+pub use kinds::Kinds;
+pub use opener::Opener;
 pub use pace::Pace;
-pub use poll::Poll;
+pub use spec::PortSpec;
 pub use wait::{Halves, PollReceive, PollTransmit, Wait};

@@ -60,18 +60,6 @@ impl PollTransmit for Nowhere {
     }
 }
 
-impl<H: PollReceive, T: Transmit + Send> PollReceive for wrap::Traced<H, T> {
-    fn wait(&self) -> Wait {
-        self.half().wait()
-    }
-}
-
-impl<H: PollTransmit, T: Transmit + Send> PollTransmit for wrap::Traced<H, T> {
-    fn wait(&self) -> Wait {
-        self.half().wait()
-    }
-}
-
 impl<H: PollReceive> PollReceive for wrap::Faulty<H> {
     fn wait(&self) -> Wait {
         self.half().wait()

@@ -2,36 +2,31 @@
 #![allow(clippy::unwrap_used)]
 
 use frame::{CanId, Frame};
-use port::spec::{BusSpec, LogSpec, Pace, Place, PortKind, PortSpec, SocketCanSpec};
-use port::{Opener, Outgoing, Refused};
+use port::embedded::BusSettings;
+use port::log::{LogSettings, Replay};
+use port::socketcan::SocketCanSettings;
+use port::{Opener, Outgoing, PortSpec, Refused, Stream};
 use std::path::PathBuf;
 
-fn spec(name: &str, kind: PortKind) -> PortSpec {
-    PortSpec {
-        name: name.to_owned(),
-        kind,
-    }
-}
-
 fn bus(name: &str, bitrate: u32) -> PortSpec {
-    let bus = BusSpec {
+    let bus = BusSettings {
         bus: "body".to_owned(),
         bitrate,
         data_bitrate: None,
         queue: 10,
         mailboxes: 3,
     };
-    spec(name, PortKind::Bus(bus))
+    PortSpec::new(name, bus)
 }
 
 fn log(read: Option<PathBuf>, write: Option<PathBuf>) -> PortSpec {
-    let log = LogSpec {
-        read: read.map(Place::File),
-        write: write.map(Place::File),
+    let log = LogSettings {
+        read: read.map(Stream::File),
+        write: write.map(Stream::File),
         interface: None,
-        pace: Pace::Fast,
+        pace: Replay::Fast,
     };
-    spec("log", PortKind::Log(log))
+    PortSpec::new("log", log)
 }
 
 fn frame(id: u32) -> Frame {
@@ -42,8 +37,8 @@ fn frame(id: u32) -> Frame {
 fn ports_of_one_bus_hear_one_another_in_real_time() {
     let start = 1_000_000_000;
     let mut opener = Opener::new(start, 0);
-    let (mut rx_a, mut tx_a) = opener.open(&bus("a", 125_000)).unwrap();
-    let (mut rx_b, _tx_b) = opener.open(&bus("b", 125_000)).unwrap();
+    let (mut rx_a, mut tx_a) = bus("a", 125_000).open(&mut opener).unwrap();
+    let (mut rx_b, _tx_b) = bus("b", 125_000).open(&mut opener).unwrap();
     tx_a.transmit(start, Outgoing::new(frame(0x123).view(), 5))
         .unwrap();
     tx_a.flush(start).unwrap();
@@ -68,7 +63,7 @@ fn ports_of_one_bus_hear_one_another_in_real_time() {
 #[test]
 fn a_port_alone_on_its_bus_is_acknowledged() {
     let mut opener = Opener::new(0, 0);
-    let (mut rx, mut tx) = opener.open(&bus("alone", 500_000)).unwrap();
+    let (mut rx, mut tx) = bus("alone", 500_000).open(&mut opener).unwrap();
     tx.transmit(0, Outgoing::new(frame(1).view(), 0)).unwrap();
     tx.flush(0).unwrap();
     rx.receive(10_000_000, 10, &mut |_| {}).unwrap();
@@ -78,8 +73,12 @@ fn a_port_alone_on_its_bus_is_acknowledged() {
 #[test]
 fn two_bit_rates_on_one_bus_are_a_mistake() {
     let mut opener = Opener::new(0, 0);
-    opener.open(&bus("a", 125_000)).unwrap();
-    let error = opener.open(&bus("b", 250_000)).err().unwrap().to_string();
+    bus("a", 125_000).open(&mut opener).unwrap();
+    let error = bus("b", 250_000)
+        .open(&mut opener)
+        .err()
+        .unwrap()
+        .to_string();
     assert!(
         error.starts_with("b: bus \"body\" runs at 125000 bit/s already"),
         "{error}"
@@ -94,14 +93,14 @@ fn a_log_goes_one_way_or_both() {
     let unix = 1_700_000_000_000_000_000;
     let mut opener = Opener::new(50, unix + 50);
 
-    let (mut rx, mut tx) = opener.open(&log(Some(read), None)).unwrap();
+    let (mut rx, mut tx) = log(Some(read), None).open(&mut opener).unwrap();
     let mut got = 0;
     let report = rx.receive(50, 10, &mut |_| got += 1).unwrap();
     assert_eq!((got, report.finished), (1, true));
     let refused = tx.transmit(50, Outgoing::new(frame(1).view(), 0));
     assert_eq!(refused, Err(Refused::Unsupported));
 
-    let (mut rx, mut tx) = opener.open(&log(None, Some(write.clone()))).unwrap();
+    let (mut rx, mut tx) = log(None, Some(write.clone())).open(&mut opener).unwrap();
     assert!(rx.receive(50, 10, &mut |_| {}).unwrap().finished);
     tx.transmit(2_000, Outgoing::new(frame(1).view(), 0))
         .unwrap();
@@ -117,8 +116,8 @@ fn a_log_that_is_opened_again_is_continued_and_a_new_run_begins_it_anew() {
     std::fs::write(&path, "of an earlier run\n").unwrap();
     let write = |opener: &mut Opener, ids: [u32; 2]| {
         // As at a reload: the new one is open before the old one has written its last.
-        let (_, mut old) = opener.open(&log(None, Some(path.clone()))).unwrap();
-        let (_, mut new) = opener.open(&log(None, Some(path.clone()))).unwrap();
+        let (_, mut old) = log(None, Some(path.clone())).open(opener).unwrap();
+        let (_, mut new) = log(None, Some(path.clone())).open(opener).unwrap();
         for (tx, id) in [(&mut new, ids[0]), (&mut old, ids[1])] {
             tx.transmit(0, Outgoing::new(frame(id).view(), 0)).unwrap();
             tx.flush(0).unwrap();
@@ -136,7 +135,7 @@ fn a_log_that_is_opened_again_is_continued_and_a_new_run_begins_it_anew() {
 
 #[test]
 fn an_interface_that_is_not_there_is_named() {
-    let can = SocketCanSpec {
+    let can = SocketCanSettings {
         interface: "nosuchcan0".to_owned(),
         fd: true,
         xl: false,
@@ -144,8 +143,8 @@ fn an_interface_that_is_not_there_is_named() {
         receive_buffer: None,
         io: port::socketcan::Io::ReadWrite,
     };
-    let spec = spec("engine", PortKind::SocketCan(can));
-    let error = Opener::new(0, 0).open(&spec).err().unwrap();
+    let spec = PortSpec::new("engine", can);
+    let error = spec.open(&mut Opener::new(0, 0)).err().unwrap();
     let text = error.to_string();
     assert!(text.starts_with("engine: "), "{text}");
     // Without AF_CAN the kernel is what is missing, else the interface.

@@ -1,15 +1,14 @@
-//! Tracing and faults around real halves.
+//! Faults around real halves.
 #![allow(clippy::unwrap_used)]
 
 use bus::{BusConfig, NodeConfig};
+use engine::FaultCounters;
+use engine::wrap::{Chances, Faulty};
 use frame::{CanId, Frame};
 use port::embedded::{BusIndex, BusReceive, BusTransmit, World};
-use port::log::{InterfaceName, LogReader, LogSink, LogSource, Replay, SinkConfig, SourceConfig};
-use port::wrap::{Chances, FaultCounters, Faulty, Traced};
+use port::log::{LogSource, Replay, SourceConfig};
 use port::{Outgoing, Receive, Refused, Transmit};
-use std::fs::File;
 use std::io::{Seek, Write};
-use std::path::Path;
 
 fn frame(id: u32, data: &[u8]) -> Frame {
     Frame::classic(CanId::sff(id).unwrap(), data).unwrap()
@@ -27,14 +26,6 @@ fn pair() -> (World, BusTransmit, BusReceive) {
     let receiver = NodeConfig::new("receiver");
     let (rx, _) = world.attach_with_fifo(BusIndex(0), receiver, 4096).unwrap();
     (world, tx, rx)
-}
-
-fn sink(path: &Path) -> LogSink {
-    let config = SinkConfig {
-        interface: InterfaceName::new("trace").unwrap(),
-        epoch: 0,
-    };
-    LogSink::create("trace", path, config).unwrap()
 }
 
 fn replay(lines: usize) -> LogSource {
@@ -69,63 +60,10 @@ fn take(rx: &mut dyn Receive, budget: usize) -> Vec<u64> {
 }
 
 #[test]
-fn a_trace_has_what_was_sent_and_what_came() {
-    let dir = tempfile::tempdir().unwrap();
-    let (out, back) = (dir.path().join("sent.log"), dir.path().join("came.log"));
-    let (world, tx, rx) = pair();
-    let (mut tx, mut rx) = (Traced::new(tx, sink(&out)), Traced::new(rx, sink(&back)));
-    for id in 1..=3 {
-        tx.transmit(0, Outgoing::new(frame(id, &[]).view(), 0))
-            .unwrap();
-    }
-    tx.flush(0).unwrap();
-    world.run_until(1_000_000, &mut |_, _| {});
-    let mut ends = Vec::new();
-    rx.receive(1_000_000, 10, &mut |r| ends.push(r.stamp.ns / 1000))
-        .unwrap();
-    let read = |path| -> Vec<(u64, u32)> {
-        let reader = LogReader::open(path).unwrap().map(Result::unwrap);
-        reader
-            .map(|e| (e.logged.ns / 1000, e.frame.view().id().number()))
-            .collect()
-    };
-    assert_eq!(read(&out), [(0, 1), (0, 2), (0, 3)]);
-    let expected: Vec<_> = ends.into_iter().zip(1..=3).collect();
-    assert_eq!(expected.len(), 3);
-    assert_eq!(read(&back), expected);
-    assert_eq!(tx.untraced() + rx.untraced(), 0);
-}
-
-#[test]
-fn a_trace_that_fails_stops_nothing() {
-    let (_world, tx, _rx) = pair();
-    let full = SinkConfig {
-        interface: InterfaceName::new("x").unwrap(),
-        epoch: 0,
-    };
-    let full = LogSink::from_file(
-        "trace",
-        "/dev/full",
-        File::create("/dev/full").unwrap(),
-        full,
-    );
-    // In a box, as a gateway has it.
-    let mut tx = Traced::new(Box::new(tx) as Box<dyn Transmit>, full);
-    for id in 0..3 {
-        tx.transmit(0, Outgoing::new(frame(id, &[]).view(), 0))
-            .unwrap();
-        tx.flush(0).unwrap();
-    }
-    assert_eq!(tx.counters().taken, 3);
-    assert_eq!(tx.untraced(), 2, "the first was lost in the failing write");
-    assert!(tx.remarks()[0].contains("/dev/full"));
-}
-
-#[test]
 fn mishaps_on_receiving_are_counted_and_repeat() {
     let chances = Chances {
-        lose: 0.2,
-        double: 0.2,
+        drop: 0.2,
+        duplicate: 0.2,
         corrupt: 0.2,
         refuse: 0.0,
     };
@@ -135,11 +73,11 @@ fn mishaps_on_receiving_are_counted_and_repeat() {
         (got, rx.faults(), rx.counters())
     };
     let (got, faults, counters) = run(1);
-    assert_eq!(counters.overrun, faults.lost);
-    assert_eq!(got.len() as u64, 1000 - faults.lost + faults.doubled);
+    assert_eq!((counters.overrun, counters.faults), (0, faults));
+    assert_eq!(got.len() as u64, 1000 - faults.dropped + faults.duplicated);
     let wrong = |n: &&u64| **n >= 1000 || n.count_ones() == 64;
     assert!(got.iter().filter(wrong).count() > 0);
-    for count in [faults.lost, faults.doubled, faults.corrupted] {
+    for count in [faults.dropped, faults.duplicated, faults.corrupted] {
         assert!((100..300).contains(&count), "{faults:?}");
     }
     assert_eq!(run(1), (got, faults, counters), "same seed, same mishaps");
@@ -151,13 +89,13 @@ fn certain_and_impossible_mishaps() {
     let none = |rx: LogSource| Faulty::new(rx, Chances::default(), 0).unwrap();
     assert_eq!(take(&mut none(replay(50)), 9).len(), 50);
     let all = Chances {
-        lose: 1.0,
+        drop: 1.0,
         ..Chances::default()
     };
     assert!(take(&mut Faulty::new(replay(50), all, 0).unwrap(), 9).is_empty());
     for wrong in [-0.1, 1.1, f64::NAN] {
         let chances = Chances {
-            double: wrong,
+            duplicate: wrong,
             ..Chances::default()
         };
         assert!(Faulty::new(replay(1), chances, 0).is_err());
@@ -168,8 +106,8 @@ fn certain_and_impossible_mishaps() {
 fn mishaps_on_sending_keep_the_sums() {
     let (world, tx, mut rx) = pair();
     let chances = Chances {
-        lose: 0.1,
-        double: 0.1,
+        drop: 0.1,
+        duplicate: 0.1,
         corrupt: 0.1,
         refuse: 0.1,
     };
@@ -191,15 +129,15 @@ fn mishaps_on_sending_keep_the_sums() {
     })
     .unwrap();
     let FaultCounters {
-        lost,
-        doubled,
+        dropped,
+        duplicated,
         corrupted,
         refused: faked,
     } = tx.faults();
     assert_eq!(refused, faked);
-    assert_eq!(came, accepted - lost + doubled);
-    assert!(changed >= corrupted && corrupted > 0 && lost > 0 && doubled > 0 && faked > 0);
+    assert_eq!(came, accepted - dropped + duplicated);
+    assert!(changed >= corrupted && corrupted > 0 && dropped > 0 && duplicated > 0 && faked > 0);
     let c = tx.counters();
-    assert_eq!(c.taken, accepted + doubled);
-    assert_eq!((c.taken, c.held), (c.sent + c.lost, 0));
+    assert_eq!((c.taken, c.faults), (accepted, tx.faults()));
+    assert_eq!((c.taken + duplicated, c.held), (c.sent + c.lost, 0));
 }

@@ -4,6 +4,7 @@
 use crate::Target;
 use config::Source;
 use gateway::config::load;
+use port::Kinds;
 use route::Routes;
 use route::cangw::{export, import};
 
@@ -55,7 +56,7 @@ fn run(input: &[u8]) {
         }
     };
     let written = Source::new("gateway.toml", imported.toml.clone());
-    match load(&written) {
+    match load(&written, &Kinds::standard()) {
         Ok((config, _)) => {
             assert_eq!(config.routes, imported.routes, "{}", imported.toml);
             assert_eq!(config.port_names(), imported.ports);

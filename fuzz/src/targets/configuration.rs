@@ -6,6 +6,7 @@ use crate::bytes::Bytes;
 use config::Source;
 use frame::FrameRef;
 use gateway::config::{Config, load};
+use port::Kinds;
 use route::{Arrival, Forward, PortId, RouteId, Sink, Stop, Table};
 
 /// See the module.
@@ -55,7 +56,7 @@ pub const TARGET: Target = Target {
 fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let source = Source::new("fuzz.toml", text);
-    let found = match load(&source) {
+    let found = match load(&source, &Kinds::standard()) {
         Ok((config, warnings)) => {
             accepted(&config, input);
             warnings
@@ -142,7 +143,7 @@ mod tests {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             let source = Source::new(&name, std::fs::read_to_string(&path).unwrap());
-            match load(&source) {
+            match load(&source, &Kinds::standard()) {
                 Ok(_) => assert_ne!(name, "mistakes.toml"),
                 Err(found) => assert_eq!(
                     name,

@@ -4,6 +4,7 @@ use crate::cli::{Check, Export, Import};
 use crate::failure::Failure;
 use crate::input::{load_config, read_source};
 use offload::DataPath;
+use route::cangw::Inexpressible;
 use std::io::Write;
 
 pub(crate) fn check(args: &Check, color: bool) -> Result<(), Failure> {
@@ -81,7 +82,14 @@ pub(crate) fn export(args: &Export, color: bool) -> Result<(), Failure> {
             Ok(())
         }
         Err(inexpressible) => {
-            let lines: Vec<String> = inexpressible.iter().map(ToString::to_string).collect();
+            let words = |wrong: &Inexpressible| match wrong.route {
+                Some(id) => match config.injects_faults(id) {
+                    Some(why) => format!("route `{}`: {why}", wrong.name),
+                    None => wrong.to_string(),
+                },
+                None => wrong.to_string(),
+            };
+            let lines: Vec<String> = inexpressible.iter().map(words).collect();
             Err(Failure::Input(format!(
                 "{}: can-gw cannot express this:\n{}",
                 source.name,

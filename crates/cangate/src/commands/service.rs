@@ -4,11 +4,12 @@ use crate::cli::{Control, Routes, Run, Stats};
 use crate::counters;
 use crate::failure::Failure;
 use crate::input::{load_config, read_source};
+use crate::kinds::kinds;
 use engine::Snapshot;
 use gateway::control::{self, Request};
 use gateway::run::{Reason, Reloaded, RouteLine, RunOptions};
 use offload::with_causes;
-use port::spec::{Place, PortKind, PortSpec};
+use port::{PortSpec, Stream};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -30,9 +31,10 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
         signals: true,
         persist: args.persist,
     };
-    let writes_stdout = |port: &PortSpec| matches!(&port.kind, PortKind::Log(log) if log.write == Some(Place::Standard));
+    let writes_stdout = |port: &PortSpec| port.settings.writes() == Some(&Stream::Standard);
     let to_stdout = config.ports.iter().any(writes_stdout);
-    let summary = gateway::run::run(config, &options).map_err(|e| Failure::Run(with_causes(&e)))?;
+    let summary =
+        gateway::run::run(config, &kinds(), &options).map_err(|e| Failure::Run(with_causes(&e)))?;
     let text = if args.json {
         let ran = u64::try_from(summary.ran.as_nanos()).unwrap_or(u64::MAX);
         let value = json!({
@@ -208,7 +210,7 @@ fn socket(which: &Control) -> Result<PathBuf, Failure> {
         // A file that has become wrong since the gateway started must still lead to it.
         let options = read_source(file)
             .ok()
-            .and_then(|source| gateway::config::load(&source).ok())
+            .and_then(|source| gateway::config::load(&source, &kinds()).ok())
             .map(|(config, _)| config.options)
             .unwrap_or_default();
         let path = gateway::run::control_path(Some(file), &options);

@@ -1,15 +1,13 @@
 //! `cangate --version --verbose`: the version, the licence of every part, and what is built in.
 
 use crate::failure::Failure;
+use crate::kinds::kinds;
 use clap::error::ErrorKind;
 use std::ffi::OsString;
 use std::io::Write;
 
 /// The compiler of the embedded BPF object; `cargo xtask bpf` checks the object against it.
 const CLANG: &str = include_str!("../../../offload/bpf/clang-version").trim_ascii();
-
-/// The kinds of port of this build, as `kind` in a gateway file names them.
-const PORTS: [&str; 3] = ["socketcan", "bus", "log"];
 
 /// The data paths of this build, as `offload` in a gateway file names them.
 const OFFLOAD: [&str; 4] = ["none", "can-gw", "bpf", "auto"];
@@ -31,6 +29,8 @@ pub(crate) fn run() -> Result<(), Failure> {
 }
 
 fn text() -> String {
+    // As `kind` in a gateway file names them.
+    let kinds: Vec<&str> = kinds().keywords().collect();
     format!(
         "\
 cangate {version}
@@ -51,7 +51,7 @@ features
   offload: {offload}
 ",
         version = env!("CARGO_PKG_VERSION"),
-        ports = PORTS.join(", "),
+        ports = kinds.join(", "),
         offload = OFFLOAD.join(", "),
     )
 }

@@ -92,3 +92,15 @@ fn an_existing_file_is_kept() {
     assert_ne!(command.output().unwrap().status.code(), Some(0));
     assert_eq!(std::fs::read_to_string(&output).unwrap(), "mine");
 }
+
+#[test]
+fn a_port_with_faults_is_not_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("faulty.toml");
+    let text = "[ports.a]\nkind = 'socketcan'\nfaults = { receive = { drop = 0.5 } }\n\
+                [ports.b]\nkind = 'socketcan'\n\
+                [[routes]]\nname = 'r'\nfrom = 'a'\nto = 'b'\nkind = 'classic'\n";
+    std::fs::write(&file, text).unwrap();
+    let err = stderr(cangate().args(["export", "--cangw"]).arg(&file), 2);
+    assert!(err.contains("route `r`: port `a` injects faults"), "{err}");
+}

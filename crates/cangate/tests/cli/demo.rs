@@ -1,7 +1,7 @@
 //! `cangate demo`.
 
 use crate::gateway::frames;
-use crate::{cangate, root, stdout, text};
+use crate::{cangate, root, stderr, stdout, text};
 use serde_json::Value;
 use std::path::Path;
 
@@ -205,4 +205,19 @@ fn latency_is_what_one_calculates_by_hand() {
         "{json}"
     );
     assert_eq!(json["accounted"], true);
+}
+
+#[test]
+fn faults_on_purpose_are_refused_by_the_ports_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("faulty.toml");
+    let demo = std::fs::read_to_string(root().join("examples/demo.toml")).unwrap();
+    let port = demo
+        .lines()
+        .find_map(|line| line.strip_prefix("[ports.")?.strip_suffix(']'))
+        .unwrap();
+    let faults = format!("[ports.{port}.faults]\nreceive = {{ drop = 0.5 }}\n");
+    std::fs::write(&file, format!("{demo}\n{faults}")).unwrap();
+    let err = stderr(cangate().args(["demo", "--config"]).arg(&file), 2);
+    assert!(err.contains(&format!("[ports.{port}.faults]")), "{err}");
 }

@@ -259,3 +259,55 @@ fn without_a_gateway_the_user_is_told_so() {
         assert!(err.contains("none.sock"), "{err}");
     }
 }
+
+/// The counts are those of the seed: the same on every machine, in every run. A program in another
+/// language that follows the published generator (xoshiro256++, seeded by SplitMix64 with FNV-1a of
+/// seed, port and side) gives them, too.
+#[test]
+fn faults_on_purpose_repeat_and_add_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let log: String = (0..1000)
+        .map(|i| format!("({i}.000000) can0 123#{i:016X}\n"))
+        .collect();
+    let faults = "[ports.in.faults]\nseed = 7\nreceive = { drop = 0.1, duplicate = 0.05 }\n\
+                  [ports.out.faults]\ntransmit = { drop = 0.1, duplicate = 0.1, corrupt = 0.1 }\n";
+    let run = || {
+        let mut command = replay(folder.path(), &log, &format!("{faults}{PASS_ALL}"));
+        let summary = summary(&mut command);
+        let log = std::fs::read_to_string(folder.path().join("out.log")).unwrap();
+        (summary["counters"].clone(), frames(&log).join("\n"))
+    };
+    let (counters, sent) = run();
+    let port = |name| row(&counters["ports"], name);
+    let (came, went) = (port("in"), port("out"));
+    let count = |port: &Value, side: &str, what: &str| port[side]["faults"][what].as_u64().unwrap();
+    let came_faults = ["dropped", "duplicated"].map(|what| count(came, "rx", what));
+    assert_eq!(came_faults, [98, 39]);
+    let went_faults = ["dropped", "duplicated", "corrupted"].map(|what| count(went, "tx", what));
+    assert_eq!(went_faults, [101, 82, 77]);
+    adds_up(came);
+    assert_eq!(came["received"], 1000 - came_faults[0] + came_faults[1]);
+    let lines = came["received"].as_u64().unwrap() - went_faults[0] + went_faults[1];
+    assert_eq!(sent.lines().count() as u64, lines);
+    assert_eq!(went["tx"]["sent"], lines);
+    assert_eq!(went["tx"]["lost"], went_faults[0]);
+    let (again, sent_again) = run();
+    assert_eq!(sent_again, sent, "the same frames are hit again");
+    assert_eq!(row(&again["ports"], "in")["rx"], came["rx"]);
+    assert_eq!(
+        row(&again["ports"], "out")["tx"]["faults"],
+        went["tx"]["faults"]
+    );
+    // People are told, too, and warned before.
+    let mut command = cangate();
+    command
+        .current_dir(folder.path())
+        .args(["run", "--until-end", "gateway.toml"]);
+    let err = stderr(&mut command, 0);
+    assert!(err.contains("port `in` injects faults"), "{err}");
+    assert!(
+        err.contains("Faults injected on port out: of frames sent, "),
+        "{err}"
+    );
+    assert!(err.contains("All sums add up."), "{err}");
+}

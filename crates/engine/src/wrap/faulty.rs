@@ -1,6 +1,7 @@
 //! A half with which things go wrong.
 
 use crate::error::PortError;
+use crate::faults::FaultCounters;
 use crate::half::{Receive, Transmit};
 use crate::passing::{Outgoing, Received};
 use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
@@ -15,9 +16,9 @@ use route::Interest;
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Chances {
     /// The frame vanishes.
-    pub lose: f64,
+    pub drop: f64,
     /// It comes, or goes, twice.
-    pub double: f64,
+    pub duplicate: f64,
     /// One bit of its payload changes.
     pub corrupt: f64,
     /// A transmitting half says that its queue is full.
@@ -29,28 +30,17 @@ pub struct Chances {
 #[error("a chance of {0}: it must be from 0 to 1")]
 pub struct ChancesError(f64);
 
-/// How often what happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct FaultCounters {
-    /// Frames that vanished.
-    pub lost: u64,
-    /// Frames that came or went twice.
-    pub doubled: u64,
-    /// Frames with a changed bit.
-    pub corrupted: u64,
-    /// Frames refused.
-    pub refused: u64,
-}
-
 /// A half with which things go wrong, as the seed has it: same seed, same frames, same mishaps.
 ///
-/// Counters stay true: a frame that vanishes on receiving counts as overrun, one that vanishes
-/// on sending as taken and lost; one that is sent twice is taken twice.
+/// Counters stay true, and every sum adds up. What comes in a second time is received as any other
+/// frame. What vanishes on sending counts as taken and lost. What is sent a second time nobody gave
+/// to the port: it is not among the frames taken, and [`FaultCounters::duplicated`] accounts for it
+/// among those sent, lost or held.
 pub struct Faulty<H> {
     half: H,
     /// Chances as shares of 2^64.
-    lose: u64,
-    double: u64,
+    drop: u64,
+    duplicate: u64,
     corrupt: u64,
     refuse: u64,
     random: Xoshiro256PlusPlus,
@@ -66,8 +56,8 @@ impl<H> Faulty<H> {
     pub fn new(half: H, chances: Chances, seed: u64) -> Result<Self, ChancesError> {
         Ok(Self {
             half,
-            lose: share(chances.lose)?,
-            double: share(chances.double)?,
+            drop: share(chances.drop)?,
+            duplicate: share(chances.duplicate)?,
             corrupt: share(chances.corrupt)?,
             refuse: share(chances.refuse)?,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -127,16 +117,16 @@ impl<H: Receive> Receive for Faulty<H> {
         take: &mut dyn FnMut(Received<'_>),
     ) -> Result<RxReport, PortError> {
         let (random, counters, buffer) = (&mut self.random, &mut self.counters, &mut self.buffer);
-        let (lose, double, corrupt) = (self.lose, self.double, self.corrupt);
+        let (drop, duplicate, corrupt) = (self.drop, self.duplicate, self.corrupt);
         let mut handed = 0;
         // Of the frames still to come each needs its place in the budget.
         let (mut left, mut spare) = (budget.div_ceil(2), budget / 2);
-        if double == 0 {
+        if duplicate == 0 {
             (left, spare) = (budget, 0);
         }
         let report = self.half.receive(now, left, &mut |received| {
-            if happens(random, lose) {
-                counters.lost += 1;
+            if happens(random, drop) {
+                counters.dropped += 1;
                 return;
             }
             let mut received = received;
@@ -148,9 +138,9 @@ impl<H: Receive> Receive for Faulty<H> {
             }
             handed += 1;
             take(received);
-            if happens(random, double) && spare > 0 {
+            if happens(random, duplicate) && spare > 0 {
                 spare -= 1;
-                counters.doubled += 1;
+                counters.duplicated += 1;
                 handed += 1;
                 take(received);
             }
@@ -166,11 +156,9 @@ impl<H: Receive> Receive for Faulty<H> {
     }
 
     fn counters(&self) -> RxCounters {
-        let inner = self.half.counters();
-        RxCounters {
-            overrun: inner.overrun + self.counters.lost,
-            ..inner
-        }
+        let mut counters = self.half.counters();
+        counters.faults.add(&self.counters);
+        counters
     }
 
     fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
@@ -192,8 +180,8 @@ impl<H: Transmit> Transmit for Faulty<H> {
             self.counters.refused += 1;
             return Err(Refused::Full);
         }
-        if happens(&mut self.random, self.lose) {
-            self.counters.lost += 1;
+        if happens(&mut self.random, self.drop) {
+            self.counters.dropped += 1;
             return Ok(Accepted);
         }
         let mut changed = None;
@@ -207,8 +195,8 @@ impl<H: Transmit> Transmit for Faulty<H> {
         };
         let accepted = self.half.transmit(now, outgoing)?;
         self.counters.corrupted += u64::from(corrupted);
-        if happens(&mut self.random, self.double) && self.half.transmit(now, outgoing).is_ok() {
-            self.counters.doubled += 1;
+        if happens(&mut self.random, self.duplicate) && self.half.transmit(now, outgoing).is_ok() {
+            self.counters.duplicated += 1;
         }
         Ok(accepted)
     }
@@ -222,12 +210,16 @@ impl<H: Transmit> Transmit for Faulty<H> {
     }
 
     fn counters(&self) -> TxCounters {
-        let inner = self.half.counters();
-        TxCounters {
-            taken: inner.taken + self.counters.lost,
-            lost: inner.lost + self.counters.lost,
-            ..inner
-        }
+        let mut counters = self.half.counters();
+        let FaultCounters {
+            dropped,
+            duplicated,
+            ..
+        } = self.counters;
+        counters.taken = (counters.taken + dropped).saturating_sub(duplicated);
+        counters.lost += dropped;
+        counters.faults.add(&self.counters);
+        counters
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -1,10 +1,10 @@
-//! Halves around halves: [`Traced`] writes down what passes, [`Faulty`] loses, doubles, changes
-//! and refuses frames by a seed.
+//! Halves around halves: [`Tapped`] shows what passes, [`Faulty`] drops, duplicates, changes and
+//! refuses frames by a seed.
 //!
 //! Both wrap a receiving or a transmitting half and are one themselves.
 
 mod faulty;
-mod traced;
+mod tapped;
 
-pub use faulty::{Chances, ChancesError, FaultCounters, Faulty};
-pub use traced::Traced;
+pub use faulty::{Chances, ChancesError, Faulty};
+pub use tapped::{Tap, Tapped};

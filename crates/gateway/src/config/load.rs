@@ -1,17 +1,17 @@
 //! From a text to a configuration.
 
-use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, buses, options};
+use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, options, sharing};
 use config::{Diagnostic, Diagnostics, Document, Source, Table};
-use port::spec::PortSpec;
+use port::{Kinds, PortSpec};
 use route::cangw::Inexpressible;
 use route::{RouteId, Routes, Table as RoutingTable, parts};
 use std::ops::Range;
 
-/// Reads a `gateway.toml`. With the configuration come the warnings.
+/// Reads a `gateway.toml` with ports of these kinds. With the configuration come the warnings.
 ///
 /// # Errors
 /// All mistakes, sorted by place, warnings among them.
-pub fn load(source: &Source) -> Result<(Config, Vec<Diagnostic>), Vec<Diagnostic>> {
+pub fn load(source: &Source, kinds: &Kinds) -> Result<(Config, Vec<Diagnostic>), Vec<Diagnostic>> {
     if source.text.len() > LARGEST_FILE {
         let message = format!(
             "the file has {} bytes, {LARGEST_FILE} are the most",
@@ -23,7 +23,7 @@ pub fn load(source: &Source) -> Result<(Config, Vec<Diagnostic>), Vec<Diagnostic
     let document = Document::parse(source, &mut found);
     let mut root = document.root();
     let gateway = options::parse(&mut root, &mut found);
-    let ports = ports(&mut root, &mut found);
+    let ports = ports(&mut root, kinds, &mut found);
     let parsed = route::config::parse(&mut root, &ports.names, &mut found);
     root.finish(&mut found);
 
@@ -62,12 +62,21 @@ fn in_kernel(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
             let Err(all) = route::cangw::rules(&config.routes, &interfaces) else {
                 return;
             };
-            let words =
-                |wrong: Inexpressible| (wrong.route, format!("can-gw cannot run this: {wrong}"));
+            let words = |wrong: Inexpressible| {
+                let text = match wrong.route.and_then(|id| config.injects_faults(id)) {
+                    Some(why) => format!("route `{}`: {why}", wrong.name),
+                    None => wrong.to_string(),
+                };
+                (wrong.route, format!("can-gw cannot run this: {text}"))
+            };
             all.into_iter().map(words).collect()
         }
         Offload::Bpf => {
             let words = |wrong: offload::bpf::Inexpressible| {
+                if let Some(why) = config.injects_faults(wrong.route) {
+                    let text = format!("BPF cannot run this: route `{}`: {why}", wrong.name);
+                    return (Some(wrong.route), text);
+                }
                 let mut text = format!("BPF cannot run this: {wrong}");
                 let port = wrong
                     .port
@@ -123,7 +132,7 @@ struct Ports {
     specs: Vec<PortSpec>,
 }
 
-fn ports(root: &mut Table<'_>, found: &mut Diagnostics) -> Ports {
+fn ports(root: &mut Table<'_>, kinds: &Kinds, found: &mut Diagnostics) -> Ports {
     let mut ports = Ports::default();
     let Some(value) = root.get("ports") else {
         let hint = "describe one in a table such as [ports.can0]";
@@ -146,12 +155,12 @@ fn ports(root: &mut Table<'_>, found: &mut Diagnostics) -> Ports {
         let Some(table) = value.table("", found) else {
             continue;
         };
-        if let Some(spec) = PortSpec::parse(&name, table, found) {
+        if let Some(spec) = PortSpec::parse(&name, table, kinds, found) {
             ports.specs.push(spec);
             spans.push(name.span);
         }
     }
-    buses::check(&ports.specs, &spans, found);
+    sharing::check(&ports.specs, &spans, kinds, found);
     ports
 }
 

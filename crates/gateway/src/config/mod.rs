@@ -4,9 +4,9 @@
 //! [`Config`] only where there is none. What the routing table itself refuses to compile is
 //! reported here too, at the route's place.
 
-mod buses;
 mod load;
 mod options;
+mod sharing;
 
 #[cfg(test)]
 mod tests;
@@ -14,8 +14,8 @@ mod tests;
 pub use load::load;
 pub use options::{Offload, Options};
 
-use port::spec::{PortKind, PortSpec};
-use route::Routes;
+use port::PortSpec;
+use route::{RouteId, Routes};
 
 /// The largest file that is read, in bytes.
 pub const LARGEST_FILE: usize = 64 << 20;
@@ -42,16 +42,26 @@ impl Config {
     }
 
     /// The Linux interfaces behind the ports, by their index, as [`route::cangw::export`] takes
-    /// them; `None` for a port that is none.
+    /// them; `None` for a port that is none, or that injects faults, which the kernel cannot.
     #[must_use]
     pub fn interfaces(&self) -> Vec<Option<String>> {
-        self.ports
-            .iter()
-            .map(|port| match &port.kind {
-                PortKind::SocketCan(spec) => Some(spec.interface.clone()),
-                PortKind::Bus(_) | PortKind::Log(_) => None,
-            })
-            .collect()
+        let interface = |port: &PortSpec| port.interface().map(str::to_owned);
+        self.ports.iter().map(interface).collect()
+    }
+
+    /// Why the kernel cannot run a route: one of its ports injects faults. `None` where none does.
+    #[must_use]
+    pub fn injects_faults(&self, route: RouteId) -> Option<String> {
+        let route = self.routes.routes.get(usize::try_from(route.0).ok()?)?;
+        let mut ports = route.from.iter().chain(&route.to);
+        let port = ports.find_map(|id| {
+            let port = self.ports.get(usize::from(id.0))?;
+            port.faults.is_some().then_some(port)
+        })?;
+        Some(format!(
+            "port `{name}` injects faults ([ports.{name}.faults]), and only this process does",
+            name = port.name
+        ))
     }
 
     /// The whole configuration in words, for `cangate check`: ports, then routes. Ends with a

@@ -1,8 +1,13 @@
 use super::*;
-use config::{Severity, Source, render};
-use port::spec::PortKind;
+use config::{Diagnostic, Severity, Source, render};
+use port::Kinds;
+use port::embedded::BusSettings;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
+
+fn load(source: &Source) -> Result<(Config, Vec<Diagnostic>), Vec<Diagnostic>> {
+    super::load(source, &Kinds::standard())
+}
 
 const SIMPLE: &str = r#"
 [gateway]
@@ -25,7 +30,8 @@ fn a_simple_file() {
     let (config, warnings) = load(&Source::new("t", SIMPLE)).unwrap();
     assert_eq!(warnings, []);
     assert_eq!(config.port_names(), ["powertrain", "body"]);
-    assert!(matches!(&config.ports[1].kind, PortKind::Bus(b) if b.bus == "body"));
+    let settings = &config.ports[1].settings;
+    assert_eq!(settings.downcast_ref::<BusSettings>().unwrap().bus, "body");
     assert_eq!(config.options.realtime, None);
     assert!(config.options.lock_memory);
     assert_eq!(config.routes.mode, route::Mode::First);
@@ -326,5 +332,37 @@ proptest! {
             }
             prop_assert!(!render(&source, &errors, true).is_empty());
         }
+    }
+}
+
+/// The kernel has no faults: such a route is refused there by its port's name, and `auto` keeps it
+/// in the process.
+#[test]
+fn a_port_with_faults_stays_in_this_process() {
+    let text = |offload: &str| {
+        format!(
+            "[gateway]\noffload = \"{offload}\"\n\
+             [ports.a]\nkind = \"socketcan\"\nfaults = {{ receive = {{ drop = 0.1 }} }}\n\
+             [ports.b]\nkind = \"socketcan\"\n\
+             [[routes]]\nname = \"r\"\nfrom = \"a\"\nto = \"b\"\nkind = \"classic\"\n"
+        )
+    };
+    let reason =
+        "route `r`: port `a` injects faults ([ports.a.faults]), and only this process does";
+    for (offload, by) in [("can-gw", "can-gw"), ("bpf", "BPF")] {
+        let found = load(&Source::new("t", text(offload))).unwrap_err();
+        let errors: Vec<_> = found
+            .iter()
+            .filter(|d| d.severity == Severity::Error)
+            .map(|d| d.message.as_str())
+            .collect();
+        assert_eq!(errors, [format!("{by} cannot run this: {reason}")]);
+    }
+    for offload in ["none", "auto"] {
+        let (config, warnings) = load(&Source::new("t", text(offload))).unwrap();
+        let messages: Vec<_> = warnings.iter().map(|d| d.message.as_str()).collect();
+        assert_eq!(messages, ["port `a` injects faults"]);
+        assert_eq!(config.interfaces(), [None, Some("b".to_owned())]);
+        assert!(config.describe().contains("10 % dropped"));
     }
 }

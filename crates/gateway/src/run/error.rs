@@ -12,8 +12,11 @@ use std::path::PathBuf;
 /// Why a gateway did not start, or did not end as it should.
 #[derive(thiserror::Error, Debug)]
 pub enum RunError {
-    /// The run is to end with the logs that are read, and there is none.
-    #[error("no port reads a log, so there is no end to wait for: leave out --until-end")]
+    /// The run is to end with the inputs that have an end, and there is none.
+    #[error(
+        "no port reads a log or another input with an end, so there is no end to wait for: leave \
+         out --until-end"
+    )]
     NoEnd,
     /// A log would be emptied that another port needs.
     #[error(transparent)]

@@ -11,8 +11,7 @@ use crate::config::{self, Config, LARGEST_FILE};
 use crate::control;
 use ::config::{Source, render};
 use engine::{Interest, PortError};
-use port::Opener;
-use port::spec::{LogSpec, Place, PortKind, PortSpec};
+use port::{Kinds, Opener, PortSpec, Settings, Stream};
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::io::Read;
@@ -26,7 +25,7 @@ pub struct RunOptions {
     /// The file, to be read again at a reload; its name is also the control socket's. `None`
     /// where the configuration came from somewhere that cannot be read twice.
     pub file: Option<PathBuf>,
-    /// End when every log that is read has come to its end and everything is sent.
+    /// End when every input that has an end (a log) has come to it and everything is sent.
     pub until_end: bool,
     /// A bad line of a log takes its port out of service, instead of being left out.
     pub strict: bool,
@@ -51,23 +50,23 @@ pub fn control_path(file: Option<&Path>, options: &config::Options) -> PathBuf {
     }
 }
 
-/// Runs a gateway until a signal or a client ends it; see [`super::supervise`].
+/// Runs a gateway until a signal or a client ends it; see [`super::supervise`]. A reload knows these
+/// kinds of port.
 ///
 /// # Errors
 /// [`RunError`].
-pub fn run(config: Config, options: &RunOptions) -> Result<Summary, RunError> {
+pub fn run(config: Config, kinds: &Kinds, options: &RunOptions) -> Result<Summary, RunError> {
     let clock = Clock::new();
-    let is_read = |port: &&PortSpec| matches!(&port.kind, PortKind::Log(log) if log.read.is_some());
-    let logs: Vec<String> = config
+    let inputs: Vec<String> = config
         .ports
         .iter()
-        .filter(is_read)
+        .filter(|port| port.settings.input_ends())
         .map(|p| p.name.clone())
         .collect();
-    if options.until_end && logs.is_empty() {
+    if options.until_end && inputs.is_empty() {
         return Err(RunError::NoEnd);
     }
-    no_log_overwrites_another(&config.ports)?;
+    no_port_overwrites_another(&config.ports)?;
     let how = Options {
         control: Some(control_path(options.file.as_deref(), &config.options)),
         control_optional: config.options.control.is_none(),
@@ -75,10 +74,15 @@ pub fn run(config: Config, options: &RunOptions) -> Result<Summary, RunError> {
         lock_memory: config.options.lock_memory,
         signals: options.signals,
         drain: Duration::from_secs(1),
-        until_end: if options.until_end { logs } else { Vec::new() },
+        until_end: if options.until_end {
+            inputs
+        } else {
+            Vec::new()
+        },
     };
     let now = clock.now();
     let mut site = Files {
+        kinds: kinds.clone(),
         opener: Opener::new(now, now).strict(options.strict),
         file: options.file.clone(),
         in_force: config.options.clone(),
@@ -89,16 +93,13 @@ pub fn run(config: Config, options: &RunOptions) -> Result<Summary, RunError> {
     supervise_by(clock, &mut site, plan, &how)
 }
 
-/// A log that is written is emptied first. The names alone do not show links and other spellings of
+/// A file that is written is emptied first. The names alone do not show links and other spellings of
 /// a file that another port reads or writes; this does.
-fn no_log_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
-    type Side = fn(&LogSpec) -> &Option<Place>;
+fn no_port_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
+    type Side = fn(&dyn Settings) -> Option<&Stream>;
     let files = |side: Side| {
         ports.iter().filter_map(move |port| {
-            let PortKind::Log(spec) = &port.kind else {
-                return None;
-            };
-            let Some(Place::File(path)) = side(spec) else {
+            let Some(Stream::File(path)) = side(&*port.settings) else {
                 return None;
             };
             // What is not there yet is nobody else's, and devices and pipes cannot be emptied.
@@ -106,10 +107,10 @@ fn no_log_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
             Some(((meta.dev(), meta.ino()), port.name.as_str(), path))
         })
     };
-    let mut taken: HashMap<(u64, u64), (&str, &'static str)> = files(|spec| &spec.read)
+    let mut taken: HashMap<(u64, u64), (&str, &'static str)> = files(Settings::reads)
         .map(|(file, port, _)| (file, (port, "read")))
         .collect();
-    for (file, port, path) in files(|spec| &spec.write) {
+    for (file, port, path) in files(Settings::writes) {
         if let Some((other, used)) = taken.insert(file, (port, "written")) {
             return Err(Overwritten {
                 port: port.to_owned(),
@@ -123,6 +124,7 @@ fn no_log_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
 }
 
 struct Files {
+    kinds: Kinds,
     opener: Opener,
     file: Option<PathBuf>,
     in_force: config::Options,
@@ -138,8 +140,8 @@ impl Site for Files {
         };
         let source = read(file)?;
         let wrong = |found: Vec<_>| LoadError::Wrong(render(&source, &found, false));
-        let (config, warnings) = config::load(&source).map_err(wrong)?;
-        no_log_overwrites_another(&config.ports)?;
+        let (config, warnings) = config::load(&source, &self.kinds).map_err(wrong)?;
+        no_port_overwrites_another(&config.ports)?;
         let mut remarks = Vec::new();
         if !warnings.is_empty() {
             remarks.push(render(&source, &warnings, false));
@@ -166,7 +168,7 @@ impl Site for Files {
         spec: &PortSpec,
         interest: &Interest,
     ) -> Result<Port, PortError> {
-        let (rx, tx) = self.opener.open(spec)?;
+        let (rx, tx) = spec.open(&mut self.opener)?;
         let mut port = Port {
             name: name.to_owned(),
             rx,
@@ -208,7 +210,7 @@ mod tests {
             read.display(),
             write.display()
         );
-        let (config, _) = config::load(&Source::new("t", text)).unwrap();
+        let (config, _) = config::load(&Source::new("t", text), &Kinds::standard()).unwrap();
         let options = RunOptions {
             file: Some(write.with_extension("toml")),
             until_end: true,
@@ -216,7 +218,7 @@ mod tests {
             signals: false,
             persist: false,
         };
-        match run(config, &options) {
+        match run(config, &Kinds::standard(), &options) {
             Err(RunError::Overwritten(why)) => why.to_string(),
             other => panic!("{other:?}"),
         }

@@ -23,6 +23,7 @@ mod signals;
 mod site;
 mod supervise;
 mod waiting;
+mod watch;
 mod worker;
 
 pub use error::{LoadError, OpenErrors, Overwritten, ReloadError, RoutesError, RunError};

@@ -6,8 +6,8 @@ use super::site::Plan;
 use crate::config::{Config, Offload};
 use offload::choose::{self, Choice, choose, part, shares_entrances};
 use offload::{DataPath, KERNEL_PATHS, Machine, bpf};
-use port::spec::{PortKind, PortSpec};
-use route::{PortId, Routes};
+use port::PortSpec;
+use route::{PortId, RouteId, Routes};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
@@ -27,8 +27,23 @@ pub fn data_paths(config: &Config) -> Vec<Choice> {
         Offload::None => all(DataPath::Process),
         Offload::CanGw => all(DataPath::CanGw),
         Offload::Bpf => all(DataPath::Bpf),
-        Offload::Auto => choose(&config.routes, &config.interfaces(), &Machine::look()),
+        Offload::Auto => {
+            let choices = choose(&config.routes, &config.interfaces(), &Machine::look());
+            with_faults_named(config, choices)
+        }
     }
+}
+
+/// Where a port that injects faults keeps a route in this process, that is the reason.
+fn with_faults_named(config: &Config, mut choices: Vec<Choice>) -> Vec<Choice> {
+    for (id, choice) in (0..).map(RouteId).zip(&mut choices) {
+        if let Some(reason) = config.injects_faults(id) {
+            for (_, why) in &mut choice.because {
+                why.clone_from(&reason);
+            }
+        }
+    }
+    choices
 }
 
 /// For each route, why it cannot run on this machine where `offload` puts it.
@@ -59,7 +74,8 @@ pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortS
             instance: instance.display().to_string(),
             ..KernelPlan::default()
         };
-        let interfaces = config.interfaces().iter().any(Option::is_some);
+        let is_interface = |port: &PortSpec| port.settings.interface().is_some();
+        let interfaces = config.ports.iter().any(is_interface);
         return Plan {
             lines,
             kernel: interfaces.then_some(kernel),
@@ -111,8 +127,7 @@ fn here(
     let mut numbers: HashMap<PortId, PortId> = HashMap::new();
     let mut kept = Vec::new();
     for (id, (name, spec)) in (0..).map(PortId).zip(names.into_iter().zip(ports)) {
-        let an_interface = matches!(spec.kind, PortKind::SocketCan(_));
-        if an_interface && !used.contains(&id) {
+        if spec.settings.interface().is_some() && !used.contains(&id) {
             continue;
         }
         numbers.insert(id, PortId(u16::try_from(kept.len()).unwrap_or(u16::MAX)));
@@ -132,10 +147,11 @@ fn here(
 mod tests {
     use super::*;
     use ::config::Source;
+    use port::Kinds;
 
     fn planned(text: &str) -> Plan<PortSpec> {
         let source = Source::new("test", text);
-        let (config, _) = crate::config::load(&source).unwrap();
+        let (config, _) = crate::config::load(&source, &Kinds::standard()).unwrap();
         plan(config, Path::new("/nowhere"), false)
     }
 
@@ -194,5 +210,40 @@ mod tests {
             (plan.lines.len(), &*plan.lines[0].from),
             (1, &["body".to_owned()][..])
         );
+    }
+
+    #[test]
+    fn a_port_with_faults_says_why_its_routes_stay() {
+        let text = format!(
+            r#"{PORTS}
+            [ports.engine.faults]
+            receive = {{ drop = 0.5 }}
+            [gateway]
+            offload = "auto"
+            [[routes]]
+            name = "one"
+            from = "engine"
+            to = "body"
+            kind = "classic"
+            [[routes]]
+            name = "back"
+            from = "body"
+            to = "record"
+            "#
+        );
+        let source = Source::new("test", text.as_str());
+        let (config, _) = crate::config::load(&source, &Kinds::standard()).unwrap();
+        let choices = data_paths(&config);
+        assert_eq!(choices[0].data_path, DataPath::Process);
+        assert_eq!(choices[0].because.len(), KERNEL_PATHS.len());
+        for (_, why) in &choices[0].because {
+            assert!(why.starts_with("port `engine` injects faults"), "{why}");
+        }
+        for (_, why) in &choices[1].because {
+            assert!(!why.contains("faults"), "{why}");
+        }
+        let plan = planned(&text);
+        assert_eq!(plan.ports.len(), 3);
+        assert_eq!(plan.routes.routes.len(), 2);
     }
 }

@@ -7,10 +7,12 @@ use super::lines::RouteLine;
 use super::link::WorkerLink;
 use super::mailbox::Message;
 use super::site::{Plan, Site};
+use super::watch::watch;
 use crate::stats::Stats;
 use engine::{Counts, Layout, PortState, Snapshot, interest};
+use linux::Poll;
 use offload::with_causes;
-use port::{Poll, PollTransmit};
+use port::PollTransmit;
 use route::Table;
 use serde::{Deserialize, Serialize};
 use std::os::fd::BorrowedFd;
@@ -252,7 +254,7 @@ impl<'a, S: Site> Running<'a, S> {
                 break;
             }
             poll.clear();
-            poll.add(port.transmitter().wait());
+            poll.add(watch(port.transmitter().wait()));
             let nap = Duration::from_millis(1);
             if poll.wait(Some(left.min(nap * 10))).is_err() {
                 std::thread::sleep(nap);

@@ -1,8 +1,10 @@
 //! What the worker waits for in ppoll(2).
 
 use super::halves::Engine;
+use super::watch::watch;
 use engine::Receive;
-use port::{Poll, PollReceive, PollTransmit};
+use linux::Poll;
+use port::{PollReceive, PollTransmit};
 use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -37,10 +39,10 @@ impl Waiting {
         self.poll.clear();
         self.poll.add_fd(bell, true, false);
         for half in engine.receiving() {
-            self.poll.add(half.wait());
+            self.poll.add(watch(half.wait()));
         }
         for half in engine.sending() {
-            self.poll.add(half.wait());
+            self.poll.add(watch(half.wait()));
         }
         Ok(self.poll.wait(timeout)? > 0)
     }
@@ -66,7 +68,7 @@ impl Waiting {
     pub(crate) fn for_room(&mut self, engine: &Engine, timeout: Duration) -> io::Result<()> {
         self.poll.clear();
         for half in engine.sending() {
-            self.poll.add(half.wait());
+            self.poll.add(watch(half.wait()));
         }
         self.poll.wait(Some(timeout)).map(drop)
     }

@@ -1,24 +1,58 @@
 //! A gateway's node on an embedded bus.
 
-use super::world::{Arrived, Place};
+use super::world::{Arrived, BusIndex, GateAddress, World, WorldError};
 use crate::{
     Accepted, FlushReport, Outgoing, PollReceive, PollTransmit, PortError, Receive, Received,
     Refused, RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters, Wait,
 };
-use bus::{ErrorState, NodeId, SendError};
+use bus::{ErrorState, NodeConfig, NodeId, SendError};
 use frame::{Frame, Kind, Nanos};
+
+impl World {
+    /// Adds a gateway's node: it receives every frame of its bus but those it sent itself.
+    ///
+    /// # Errors
+    /// [`WorldError::NoSuchBus`], or what [`bus::Bus::attach`] has against the node.
+    pub fn attach(
+        &self,
+        bus: BusIndex,
+        node: NodeConfig,
+    ) -> Result<(BusReceive, BusTransmit), WorldError> {
+        self.attach_with_fifo(bus, node, Self::RECEIVE_FIFO)
+    }
+
+    /// As [`World::attach`], with a receive FIFO of `depth` frames; one that comes when it is
+    /// full is lost and counted.
+    ///
+    /// # Errors
+    /// As [`World::attach`].
+    pub fn attach_with_fifo(
+        &self,
+        bus: BusIndex,
+        node: NodeConfig,
+        depth: usize,
+    ) -> Result<(BusReceive, BusTransmit), WorldError> {
+        let (can_send, node_fd) = (!node.listen_only, node.fd);
+        let (address, bus_fd, room) = self.attach_gate(bus, node, depth)?;
+        let fd = bus_fd && node_fd && can_send;
+        Ok((
+            BusReceive::new(address.clone(), depth),
+            BusTransmit::new(address, fd, can_send, room),
+        ))
+    }
+}
 
 /// The receiving half of a gateway's node. Stamps are ends of frame in bus time, tokens are the
 /// senders' tags.
 pub struct BusReceive {
-    place: Place,
+    address: GateAddress,
     batch: Vec<Arrived>,
 }
 
 impl BusReceive {
-    pub(super) fn new(place: Place, depth: usize) -> Self {
+    fn new(address: GateAddress, depth: usize) -> Self {
         Self {
-            place,
+            address,
             batch: Vec::with_capacity(depth),
         }
     }
@@ -26,7 +60,7 @@ impl BusReceive {
     /// The node, as it stands in [`bus::Event`].
     #[must_use]
     pub const fn node(&self) -> NodeId {
-        self.place.node
+        self.address.node
     }
 }
 
@@ -40,11 +74,11 @@ impl Receive for BusReceive {
         let mut more = false;
         {
             // Frames are copied out under the lock, because `take` transmits and so locks too.
-            let mut inner = self.place.world.lock();
+            let mut inner = self.address.world.lock();
             if let Some(pace) = inner.pace {
                 inner.run_until(pace.to_source(now), &mut |_, _| {});
             }
-            if let Some(gate) = inner.gate(&self.place) {
+            if let Some(gate) = inner.gate(&self.address) {
                 let n = budget.min(gate.fifo.len());
                 self.batch.extend(gate.fifo.drain(..n));
                 more = !gate.fifo.is_empty();
@@ -70,17 +104,17 @@ impl Receive for BusReceive {
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        let mut inner = self.place.world.lock();
+        let mut inner = self.address.world.lock();
         let waiting = inner
-            .gate(&self.place)
+            .gate(&self.address)
             .is_some_and(|gate| !gate.fifo.is_empty());
         if waiting { Some(0) } else { inner.deadline() }
     }
 
     fn counters(&self) -> RxCounters {
-        let mut inner = self.place.world.lock();
+        let mut inner = self.address.world.lock();
         inner
-            .gate(&self.place)
+            .gate(&self.address)
             .map_or_else(RxCounters::default, |gate| RxCounters {
                 overrun: gate.overrun,
                 error_frames: gate.error_frames,
@@ -109,7 +143,7 @@ impl PollTransmit for BusTransmit {
 /// for all of them. Only this half sends for its node, so the number of free places that it asked
 /// for at the start of a batch can only grow until then.
 pub struct BusTransmit {
-    place: Place,
+    address: GateAddress,
     fd: bool,
     can_send: bool,
     batch: Vec<Ready>,
@@ -126,9 +160,9 @@ struct Ready {
 }
 
 impl BusTransmit {
-    pub(super) fn new(place: Place, fd: bool, can_send: bool, room: usize) -> Self {
+    fn new(address: GateAddress, fd: bool, can_send: bool, room: usize) -> Self {
         Self {
-            place,
+            address,
             fd,
             can_send,
             batch: Vec::with_capacity(room),
@@ -142,14 +176,14 @@ impl BusTransmit {
     /// The node, as it stands in [`bus::Event`].
     #[must_use]
     pub const fn node(&self) -> NodeId {
-        self.place.node
+        self.address.node
     }
 
     /// Asks the bus how many frames the node has room for.
     fn ask(&mut self) -> Result<(), Refused> {
-        let (node, room) = (self.place.node, self.batch.capacity());
-        let mut inner = self.place.world.lock();
-        let bus = inner.bus_of(&self.place).ok_or(Refused::Down)?;
+        let (node, room) = (self.address.node, self.batch.capacity());
+        let mut inner = self.address.world.lock();
+        let bus = inner.bus_of(&self.address).ok_or(Refused::Down)?;
         let off = |state: bus::NodeState| state.state == ErrorState::BusOff;
         if bus.node_state(node).is_none_or(off) {
             return Err(Refused::Down);
@@ -190,17 +224,22 @@ impl Transmit for BusTransmit {
         if self.batch.is_empty() {
             return Ok(FlushReport::default());
         }
-        let mut inner = self.place.world.lock();
+        let mut inner = self.address.world.lock();
         let pace = inner.pace;
         if let Some(pace) = pace {
             // So that no frame is for the future, where it would not count as waiting yet.
             inner.run_until(pace.to_source(now), &mut |_, _| {});
         }
         let (mut sent, mut gone) = (0, 0);
-        if let Some(bus) = inner.bus_of(&self.place) {
+        if let Some(bus) = inner.bus_of(&self.address) {
             for ready in &self.batch {
                 let at = pace.map_or(ready.at, |pace| pace.to_source(ready.at));
-                match bus.send(self.place.node, at.max(bus.now()), &ready.frame, ready.tag) {
+                match bus.send(
+                    self.address.node,
+                    at.max(bus.now()),
+                    &ready.frame,
+                    ready.tag,
+                ) {
                     Ok(()) => sent += 1,
                     Err(SendError::Full) => {
                         self.stalled += 1;
@@ -223,12 +262,12 @@ impl Transmit for BusTransmit {
         if self.batch.is_empty() {
             return None;
         }
-        self.place.world.lock().deadline()
+        self.address.world.lock().deadline()
     }
 
     fn counters(&self) -> TxCounters {
-        let mut inner = self.place.world.lock();
-        let gate = inner.gate(&self.place);
+        let mut inner = self.address.world.lock();
+        let gate = inner.gate(&self.address);
         let (sent, lost) = gate.map_or((0, 0), |gate| (gate.sent, gate.lost));
         let lost = lost + self.lost;
         TxCounters {
@@ -237,6 +276,7 @@ impl Transmit for BusTransmit {
             lost,
             held: self.taken.saturating_sub(sent + lost),
             stalled: self.stalled,
+            ..TxCounters::default()
         }
     }
 }

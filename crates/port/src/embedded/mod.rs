@@ -12,7 +12,10 @@
 //!   where the clock is, and [`crate::Receive::deadline`] names the clock time of the next event.
 
 mod halves;
+mod join;
+mod settings;
 mod world;
 
 pub use halves::{BusReceive, BusTransmit};
+pub use settings::{BusSettings, EmbeddedBus};
 pub use world::{BusIndex, Tester, World, WorldError};

@@ -1,6 +1,5 @@
 //! Any number of buses that share one time.
 
-use super::halves::{BusReceive, BusTransmit};
 use crate::Pace;
 use bus::{Bus, BusConfig, ConfigError, Event, Fault, NodeConfig, NodeId, SendError, When};
 use frame::{Frame, Nanos};
@@ -62,9 +61,9 @@ pub(super) struct Slot {
     pub(super) gates: Vec<Gate>,
 }
 
-/// Where a gateway's node is.
+/// Which gateway's node, of which bus, in which world.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct GateAddress {
     pub(super) world: World,
     pub(super) bus: BusIndex,
     pub(super) gate: usize,
@@ -90,7 +89,7 @@ pub(super) struct Arrived {
 }
 
 impl World {
-    /// Frames that a gateway's node keeps until they are taken; [`World::attach_with_fifo`] has
+    /// Frames that a gateway's node keeps until they are taken; `World::attach_with_fifo` has
     /// another number. About what a raw socket's default receive buffer holds (212 992 bytes,
     /// some 768 for each frame's buffer in the kernel).
     pub const RECEIVE_FIFO: usize = 277;
@@ -131,30 +130,14 @@ impl World {
         found.map(BusIndex)
     }
 
-    /// Adds a gateway's node: it receives every frame of its bus but those it sent itself.
-    ///
-    /// # Errors
-    /// [`WorldError::NoSuchBus`], or what [`Bus::attach`] has against the node.
-    pub fn attach(
-        &self,
-        bus: BusIndex,
-        node: NodeConfig,
-    ) -> Result<(BusReceive, BusTransmit), WorldError> {
-        self.attach_with_fifo(bus, node, Self::RECEIVE_FIFO)
-    }
-
-    /// As [`World::attach`], with a receive FIFO of `depth` frames; one that comes when it is
-    /// full is lost and counted.
-    ///
-    /// # Errors
-    /// As [`World::attach`].
-    pub fn attach_with_fifo(
+    /// Adds a gateway's node, with a receive FIFO of `depth` frames: where it is, whether its bus
+    /// carries FD frames, and how many frames it has room for.
+    pub(super) fn attach_gate(
         &self,
         bus: BusIndex,
         node: NodeConfig,
         depth: usize,
-    ) -> Result<(BusReceive, BusTransmit), WorldError> {
-        let (can_send, node_fd) = (!node.listen_only, node.fd);
+    ) -> Result<(GateAddress, bool, usize), WorldError> {
         let mut inner = self.lock();
         let slot = inner.slot(bus)?;
         let id = slot.attach(node)?;
@@ -168,19 +151,15 @@ impl World {
             lost: 0,
         });
         let gate = slot.gates.len() - 1;
-        let room = slot.bus.free(id);
-        let fd = slot.fd && node_fd;
+        let (fd, room) = (slot.fd, slot.bus.free(id));
         drop(inner);
-        let here = Place {
+        let address = GateAddress {
             world: self.clone(),
             bus,
             gate,
             node: id,
         };
-        Ok((
-            BusReceive::new(here.clone(), depth),
-            BusTransmit::new(here, fd && can_send, can_send, room),
-        ))
+        Ok((address, fd, room))
     }
 
     /// Adds a node that sends only what [`World::send`] gives it.
@@ -283,12 +262,15 @@ impl Inner {
             .ok_or(WorldError::NoSuchBus(bus.0))
     }
 
-    pub(super) fn gate(&mut self, place: &Place) -> Option<&mut Gate> {
-        self.slots.get_mut(place.bus.0)?.gates.get_mut(place.gate)
+    pub(super) fn gate(&mut self, address: &GateAddress) -> Option<&mut Gate> {
+        self.slots
+            .get_mut(address.bus.0)?
+            .gates
+            .get_mut(address.gate)
     }
 
-    pub(super) fn bus_of(&mut self, place: &Place) -> Option<&mut Bus> {
-        Some(&mut self.slots.get_mut(place.bus.0)?.bus)
+    pub(super) fn bus_of(&mut self, address: &GateAddress) -> Option<&mut Bus> {
+        Some(&mut self.slots.get_mut(address.bus.0)?.bus)
     }
 
     pub(super) fn next(&self) -> Option<Nanos> {

@@ -23,6 +23,7 @@ mod bad;
 mod lines;
 mod name;
 mod reader;
+mod settings;
 mod sink;
 mod source;
 
@@ -30,5 +31,6 @@ pub use bad::{BadLine, BadLines, Fault};
 pub use lines::MAX_LINE;
 pub use name::InterfaceName;
 pub use reader::{LogEntry, LogError, LogReader, Logged};
+pub use settings::{Log, LogSettings};
 pub use sink::{LogSink, SinkConfig};
 pub use source::{LogSource, Replay, SourceConfig};

@@ -1,24 +1,26 @@
 //! The halves over a pair of Unix datagram sockets instead of a raw CAN socket: the same system
 //! calls and buffers, and an interface that does what the test says.
 
+use super::config::Io;
 use super::line::Line;
+use super::open::words;
 use super::receive::RawReceive;
 use super::shared::Shared;
 use super::transmit::RawTransmit;
-use super::*;
 use crate::{
-    Ids, Outgoing, PollReceive, PollTransmit, RawFilter, Receive, Received, Refused, Transmit,
+    Ids, Interest, Outgoing, PollReceive, PollTransmit, RawFilter, Receive, Received, Refused,
+    Transmit,
 };
 use frame::{CanId, Frame, FrameBuf, Header, Kind, Nanos, flags};
 use linux::Errno;
-use linux::can::layout::{decode, encode};
-use linux::can::{InterfaceState, error_class};
+use linux::can::layout::{CLASSIC_SIZE, FD_SIZE, XL_SIZE, decode, encode};
+use linux::can::{InterfaceState, Obstacle, OpenError, error_class};
 use linux::mmsg::{Inbox, Outbox};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixDatagram;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 const UP: InterfaceState = InterfaceState {
     index: 4,

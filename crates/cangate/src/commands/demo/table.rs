@@ -140,6 +140,9 @@ fn words(summary: &Summary) -> String {
     if let Some(note) = summary.frames.unsent() {
         let _ = writeln!(text, "{note}");
     }
+    for warning in &summary.warnings {
+        let _ = writeln!(text, "Warning: {warning}");
+    }
     let tester = &summary.tester;
     let _ = writeln!(
         text,

@@ -1,6 +1,12 @@
-use super::*;
-use crate::socketcan::Io;
-use config::{Document, Source};
+//! What `gateway.toml` says about a port, for every kind.
+#![allow(clippy::unwrap_used)]
+
+use config::{Diagnostics, Document, Source};
+use port::embedded::BusSettings;
+use port::log::{LogSettings, Replay};
+use port::socketcan::{Io, SocketCanSettings};
+use port::{Kinds, PortSpec, Settings, Stream};
+use std::sync::Arc;
 
 fn read(text: &str) -> (Option<PortSpec>, Vec<String>) {
     let source = Source::new("t", text);
@@ -10,15 +16,19 @@ fn read(text: &str) -> (Option<PortSpec>, Vec<String>) {
     let ports = root.table("ports", "ports", &mut found).unwrap();
     let (name, value) = ports.all().remove(0);
     let table = value.table("port", &mut found).unwrap();
-    let spec = PortSpec::parse(&name, table, &mut found);
+    let spec = PortSpec::parse(&name, table, &Kinds::standard(), &mut found);
     let messages = found.list().iter().map(|d| d.message.clone()).collect();
     (spec, messages)
 }
 
-fn good(text: &str) -> PortKind {
+fn good(text: &str) -> Arc<dyn Settings> {
     let (spec, messages) = read(text);
     assert_eq!(messages, [""; 0]);
-    spec.unwrap().kind
+    spec.unwrap().settings
+}
+
+fn settings(settings: impl Settings + 'static) -> Arc<dyn Settings> {
+    Arc::new(settings)
 }
 
 fn bad(text: &str) -> Vec<String> {
@@ -28,8 +38,8 @@ fn bad(text: &str) -> Vec<String> {
 #[test]
 fn defaults() {
     assert_eq!(
-        good("[ports.can0]\nkind = 'socketcan'"),
-        PortKind::SocketCan(SocketCanSpec {
+        &*good("[ports.can0]\nkind = 'socketcan'"),
+        &*settings(SocketCanSettings {
             interface: "can0".into(),
             fd: true,
             xl: false,
@@ -39,8 +49,8 @@ fn defaults() {
         })
     );
     assert_eq!(
-        good("[ports.body]\nkind = 'bus'"),
-        PortKind::Bus(BusSpec {
+        &*good("[ports.body]\nkind = 'bus'"),
+        &*settings(BusSettings {
             bus: "body".into(),
             bitrate: 500_000,
             data_bitrate: None,
@@ -49,12 +59,12 @@ fn defaults() {
         })
     );
     assert_eq!(
-        good("[ports.l]\nkind = 'log'\nread = '-'"),
-        PortKind::Log(LogSpec {
-            read: Some(Place::Standard),
+        &*good("[ports.l]\nkind = 'log'\nread = '-'"),
+        &*settings(LogSettings {
+            read: Some(Stream::Standard),
             write: None,
             interface: None,
-            pace: Pace::Original,
+            pace: Replay::Original,
         })
     );
 }
@@ -62,11 +72,11 @@ fn defaults() {
 #[test]
 fn every_key() {
     assert_eq!(
-        good(
+        &*good(
             "[ports.p]\nkind = 'socketcan'\ninterface = 'can1'\nfd = false\nxl = true\nqueue = 5\n\
              receive_buffer = 65536\nio = 'read-write'"
         ),
-        PortKind::SocketCan(SocketCanSpec {
+        &*settings(SocketCanSettings {
             interface: "can1".into(),
             fd: false,
             xl: true,
@@ -76,11 +86,11 @@ fn every_key() {
         })
     );
     assert_eq!(
-        good(
+        &*good(
             "[ports.p]\nkind = 'bus'\nbus = 'b'\nbitrate = '125k'\ndata_bitrate = '2M'\nqueue = 1\n\
              mailboxes = 32"
         ),
-        PortKind::Bus(BusSpec {
+        &*settings(BusSettings {
             bus: "b".into(),
             bitrate: 125_000,
             data_bitrate: Some(2_000_000),
@@ -89,23 +99,65 @@ fn every_key() {
         })
     );
     assert_eq!(
-        good("[ports.p]\nkind = 'log'\nread = 'a.log'\nwrite = '-'\ninterface = 'can0'\npace = 2"),
-        PortKind::Log(LogSpec {
-            read: Some(Place::File("a.log".into())),
-            write: Some(Place::Standard),
+        &*good(
+            "[ports.p]\nkind = 'log'\nread = 'a.log'\nwrite = '-'\ninterface = 'can0'\npace = 2"
+        ),
+        &*settings(LogSettings {
+            read: Some(Stream::File("a.log".into())),
+            write: Some(Stream::Standard),
             interface: Some("can0".into()),
-            pace: Pace::Factor(2.0),
+            pace: Replay::Scaled(2.0),
         })
     );
     assert_eq!(
-        good("[ports.p]\nkind = 'log'\nread = 'a'\npace = 'fast'"),
-        PortKind::Log(LogSpec {
-            read: Some(Place::File("a".into())),
+        &*good("[ports.p]\nkind = 'log'\nread = 'a'\npace = 'fast'"),
+        &*settings(LogSettings {
+            read: Some(Stream::File("a".into())),
             write: None,
             interface: None,
-            pace: Pace::Fast,
+            pace: Replay::Fast,
         })
     );
+}
+
+#[test]
+fn settings_are_equal_within_their_kind_only() {
+    let bus = |text: &str| good(&format!("[ports.p]\nkind = 'bus'\n{text}"));
+    assert_eq!(&*bus(""), &*bus("bitrate = '500k'"));
+    assert_ne!(&*bus(""), &*bus("bitrate = '250k'"));
+    assert_ne!(&*bus(""), &*good("[ports.p]\nkind = 'socketcan'"));
+}
+
+#[test]
+fn faults_make_another_port_and_keep_it_out_of_the_kernel() {
+    let text = "[ports.can0]\nkind = 'socketcan'";
+    let (plain, _) = read(text);
+    let with_faults = format!("{text}\nfaults = {{ transmit = {{ drop = 0.5 }} }}");
+    let (faulty, messages) = read(&with_faults);
+    assert_eq!(messages, ["port `can0` injects faults"]);
+    let (plain, faulty) = (plain.unwrap(), faulty.unwrap());
+    assert_eq!(&*plain.settings, &*faulty.settings);
+    assert_ne!(plain, faulty);
+    assert_eq!(plain.interface(), Some("can0"));
+    assert_eq!(faulty.interface(), None);
+    let words = faulty.describe();
+    assert!(words.starts_with(&plain.describe()), "{words}");
+    assert!(words.contains("50 % dropped"), "{words}");
+}
+
+/// What is said of a kind comes from the list of kinds.
+#[test]
+fn an_empty_list_knows_no_kind() {
+    let source = Source::new("t", "[p]\nkind = 'bus'");
+    let mut found = Diagnostics::new();
+    let document = Document::parse(&source, &mut found);
+    let (name, value) = document.root().all().remove(0);
+    let table = value.table("p", &mut found).unwrap();
+    let spec = PortSpec::parse(&name, table, &Kinds::none(), &mut found);
+    assert_eq!(spec, None);
+    assert_eq!(found.list()[0].message, "`kind` cannot be `bus`");
+    let standard: Vec<_> = Kinds::standard().keywords().collect();
+    assert_eq!(standard, ["socketcan", "bus", "log"]);
 }
 
 #[test]

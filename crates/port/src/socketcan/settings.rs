@@ -1,7 +1,32 @@
 //! `kind = "socketcan"`: a Linux CAN interface.
 
-use crate::socketcan::Io;
+use super::config::{Io, SocketCanConfig};
+use super::open::open;
+use crate::kind::{PortKind, Settings, queue};
+use crate::{Halves, Opener, PortError};
 use config::{Diagnostic, Diagnostics, Table};
+use std::sync::Arc;
+
+/// Linux CAN interfaces.
+#[derive(Clone, Copy, Debug)]
+pub struct SocketCan;
+
+impl PortKind for SocketCan {
+    fn keyword(&self) -> &'static str {
+        KEYWORD
+    }
+
+    fn parse(
+        &self,
+        port: &str,
+        table: &mut Table<'_>,
+        found: &mut Diagnostics,
+    ) -> Arc<dyn Settings> {
+        Arc::new(SocketCanSettings::parse(port, table, found))
+    }
+}
+
+const KEYWORD: &str = "socketcan";
 
 /// The longest name of a Linux interface, in bytes (`IFNAMSIZ` of `uapi/linux/if.h` less the
 /// final zero).
@@ -11,7 +36,7 @@ const IO: [(&str, Io); 2] = [("mmsg", Io::Mmsg), ("read-write", Io::ReadWrite)];
 
 /// A Linux CAN interface, by a raw socket.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SocketCanSpec {
+pub struct SocketCanSettings {
     /// The interface's name; by default the port's.
     pub interface: String,
     /// Take and send FD frames, where the interface can; default true.
@@ -26,8 +51,8 @@ pub struct SocketCanSpec {
     pub io: Io,
 }
 
-impl SocketCanSpec {
-    pub(super) fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+impl SocketCanSettings {
+    fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
         let interface = match table.get("interface") {
             Some(value) => value.string(found),
             None => {
@@ -46,7 +71,7 @@ impl SocketCanSpec {
         }
         let fd = table.flag("fd", true, found);
         let xl = table.flag("xl", false, found);
-        let queue = super::queue(table, 128, found);
+        let queue = queue(table, 128, found);
         let receive_buffer = table
             .integer("receive_buffer", 4096..=1 << 30, found)
             .map(|n| n.value as u32);
@@ -62,8 +87,14 @@ impl SocketCanSpec {
             io,
         }
     }
+}
 
-    pub(super) fn describe(&self) -> String {
+impl Settings for SocketCanSettings {
+    fn kind(&self) -> &'static str {
+        KEYWORD
+    }
+
+    fn describe(&self) -> String {
         let mut kinds = String::from("classic");
         if self.fd {
             kinds.push_str(", FD");
@@ -79,6 +110,23 @@ impl SocketCanSpec {
             "Linux interface {}, {kinds}{by}; up to {} frames wait",
             self.interface, self.queue
         )
+    }
+
+    fn open(&self, port: &str, _: &mut Opener) -> Result<Halves, PortError> {
+        let config = SocketCanConfig {
+            interface: self.interface.clone(),
+            fd: self.fd,
+            xl: self.xl,
+            queue: self.queue as usize,
+            receive_buffer: self.receive_buffer,
+            hardware_stamps: false,
+            io: self.io,
+        };
+        open(port, &config)
+    }
+
+    fn interface(&self) -> Option<&str> {
+        Some(&self.interface)
     }
 }
 

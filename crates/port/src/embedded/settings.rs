@@ -1,6 +1,54 @@
 //! `kind = "bus"`: a node on a bus of the embedded bus model.
 
+use super::join::join;
+use super::world::World;
+use crate::kind::{LONGEST_NAME, PlacedPort, PortKind, Settings, queue};
+use crate::{Halves, Opener, Pace, PortError};
+use bus::{BusConfig, NodeConfig};
 use config::{At, Diagnostic, Diagnostics, Table};
+use frame::Nanos;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Nodes on buses of the embedded bus model.
+#[derive(Clone, Copy, Debug)]
+pub struct EmbeddedBus;
+
+impl PortKind for EmbeddedBus {
+    fn keyword(&self) -> &'static str {
+        KEYWORD
+    }
+
+    fn parse(
+        &self,
+        port: &str,
+        table: &mut Table<'_>,
+        found: &mut Diagnostics,
+    ) -> Arc<dyn Settings> {
+        Arc::new(BusSettings::parse(port, table, found))
+    }
+
+    fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
+        let mut buses: HashMap<&str, (&str, &BusSettings)> = HashMap::new();
+        for port in ports {
+            let Some(settings) = port.settings.downcast_ref::<BusSettings>() else {
+                continue;
+            };
+            let bus = settings.bus.as_str();
+            let (other, first) = *buses.entry(bus).or_insert((port.name, settings));
+            if (first.bitrate, first.data_bitrate) != (settings.bitrate, settings.data_bitrate) {
+                let message = format!(
+                    "ports `{other}` and `{}` share bus `{bus}` and do not agree on its bit rate",
+                    port.name
+                );
+                let hint = "give both the same `bitrate` and `data_bitrate`";
+                found.push(Diagnostic::error(port.span.clone(), message).hint(hint));
+            }
+        }
+    }
+}
+
+const KEYWORD: &str = "bus";
 
 /// The lowest nominal bit rate, bits per second; slower buses are most likely a slip of a unit.
 const LOWEST: u32 = 5_000;
@@ -9,9 +57,13 @@ const HIGHEST: u32 = 1_000_000;
 /// The highest bit rate of the data phase, bits per second (CAN FD with SIC transceivers).
 const HIGHEST_DATA: u32 = 8_000_000;
 
+/// A node comes back so long after bus-off, ns: as `restart-ms 100` of `ip link`, which most
+/// set-ups of CAN interfaces use.
+const RESTART: Nanos = 100_000_000;
+
 /// A node on a bus of the embedded bus model.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BusSpec {
+pub struct BusSettings {
     /// The bus's name; ports with the same name share a bus. By default the port's name.
     pub bus: String,
     /// Nominal bit rate in bits per second, 5000 to 1000000; default 500000. All ports on a bus
@@ -28,16 +80,13 @@ pub struct BusSpec {
     pub mailboxes: u8,
 }
 
-impl BusSpec {
-    pub(super) fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+impl BusSettings {
+    fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
         let bus = table.string("bus", found);
         if let Some(name) = &bus
-            && (name.value.is_empty() || name.value.len() > super::LONGEST_NAME)
+            && (name.value.is_empty() || name.value.len() > LONGEST_NAME)
         {
-            let message = format!(
-                "the name of a bus has 1 to {} characters",
-                super::LONGEST_NAME
-            );
+            let message = format!("the name of a bus has 1 to {} characters", LONGEST_NAME);
             found.push(Diagnostic::error(name.span.clone(), message));
         }
         let bitrate = table.bitrate("bitrate", found);
@@ -54,7 +103,7 @@ impl BusSpec {
             let hint = format!("`bitrate` is {}", words(nominal));
             found.push(Diagnostic::error(rate.span.clone(), message).hint(hint));
         }
-        let queue = super::queue(table, 10, found);
+        let queue = queue(table, 10, found);
         let mailboxes = table
             .integer("mailboxes", 1..=32, found)
             .map_or(3, |n| n.value as u8);
@@ -66,8 +115,14 @@ impl BusSpec {
             mailboxes,
         }
     }
+}
 
-    pub(super) fn describe(&self) -> String {
+impl Settings for BusSettings {
+    fn kind(&self) -> &'static str {
+        KEYWORD
+    }
+
+    fn describe(&self) -> String {
         let data = self
             .data_bitrate
             .map(|rate| format!(", data phase {}", words(rate)))
@@ -79,6 +134,27 @@ impl BusSpec {
             self.mailboxes,
             self.queue
         )
+    }
+
+    fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError> {
+        let started = opener.started();
+        let world = opener.shared(|| {
+            let world = World::new();
+            world.pace(Pace::real_time(started, 0));
+            world
+        });
+        let config = match self.data_bitrate {
+            Some(data) => BusConfig::fd(self.bitrate, data),
+            None => BusConfig::classic(self.bitrate),
+        };
+        let node = NodeConfig {
+            mailboxes: self.mailboxes,
+            queue: self.queue as usize,
+            fd: self.data_bitrate.is_some(),
+            restart: Some(RESTART),
+            ..NodeConfig::new(port)
+        };
+        join(world, port, &self.bus, config, node)
     }
 }
 

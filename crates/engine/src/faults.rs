@@ -1,0 +1,45 @@
+//! What was made to go wrong on purpose.
+
+use serde::{Deserialize, Serialize};
+
+/// How often something went wrong on purpose on one half of a port
+/// ([`wrap::Faulty`](crate::wrap::Faulty)).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct FaultCounters {
+    /// Frames that vanished. A receiving half never handed them over; on the transmitting half
+    /// they are also among the [lost](crate::TxCounters::lost).
+    pub dropped: u64,
+    /// Second frames, after those that were duplicated. A receiving half handed them over as
+    /// further frames; on the transmitting half they are sent, lost or held like others, but nobody
+    /// gave them to the port.
+    pub duplicated: u64,
+    /// Frames with a changed bit.
+    pub corrupted: u64,
+    /// Frames that a transmitting half refused although it had room.
+    pub refused: u64,
+}
+
+impl FaultCounters {
+    /// Did nothing go wrong on purpose?
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What was counted since the counters stood at `base`.
+    pub(crate) const fn since(&self, base: &Self) -> Self {
+        Self {
+            dropped: self.dropped.saturating_sub(base.dropped),
+            duplicated: self.duplicated.saturating_sub(base.duplicated),
+            corrupted: self.corrupted.saturating_sub(base.corrupted),
+            refused: self.refused.saturating_sub(base.refused),
+        }
+    }
+
+    pub(crate) const fn add(&mut self, other: &Self) {
+        self.dropped += other.dropped;
+        self.duplicated += other.duplicated;
+        self.corrupted += other.corrupted;
+        self.refused += other.refused;
+    }
+}

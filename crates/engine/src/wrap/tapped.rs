@@ -1,0 +1,107 @@
+//! A half that shows what passes.
+
+use crate::error::PortError;
+use crate::half::{Receive, Transmit};
+use crate::passing::{Outgoing, Received};
+use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
+use alloc::string::String;
+use alloc::vec::Vec;
+use frame::Nanos;
+use route::Interest;
+
+/// Is shown what passes a half, in order.
+pub trait Tap {
+    /// A receiving half hands this over; it has not been decided about yet.
+    fn came(&mut self, now: Nanos, received: &Received<'_>) {
+        let _ = (now, received);
+    }
+
+    /// A transmitting half was offered this, and answered so.
+    fn offered(&mut self, now: Nanos, outgoing: &Outgoing<'_>, answer: Result<Accepted, Refused>) {
+        let _ = (now, outgoing, answer);
+    }
+}
+
+/// A half, and a tap that is shown what passes it. It changes nothing.
+pub struct Tapped<H, T> {
+    half: H,
+    tap: T,
+}
+
+impl<H, T: Tap> Tapped<H, T> {
+    /// `half`, watched by `tap`.
+    pub const fn new(half: H, tap: T) -> Self {
+        Self { half, tap }
+    }
+
+    /// The half.
+    #[must_use]
+    pub const fn half(&self) -> &H {
+        &self.half
+    }
+
+    /// The half and its tap.
+    #[must_use]
+    pub fn into_parts(self) -> (H, T) {
+        (self.half, self.tap)
+    }
+}
+
+impl<H: Receive, T: Tap> Receive for Tapped<H, T> {
+    fn receive(
+        &mut self,
+        now: Nanos,
+        budget: usize,
+        take: &mut dyn FnMut(Received<'_>),
+    ) -> Result<RxReport, PortError> {
+        let tap = &mut self.tap;
+        self.half.receive(now, budget, &mut |received| {
+            tap.came(now, &received);
+            take(received);
+        })
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        self.half.deadline()
+    }
+
+    fn counters(&self) -> RxCounters {
+        self.half.counters()
+    }
+
+    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+        self.half.set_interest(interest)
+    }
+
+    fn is_up(&self) -> bool {
+        self.half.is_up()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.half.remarks()
+    }
+}
+
+impl<H: Transmit, T: Tap> Transmit for Tapped<H, T> {
+    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+        let answer = self.half.transmit(now, outgoing);
+        self.tap.offered(now, &outgoing, answer);
+        answer
+    }
+
+    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
+        self.half.flush(now)
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        self.half.deadline()
+    }
+
+    fn counters(&self) -> TxCounters {
+        self.half.counters()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.half.remarks()
+    }
+}

@@ -1,0 +1,76 @@
+//! Ports that would get into each other's way: one interface, one file. What ports of one kind share
+//! besides, their kind checks.
+
+use config::{Diagnostic, Diagnostics};
+use port::{Kinds, PlacedPort, PortSpec, Stream};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Checks ports against one another; `spans` are where each stands.
+pub(super) fn check(
+    ports: &[PortSpec],
+    spans: &[Range<usize>],
+    kinds: &Kinds,
+    found: &mut Diagnostics,
+) {
+    for kind in kinds.iter() {
+        let of_kind = ports.iter().zip(spans).filter_map(|(port, span)| {
+            let settings = &*port.settings;
+            (settings.kind() == kind.keyword()).then(|| PlacedPort {
+                name: &port.name,
+                settings,
+                span: span.clone(),
+            })
+        });
+        let ports: Vec<PlacedPort<'_>> = of_kind.collect();
+        kind.check(&ports, found);
+    }
+    let mut interfaces: HashMap<&str, &str> = HashMap::new();
+    let mut written: HashMap<&Stream, &str> = HashMap::new();
+    let mut stdin: Option<&str> = None;
+    for (port, span) in ports.iter().zip(spans) {
+        let mut clash = |message: String, hint: &str| {
+            found.push(Diagnostic::error(span.clone(), message).hint(hint));
+        };
+        let name = port.name.as_str();
+        if let Some(interface) = port.settings.interface()
+            && let Some(other) = interfaces.insert(interface, name)
+        {
+            clash(
+                format!("ports `{other}` and `{name}` are both interface {interface}"),
+                "use one port: a port both receives and sends",
+            );
+        }
+        let writes = port.settings.writes();
+        if let Some(stream) = writes
+            && let Some(other) = written.insert(stream, name)
+        {
+            clash(
+                format!("ports `{other}` and `{name}` write one log"),
+                "write to different files",
+            );
+        }
+        let is_file = matches!(writes, Some(Stream::File(_)));
+        let reads_it = |other: &&PortSpec| is_file && other.settings.reads() == writes;
+        // Within one port, the port's own parser says it.
+        if let Some(other) = ports.iter().find(reads_it)
+            && other.name != port.name
+        {
+            clash(
+                format!(
+                    "port `{name}` writes the log that port `{}` reads",
+                    other.name
+                ),
+                "write to another file: this one would be emptied",
+            );
+        }
+        if port.settings.reads() == Some(&Stream::Standard)
+            && let Some(other) = stdin.replace(name)
+        {
+            clash(
+                format!("ports `{other}` and `{name}` both read stdin"),
+                "only one port can",
+            );
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The set of kinds of port is open: one that is defined here runs as those of `port` do.
+#![allow(clippy::unwrap_used)]
+
+use config::{Diagnostic, Diagnostics, Source, Table};
+use frame::{CanId, Frame, Nanos};
+use gateway::config::load;
+use gateway::run::{Reason, RunError, RunOptions, run};
+use port::{
+    Accepted, FlushReport, Halves, Kinds, Opener, Outgoing, PlacedPort, PollReceive, PollTransmit,
+    PortError, PortKind, Receive, Received, Refused, RxCounters, RxReport, Settings, Stamp,
+    Transmit, TxCounters, Wait,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Ports that send so many frames and swallow what is sent to them.
+struct CounterKind;
+
+#[derive(PartialEq, Debug)]
+struct CounterSettings {
+    frames: u32,
+}
+
+/// Numbers that all ports of this kind share in a run.
+#[derive(Clone, Default)]
+struct NextNumber(Arc<AtomicU32>);
+
+impl PortKind for CounterKind {
+    fn keyword(&self) -> &'static str {
+        "counter"
+    }
+
+    fn parse(&self, _: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Arc<dyn Settings> {
+        let frames = table.integer("frames", 0..=1000, found);
+        Arc::new(CounterSettings {
+            frames: frames.map_or(0, |n| n.value as u32),
+        })
+    }
+
+    fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
+        let frames = |port: &PlacedPort<'_>| {
+            let settings = port.settings.downcast_ref::<CounterSettings>().unwrap();
+            settings.frames
+        };
+        if ports.iter().map(frames).sum::<u32>() > 1000 {
+            let message = "all counters together send at most 1000 frames";
+            found.push(Diagnostic::error(ports[0].span.clone(), message));
+        }
+    }
+}
+
+impl Settings for CounterSettings {
+    fn kind(&self) -> &'static str {
+        "counter"
+    }
+
+    fn describe(&self) -> String {
+        format!("counter of {} frames", self.frames)
+    }
+
+    fn open(&self, _: &str, opener: &mut Opener) -> Result<Halves, PortError> {
+        let next = opener.shared(NextNumber::default).clone();
+        let rx = Counting {
+            left: self.frames,
+            next,
+        };
+        Ok((Box::new(rx), Box::new(Swallowing { frames: 0 })))
+    }
+
+    fn input_ends(&self) -> bool {
+        self.frames > 0
+    }
+}
+
+struct Counting {
+    left: u32,
+    next: NextNumber,
+}
+
+impl Receive for Counting {
+    fn receive(
+        &mut self,
+        now: Nanos,
+        budget: usize,
+        take: &mut dyn FnMut(Received<'_>),
+    ) -> Result<RxReport, PortError> {
+        let frames = budget.min(self.left as usize);
+        for _ in 0..frames {
+            self.left -= 1;
+            let number = self.next.0.fetch_add(1, Ordering::Relaxed);
+            let frame = Frame::classic(CanId::sff(number).unwrap(), &[]).unwrap();
+            take(Received {
+                frame: frame.view(),
+                stamp: Stamp {
+                    ns: now,
+                    ..Stamp::default()
+                },
+                hops: 0,
+                token: 0,
+            });
+        }
+        Ok(RxReport {
+            frames,
+            more: self.left > 0,
+            finished: self.left == 0,
+        })
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        (self.left > 0).then_some(0)
+    }
+
+    fn counters(&self) -> RxCounters {
+        RxCounters::default()
+    }
+}
+
+impl PollReceive for Counting {
+    fn wait(&self) -> Wait {
+        Wait::default()
+    }
+}
+
+struct Swallowing {
+    frames: u64,
+}
+
+impl Transmit for Swallowing {
+    fn transmit(&mut self, _: Nanos, _: Outgoing<'_>) -> Result<Accepted, Refused> {
+        self.frames += 1;
+        Ok(Accepted)
+    }
+
+    fn flush(&mut self, _: Nanos) -> Result<FlushReport, PortError> {
+        Ok(FlushReport::default())
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn counters(&self) -> TxCounters {
+        TxCounters {
+            taken: self.frames,
+            sent: self.frames,
+            ..TxCounters::default()
+        }
+    }
+}
+
+impl PollTransmit for Swallowing {
+    fn wait(&self) -> Wait {
+        Wait::default()
+    }
+}
+
+fn kinds() -> Kinds {
+    Kinds::standard().with(CounterKind)
+}
+
+const START: &str = "[gateway]\nrealtime = false\nlock_memory = false\ncontrol = 'kinds.sock'\n";
+
+fn options(folder: &std::path::Path) -> RunOptions {
+    RunOptions {
+        file: Some(folder.join("kinds.toml")),
+        until_end: true,
+        strict: false,
+        signals: false,
+        persist: false,
+    }
+}
+
+fn with_socket(text: &str, folder: &std::path::Path) -> Source {
+    let socket = folder.join("kinds.sock").display().to_string();
+    Source::new("t", text.replace("kinds.sock", &socket))
+}
+
+#[test]
+fn a_kind_from_above_runs_as_any_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("out.log");
+    let text = format!(
+        "{START}[ports.a]\nkind = 'counter'\nframes = 100\n\
+         [ports.b]\nkind = 'counter'\nframes = 20\nfaults = {{ transmit = {{ drop = 1 }} }}\n\
+         [ports.out]\nkind = 'log'\nwrite = '{}'\n\
+         [[routes]]\nfrom = ['a', 'b']\nto = ['a', 'b', 'out']\n",
+        log.display()
+    );
+    let (config, _) = load(&with_socket(&text, folder.path()), &kinds()).unwrap();
+    let words = config.describe();
+    assert!(words.contains("port a: counter of 100 frames"), "{words}");
+    let summary = run(config, &kinds(), &options(folder.path())).unwrap();
+    assert_eq!(summary.reason, Reason::Finished);
+    let process = summary.stats.process;
+    process.check().unwrap();
+    let sent = |name| process.port(name).unwrap().tx.sent;
+    // A port does not get back what it sent, and b drops everything.
+    assert_eq!((sent("a"), sent("b"), sent("out")), (20, 0, 120));
+    assert_eq!(process.port("b").unwrap().tx.faults.dropped, 100);
+    // What ports of the kind share: no number comes twice.
+    let mut lines: Vec<String> = std::fs::read_to_string(&log)
+        .unwrap()
+        .lines()
+        .filter_map(|line| Some(line.rsplit_once(' ')?.1.to_owned()))
+        .collect();
+    lines.sort();
+    let expected: Vec<String> = (0..120).map(|n| format!("{n:03X}#")).collect();
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn its_mistakes_and_its_keyword_are_named_as_those_of_others() {
+    let messages = |text: &str, kinds: &Kinds| -> Vec<String> {
+        let found = load(&Source::new("t", text), kinds).unwrap_err();
+        found.iter().map(|d| d.message.clone()).collect()
+    };
+    let both = |a: u32, b: u32| {
+        format!(
+            "[ports.a]\nkind = 'counter'\nframes = {a}\n[ports.b]\nkind = 'counter'\n\
+             frames = {b}\n[[routes]]\nfrom = 'a'\nto = 'b'\n"
+        )
+    };
+    assert!(load(&Source::new("t", both(500, 500)), &kinds()).is_ok());
+    let all = messages(&both(500, 501), &kinds());
+    assert_eq!(all, ["all counters together send at most 1000 frames"]);
+    let all = messages(&both(1, 1001), &kinds());
+    assert_eq!(all, ["`frames` must be from 0 to 1000"]);
+    let all = messages(&both(1, 1), &Kinds::standard());
+    assert_eq!(
+        all,
+        ["`kind` cannot be `counter`", "`kind` cannot be `counter`"]
+    );
+    let found = load(
+        &Source::new("t", both(1, 1).replace("counter'", "conter'")),
+        &kinds(),
+    );
+    let hint = found.unwrap_err()[0].hint.clone();
+    assert!(hint.contains("counter"), "{hint}");
+}
+
+#[test]
+fn a_run_that_waits_for_an_end_asks_every_kind_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("{START}[ports.a]\nkind = 'counter'\n[[routes]]\nfrom = 'a'\ndrop = true\n");
+    let (config, _) = load(&with_socket(&text, folder.path()), &kinds()).unwrap();
+    match run(config, &kinds(), &options(folder.path())) {
+        Err(RunError::NoEnd) => {}
+        other => panic!("{other:?}"),
+    }
+}

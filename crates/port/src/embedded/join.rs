@@ -1,0 +1,55 @@
+//! A gateway's port on a bus that ports share by its name.
+
+use super::world::{BusIndex, World, WorldError};
+use crate::{Halves, PortError};
+use bus::{Bus, BusConfig, NodeConfig};
+
+/// Attaches a port's node to the bus of this name, which is made where there is none yet.
+pub(super) fn join(
+    world: &World,
+    port: &str,
+    name: &str,
+    config: BusConfig,
+    node: NodeConfig,
+) -> Result<Halves, PortError> {
+    let wrong = |what: String| PortError {
+        port: port.to_owned(),
+        what,
+        source: None,
+    };
+    let refused = |e: WorldError| wrong(e.to_string());
+    let bus = match world.find(name) {
+        Some(bus) => {
+            let rates = |bus: &Bus| (bus.config().nominal, bus.config().data);
+            let runs_at = world.with_bus(bus, rates).map_err(refused)?;
+            let wanted = (config.nominal, config.data);
+            if runs_at != wanted {
+                return Err(wrong(format!(
+                    "bus \"{name}\" runs at {} already, not {}: give it another name, or the same \
+                     bit rates and a restart",
+                    words(runs_at),
+                    words(wanted)
+                )));
+            }
+            bus
+        }
+        None => new_bus(world, name, config).map_err(refused)?,
+    };
+    let (rx, tx) = world.attach(bus, node).map_err(refused)?;
+    Ok((Box::new(rx), Box::new(tx)))
+}
+
+/// A new bus, with a node that acknowledges: a port may be alone on its bus, and would repeat its
+/// first frame for ever.
+fn new_bus(world: &World, name: &str, config: BusConfig) -> Result<BusIndex, WorldError> {
+    let bus = world.bus(name, config)?;
+    world.tester(bus, NodeConfig::new("acknowledger"))?;
+    Ok(bus)
+}
+
+fn words((nominal, data): (u32, Option<u32>)) -> String {
+    match data {
+        Some(data) => format!("{nominal} and {data} bit/s"),
+        None => format!("{nominal} bit/s"),
+    }
+}

@@ -1,0 +1,130 @@
+//! What a kind of port is: a keyword, settings, and how a port is made of them.
+
+use crate::opener::Opener;
+use crate::{Halves, PortError};
+use config::{Diagnostics, Table};
+use std::any::Any;
+use std::fmt::Debug;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The longest name of a port, in bytes.
+pub const LONGEST_NAME: usize = 32;
+
+/// The most frames that a port's queue may hold.
+pub const LONGEST_QUEUE: u32 = 65_536;
+
+/// A kind of port. A gateway knows the kinds of its [`Kinds`](crate::Kinds), whoever wrote them.
+pub trait PortKind: Send + Sync {
+    /// What `kind` says in `gateway.toml`.
+    fn keyword(&self) -> &'static str;
+
+    /// Reads the keys of `[ports.NAME]`, all but `kind` and `faults`. What is wrong is added to
+    /// `found`; the settings are then only looked at, never opened.
+    fn parse(
+        &self,
+        port: &str,
+        table: &mut Table<'_>,
+        found: &mut Diagnostics,
+    ) -> Arc<dyn Settings>;
+
+    /// Checks the ports of this kind against one another: what several of them share, they have to
+    /// agree on. They are in the order of the file.
+    fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
+        let _ = (ports, found);
+    }
+}
+
+/// A port of a configuration, with its place.
+#[derive(Clone, Debug)]
+pub struct PlacedPort<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What it is to be.
+    pub settings: &'a dyn Settings,
+    /// Where its name stands in the text.
+    pub span: Range<usize>,
+}
+
+/// What a port of some kind is to be, and all that a gateway asks of it before it is open.
+pub trait Settings: Comparable + Debug + Send + Sync {
+    /// The keyword of its kind.
+    fn kind(&self) -> &'static str;
+
+    /// One line in words, for `cangate check`.
+    fn describe(&self) -> String;
+
+    /// Opens the port.
+    ///
+    /// # Errors
+    /// [`PortError`] says what is wrong or missing and what to do.
+    fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError>;
+
+    /// The Linux CAN interface that this port is, if it is one. The kernel can run routes between
+    /// such ports, and then the port is not opened.
+    fn interface(&self) -> Option<&str> {
+        None
+    }
+
+    /// Where it reads from. A gateway makes sure that no port empties a file that another one reads.
+    fn reads(&self) -> Option<&Stream> {
+        None
+    }
+
+    /// What it writes to. A file is emptied at the start of a run.
+    fn writes(&self) -> Option<&Stream> {
+        None
+    }
+
+    /// Does its input come to an end by itself, as a file's does? `cangate run --until-end` waits
+    /// for these.
+    fn input_ends(&self) -> bool {
+        false
+    }
+}
+
+impl dyn Settings {
+    /// The settings of one kind, for those who know it.
+    #[must_use]
+    pub fn downcast_ref<S: Settings + 'static>(&self) -> Option<&S> {
+        let any: &dyn Any = self;
+        any.downcast_ref()
+    }
+}
+
+/// Two equal settings need no new port after a reload.
+impl PartialEq for dyn Settings {
+    fn eq(&self, other: &Self) -> bool {
+        self.equals(other)
+    }
+}
+
+/// Settings of any kind can be compared. Every type with `PartialEq` is this.
+pub trait Comparable: Any {
+    /// Is it the same type, and equal?
+    fn equals(&self, other: &dyn Any) -> bool;
+}
+
+impl<S: Any + PartialEq> Comparable for S {
+    fn equals(&self, other: &dyn Any) -> bool {
+        other.downcast_ref() == Some(self)
+    }
+}
+
+/// A file, or one of the standard streams.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Stream {
+    /// `-`: standard input or output.
+    Standard,
+    /// A file; a relative path starts at the working directory.
+    File(PathBuf),
+}
+
+/// The key `queue`: how many frames wait where the other side has no room, 1 to
+/// [`LONGEST_QUEUE`].
+pub fn queue(table: &mut Table<'_>, default: u32, found: &mut Diagnostics) -> u32 {
+    table
+        .integer("queue", 1..=i64::from(LONGEST_QUEUE), found)
+        .map_or(default, |n| n.value as u32)
+}

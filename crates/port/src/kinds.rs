@@ -1,0 +1,86 @@
+//! Which kinds of port there are.
+
+use crate::PortKind;
+use config::{Diagnostics, Value, did_you_mean};
+use std::fmt;
+use std::sync::Arc;
+
+/// The kinds of port that a gateway knows. It is a value: whoever has another kind adds it by
+/// [`Kinds::with`], and hands the list to `gateway::config::load` and `gateway::run::run`.
+#[derive(Clone, Default)]
+pub struct Kinds(Vec<Arc<dyn PortKind>>);
+
+impl Kinds {
+    /// No kind.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The kinds of this crate, as far as they are built in: each is a cargo feature.
+    #[must_use]
+    pub fn standard() -> Self {
+        Self(crate::built_in())
+    }
+
+    /// One more. It takes the place of a kind with the same keyword.
+    #[must_use]
+    pub fn with(mut self, kind: impl PortKind + 'static) -> Self {
+        self.0.retain(|known| known.keyword() != kind.keyword());
+        self.0.push(Arc::new(kind));
+        self
+    }
+
+    /// What `kind` can say in `gateway.toml`.
+    pub fn keywords(&self) -> impl Iterator<Item = &'static str> + Clone {
+        self.0.iter().map(|kind| kind.keyword())
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn PortKind> {
+        self.0.iter().map(AsRef::as_ref)
+    }
+
+    /// The kind that a value names; reports one that nobody knows.
+    pub(crate) fn named(
+        &self,
+        value: &Value<'_>,
+        found: &mut Diagnostics,
+    ) -> Option<&dyn PortKind> {
+        let word = value.string(found)?.value;
+        let kind = self.iter().find(|kind| kind.keyword() == word);
+        if kind.is_none() {
+            let hint = did_you_mean(word, self.keywords());
+            value.wrong(format!("`kind` cannot be `{word}`"), hint, found);
+        }
+        kind
+    }
+}
+
+impl fmt::Debug for Kinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.keywords()).finish()
+    }
+}
+
+/// Declares the folder of each kind, and lists the kinds: `"feature" => folder::Type`.
+macro_rules! kinds {
+    ($($feature:literal => $folder:ident::$kind:ident,)*) => {
+        $(
+            #[cfg(feature = $feature)]
+            pub mod $folder;
+        )*
+
+        /// The kinds whose feature is chosen, in this order.
+        fn built_in() -> Vec<std::sync::Arc<dyn PortKind>> {
+            Vec::from([$(
+                #[cfg(feature = $feature)]
+                {
+                    let kind: std::sync::Arc<dyn PortKind> = std::sync::Arc::new($folder::$kind);
+                    kind
+                },
+            )*])
+        }
+    };
+}
+pub(crate) use kinds;

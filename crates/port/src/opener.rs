@@ -1,0 +1,81 @@
+//! What ports are told when they are opened, and what those of one kind share.
+
+use frame::Nanos;
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+
+/// Opens ports, together with their settings: [`PortSpec::open`](crate::PortSpec::open). It lives
+/// as long as the gateway, because a port that is opened later (after a reload) shares things with
+/// earlier ones: a bus inside the process, or the knowledge which logs were begun.
+pub struct Opener {
+    started: Nanos,
+    epoch: Nanos,
+    strict: bool,
+    shared: HashMap<TypeId, Box<dyn Any + Send>>,
+}
+
+impl Opener {
+    /// The gateway's clock shows `now` when it is `unix`, both ns: logs are written in Unix
+    /// time. Embedded buses begin at time 0 now and keep pace with the clock.
+    #[must_use]
+    pub fn new(now: Nanos, unix: Nanos) -> Self {
+        Self {
+            started: now,
+            epoch: unix.saturating_sub(now),
+            strict: false,
+            shared: HashMap::new(),
+        }
+    }
+
+    /// Bad input (a line of a log that is no frame) stops its port, instead of being left out.
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// What the gateway's clock showed when the run began, ns.
+    #[must_use]
+    pub const fn started(&self) -> Nanos {
+        self.started
+    }
+
+    /// The Unix time at which the gateway's clock was 0, ns.
+    #[must_use]
+    pub const fn epoch(&self) -> Nanos {
+        self.epoch
+    }
+
+    /// Does bad input stop a port?
+    #[must_use]
+    pub const fn is_strict(&self) -> bool {
+        self.strict
+    }
+
+    /// What the ports of one kind share, found by its type. It is made at the first use, and kept
+    /// for the whole run.
+    pub fn shared<T: Any + Send>(&mut self, make: impl FnOnce() -> T) -> &mut T {
+        let kept = self
+            .shared
+            .entry(TypeId::of::<T>())
+            .or_insert_with(|| Box::new(make()));
+        kept.downcast_mut()
+            .unwrap_or_else(|| unreachable!("it is kept under its own type"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_type_is_kept_once() {
+        let mut opener = Opener::new(5, 12).strict(true);
+        assert_eq!((opener.started(), opener.epoch()), (5, 7));
+        assert!(opener.is_strict());
+        *opener.shared(|| 1_u32) += 1;
+        *opener.shared(|| 10_u64) += 1;
+        assert_eq!(*opener.shared(|| 7_u32), 2);
+        assert_eq!(*opener.shared(|| 7_u64), 11);
+    }
+}

@@ -1,0 +1,116 @@
+//! What `gateway.toml` says about a port: `[ports.NAME]`.
+
+use crate::faults::Faults;
+use crate::kind::{LONGEST_NAME, Settings};
+use crate::kinds::Kinds;
+use crate::opener::Opener;
+use crate::{Halves, PortError};
+use config::{At, Diagnostic, Diagnostics, Table};
+use std::sync::Arc;
+
+/// A port as the configuration describes it. Two equal specs need no new port after a reload.
+#[derive(Clone, Debug)]
+pub struct PortSpec {
+    /// Its name: letters, digits, `_`, `-` and `.`, at most [`LONGEST_NAME`].
+    pub name: String,
+    /// What it is attached to.
+    pub settings: Arc<dyn Settings>,
+    /// What is to go wrong on purpose; nothing where absent.
+    pub faults: Option<Faults>,
+}
+
+impl PartialEq for PortSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && *self.settings == *other.settings && self.faults == other.faults
+    }
+}
+
+impl PortSpec {
+    /// A port with these settings, on which nothing goes wrong on purpose.
+    pub fn new(name: impl Into<String>, settings: impl Settings + 'static) -> Self {
+        Self {
+            name: name.into(),
+            settings: Arc::new(settings),
+            faults: None,
+        }
+    }
+
+    /// Reads the table `[ports.NAME]`. What is wrong is added to `found`; where the kind or the
+    /// name is wrong there is no port.
+    #[must_use]
+    pub fn parse(
+        name: &At<&str>,
+        mut table: Table<'_>,
+        kinds: &Kinds,
+        found: &mut Diagnostics,
+    ) -> Option<Self> {
+        table.rename(format!("port `{}`", name.value));
+        let named = check_name(name, found);
+        let Some(value) = table.get("kind") else {
+            let names: Vec<String> = kinds.keywords().map(|k| format!("\"{k}\"")).collect();
+            let hint = format!("add `kind = …`, one of {}", names.join(", "));
+            table.missing("kind", &hint, found);
+            return None;
+        };
+        // Without a kind nobody knows which keys belong here: say nothing about them.
+        let kind = kinds.named(&value, found)?;
+        let settings = kind.parse(name.value, &mut table, found);
+        let faults = Faults::parse(name.value, &mut table, found);
+        table.finish(found);
+        named.then(|| Self {
+            name: name.value.to_owned(),
+            settings,
+            faults,
+        })
+    }
+
+    /// Opens the port, with the faults that it is to have.
+    ///
+    /// # Errors
+    /// [`PortError`] says what is wrong or missing and what to do.
+    pub fn open(&self, opener: &mut Opener) -> Result<Halves, PortError> {
+        let halves = self.settings.open(&self.name, opener)?;
+        match &self.faults {
+            None => Ok(halves),
+            Some(faults) => faults.inject(&self.name, halves),
+        }
+    }
+
+    /// The Linux CAN interface that the kernel can serve instead of this port. A port that injects
+    /// faults is served by this process only.
+    #[must_use]
+    pub fn interface(&self) -> Option<&str> {
+        match self.faults {
+            None => self.settings.interface(),
+            Some(_) => None,
+        }
+    }
+
+    /// In words, for `cangate check`: one line, and one more for each side with faults.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let faults = self.faults.as_ref().map(Faults::describe);
+        format!(
+            "{}: {}{}",
+            self.name,
+            self.settings.describe(),
+            faults.unwrap_or_default()
+        )
+    }
+}
+
+fn check_name(name: &At<&str>, found: &mut Diagnostics) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let bad = if name.value.is_empty() {
+        "a port's name cannot be empty".to_owned()
+    } else if name.value.len() > LONGEST_NAME {
+        format!("a port's name has at most {LONGEST_NAME} characters")
+    } else if let Some(c) = name.value.chars().find(|&c| !allowed(c)) {
+        format!("a port's name cannot hold {c:?}")
+    } else {
+        return true;
+    };
+    let hint = "use letters, digits, `_`, `-` and `.`";
+    found.push(Diagnostic::error(name.span.clone(), bad).hint(hint));
+    false
+}
