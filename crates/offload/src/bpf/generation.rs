@@ -98,9 +98,8 @@ impl Generation {
             maps::write(&ebpf, "crc_tables", &image.crc_tables)?;
         }
         maps::write_limits(&mut ebpf, &image.limits)?;
-        program(&mut ebpf)?
-            .load()
-            .map_err(|error| Error::Load(whole(&error)))?;
+        let verified = program(&mut ebpf)?;
+        loader::verify(|| verified.load()).map_err(|error| Error::Load(whole(&error)))?;
         let mut generation = Self {
             ledger: Ledger {
                 routes: about.routes.clone(),
@@ -174,7 +173,7 @@ impl Room {
             .program_mut(ROOM)
             .and_then(|program| program.try_into().ok())
             .ok_or_else(|| Error::Load(format!("its object lacks the program {ROOM}")))?;
-        program.load().map_err(|error| Error::Load(whole(&error)))?;
+        loader::verify(|| program.load()).map_err(|error| Error::Load(whole(&error)))?;
         Ok(Self { ebpf })
     }
 

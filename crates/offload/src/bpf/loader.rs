@@ -2,8 +2,10 @@
 
 use super::Error;
 use super::error::whole;
+use aya::programs::ProgramError;
 use aya::{Ebpf, EbpfLoader};
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// Built by `cargo xtask bpf` from crates/offload/bpf.
@@ -51,4 +53,23 @@ pub(super) fn load(
     loader
         .load(OBJECT)
         .map_err(|error| Error::Load(whole(&error)))
+}
+
+/// How often a program is given to the kernel: libbpf's number (`PROG_LOAD_ATTEMPTS`, bpf.c).
+const ATTEMPTS: u32 = 5;
+
+/// Gives a program to the kernel, and gives it again where a signal came meanwhile: the verifier
+/// then stops with `EAGAIN` (`signal_pending` in `do_check`, kernel/bpf/verifier.c), and nothing is
+/// wrong with the program. A signal for each attempt is the caller's to hear of.
+pub(super) fn verify(
+    mut load: impl FnMut() -> Result<(), ProgramError>,
+) -> Result<(), ProgramError> {
+    for _ in 1..ATTEMPTS {
+        match load() {
+            Err(ProgramError::LoadError { io_error, .. })
+                if io_error.kind() == ErrorKind::WouldBlock => {}
+            result => return result,
+        }
+    }
+    load()
 }

@@ -3,6 +3,8 @@
 use crate::common::{names, route, routes};
 use cangate_offload::bpf::{Error, Instance, Offload, Options};
 use route::IdSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 macro_rules! bpf {
@@ -68,6 +70,36 @@ fn one_instance_is_one_process() {
     assert!(error.starts_with(&expected), "{error}");
     drop(offload);
     start().unwrap();
+}
+
+/// The verifier stops where a signal waits for its thread. Four signals stop at most four of the
+/// five attempts.
+#[test]
+#[allow(unsafe_code)]
+fn a_signal_while_the_program_is_looked_through_harms_nothing() {
+    bpf!();
+    let heard = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(libc::SIGUSR2, Arc::clone(&heard)).unwrap();
+    let (instance, ports) = (Instance::new("signals"), names(&["cgt_none0", "cgt_none1"]));
+    let wanted = routes(vec![route("a", 1, 0, 1)]);
+    let begin = Instant::now();
+    drop(Offload::start(&instance, &wanted, &ports, Options::default()).unwrap());
+    let pause = begin.elapsed() / 6;
+    for _ in 0..5 {
+        // SAFETY: no pointers.
+        let loading = unsafe { libc::pthread_self() };
+        let signals = std::thread::spawn(move || {
+            for _ in 0..4 {
+                std::thread::sleep(pause);
+                // SAFETY: that thread joins this one before it ends.
+                assert_eq!(unsafe { libc::pthread_kill(loading, libc::SIGUSR2) }, 0);
+            }
+        });
+        let start = Offload::start(&instance, &wanted, &ports, Options::default());
+        signals.join().unwrap();
+        assert!(heard.swap(false, Ordering::Relaxed));
+        start.unwrap();
+    }
 }
 
 /// How long a reload takes, of tables that need ever more of the program. Printed, not judged.
