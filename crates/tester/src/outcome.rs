@@ -1,8 +1,8 @@
 //! What a run gives: records, counts, latencies, and what must be said with them.
 
-use crate::measure::Setup;
 use crate::play::Played;
 use crate::recorder::{Counts, Measure, Recorder};
+use crate::setup::Setup;
 use probe::{Description, LatencyProfile, Results, Summary};
 use serde::Serialize;
 

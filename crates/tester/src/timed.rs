@@ -1,12 +1,13 @@
 //! The tester on bit-timed buses (`kmod/bitcan`): the kernel plays the frames and stamps them,
 //! and what happened is matched afterwards, so that measuring costs the gateway next to nothing.
 
-use crate::measure::{Error, Setup};
+use crate::measure::Error;
 use crate::outcome::{Outcome, Words, assemble, clock};
 use crate::plan::{Planned, Source};
 use crate::play::Played;
 use crate::realtime::{in_own_thread, prepare};
 use crate::recorder::{BusTime, Measure, Recorder};
+use crate::setup::Setup;
 use crate::wire::Fault;
 use frame::Nanos;
 use frame::wire::BitRate;
