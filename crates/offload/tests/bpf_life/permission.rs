@@ -134,7 +134,7 @@ fn what_a_crash_left_goes_also_without_all_capabilities() {
     }
 }
 
-/// Killed after clsact is there and before its filter is: whose clsact it is cannot be told, so it
+/// Killed after clsact is there and before its filter is. Nothing says who made this clsact, so it
 /// stays, empty; the rest is found.
 #[test]
 fn a_crash_between_clsact_and_its_filter_leaves_nothing_that_harms() {
