@@ -46,9 +46,14 @@ void bitcan_raise(struct bitcan_port *port, u32 flags)
 
 void bitcan_receive(struct bitcan_port *port, const struct canfd_frame *frame, bool fd)
 {
-	unsigned int takes = port->model->takes(frame, fd);
+	unsigned int takes;
 	struct bitcan_received *r;
 
+	if (port->joined_to) {
+		bitcan_joined_receive(port, frame, fd);
+		return;
+	}
+	takes = port->model->takes(frame, fd);
 	if (port->fifo_used + takes > port->model->fifo || port->fifo_count == BITCAN_FIFO) {
 		bitcan_play_overrun(port->bus, port->node, frame, fd);
 		bitcan_raise(port, BITCAN_OVERRUN);
@@ -156,7 +161,8 @@ bool bitcan_xmit_check(struct sk_buff *skb, struct net_device *dev)
 	/* Newer kernels look at listen-only themselves, older ones leave it to drivers. */
 	if (can_dropped_invalid_skb(dev, skb))
 		return true;
-	if (port->can.ctrlmode & CAN_CTRLMODE_LISTENONLY ||
+	if (port->joined_to || port->joined_from || port->joined_busy ||
+	    port->can.ctrlmode & CAN_CTRLMODE_LISTENONLY ||
 	    (can_is_canfd_skb(skb) && !(port->can.ctrlmode & CAN_CTRLMODE_FD))) {
 		kfree_skb(skb);
 		dev->stats.tx_dropped++;
@@ -352,6 +358,7 @@ static void leave_bus(struct bitcan_port *port)
 		bc_detach(&bus->core, port->node);
 		bus->raised &= ~BIT(port->node);
 		port->node = -1;
+		port->joined_busy = false;
 		bus->up--;
 		bitcan_arm(bus);
 	}
@@ -554,6 +561,7 @@ static void remove(struct bitcan_port *port)
 {
 	list_del(&port->list);
 	unregister_candev(port->dev);
+	bitcan_part(port);
 	bitcan_irq_free(port->irq);
 	if (port->model->teardown)
 		port->model->teardown(port);

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A gateway without software: what one controller receives goes straight into a transmit buffer of
+ * another one. No interrupt, no driver, no socket buffer, no copy but the one into the FIFO. What is
+ * left is what this module itself costs, so that a gateway's own share of a latency can be told.
+ *
+ * As with every controller here, a frame is in the FIFO when the bus's timer has run, and in the
+ * transmit buffer when the CPU has put it there. Only while the outgoing controller is busy does the
+ * next frame follow in bus time, as from a second transmit buffer.
+ */
+#include "kernel.h"
+
+/* The oldest frame of the FIFO into the transmit buffer, ready at the outgoing bus's time. */
+static void put_next(struct bitcan_port *to)
+{
+	struct bitcan_port *from = to->joined_from;
+	struct bitcan_bus *bus = to->bus;
+	const struct bitcan_received *r;
+	struct bc_length length;
+
+	if (to->joined_busy || !from || !from->fifo_count || to->node < 0)
+		return;
+	r = &from->received[from->fifo_head];
+	bc_length(&r->frame, r->fd, &length);
+	bc_send(&bus->core, to->node, 0, &r->frame, r->fd, &length, bc_key(&r->frame, r->fd), 0,
+		bus->core.now, 0);
+	from->fifo_head = (from->fifo_head + 1) % BITCAN_FIFO;
+	from->fifo_count--;
+	to->joined_busy = true;
+}
+
+/* A frame has ended on the incoming bus. */
+void bitcan_joined_receive(struct bitcan_port *port, const struct canfd_frame *frame, bool fd)
+{
+	struct bitcan_received *r;
+
+	if (port->fifo_count == BITCAN_FIFO) {
+		port->dev->stats.rx_over_errors++;
+		bitcan_play_overrun(port->bus, port->node, frame, fd);
+		return;
+	}
+	r = &port->received[(port->fifo_head + port->fifo_count++) % BITCAN_FIFO];
+	r->fd = fd;
+	memcpy(&r->frame, frame, fd ? sizeof(*frame) : sizeof(struct can_frame));
+	port->dev->stats.rx_packets++;
+	port->bus->raised |= BIT(port->node);
+}
+
+/* In place of the interrupt: the timer of the incoming bus. */
+void bitcan_joined_move(struct bitcan_port *port)
+{
+	struct bitcan_port *to = port->joined_to;
+
+	bitcan_run_now(to->bus);
+	put_next(to);
+	bitcan_arm(to->bus);
+}
+
+/* The transmit buffer fell free, at the outgoing bus's time. */
+void bitcan_joined_sent(struct bitcan_port *port, bool sent)
+{
+	if (sent)
+		port->dev->stats.tx_packets++;
+	else
+		port->dev->stats.tx_errors++;
+	port->joined_busy = false;
+	put_next(port);
+}
+
+/* Under bitcan_mutex, as is bitcan_part. */
+int bitcan_join(struct bitcan_port *from, struct bitcan_port *to)
+{
+	unsigned long flags;
+
+	if (from->bus == to->bus || from->joined_to || from->joined_from || to->joined_to ||
+	    to->joined_from) {
+		pr_err("bitcan: join: %s and %s must be on two buses, and not joined yet\n",
+		       from->dev->name, to->dev->name);
+		return -EINVAL;
+	}
+	/* While an interface is up, its driver has frames in the same buffers. */
+	if (from->node >= 0 || to->node >= 0) {
+		pr_err("bitcan: join: set %s and %s down first\n", from->dev->name, to->dev->name);
+		return -EBUSY;
+	}
+	raw_spin_lock_irqsave(&bitcan_lock, flags);
+	from->joined_to = to;
+	to->joined_from = from;
+	raw_spin_unlock_irqrestore(&bitcan_lock, flags);
+	return 0;
+}
+
+/*
+ * Whichever end it is of; nothing happens where it is none. What waits in the FIFO is gone; a frame
+ * in the transmit buffer is sent, and until then the interface sends nothing else.
+ */
+void bitcan_part(struct bitcan_port *port)
+{
+	struct bitcan_port *from = port->joined_to ? port : port->joined_from;
+	unsigned long flags;
+
+	if (!from)
+		return;
+	raw_spin_lock_irqsave(&bitcan_lock, flags);
+	from->fifo_count = 0;
+	from->joined_to->joined_from = NULL;
+	from->joined_to = NULL;
+	raw_spin_unlock_irqrestore(&bitcan_lock, flags);
+}
