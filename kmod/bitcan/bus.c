@@ -47,7 +47,7 @@ static void on_frame(struct bc_bus *core, int n, int i, bool primary)
 				bitcan_receive(core->nodes[r].owner, frame, slot->fd);
 		bitcan_play_frame(bus, n, slot, frame);
 	}
-	if (port && (port->joined_from || port->joined_busy)) {
+	if (port && port->joined_busy) {
 		bitcan_joined_sent(port, true);
 	} else if (port) {
 		port->tx_done |= BIT(i);
@@ -79,7 +79,7 @@ static void on_dropped(struct bc_bus *core, int n, int i, enum bc_why why)
 
 	if (!port) {
 		bitcan_play_dropped(of(core), &core->nodes[n].slots[i]);
-	} else if (port->joined_from || port->joined_busy) {
+	} else if (port->joined_busy) {
 		bitcan_joined_sent(port, false);
 	} else if (why == BC_ONE_SHOT) {
 		port->tx_failed |= BIT(i);

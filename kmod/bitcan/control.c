@@ -17,7 +17,7 @@ static int show(struct seq_file *seq, void *unused)
 	mutex_lock(&bitcan_mutex);
 	list_for_each_entry(port, &bitcan_ports, list)
 		seq_printf(seq, "%s bus=%u model=%s\n", port->dev->name, port->bus->number,
-			   port->model->name);
+			   bitcan_model_of(port)->name);
 	mutex_unlock(&bitcan_mutex);
 	return 0;
 }
@@ -74,12 +74,11 @@ static int part(char *name)
 {
 	struct bitcan_port *port = bitcan_find(name, bitcan_net());
 
-	if (!port || (!port->joined_to && !port->joined_from)) {
-		pr_err("bitcan: part: %s is not joined to another interface\n", name);
+	if (!port) {
+		pr_err("bitcan: no interface %s here\n", name);
 		return -ENODEV;
 	}
-	bitcan_part(port);
-	return 0;
+	return bitcan_part(port);
 }
 
 static const char *const kinds[] = {

@@ -67,13 +67,42 @@ void bitcan_joined_sent(struct bitcan_port *port, bool sent)
 	put_next(port);
 }
 
-/* Under bitcan_mutex, as is bitcan_part. */
+/* ---- The model of a joined controller: nothing of it is Linux's ---- */
+
+static netdev_tx_t drop(struct sk_buff *skb, struct net_device *dev)
+{
+	dev->stats.tx_dropped++;
+	kfree_skb(skb);
+	return NETDEV_TX_OK;
+}
+
+static irqreturn_t no_interrupt(int irq, void *dev_id)
+{
+	return IRQ_NONE;
+}
+
+static unsigned int takes(const struct canfd_frame *frame, bool fd)
+{
+	return 1;
+}
+
+/* Its FIFO has no room, so that other controllers' receptions need no further question. */
+static const struct bitcan_model joined = {
+	.name = "joined",
+	.slots = 1,
+	.xmit = drop,
+	.interrupt = no_interrupt,
+	.takes = takes,
+	.fifo = 0,
+};
+
+/* ---- Joining, under bitcan_mutex ---- */
+
 int bitcan_join(struct bitcan_port *from, struct bitcan_port *to)
 {
 	unsigned long flags;
 
-	if (from->bus == to->bus || from->joined_to || from->joined_from || to->joined_to ||
-	    to->joined_from) {
+	if (from->bus == to->bus || from->model == &joined || to->model == &joined) {
 		pr_err("bitcan: join: %s and %s must be on two buses, and not joined yet\n",
 		       from->dev->name, to->dev->name);
 		return -EINVAL;
@@ -86,15 +115,16 @@ int bitcan_join(struct bitcan_port *from, struct bitcan_port *to)
 	raw_spin_lock_irqsave(&bitcan_lock, flags);
 	from->joined_to = to;
 	to->joined_from = from;
+	from->own_model = from->model;
+	from->model = &joined;
+	to->own_model = to->model;
+	to->model = &joined;
 	raw_spin_unlock_irqrestore(&bitcan_lock, flags);
 	return 0;
 }
 
-/*
- * Whichever end it is of; nothing happens where it is none. What waits in the FIFO is gone; a frame
- * in the transmit buffer is sent, and until then the interface sends nothing else.
- */
-void bitcan_part(struct bitcan_port *port)
+/* Nothing passes any more; both stay silent until they are parted. */
+void bitcan_cut(struct bitcan_port *port)
 {
 	struct bitcan_port *from = port->joined_to ? port : port->joined_from;
 	unsigned long flags;
@@ -106,4 +136,35 @@ void bitcan_part(struct bitcan_port *port)
 	from->joined_to->joined_from = NULL;
 	from->joined_to = NULL;
 	raw_spin_unlock_irqrestore(&bitcan_lock, flags);
+}
+
+/* An ordinary controller again; so is the other end. */
+int bitcan_part(struct bitcan_port *port)
+{
+	struct bitcan_port *ends[] = {
+		port, port->joined_to ? port->joined_to : port->joined_from
+	};
+	int i;
+
+	if (port->model != &joined) {
+		pr_err("bitcan: part: %s is not joined\n", port->dev->name);
+		return -EINVAL;
+	}
+	for (i = 0; i < ARRAY_SIZE(ends); i++) {
+		if (ends[i] && ends[i]->node >= 0) {
+			pr_err("bitcan: part: set %s down first\n", ends[i]->dev->name);
+			return -EBUSY;
+		}
+	}
+	bitcan_cut(port);
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		if (ends[i])
+			ends[i]->model = ends[i]->own_model;
+	return 0;
+}
+
+/* For what an interface was made as. */
+const struct bitcan_model *bitcan_model_of(const struct bitcan_port *port)
+{
+	return port->model == &joined ? port->own_model : port->model;
 }
