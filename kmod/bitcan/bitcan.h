@@ -5,6 +5,8 @@
  * /dev/bitcan         text, one line a write(2):
  *                       add NAME bus=N model=sja1000|mscan
  *                       del NAME
+ *                       join FROM TO    a gateway without software, between two that are down
+ *                       part FROM
  *                     read(2) lists the interfaces, one a line, in the same words.
  * /dev/bitcan-tester  a node on every bus that exists, for one process at a time: SETUP, then
  *                     mmap(2), then fill in frames, then START, then poll(2) for the end.

@@ -47,7 +47,9 @@ static void on_frame(struct bc_bus *core, int n, int i, bool primary)
 				bitcan_receive(core->nodes[r].owner, frame, slot->fd);
 		bitcan_play_frame(bus, n, slot, frame);
 	}
-	if (port) {
+	if (port && port->joined_busy) {
+		bitcan_joined_sent(port, true);
+	} else if (port) {
 		port->tx_done |= BIT(i);
 		bitcan_raise(port, BITCAN_TX);
 	} else {
@@ -77,6 +79,8 @@ static void on_dropped(struct bc_bus *core, int n, int i, enum bc_why why)
 
 	if (!port) {
 		bitcan_play_dropped(of(core), &core->nodes[n].slots[i]);
+	} else if (port->joined_busy) {
+		bitcan_joined_sent(port, false);
 	} else if (why == BC_ONE_SHOT) {
 		port->tx_failed |= BIT(i);
 		port->tx_done |= BIT(i);
@@ -137,7 +141,9 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 		struct bitcan_port *port = bus->core.nodes[__ffs(raised)].owner;
 
 		raised &= raised - 1;
-		if (port)
+		if (port && port->joined_to)
+			bitcan_joined_move(port);
+		else if (port)
 			irqs[count++] = port->irq;
 	}
 	bitcan_arm(bus);

@@ -17,7 +17,7 @@ static int show(struct seq_file *seq, void *unused)
 	mutex_lock(&bitcan_mutex);
 	list_for_each_entry(port, &bitcan_ports, list)
 		seq_printf(seq, "%s bus=%u model=%s\n", port->dev->name, port->bus->number,
-			   port->model->name);
+			   bitcan_model_of(port)->name);
 	mutex_unlock(&bitcan_mutex);
 	return 0;
 }
@@ -53,6 +53,32 @@ static int add(char *words)
 		return -EINVAL;
 	}
 	return bitcan_add(name, bus, model, bitcan_net());
+}
+
+/* FROM TO */
+static int join(char *words)
+{
+	char *name = strsep(&words, " ");
+	struct bitcan_port *from = bitcan_find(name, bitcan_net()), *to = NULL;
+
+	if (words)
+		to = bitcan_find(strim(words), bitcan_net());
+	if (!from || !to) {
+		pr_err("bitcan: join FROM TO: two interfaces that are here\n");
+		return -ENODEV;
+	}
+	return bitcan_join(from, to);
+}
+
+static int part(char *name)
+{
+	struct bitcan_port *port = bitcan_find(name, bitcan_net());
+
+	if (!port) {
+		pr_err("bitcan: no interface %s here\n", name);
+		return -ENODEV;
+	}
+	return bitcan_part(port);
 }
 
 static const char *const kinds[] = {
@@ -201,16 +227,20 @@ static ssize_t control_write(struct file *file, const char __user *from, size_t 
 		words = skip_spaces(words);
 	mutex_lock(&bitcan_mutex);
 	if (!words) {
-		pr_err("bitcan: add, del or fault, and what\n");
+		pr_err("bitcan: add, del, join, part or fault, and what\n");
 		err = -EINVAL;
 	} else if (!strcmp(word, "add")) {
 		err = add(words);
 	} else if (!strcmp(word, "del")) {
 		err = bitcan_del(words, bitcan_net());
+	} else if (!strcmp(word, "join")) {
+		err = join(words);
+	} else if (!strcmp(word, "part")) {
+		err = part(words);
 	} else if (!strcmp(word, "fault")) {
 		err = fault(words);
 	} else {
-		pr_err("bitcan: add, del or fault, not %s\n", word);
+		pr_err("bitcan: add, del, join, part or fault, not %s\n", word);
 		err = -EINVAL;
 	}
 	mutex_unlock(&bitcan_mutex);

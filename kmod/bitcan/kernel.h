@@ -82,6 +82,11 @@ struct bitcan_port {
 	u8 cur_pri, tx_active, prev_buf_id;
 	u8 tx_order[BC_SLOTS];	/* buffers in the order in which they were filled */
 	u8 tx_count;
+
+	/* Joined to another controller (join.c); under bitcan_lock. */
+	const struct bitcan_model *own_model;
+	struct bitcan_port *joined_to, *joined_from;
+	bool joined_busy;	/* of the outgoing one: its transmit buffer is full */
 };
 
 extern raw_spinlock_t bitcan_lock;	/* all buses' cores, all controllers */
@@ -119,6 +124,15 @@ void bitcan_report_state(struct bitcan_port *port, struct can_frame *cf, enum bc
 			 u16 tec, u16 rec);
 void bitcan_count_overrun(struct bitcan_port *port, struct can_frame *cf);
 extern const struct bitcan_model bitcan_sja1000, bitcan_mscan;
+
+/* join.c: the first three under bitcan_lock, the others under bitcan_mutex */
+void bitcan_joined_receive(struct bitcan_port *port, const struct canfd_frame *frame, bool fd);
+void bitcan_joined_move(struct bitcan_port *port);
+void bitcan_joined_sent(struct bitcan_port *port, bool sent);
+int bitcan_join(struct bitcan_port *from, struct bitcan_port *to);
+int bitcan_part(struct bitcan_port *port);
+void bitcan_cut(struct bitcan_port *port);
+const struct bitcan_model *bitcan_model_of(const struct bitcan_port *port);
 
 /* control.c */
 int bitcan_control_init(void);

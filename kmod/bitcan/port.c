@@ -50,6 +50,10 @@ void bitcan_receive(struct bitcan_port *port, const struct canfd_frame *frame, b
 	struct bitcan_received *r;
 
 	if (port->fifo_used + takes > port->model->fifo || port->fifo_count == BITCAN_FIFO) {
+		if (port->joined_to) {
+			bitcan_joined_receive(port, frame, fd);
+			return;
+		}
 		bitcan_play_overrun(port->bus, port->node, frame, fd);
 		bitcan_raise(port, BITCAN_OVERRUN);
 		return;
@@ -178,7 +182,6 @@ void bitcan_put(struct bitcan_port *port, struct sk_buff *skb, unsigned int slot
 	memcpy(&frame, skb->data, fd ? sizeof(frame) : sizeof(struct can_frame));
 	if (!fd)
 		frame.__res1 = 0;	/* DLC 9 to 15 only with cc-len8-dlc, which is not offered */
-	bc_length(&frame, fd, &length);
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 12, 0)
 	can_put_echo_skb(skb, port->dev, slot, 0);
 #else
@@ -187,9 +190,11 @@ void bitcan_put(struct bitcan_port *port, struct sk_buff *skb, unsigned int slot
 	raw_spin_lock_irqsave(&bitcan_lock, irqflags);
 	port->enabled |= enable;
 	if (port->node >= 0) {
+		/* A controller computes nothing: what follows is not the frame's time. */
 		bitcan_run_now(bus);
 		if (port->pending & enable)
 			bitcan_raise(port, 0);
+		bc_length(&frame, fd, &length);
 		bc_send(&bus->core, port->node, slot, &frame, fd, &length, bc_key(&frame, fd),
 			rank, bus->core.now, 0);
 		bitcan_arm(bus);
@@ -352,6 +357,7 @@ static void leave_bus(struct bitcan_port *port)
 		bc_detach(&bus->core, port->node);
 		bus->raised &= ~BIT(port->node);
 		port->node = -1;
+		port->joined_busy = false;
 		bus->up--;
 		bitcan_arm(bus);
 	}
@@ -554,9 +560,10 @@ static void remove(struct bitcan_port *port)
 {
 	list_del(&port->list);
 	unregister_candev(port->dev);
+	bitcan_cut(port);
 	bitcan_irq_free(port->irq);
-	if (port->model->teardown)
-		port->model->teardown(port);
+	if (bitcan_model_of(port)->teardown)
+		bitcan_model_of(port)->teardown(port);
 	free_candev(port->dev);
 }
 

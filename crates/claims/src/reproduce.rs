@@ -4,12 +4,13 @@ use crate::claim::{Claim, Kind, Verdict};
 use crate::evidence::Evidence;
 use crate::extent::Extent;
 use crate::list;
-use experiment::Experiment;
+use crate::own_share::{OwnShare, own_shares};
 use experiment::bursts::{Bursts, Point};
 use experiment::rate::Search;
 use experiment::schedule::{ScheduleError, Versions};
 use experiment::store::{Store, StoreError, Stored};
 use experiment::trial::{Failed, Machine, TrialError};
+use experiment::{Experiment, with_floors};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,6 +40,8 @@ pub struct Row {
     pub criterion: &'static str,
     /// A paper's, or ours.
     pub kind: Kind,
+    /// What of its experiments' medians is the gateway's own.
+    pub own_shares: Vec<OwnShare>,
 }
 
 /// A name that no claim has.
@@ -88,7 +91,7 @@ pub fn searches(claims: &[Claim], extent: Extent) -> Vec<Search> {
 #[must_use]
 pub fn plan(claims: &[Claim], extent: Extent) -> Vec<Experiment> {
     let all: BTreeSet<_> = claims.iter().flat_map(|c| c.needs(extent)).collect();
-    let mut all: Vec<_> = all.into_iter().collect();
+    let mut all = with_floors(all.into_iter().collect());
     all.sort_by_key(|e| std::cmp::Reverse(e.frames));
     all
 }
@@ -181,6 +184,7 @@ pub fn judge(
             source: claim.origin.to_string(),
             criterion: claim.criterion,
             kind: claim.kind(),
+            own_shares: own_shares(&evidence, &needs),
         }
     };
     claims.iter().map(row).collect()

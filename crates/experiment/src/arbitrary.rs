@@ -25,6 +25,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
     let gateway = prop_oneof![
         Just(Gateway::Cangw),
         Just(Gateway::None),
+        Just(Gateway::Ideal),
         Just(Gateway::User("read-write".to_owned())),
         Just(Gateway::OwnRules),
         Just(Gateway::Bpf),

@@ -137,9 +137,9 @@ impl Conflicts<'_> {
             (e.hops != Hops::NONE, Setting::Hops),
         ] {
             self.refuse(
-                none && is_set,
+                !e.gateway.has_routes() && is_set,
                 &[Setting::Gateway, setting],
-                "without a gateway nothing filters, changes or passes a frame on",
+                "without a gateway, or with an ideal one, nothing filters, changes or passes a frame on",
             );
         }
         let by_vcan = e.hops != Hops::NONE && e.hops.through == Virtual::Vcan;
@@ -156,7 +156,7 @@ impl Conflicts<'_> {
                 "what BPF puts into a vcan interface does not come back; it does through a pair: \
                  --hops N:vxcan"
             }
-            Gateway::Cangw | Gateway::None => "",
+            Gateway::Cangw | Gateway::Ideal | Gateway::None => "",
         };
         self.refuse(
             by_vcan && !why.is_empty(),

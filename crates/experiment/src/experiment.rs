@@ -4,6 +4,10 @@ use crate::choices::{Boot, Cpu, Filters, Gateway, Hops, Load, Modify};
 use guest::machine::Bench;
 use probe::traffic::Pattern;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Frames of a floor: they hardly differ.
+const FLOOR_FRAMES: u32 = 100;
 
 /// One experiment, one row of a matrix. Its text forms are those of `cangate lab measure`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -73,9 +77,76 @@ impl Experiment {
         self.payload > 8
     }
 
+    /// The experiment that says what the bench costs under this one: an ideal gateway in the same
+    /// machine, one frame at a time, the same length. The gateway's own share of a latency is what
+    /// is above its median. `None` where there is no gateway, or where figures do not repeat.
+    #[must_use]
+    pub fn floor(&self) -> Option<Self> {
+        (self.gateway.has_routes() && !self.real_time).then(|| Self {
+            gateway: Gateway::Ideal,
+            traffic: Pattern::OneAtATime,
+            load: Load::None,
+            frames: FLOOR_FRAMES,
+            filters: Filters::None,
+            modify: Modify::None,
+            hops: Hops::NONE,
+            seed: 1,
+            stamp_every: 1,
+            ..self.clone()
+        })
+    }
+
     /// Does the kernel have PREEMPT_RT?
     #[must_use]
     pub fn is_rt(&self) -> bool {
         self.kernel.parse().is_ok_and(guest::Kernel::rt)
+    }
+}
+
+/// The experiments and, behind them, their floors, each once.
+#[must_use]
+pub fn with_floors(mut experiments: Vec<Experiment>) -> Vec<Experiment> {
+    let floors: BTreeSet<_> = experiments.iter().filter_map(Experiment::floor).collect();
+    let there: BTreeSet<_> = experiments.iter().cloned().collect();
+    experiments.extend(floors.difference(&there).cloned());
+    experiments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn experiments_in_one_machine_share_a_floor() {
+        let cangw = Experiment::default();
+        let floor = cangw.floor().unwrap();
+        assert_eq!(floor.gateway, Gateway::Ideal);
+        assert_eq!(floor.check(), Ok(()));
+        let bpf = Experiment {
+            gateway: Gateway::Bpf,
+            filters: Filters::List(2048),
+            frames: 10_000,
+            seed: 7,
+            ..cangw.clone()
+        };
+        assert_eq!(bpf.floor(), Some(floor.clone()));
+        let longer = Experiment {
+            payload: 8,
+            ..cangw.clone()
+        };
+        assert_ne!(longer.floor(), Some(floor.clone()));
+        let all = with_floors(vec![cangw.clone(), bpf.clone(), longer.clone()]);
+        assert_eq!(
+            all[..4],
+            [cangw.clone(), bpf, longer.clone(), floor.clone()]
+        );
+        assert_eq!(all.len(), 5);
+        assert_eq!(with_floors(all.clone()), all);
+        assert_eq!(floor.floor(), None);
+        let real = Experiment {
+            real_time: true,
+            ..cangw
+        };
+        assert_eq!(real.floor(), None);
     }
 }

@@ -38,7 +38,7 @@ pub mod under_test;
 pub use agent::Agent;
 pub use choices::{Boot, Cpu, Filters, Gateway, Hops, Load, Modify, Virtual};
 pub use conflicts::Conflict;
-pub use experiment::Experiment;
+pub use experiment::{Experiment, with_floors};
 pub use guest::Kernel;
 pub use guest::machine::Bench;
 pub use probe::traffic::Pattern;

@@ -148,12 +148,13 @@ pub(crate) struct Chosen {
         verbatim_doc_comment
     )]
     pub(crate) bench: String,
-    /// The gateway under test: cangw, can-gw, bpf, user:read-write or none.
+    /// The gateway under test: cangw, can-gw, bpf, user:read-write, ideal or none.
     ///
     ///   cangw            can-gw in the kernel; Debian's program cangw adds the rules
     ///   can-gw           can-gw in the kernel; cangate adds the rules (offload = "can-gw")
     ///   bpf              cangate's BPF program in the kernel (offload = "bpf")
     ///   user:read-write  cangate in user space, one read and one write per frame
+    ///   ideal            a gateway without software: what the bench itself costs
     ///   none             no gateway: the precision of the tester (kvaser bench only)
     ///
     /// Example: --gateway bpf
@@ -284,6 +285,11 @@ pub(crate) struct Measure {
     /// Such a result does not repeat; it says that its time is real.
     #[arg(long)]
     pub(crate) real_time: bool,
+    /// Do not measure the ideal gateway besides.
+    ///
+    /// It says which part of the latency is the bench's, and takes one more guest.
+    #[arg(long)]
+    pub(crate) no_floor: bool,
     /// Write the result to this Parquet file.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -46,7 +46,8 @@ impl Drop for Hog {
 }
 
 fn measured(words: &[&str], out: &Path) -> Vec<u8> {
-    let mut args = vec!["lab", "measure", "--json", "--out", out.to_str().unwrap()];
+    let mut args = vec!["lab", "measure", "--json", "--no-floor"];
+    args.extend(["--out", out.to_str().unwrap()]);
     args.extend(words);
     let output = cangate(&args).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -75,6 +76,92 @@ fn the_same_experiment_gives_the_same_bytes_beside_a_hog() {
 }
 
 #[test]
+fn what_the_bench_costs_is_taken_off() {
+    let Some(_guest) = lab() else { return };
+    for bench in ["kvaser", "timed"] {
+        let args = ["lab", "measure", "--json", "--frames", "50"];
+        let output = cangate(&args).args(["--bench", bench]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let number = |value: &serde_json::Value| value.as_i64().unwrap();
+        let (p50, floor) = (&json["latency_ns"]["p50"], &json["floor_ns"]["p50"]);
+        assert!(
+            0 < number(floor) && number(floor) < number(p50) / 2,
+            "{json}"
+        );
+        assert_eq!(number(&json["own_p50_ns"]), number(p50) - number(floor));
+    }
+}
+
+#[test]
+fn controllers_are_joined_and_parted_while_they_are_down() {
+    let Some(_guest) = lab() else { return };
+    let script = r#"
+        set -e
+        say() { echo "$@" > /dev/bitcan; }
+        say join gw0 gw1 2>&1 || echo up refused
+        ip link set gw0 down; ip link set gw1 down
+        say join gw0 gw0 2>&1 || echo itself refused
+        say join gw0 nobody 2>&1 || echo nobody refused
+        say part gw0 2>&1 || echo part refused
+        say join gw0 gw1
+        say join gw0 gw1 2>&1 || echo twice refused
+        ip link set gw0 up; ip link set gw1 up
+        say part gw1 2>&1 || echo part up refused
+        # Its driver is out of the way: what Linux sends is dropped, and counted.
+        cansend gw0 123#11 || true
+        ip -s -j link show gw0 | grep -o '"dropped":[0-9]*' | tail -n 1
+        ip link set gw0 down; ip link set gw1 down
+        say part gw1
+        cat /dev/bitcan
+        ip link set gw0 up; ip link set gw1 up
+        # Cut while it is up: the other end goes on existing, silently.
+        ip link set gw0 down; ip link set gw1 down
+        say join gw0 gw1
+        ip link set gw0 up; ip link set gw1 up
+        say del gw0
+        cat /dev/bitcan
+        ip link set gw1 down
+        say part gw1
+        ip link set gw1 up
+        echo end
+    "#;
+    let output = super::exec(
+        "--bench timed",
+        &format!("ip netns exec gw sh -c '{}'", script.replace('\'', "'\\''")),
+    )
+    .output()
+    .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{said} {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let lines: Vec<&str> = said
+        .lines()
+        .filter(|l| !l.contains("write error"))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "up refused",
+            "itself refused",
+            "nobody refused",
+            "part refused",
+            "twice refused",
+            "part up refused",
+            "\"dropped\":1",
+            "gw0 bus=0 model=sja1000",
+            "gw1 bus=1 model=sja1000",
+            "gw1 bus=1 model=sja1000",
+            "end",
+        ]
+    );
+}
+
+#[test]
 fn a_matrix_is_made_once_and_listed() {
     let Some(_guest) = lab() else { return };
     let dir = tempfile::tempdir().unwrap();
@@ -97,12 +184,13 @@ fn a_matrix_is_made_once_and_listed() {
         );
         String::from_utf8(output.stdout).unwrap()
     };
-    assert!(run().contains("2 made, 0 were there, 0 failed"));
-    assert!(run().contains("0 made, 2 were there, 0 failed"));
+    // The two and their floor.
+    assert!(run().contains("3 made, 0 were there, 0 failed"));
+    assert!(run().contains("0 made, 3 were there, 0 failed"));
     let listed = cangate(&["lab", "list", out.to_str().unwrap()])
         .output()
         .unwrap();
-    assert!(String::from_utf8_lossy(&listed.stdout).contains("2 results"));
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("3 results"));
 }
 
 #[test]

@@ -14,6 +14,12 @@ pub enum Gateway {
     /// `cangate run`, with this kind of input and output: `read-write`.
     #[serde(rename = "user")]
     User(String),
+    /// What the bench itself costs, the floor of every figure on it. On the timed bench the two
+    /// controllers are joined inside the module, with no software between; on the kvaser bench the
+    /// gateway's incoming card is the tester's, on the incoming bus, so that what is left is one
+    /// more reception.
+    #[serde(rename = "ideal")]
+    Ideal,
     /// None: reference and receiver are on one bus, for the tester's own precision.
     #[serde(rename = "none")]
     None,
@@ -32,13 +38,19 @@ impl Gateway {
         matches!(self, Self::Cangw | Self::OwnRules)
     }
 
+    /// Is there one that could filter, change or pass on a frame?
+    #[must_use]
+    pub const fn has_routes(&self) -> bool {
+        !matches!(self, Self::Ideal | Self::None)
+    }
+
     /// Where `cangate run` has its routes, if not in its process: `offload` of `[gateway]`.
     #[must_use]
     pub const fn offload(&self) -> Option<&'static str> {
         match self {
             Self::OwnRules => Some("can-gw"),
             Self::Bpf => Some("bpf"),
-            Self::Cangw | Self::User(_) | Self::None => None,
+            Self::Cangw | Self::User(_) | Self::Ideal | Self::None => None,
         }
     }
 }
@@ -51,6 +63,7 @@ impl fmt::Display for Gateway {
         match self {
             Self::Cangw => f.write_str("cangw"),
             Self::User(io) => write!(f, "user:{io}"),
+            Self::Ideal => f.write_str("ideal"),
             Self::None => f.write_str("none"),
             Self::OwnRules => f.write_str("can-gw"),
             Self::Bpf => f.write_str("bpf"),
@@ -64,6 +77,7 @@ impl FromStr for Gateway {
     fn from_str(text: &str) -> Result<Self, WordError> {
         match (text, text.strip_prefix("user:")) {
             ("cangw", _) => Ok(Self::Cangw),
+            ("ideal", _) => Ok(Self::Ideal),
             ("none", _) => Ok(Self::None),
             ("can-gw", _) => Ok(Self::OwnRules),
             ("bpf", _) => Ok(Self::Bpf),
@@ -71,7 +85,7 @@ impl FromStr for Gateway {
             _ => Err(WordError::unknown(
                 text,
                 "gateway",
-                "cangw, can-gw, bpf, user:read-write, none",
+                "cangw, can-gw, bpf, user:read-write, ideal, none",
             )),
         }
     }

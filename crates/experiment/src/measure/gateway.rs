@@ -4,8 +4,8 @@ use super::counts::Counts;
 use super::error::MeasureError;
 use crate::choices::{Gateway, Hops, MOST_FILTERS, Virtual};
 use crate::experiment::Experiment;
-use crate::under_test::{self, OUTGOING, SOCKET};
-use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
+use crate::under_test::{self, INCOMING, OUTGOING, SOCKET};
+use guest::machine::{Bench, GATEWAY_NAMESPACE as GATEWAY};
 use guest::program::{Background, output, printed};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -28,7 +28,7 @@ pub(super) enum UnderTest {
     User(#[allow(dead_code)] Background),
     /// `cangate run` with its routes in the kernel, how, and how many there are.
     InKernel(#[allow(dead_code)] Background, InKernel, usize),
-    /// None.
+    /// None, or one without software: nothing runs and nothing is asked.
     None,
 }
 
@@ -56,6 +56,13 @@ impl UnderTest {
         let config = under_test::config(experiment)?;
         match &experiment.gateway {
             Gateway::None => Ok(Self::None),
+            Gateway::Ideal => {
+                match experiment.bench {
+                    Bench::Timed => join_controllers()?,
+                    Bench::Kvaser | Bench::Vcan | Bench::None => take_over_card()?,
+                }
+                Ok(Self::None)
+            }
             Gateway::Cangw => {
                 virtual_interfaces(experiment)?;
                 write(RULES, &config)?;
@@ -256,6 +263,29 @@ fn prefer_sending() -> Result<(), MeasureError> {
         }
     }
     Err(MeasureError::NoInterruptThread(OUTGOING))
+}
+
+/// What the gateway's incoming controller receives goes straight into the outgoing one.
+fn join_controllers() -> Result<(), MeasureError> {
+    let both = [INCOMING, OUTGOING];
+    for name in both {
+        output(Some(GATEWAY), &["ip", "link", "set", "dev", name, "down"])?;
+    }
+    let order = format!("echo join {INCOMING} {OUTGOING} > /dev/bitcan");
+    output(Some(GATEWAY), &["sh", "-c", &order])?;
+    for name in both {
+        output(Some(GATEWAY), &["ip", "link", "set", "dev", name, "up"])?;
+    }
+    Ok(())
+}
+
+/// The gateway's incoming card becomes the tester's; the outgoing one is silent.
+fn take_over_card() -> Result<(), MeasureError> {
+    let within = ["ip", "-n", GATEWAY, "link", "set", "dev"];
+    output(None, &[&within[..], &[INCOMING, "down"]].concat())?;
+    output(None, &[&within[..], &[INCOMING, "netns", "1"]].concat())?;
+    output(None, &["ip", "link", "set", "dev", INCOMING, "up"])?;
+    Ok(())
 }
 
 fn write(path: &str, text: &str) -> Result<(), MeasureError> {

@@ -16,7 +16,7 @@ use crate::describe::describe;
 use crate::experiment::Experiment;
 use crate::plan::{bit_rate, plan};
 use crate::trial::RESULTS;
-use crate::under_test;
+use crate::under_test::{self, INCOMING};
 use guest::agent::Outputs;
 use guest::machine::Bench;
 use probe::Description;
@@ -135,9 +135,11 @@ fn setup(experiment: &Experiment) -> Result<Setup, MeasureError> {
         virtual_time: !experiment.real_time,
         measure: match experiment.gateway {
             Gateway::None => Measure::Sending,
-            Gateway::Cangw | Gateway::User(_) | Gateway::OwnRules | Gateway::Bpf => {
-                Measure::Gateway
-            }
+            Gateway::Cangw
+            | Gateway::User(_)
+            | Gateway::OwnRules
+            | Gateway::Bpf
+            | Gateway::Ideal => Measure::Gateway,
         },
         description,
         ..Setup::default()
@@ -174,11 +176,16 @@ fn send(experiment: &Experiment, setup: &Setup) -> Result<Outcome, MeasureError>
             tester::over_bitcan(setup, &bench)
         }
         Bench::Kvaser | Bench::Vcan | Bench::None => {
-            let gateway = experiment.gateway != Gateway::None;
+            let (reference, receive) = match experiment.gateway {
+                Gateway::None => (None, "can1"),
+                // On the incoming bus, too.
+                Gateway::Ideal => (Some("can1"), INCOMING),
+                _ => (Some("can1"), "can2"),
+            };
             let names = Interfaces {
                 send: "can0".to_owned(),
-                reference: gateway.then(|| "can1".to_owned()),
-                receive: if gateway { "can2" } else { "can1" }.to_owned(),
+                reference: reference.map(str::to_owned),
+                receive: receive.to_owned(),
                 fd,
                 hardware_stamps: false,
             };

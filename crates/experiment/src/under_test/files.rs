@@ -34,7 +34,7 @@ pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
         Gateway::User(_) | Gateway::OwnRules | Gateway::Bpf => {
             Ok(gateway_toml(experiment).unwrap_or_default())
         }
-        Gateway::None => Ok(String::new()),
+        Gateway::Ideal | Gateway::None => Ok(String::new()),
     }
 }
 

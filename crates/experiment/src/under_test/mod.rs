@@ -178,7 +178,7 @@ mod tests {
         if e.hops != Hops::NONE {
             (e.filters, e.modify) = (Filters::None, Modify::None);
         }
-        if e.gateway == Gateway::None {
+        if !e.gateway.has_routes() {
             e.gateway = Gateway::Cangw;
         }
         if e.hops != Hops::NONE && e.gateway != Gateway::Cangw {

@@ -15,7 +15,29 @@ use std::io::Write;
 pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
     let experiment = experiment(args)?;
     let guests = Guests::open(&args.locations, true)?;
-    let results = trial::make(&guests, &experiment).map_err(|error| match error {
+    let results = trial::make(&guests, &experiment).map_err(failure)?;
+    if let Some(path) = &args.out {
+        probe::results::write(path, &results).map_err(Failure::run)?;
+    }
+    let figures = Figures::of(&experiment, &results);
+    let floor = match experiment.floor() {
+        Some(floor) if !args.no_floor => {
+            let results = trial::make(&guests, &floor).map_err(failure)?;
+            Figures::of(&floor, &results).latency_ns
+        }
+        _ => None,
+    };
+    let text = if args.json {
+        json(&experiment, &results, &figures, floor)?
+    } else {
+        words(&experiment, &results, &figures, floor)
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+fn failure(error: TrialError) -> Failure {
+    match error {
         TrialError::Machine(error) => Failure::run(error),
         TrialError::Failed(failed) => {
             let mut text = failed.to_string();
@@ -25,18 +47,12 @@ pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
             }
             Failure::Run(text)
         }
-    })?;
-    if let Some(path) = &args.out {
-        probe::results::write(path, &results).map_err(Failure::run)?;
     }
-    let figures = Figures::of(&experiment, &results);
-    let text = if args.json {
-        json(&experiment, &results, &figures)?
-    } else {
-        words(&experiment, &results, &figures)
-    };
-    std::io::stdout().write_all(text.as_bytes())?;
-    Ok(())
+}
+
+/// The median's part that is the gateway's own, ns: what is above an ideal gateway's median.
+fn own_share(figures: &Figures, floor: Option<Latencies>) -> Option<i64> {
+    Some(figures.latency_ns?.p50 - floor?.p50)
 }
 
 /// The experiment that was asked for.
@@ -77,11 +93,21 @@ pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experime
     Ok(experiment)
 }
 
-fn json(experiment: &Experiment, results: &Results, figures: &Figures) -> Result<String, Failure> {
+fn json(
+    experiment: &Experiment,
+    results: &Results,
+    figures: &Figures,
+    floor: Option<Latencies>,
+) -> Result<String, Failure> {
     let mut json = serde_json::to_value(figures).map_err(Failure::run)?;
     let description = &results.description;
     if let Some(object) = json.as_object_mut() {
         object.insert("name".to_owned(), experiment.name().into());
+        if let Some(own) = own_share(figures, floor) {
+            let floor = serde_json::to_value(floor).map_err(Failure::run)?;
+            object.insert("floor_ns".to_owned(), floor);
+            object.insert("own_p50_ns".to_owned(), own.into());
+        }
         object.insert("stamp".to_owned(), description.stamp.clone().into());
         object.insert("time_base".to_owned(), description.time_base.clone().into());
         object.insert(
@@ -99,7 +125,12 @@ fn json(experiment: &Experiment, results: &Results, figures: &Figures) -> Result
     Ok(format!("{text}\n"))
 }
 
-fn words(experiment: &Experiment, results: &Results, figures: &Figures) -> String {
+fn words(
+    experiment: &Experiment,
+    results: &Results,
+    figures: &Figures,
+    floor: Option<Latencies>,
+) -> String {
     let row = |l: &Latencies| {
         let all = [l.min, l.p50, l.p99, l.max].map(micros);
         format!(
@@ -111,6 +142,13 @@ fn words(experiment: &Experiment, results: &Results, figures: &Figures) -> Strin
     match &figures.latency_ns {
         Some(latency) => text.push_str(&format!("latency, µs      {}\n", row(latency))),
         None => text.push_str("no frame came back\n"),
+    }
+    if let (Some(floor), Some(own)) = (floor, own_share(figures, floor)) {
+        text.push_str(&format!(
+            "  ideal gateway  {}\n  p50 less the ideal gateway's, the gateway's own share: {}\n",
+            row(&floor),
+            micros(own)
+        ));
     }
     if let Some(registers) = &figures.register_accesses {
         for cost in registers.at_cost.iter().filter(|c| c.access_ns > 0) {

@@ -3,11 +3,11 @@
 use super::guests::{Guests, jobs, stop_flag};
 use super::overview::Overview;
 use super::rate;
-use super::units::clock;
+use super::units::{clock, micros};
 use crate::cli::lab::Reproduce;
 use crate::failure::Failure;
 use claims::reproduce::{Row, bursts, judge, plan, points, searches, select, write};
-use claims::{Claim, Extent, Kind, Paper, Verdict};
+use claims::{Claim, Extent, Kind, OwnShare, Paper, Verdict};
 use experiment::schedule::{self, Options};
 use experiment::store::Store;
 use offload::with_causes;
@@ -106,9 +106,11 @@ fn text(rows: &[Row]) -> String {
             _ => ("paper:", row.verdict.to_string()),
         };
         text.push_str(&format!(
-            "{:<4} {} ({})\n     {from:<9} {}\n     measured: {}\n     {verdict}: {}\n\n",
+            "{:<4} {} ({})\n     {from:<9} {}\n     measured: {}\n     {verdict}: {}\n",
             row.id, row.claim, row.source, row.paper, row.measured, row.why
         ));
+        text.push_str(&own_shares(&row.own_shares));
+        text.push('\n');
     }
     for (kind, what, [good, bad]) in [
         (Kind::Paper, "claims", ["reproduced", "differ"]),
@@ -130,6 +132,28 @@ fn text(rows: &[Row]) -> String {
                 "{what}: {yes} {good}, {no} {bad}, {unknown} not testable here\n"
             ));
         }
+    }
+    text
+}
+
+/// Own shares that the table has room for; `--json` and the site have all.
+const SHARES: usize = 6;
+
+/// What of each median is the gateway's own, µs.
+fn own_shares(all: &[OwnShare]) -> String {
+    let mut text = String::new();
+    for share in all.iter().take(SHARES) {
+        text.push_str(&format!(
+            "     own share: {} = {} - {} of the bench ({})\n",
+            micros(share.own()),
+            micros(share.p50),
+            micros(share.floor),
+            share.what
+        ));
+    }
+    if all.len() > SHARES {
+        let more = all.len() - SHARES;
+        text.push_str(&format!("     own share: {more} more with --json\n"));
     }
     text
 }

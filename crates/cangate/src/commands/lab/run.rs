@@ -8,11 +8,13 @@ use crate::input::read_source;
 use experiment::matrix::{self, Matrix};
 use experiment::schedule::{self, Options};
 use experiment::store::Store;
+use experiment::with_floors;
 use std::path::{Path, PathBuf};
 
 /// Makes the experiments of a matrix.
 pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
-    let matrix = read(&args.file, color)?;
+    let mut matrix = read(&args.file, color)?;
+    matrix.experiments = with_floors(matrix.experiments);
     let out = args.out.clone().unwrap_or_else(|| folder(&args.file));
     let options = Options {
         jobs: jobs(args.jobs)?,

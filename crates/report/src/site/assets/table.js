@@ -4,6 +4,23 @@
   const mean = (e) => (e.accesses ? e.accesses.sum / e.accesses.frames : null);
   const lossy = (e, n) => (n ? `${cg.count(n)} (${cg.percent(n, e.sent)})` : "0");
 
+  // The gateway's own share of each median: what is above the median of an ideal gateway on the same
+  // bench with one frame at a time; null where there is none.
+  cg.ownShares = () => {
+    const { experiments, settings } = cg.index;
+    const same = ["kernel", "bench", "payload", "cpu", "boot", "clock"].map((key) => settings.indexOf(key));
+    const gateway = settings.indexOf("gateway"), traffic = settings.indexOf("traffic"), load = settings.indexOf("load");
+    const machine = (e) => same.map((n) => e.settings[n]).join("\n");
+    const p50 = (e) => e.latency[0]?.p50 ?? null;
+    const floors = new Map(experiments.filter((e) => e.settings[gateway] === "ideal").map((e) => [machine(e), p50(e)]));
+    return experiments.map((e) => {
+      const floor = floors.get(machine(e)) ?? null;
+      const alone = e.settings[traffic] === "oneatatime" && e.settings[load] === "none";
+      const routes = !["ideal", "none", ""].includes(e.settings[gateway]);
+      return alone && routes && floor != null && p50(e) != null ? p50(e) - floor : null;
+    });
+  };
+
   // Columns that this index needs: settings that differ, figures, accesses where they were counted.
   cg.makeColumns = () => {
     const { experiments, settings, costs } = cg.index;
@@ -18,6 +35,11 @@
     for (const [key, head] of [["min", "min"], ["p50", "p50"], ["p99", "p99"], ["p999", "p99.9"], ["max", "max"]]) {
       const value = figure(0, key);
       columns.push({ key, head: `${head}\u00a0µs`, number: true, value, show: (e) => cg.micros(value(e)) });
+    }
+    const own = cg.ownShares();
+    if (own.some((share) => share != null)) {
+      const value = (e) => own[cg.places.get(e.name)];
+      columns.push({ key: "own", head: "own share of p50\u00a0µs", number: true, value, show: (e) => cg.micros(value(e)) });
     }
     if (experiments.some((e) => e.accesses)) {
       columns.push({ key: "accesses", head: "accesses a frame", number: true, value: mean, show: (e) => (e.accesses ? mean(e).toFixed(1) : "–") });

@@ -1,0 +1,112 @@
+//! Which part of a median the bench costs, and which is the gateway's own.
+
+use crate::evidence::Evidence;
+use experiment::Experiment;
+use experiment::settings::Setting;
+use probe::traffic::Pattern;
+use serde::Serialize;
+
+/// The median of an experiment with one frame at a time, and what an ideal gateway has of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OwnShare {
+    /// In what it differs from the claim's other experiments: `gateway bpf, filters list:2048`.
+    pub what: String,
+    /// The median latency, ns.
+    pub p50: i64,
+    /// The ideal gateway's on the same bench, ns.
+    pub floor: i64,
+}
+
+impl OwnShare {
+    /// What is the gateway's own, ns.
+    #[must_use]
+    pub const fn own(&self) -> i64 {
+        self.p50 - self.floor
+    }
+}
+
+/// Settings that say nothing about which gateway it is.
+const COUNTS: [Setting; 3] = [Setting::Traffic, Setting::Frames, Setting::Seed];
+
+/// The own shares of the experiments in which frames come one at a time and without another load:
+/// where frames wait for one another, the bench's part overlaps the gateway's.
+pub(crate) fn own_shares(evidence: &Evidence, needs: &[Experiment]) -> Vec<OwnShare> {
+    let alone = |e: &&Experiment| {
+        e.traffic == Pattern::OneAtATime
+            && e.load == experiment::Load::None
+            && e.gateway.has_routes()
+    };
+    let alone: Vec<_> = needs.iter().filter(alone).collect();
+    let differs = |s: &Setting| {
+        let mut words = alone.iter().map(|e| s.word(e));
+        let first = words.next();
+        words.any(|word| Some(word) != first)
+    };
+    let differing: Vec<_> = Setting::ALL
+        .iter()
+        .filter(|s| **s == Setting::Gateway || !COUNTS.contains(s) && differs(s))
+        .collect();
+    let one = |e: &&Experiment| {
+        let what: Vec<_> = differing
+            .iter()
+            .map(|s| format!("{s} {}", s.word(e)))
+            .collect();
+        Some(OwnShare {
+            what: what.join(", "),
+            p50: evidence.summary(e).ok()?.p50,
+            floor: evidence.summary(&e.floor()?).ok()?.p50,
+        })
+    };
+    alone.iter().filter_map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use experiment::{Filters, Gateway, fake};
+    use probe::Results;
+
+    #[test]
+    fn the_floor_is_taken_off_and_what_differs_is_named() {
+        let cangw = Experiment::default();
+        let bpf = Experiment {
+            gateway: Gateway::Bpf,
+            filters: Filters::List(8),
+            ..cangw.clone()
+        };
+        let flood = Experiment {
+            traffic: Pattern::Flood,
+            ..cangw.clone()
+        };
+        let mut evidence = Evidence::default();
+        let mut add = |e: &Experiment, ns| {
+            let results = Results {
+                records: fake::records(9, ns),
+                ..Results::default()
+            };
+            evidence.add(e.clone(), Ok(results));
+        };
+        add(&cangw, 17_000);
+        add(&bpf, 16_000);
+        add(&flood, 30_000);
+        let needs = [cangw.clone(), bpf, flood];
+        assert_eq!(own_shares(&evidence, &needs), [], "no floor was made");
+        let mut add = |e: &Experiment, ns| {
+            let results = Results {
+                records: fake::records(9, ns),
+                ..Results::default()
+            };
+            evidence.add(e.clone(), Ok(results));
+        };
+        add(&cangw.floor().unwrap(), 3_000);
+        let shares = own_shares(&evidence, &needs);
+        let shown: Vec<_> = shares.iter().map(|s| (s.what.as_str(), s.own())).collect();
+        assert_eq!(
+            shown,
+            [
+                ("gateway cangw, filters none", 14_000),
+                ("gateway bpf, filters list:8", 13_000)
+            ]
+        );
+    }
+}
