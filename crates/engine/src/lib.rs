@@ -141,7 +141,9 @@ mod layout;
 mod one_way;
 mod passing;
 mod report;
+mod room;
 mod snapshot;
+mod take;
 mod tally;
 pub mod wrap;
 
