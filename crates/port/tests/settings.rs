@@ -65,6 +65,7 @@ fn defaults() {
             write: None,
             interface: None,
             pace: Replay::Original,
+            ..LogSettings::default()
         })
     );
 }
@@ -107,6 +108,7 @@ fn every_key() {
             write: Some(Stream::Standard),
             interface: Some("can0".into()),
             pace: Replay::Scaled(2.0),
+            ..LogSettings::default()
         })
     );
     assert_eq!(
@@ -116,6 +118,7 @@ fn every_key() {
             write: None,
             interface: None,
             pace: Replay::Fast,
+            ..LogSettings::default()
         })
     );
 }

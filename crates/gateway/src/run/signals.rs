@@ -6,7 +6,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What signals ask for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -22,6 +22,8 @@ pub(crate) struct Signals {
     reload: UnixStream,
     stop: UnixStream,
     ids: Vec<SigId>,
+    /// Nobody reads `stop` any more.
+    over: Arc<AtomicBool>,
 }
 
 impl Signals {
@@ -32,7 +34,13 @@ impl Signals {
             reload,
             stop,
             ids: Vec::with_capacity(4),
+            over: Arc::new(AtomicBool::new(false)),
         };
+        // After the run the process may still wait, for who reads its summary: then these signals
+        // do again what they do by default. (Taking the handlers away would leave them ignored.)
+        for signal in [SIGTERM, SIGINT, SIGHUP] {
+            signal_hook::flag::register_conditional_default(signal, Arc::clone(&signals.over))?;
+        }
         let ids = &mut signals.ids;
         let again = stop_in.try_clone()?;
         ids.push(signal_hook::low_level::pipe::register(SIGHUP, reload_in)?);
@@ -62,6 +70,7 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
         for id in self.ids.drain(..) {
             signal_hook::low_level::unregister(id);
         }
