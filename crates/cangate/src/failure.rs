@@ -10,13 +10,23 @@ pub(crate) enum Failure {
     Input(String),
     /// It could not be done; exit status 1.
     Run(String),
-    /// The one who reads our output went away; not worth a word.
+    /// It was done, and ended otherwise than it should; a status of its own.
+    Ended {
+        /// The exit status.
+        status: u8,
+        /// Why, in words.
+        text: String,
+    },
+    /// The one who reads our output went away; not worth a word. Exit status [`Failure::CLOSED`].
     Silent,
     /// A program that was run for the user ended with this status, which is ours too.
     Status(u8),
 }
 
 impl Failure {
+    /// The exit status where standard output was closed before everything was written.
+    pub(crate) const CLOSED: u8 = 4;
+
     /// What was given is wrong.
     pub(crate) fn input(text: impl fmt::Display) -> Self {
         Self::Input(text.to_string())

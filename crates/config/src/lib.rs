@@ -40,5 +40,5 @@ pub use render::render;
 pub use source::Source;
 pub use suggest::{did_you_mean, nearest};
 pub use table::Table;
-pub use units::{UnitError, bitrate, duration, hex_bytes, rate};
+pub use units::{UnitError, bitrate, duration, hex_bytes, rate, size};
 pub use value::{At, Value};

@@ -20,6 +20,7 @@ impl fmt::Display for UnitError {
 impl std::error::Error for UnitError {}
 
 const BITRATE: &str = "write bits per second as 500000, \"500k\" or \"2M\"";
+const SIZE: &str = "write bytes as 65536, \"64k\", \"100M\" or \"1GiB\"";
 const DURATION: &str = "write a time as \"100us\", \"20ms\", \"1.5s\", \"2min\" or \"1h\"";
 const RATE: &str = "write a rate as \"100/s\", \"20/100ms\" or \"6/min\"";
 const HEX: &str = "write bytes as pairs of hex digits, such as \"00FF12\"";
@@ -68,6 +69,24 @@ pub fn bitrate(text: &str) -> Result<u32, UnitError> {
     scaled(number.trim_end(), factor)
         .and_then(|n| u32::try_from(n).ok())
         .ok_or_else(|| error(format!("`{text}` is no bit rate"), BITRATE))
+}
+
+/// Bytes: `65536`, `64k`, `100M`, `2G` (powers of 1000, also as `100MB`), `1MiB` (powers of 1024).
+///
+/// # Errors
+/// [`UnitError`] where it is no such number.
+pub fn size(text: &str) -> Result<u64, UnitError> {
+    const UNITS: [(&str, u64); 4] = [("", 1), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
+    const BINARY: [(&str, u64); 3] = [("Ki", 1 << 10), ("Mi", 1 << 20), ("Gi", 1 << 30)];
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let unit = unit.trim_start();
+    let plain = unit.strip_suffix('B').unwrap_or(unit);
+    let factor = UNITS.iter().chain(&BINARY).find(|(name, _)| *name == plain);
+    factor
+        .and_then(|&(_, factor)| scaled(number, factor))
+        .ok_or_else(|| error(format!("`{text}` is no number of bytes"), SIZE))
 }
 
 /// A time in nanoseconds: `250ns`, `100us`, `20ms`, `1.5s`, `2min`, `1h`. Without a number it is
@@ -163,6 +182,25 @@ mod tests {
             "", "k", "-1", "500m", "1.2345k", "5000M", "1e3", "1.", ".5k",
         ] {
             assert!(bitrate(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        let good = [
+            ("65536", 65_536),
+            ("7B", 7),
+            ("64k", 64_000),
+            ("1.5 M", 1_500_000),
+            ("100MB", 100_000_000),
+            ("1GiB", 1 << 30),
+            ("0.5KiB", 512),
+        ];
+        for (text, bytes) in good {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for bad in ["", "k", "-1", "1T", "1.0001k", "1e3", "1kk", "99999999999G"] {
+            assert!(size(bad).is_err(), "{bad}");
         }
     }
 

@@ -231,6 +231,21 @@ impl<'t> Value<'t> {
         }
     }
 
+    /// A number of bytes: an integer, or a string such as "100M".
+    pub fn size(&self, found: &mut Diagnostics) -> Option<At<u64>> {
+        match self.inner {
+            DeValue::Integer(_) => {
+                let bytes = self.integer(0..=i64::MAX, found)?;
+                Some(bytes.map(i64::unsigned_abs))
+            }
+            DeValue::String(text) => self.unit(units::size(text), found),
+            _ => {
+                self.expected("a number of bytes such as \"100M\"", found);
+                None
+            }
+        }
+    }
+
     /// A time in nanoseconds, from a string such as "20ms".
     pub fn duration(&self, found: &mut Diagnostics) -> Option<At<u64>> {
         match self.as_str() {

@@ -34,6 +34,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             mut slots,
             mut routes,
             options,
+            destinations,
             route_goes_to,
             mut gone,
             mut rx,
@@ -65,7 +66,9 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             }
         }
         for lane in slots.drain(..).filter_map(Slot::into_lane) {
-            let (receiver, sender) = lane.split();
+            let (mut receiver, sender) = lane.split();
+            // It may have other destinations now.
+            receiver.blocked = false;
             rx.push(receiver);
             tx.push(sender);
         }
@@ -85,6 +88,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             _routes: core::mem::replace(&mut self.routes, routes),
             _route_goes_to: route_goes_to,
             _options: core::mem::replace(&mut self.options, options),
+            _destinations: core::mem::replace(&mut self.destinations, destinations),
             _interests: interests,
             _rx: core::mem::replace(&mut self.rx, rx),
             _tx: core::mem::replace(&mut self.tx, tx),

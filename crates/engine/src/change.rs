@@ -7,6 +7,7 @@ use crate::half::{Receive, Transmit};
 use crate::lane::{Lane, NamedPort, Receiver, Sender, Settled};
 use crate::layout::{Layout, interest};
 use crate::report::TxCounters;
+use crate::room::{Destination, destinations};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -80,6 +81,7 @@ pub struct Change<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) slots: Vec<Slot<R, T>>,
     pub(crate) routes: Vec<RouteCount>,
     pub(crate) options: Vec<CopyOptions>,
+    pub(crate) destinations: Vec<Vec<Destination>>,
     /// By old route: the new route that continues it.
     pub(crate) route_goes_to: Vec<Option<usize>>,
     pub(crate) gone: Vec<Leaving<R, T>>,
@@ -142,6 +144,7 @@ impl<R: Receive, T: Transmit> Change<R, T> {
             table,
             routes: vec![RouteCount::default(); layout.routes.len()],
             options: copy_options(routes),
+            destinations: destinations(routes, slots.len()),
             route_goes_to,
             gone: Vec::with_capacity(old.ports.len()),
             rx: Vec::with_capacity(slots.len()),
@@ -174,6 +177,7 @@ pub struct Removed<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) _routes: Vec<RouteCount>,
     pub(crate) _route_goes_to: Vec<Option<usize>>,
     pub(crate) _options: Vec<CopyOptions>,
+    pub(crate) _destinations: Vec<Vec<Destination>>,
     pub(crate) _interests: Vec<Interest>,
     pub(crate) _rx: Vec<Receiver<R>>,
     pub(crate) _tx: Vec<Sender<T>>,

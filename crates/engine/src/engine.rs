@@ -1,14 +1,13 @@
 //! Ports, a routing table and the counters between them, in somebody else's time.
 
-use crate::batch::{Batch, CopyOptions, copy_options};
+use crate::batch::{CopyOptions, copy_options};
 use crate::counters::{Counts, PortCount, PortState, RouteCount};
 use crate::error::{EngineError, PortError};
 use crate::event::Event;
-use crate::fate::Marks;
 use crate::half::{Receive, Transmit};
 use crate::lane::{Lane, NamedPort, Receiver, Sender, count_port};
 use crate::layout::Layout;
-use crate::passing::Stamp;
+use crate::room::{Destination, destinations};
 use crate::snapshot::Snapshot;
 use alloc::boxed::Box;
 use alloc::format;
@@ -17,7 +16,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
-use route::{Arrival, Memory, PortId, Routes, Table};
+use route::{Memory, Routes, Table};
 
 /// Frames that one port may hand over in one [`Engine::step`] before the next port's turn.
 ///
@@ -54,6 +53,10 @@ pub struct Step {
 /// the halves that are worth waiting for, and what such a half waits for is between it and the
 /// driver. [`Engine::step`] takes no lock and, once ports have settled, allocates nothing.
 ///
+/// **A destination without room** refuses frames, which are counted. Ports whose frames can wait
+/// ([`Receive::can_wait`]: a log) are asked only for as many as their destinations have
+/// [room](Transmit::room) for.
+///
 /// **A port that fails** (a [`PortError`], which ports keep for what they cannot survive) is taken
 /// out of service, both halves of it: its held frames count as lost, copies for it count as
 /// [`Fate::Undeliverable`](crate::Fate::Undeliverable), and [`Engine::events`] tells it once. All
@@ -66,12 +69,14 @@ pub struct Engine<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) tx: Vec<Sender<T>>,
     pub(crate) routes: Vec<RouteCount>,
     pub(crate) options: Vec<CopyOptions>,
+    /// By port.
+    pub(crate) destinations: Vec<Vec<Destination>>,
     pub(crate) retired_ports: PortCount,
     pub(crate) retired_routes: RouteCount,
     pub(crate) reloads: u64,
     /// The port whose turn is the next step's first.
     pub(crate) first: usize,
-    budget: usize,
+    pub(crate) budget: usize,
     at: Nanos,
     events: bool,
 }
@@ -90,6 +95,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         let names = ports.iter().map(|port| port.name.clone()).collect();
         let layout = Layout::new(names, &table, routes)?;
         let lanes: Vec<Lane<R, T>> = ports.into_iter().map(Lane::new).collect();
+        let destinations = destinations(routes, lanes.len());
         let (rx, tx) = lanes.into_iter().map(Lane::split).unzip();
         Ok(Self {
             memory: table.memory(),
@@ -99,6 +105,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             tx,
             routes: vec![RouteCount::default(); routes.routes.len()],
             options: copy_options(routes),
+            destinations,
             retired_ports: PortCount::default(),
             retired_routes: RouteCount::default(),
             reloads: 0,
@@ -150,106 +157,6 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         step
     }
 
-    fn take_batch(&mut self, from: usize, now: Nanos) -> (usize, bool) {
-        let Self {
-            table,
-            memory,
-            rx,
-            tx,
-            routes,
-            options,
-            budget,
-            ..
-        } = self;
-        let Some(source) = rx.get_mut(from) else {
-            return (0, false);
-        };
-        if source.state != PortState::Up || core::mem::take(&mut source.skip) {
-            return (0, false);
-        }
-        let Receiver {
-            half,
-            received,
-            fates,
-            ..
-        } = source;
-        let before = *received;
-        let id = PortId(u16::try_from(from).unwrap_or(u16::MAX));
-        let mut batch = Batch {
-            now,
-            token: 0,
-            stamp: Stamp::default(),
-            tx,
-            routes,
-            options,
-            marks: Marks::default(),
-            forwarding: None,
-        };
-        let result = half.receive(now, *budget, &mut |came| {
-            *received += 1;
-            batch.token = came.token;
-            batch.stamp = came.stamp;
-            batch.marks = Marks::default();
-            let arrival = Arrival {
-                from: id,
-                now,
-                hops: came.hops,
-            };
-            table.decide(memory, arrival, came.frame, &mut batch);
-            fates.count_at(batch.marks.fate());
-        });
-        let frames = source.received - before;
-        let more = match result {
-            Ok(report) => {
-                source.reported += report.frames as u64;
-                if report.finished {
-                    source.state = PortState::Finished;
-                }
-                report.more && !report.finished
-            }
-            Err(error) => {
-                // A failing port makes no report.
-                source.reported += frames;
-                self.fail(from, &error);
-                false
-            }
-        };
-        if frames > 0 {
-            self.flush_touched(now);
-        }
-        (usize::try_from(frames).unwrap_or(usize::MAX), more)
-    }
-
-    fn flush_touched(&mut self, now: Nanos) {
-        for i in 0..self.tx.len() {
-            if self.tx.get(i).is_some_and(|port| port.touched) {
-                self.flush_one(i, now);
-            }
-        }
-    }
-
-    fn flush_held(&mut self, now: Nanos) {
-        for i in 0..self.tx.len() {
-            if self.tx.get(i).is_some_and(|port| port.held > 0) {
-                self.flush_one(i, now);
-            }
-        }
-    }
-
-    fn flush_one(&mut self, i: usize, now: Nanos) {
-        let Some(port) = self.tx.get_mut(i) else {
-            return;
-        };
-        port.touched = false;
-        if !port.in_service {
-            return;
-        }
-        match port.half.flush(now) {
-            Ok(report) => port.held = report.held,
-            Err(error) => self.fail(i, &error),
-        }
-    }
-
     /// Takes a port out of service. Happens once to a port, so it may allocate.
     pub(crate) fn fail(&mut self, i: usize, error: &PortError) {
         let (Some(rx), Some(tx)) = (self.rx.get_mut(i), self.tx.get_mut(i)) else {
@@ -277,7 +184,10 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         for (rx, tx) in self.rx.iter().zip(&self.tx) {
             if rx.state == PortState::Up {
                 step.finished = false;
-                sooner(rx.half.deadline());
+                // Who waits for room is looked at when there may be some.
+                if !rx.blocked {
+                    sooner(rx.half.deadline());
+                }
             } else {
                 step.ended += 1;
             }
@@ -303,9 +213,10 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         }
     }
 
-    /// The receiving halves from which frames may still come: all of them are worth waiting for.
+    /// The receiving halves from which frames may come before a destination has more room: all of
+    /// them are worth waiting for.
     pub fn receiving(&self) -> impl Iterator<Item = &R> {
-        let up = self.rx.iter().filter(|rx| rx.state == PortState::Up);
+        let up = self.rx.iter().filter(|rx| rx.is_asked());
         up.map(|rx| &rx.half)
     }
 
@@ -319,7 +230,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// passes over those for which it says yes, because they are known to have nothing: a system
     /// call less for each.
     pub fn skip_once(&mut self, mut skip: impl FnMut(&R) -> bool) {
-        for rx in self.rx.iter_mut().filter(|rx| rx.state == PortState::Up) {
+        for rx in self.rx.iter_mut().filter(|rx| rx.is_asked()) {
             rx.skip = skip(&rx.half);
         }
     }
@@ -352,6 +263,14 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     pub fn holds_any(&self) -> bool {
         let in_service = self.tx.iter().filter(|tx| tx.in_service);
         in_service.into_iter().any(|tx| tx.half.counters().held > 0)
+    }
+
+    /// Are all ports to which routes lead out of service, and is there at least one?
+    #[must_use]
+    pub fn leads_nowhere(&self) -> bool {
+        let mut all = self.destinations.iter().flatten().peekable();
+        let in_service = |to: &Destination| self.tx.get(to.port).is_some_and(|tx| tx.in_service);
+        all.peek().is_some() && !all.any(in_service)
     }
 
     /// Is a port out of service?

@@ -46,6 +46,14 @@ pub trait Receive {
         true
     }
 
+    /// Can its frames wait where they are (in a file, in a pipe) until the destinations have room?
+    /// Such a half is asked for no more frames than [`Transmit::room`] of its destinations says.
+    /// All others are asked always, and what finds no room is refused and counted. It never
+    /// changes.
+    fn can_wait(&self) -> bool {
+        false
+    }
+
     /// What a user should be told besides the counters, in sentences: the first bad lines of a
     /// log, why an interface was lost. Bounded; not for every batch.
     fn remarks(&self) -> Vec<String> {
@@ -74,6 +82,15 @@ pub trait Transmit {
 
     /// What was counted so far.
     fn counters(&self) -> TxCounters;
+
+    /// How many frames it takes for certain before it says [`Refused::Full`]. A port that refuses
+    /// for another reason, such as an interface that is down, has room: nobody waits for it.
+    ///
+    /// While it has none, it says frames are held by [`Transmit::flush`], or another half of the
+    /// gateway has the deadline at which there may be room again.
+    fn room(&self) -> usize {
+        usize::MAX
+    }
 
     /// What a user should be told besides the counters, as in [`Receive::remarks`].
     fn remarks(&self) -> Vec<String> {
@@ -107,6 +124,10 @@ impl<H: Receive + ?Sized> Receive for Box<H> {
         (**self).is_up()
     }
 
+    fn can_wait(&self) -> bool {
+        (**self).can_wait()
+    }
+
     fn remarks(&self) -> Vec<String> {
         (**self).remarks()
     }
@@ -127,6 +148,10 @@ impl<H: Transmit + ?Sized> Transmit for Box<H> {
 
     fn counters(&self) -> TxCounters {
         (**self).counters()
+    }
+
+    fn room(&self) -> usize {
+        (**self).room()
     }
 
     fn remarks(&self) -> Vec<String> {

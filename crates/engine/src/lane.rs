@@ -40,6 +40,10 @@ pub(crate) struct Receiver<R> {
     pub(crate) fates: Fates,
     /// The caller knows that there is nothing to fetch: the next step passes over it.
     pub(crate) skip: bool,
+    /// [`Receive::can_wait`].
+    pub(crate) can_wait: bool,
+    /// It waits for room at a destination: until there is some, nobody need look at it.
+    pub(crate) blocked: bool,
     base: RxCounters,
 }
 
@@ -81,12 +85,14 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
         Self {
             rx: Receiver {
                 base: rx.counters(),
+                can_wait: rx.can_wait(),
                 half: rx,
                 state: PortState::Up,
                 received: 0,
                 reported: 0,
                 fates: Fates::default(),
                 skip: false,
+                blocked: false,
             },
             tx: Sender {
                 base: tx.counters(),
@@ -151,6 +157,13 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
             sent: now.sent.saturating_sub(then.sent),
             lost: now.lost.saturating_sub(then.lost),
         }
+    }
+}
+
+impl<R> Receiver<R> {
+    /// Can it bring frames now? Not if its input has ended, or if it waits for room.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.state == PortState::Up && !self.blocked
     }
 }
 

@@ -125,7 +125,7 @@ impl Snapshot {
         self.port_sum(|port| port.fates.of(fate).into())
     }
 
-    fn all_ports(&self) -> impl Iterator<Item = (&str, &PortCount)> {
+    pub(crate) fn all_ports(&self) -> impl Iterator<Item = (&str, &PortCount)> {
         let rows = self.ports.iter().map(|row| (row.name.as_str(), &row.count));
         rows.chain([("retired ports", &self.retired_ports)])
     }

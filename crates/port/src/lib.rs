@@ -50,7 +50,7 @@ pub use kind::{
     Comparable, LONGEST_NAME, LONGEST_QUEUE, PlacedPort, PortKind, Settings, Stream, queue,
 };
 pub use kinds::Kinds;
-pub use opener::Opener;
+pub use opener::{AtStart, Opener};
 pub use pace::Pace;
 pub use spec::PortSpec;
 pub use wait::{Halves, PollReceive, PollTransmit, Wait};

@@ -1,5 +1,6 @@
 //! What ports are told when they are opened, and what those of one kind share.
 
+use crate::PortError;
 use frame::Nanos;
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -12,6 +13,17 @@ pub struct Opener {
     epoch: Nanos,
     strict: bool,
     shared: HashMap<TypeId, Box<dyn Any + Send>>,
+    at_start: Vec<Box<dyn AtStart>>,
+}
+
+/// What must not happen before everything else of a start (or of a reload) has succeeded, such as
+/// emptying a file. Dropped without a call, it leaves everything as it was.
+pub trait AtStart: Send {
+    /// The start has succeeded.
+    ///
+    /// # Errors
+    /// [`PortError`] says what is wrong; the start fails after all.
+    fn start(&mut self) -> Result<(), PortError>;
 }
 
 impl Opener {
@@ -24,6 +36,7 @@ impl Opener {
             epoch: unix.saturating_sub(now),
             strict: false,
             shared: HashMap::new(),
+            at_start: Vec::new(),
         }
     }
 
@@ -50,6 +63,28 @@ impl Opener {
     #[must_use]
     pub const fn is_strict(&self) -> bool {
         self.strict
+    }
+
+    /// Keeps something back until [`Opener::start`].
+    pub fn at_start(&mut self, what: impl AtStart + 'static) {
+        self.at_start.push(Box::new(what));
+    }
+
+    /// All ports are open, and nothing else can fail: does what was kept back.
+    ///
+    /// # Errors
+    /// What failed, in the order of the ports. Whatever can be done is done.
+    pub fn start(&mut self) -> Result<(), Vec<PortError>> {
+        let mut errors = Vec::new();
+        for mut what in self.at_start.drain(..) {
+            errors.extend(what.start().err());
+        }
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
+    /// The start or the reload has failed: what was kept back never happens.
+    pub fn give_up(&mut self) {
+        self.at_start.clear();
     }
 
     /// What the ports of one kind share, found by its type. It is made at the first use, and kept

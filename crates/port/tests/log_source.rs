@@ -3,7 +3,7 @@
 
 use frame::FrameBuf;
 use frame::text::parse_line;
-use port::log::{BadLines, InterfaceName, LogError, LogReader, LogSource, Replay, SourceConfig};
+use port::log::{BadLines, InterfaceName, LogError, LogReader, LogSource, OnFull, Replay, SourceConfig};
 use port::{Interest, PollReceive, Receive, RxReport};
 use proptest::prelude::*;
 use std::fs::File;
@@ -14,6 +14,7 @@ const FAST: SourceConfig = SourceConfig {
     interface: None,
     replay: Replay::Fast,
     strict: false,
+    on_full: OnFull::Wait,
 };
 
 fn file(bytes: &[u8]) -> File {

@@ -25,6 +25,7 @@ fn log(read: Option<PathBuf>, write: Option<PathBuf>) -> PortSpec {
         write: write.map(Stream::File),
         interface: None,
         pace: Replay::Fast,
+        ..LogSettings::default()
     };
     PortSpec::new("log", log)
 }
@@ -117,7 +118,9 @@ fn a_log_that_is_opened_again_is_continued_and_a_new_run_begins_it_anew() {
     let write = |opener: &mut Opener, ids: [u32; 2]| {
         // As at a reload: the new one is open before the old one has written its last.
         let (_, mut old) = log(None, Some(path.clone())).open(opener).unwrap();
+        opener.start().unwrap();
         let (_, mut new) = log(None, Some(path.clone())).open(opener).unwrap();
+        opener.start().unwrap();
         for (tx, id) in [(&mut new, ids[0]), (&mut old, ids[1])] {
             tx.transmit(0, Outgoing::new(frame(id).view(), 0)).unwrap();
             tx.flush(0).unwrap();

@@ -3,7 +3,7 @@
 
 use config::{Diagnostics, Document, Source};
 use port::embedded::BusSettings;
-use port::log::{LogSettings, Replay};
+use port::log::{LogSettings, OnFull, Replay, Rotate};
 use port::socketcan::{Io, SocketCanSettings};
 use port::{Kinds, PortSpec, Settings, Stream};
 use std::sync::Arc;
@@ -65,6 +65,7 @@ fn defaults() {
             write: None,
             interface: None,
             pace: Replay::Original,
+            ..LogSettings::default()
         })
     );
 }
@@ -107,6 +108,25 @@ fn every_key() {
             write: Some(Stream::Standard),
             interface: Some("can0".into()),
             pace: Replay::Scaled(2.0),
+            ..LogSettings::default()
+        })
+    );
+    assert_eq!(
+        &*good(
+            "[ports.p]\nkind = 'log'\nread = 'a'\non_full = 'refuse'\nwrite = 'b'\nappend = true\n\
+             rotate = { size = '100M', every = '1.5min', keep = 10 }"
+        ),
+        &*settings(LogSettings {
+            read: Some(Stream::File("a".into())),
+            write: Some(Stream::File("b".into())),
+            on_full: OnFull::Refuse,
+            append: true,
+            rotate: Some(Rotate {
+                size: Some(100_000_000),
+                every: Some(90_000_000_000),
+                keep: Some(10),
+            }),
+            ..LogSettings::default()
         })
     );
     assert_eq!(
@@ -116,6 +136,7 @@ fn every_key() {
             write: None,
             interface: None,
             pace: Replay::Fast,
+            ..LogSettings::default()
         })
     );
 }
@@ -180,6 +201,46 @@ fn mistakes_are_named() {
         (
             "[ports.p]\nkind = 'log'\nread = 'x'\npace = nan",
             "`pace` must be a number",
+        ),
+        (
+            "[ports.p]\nkind = 'log'\nwrite = 'x'\non_full = 'wait'",
+            "`on_full` is about frames that are read, and nothing is read here",
+        ),
+        (
+            "[ports.p]\nkind = 'log'\nread = 'x'\non_full = 'drop'",
+            "`on_full` cannot be `drop`",
+        ),
+        (
+            "[ports.p]\nkind = 'log'\nwrite = '-'\nappend = true",
+            "this is for a file, and standard output is none",
+        ),
+        (
+            "[ports.p]\nkind = 'log'\nread = 'x'\nrotate = { size = '1M' }",
+            "this is for a log that is written, and none is written here",
+        ),
+        (
+            "[ports.p]\nkind = 'log'\nwrite = 'x'\nrotate = { keep = 3 }",
+            "`rotate` of port `p` needs `size` or `every`",
+        ),
+        (
+            "[ports.p]\nkind = 'log'\nwrite = 'x'\nrotate = { size = 4095 }",
+            "`size` must be from 4096 bytes to 1024 GiB",
+        ),
+        (
+            "[ports.p]\nkind = 'log'\nwrite = 'x'\nrotate = { size = '2000GiB' }",
+            "`size` must be from 4096 bytes to 1024 GiB",
+        ),
+        (
+            "[ports.p]\nkind = 'log'\nwrite = 'x'\nrotate = { every = '999ms' }",
+            "`every` must be from 1s to 8784h (366 days)",
+        ),
+        (
+            "[ports.p]\nkind = 'log'\nwrite = 'x'\nrotate = { every = '1h', keep = 0 }",
+            "`keep` must be from 1 to 999999",
+        ),
+        (
+            "[ports.p]\nkind = 'log'\nwrite = 'x'\nrotate = { size = '1M', kep = 3 }",
+            "`rotate` of port `p` has no key `kep`",
         ),
         (
             "[ports.p]\nkind = 'log'\nwrite = 'x'\npace = 'fast'",

@@ -17,7 +17,8 @@ use std::path::PathBuf;
 )]
 #[command(
     after_help = "Start with `cangate demo`. docs/gateway-toml.md describes the gateway file.\n\
-    Exit status: 0: success; 1: the command failed; 2: the options or the input are wrong."
+    Exit status: 0: success; 1: the command failed; 2: the options or the input are wrong; 4: standard\n\
+    output was closed before everything was written. `cangate run` has more: `cangate help run`."
 )]
 pub(crate) struct Cli {
     /// When to use colours in the output.
@@ -103,6 +104,7 @@ pub(crate) struct Demo {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = crate::commands::outcome::STATUSES)]
 pub(crate) struct Run {
     /// The gateway file.
     #[arg(value_name = "GATEWAY.TOML")]

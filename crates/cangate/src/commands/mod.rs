@@ -6,6 +6,7 @@ mod generate;
 mod kernel;
 mod lab;
 mod offline;
+pub(crate) mod outcome;
 mod report;
 mod service;
 mod syscalls;
@@ -50,8 +51,12 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
 pub(crate) fn exit_code(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Silent) => ExitCode::SUCCESS,
+        Err(Failure::Silent) => ExitCode::from(Failure::CLOSED),
         Err(Failure::Status(status)) => ExitCode::from(status),
+        Err(Failure::Ended { status, text }) => {
+            eprintln!("cangate: {}", text.trim_end());
+            ExitCode::from(status)
+        }
         Err(Failure::Input(text)) => {
             eprintln!("{}", text.trim_end());
             ExitCode::from(2)

@@ -1,11 +1,11 @@
 //! `cangate run`, and asking a gateway that runs: `stats`, `routes`, `reload`.
 
+use super::outcome;
 use crate::cli::{Control, Routes, Run, Stats};
 use crate::counters;
 use crate::failure::Failure;
 use crate::input::{load_config, read_source};
 use crate::kinds::kinds;
-use engine::Snapshot;
 use gateway::control::{self, Request};
 use gateway::run::{Reason, Reloaded, RouteLine, RunOptions};
 use offload::with_causes;
@@ -32,7 +32,8 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
         persist: args.persist,
     };
     let writes_stdout = |port: &PortSpec| port.settings.writes() == Some(&Stream::Standard);
-    let to_stdout = config.ports.iter().any(writes_stdout);
+    let to_stdout = config.ports.iter().find(|port| writes_stdout(port));
+    let to_stdout = to_stdout.map(|port| port.name.clone());
     let summary =
         gateway::run::run(config, &kinds(), &options).map_err(|e| Failure::Run(with_causes(&e)))?;
     let text = if args.json {
@@ -53,31 +54,12 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
         text
     };
     // Standard output may be a port's; and a table is for people, who look at both.
-    if args.json && !to_stdout {
+    if args.json && to_stdout.is_none() {
         std::io::stdout().write_all(text.as_bytes())?;
     } else {
         std::io::stderr().write_all(text.as_bytes())?;
     }
-    match summary.reason {
-        Reason::Failed => {
-            let failed: Vec<&str> = summary
-                .stats
-                .process
-                .ports
-                .iter()
-                .filter(|port| port.failure.is_some())
-                .map(|port| port.name.as_str())
-                .collect();
-            Err(Failure::Run(format!(
-                "ended because of ports that failed: {} (see above)",
-                failed.join(", ")
-            )))
-        }
-        Reason::Signal | Reason::Request | Reason::Finished => {
-            balanced(&summary.stats.process)?;
-            Ok(())
-        }
-    }
+    outcome::of(&summary, args.until_end, to_stdout.as_deref())
 }
 
 const fn reason(reason: Reason) -> &'static str {
@@ -89,14 +71,6 @@ const fn reason(reason: Reason) -> &'static str {
     }
 }
 
-fn balanced(snapshot: &Snapshot) -> Result<(), Failure> {
-    snapshot.check().map_err(|imbalance| {
-        Failure::Run(format!(
-            "the counters do not add up, which is a mistake in cangate; please report it: {imbalance}"
-        ))
-    })
-}
-
 pub(crate) fn stats(args: &Stats) -> Result<(), Failure> {
     let value = ask(&args.control, Request::Stats)?;
     let stats: gateway::Stats = understand(value.clone())?;
@@ -106,7 +80,7 @@ pub(crate) fn stats(args: &Stats) -> Result<(), Failure> {
         counters::render(&stats)
     };
     std::io::stdout().write_all(text.as_bytes())?;
-    balanced(&stats.process)
+    outcome::balanced(&stats.process)
 }
 
 pub(crate) fn routes(args: &Routes) -> Result<(), Failure> {

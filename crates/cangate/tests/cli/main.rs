@@ -10,9 +10,13 @@ mod demo;
 mod gateway;
 mod generate;
 mod lab;
+mod outputs;
+mod place;
 mod report;
 mod run;
+mod statuses;
 mod timing;
+mod waits;
 
 use assert_cmd::Command;
 use std::path::PathBuf;

@@ -120,7 +120,10 @@ impl<H: Receive> Receive for Faulty<H> {
         let (drop, duplicate, corrupt) = (self.drop, self.duplicate, self.corrupt);
         let mut handed = 0;
         // Of the frames still to come each needs its place in the budget.
-        let (mut left, mut spare) = (budget.div_ceil(2), budget / 2);
+        // With a budget of one it may be one more: which frames come twice must not depend on how
+        // much room there is.
+        let mut left = (budget / 2).max(budget.min(1));
+        let mut spare = left;
         if duplicate == 0 {
             (left, spare) = (budget, 0);
         }
@@ -167,6 +170,10 @@ impl<H: Receive> Receive for Faulty<H> {
 
     fn is_up(&self) -> bool {
         self.half.is_up()
+    }
+
+    fn can_wait(&self) -> bool {
+        self.half.can_wait()
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -220,6 +227,12 @@ impl<H: Transmit> Transmit for Faulty<H> {
         counters.lost += dropped;
         counters.faults.add(&self.counters);
         counters
+    }
+
+    fn room(&self) -> usize {
+        // What goes out twice needs two places.
+        let places = 1 + usize::from(self.duplicate > 0);
+        self.half.room() / places
     }
 
     fn remarks(&self) -> Vec<String> {

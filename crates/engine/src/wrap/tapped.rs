@@ -77,6 +77,10 @@ impl<H: Receive, T: Tap> Receive for Tapped<H, T> {
         self.half.is_up()
     }
 
+    fn can_wait(&self) -> bool {
+        self.half.can_wait()
+    }
+
     fn remarks(&self) -> Vec<String> {
         self.half.remarks()
     }
@@ -99,6 +103,10 @@ impl<H: Transmit, T: Tap> Transmit for Tapped<H, T> {
 
     fn counters(&self) -> TxCounters {
         self.half.counters()
+    }
+
+    fn room(&self) -> usize {
+        self.half.room()
     }
 
     fn remarks(&self) -> Vec<String> {

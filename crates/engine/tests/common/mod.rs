@@ -48,6 +48,8 @@ pub struct Inside {
     pub ends: bool,
     /// Has no deadline, whatever has come in.
     pub no_deadline: bool,
+    /// Its frames wait where they are until there is room. To be said before the engine is made.
+    pub can_wait: bool,
     /// Keep what was sent, for looking at it.
     pub record: bool,
     pub interest: Option<Interest>,
@@ -140,6 +142,10 @@ impl Receive for MemoryRx {
         self.0.inside().rx
     }
 
+    fn can_wait(&self) -> bool {
+        self.0.inside().can_wait
+    }
+
     fn is_up(&self) -> bool {
         !self.0.inside().down
     }
@@ -201,6 +207,14 @@ impl Transmit for MemoryTx {
 
     fn counters(&self) -> TxCounters {
         self.0.inside().tx
+    }
+
+    fn room(&self) -> usize {
+        let inside = self.0.inside();
+        match inside.down {
+            true => usize::MAX,
+            false => inside.queue.saturating_sub(inside.outgoing.len()),
+        }
     }
 }
 

@@ -135,9 +135,14 @@ impl Server {
 
     /// Gives clients that were answered a last chance to read their answer.
     pub(crate) fn finish(mut self, patience: Duration) {
+        // All of them together. A timeout of zero would be none.
+        let end = Instant::now() + patience;
         for client in &mut self.clients {
-            let _ = client.stream.set_nonblocking(false);
-            let _ = client.stream.set_write_timeout(Some(patience));
+            let left = end.saturating_duration_since(Instant::now());
+            let _ = client.stream.set_nonblocking(left.is_zero());
+            let _ = client
+                .stream
+                .set_write_timeout(Some(left).filter(|left| !left.is_zero()));
             let rest = client.outbox.get(client.written..).unwrap_or_default();
             let _ = client.stream.write_all(rest);
         }

@@ -33,6 +33,9 @@ pub enum RunError {
     /// Routes cannot be put into the kernel.
     #[error("{}", with_causes(.0))]
     Kernel(#[source] KernelError),
+    /// Ports cannot begin to write.
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// The control socket cannot be had.
     #[error(transparent)]
     Control(#[from] SocketError),
@@ -68,6 +71,9 @@ pub enum ReloadError {
     /// Routes cannot be put into the kernel.
     #[error("{}", with_causes(.0))]
     Kernel(#[source] KernelError),
+    /// New ports cannot begin to write.
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// Routes could not be put into the kernel when those of this process had been exchanged.
     #[error(
         "the routes of this process are the new ones, and those of the kernel are not there: {}",
@@ -77,6 +83,17 @@ pub enum ReloadError {
     /// The worker has ended.
     #[error("the gateway is about to end")]
     Ending,
+}
+
+/// Why ports that are open cannot begin to write.
+#[derive(thiserror::Error, Debug)]
+pub enum StartError {
+    /// A log would be emptied that another port needs.
+    #[error(transparent)]
+    Overwritten(#[from] Overwritten),
+    /// A file cannot be emptied.
+    #[error(transparent)]
+    Ports(#[from] OpenErrors),
 }
 
 /// Why a configuration cannot be read (again).
@@ -95,6 +112,14 @@ pub enum LoadError {
         path: PathBuf,
         /// What the operating system said.
         source: io::Error,
+    },
+    /// It is a pipe or a device: reading it again could wait for ever, or give something else.
+    #[error(
+        "{path} is no regular file, so it is not read again: start the gateway with a regular file"
+    )]
+    NoRegularFile {
+        /// The file.
+        path: PathBuf,
     },
     /// The file is not UTF-8.
     #[error("{path}: byte {at}: not UTF-8; is this a text file?")]

@@ -1,7 +1,7 @@
 //! A run from `gateway.toml` with the ports of the `port` crate.
 
 use super::clock::Clock;
-use super::error::{LoadError, Overwritten, RunError};
+use super::error::{LoadError, OpenErrors, Overwritten, RunError, StartError};
 use super::halves::Port;
 use super::offloaded;
 use super::options::{Options, Summary};
@@ -15,6 +15,7 @@ use port::{Kinds, Opener, PortSpec, Settings, Stream};
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::io::Read;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -87,34 +88,39 @@ pub fn run(config: Config, kinds: &Kinds, options: &RunOptions) -> Result<Summar
         file: options.file.clone(),
         in_force: config.options.clone(),
         persist: options.persist,
+        ports: config.ports.clone(),
     };
     let instance = control_path(options.file.as_deref(), &config.options);
     let plan = offloaded::plan(config, &instance, options.persist);
     supervise_by(clock, &mut site, plan, &how)
 }
 
-/// A file that is written is emptied first. The names alone do not show links and other spellings of
-/// a file that another port reads or writes; this does.
+/// A file that is written is emptied at the start. The names alone do not show links and other
+/// spellings of a file that another port reads or writes; this does.
 fn no_port_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
     type Side = fn(&dyn Settings) -> Option<&Stream>;
-    let files = |side: Side| {
+    let files = |side: Side, standard: fn() -> Option<Metadata>| {
         ports.iter().filter_map(move |port| {
-            let Some(Stream::File(path)) = side(&*port.settings) else {
-                return None;
+            let (meta, path) = match side(&*port.settings)? {
+                Stream::Standard => (standard()?, PathBuf::from("-")),
+                Stream::File(path) => (std::fs::metadata(path).ok()?, path.clone()),
             };
             // What is not there yet is nobody else's, and devices and pipes cannot be emptied.
-            let meta = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
-            Some(((meta.dev(), meta.ino()), port.name.as_str(), path))
+            meta.is_file()
+                .then(|| ((meta.dev(), meta.ino()), port.name.as_str(), path))
         })
     };
-    let mut taken: HashMap<(u64, u64), (&str, &'static str)> = files(Settings::reads)
-        .map(|(file, port, _)| (file, (port, "read")))
-        .collect();
-    for (file, port, path) in files(Settings::writes) {
+    let mut taken: HashMap<(u64, u64), (&str, &'static str)> = files(Settings::reads, || {
+        looked_at(std::io::stdin().as_fd())
+    })
+    .map(|(file, port, _)| (file, (port, "read")))
+    .collect();
+    let written = files(Settings::writes, || looked_at(std::io::stdout().as_fd()));
+    for (file, port, path) in written {
         if let Some((other, used)) = taken.insert(file, (port, "written")) {
             return Err(Overwritten {
                 port: port.to_owned(),
-                path: path.clone(),
+                path,
                 other: other.to_owned(),
                 used,
             });
@@ -123,12 +129,20 @@ fn no_port_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
     Ok(())
 }
 
+/// What an open descriptor is.
+fn looked_at(fd: BorrowedFd<'_>) -> Option<Metadata> {
+    let file = std::fs::File::from(fd.try_clone_to_owned().ok()?);
+    file.metadata().ok()
+}
+
 struct Files {
     kinds: Kinds,
     opener: Opener,
     file: Option<PathBuf>,
     in_force: config::Options,
     persist: bool,
+    /// The ports that run, or are to run.
+    ports: Vec<PortSpec>,
 }
 
 impl Site for Files {
@@ -142,6 +156,7 @@ impl Site for Files {
         let wrong = |found: Vec<_>| LoadError::Wrong(render(&source, &found, false));
         let (config, warnings) = config::load(&source, &self.kinds).map_err(wrong)?;
         no_port_overwrites_another(&config.ports)?;
+        self.ports.clone_from(&config.ports);
         let mut remarks = Vec::new();
         if !warnings.is_empty() {
             remarks.push(render(&source, &warnings, false));
@@ -177,10 +192,26 @@ impl Site for Files {
         port.set_interest(interest)?;
         Ok(port)
     }
+
+    fn start(&mut self) -> Result<(), StartError> {
+        // Once more: two names of a file that was not there are known to be one only now.
+        no_port_overwrites_another(&self.ports)?;
+        self.opener.start().map_err(OpenErrors)?;
+        Ok(())
+    }
+
+    fn give_up(&mut self) {
+        self.opener.give_up();
+    }
 }
 
 fn read(file: &Path) -> Result<Source, LoadError> {
     let mut bytes = Vec::new();
+    if std::fs::metadata(file).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+        return Err(LoadError::NoRegularFile {
+            path: file.to_owned(),
+        });
+    }
     std::fs::File::open(file)
         .and_then(|f| f.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes))
         .map_err(|source| LoadError::Read {

@@ -21,12 +21,15 @@ mod realtime;
 mod running;
 mod signals;
 mod site;
+mod stdout;
 mod supervise;
 mod waiting;
 mod watch;
 mod worker;
 
-pub use error::{LoadError, OpenErrors, Overwritten, ReloadError, RoutesError, RunError};
+pub use error::{
+    LoadError, OpenErrors, Overwritten, ReloadError, RoutesError, RunError, StartError,
+};
 pub use files::{RunOptions, control_path, run};
 pub use halves::Port;
 pub use kernel::{KernelError, KernelPlan};
@@ -35,4 +38,5 @@ pub use offloaded::{data_paths, objections};
 pub use options::{Options, Reason, Summary};
 pub use running::Reloaded;
 pub use site::{Plan, Site};
+pub use stdout::standard_output_is_closed;
 pub use supervise::supervise;

@@ -19,8 +19,8 @@ pub struct Options {
     /// Act on SIGHUP (reload), SIGTERM and SIGINT (orderly end). They belong to the whole
     /// process, so only one run in a process may have them.
     pub signals: bool,
-    /// How long an orderly end may take to send what ports hold, and how long a removed port
-    /// may take for that.
+    /// How long an orderly end may take to send what ports hold, and how long the ports that a
+    /// reload removes may take for that, all together.
     pub drain: Duration,
     /// End when all of these ports have no more input (logs at their end) and nothing is held.
     /// With none, a gateway runs until it is told to end.
@@ -51,7 +51,8 @@ pub enum Reason {
     Request,
     /// The inputs of [`Options::until_end`] have ended and everything that was held is sent.
     Finished,
-    /// Nothing can come in any more, because ports failed.
+    /// Nothing can come in any more, because ports failed; or nothing can go out, and the run was
+    /// to end with [`Options::until_end`].
     Failed,
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct Running<'a, S: Site> {
     plan: Plan<S::Spec>,
     layout: Arc<Layout>,
     worker: WorkerLink<'a>,
-    /// How long a removed port may take to send what it holds.
+    /// How long removed ports may take to send what they hold.
     drain: Duration,
     /// Reused, so that the worker need not allocate.
     counts: Option<Box<Counts>>,
@@ -121,6 +121,9 @@ impl<'a, S: Site> Running<'a, S> {
     /// [`ReloadError`].
     pub(crate) fn reload_and_log(&mut self) -> Result<Reloaded, ReloadError> {
         let result = self.reload();
+        if result.is_err() {
+            self.site.give_up();
+        }
         match &result {
             Ok(done) => tracing::info!(
                 "reloaded: {} routes; ports kept {:?}, opened {:?}, closed {:?}",
@@ -169,6 +172,7 @@ impl<'a, S: Site> Running<'a, S> {
             done.remarks.extend(said.map_err(ReloadError::Kernel)?);
         }
         let layout = Arc::clone(change.layout());
+        self.site.start()?;
         let change = Box::new(change);
         let removed = self
             .worker
@@ -184,9 +188,11 @@ impl<'a, S: Site> Running<'a, S> {
         };
         // Whatever the kernel says: these ports are gone from the engine.
         let mut removed = removed;
+        // All of them together: who waits for the answer, or sends a signal, is kept no longer.
+        let end = Instant::now() + self.drain;
         for port in removed.leaving.drain(..) {
             done.closed.push(port.name().to_owned());
-            self.let_go(port);
+            self.let_go(port, end);
         }
         done.remarks.extend(late.map_err(ReloadError::KernelLate)?);
         done.routes += self.kernel.count();
@@ -235,9 +241,8 @@ impl<'a, S: Site> Running<'a, S> {
         }
     }
 
-    /// Lets a removed port send what it holds, within the time for that, and closes it.
-    fn let_go(&self, mut port: Leaving) {
-        let end = Instant::now() + self.drain;
+    /// Lets a removed port send what it holds until `end` at the latest, and closes it.
+    fn let_go(&self, mut port: Leaving, end: Instant) {
         let mut poll = Poll::default();
         loop {
             match port.flush(self.worker.clock.now()) {

@@ -6,7 +6,12 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long after SIGTERM or SIGINT the process ends without order. An orderly end takes two seconds
+/// at most, and what it has to do in the kernel.
+const LAST: Duration = Duration::from_secs(10);
 
 /// What signals ask for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -22,6 +27,8 @@ pub(crate) struct Signals {
     reload: UnixStream,
     stop: UnixStream,
     ids: Vec<SigId>,
+    /// Nobody reads `stop` any more.
+    over: Arc<AtomicBool>,
 }
 
 impl Signals {
@@ -31,10 +38,26 @@ impl Signals {
         let mut signals = Self {
             reload,
             stop,
-            ids: Vec::with_capacity(4),
+            ids: Vec::with_capacity(6),
+            over: Arc::new(AtomicBool::new(false)),
         };
+        // After the run the process may still wait, for who reads its summary: then these signals
+        // do again what they do by default. (Taking the handlers away would leave them ignored.)
+        for signal in [SIGTERM, SIGINT, SIGHUP] {
+            signal_hook::flag::register_conditional_default(signal, Arc::clone(&signals.over))?;
+        }
         let ids = &mut signals.ids;
         let again = stop_in.try_clone()?;
+        let (last, last_in) = UnixStream::pair()?;
+        for signal in [SIGTERM, SIGINT] {
+            ids.push(signal_hook::low_level::pipe::register(
+                signal,
+                last_in.try_clone()?,
+            )?);
+        }
+        std::thread::Builder::new()
+            .name("cangate signals".into())
+            .spawn(move || end_at_last(last))?;
         ids.push(signal_hook::low_level::pipe::register(SIGHUP, reload_in)?);
         ids.push(signal_hook::low_level::pipe::register(SIGTERM, stop_in)?);
         ids.push(signal_hook::low_level::pipe::register(SIGINT, again)?);
@@ -60,8 +83,18 @@ impl Signals {
     }
 }
 
+/// Whatever waits where nothing can wake it up (a message to a standard error that nobody reads, a
+/// file on a server that is gone) does not outlive a signal for long.
+fn end_at_last(mut signal: UnixStream) {
+    if signal.read_exact(&mut [0]).is_ok() {
+        std::thread::sleep(LAST);
+        std::process::exit(1);
+    }
+}
+
 impl Drop for Signals {
     fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
         for id in self.ids.drain(..) {
             signal_hook::low_level::unregister(id);
         }

@@ -1,6 +1,6 @@
 //! Where a run gets its configuration and its ports from.
 
-use super::error::{LoadError, RoutesError};
+use super::error::{LoadError, RoutesError, StartError};
 use super::halves::Port;
 use super::kernel::KernelPlan;
 use super::lines::RouteLine;
@@ -55,4 +55,17 @@ pub trait Site {
         spec: &Self::Spec,
         interest: &Interest,
     ) -> Result<Port, PortError>;
+
+    /// All ports that were opened since the last call are to run, and nothing else can fail: what
+    /// must not happen before (emptying a log) happens now.
+    ///
+    /// # Errors
+    /// [`StartError`]; the start or the reload fails after all.
+    fn start(&mut self) -> Result<(), StartError> {
+        Ok(())
+    }
+
+    /// The reload for which ports were opened has failed: what [`Site::start`] would do never
+    /// happens.
+    fn give_up(&mut self) {}
 }

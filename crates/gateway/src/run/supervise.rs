@@ -67,6 +67,10 @@ pub(super) fn supervise_by<S: Site>(
     }
     let mailbox = Mailbox::new().map_err(os("making an eventfd"))?;
     let (alive, hangs_up) = UnixStream::pair().map_err(os("making a socket pair"))?;
+    for remark in engine.remarks() {
+        tracing::warn!("{remark}");
+    }
+    site.start()?;
     let (engine, ended, asked_by) = std::thread::scope(|scope| {
         let worker = Worker {
             engine,

@@ -15,7 +15,8 @@ pub(crate) enum Ended {
     Stopped,
     /// The inputs that it was to run for have ended, and nothing was held.
     Finished,
-    /// Nothing can come in any more, because ports failed.
+    /// Nothing can come in any more, because ports failed; or nothing can go out, and the run was
+    /// to end with its inputs.
     Failed,
 }
 
@@ -53,6 +54,10 @@ impl Worker<'_> {
             let step = self.engine.step(self.clock.now());
             if step.events {
                 self.log_events();
+                // Whoever waits for the end of a log waits for what becomes of its frames.
+                if !self.until_end.is_empty() && self.engine.leads_nowhere() {
+                    break Ended::Failed;
+                }
             }
             if step.more {
                 idle = 0;

@@ -258,6 +258,20 @@ impl Transmit for BusTransmit {
         })
     }
 
+    fn room(&self) -> usize {
+        let node = self.address.node;
+        let mut inner = self.address.world.lock();
+        let Some(bus) = inner.bus_of(&self.address) else {
+            return usize::MAX;
+        };
+        let off = |state: bus::NodeState| state.state == ErrorState::BusOff;
+        if bus.node_state(node).is_none_or(off) {
+            return usize::MAX;
+        }
+        let free = bus.free(node).min(self.batch.capacity());
+        free.saturating_sub(self.batch.len())
+    }
+
     fn deadline(&self) -> Option<Nanos> {
         if self.batch.is_empty() {
             return None;

@@ -20,17 +20,23 @@
 //! pause, and its own times count from there.
 
 mod bad;
+mod due;
 mod lines;
 mod name;
+mod output;
 mod reader;
+mod rotation;
 mod settings;
 mod sink;
 mod source;
+mod target;
+mod write;
 
 pub use bad::{BadLine, BadLines, Fault};
 pub use lines::MAX_LINE;
 pub use name::InterfaceName;
 pub use reader::{LogEntry, LogError, LogReader, Logged};
+pub use rotation::Rotate;
 pub use settings::{Log, LogSettings};
 pub use sink::{LogSink, SinkConfig};
-pub use source::{LogSource, Replay, SourceConfig};
+pub use source::{LogSource, OnFull, Replay, SourceConfig};

@@ -1,12 +1,14 @@
 //! `kind = "log"`: a candump log as source, sink or both.
 
 use super::name::InterfaceName;
+use super::rotation::Rotate;
 use super::sink::{LogSink, SinkConfig};
-use super::source::{LogSource, Replay, SourceConfig};
+use super::source::{LogSource, OnFull, Replay, SourceConfig};
+use super::target::{self, Begin, Begun, How};
+use super::write;
 use crate::kind::{PortKind, Settings, Stream};
 use crate::{Halves, Nothing, Nowhere, Opener, Pace, PollReceive, PollTransmit, PortError};
 use config::{Diagnostic, Diagnostics, Table};
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,7 +29,7 @@ impl PortKind for Log {
 const KEYWORD: &str = "log";
 
 /// A candump log as source, sink or both.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct LogSettings {
     /// Where frames come from; at least one of `read` and `write` is there.
     pub read: Option<Stream>,
@@ -38,7 +40,15 @@ pub struct LogSettings {
     pub interface: Option<String>,
     /// How fast frames are read.
     pub pace: Replay,
+    /// What happens to frames that are read while a destination has no room.
+    pub on_full: OnFull,
+    /// What stands in the file that is written stays, and the log goes on behind it.
+    pub append: bool,
+    /// When the log goes on in another file; never where absent.
+    pub rotate: Option<Rotate>,
 }
+
+const ON_FULL: [(&str, OnFull); 2] = [("wait", OnFull::Wait), ("refuse", OnFull::Refuse)];
 
 const PACES: [(&str, Replay); 2] = [("original", Replay::Original), ("fast", Replay::Fast)];
 
@@ -67,11 +77,23 @@ impl LogSettings {
             found.push(Diagnostic::error(name.span.clone(), message));
         }
         let pace = pace(table, has_read.is_some(), found);
+        if let Some(value) = table.get("on_full")
+            && has_read.is_none()
+        {
+            let message = "`on_full` is about frames that are read, and nothing is read here";
+            found.push(Diagnostic::warning(value.span(), message).hint("leave it out"));
+        }
+        let on_full = table.one_of("on_full", &ON_FULL, found);
+        // What is wrong with `write` has been said.
+        let written = has_write.map(|_| write.clone().unwrap_or(Stream::File(PathBuf::new())));
         Self {
             read,
-            write,
             interface: interface.map(|i| i.value.to_owned()),
             pace,
+            on_full: on_full.map(|on_full| on_full.value).unwrap_or_default(),
+            append: write::append(table, written.as_ref(), found),
+            rotate: write::rotate(table, written.as_ref(), found),
+            write,
         }
     }
 
@@ -96,6 +118,7 @@ impl LogSettings {
                 .transpose()?,
             replay: self.pace,
             strict: opener.is_strict(),
+            on_full: self.on_full,
         };
         LogSource::open(port, path(stream), config)
     }
@@ -106,20 +129,23 @@ impl LogSettings {
             epoch: opener.epoch(),
         };
         let path = path(stream);
-        let Begun(begun) = opener.shared(Begun::default);
-        let sink = if begun.contains(path) {
-            LogSink::append(port, path, config)?
-        } else {
-            LogSink::create(port, path, config)?
+        let begun = opener.shared(Begun::default).clone();
+        let how = How {
+            append: self.append,
+            continued: begun.contains(path),
+            rotate: self.rotate,
         };
-        begun.insert(path.to_owned());
-        Ok(sink)
+        let (output, fresh) = target::open(path, how)
+            .map_err(|source| target::failed(port, "write to", path, source))?;
+        opener.at_start(Begin {
+            port: port.to_owned(),
+            path: path.to_owned(),
+            fresh,
+            begun,
+        });
+        Ok(LogSink::new(port, target::name(path), output, config))
     }
 }
-
-/// Logs that were begun in this run: opened again after a reload, they are continued.
-#[derive(Default)]
-struct Begun(HashSet<PathBuf>);
 
 impl Settings for LogSettings {
     fn kind(&self) -> &'static str {
@@ -134,10 +160,18 @@ impl Settings for LogSettings {
                 Replay::Fast => "as fast as it is taken".to_owned(),
                 Replay::Scaled(factor) => format!("{factor} times as fast as it was"),
             };
-            parts.push(format!("reads {} {pace}", words(stream, "standard input")));
+            let full = match self.on_full {
+                OnFull::Wait => "",
+                OnFull::Refuse => ", without waiting for destinations",
+            };
+            parts.push(format!(
+                "reads {} {pace}{full}",
+                words(stream, "standard input")
+            ));
         }
         if let Some(stream) = &self.write {
-            parts.push(format!("writes {}", words(stream, "standard output")));
+            let how = write::describe(self.append, self.rotate);
+            parts.push(format!("writes {}{how}", words(stream, "standard output")));
         }
         if let Some(name) = &self.interface {
             parts.push(format!("interface {name}"));

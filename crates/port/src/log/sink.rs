@@ -1,26 +1,23 @@
 //! A candump log as the transmitting half of a port.
 
-use super::lines::MAX_LINE;
 use super::name::InterfaceName;
+use super::output::{Output, Written};
+use super::target;
 use crate::{
     Accepted, FlushReport, Outgoing, PollTransmit, PortError, Refused, Transmit, TxCounters, Wait,
 };
 use frame::Nanos;
 use frame::text::Line;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::fmt::{self, Write as _};
 use std::fs::File;
-use std::io::{self, Seek as _, Write as _};
-use std::os::fd::{AsFd, AsRawFd};
+use std::io;
 use std::path::Path;
 
-/// Bytes of lines that are kept until they can be written: some 5000 classic frames.
-const BUFFER: usize = 256 * 1024;
+/// Bytes of lines that are kept until they can be written: some 10000 classic frames.
+const BUFFER: usize = 512 * 1024;
 
-/// At most so much at once to a pipe or terminal: one that polls as writable takes it without
-/// blocking (`PIPE_BUF`, pipe(7)).
-const PIECE: usize = 4096;
+/// No line is longer: an XL frame with 2048 bytes of payload.
+const LONGEST_LINE: usize = 4352;
 
 /// What a log is written with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,9 +36,7 @@ pub struct SinkConfig {
 pub struct LogSink {
     port: String,
     name: String,
-    file: File,
-    /// Writing to it may wait for somebody: ask before.
-    pollable: bool,
+    output: Output,
     config: SinkConfig,
     buffer: Vec<u8>,
     /// So much of the buffer is written.
@@ -51,62 +46,31 @@ pub struct LogSink {
 }
 
 impl LogSink {
-    /// Creates a file, or empties it where it exists; `-` is standard output. Opening a named
-    /// pipe waits for its reader.
+    /// Creates a file, or empties it where it exists; `-` is standard output.
     ///
     /// # Errors
     /// [`PortError`] where it cannot be created.
     pub fn create(port: &str, path: &Path, config: SinkConfig) -> Result<Self, PortError> {
-        Self::open(port, path, config, false)
-    }
-
-    /// As [`Self::create`], but what stands in the file stays: for a port that is opened again
-    /// in one run, whose frames up to then are counted as sent.
-    ///
-    /// # Errors
-    /// [`PortError`] where it cannot be opened.
-    pub fn append(port: &str, path: &Path, config: SinkConfig) -> Result<Self, PortError> {
-        Self::open(port, path, config, true)
-    }
-
-    fn open(port: &str, path: &Path, config: SinkConfig, keep: bool) -> Result<Self, PortError> {
-        let stdout = path == Path::new("-");
-        let name = if stdout {
-            "standard output".to_owned()
-        } else {
-            path.display().to_string()
-        };
-        let file = if stdout {
-            io::stdout().as_fd().try_clone_to_owned().map(File::from)
-        } else {
-            let mut how = File::options();
-            how.write(true).create(true).truncate(!keep).open(path)
-        };
-        // At a reload the old sink and the new one are open at once for a moment: each writes
-        // behind what the other has written.
-        let file = file.and_then(|file| {
-            if !stdout && file.metadata()?.is_file() {
-                fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::APPEND)?;
-            }
-            Ok(file)
-        });
-        let failed = |source: io::Error| PortError {
-            port: port.to_owned(),
-            what: format!("cannot create {name}"),
-            source: Some(source.into()),
-        };
-        Ok(Self::from_file(port, &name, file.map_err(failed)?, config))
+        let (output, emptied) = target::open(path, target::How::default())
+            .map_err(|source| target::failed(port, "create", path, source))?;
+        if let Some(mut emptied) = emptied {
+            let result = emptied.empty();
+            result.map_err(|source| target::failed(port, "empty", path, source))?;
+        }
+        Ok(Self::new(port, target::name(path), output, config))
     }
 
     /// Writes to an open file; `name` is for messages.
     #[must_use]
     pub fn from_file(port: &str, name: &str, file: File, config: SinkConfig) -> Self {
-        let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+        Self::new(port, name.to_owned(), target::of_file(file), config)
+    }
+
+    pub(super) fn new(port: &str, name: String, output: Output, config: SinkConfig) -> Self {
         Self {
             port: port.to_owned(),
-            name: name.to_owned(),
-            file,
-            pollable: !regular,
+            name,
+            output,
             config,
             buffer: Vec::with_capacity(BUFFER),
             written: 0,
@@ -116,34 +80,28 @@ impl LogSink {
     }
 
     /// Writes what can be written without waiting; the frames that left.
-    fn write_out(&mut self) -> io::Result<usize> {
+    fn write_out(&mut self, now: Nanos) -> io::Result<usize> {
         let mut frames = 0;
         while self.written < self.buffer.len() {
             let rest = &self.buffer[self.written..];
-            let piece = if self.pollable {
-                if !self.ready()? {
-                    self.counters.stalled += 1;
-                    break;
-                }
-                whole_lines(rest, PIECE)
-            } else {
-                rest
-            };
-            match self.file.write(piece) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(n) => {
+            let at_line = self.line_start() == self.written;
+            match self.output.write(now, rest, at_line)? {
+                Written::Bytes(n) => {
                     // A line counts when its last byte is written.
-                    let lines = piece.iter().take(n).filter(|b| **b == b'\n').count();
+                    let lines = rest.iter().take(n).filter(|b| **b == b'\n').count();
                     frames += lines;
                     self.counters.sent += lines as u64;
                     self.written += n;
                 }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                Written::Stalled => {
                     self.counters.stalled += 1;
                     break;
                 }
-                Err(e) => return Err(e),
+                Written::ReaderGone => {
+                    self.written = self.line_start();
+                    self.counters.stalled += 1;
+                    break;
+                }
             }
         }
         if self.written == self.buffer.len() {
@@ -153,60 +111,38 @@ impl LogSink {
         Ok(frames)
     }
 
-    /// Does a write of [`PIECE`] bytes return at once?
-    fn ready(&self) -> io::Result<bool> {
-        let now = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        match poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], Some(&now)) {
-            Ok(n) => Ok(n > 0),
-            Err(rustix::io::Errno::INTR) => Ok(false),
-            Err(e) => Err(e.into()),
+    /// Where the line begins of which all or some is still to be written.
+    fn line_start(&self) -> usize {
+        let newline = |byte: &u8| *byte == b'\n';
+        let done = &self.buffer[..self.written];
+        done.iter().rposition(newline).map_or(0, |at| at + 1)
+    }
+
+    /// Makes room at the buffer's end, if there is some at its beginning.
+    fn make_room(&mut self, now: Nanos) {
+        let done = self.line_start();
+        self.buffer.drain(..done);
+        self.written -= done;
+        // A regular file takes all at once. What goes wrong, the next flush reports: the bytes that
+        // could not be written are still there.
+        if !self.output.can_stall() && self.buffer.capacity() - self.buffer.len() < LONGEST_LINE {
+            let _ = self.write_out(now);
         }
     }
 
     /// Nothing more can be written: what is held is lost, and the beginning of a line at the
     /// file's end is taken off.
     fn give_up(&mut self) {
-        let done = &self.buffer[..self.written];
-        let begun = done.len()
-            - done
-                .iter()
-                .rposition(|b| *b == b'\n')
-                .map_or(0, |at| at + 1);
-        if begun > 0 && !self.pollable {
+        let begun = self.written - self.line_start();
+        if begun > 0 {
             // Best effort: the write's error is the one to report.
-            if let Ok(end) = self.file.stream_position() {
-                let _ = self.file.set_len(end.saturating_sub(begun as u64));
-            }
+            self.output.take_off(begun);
         }
         self.broken = true;
         self.counters.lost = self.counters.taken - self.counters.sent;
         self.buffer.clear();
         self.written = 0;
     }
-}
-
-/// The beginning of `bytes` that has whole lines and at most `limit` bytes; if the first line
-/// is longer than that, the line.
-fn whole_lines(bytes: &[u8], limit: usize) -> &[u8] {
-    if bytes.len() <= limit {
-        return bytes;
-    }
-    let newline = |b: &u8| *b == b'\n';
-    let (head, tail) = bytes.split_at(limit);
-    let end = match head.iter().rposition(newline) {
-        Some(at) => at + 1,
-        None => {
-            limit
-                + tail
-                    .iter()
-                    .position(newline)
-                    .map_or(tail.len(), |at| at + 1)
-        }
-    };
-    &bytes[..end]
 }
 
 /// Lets text be formatted into bytes, as far as there is room.
@@ -227,9 +163,8 @@ impl Transmit for LogSink {
         if self.broken {
             return Err(Refused::Down);
         }
-        if self.written > 0 && self.buffer.capacity() - self.buffer.len() < MAX_LINE {
-            self.buffer.drain(..self.written);
-            self.written = 0;
+        if self.buffer.capacity() - self.buffer.len() < LONGEST_LINE {
+            self.make_room(now);
         }
         let line = Line {
             stamp: match outgoing.stamp {
@@ -249,8 +184,8 @@ impl Transmit for LogSink {
         Ok(Accepted)
     }
 
-    fn flush(&mut self, _now: Nanos) -> Result<FlushReport, PortError> {
-        match self.write_out() {
+    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
+        match self.write_out(now) {
             Ok(sent) => {
                 let held = self.counters.taken - self.counters.sent - self.counters.lost;
                 self.counters.held = held;
@@ -281,9 +216,22 @@ impl Transmit for LogSink {
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        // A regular file is always writable, and some pollers refuse it.
-        let at_once = self.written < self.buffer.len() && !self.pollable;
-        at_once.then_some(0)
+        let waits = self.written < self.buffer.len();
+        waits.then(|| self.output.deadline()).flatten()
+    }
+
+    fn room(&self) -> usize {
+        if self.broken || !self.output.can_stall() {
+            return usize::MAX;
+        }
+        let used = self.buffer.len() - self.written;
+        // Less one line, of which a part may be written.
+        let free = (self.buffer.capacity() - used).saturating_sub(LONGEST_LINE);
+        free / LONGEST_LINE
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.output.remark().into_iter().collect()
     }
 
     fn counters(&self) -> TxCounters {
@@ -298,7 +246,7 @@ impl PollTransmit for LogSink {
     fn wait(&self) -> Wait {
         let held = self.written < self.buffer.len();
         Wait {
-            fd: held.then(|| self.file.as_raw_fd()),
+            fd: self.output.fd().filter(|_| held),
             readable: false,
             writable: held,
         }
@@ -310,9 +258,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_end_with_a_line() {
-        assert_eq!(whole_lines(b"ab\ncd\nef\n", 7), b"ab\ncd\n");
-        assert_eq!(whole_lines(b"ab\ncd\n", 7), b"ab\ncd\n");
-        assert_eq!(whole_lines(b"abcdefgh\ncd\n", 4), b"abcdefgh\n");
+    fn no_line_is_longer_than_said() {
+        use frame::{CanId, FrameBuf, Header, Kind, XlFields};
+        let mut xl = FrameBuf::new();
+        let header = Header::new(Kind::Xl, CanId::from_raw(0x7FF), 2048).unwrap();
+        xl.reset(header.with_xl(XlFields::default()));
+        let line = Line {
+            stamp: Nanos::MAX,
+            interface: "exactly15bytes!",
+            frame: xl.view(),
+            direction: None,
+        };
+        let length = format!("{line}\n").len();
+        assert!((4096..=LONGEST_LINE).contains(&length), "{length}");
     }
 }

@@ -1,5 +1,6 @@
 //! A candump log as the receiving half of a port.
 
+use super::due::Due;
 use super::name::InterfaceName;
 use super::reader::{Logged, Scanner, Step};
 use crate::{
@@ -8,17 +9,19 @@ use crate::{
 };
 use frame::{FrameBuf, Nanos};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::fs::File;
+use rustix::fs::OFlags;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
-
-/// A step back in a log's time that is larger begins a new recording.
-const REORDERED: Nanos = 1_000_000_000;
 
 /// Lines looked at in one call for each frame asked for: a log of nothing but garbage must not
 /// keep the other ports waiting.
 const LINES_PER_FRAME: usize = 16;
+
+/// Frames that are later than this are worth a word, ns: more than a busy machine's usual delays.
+const WORTH_SAYING: Nanos = 100_000_000;
 
 /// How fast a log is replayed.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -32,6 +35,16 @@ pub enum Replay {
     Fast,
 }
 
+/// What happens to frames that are due while a destination has no room for them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnFull {
+    /// They wait, and those behind them too: none is lost, and the log's timing is not kept.
+    #[default]
+    Wait,
+    /// They are refused and counted: the timing is kept.
+    Refuse,
+}
+
 /// What to replay, and how.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct SourceConfig {
@@ -41,6 +54,8 @@ pub struct SourceConfig {
     pub replay: Replay,
     /// Stop at the first bad line instead of leaving it out.
     pub strict: bool,
+    /// What to do while a destination has no room.
+    pub on_full: OnFull,
 }
 
 /// Replays a candump log. A frame's stamp is what its line says, its token the line's number.
@@ -53,6 +68,7 @@ pub struct LogSource {
     scanner: Scanner,
     replay: Replay,
     strict: bool,
+    on_full: OnFull,
     error_frames: bool,
     frame: FrameBuf,
     due: Due,
@@ -61,11 +77,15 @@ pub struct LogSource {
     last: bool,
     finished: bool,
     unread: bool,
+    /// It is a named pipe that nobody has written to since it was opened.
+    unopened: bool,
+    /// How much later than due a frame of a regular file was handed over, at most.
+    latest: Nanos,
     counters: RxCounters,
 }
 
 impl LogSource {
-    /// Opens a file, or takes standard input for `-`. Opening a named pipe waits for its writer.
+    /// Opens a file, or takes standard input for `-`. A named pipe need not have a writer yet.
     ///
     /// # Errors
     /// [`PortError`] where it cannot be opened, or the speed is out of range.
@@ -79,7 +99,12 @@ impl LogSource {
         let input = if stdin {
             io::stdin().as_fd().try_clone_to_owned().map(File::from)
         } else {
-            File::open(path)
+            // Without waiting for the writer of a named pipe: the worker does that with poll(2),
+            // which says that the input has ended only after there was a writer.
+            let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+            let mut how = File::options();
+            how.read(true).custom_flags(flags.bits().cast_signed());
+            how.open(path)
         };
         let failed = |what: String| {
             move |source: io::Error| PortError {
@@ -89,7 +114,14 @@ impl LogSource {
             }
         };
         let input = input.map_err(failed(format!("cannot open {name} to read it")))?;
-        Self::from_file(port, &name, input, config)
+        let mut source = Self::from_file(port, &name, input, config)?;
+        let is_pipe = |meta: Metadata| meta.file_type().is_fifo();
+        if !stdin && source.input.metadata().is_ok_and(is_pipe) && !source.ready()? {
+            // What is read here would be of a writer that has just come.
+            let read = source.scanner.lines.fill(&mut source.input);
+            source.unopened = matches!(read, Ok(0));
+        }
+        Ok(source)
     }
 
     /// Replays what comes out of an open file; `name` is for messages.
@@ -135,6 +167,7 @@ impl LogSource {
             scanner,
             replay: config.replay,
             strict: config.strict,
+            on_full: config.on_full,
             error_frames: false,
             frame: FrameBuf::new(),
             due: Due::default(),
@@ -142,6 +175,8 @@ impl LogSource {
             last: false,
             finished: false,
             unread: true,
+            unopened: false,
+            latest: 0,
             counters: RxCounters::default(),
         })
     }
@@ -170,7 +205,10 @@ impl LogSource {
                 Step::Other => *patience -= 1,
                 Step::Starved if self.last => self.finished = true,
                 Step::Starved if self.ready()? => match self.scanner.lines.fill(&mut self.input) {
-                    Ok(n) => self.last = n == 0,
+                    Ok(n) => {
+                        self.last = n == 0;
+                        self.unopened = false;
+                    }
                     Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                         self.unread = false;
@@ -232,6 +270,9 @@ impl Receive for LogSource {
             };
             self.pending = None;
             frames += 1;
+            if !self.pollable && self.due.at > 0 {
+                self.latest = self.latest.max(now.saturating_sub(self.due.at));
+            }
             take(Received {
                 frame: self.frame.view(),
                 stamp: Stamp {
@@ -272,12 +313,30 @@ impl Receive for LogSource {
         !self.finished
     }
 
+    fn can_wait(&self) -> bool {
+        self.on_full == OnFull::Wait
+    }
+
     fn remarks(&self) -> Vec<String> {
         let mut out = self.scanner.bad.remarks(&self.name);
         if let (Some(only), Some(other)) = (self.scanner.only, self.scanner.other) {
             out.push(format!(
                 "{}: {} frames of other interfaces than {only} were left out, such as {other}",
                 self.name, self.scanner.elsewhere
+            ));
+        }
+        if self.unopened {
+            out.push(format!(
+                "{} is a named pipe that no program writes: waiting for one that does",
+                self.name
+            ));
+        }
+        if self.latest >= WORTH_SAYING {
+            out.push(format!(
+                "{}: frames came up to {:.1} s later than the log's own timing, because \
+                 destinations had no room or this machine had no time",
+                self.name,
+                self.latest as f64 / 1e9
             ));
         }
         if self.due.steps_back > 0 {
@@ -300,86 +359,5 @@ impl PollReceive for LogSource {
             readable: true,
             writable: false,
         }
-    }
-}
-
-/// When the next frame is due.
-#[derive(Default)]
-struct Due {
-    /// On the clock; 0 is at once.
-    at: Nanos,
-    pace: Option<Pace>,
-    /// The log's time without its steps back.
-    played: Nanos,
-    /// The latest stamp of the present recording.
-    latest: Nanos,
-    steps_back: u64,
-}
-
-impl Due {
-    fn next(&mut self, now: Nanos, stamp: Nanos, replay: Replay) {
-        let pace = *self.pace.get_or_insert_with(|| {
-            self.played = stamp;
-            self.latest = stamp;
-            let speed = match replay {
-                Replay::Scaled(speed) => speed,
-                Replay::Original | Replay::Fast => 1.0,
-            };
-            Pace::scaled(now, stamp, speed).unwrap_or(Pace::real_time(now, stamp))
-        });
-        if stamp >= self.latest {
-            self.played = self.played.saturating_add(stamp - self.latest);
-            self.latest = stamp;
-        } else {
-            self.steps_back += 1;
-            if self.latest - stamp > REORDERED {
-                self.latest = stamp;
-            }
-        }
-        self.at = match replay {
-            Replay::Fast => 0,
-            Replay::Original | Replay::Scaled(_) => pace.to_clock(self.played),
-        };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn dues(stamps: &[Nanos], replay: Replay) -> Vec<Nanos> {
-        let mut due = Due::default();
-        let next = |stamp: &Nanos| {
-            due.next(1_000, *stamp, replay);
-            due.at
-        };
-        stamps.iter().map(next).collect()
-    }
-
-    #[test]
-    fn original_scaled_and_fast() {
-        let stamps = [5_000, 5_010, 5_100];
-        assert_eq!(dues(&stamps, Replay::Original), [1_000, 1_010, 1_100]);
-        assert_eq!(dues(&stamps, Replay::Scaled(0.5)), [1_000, 1_020, 1_200]);
-        assert_eq!(dues(&stamps, Replay::Fast), [0, 0, 0]);
-    }
-
-    #[test]
-    fn a_frame_out_of_order_delays_nobody() {
-        let stamps = [5_000, 5_100, 5_050, 5_200];
-        assert_eq!(
-            dues(&stamps, Replay::Original),
-            [1_000, 1_100, 1_100, 1_200]
-        );
-    }
-
-    #[test]
-    fn another_recording_follows_without_a_pause() {
-        let old = 10_000_000_000;
-        let stamps = [old, old + 100, 70, 90];
-        assert_eq!(
-            dues(&stamps, Replay::Original),
-            [1_000, 1_100, 1_100, 1_120]
-        );
     }
 }

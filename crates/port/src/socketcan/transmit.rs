@@ -182,6 +182,13 @@ impl<L: Line> Transmit for RawTransmit<L> {
         })
     }
 
+    fn room(&self) -> usize {
+        match self.shared.state() {
+            State::Up => self.outbox.capacity().saturating_sub(self.count),
+            _ => usize::MAX,
+        }
+    }
+
     fn deadline(&self) -> Option<Nanos> {
         match self.held {
             _ if self.count == 0 => None,

@@ -7,8 +7,11 @@ use experiment::bursts::STDOUT;
 use experiment::trial::Machine;
 use guest::machine::Spec;
 use guest::{Kernel, Lab, Outcome, Silent, Sink};
+use std::io::Read as _;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Guests of the lab.
 pub(super) struct Guests {
@@ -73,21 +76,36 @@ impl Machine for Guests {
     }
 
     fn stop(&self) {
-        // Results are whole or not there, and QEMU ends with us: nothing is to be waited for.
-        eprintln!(
-            "cangate: stopped; what is made is kept, and the same command goes on from there"
-        );
-        std::process::exit(130);
+        stop();
     }
 }
 
-/// Set by Ctrl-C and SIGTERM.
+/// Results are whole or not there, and QEMU ends with us: nothing is to be waited for.
+fn stop() -> ! {
+    eprintln!("cangate: stopped; what is made is kept, and the same command goes on from there");
+    std::process::exit(130);
+}
+
+/// How long after a signal the work may take until it looks at the flag.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Set by Ctrl-C and SIGTERM. Where nobody looks at it, because the work waits for a lock or for a
+/// package, the process ends all the same, a moment later.
 pub(super) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+    let cannot = |e: std::io::Error| Failure::Run(format!("cannot watch for Ctrl-C: {e}"));
     let flag = Arc::new(AtomicBool::new(false));
+    let (mut heard, ringing) = UnixStream::pair().map_err(cannot)?;
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, flag.clone())
-            .map_err(|e| Failure::Run(format!("cannot watch for Ctrl-C: {e}")))?;
+        signal_hook::flag::register(signal, flag.clone()).map_err(cannot)?;
+        let ringing = ringing.try_clone().map_err(cannot)?;
+        signal_hook::low_level::pipe::register(signal, ringing).map_err(cannot)?;
     }
+    std::thread::spawn(move || {
+        if heard.read_exact(&mut [0]).is_ok() {
+            std::thread::sleep(GRACE);
+            stop();
+        }
+    });
     Ok(flag)
 }
 

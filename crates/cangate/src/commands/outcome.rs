@@ -1,0 +1,67 @@
+//! With what exit status `cangate run` ends.
+
+use crate::failure::Failure;
+use engine::Snapshot;
+use gateway::run::{Reason, Summary, standard_output_is_closed};
+
+/// Frames were refused or lost.
+const LOSS: u8 = 3;
+
+/// For `cangate run --help`. docs/guide.md has the same table.
+pub(crate) const STATUSES: &str = "\
+Exit status:
+  0  ended as asked: by a signal, on request, or with --until-end at the end of all logs
+  1  did not start, or ended because ports failed
+  2  the options or the gateway file are wrong
+  3  with --until-end: frames were refused or lost
+  4  standard output was closed before all frames were written to it";
+
+/// How a run ended. `to_stdout`: the port that writes its log to standard output.
+pub(crate) fn of(
+    summary: &Summary,
+    until_end: bool,
+    to_stdout: Option<&str>,
+) -> Result<(), Failure> {
+    let process = &summary.stats.process;
+    let failed: Vec<&str> = process
+        .ports
+        .iter()
+        .filter(|port| port.failure.is_some())
+        .map(|port| port.name.as_str())
+        .collect();
+    if let Some(port) = to_stdout
+        && failed.contains(&port)
+        && standard_output_is_closed()
+    {
+        return Err(Failure::Ended {
+            status: Failure::CLOSED,
+            text: "standard output was closed before all frames were written to it".to_owned(),
+        });
+    }
+    if summary.reason == Reason::Failed {
+        return Err(Failure::Run(format!(
+            "ended because of ports that failed: {} (see above)",
+            failed.join(", ")
+        )));
+    }
+    balanced(process)?;
+    let mut losses = process.losses();
+    let rows = summary.stats.kernel.iter().flat_map(|part| &part.routes);
+    losses.undeliverable += rows.map(|row| u128::from(row.failed)).sum::<u128>();
+    if until_end && !losses.is_none() {
+        return Err(Failure::Ended {
+            status: LOSS,
+            text: format!("not all frames arrived: {losses}"),
+        });
+    }
+    Ok(())
+}
+
+/// The counters add up, or cangate has a mistake.
+pub(crate) fn balanced(snapshot: &Snapshot) -> Result<(), Failure> {
+    snapshot.check().map_err(|imbalance| {
+        Failure::Run(format!(
+            "the counters do not add up, which is a mistake in cangate; please report it: {imbalance}"
+        ))
+    })
+}

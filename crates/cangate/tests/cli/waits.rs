@@ -1,0 +1,193 @@
+//! No wait outlives a signal: each command that waits for somebody is sent SIGTERM and ends.
+
+use crate::place::{IN, PATIENCE, Place, log, signal, until};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// SIGTERM, as kill(1) and wait(2) have it.
+const TERM: i32 = 15;
+
+/// How it ended: its exit status, or the signal.
+fn end(mut child: Child, what: &str) -> Result<i32, i32> {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code().ok_or_else(|| status.signal().unwrap());
+        }
+        if started.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{what}: SIGTERM did not end it within a minute");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Starts it, waits until it waits, sends the signal.
+fn interrupted(command: &mut Command, what: &str, waits: impl FnMut() -> bool) -> Result<i32, i32> {
+    // Who keeps the other end of its standard input open.
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    until(what, waits);
+    // Into its wait, wherever that is; what is asserted holds at every moment.
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(child.try_wait().unwrap().is_none(), "{what}: it did not wait");
+    signal(&child, "TERM");
+    end(child, what)
+}
+
+/// A gateway is up when it has its socket.
+fn up(place: &Place) -> impl FnMut() -> bool + use<> {
+    let socket = place.path("control.sock");
+    move || socket.exists()
+}
+
+const FROM_PIPE: &str = "[ports.in]\nkind = 'log'\nread = 'pipe'\n\
+    [ports.out]\nkind = 'log'\nwrite = 'out.log'\n[[routes]]\nfrom = 'in'\nto = 'out'\n";
+
+#[test]
+fn a_run_that_waits_for_the_partner_of_a_named_pipe() {
+    let place = Place::new(FROM_PIPE);
+    place.pipe("pipe");
+    let mut command = place.command(&["run", "--until-end", "gateway.toml"]);
+    assert_eq!(interrupted(&mut command, "no writer", up(&place)), Ok(0));
+
+    let into = format!("[ports.out]\nkind = 'log'\nwrite = 'pipe'\n{IN}");
+    let place = Place::new(&into);
+    place.pipe("pipe");
+    place.write("in.log", "");
+    // Without --until-end, so that it does not end by itself.
+    let mut command = place.command(&["run", "gateway.toml"]);
+    let live = into.replace("'in.log'", "'-'");
+    place.gateway(&live);
+    assert_eq!(interrupted(&mut command, "no reader", up(&place)), Ok(0));
+    // What it holds for the reader that never came is lost, and that shows.
+    place.gateway(&into);
+    place.write("in.log", &log(10));
+    let mut command = place.command(&["run", "--until-end", "gateway.toml"]);
+    assert_eq!(interrupted(&mut command, "no reader", up(&place)), Ok(3));
+}
+
+#[test]
+fn the_one_who_waits_is_told_what_for() {
+    let place = Place::new(FROM_PIPE);
+    place.pipe("pipe");
+    let mut child = place.command(&["run", "gateway.toml"]).spawn().unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    let (mut text, mut bytes) = (String::new(), [0; 512]);
+    while !text.contains("no program writes") {
+        let n = stderr.read(&mut bytes).unwrap();
+        assert!(n > 0, "{text}");
+        text.push_str(&String::from_utf8_lossy(&bytes[..n]));
+    }
+    // The writer comes, and what it writes arrives.
+    let mut writer = std::fs::File::options();
+    let mut writer = writer.write(true).open(place.path("pipe")).unwrap();
+    writer.write_all(b"(1.0) can0 123#42\n").unwrap();
+    until("the frame is there", || place.read("out.log").contains("123#42"));
+    signal(&child, "INT");
+    assert_eq!(end(child, "INT"), Ok(0));
+}
+
+/// A reload reads the gateway file again: one that is a pipe now would never give it back.
+#[test]
+fn a_reload_from_a_pipe() {
+    let live = FROM_PIPE.replace("'pipe'", "'-'");
+    let place = Place::new(&live);
+    let mut command = place.command(&["run", "gateway.toml"]);
+    let file = place.path("gateway.toml");
+    let mut ready = up(&place);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    until("up", &mut ready);
+    std::fs::remove_file(&file).unwrap();
+    place.pipe("gateway.toml");
+    let socket = place.path("control.sock");
+    let mut reload = place.command(&["reload", "--socket"]);
+    let output = reload.arg(&socket).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("no regular file"), "{err}");
+    signal(&child, "HUP");
+    signal(&child, "TERM");
+    assert!(child.stdin.take().is_some());
+    assert_eq!(end(child, "TERM after HUP"), Ok(0));
+}
+
+/// Nobody reads its standard output, so frames wait; nor its standard error, so it cannot say how it
+/// ended.
+#[test]
+fn a_run_whose_output_nobody_reads() {
+    let place = Place::new(&format!("[ports.out]\nkind = 'log'\nwrite = '-'\n{IN}"));
+    place.write("in.log", &log(30_000));
+    let mut command = place.command(&["run", "--until-end", "gateway.toml"]);
+    let ended = interrupted(&mut command, "standard output", up(&place));
+    assert_eq!(ended, Ok(3), "what it held is lost");
+
+    let (reader, mut full) = std::io::pipe().unwrap();
+    full.write_all(&[b'x'; 65_536]).unwrap();
+    let mut command = place.command(&["run", "--until-end", "gateway.toml"]);
+    command.stderr(full);
+    let ended = interrupted(&mut command, "standard error", up(&place));
+    assert_eq!(ended, Ok(1), "not in order");
+    drop(reader);
+}
+
+#[test]
+fn commands_that_wait_for_input() {
+    let place = Place::new("");
+    place.pipe("pipe");
+    let commands: [&[&str]; 8] = [
+        &["check", "-"],
+        &["check", "pipe"],
+        &["run", "-"],
+        &["run", "pipe"],
+        &["import", "-"],
+        &["import", "pipe"],
+        &["export", "--cangw", "pipe"],
+        &["demo", "--log", "pipe"],
+    ];
+    for arguments in commands {
+        let what = arguments.join(" ");
+        let ended = interrupted(&mut place.command(arguments), &what, || true);
+        assert_eq!(ended, Err(TERM), "{what}");
+    }
+}
+
+#[test]
+fn commands_that_wait_for_a_gateway_that_hangs() {
+    let place = Place::new("");
+    let listener = UnixListener::bind(place.path("mute.sock")).unwrap();
+    for command in ["stats", "routes", "reload"] {
+        let mut asking = place.command(&[command, "--socket", "mute.sock"]);
+        assert_eq!(interrupted(&mut asking, command, || true), Err(TERM));
+    }
+    drop(listener);
+}
+
+const MATRIX: &str = "title = \"t\"\n[defaults]\nframes = 500\n[[matrix]]\nmodify = [\"none\"]\n";
+
+/// Another cangate prepares the cache, for ever.
+#[test]
+fn a_lab_command_that_waits_for_a_lock() {
+    let place = Place::new("");
+    let locks = place.path("cache/locks");
+    std::fs::create_dir_all(&locks).unwrap();
+    // flock(1) holds it as long as we do not close this standard input.
+    let mut holder = Command::new("flock")
+        .arg(locks.join("apt"))
+        .arg("cat")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    holder.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+    let mut held = [0];
+    holder.stdout.as_mut().unwrap().read_exact(&mut held).unwrap();
+    place.write("matrix.toml", MATRIX);
+    let mut command = place.command(&["lab", "run", "matrix.toml", "--cache", "cache"]);
+    let ended = interrupted(&mut command, "lab run", || true);
+    assert_eq!(ended, Ok(130));
+    drop(holder.stdin.take());
+    holder.wait().unwrap();
+}

@@ -1,0 +1,97 @@
+//! What did not arrive, of all that came in.
+
+use crate::snapshot::Snapshot;
+use core::fmt;
+
+/// Frames and copies that did not arrive and that nobody asked to stop. Rules, limits and faults
+/// on purpose are not among them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Losses {
+    /// Copies that a full queue refused.
+    pub refused: u128,
+    /// Copies for a port that was down or out of service, or that cannot carry such a frame.
+    pub undeliverable: u128,
+    /// Copies that a port took and did not send.
+    pub lost: u128,
+    /// Frames that were lost before the gateway saw them: a receive queue was full.
+    pub overrun: u128,
+}
+
+impl Losses {
+    /// Was there none?
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Those that are not 0, with a comma between two.
+impl fmt::Display for Losses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = [
+            (self.refused, "refused by a full queue"),
+            (self.undeliverable, "undeliverable"),
+            (self.lost, "lost by a port that had taken them"),
+            (self.overrun, "lost before the gateway saw them"),
+        ];
+        let mut first = true;
+        for (number, words) in all.into_iter().filter(|(number, _)| *number > 0) {
+            if !core::mem::take(&mut first) {
+                f.write_str(", ")?;
+            }
+            write!(f, "{number} {words}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Snapshot {
+    /// What did not arrive, since the start.
+    #[must_use]
+    pub fn losses(&self) -> Losses {
+        let mut all = Losses::default();
+        for (_, port) in self.all_ports() {
+            let on_purpose = &port.tx.faults;
+            all.refused += u128::from(port.copies.refused.saturating_sub(on_purpose.refused));
+            all.undeliverable += port.copies.undeliverable();
+            all.lost += u128::from(port.tx.lost.saturating_sub(on_purpose.dropped));
+            all.overrun += u128::from(port.rx.overrun);
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn faults_on_purpose_are_no_losses() {
+        let mut snapshot = Snapshot::default();
+        let port = &mut snapshot.retired_ports;
+        port.copies.refused = 5;
+        port.tx.lost = 7;
+        port.tx.faults.refused = 5;
+        port.tx.faults.dropped = 7;
+        assert!(snapshot.losses().is_none());
+        let port = &mut snapshot.retired_ports;
+        port.copies.refused = 6;
+        port.copies.down = 1;
+        port.copies.unsupported = 2;
+        port.tx.lost = 11;
+        port.rx.overrun = 9;
+        let losses = Losses {
+            refused: 1,
+            undeliverable: 3,
+            lost: 4,
+            overrun: 9,
+        };
+        assert_eq!(snapshot.losses(), losses);
+        assert_eq!(
+            losses.to_string(),
+            "1 refused by a full queue, 3 undeliverable, 4 lost by a port that had taken them, 9 \
+             lost before the gateway saw them"
+        );
+    }
+}

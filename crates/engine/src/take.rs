@@ -1,0 +1,170 @@
+//! One batch of frames, from the port where they came in to their destinations.
+
+use crate::batch::Batch;
+use crate::counters::PortState;
+use crate::engine::Engine;
+use crate::fate::Marks;
+use crate::half::{Receive, Transmit};
+use crate::lane::Receiver;
+use crate::passing::Stamp;
+use alloc::vec::Vec;
+use frame::Nanos;
+use route::{Arrival, PortId};
+
+impl<R: Receive, T: Transmit> Engine<R, T> {
+    /// Receives a batch from a port, decides about its frames, and flushes the ports that were given
+    /// some. Gives the number of frames, and whether there may be more at once.
+    pub(crate) fn take_batch(&mut self, from: usize, now: Nanos) -> (usize, bool) {
+        let Some(source) = self.rx.get_mut(from) else {
+            return (0, false);
+        };
+        if source.state != PortState::Up || core::mem::take(&mut source.skip) {
+            return (0, false);
+        }
+        if source.can_wait {
+            return self.take_what_has_room(from, now);
+        }
+        let (frames, more) = self.hand_over(from, now, self.budget);
+        if frames > 0 {
+            self.flush_touched(now);
+        }
+        (frames, more)
+    }
+
+    /// As [`Self::take_batch`], from a port whose frames can wait: no more frames than all their
+    /// destinations have room for.
+    fn take_what_has_room(&mut self, from: usize, now: Nanos) -> (usize, bool) {
+        let (mut frames, mut more) = (0, false);
+        let mut full = false;
+        while frames < self.budget {
+            let room = self.room_for(from).min(self.budget - frames);
+            if room == 0 {
+                full = true;
+                break;
+            }
+            let (taken, again) = self.hand_over(from, now, room);
+            frames += taken;
+            more = again;
+            if taken < room {
+                break;
+            }
+        }
+        if frames > 0 {
+            self.flush_touched(now);
+        }
+        let blocked = full && self.room_for(from) == 0;
+        if let Some(source) = self.rx.get_mut(from) {
+            source.blocked = blocked;
+        }
+        (frames, (more || full) && !blocked)
+    }
+
+    /// How many frames of this port all its destinations have room for. Where one has less room
+    /// than a single frame may need, it is one frame each time that nothing waits there.
+    fn room_for(&self, from: usize) -> usize {
+        let to = self.destinations.get(from).map_or(&[][..], Vec::as_slice);
+        let room = to.iter().filter_map(|to| {
+            let port = self.tx.get(to.port).filter(|port| port.in_service)?;
+            match port.half.room() / to.copies {
+                0 if port.half.counters().held == 0 => Some(1),
+                room => Some(room),
+            }
+        });
+        room.min().unwrap_or(usize::MAX)
+    }
+
+    /// Takes frames from a port and gives their copies to the destinations, which are not flushed.
+    #[inline]
+    fn hand_over(&mut self, from: usize, now: Nanos, budget: usize) -> (usize, bool) {
+        let Self {
+            table,
+            memory,
+            rx,
+            tx,
+            routes,
+            options,
+            ..
+        } = self;
+        let Some(source) = rx.get_mut(from) else {
+            return (0, false);
+        };
+        let Receiver {
+            half,
+            received,
+            fates,
+            ..
+        } = source;
+        let before = *received;
+        let id = PortId(u16::try_from(from).unwrap_or(u16::MAX));
+        let mut batch = Batch {
+            now,
+            token: 0,
+            stamp: Stamp::default(),
+            tx,
+            routes,
+            options,
+            marks: Marks::default(),
+            forwarding: None,
+        };
+        let result = half.receive(now, budget, &mut |came| {
+            *received += 1;
+            batch.token = came.token;
+            batch.stamp = came.stamp;
+            batch.marks = Marks::default();
+            let arrival = Arrival {
+                from: id,
+                now,
+                hops: came.hops,
+            };
+            table.decide(memory, arrival, came.frame, &mut batch);
+            fates.count_at(batch.marks.fate());
+        });
+        let frames = source.received - before;
+        let more = match result {
+            Ok(report) => {
+                source.reported += report.frames as u64;
+                if report.finished {
+                    source.state = PortState::Finished;
+                }
+                report.more && !report.finished
+            }
+            Err(error) => {
+                // A failing port makes no report.
+                source.reported += frames;
+                self.fail(from, &error);
+                false
+            }
+        };
+        (usize::try_from(frames).unwrap_or(usize::MAX), more)
+    }
+
+    fn flush_touched(&mut self, now: Nanos) {
+        for i in 0..self.tx.len() {
+            if self.tx.get(i).is_some_and(|port| port.touched) {
+                self.flush_one(i, now);
+            }
+        }
+    }
+
+    pub(crate) fn flush_held(&mut self, now: Nanos) {
+        for i in 0..self.tx.len() {
+            if self.tx.get(i).is_some_and(|port| port.held > 0) {
+                self.flush_one(i, now);
+            }
+        }
+    }
+
+    fn flush_one(&mut self, i: usize, now: Nanos) {
+        let Some(port) = self.tx.get_mut(i) else {
+            return;
+        };
+        port.touched = false;
+        if !port.in_service {
+            return;
+        }
+        match port.half.flush(now) {
+            Ok(report) => port.held = report.held,
+            Err(error) => self.fail(i, &error),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Ports whose frames can wait: none is refused, however slow the destinations are.
+#![allow(clippy::unwrap_used)]
+
+#[macro_use]
+#[allow(unused_macros)]
+mod common;
+
+use common::{Handle, all, memory_port, route};
+use engine::{Engine, Fate};
+use proptest::prelude::*;
+use route::{Mode, Routes, Table};
+use std::sync::Arc;
+
+/// An engine whose ports with these numbers can wait.
+fn engine(ports: usize, waiting: &[usize], routes: &Routes) -> (Engine, Vec<Handle>) {
+    let (named, handles): (Vec<_>, Vec<_>) = (0..ports)
+        .map(|i| {
+            let (port, handle) = memory_port(&format!("p{i}"));
+            handle.inside().can_wait = waiting.contains(&i);
+            (port, handle)
+        })
+        .unzip();
+    let table = Arc::new(Table::compile(routes, ports).unwrap());
+    (Engine::new(named, table, routes).unwrap(), handles)
+}
+
+#[test]
+fn a_port_that_can_wait_is_not_waited_for_while_its_destination_is_full() {
+    let (mut engine, ports) = engine(3, &[0], &all(vec![route("r", &[0, 1], &[2])]));
+    ports[2].inside().queue = 4;
+    ports[2].inside().room = 0;
+    ports[0].feed(0..10);
+    let step = engine.step(0);
+    assert_eq!((step.frames, step.more), (4, false));
+    // The others are worth waiting for, and room at the destination.
+    assert_eq!(engine.receiving().count(), 2);
+    assert_eq!(engine.sending().count(), 1);
+    // A live port is asked always; what finds no room is refused.
+    ports[1].feed(100..103);
+    assert_eq!(engine.step(1).frames, 3);
+    assert_eq!(engine.snapshot().frames(Fate::Refused), 3);
+    ports[2].inside().room = 2;
+    assert_eq!(engine.step(2).frames, 2, "as many as have left");
+    ports[2].inside().room = usize::MAX;
+    while engine.step(3).frames > 0 {}
+    assert_eq!(ports[2].sent_tokens(), (0..10).collect::<Vec<_>>());
+    assert_eq!(engine.receiving().count(), 3);
+    engine.snapshot().check().unwrap();
+}
+
+#[test]
+fn nobody_waits_for_a_destination_that_is_down_or_has_failed() {
+    let (mut engine, ports) = engine(2, &[0], &all(vec![route("r", &[0], &[1])]));
+    assert!(!engine.leads_nowhere());
+    ports[1].inside().queue = 1;
+    ports[1].inside().room = 0;
+    ports[0].feed(0..8);
+    engine.step(0);
+    ports[1].inside().down = true;
+    assert_eq!(engine.step(1).frames, 7);
+    assert_eq!(engine.snapshot().frames(Fate::Undeliverable), 7);
+    ports[1].inside().down = false;
+    ports[1].inside().flush_fails = true;
+    ports[0].feed(8..16);
+    while engine.step(2).frames > 0 {}
+    assert_eq!(engine.snapshot().frames(Fate::Undeliverable), 15);
+    assert!(engine.leads_nowhere());
+}
+
+#[test]
+fn a_queue_smaller_than_the_copies_of_one_frame_stops_nobody() {
+    let routes = all(vec![
+        route("a", &[0], &[1]),
+        route("b", &[0], &[1]),
+        route("c", &[0], &[1]),
+    ]);
+    let (mut engine, ports) = engine(2, &[0], &routes);
+    ports[1].inside().queue = 2;
+    ports[0].feed(0..5);
+    while engine.step(0).more {}
+    let snapshot = engine.snapshot();
+    snapshot.check().unwrap();
+    assert_eq!(snapshot.received(), 5);
+    assert_eq!(snapshot.port("p1").unwrap().copies.refused, 5);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 200 } else { 2000 }))]
+
+    /// Whatever the routes, the queues and the speed of the destinations: every frame arrives, in
+    /// order, as often as routes lead there, and none is refused.
+    #[test]
+    fn no_frame_that_can_wait_is_refused(
+        routes in prop::collection::vec(prop::collection::vec(1_u16..4, 1..4), 1..6),
+        first in any::<bool>(),
+        queues in prop::collection::vec(6_usize..100, 3),
+        frames in 0_u64..500,
+        speeds in prop::collection::vec(prop::collection::vec(0_usize..20, 3), 1..20),
+    ) {
+        let lists = routes.iter().map(|to| {
+            let mut to = to.clone();
+            to.sort_unstable();
+            to.dedup();
+            to
+        });
+        let lists: Vec<Vec<u16>> = lists.collect();
+        let numbered = lists.iter().enumerate();
+        let mut routes = all(numbered.map(|(i, to)| route(&format!("r{i}"), &[0], to)).collect());
+        if first {
+            routes.mode = Mode::First;
+        }
+        let (mut engine, ports) = engine(4, &[0], &routes);
+        for (port, queue) in ports[1..].iter().zip(&queues) {
+            port.inside().queue = *queue;
+        }
+        ports[0].inside().ends = true;
+        ports[0].feed(0..frames);
+        let mut turns = 0;
+        for speeds in speeds.iter().cycle() {
+            for (port, speed) in ports[1..].iter().zip(speeds) {
+                // Never none for ever.
+                port.inside().room = speed + usize::from(turns % 50 == 49);
+            }
+            let step = engine.step(turns);
+            turns += 1;
+            prop_assert!(turns < 200_000, "it does not come to its end");
+            let over = ports[0].inside().incoming.is_empty();
+            if over && step.held == 0 {
+                break;
+            }
+        }
+        let snapshot = engine.snapshot();
+        snapshot.check().unwrap();
+        prop_assert_eq!(snapshot.received(), u128::from(frames));
+        prop_assert_eq!(snapshot.frames(Fate::Routed), u128::from(frames));
+        let in_force = if first { &lists[..1] } else { &lists[..] };
+        for (number, port) in (1..4).zip(&ports[1..]) {
+            let copies = in_force.iter().filter(|to| to.contains(&number)).count();
+            let expected = (0..frames).flat_map(|n| std::iter::repeat_n(n, copies));
+            prop_assert_eq!(port.sent_tokens(), expected.collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Opening what a log is written to, so that a start that fails harms nothing.
+//!
+//! A file that is there is opened and left as it is. It is emptied when everything else of the start
+//! has succeeded ([`AtStart`]). That is as safe as writing another file that takes the name at the
+//! end (at every moment the name stands for the old log or for the new one), and it needs no right
+//! to make names in the folder, keeps the file's owner, rights and links, follows symbolic links, and
+//! a process that is killed leaves nothing behind.
+
+use super::output::Output;
+use super::rotation::{Rotate, Rotation};
+use crate::{AtStart, PortError};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use std::collections::HashSet;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How to open a file that may be there.
+#[derive(Clone, Copy, Default)]
+pub(super) struct How {
+    /// What is in it stays, and the log goes on behind it.
+    pub(super) append: bool,
+    /// This run has written to it before.
+    pub(super) continued: bool,
+    /// When to go on in another file.
+    pub(super) rotate: Option<Rotate>,
+}
+
+/// Files that this run writes: opened again after a reload, they are continued.
+#[derive(Clone, Default)]
+pub(super) struct Begun(Arc<Mutex<HashSet<PathBuf>>>);
+
+impl Begun {
+    pub(super) fn contains(&self, path: &Path) -> bool {
+        let paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        paths.contains(path)
+    }
+
+    fn insert(&self, path: &Path) {
+        let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        paths.insert(path.to_owned());
+    }
+}
+
+/// A file that is to be emptied, or that was created. Dropped without being emptied, it is as it
+/// was before: a file that was created goes.
+pub(super) struct Fresh {
+    file: File,
+    path: PathBuf,
+    created: bool,
+    /// Its old content goes.
+    emptied: bool,
+    done: bool,
+}
+
+impl Fresh {
+    pub(super) fn empty(&mut self) -> io::Result<()> {
+        if self.emptied {
+            self.file.set_len(0)?;
+        }
+        self.done = true;
+        Ok(())
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        let untouched = |meta: &Metadata| {
+            let same = same_file(meta, &self.path);
+            same && meta.len() == 0
+        };
+        if self.created && !self.done && self.file.metadata().is_ok_and(|meta| untouched(&meta)) {
+            // Behind a symbolic link, the file and not the link. Best effort.
+            if let Ok(path) = fs::canonicalize(&self.path) {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+}
+
+/// What a port's file waits for until the start has succeeded.
+pub(super) struct Begin {
+    pub(super) port: String,
+    pub(super) path: PathBuf,
+    pub(super) fresh: Option<Fresh>,
+    pub(super) begun: Begun,
+}
+
+impl AtStart for Begin {
+    fn start(&mut self) -> Result<(), PortError> {
+        if let Some(fresh) = &mut self.fresh {
+            let emptied = fresh.empty();
+            emptied.map_err(|source| failed(&self.port, "empty", &self.path, source))?;
+        }
+        self.begun.insert(&self.path);
+        Ok(())
+    }
+}
+
+/// Opens what a log is written to; `-` is standard output. Waits for nobody, and changes nothing
+/// that is there.
+pub(super) fn open(path: &Path, how: How) -> io::Result<(Output, Option<Fresh>)> {
+    if path == Path::new("-") {
+        return Ok((standard_output()?, None));
+    }
+    let (file, created) = match fs::metadata(path) {
+        Ok(meta) if is_standard_output(&meta) => return Ok((standard_output()?, None)),
+        Ok(meta) if meta.file_type().is_fifo() => return Ok((Output::named_pipe(path)?, None)),
+        Ok(_) => (open_existing(path)?, false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            (File::options().write(true).create(true).open(path)?, true)
+        }
+        Err(error) => return Err(error),
+    };
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        if how.rotate.is_some() {
+            let why = "it is no regular file: leave out `rotate`";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        return Ok((Output::Stream(file), None));
+    }
+    // First of all, so that every mistake from here on takes a new file away again.
+    let keep = how.append || how.continued;
+    let mut fresh = Fresh {
+        file: file.try_clone()?,
+        path: path.to_owned(),
+        created,
+        emptied: !keep && how.rotate.is_none() && meta.len() > 0,
+        done: false,
+    };
+    // At a reload the old sink and the new one are open at once for a moment: each writes behind
+    // what the other has written.
+    fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::APPEND)?;
+    let rotation = match how.rotate {
+        None => None,
+        Some(rotate) => Some(Rotation::new(
+            rotate,
+            fs::canonicalize(path)?,
+            meta.len(),
+            !keep,
+        )?),
+    };
+    let torn = how.append && !how.continued && meta.len() > 0 && !ends_with_a_line(path);
+    fresh.done = !fresh.created && !fresh.emptied;
+    let output = Output::File {
+        file,
+        torn,
+        rotation,
+    };
+    Ok((output, Some(fresh)))
+}
+
+/// An open file, to be written from where it stands.
+pub(super) fn of_file(file: File) -> Output {
+    if file.metadata().is_ok_and(|meta| meta.is_file()) {
+        Output::File {
+            file,
+            torn: false,
+            rotation: None,
+        }
+    } else {
+        Output::Stream(file)
+    }
+}
+
+/// The file's name in messages.
+pub(super) fn name(path: &Path) -> String {
+    if path == Path::new("-") {
+        "standard output".to_owned()
+    } else {
+        path.display().to_string()
+    }
+}
+
+/// What could not be done with a port's file.
+pub(super) fn failed(port: &str, verb: &str, path: &Path, source: io::Error) -> PortError {
+    PortError {
+        port: port.to_owned(),
+        what: format!("cannot {verb} {}", name(path)),
+        source: Some(source.into()),
+    }
+}
+
+/// A terminal is not to become ours, and nothing is waited for.
+fn open_existing(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    File::options()
+        .write(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+}
+
+/// A pipe is opened anew, because making it non-blocking would make it so for every process that
+/// shares it.
+fn standard_output() -> io::Result<Output> {
+    let shared = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let is_pipe = shared.metadata().is_ok_and(|meta| meta.file_type().is_fifo());
+    let own = is_pipe.then(|| open_existing(Path::new("/proc/self/fd/1")).ok());
+    Ok(of_file(own.flatten().unwrap_or(shared)))
+}
+
+fn is_standard_output(meta: &Metadata) -> bool {
+    let stdout = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    let stdout = stdout.and_then(|file| file.metadata());
+    stdout.is_ok_and(|stdout| id(&stdout) == id(meta) && !stdout.file_type().is_char_device())
+}
+
+fn same_file(meta: &Metadata, path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|other| id(&other) == id(meta))
+}
+
+fn id(meta: &Metadata) -> (u64, u64) {
+    (meta.dev(), meta.ino())
+}
+
+/// A file that cannot be read may end anywhere: an empty line more does no harm.
+fn ends_with_a_line(path: &Path) -> bool {
+    let last = || -> io::Result<u8> {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::End(-1))?;
+        let mut byte = [0];
+        file.read_exact(&mut byte)?;
+        Ok(byte[0])
+    };
+    last().is_ok_and(|byte| byte == b'\n')
+}

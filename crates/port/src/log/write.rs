@@ -1,0 +1,101 @@
+//! What `gateway.toml` says about writing a log: `append` and `rotate`.
+
+use super::rotation::Rotate;
+use crate::kind::Stream;
+use config::{Diagnostics, Table, Value};
+use frame::Nanos;
+use std::ops::RangeInclusive;
+
+/// Bytes of one file: from a page, to what file systems of today hold.
+const SIZES: RangeInclusive<u64> = 4096..=1 << 40;
+
+const SECOND: Nanos = 1_000_000_000;
+
+/// The time of one file: up to a leap year.
+const TIMES: RangeInclusive<Nanos> = SECOND..=366 * 24 * 3600 * SECOND;
+
+/// The most old files that are counted.
+const MOST_KEPT: i64 = 999_999;
+
+/// `append`, for a log that goes to `write`.
+pub(super) fn append(
+    table: &mut Table<'_>,
+    write: Option<&Stream>,
+    found: &mut Diagnostics,
+) -> bool {
+    let Some(value) = table.get("append") else {
+        return false;
+    };
+    let append = value.boolean(found).is_some_and(|append| append.value);
+    needs_a_file(&value, write, found) && append
+}
+
+/// `rotate`, for a log that goes to `write`.
+pub(super) fn rotate(
+    table: &mut Table<'_>,
+    write: Option<&Stream>,
+    found: &mut Diagnostics,
+) -> Option<Rotate> {
+    let value = table.get("rotate")?;
+    let mut keys = value.table(format!("`rotate` of {}", table.place()), found)?;
+    let size = keys.get("size").and_then(|size| {
+        let bytes = size.size(found)?;
+        if SIZES.contains(&bytes.value) {
+            return Some(bytes.value);
+        }
+        let hint = "write it as 65536, \"100M\" or \"1GiB\"";
+        size.wrong("`size` must be from 4096 bytes to 1024 GiB", hint, found);
+        None
+    });
+    let every = keys.get("every").and_then(|every| {
+        let time = every.duration(found)?;
+        if TIMES.contains(&time.value) {
+            return Some(time.value);
+        }
+        let hint = "write it as \"90s\", \"15min\" or \"24h\"";
+        every.wrong("`every` must be from 1s to 8784h (366 days)", hint, found);
+        None
+    });
+    let keep = keys.integer("keep", 1..=MOST_KEPT, found);
+    if keys.get("size").is_none() && keys.get("every").is_none() {
+        let hint = "say when a new file begins: `size = \"100M\"`, `every = \"1h\"` or both";
+        keys.missing("size` or `every", hint, found);
+    }
+    keys.finish(found);
+    needs_a_file(&value, write, found).then_some(Rotate {
+        size,
+        every,
+        keep: keep.map(|keep| keep.value as u32),
+    })
+}
+
+/// What these say in words, each with a comma before it.
+pub(super) fn describe(append: bool, rotate: Option<Rotate>) -> String {
+    let mut text = String::new();
+    if append {
+        text.push_str(" behind what is there");
+    }
+    let Some(Rotate { size, every, keep }) = rotate else {
+        return text;
+    };
+    let size = size.map(|size| format!("{size} bytes"));
+    let every = every.map(|every| format!("{} s", every as f64 / SECOND as f64));
+    let when: Vec<String> = size.into_iter().chain(every).collect();
+    text.push_str(&format!(", a new file after {}", when.join(" or ")));
+    match keep {
+        Some(1) => text.push_str(", keeps 1 old file"),
+        Some(keep) => text.push_str(&format!(", keeps {keep} old files")),
+        None => text.push_str(", keeps all old files"),
+    }
+    text
+}
+
+fn needs_a_file(value: &Value<'_>, write: Option<&Stream>, found: &mut Diagnostics) -> bool {
+    let message = match write {
+        Some(Stream::File(_)) => return true,
+        Some(Stream::Standard) => "this is for a file, and standard output is none",
+        None => "this is for a log that is written, and none is written here",
+    };
+    value.wrong(message, "leave it out, or name a file with `write`", found);
+    false
+}
