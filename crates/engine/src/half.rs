@@ -1,6 +1,7 @@
 //! The two halves of a port.
 
 use crate::error::PortError;
+use crate::link::LinkState;
 use crate::passing::{Outgoing, Received};
 use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
 use alloc::boxed::Box;
@@ -44,6 +45,12 @@ pub trait Receive {
     /// Can frames come in at the moment? False while an interface is down or gone.
     fn is_up(&self) -> bool {
         true
+    }
+
+    /// How the port's interface takes part in its bus. A change is announced by
+    /// [`RxReport::news`]; the engine asks only then.
+    fn link(&self) -> LinkState {
+        LinkState::Up
     }
 
     /// What a user should be told besides the counters, in sentences: the first bad lines of a
@@ -105,6 +112,10 @@ impl<H: Receive + ?Sized> Receive for Box<H> {
 
     fn is_up(&self) -> bool {
         (**self).is_up()
+    }
+
+    fn link(&self) -> LinkState {
+        (**self).link()
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -4,6 +4,7 @@ use crate::counters::{Copies, PortCount, PortState};
 use crate::error::PortError;
 use crate::fate::Fates;
 use crate::half::{Receive, Transmit};
+use crate::link::LinkState;
 use crate::report::{RxCounters, TxCounters};
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -40,6 +41,8 @@ pub(crate) struct Receiver<R> {
     pub(crate) fates: Fates,
     /// The caller knows that there is nothing to fetch: the next step passes over it.
     pub(crate) skip: bool,
+    /// What was told of its interface.
+    pub(crate) link: LinkState,
     base: RxCounters,
 }
 
@@ -87,6 +90,7 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
                 reported: 0,
                 fates: Fates::default(),
                 skip: false,
+                link: LinkState::Up,
             },
             tx: Sender {
                 base: tx.counters(),
@@ -151,6 +155,13 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
             sent: now.sent.saturating_sub(then.sent),
             lost: now.lost.saturating_sub(then.lost),
         }
+    }
+}
+
+impl<R: Receive> Receiver<R> {
+    /// Is its interface in another state than was told?
+    pub(crate) fn has_news(&self) -> bool {
+        self.link != self.half.link()
     }
 }
 

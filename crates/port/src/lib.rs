@@ -41,7 +41,7 @@ kinds::kinds! {
 }
 
 pub use engine::{
-    Accepted, FlushReport, Ids, Interest, Nothing, Nowhere, Outgoing, PortError, RawFilter,
+    Accepted, FlushReport, Ids, Interest, LinkState, Nothing, Nowhere, Outgoing, PortError, RawFilter,
     Receive, Received, Refused, RxCounters, RxReport, Stamp, StampSource, Token, Transmit,
     TxCounters,
 };

@@ -2,6 +2,7 @@
 
 use crate::error::PortError;
 use crate::half::{Receive, Transmit};
+use crate::link::LinkState;
 use crate::passing::{Outgoing, Received};
 use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
 use alloc::string::String;
@@ -75,6 +76,10 @@ impl<H: Receive, T: Tap> Receive for Tapped<H, T> {
 
     fn is_up(&self) -> bool {
         self.half.is_up()
+    }
+
+    fn link(&self) -> LinkState {
+        self.half.link()
     }
 
     fn remarks(&self) -> Vec<String> {

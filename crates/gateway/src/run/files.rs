@@ -9,6 +9,7 @@ use super::site::{Plan, Site};
 use super::supervise::supervise_by;
 use crate::config::{self, Config, LARGEST_FILE};
 use crate::control;
+use crate::notice::Listener;
 use ::config::{Source, render};
 use engine::{Interest, PortError};
 use port::{Kinds, Opener, PortSpec, Settings, Stream};
@@ -51,11 +52,16 @@ pub fn control_path(file: Option<&Path>, options: &config::Options) -> PathBuf {
 }
 
 /// Runs a gateway until a signal or a client ends it; see [`super::supervise`]. A reload knows these
-/// kinds of port.
+/// kinds of port. The listener hears what it says meanwhile.
 ///
 /// # Errors
 /// [`RunError`].
-pub fn run(config: Config, kinds: &Kinds, options: &RunOptions) -> Result<Summary, RunError> {
+pub fn run(
+    config: Config,
+    kinds: &Kinds,
+    options: &RunOptions,
+    listener: &Listener<'_>,
+) -> Result<Summary, RunError> {
     let clock = Clock::new();
     let inputs: Vec<String> = config
         .ports
@@ -90,7 +96,7 @@ pub fn run(config: Config, kinds: &Kinds, options: &RunOptions) -> Result<Summar
     };
     let instance = control_path(options.file.as_deref(), &config.options);
     let plan = offloaded::plan(config, &instance, options.persist);
-    supervise_by(clock, &mut site, plan, &how)
+    supervise_by(clock, &mut site, plan, &how, listener)
 }
 
 /// A file that is written is emptied first. The names alone do not show links and other spellings of
@@ -177,6 +183,14 @@ impl Site for Files {
         port.set_interest(interest)?;
         Ok(port)
     }
+
+    fn describe(&self, spec: &PortSpec) -> String {
+        spec.settings.describe()
+    }
+
+    fn interface<'s>(&self, spec: &'s PortSpec) -> Option<&'s str> {
+        spec.settings.interface()
+    }
 }
 
 fn read(file: &Path) -> Result<Source, LoadError> {
@@ -218,7 +232,7 @@ mod tests {
             signals: false,
             persist: false,
         };
-        match run(config, &Kinds::standard(), &options) {
+        match run(config, &Kinds::standard(), &options, &|_| ()) {
             Err(RunError::Overwritten(why)) => why.to_string(),
             other => panic!("{other:?}"),
         }

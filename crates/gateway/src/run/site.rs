@@ -55,4 +55,16 @@ pub trait Site {
         spec: &Self::Spec,
         interest: &Interest,
     ) -> Result<Port, PortError>;
+
+    /// What a port is, in words.
+    fn describe(&self, spec: &Self::Spec) -> String {
+        let _ = spec;
+        String::new()
+    }
+
+    /// The Linux interface behind a port.
+    fn interface<'s>(&self, spec: &'s Self::Spec) -> Option<&'s str> {
+        let _ = spec;
+        None
+    }
 }
