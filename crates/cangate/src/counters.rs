@@ -335,6 +335,49 @@ mod tests {
     }
 
     #[test]
+    fn ports_in_the_kernel_are_there_and_one_that_is_down_is_shown_as_down() {
+        let row = |port: &str, in_kernel, state| InterfaceRow {
+            port: port.to_owned(),
+            interface: format!("can-{port}"),
+            in_kernel,
+            state: Some(state),
+            received: Some(77),
+            ..InterfaceRow::default()
+        };
+        let mut body = row("body", false, LinkState::BusOff);
+        body.not_asked_for = Some(344);
+        let mut other = row("other", false, LinkState::Up);
+        other.not_asked_for_unknown = Some("nobody knows".to_owned());
+        let port = |name: &str| PortRow {
+            name: name.to_owned(),
+            ..PortRow::default()
+        };
+        let stats = Stats {
+            process: Snapshot {
+                ports: vec![port("body"), port("other")],
+                ..Snapshot::default()
+            },
+            interfaces: vec![row("engine", true, LinkState::Down), body, other],
+            ..Stats::default()
+        };
+        let text = render(&stats);
+        let line = |name: &str| -> Vec<&str> {
+            let line = text
+                .lines()
+                .find(|line| line.starts_with(&format!(" {name} ")));
+            line.unwrap_or_else(|| panic!("{name}: {text}"))
+                .split_whitespace()
+                .collect()
+        };
+        assert_eq!(line("engine")[..4], ["engine", "can-engine", "down", "77"]);
+        assert_eq!(line("body")[1], "bus-off");
+        assert_eq!(line("other")[1], "up");
+        let said = "Port body: 344 frames not asked for (filtered by the kernel).\n";
+        assert!(text.contains(said), "{text}");
+        assert!(text.contains("not counted, because nobody knows"), "{text}");
+    }
+
+    #[test]
     fn what_the_kernel_does_not_count_has_no_column() {
         let row = |name: &str, taken| KernelRow {
             name: name.to_owned(),

@@ -12,6 +12,7 @@ mod generate;
 mod lab;
 mod report;
 mod run;
+mod says;
 mod timing;
 
 use assert_cmd::Command;
