@@ -64,6 +64,10 @@ fn run_with(args: &Run, color: bool, log: &Log) -> Result<(), Failure> {
     match (args.json, to_stdout) {
         (true, false) => std::io::stdout().write_all(text.as_bytes())?,
         (true, true) => log.asked_for("summary", &text, &value),
+        (false, _) if log.is_json() => {
+            let sentence = counters::accounting(&summary.stats.process);
+            log.block(Level::Info, "summary", &sentence, &value);
+        }
         (false, _) => log.block(Level::Info, "summary", &text, &value),
     }
     match summary.reason {

@@ -43,6 +43,11 @@ impl Log {
         }
     }
 
+    /// Is each line an object?
+    pub(crate) fn is_json(&self) -> bool {
+        self.form == Form::Json
+    }
+
     /// For the gateway: renders what it says, and queues it.
     pub(crate) fn hear(&self, said: &Said) {
         if said.notice.level() <= self.most {
