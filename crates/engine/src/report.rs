@@ -61,7 +61,10 @@ pub struct RxCounters {
     pub faults: FaultCounters,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
 const fn is_zero(number: &u64) -> bool {
     *number == 0
 }

@@ -209,7 +209,7 @@ impl Site for FlappingSite {
                 left: self.0,
                 link: LinkState::Up,
             }),
-            tx: Box::new(Nowhere::default()),
+            tx: Box::new(Nowhere),
         })
     }
 

@@ -89,7 +89,7 @@ fn the_gateway() {
         persist: false,
     };
     match run(config, &Kinds::standard(), &options, &|said| {
-        eprintln!("{}", said.notice)
+        eprintln!("{}", said.notice);
     }) {
         Ok(summary) => {
             summary.stats.process.check().unwrap();

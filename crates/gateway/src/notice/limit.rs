@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_link_that_flaps_a_thousand_times_a_second_is_said_once_a_second_and_at_last() {
         let state = |n: u64| {
-            if n % 2 == 0 {
+            if n.is_multiple_of(2) {
                 LinkState::Down
             } else {
                 LinkState::Up

@@ -25,10 +25,6 @@ impl<'a, S: Site> Control<'a, S> {
         }
     }
 
-    pub(crate) fn into_running(self) -> Running<'a, S> {
-        self.running
-    }
-
     /// Serves until somebody asks for the end, or until the worker has ended by itself.
     pub(crate) fn serve(
         &mut self,

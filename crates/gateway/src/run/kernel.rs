@@ -1,5 +1,6 @@
 //! Routes that run in the kernel: put there, looked after, counted, taken away.
 
+use super::interfaces::Interfaces;
 use crate::notice::{Notice, Voice};
 use crate::stats::{KernelPart, KernelRow};
 use offload::{
@@ -121,6 +122,8 @@ pub(crate) struct InKernel {
     slots: Vec<Slot>,
     /// Interfaces that were said to be missing.
     missing: BTreeSet<String>,
+    /// All ports' interfaces, as the kernel sees them.
+    pub(super) interfaces: Interfaces,
 }
 
 impl InKernel {
@@ -129,7 +132,11 @@ impl InKernel {
     ///
     /// # Errors
     /// What the kernel lacks, refuses or cannot express; then nothing new was put there.
-    pub(crate) fn start(plan: KernelPlan, voice: &Voice<'_>) -> Result<Self, KernelError> {
+    pub(super) fn start(
+        plan: KernelPlan,
+        interfaces: Interfaces,
+        voice: &Voice<'_>,
+    ) -> Result<Self, KernelError> {
         let slot = |path| Slot {
             path,
             running: None,
@@ -143,6 +150,7 @@ impl InKernel {
             },
             slots: KERNEL_PATHS.into_iter().map(slot).collect(),
             missing: BTreeSet::new(),
+            interfaces,
         };
         // First: what is left of can-gw would forward frames that BPF leaves to others as well.
         kernel.remove_leftovers(&plan, voice)?;
@@ -294,6 +302,9 @@ impl InKernel {
             }
         }
         if news && let Some(notice) = self.now_missing(missing) {
+            voice.say(notice);
+        }
+        for notice in self.interfaces.look() {
             voice.say(notice);
         }
     }

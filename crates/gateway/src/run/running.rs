@@ -9,7 +9,7 @@ use super::link::WorkerLink;
 use super::mailbox::Message;
 use super::site::{Plan, Site};
 use super::watch::watch;
-use crate::notice::{Notice, Outbox, ReadyPort, RouteChanges, Voice};
+use crate::notice::{Notice, ReadyPort, RouteChanges, Voice};
 use crate::stats::Stats;
 use engine::{Counts, Layout, PortState, Snapshot, interest};
 use linux::Poll;
@@ -61,9 +61,7 @@ pub(crate) struct Running<'a, S: Site> {
     /// Reused, so that the worker need not allocate.
     counts: Option<Box<Counts>>,
     kernel: &'a mut InKernel,
-    interfaces: Interfaces,
     voice: &'a Voice<'a>,
-    outbox: &'a Outbox,
 }
 
 impl<'a, S: Site> Running<'a, S> {
@@ -74,9 +72,7 @@ impl<'a, S: Site> Running<'a, S> {
         worker: WorkerLink<'a>,
         drain: Duration,
         kernel: &'a mut InKernel,
-        interfaces: Interfaces,
         voice: &'a Voice<'a>,
-        outbox: &'a Outbox,
     ) -> Self {
         Self {
             site,
@@ -86,9 +82,7 @@ impl<'a, S: Site> Running<'a, S> {
             drain,
             counts: None,
             kernel,
-            interfaces,
             voice,
-            outbox,
         }
     }
 
@@ -98,19 +92,14 @@ impl<'a, S: Site> Running<'a, S> {
 
     /// Readable when [`Running::relay`] has something to do.
     pub(crate) fn bell(&self) -> BorrowedFd<'_> {
-        self.outbox.bell()
+        self.worker.outbox.bell()
     }
 
     /// Says what the worker has to say.
     pub(crate) fn relay(&self) {
-        let interfaces = &self.interfaces;
+        let interfaces = &self.kernel.interfaces;
         self.voice
-            .relay(self.outbox, |notice| interfaces.complete(notice));
-    }
-
-    /// The ports with Linux interfaces, at the end.
-    pub(crate) fn into_interfaces(self) -> Interfaces {
-        self.interfaces
+            .relay(self.worker.outbox, |notice| interfaces.complete(notice));
     }
 
     /// All is in place.
@@ -122,7 +111,7 @@ impl<'a, S: Site> Running<'a, S> {
             in_kernel: false,
         };
         let mut ports: Vec<ReadyPort> = self.plan.ports.iter().map(here).collect();
-        ports.extend(self.interfaces.in_kernel());
+        ports.extend(self.kernel.interfaces.in_kernel());
         self.voice.say(Notice::Ready {
             pid: std::process::id(),
             control: control.map(|path| path.display().to_string()),
@@ -139,9 +128,6 @@ impl<'a, S: Site> Running<'a, S> {
     /// Interfaces have come, gone, or changed.
     pub(crate) fn look_at_kernel(&mut self) {
         self.kernel.look(self.voice);
-        for notice in self.interfaces.look() {
-            self.voice.say(notice);
-        }
     }
 
     /// The routes in force, for people.
@@ -153,10 +139,10 @@ impl<'a, S: Site> Running<'a, S> {
     pub(crate) fn stats(&mut self) -> Result<Stats, StatsError> {
         // The interfaces first: a frame that comes between the two readings is not yet counted as
         // one that was not asked for.
-        let links = self.interfaces.read();
+        let links = self.kernel.interfaces.read();
         let process = self.snapshot().ok_or(StatsError::Ending)?;
         Ok(Stats {
-            interfaces: self.interfaces.rows(&links, &process),
+            interfaces: self.kernel.interfaces.rows(&links, &process),
             process,
             kernel: self.kernel.counts().map_err(StatsError::Kernel)?,
         })
@@ -242,7 +228,7 @@ impl<'a, S: Site> Running<'a, S> {
         self.plan = plan;
         let watched = Interfaces::of(self.site, &self.plan, &in_kernel, &interests);
         let counted = self.snapshot();
-        self.interfaces.replace(watched, counted.as_ref());
+        self.kernel.interfaces.replace(watched, counted.as_ref());
         let late = if in_steps {
             self.kernel.reload(in_kernel)
         } else {

@@ -66,7 +66,7 @@ pub(super) fn supervise_by<S: Site>(
     let interests = interests(&table, plan.ports.len());
     let mut interfaces = Interfaces::of(site, &plan, &in_kernel, &interests);
     interfaces.begin();
-    let mut kernel = InKernel::start(in_kernel, &voice).map_err(RunError::Kernel)?;
+    let mut kernel = InKernel::start(in_kernel, interfaces, &voice).map_err(RunError::Kernel)?;
     let engine = Engine::new(ports, Arc::new(table), &plan.routes)?;
     let layout = Arc::clone(engine.layout());
     if options.lock_memory
@@ -77,7 +77,7 @@ pub(super) fn supervise_by<S: Site>(
     let outbox = Outbox::new().map_err(os("making an eventfd"))?;
     let mailbox = Mailbox::new().map_err(os("making an eventfd"))?;
     let (alive, hangs_up) = UnixStream::pair().map_err(os("making a socket pair"))?;
-    let (engine, ended, asked_by, interfaces) = std::thread::scope(|scope| {
+    let (engine, ended, asked_by) = std::thread::scope(|scope| {
         let worker = Worker {
             engine,
             mailbox: &mailbox,
@@ -109,14 +109,13 @@ pub(super) fn supervise_by<S: Site>(
             layout,
             WorkerLink {
                 mailbox: &mailbox,
+                outbox: &outbox,
                 clock,
                 has_ended: &has_ended,
             },
             options.drain,
             &mut kernel,
-            interfaces,
             &voice,
-            &outbox,
         );
         running.say_ready(server.as_ref().map(Server::path));
         let mut control = Control::new(running);
@@ -125,18 +124,17 @@ pub(super) fn supervise_by<S: Site>(
             voice.say(Notice::Ending { reason });
         }
         mailbox.send(Message::Stop(options.drain));
-        let interfaces = control.into_running().into_interfaces();
         let joined = thread.join();
         if let Some(server) = server {
             server.finish(options.drain);
         }
-        voice.relay(&outbox, |notice| interfaces.complete(notice));
+        voice.relay(&outbox, |notice| kernel.interfaces.complete(notice));
         let (engine, ended) = joined.map_err(|_| RunError::WorkerDied)?;
-        Ok::<_, RunError>((engine, ended, asked_by, interfaces))
+        Ok::<_, RunError>((engine, ended, asked_by))
     })?;
     let process = engine.snapshot();
     let mut stats = Stats {
-        interfaces: interfaces.rows(&interfaces.read(), &process),
+        interfaces: kernel.interfaces.rows(&kernel.interfaces.read(), &process),
         process,
         kernel: Vec::new(),
     };
