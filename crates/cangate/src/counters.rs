@@ -1,8 +1,10 @@
 //! A gateway's counters as tables.
 
 use comfy_table::{Cell, CellAlignment, Table, TableStyle};
-use engine::{Copies, Fate, FaultCounters, PortRow, PortState, RouteRow, Snapshot, Stops};
-use gateway::{KernelPart, KernelRow, Stats};
+use engine::{
+    Copies, Fate, FaultCounters, LinkState, PortRow, PortState, RouteRow, Snapshot, Stops,
+};
+use gateway::{InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, Stats};
 use route::Stop;
 use std::fmt::Write;
 
@@ -155,22 +157,72 @@ fn injected(port: &PortRow) -> String {
     )
 }
 
+/// A port of this process; what its interface says is newer, and knows more than up and down.
+fn state(port: &PortRow, interfaces: &[InterfaceRow]) -> &'static str {
+    let interface = interfaces.iter().find(|row| row.port == port.name);
+    let link = interface.and_then(|row| row.state);
+    match (port.count.state, link) {
+        (PortState::Up | PortState::Down, Some(link)) if !link.passes() => link.words(),
+        (PortState::Up, Some(link)) => link.words(),
+        (PortState::Up, None) => "up",
+        (PortState::Down, _) => "down",
+        (PortState::Closed, _) => "closed",
+        (PortState::Finished, _) => "no input",
+        (PortState::Failed, _) => "failed",
+    }
+}
+
+/// The ports that only routes in the kernel use; none where there are none.
+fn ports_in_kernel(interfaces: &[InterfaceRow]) -> Option<Table> {
+    let row = |row: &InterfaceRow| {
+        let state = row.state.map_or("unknown", LinkState::words);
+        let words = vec![row.port.clone(), row.interface.clone(), state.to_owned()];
+        let numbers = [
+            row.received,
+            row.sent,
+            row.receive_dropped,
+            row.send_dropped,
+        ];
+        (words, numbers.map(|n| n.unwrap_or(0)).to_vec())
+    };
+    let there = interfaces.iter().filter(|row| row.in_kernel);
+    let rows: Vec<_> = there.map(row).collect();
+    let head = [
+        "port",
+        "interface",
+        "state",
+        "received",
+        "sent",
+        "no room in the kernel",
+        "not taken by the interface",
+    ];
+    (!rows.is_empty()).then(|| counts(&head, 2, &rows))
+}
+
+/// How many frames the kernel kept away because no route can take them; nothing where none.
+fn not_asked_for(row: &InterfaceRow) -> String {
+    let words = NOT_ASKED_FOR.words;
+    match (row.not_asked_for, &row.not_asked_for_unknown) {
+        (_, Some(why)) => format!(
+            "Port {}: frames {words}: not counted, because {why}.\n",
+            row.port
+        ),
+        (Some(n), None) if n > 0 => format!("Port {}: {n} frames {words}.\n", row.port),
+        _ => String::new(),
+    }
+}
+
 /// Ports, routes and the sums.
 pub(crate) fn render(stats: &Stats) -> String {
     let Stats {
         process: snapshot,
         kernel,
+        interfaces,
     } = stats;
     let undeliverable = |copies: &Copies| u64::try_from(copies.undeliverable()).unwrap_or(u64::MAX);
     let port = |p: &PortRow| {
         let c = &p.count;
-        let state = match c.state {
-            PortState::Up => "up",
-            PortState::Down => "down",
-            PortState::Closed => "closed",
-            PortState::Finished => "no input",
-            PortState::Failed => "failed",
-        };
+        let state = state(p, interfaces);
         let numbers = vec![
             c.received,
             c.fates.of(Fate::Routed),
@@ -227,6 +279,16 @@ pub(crate) fn render(stats: &Stats) -> String {
     for part in kernel {
         let _ = writeln!(text, "In the kernel ({}):\n{}\n", part.how, in_kernel(part));
     }
+    if let Some(ports) = ports_in_kernel(interfaces) {
+        let _ = writeln!(
+            text,
+            "Ports of the kernel's routes (counted by their interfaces, frames of all programs):\n\
+             {ports}\n"
+        );
+    }
+    for row in interfaces {
+        text.push_str(&not_asked_for(row));
+    }
     for p in &snapshot.ports {
         text.push_str(&injected(p));
         if let Some(why) = &p.failure {
@@ -270,6 +332,49 @@ mod tests {
             ..Stats::default()
         };
         assert!(render(&stats).contains(said));
+    }
+
+    #[test]
+    fn ports_in_the_kernel_are_there_and_one_that_is_down_is_shown_as_down() {
+        let row = |port: &str, in_kernel, state| InterfaceRow {
+            port: port.to_owned(),
+            interface: format!("can-{port}"),
+            in_kernel,
+            state: Some(state),
+            received: Some(77),
+            ..InterfaceRow::default()
+        };
+        let mut body = row("body", false, LinkState::BusOff);
+        body.not_asked_for = Some(344);
+        let mut other = row("other", false, LinkState::Up);
+        other.not_asked_for_unknown = Some("nobody knows".to_owned());
+        let port = |name: &str| PortRow {
+            name: name.to_owned(),
+            ..PortRow::default()
+        };
+        let stats = Stats {
+            process: Snapshot {
+                ports: vec![port("body"), port("other")],
+                ..Snapshot::default()
+            },
+            interfaces: vec![row("engine", true, LinkState::Down), body, other],
+            ..Stats::default()
+        };
+        let text = render(&stats);
+        let line = |name: &str| -> Vec<&str> {
+            let line = text
+                .lines()
+                .find(|line| line.starts_with(&format!(" {name} ")));
+            line.unwrap_or_else(|| panic!("{name}: {text}"))
+                .split_whitespace()
+                .collect()
+        };
+        assert_eq!(line("engine")[..4], ["engine", "can-engine", "down", "77"]);
+        assert_eq!(line("body")[1], "bus-off");
+        assert_eq!(line("other")[1], "up");
+        let said = "Port body: 344 frames not asked for (filtered by the kernel).\n";
+        assert!(text.contains(said), "{text}");
+        assert!(text.contains("not counted, because nobody knows"), "{text}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod counters;
 mod failure;
 mod input;
 mod kinds;
+mod log;
 
 use clap::Parser;
 use std::process::ExitCode;

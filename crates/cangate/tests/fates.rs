@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use engine::Fate;
+use gateway::notice::Notice;
 use probe::Status;
 use route::Stop;
 use std::collections::BTreeSet;
@@ -45,6 +46,40 @@ fn the_guides_table_is_the_list() {
         .zip(&keys)
         .map(|(fate, key)| [fate.words(), key, fate.explanation()])
         .collect();
+    assert_eq!(found, expected);
+}
+
+/// What is not received for a reason has its own table.
+#[test]
+fn the_guide_names_what_is_not_received() {
+    let table = rows(
+        &document("guide.md"),
+        "| not received | in JSON | meaning |",
+    );
+    let found: Vec<[&str; 3]> = table
+        .iter()
+        .map(|row| [&*row[0], &*row[1], &*row[2]])
+        .collect();
+    let reason = gateway::NOT_ASKED_FOR;
+    let key = format!("`{}`", reason.key);
+    assert_eq!(found, [[reason.words, &key, reason.explanation]]);
+    let row = gateway::InterfaceRow {
+        not_asked_for: Some(1),
+        ..gateway::InterfaceRow::default()
+    };
+    let json = serde_json::to_value(row).unwrap();
+    assert_eq!(json[reason.key], 1, "the key is the counter's");
+    assert!(Fate::ALL.iter().all(|fate| fate.key() != reason.key));
+}
+
+/// The guide lists each event that `cangate run` can say, by its name: first the gateway's, then those
+/// of the program around it.
+#[test]
+fn the_guide_lists_every_event() {
+    let table = rows(&document("guide.md"), "| event | it means | its fields |");
+    let found: Vec<&str> = table.iter().map(|row| row[0].trim_matches('`')).collect();
+    let own = ["config_warnings", "unsaid", "summary", "failed"];
+    let expected: Vec<&str> = Notice::EVENTS.into_iter().chain(own).collect();
     assert_eq!(found, expected);
 }
 

@@ -5,7 +5,7 @@ use crate::counters::PortState;
 use crate::engine::Engine;
 use crate::error::{EngineError, PortError};
 use crate::half::{Receive, Transmit};
-use crate::lane::{Lane, Settled};
+use crate::lane::{Lane, Receiver, Settled};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -96,6 +96,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         };
         self.reloads += 1;
         self.first = 0;
+        // A port that is new may have its interface down.
+        self.events |= self.rx.iter().any(Receiver::has_news);
         for (i, error) in failed {
             self.fail(i, &error);
         }

@@ -78,7 +78,7 @@ pub struct Engine<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) first: usize,
     pub(crate) budget: usize,
     at: Nanos,
-    events: bool,
+    pub(crate) events: bool,
 }
 
 impl<R: Receive, T: Transmit> Engine<R, T> {
@@ -96,7 +96,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         let layout = Layout::new(names, &table, routes)?;
         let lanes: Vec<Lane<R, T>> = ports.into_iter().map(Lane::new).collect();
         let destinations = destinations(routes, lanes.len());
-        let (rx, tx) = lanes.into_iter().map(Lane::split).unzip();
+        let (rx, tx): (Vec<_>, Vec<_>) = lanes.into_iter().map(Lane::split).unzip();
+        let events = rx.iter().any(Receiver::has_news);
         Ok(Self {
             memory: table.memory(),
             table,
@@ -112,7 +113,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             first: 0,
             budget: BUDGET,
             at: 0,
-            events: false,
+            // Interfaces may be down from the start.
+            events,
         })
     }
 
@@ -204,11 +206,18 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// [`Step::events`] says whether a call is worth while.
     pub fn events(&mut self, mut tell: impl FnMut(Event<'_>)) {
         self.events = false;
-        for (tx, port) in self.tx.iter_mut().zip(&self.layout.ports) {
-            if let Some(why) = &tx.failure
-                && !core::mem::replace(&mut tx.told, true)
-            {
-                tell(Event::Failed { port, why });
+        let halves = self.rx.iter_mut().zip(&mut self.tx);
+        for ((rx, tx), port) in halves.zip(&self.layout.ports) {
+            if let Some(why) = &tx.failure {
+                if !core::mem::replace(&mut tx.told, true) {
+                    tell(Event::Failed { port, why });
+                }
+                continue;
+            }
+            let now = rx.half.link();
+            let before = core::mem::replace(&mut rx.link, now);
+            if before != now {
+                tell(Event::Link { port, before, now });
             }
         }
     }
@@ -286,7 +295,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     }
 
     /// Copies all numbers into `counts`, whose vectors are reused. This is all that the worker
-    /// does for a reader: a few plain copies, 96 bytes a route and 208 a port. It allocates
+    /// does for a reader: a few plain copies, 96 bytes a route and 216 a port. It allocates
     /// only where `counts` is too small.
     pub fn count(&self, counts: &mut Counts) {
         counts.at = self.at;

@@ -1,5 +1,7 @@
 //! What people should be told about ports, when it happens.
 
+use crate::link::LinkState;
+
 /// Something that happened to a port. [`Engine::events`](crate::Engine::events) tells it once;
 /// what to do with it (a log, a display) is the caller's affair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,5 +13,15 @@ pub enum Event<'e> {
         port: &'e str,
         /// What happened, with its cause and what to do.
         why: &'e str,
+    },
+    /// The port's interface changed how it takes part in its bus. Changes that followed one another
+    /// before they were told are one: the last state is told.
+    Link {
+        /// The port's name.
+        port: &'e str,
+        /// What was told last; [`LinkState::Up`] at first.
+        before: LinkState,
+        /// How it is now.
+        now: LinkState,
     },
 }

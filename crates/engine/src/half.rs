@@ -1,6 +1,7 @@
 //! The two halves of a port.
 
 use crate::error::PortError;
+use crate::link::LinkState;
 use crate::passing::{Outgoing, Received};
 use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
 use alloc::boxed::Box;
@@ -52,6 +53,12 @@ pub trait Receive {
     /// changes.
     fn can_wait(&self) -> bool {
         false
+    }
+
+    /// How the port's interface takes part in its bus. A change is announced by
+    /// [`RxReport::news`]; the engine asks only then.
+    fn link(&self) -> LinkState {
+        LinkState::Up
     }
 
     /// What a user should be told besides the counters, in sentences: the first bad lines of a
@@ -126,6 +133,10 @@ impl<H: Receive + ?Sized> Receive for Box<H> {
 
     fn can_wait(&self) -> bool {
         (**self).can_wait()
+    }
+
+    fn link(&self) -> LinkState {
+        (**self).link()
     }
 
     fn remarks(&self) -> Vec<String> {

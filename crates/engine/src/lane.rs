@@ -4,6 +4,7 @@ use crate::counters::{Copies, PortCount, PortState};
 use crate::error::PortError;
 use crate::fate::Fates;
 use crate::half::{Receive, Transmit};
+use crate::link::LinkState;
 use crate::report::{RxCounters, TxCounters};
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -44,6 +45,8 @@ pub(crate) struct Receiver<R> {
     pub(crate) can_wait: bool,
     /// It waits for room at a destination: until there is some, nobody need look at it.
     pub(crate) blocked: bool,
+    /// What was told of its interface.
+    pub(crate) link: LinkState,
     base: RxCounters,
 }
 
@@ -93,6 +96,7 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
                 fates: Fates::default(),
                 skip: false,
                 blocked: false,
+                link: LinkState::Up,
             },
             tx: Sender {
                 base: tx.counters(),
@@ -164,6 +168,13 @@ impl<R> Receiver<R> {
     /// Can it bring frames now? Not if its input has ended, or if it waits for room.
     pub(crate) fn is_asked(&self) -> bool {
         self.state == PortState::Up && !self.blocked
+    }
+}
+
+impl<R: Receive> Receiver<R> {
+    /// Is its interface in another state than was told?
+    pub(crate) fn has_news(&self) -> bool {
+        self.link != self.half.link()
     }
 }
 

@@ -59,7 +59,7 @@
 //!             let stamp = Stamp { ns: now, ..Stamp::default() };
 //!             take(Received { frame: frame.view(), stamp, hops: 0, token: 0 });
 //!         }
-//!         Ok(RxReport { frames, more: !incoming.is_empty(), finished: false })
+//!         Ok(RxReport { frames, more: !incoming.is_empty(), ..RxReport::default() })
 //!     }
 //!
 //!     fn deadline(&self) -> Option<Nanos> {
@@ -138,6 +138,7 @@ mod faults;
 mod half;
 mod lane;
 mod layout;
+mod link;
 mod losses;
 mod one_way;
 mod passing;
@@ -159,6 +160,7 @@ pub use faults::FaultCounters;
 pub use half::{Receive, Transmit};
 pub use lane::{NamedPort, Settled};
 pub use layout::{Layout, interest};
+pub use link::LinkState;
 pub use losses::Losses;
 pub use one_way::{Nothing, Nowhere};
 pub use passing::{Outgoing, Received, Stamp, StampSource, Token};

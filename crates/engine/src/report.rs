@@ -12,6 +12,8 @@ pub struct RxReport {
     pub more: bool,
     /// Nothing will ever come again (end of a file).
     pub finished: bool,
+    /// [`Receive::link`](crate::Receive::link) may say something else than before.
+    pub news: bool,
 }
 
 /// What [`Transmit::flush`](crate::Transmit::flush) did.
@@ -50,9 +52,21 @@ pub struct RxCounters {
     pub error_frames: u64,
     /// How often the port was lost and taken up again.
     pub reopened: u64,
+    /// Frames that programs on this machine sent, where the port can tell. They are among the
+    /// frames received.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub local: u64,
     /// What went wrong on purpose.
     #[serde(default, skip_serializing_if = "FaultCounters::is_none")]
     pub faults: FaultCounters,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl RxCounters {
@@ -64,6 +78,7 @@ impl RxCounters {
             malformed: self.malformed.saturating_sub(base.malformed),
             error_frames: self.error_frames.saturating_sub(base.error_frames),
             reopened: self.reopened.saturating_sub(base.reopened),
+            local: self.local.saturating_sub(base.local),
             faults: self.faults.since(&base.faults),
         }
     }
@@ -73,6 +88,7 @@ impl RxCounters {
         self.malformed += other.malformed;
         self.error_frames += other.error_frames;
         self.reopened += other.reopened;
+        self.local += other.local;
         self.faults.add(&other.faults);
     }
 }

@@ -123,6 +123,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         let more = match result {
             Ok(report) => {
                 source.reported += report.frames as u64;
+                self.events |= report.news;
                 if report.finished {
                     source.state = PortState::Finished;
                 }

@@ -37,7 +37,7 @@ impl Receive for Source {
         Ok(RxReport {
             frames: budget,
             more: true,
-            finished: false,
+            ..RxReport::default()
         })
     }
 

@@ -10,12 +10,13 @@ extern crate alloc;
 #[macro_use]
 mod common;
 
+use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use common::{all, engine, memory_port, route};
-use engine::{Engine, EngineError, Event, Fate, PortState};
+use engine::{Engine, EngineError, Event, Fate, LinkState, PortState};
 use frame::{CanId, Frame};
 use route::{Action, Modify, ModifyOp, OffsetId, RateLimit, Stop, Table};
 
@@ -234,6 +235,36 @@ scenarios! {
         }
         assert_eq!(told, 1);
         assert!(!engine.step(2).events);
+    }
+
+    /// What an interface did between two calls is one event; what was told is not told again.
+    fn a_link_that_changes_is_told_once_with_its_last_state() {
+        let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
+        let told = |engine: &mut Engine| {
+            let mut told = Vec::new();
+            engine.events(|event| match event {
+                Event::Link { port, before, now } => told.push((port.to_owned(), before, now)),
+                other => panic!("{other:?}"),
+            });
+            told
+        };
+        let set = |link, news| {
+            let mut inside = ports[1].inside();
+            (inside.link, inside.news) = (link, news);
+        };
+        assert_eq!(told(&mut engine), []);
+        set(LinkState::Down, true);
+        engine.step(0);
+        set(LinkState::BusOff, true);
+        assert!(engine.step(1).events);
+        set(LinkState::BusOff, false);
+        let name = || "p1".to_owned();
+        assert_eq!(told(&mut engine), [(name(), LinkState::Up, LinkState::BusOff)]);
+        assert!(!engine.step(2).events);
+        set(LinkState::Up, true);
+        assert!(engine.step(3).events);
+        assert_eq!(told(&mut engine), [(name(), LinkState::BusOff, LinkState::Up)]);
+        assert_eq!(told(&mut engine), []);
     }
 
     fn a_port_that_fails_while_receiving_loses_no_frame_that_it_handed_over() {

@@ -2,6 +2,7 @@
 //!
 //! * [`run()`](run::run) and [`run::supervise`] are the run time: a worker thread that drives an
 //!   [`engine::Engine`], and a control thread for signals, the [`control`] socket and reloads.
+//! * [`notice`] is what it says while it runs, to whom the caller likes.
 //! * [`config`] is `gateway.toml` as a whole.
 //! * [`Stats`] is what a running gateway has counted, in this process and in the kernel.
 
@@ -10,7 +11,8 @@
 
 pub mod config;
 pub mod control;
+pub mod notice;
 pub mod run;
 mod stats;
 
-pub use stats::{KernelPart, KernelRow, Stats};
+pub use stats::{InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, Stats, Uncounted};

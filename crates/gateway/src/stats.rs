@@ -1,6 +1,6 @@
 //! What a gateway has counted, wherever its routes run.
 
-use engine::{Snapshot, Stops};
+use engine::{LinkState, Snapshot, Stops};
 use serde::{Deserialize, Serialize};
 
 /// What a gateway has counted: the answer to [`Request::Stats`](crate::control::Request::Stats).
@@ -12,6 +12,58 @@ pub struct Stats {
     /// What runs in the kernel; its frames are in no port's numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernel: Vec<KernelPart>,
+    /// The Linux interfaces of ports, as the kernel sees them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<InterfaceRow>,
+}
+
+/// The Linux interface of a port, as the kernel sees it. Its counters began when the port was
+/// opened, or when its routes were put into the kernel; they count all programs' frames.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct InterfaceRow {
+    /// The port.
+    pub port: String,
+    /// Its interface.
+    pub interface: String,
+    /// Only routes in the kernel use it: this process has not opened it.
+    pub in_kernel: bool,
+    /// How it takes part in its bus; none where the kernel could not be asked.
+    pub state: Option<LinkState>,
+    /// Frames that the interface received; none of the four where there is no such interface, or
+    /// where it is another one than at first.
+    pub received: Option<u64>,
+    /// Frames that the interface sent.
+    pub sent: Option<u64>,
+    /// Frames received for which the kernel had no room.
+    pub receive_dropped: Option<u64>,
+    /// Frames that the interface did not take.
+    pub send_dropped: Option<u64>,
+    /// [`NOT_ASKED_FOR`]: frames received that no route can take, and that the kernel's filters
+    /// therefore kept from this process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_asked_for: Option<u64>,
+    /// There are such filters, and this is why it is not known how many frames they kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_asked_for_unknown: Option<String>,
+}
+
+/// What became of frames that never came to this process because no route can take them. It is no
+/// [`Fate`](engine::Fate): these frames were not received.
+pub const NOT_ASKED_FOR: Uncounted = Uncounted {
+    key: "not_asked_for",
+    words: "not asked for (filtered by the kernel)",
+    explanation: "No route can take it, so the kernel was not asked for it.",
+};
+
+/// A reason for which frames are not among those received.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Uncounted {
+    /// Its key in JSON. It never changes: programs read it.
+    pub key: &'static str,
+    /// A short phrase for people.
+    pub words: &'static str,
+    /// What it means, in one sentence.
+    pub explanation: &'static str,
 }
 
 /// Routes that run in the kernel.
@@ -59,6 +111,7 @@ mod tests {
                 how: "bpf".into(),
                 routes: vec![row],
             }],
+            interfaces: Vec::new(),
         };
         let text = serde_json::to_string(&stats).unwrap();
         assert!(

@@ -103,6 +103,7 @@ impl Receive for Counting {
             frames,
             more: self.left > 0,
             finished: self.left == 0,
+            ..RxReport::default()
         })
     }
 
@@ -189,7 +190,7 @@ fn a_kind_from_above_runs_as_any_other() {
     let (config, _) = load(&with_socket(&text, folder.path()), &kinds()).unwrap();
     let words = config.describe();
     assert!(words.contains("port a: counter of 100 frames"), "{words}");
-    let summary = run(config, &kinds(), &options(folder.path())).unwrap();
+    let summary = run(config, &kinds(), &options(folder.path()), &|_| ()).unwrap();
     assert_eq!(summary.reason, Reason::Finished);
     let process = summary.stats.process;
     process.check().unwrap();
@@ -243,7 +244,7 @@ fn a_run_that_waits_for_an_end_asks_every_kind_for_it() {
     let folder = tempfile::tempdir().unwrap();
     let text = format!("{START}[ports.a]\nkind = 'counter'\n[[routes]]\nfrom = 'a'\ndrop = true\n");
     let (config, _) = load(&with_socket(&text, folder.path()), &kinds()).unwrap();
-    match run(config, &kinds(), &options(folder.path())) {
+    match run(config, &kinds(), &options(folder.path()), &|_| ()) {
         Err(RunError::NoEnd) => {}
         other => panic!("{other:?}"),
     }

@@ -88,7 +88,9 @@ fn the_gateway() {
         signals: true,
         persist: false,
     };
-    match run(config, &Kinds::standard(), &options) {
+    match run(config, &Kinds::standard(), &options, &|said| {
+        eprintln!("{}", said.notice);
+    }) {
         Ok(summary) => {
             summary.stats.process.check().unwrap();
             eprintln!("{}", serde_json::to_string(&summary.stats.process).unwrap());

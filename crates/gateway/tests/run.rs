@@ -44,7 +44,7 @@ fn start(first: Plan<u32>, until_end: &[&str]) -> Running {
         until_end: until_end.iter().map(|&n| n.to_owned()).collect(),
         ..Options::default()
     };
-    let thread = std::thread::spawn(move || supervise(&mut site, first, &options));
+    let thread = std::thread::spawn(move || supervise(&mut site, first, &options, &|_| ()));
     let running = Running {
         outside,
         next,
@@ -385,6 +385,6 @@ fn ports_that_cannot_be_opened_are_all_named() {
         next: Arc::new(Mutex::new(Ok(first.clone()))),
         unopenable: Some("nowhere".into()),
     };
-    let error = supervise(&mut site, first, &Options::default()).unwrap_err();
+    let error = supervise(&mut site, first, &Options::default(), &|_| ()).unwrap_err();
     assert_eq!(error.to_string(), "nowhere: there is no such interface");
 }

@@ -41,9 +41,9 @@ kinds::kinds! {
 }
 
 pub use engine::{
-    Accepted, FlushReport, Ids, Interest, Nothing, Nowhere, Outgoing, PortError, RawFilter,
-    Receive, Received, Refused, RxCounters, RxReport, Stamp, StampSource, Token, Transmit,
-    TxCounters,
+    Accepted, FlushReport, Ids, Interest, LinkState, Nothing, Nowhere, Outgoing, PortError,
+    RawFilter, Receive, Received, Refused, RxCounters, RxReport, Stamp, StampSource, Token,
+    Transmit, TxCounters,
 };
 pub use faults::Faults;
 pub use kind::{

@@ -79,7 +79,11 @@ impl Opener {
         for mut what in self.at_start.drain(..) {
             errors.extend(what.start().err());
         }
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors)
+        }
     }
 
     /// The start or the reload has failed: what was kept back never happens.

@@ -152,7 +152,7 @@ fn a_full_fifo_loses_the_newest_and_counts() {
         RxReport {
             frames: 1,
             more: true,
-            finished: false
+            ..RxReport::default()
         }
     );
     assert_eq!(take(&mut rx, 0).len(), 1);

@@ -27,7 +27,7 @@ pub(crate) struct Cli {
     /// With --version: also print the licences of all parts, the BPF object's compiler and the
     /// features.
     // clap stops at --version, so `commands::version` looks for this option itself.
-    #[arg(long, requires = "version")]
+    #[arg(id = "licences", long = "verbose", requires = "version")]
     pub(crate) verbose: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -127,6 +127,27 @@ pub(crate) struct Run {
     /// counters.
     #[arg(long)]
     pub(crate) persist: bool,
+    /// Say more on standard error.
+    ///
+    /// Each port and each route with its data path and the reason, each change in the kernel, each
+    /// route that a reload changes.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Say only errors and warnings on standard error, and print no summary there.
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// How to write what the gateway says on standard error.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How `run` writes what it says on standard error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// A line with a time stamp (UTC); for the journal of systemd a priority instead.
+    Text,
+    /// One JSON object on each line; docs/guide.md describes its fields.
+    Json,
 }
 
 #[derive(Args, Debug)]

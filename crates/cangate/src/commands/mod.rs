@@ -15,7 +15,7 @@ pub(crate) mod version;
 
 use crate::cli::{Cli, Color, Command};
 use crate::failure::Failure;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use std::process::ExitCode;
 
 /// Runs a command and says how it ended.
@@ -58,12 +58,17 @@ pub(crate) fn exit_code(done: Result<(), Failure>) -> ExitCode {
             ExitCode::from(status)
         }
         Err(Failure::Input(text)) => {
-            eprintln!("{}", text.trim_end());
+            say(text.trim_end());
             ExitCode::from(2)
         }
         Err(Failure::Run(text)) => {
-            eprintln!("cangate: {}", text.trim_end());
+            say(&format!("cangate: {}", text.trim_end()));
             ExitCode::from(1)
         }
     }
+}
+
+/// On standard error. Nobody may be there to read it, and the exit status says the rest.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -6,7 +6,9 @@ use crate::counters;
 use crate::failure::Failure;
 use crate::input::{load_config, read_source};
 use crate::kinds::kinds;
+use crate::log::Log;
 use gateway::control::{self, Request};
+use gateway::notice::Level;
 use gateway::run::{Reason, Reloaded, RouteLine, RunOptions};
 use offload::with_causes;
 use port::{PortSpec, Stream};
@@ -20,9 +22,15 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
+    let log = Log::new(args);
+    let done = run_with(args, color, &log);
+    log.end(done)
+}
+
+fn run_with(args: &Run, color: bool, log: &Log) -> Result<(), Failure> {
     let source = read_source(&args.file)?;
     let (config, warnings) = load_config(&source, color)?;
-    eprint!("{warnings}");
+    log.block(Level::Warning, "config_warnings", &warnings, &Value::Null);
     let from_file = args.file != Path::new("-");
     let options = RunOptions {
         file: from_file.then(|| args.file.clone()),
@@ -34,16 +42,16 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
     let writes_stdout = |port: &PortSpec| port.settings.writes() == Some(&Stream::Standard);
     let to_stdout = config.ports.iter().find(|port| writes_stdout(port));
     let to_stdout = to_stdout.map(|port| port.name.clone());
-    let summary =
-        gateway::run::run(config, &kinds(), &options).map_err(|e| Failure::Run(with_causes(&e)))?;
+    let summary = gateway::run::run(config, &kinds(), &options, &|said| log.hear(said))
+        .map_err(|e| Failure::Run(with_causes(&e)))?;
+    let ran = u64::try_from(summary.ran.as_nanos()).unwrap_or(u64::MAX);
+    let value = json!({
+        "reason": reason(summary.reason),
+        "ran_ns": ran,
+        "remarks": summary.remarks,
+        "counters": summary.stats,
+    });
     let text = if args.json {
-        let ran = u64::try_from(summary.ran.as_nanos()).unwrap_or(u64::MAX);
-        let value = json!({
-            "reason": reason(summary.reason),
-            "ran_ns": ran,
-            "remarks": summary.remarks,
-            "counters": summary.stats,
-        });
         format!("{value:#}\n")
     } else {
         let mut text = counters::render(&summary.stats);
@@ -54,10 +62,14 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
         text
     };
     // Standard output may be a port's; and a table is for people, who look at both.
-    if args.json && to_stdout.is_none() {
-        std::io::stdout().write_all(text.as_bytes())?;
-    } else {
-        std::io::stderr().write_all(text.as_bytes())?;
+    match (args.json, &to_stdout) {
+        (true, None) => std::io::stdout().write_all(text.as_bytes())?,
+        (true, Some(_)) => log.asked_for("summary", &text, &value),
+        (false, _) if log.is_json() => {
+            let sentence = counters::accounting(&summary.stats.process);
+            log.block(Level::Info, "summary", &sentence, &value);
+        }
+        (false, _) => log.block(Level::Info, "summary", &text, &value),
     }
     outcome::of(&summary, args.until_end, to_stdout.as_deref())
 }

@@ -23,6 +23,11 @@ impl Gateway {
     /// Starts a gateway that reads frames from its standard input (port `in`) and writes
     /// `out.log` (port `out`), with these routes.
     pub(crate) fn start(routes: &str) -> Self {
+        Self::start_with(routes, |_| ())
+    }
+
+    /// The same, with what `change` does to the command.
+    pub(crate) fn start_with(routes: &str, change: impl FnOnce(&mut Command)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut gateway = Self {
             child: None,
@@ -30,15 +35,18 @@ impl Gateway {
             folder,
         };
         gateway.write_routes(routes);
-        let mut child = Command::new(env!("CARGO_BIN_EXE_cangate"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cangate"));
+        command
             .arg("run")
             .arg(gateway.file())
             .current_dir(gateway.folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .stderr(Stdio::piped());
+        change(&mut command);
+        let mut child = command.spawn().unwrap();
+        // Its ends of pipes are the child's alone.
+        drop(command);
         gateway.input = child.stdin.take();
         gateway.child = Some(child);
         gateway.until("it answers on its socket", |gateway| {

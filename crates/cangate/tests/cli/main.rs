@@ -14,6 +14,7 @@ mod outputs;
 mod place;
 mod report;
 mod run;
+mod says;
 mod statuses;
 mod timing;
 mod waits;

@@ -60,7 +60,7 @@ fn lives(kernel: &str, offload: &str, place: &str) {
     let without = said("without clsact");
     match offload {
         "auto" => assert!(
-            without.contains("route plain runs in the kernel, by can-gw"),
+            without.contains("plain runs in the kernel, by can-gw"),
             "{without}"
         ),
         // There it needs none.

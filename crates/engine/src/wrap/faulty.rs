@@ -3,6 +3,7 @@
 use crate::error::PortError;
 use crate::faults::FaultCounters;
 use crate::half::{Receive, Transmit};
+use crate::link::LinkState;
 use crate::passing::{Outgoing, Received};
 use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
 use alloc::string::String;
@@ -174,6 +175,10 @@ impl<H: Receive> Receive for Faulty<H> {
 
     fn can_wait(&self) -> bool {
         self.half.can_wait()
+    }
+
+    fn link(&self) -> LinkState {
+        self.half.link()
     }
 
     fn remarks(&self) -> Vec<String> {

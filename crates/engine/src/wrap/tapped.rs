@@ -2,6 +2,7 @@
 
 use crate::error::PortError;
 use crate::half::{Receive, Transmit};
+use crate::link::LinkState;
 use crate::passing::{Outgoing, Received};
 use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
 use alloc::string::String;
@@ -79,6 +80,10 @@ impl<H: Receive, T: Tap> Receive for Tapped<H, T> {
 
     fn can_wait(&self) -> bool {
         self.half.can_wait()
+    }
+
+    fn link(&self) -> LinkState {
+        self.half.link()
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -13,8 +13,8 @@ use alloc::vec::Vec;
 use core::cell::{RefCell, RefMut};
 use core::ops::Range;
 use engine::{
-    Accepted, Engine, FlushReport, Interest, NamedPort, Outgoing, PortError, Receive, Received,
-    Refused, RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters,
+    Accepted, Engine, FlushReport, Interest, LinkState, NamedPort, Outgoing, PortError, Receive,
+    Received, Refused, RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters,
 };
 use frame::{CanId, Frame, Nanos};
 use route::{Mode, PortId, Route, Routes, Table};
@@ -42,6 +42,9 @@ pub struct Inside {
     /// Frames that one flush may send.
     pub room: usize,
     pub down: bool,
+    pub link: LinkState,
+    /// The next report says that `link` may have changed.
+    pub news: bool,
     pub classic_only: bool,
     pub rx_fails: bool,
     pub flush_fails: bool,
@@ -130,6 +133,7 @@ impl Receive for MemoryRx {
             frames,
             more: !empty,
             finished: empty && inside.ends,
+            news: inside.news,
         })
     }
 
@@ -148,6 +152,10 @@ impl Receive for MemoryRx {
 
     fn is_up(&self) -> bool {
         !self.0.inside().down
+    }
+
+    fn link(&self) -> LinkState {
+        self.0.inside().link
     }
 
     fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {

@@ -5,6 +5,7 @@ use super::running::Running;
 use super::signals::Signals;
 use super::site::Site;
 use crate::control::{Request, Server, failure, success};
+use crate::notice::Notice;
 use offload::with_causes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::unix::net::UnixStream;
@@ -34,7 +35,10 @@ impl<'a, S: Site> Control<'a, S> {
         let mut ready: Vec<bool> = Vec::new();
         let mut warned = false;
         loop {
-            let mut fds = vec![PollFd::new(worker_hangs_up, PollFlags::IN)];
+            let mut fds = vec![
+                PollFd::new(worker_hangs_up, PollFlags::IN),
+                PollFd::from_borrowed_fd(self.running.bell(), PollFlags::IN),
+            ];
             for fd in self.running.kernel_fds() {
                 fds.push(PollFd::from_borrowed_fd(fd, PollFlags::IN));
             }
@@ -51,28 +55,37 @@ impl<'a, S: Site> Control<'a, S> {
                 // One millisecond late rather than a busy moment early.
                 at.saturating_duration_since(Instant::now()) + Duration::from_millis(1)
             });
+            let patience = [patience, self.running.voice().patience()];
+            let patience = patience.into_iter().flatten().min();
             let patience = patience.and_then(|time| Timespec::try_from(time).ok());
             if let Err(error) = poll(&mut fds, patience.as_ref())
                 && error != rustix::io::Errno::INTR
             {
                 if !std::mem::replace(&mut warned, true) {
-                    tracing::warn!("waiting for clients failed ({error}): trying again");
+                    self.running.voice().say(Notice::WaitFailed {
+                        what: "clients",
+                        why: error.to_string(),
+                    });
                 }
                 std::thread::sleep(Duration::from_millis(100));
             }
             ready.clear();
             ready.extend(fds.iter().map(|fd| !fd.revents().is_empty()));
             drop(fds);
+            if ready.get(1) == Some(&true) {
+                self.running.relay();
+            }
+            self.running.voice().catch_up();
             if ready.first() == Some(&true) {
                 return None;
             }
-            if ready.get(1..in_kernel).unwrap_or_default().contains(&true) {
+            if ready.get(2..in_kernel).unwrap_or_default().contains(&true) {
                 self.running.look_at_kernel();
             }
             let asked = signals.as_mut().map(Signals::take).unwrap_or_default();
             if asked.reload {
-                // Nobody waits for the answer; the log has it.
-                let _ = self.running.reload_and_log();
+                // Nobody waits for the answer; it was said.
+                let _ = self.running.reload_and_say();
             }
             if asked.stop {
                 return Some(Reason::Signal);
@@ -95,7 +108,7 @@ impl<'a, S: Site> Control<'a, S> {
                 Err(why) => failure(&with_causes(&why)),
             },
             Request::Routes => success(&self.running.lines()),
-            Request::Reload => match self.running.reload_and_log() {
+            Request::Reload => match self.running.reload_and_say() {
                 Ok(done) => success(&done),
                 Err(why) => failure(&with_causes(&why)),
             },

@@ -9,6 +9,7 @@ use super::site::{Plan, Site};
 use super::supervise::supervise_by;
 use crate::config::{self, Config, LARGEST_FILE};
 use crate::control;
+use crate::notice::Listener;
 use ::config::{Source, render};
 use engine::{Interest, PortError};
 use port::{Kinds, Opener, PortSpec, Settings, Stream};
@@ -52,11 +53,16 @@ pub fn control_path(file: Option<&Path>, options: &config::Options) -> PathBuf {
 }
 
 /// Runs a gateway until a signal or a client ends it; see [`super::supervise`]. A reload knows these
-/// kinds of port.
+/// kinds of port. The listener hears what it says meanwhile.
 ///
 /// # Errors
 /// [`RunError`].
-pub fn run(config: Config, kinds: &Kinds, options: &RunOptions) -> Result<Summary, RunError> {
+pub fn run(
+    config: Config,
+    kinds: &Kinds,
+    options: &RunOptions,
+    listener: &Listener<'_>,
+) -> Result<Summary, RunError> {
     let clock = Clock::new();
     let inputs: Vec<String> = config
         .ports
@@ -92,7 +98,7 @@ pub fn run(config: Config, kinds: &Kinds, options: &RunOptions) -> Result<Summar
     };
     let instance = control_path(options.file.as_deref(), &config.options);
     let plan = offloaded::plan(config, &instance, options.persist);
-    supervise_by(clock, &mut site, plan, &how)
+    supervise_by(clock, &mut site, plan, &how, listener)
 }
 
 /// A file that is written is emptied at the start. The names alone do not show links and other
@@ -110,11 +116,10 @@ fn no_port_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
                 .then(|| ((meta.dev(), meta.ino()), port.name.as_str(), path))
         })
     };
-    let mut taken: HashMap<(u64, u64), (&str, &'static str)> = files(Settings::reads, || {
-        looked_at(std::io::stdin().as_fd())
-    })
-    .map(|(file, port, _)| (file, (port, "read")))
-    .collect();
+    let mut taken: HashMap<(u64, u64), (&str, &'static str)> =
+        files(Settings::reads, || looked_at(std::io::stdin().as_fd()))
+            .map(|(file, port, _)| (file, (port, "read")))
+            .collect();
     let written = files(Settings::writes, || looked_at(std::io::stdout().as_fd()));
     for (file, port, path) in written {
         if let Some((other, used)) = taken.insert(file, (port, "written")) {
@@ -203,6 +208,14 @@ impl Site for Files {
     fn give_up(&mut self) {
         self.opener.give_up();
     }
+
+    fn describe(&self, spec: &PortSpec) -> String {
+        spec.settings.describe()
+    }
+
+    fn interface<'s>(&self, spec: &'s PortSpec) -> Option<&'s str> {
+        spec.settings.interface()
+    }
 }
 
 fn read(file: &Path) -> Result<Source, LoadError> {
@@ -249,7 +262,7 @@ mod tests {
             signals: false,
             persist: false,
         };
-        match run(config, &Kinds::standard(), &options) {
+        match run(config, &Kinds::standard(), &options, &|_| ()) {
             Err(RunError::Overwritten(why)) => why.to_string(),
             other => panic!("{other:?}"),
         }

@@ -1,11 +1,13 @@
 //! Routes that run in the kernel: put there, looked after, counted, taken away.
 
+use super::interfaces::Interfaces;
+use crate::notice::{Notice, Voice};
 use crate::stats::{KernelPart, KernelRow};
 use offload::{
     Assignment, DataPath, Instance, KERNEL_PATHS, KernelPath, RouteCounts, Running, bpf,
     with_causes,
 };
-use route::{Mode, Route, Routes};
+use route::{Mode, PortId, Route, Routes};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -33,6 +35,8 @@ pub struct KernelPlan {
     /// The name by which the gateway knows what is its own again after a crash: that of its
     /// control socket, of which there is one.
     pub instance: String,
+    /// The names of the gateway's ports, in the same order as `interfaces`.
+    pub ports: Vec<String>,
     /// The ports' Linux interfaces, in the order in which these routes count them.
     pub interfaces: Vec<Option<String>>,
     /// The routes of each data path; none where one is not named.
@@ -50,6 +54,29 @@ static NO_ROUTES: Routes = Routes {
 };
 
 impl KernelPlan {
+    /// Each port that routes in the kernel use, with its interface; and whether BPF takes frames
+    /// there that this process does not see.
+    pub(crate) fn used(&self) -> Vec<(&str, &str, bool)> {
+        let mut used: BTreeMap<PortId, bool> = BTreeMap::new();
+        for (path, routes) in &self.routes {
+            let takes = *path == DataPath::Bpf && !self.options.tap;
+            for route in &routes.routes {
+                for port in &route.from {
+                    *used.entry(*port).or_default() |= takes;
+                }
+                for port in &route.to {
+                    used.entry(*port).or_default();
+                }
+            }
+        }
+        let named = |(port, takes): (PortId, bool)| {
+            let index = usize::from(port.0);
+            let interface = self.interfaces.get(index)?.as_deref()?;
+            Some((self.ports.get(index)?.as_str(), interface, takes))
+        };
+        used.into_iter().filter_map(named).collect()
+    }
+
     /// The routes of a data path.
     #[must_use]
     pub fn routes(&self, data_path: DataPath) -> &Routes {
@@ -83,6 +110,8 @@ impl KernelPlan {
 struct Slot {
     path: &'static dyn KernelPath,
     running: Option<Box<dyn Running>>,
+    /// What was said last of it, in words.
+    words: Option<String>,
 }
 
 /// Routes in the kernel. They go when this is dropped, unless they are to stay.
@@ -91,6 +120,10 @@ pub(crate) struct InKernel {
     plan: KernelPlan,
     /// In the order of [`KERNEL_PATHS`].
     slots: Vec<Slot>,
+    /// Interfaces that were said to be missing.
+    missing: BTreeSet<String>,
+    /// All ports' interfaces, as the kernel sees them.
+    pub(super) interfaces: Interfaces,
 }
 
 impl InKernel {
@@ -99,10 +132,15 @@ impl InKernel {
     ///
     /// # Errors
     /// What the kernel lacks, refuses or cannot express; then nothing new was put there.
-    pub(crate) fn start(plan: KernelPlan) -> Result<Self, KernelError> {
+    pub(super) fn start(
+        plan: KernelPlan,
+        interfaces: Interfaces,
+        voice: &Voice<'_>,
+    ) -> Result<Self, KernelError> {
         let slot = |path| Slot {
             path,
             running: None,
+            words: None,
         };
         let mut kernel = Self {
             instance: Instance::new(&plan.instance),
@@ -111,18 +149,20 @@ impl InKernel {
                 ..KernelPlan::default()
             },
             slots: KERNEL_PATHS.into_iter().map(slot).collect(),
+            missing: BTreeSet::new(),
+            interfaces,
         };
         // First: what is left of can-gw would forward frames that BPF leaves to others as well.
-        kernel.remove_leftovers(&plan)?;
-        for words in kernel.reload(plan)? {
-            tracing::info!("{words}");
+        kernel.remove_leftovers(&plan, voice)?;
+        for notice in kernel.reload(plan)? {
+            voice.say(notice);
         }
         Ok(kernel)
     }
 
     /// What an earlier run of this instance left where it has nothing to do any more would forward
     /// frames that are routed elsewhere now.
-    fn remove_leftovers(&self, plan: &KernelPlan) -> Result<(), KernelError> {
+    fn remove_leftovers(&self, plan: &KernelPlan, voice: &Voice<'_>) -> Result<(), KernelError> {
         if plan.instance.is_empty() {
             return Ok(());
         }
@@ -130,7 +170,10 @@ impl InKernel {
             if plan.assignment(path.data_path()).is_none()
                 && let Some(words) = path.remove_leftovers(&self.instance)?
             {
-                tracing::info!("{words}");
+                voice.say(Notice::OffloadGivenUp {
+                    data_path: path.data_path().to_string(),
+                    why: words,
+                });
             }
         }
         Ok(())
@@ -167,7 +210,7 @@ impl InKernel {
     ///
     /// # Errors
     /// As [`InKernel::start`].
-    pub(crate) fn reload(&mut self, mut plan: KernelPlan) -> Result<Vec<String>, KernelError> {
+    pub(crate) fn reload(&mut self, mut plan: KernelPlan) -> Result<Vec<Notice>, KernelError> {
         // The name under which everything runs, whatever the file says now.
         plan.instance.clone_from(&self.plan.instance);
         let (mut said, mut missing) = (Vec::new(), BTreeSet::new());
@@ -175,7 +218,7 @@ impl InKernel {
         let mut done = 0;
         for slot in &mut self.slots {
             match slot.exchange(&self.instance, &plan, &mut missing) {
-                Ok(words) => said.extend(words),
+                Ok(notice) => said.extend(notice),
                 Err(error) => {
                     refused = Some(error);
                     break;
@@ -196,7 +239,7 @@ impl InKernel {
             }
             return Err(first.into());
         }
-        warn_of(&missing);
+        said.extend(self.now_missing(missing));
         self.plan = plan;
         Ok(said)
     }
@@ -227,8 +270,9 @@ impl InKernel {
     }
 
     /// Interfaces have come, gone, or changed.
-    pub(crate) fn look(&mut self) {
+    pub(crate) fn look(&mut self, voice: &Voice<'_>) {
         let mut missing = BTreeSet::new();
+        let mut news = false;
         // The slowest first.
         for slot in self.slots.iter_mut().rev() {
             let Some(running) = &mut slot.running else {
@@ -237,15 +281,41 @@ impl InKernel {
             match running.links_changed() {
                 Ok(None) => {}
                 Ok(Some(report)) => {
-                    if let Some(words) = report.words {
-                        tracing::info!("{words}");
+                    news = true;
+                    if let Some(words) = report.words
+                        && slot.words.as_ref() != Some(&words)
+                    {
+                        slot.words = Some(words.clone());
+                        let path = slot.path.data_path();
+                        voice.say(Notice::OffloadChanged {
+                            data_path: path.to_string(),
+                            routes: self.plan.routes(path).routes.len(),
+                            words,
+                        });
                     }
                     missing.extend(report.missing);
                 }
-                Err(error) => tracing::error!("{}", with_causes(&error)),
+                Err(error) => voice.say(Notice::OffloadFailed {
+                    data_path: slot.path.data_path().to_string(),
+                    why: with_causes(&error),
+                }),
             }
         }
-        warn_of(&missing);
+        if news && let Some(notice) = self.now_missing(missing) {
+            voice.say(notice);
+        }
+        for notice in self.interfaces.look() {
+            voice.say(notice);
+        }
+    }
+
+    /// These interfaces are missing now. Says so if it is news.
+    fn now_missing(&mut self, missing: BTreeSet<String>) -> Option<Notice> {
+        let news = !missing.is_subset(&self.missing);
+        self.missing = missing;
+        news.then(|| Notice::InterfacesMissing {
+            interfaces: self.missing.iter().cloned().collect(),
+        })
     }
 
     /// What was counted since the start.
@@ -289,22 +359,42 @@ impl Slot {
         instance: &Instance,
         plan: &KernelPlan,
         missing: &mut BTreeSet<String>,
-    ) -> Result<Option<String>, offload::Error> {
+    ) -> Result<Option<Notice>, offload::Error> {
         let path = self.path.data_path();
+        let data_path = path.to_string();
         let Some(assignment) = plan.assignment(path) else {
             let gone = self.running.take();
-            return Ok(gone.map(|_| format!("{path}: taken away")));
+            return Ok(gone.map(|_| Notice::OffloadGivenUp {
+                data_path,
+                why: "the configuration puts no route there".to_owned(),
+            }));
         };
-        let report = match &mut self.running {
-            Some(running) => running.reload(assignment)?,
+        let (report, new) = match &mut self.running {
+            Some(running) => (running.reload(assignment)?, false),
             none => {
                 let (running, report) = self.path.start(instance, assignment)?;
                 *none = Some(running);
-                report
+                (report, true)
             }
         };
         missing.extend(report.missing);
-        Ok(report.words)
+        self.words.clone_from(&report.words);
+        let routes = plan.routes(path).routes.len();
+        Ok(report.words.map(|words| {
+            if new {
+                Notice::OffloadTaken {
+                    data_path,
+                    routes,
+                    words,
+                }
+            } else {
+                Notice::OffloadChanged {
+                    data_path,
+                    routes,
+                    words,
+                }
+            }
+        }))
     }
 }
 
@@ -329,15 +419,5 @@ fn row(name: String, counts: RouteCounts) -> KernelRow {
         sent,
         stopped: stopped.into(),
         failed,
-    }
-}
-
-fn warn_of(names: &BTreeSet<String>) {
-    if !names.is_empty() {
-        let all: Vec<_> = names.iter().map(String::as_str).collect();
-        tracing::warn!(
-            "no such CAN interface: {}; the routes with it come when it does",
-            all.join(", ")
-        );
     }
 }

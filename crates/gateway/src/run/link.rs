@@ -2,12 +2,15 @@
 
 use super::clock::Clock;
 use super::mailbox::{Mailbox, Message};
+use crate::notice::Outbox;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 /// The control thread's link to the worker.
 pub(crate) struct WorkerLink<'a> {
     pub(crate) mailbox: &'a Mailbox,
+    /// What the worker says.
+    pub(crate) outbox: &'a Outbox,
     pub(crate) clock: Clock,
     /// Has the worker's thread ended?
     pub(crate) has_ended: &'a dyn Fn() -> bool,

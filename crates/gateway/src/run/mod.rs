@@ -11,6 +11,7 @@ mod control;
 mod error;
 mod files;
 mod halves;
+mod interfaces;
 mod kernel;
 mod lines;
 mod link;
@@ -33,7 +34,7 @@ pub use error::{
 pub use files::{RunOptions, control_path, run};
 pub use halves::Port;
 pub use kernel::{KernelError, KernelPlan};
-pub use lines::RouteLine;
+pub use lines::{Objection, RouteLine};
 pub use offloaded::{data_paths, objections};
 pub use options::{Options, Reason, Summary};
 pub use running::Reloaded;

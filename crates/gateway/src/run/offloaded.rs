@@ -68,7 +68,7 @@ pub fn objections(config: &Config) -> Vec<Option<String>> {
 /// The configuration, split into what runs here and what runs in the kernel.
 pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortSpec> {
     let names = config.port_names();
-    let lines = RouteLine::all(&config.routes, &names);
+    let mut lines = RouteLine::all(&config.routes, &names);
     if config.options.offload == Offload::None {
         let kernel = KernelPlan {
             instance: instance.display().to_string(),
@@ -85,6 +85,9 @@ pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortS
         };
     }
     let choices = data_paths(&config);
+    for (line, choice) in lines.iter_mut().zip(&choices) {
+        line.set_data_path(choice);
+    }
     let interfaces = config.interfaces();
     let of = |data_path| part(&config.routes, &choices, data_path).0;
     let kernel = KernelPlan {
@@ -99,6 +102,7 @@ pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortS
             exact: config.options.exact,
             ..bpf::Options::default()
         },
+        ports: names.clone(),
         interfaces,
         persist,
     };

@@ -1,6 +1,7 @@
 //! How to run, and what a run was.
 
 use crate::stats::Stats;
+use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,7 +44,8 @@ impl Default for Options {
 }
 
 /// Why a run ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// SIGTERM or SIGINT.
     Signal,

@@ -2,12 +2,14 @@
 
 use super::error::{OpenErrors, ReloadError};
 use super::halves::{Change, Leaving, PortChange};
+use super::interfaces::{Interfaces, interests};
 use super::kernel::{InKernel, KernelError};
 use super::lines::RouteLine;
 use super::link::WorkerLink;
 use super::mailbox::Message;
 use super::site::{Plan, Site};
 use super::watch::watch;
+use crate::notice::{Notice, ReadyPort, RouteChanges, Voice};
 use crate::stats::Stats;
 use engine::{Counts, Layout, PortState, Snapshot, interest};
 use linux::Poll;
@@ -15,7 +17,9 @@ use offload::with_causes;
 use port::PollTransmit;
 use route::Table;
 use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -57,6 +61,7 @@ pub(crate) struct Running<'a, S: Site> {
     /// Reused, so that the worker need not allocate.
     counts: Option<Box<Counts>>,
     kernel: &'a mut InKernel,
+    voice: &'a Voice<'a>,
 }
 
 impl<'a, S: Site> Running<'a, S> {
@@ -67,6 +72,7 @@ impl<'a, S: Site> Running<'a, S> {
         worker: WorkerLink<'a>,
         drain: Duration,
         kernel: &'a mut InKernel,
+        voice: &'a Voice<'a>,
     ) -> Self {
         Self {
             site,
@@ -76,7 +82,42 @@ impl<'a, S: Site> Running<'a, S> {
             drain,
             counts: None,
             kernel,
+            voice,
         }
+    }
+
+    pub(crate) const fn voice(&self) -> &Voice<'a> {
+        self.voice
+    }
+
+    /// Readable when [`Running::relay`] has something to do.
+    pub(crate) fn bell(&self) -> BorrowedFd<'_> {
+        self.worker.outbox.bell()
+    }
+
+    /// Says what the worker has to say.
+    pub(crate) fn relay(&self) {
+        let interfaces = &self.kernel.interfaces;
+        self.voice
+            .relay(self.worker.outbox, |notice| interfaces.complete(notice));
+    }
+
+    /// All is in place.
+    pub(crate) fn say_ready(&self, control: Option<&Path>) {
+        let here = |(name, spec): &(String, S::Spec)| ReadyPort {
+            name: name.clone(),
+            words: self.site.describe(spec),
+            interface: self.site.interface(spec).map(str::to_owned),
+            in_kernel: false,
+        };
+        let mut ports: Vec<ReadyPort> = self.plan.ports.iter().map(here).collect();
+        ports.extend(self.kernel.interfaces.in_kernel());
+        self.voice.say(Notice::Ready {
+            pid: std::process::id(),
+            control: control.map(|path| path.display().to_string()),
+            ports,
+            routes: self.plan.lines.clone(),
+        });
     }
 
     /// Each readable when [`Running::look_at_kernel`] has something to do.
@@ -86,7 +127,7 @@ impl<'a, S: Site> Running<'a, S> {
 
     /// Interfaces have come, gone, or changed.
     pub(crate) fn look_at_kernel(&mut self) {
-        self.kernel.look();
+        self.kernel.look(self.voice);
     }
 
     /// The routes in force, for people.
@@ -96,8 +137,13 @@ impl<'a, S: Site> Running<'a, S> {
 
     /// All counters.
     pub(crate) fn stats(&mut self) -> Result<Stats, StatsError> {
+        // The interfaces first: a frame that comes between the two readings is not yet counted as
+        // one that was not asked for.
+        let links = self.kernel.interfaces.read();
+        let process = self.snapshot().ok_or(StatsError::Ending)?;
         Ok(Stats {
-            process: self.snapshot().ok_or(StatsError::Ending)?,
+            interfaces: self.kernel.interfaces.rows(&links, &process),
+            process,
             kernel: self.kernel.counts().map_err(StatsError::Kernel)?,
         })
     }
@@ -115,29 +161,31 @@ impl<'a, S: Site> Running<'a, S> {
         Some(snapshot)
     }
 
-    /// Reads the configuration again and takes it over; says in the log what came of it.
+    /// Reads the configuration again and takes it over; says what came of it.
     ///
     /// # Errors
     /// [`ReloadError`].
-    pub(crate) fn reload_and_log(&mut self) -> Result<Reloaded, ReloadError> {
+    pub(crate) fn reload_and_say(&mut self) -> Result<Reloaded, ReloadError> {
+        let before = self.plan.lines.clone();
         let result = self.reload();
         if result.is_err() {
             self.site.give_up();
         }
-        match &result {
-            Ok(done) => tracing::info!(
-                "reloaded: {} routes; ports kept {:?}, opened {:?}, closed {:?}",
-                done.routes,
-                done.kept,
-                done.opened,
-                done.closed
-            ),
-            Err(why @ ReloadError::KernelLate(_)) => tracing::error!("{why}"),
-            Err(why) => tracing::error!(
-                "not reloaded, everything runs on as before:\n{}",
-                with_causes(why)
-            ),
-        }
+        self.voice.say(match &result {
+            Ok(done) => Notice::Reloaded {
+                routes: done.routes,
+                continued: done.continued,
+                kept: done.kept.clone(),
+                opened: done.opened.clone(),
+                closed: done.closed.clone(),
+                changes: changes(&before, &self.plan.lines),
+                remarks: done.remarks.clone(),
+            },
+            Err(why) => Notice::NotReloaded {
+                why: with_causes(why),
+                as_before: !matches!(why, ReloadError::KernelLate(_)),
+            },
+        });
         result
     }
 
@@ -156,6 +204,7 @@ impl<'a, S: Site> Running<'a, S> {
         let old = &self.layout;
         let kept = plan.routes.routes.iter();
         done.continued = kept.filter(|r| old.routes.contains(&r.name)).count();
+        let interests = interests(&table, plan.ports.len());
         let change = Change::new(old, ports, Arc::new(table), &plan.routes)?;
         done.continued += self.kernel.continued(&in_kernel);
         // A route that moves to another data path must be gone from the old one before it is in the
@@ -169,7 +218,7 @@ impl<'a, S: Site> Running<'a, S> {
                 .map_err(ReloadError::Kernel)?;
         } else {
             let said = self.kernel.reload(in_kernel.clone());
-            done.remarks.extend(said.map_err(ReloadError::Kernel)?);
+            self.tell(said.map_err(ReloadError::Kernel)?, &mut done);
         }
         let layout = Arc::clone(change.layout());
         self.site.start()?;
@@ -181,6 +230,9 @@ impl<'a, S: Site> Running<'a, S> {
             .map_err(|(error, _)| error)?;
         self.layout = layout;
         self.plan = plan;
+        let watched = Interfaces::of(self.site, &self.plan, &in_kernel, &interests);
+        let counted = self.snapshot();
+        self.kernel.interfaces.replace(watched, counted.as_ref());
         let late = if in_steps {
             self.kernel.reload(in_kernel)
         } else {
@@ -194,9 +246,17 @@ impl<'a, S: Site> Running<'a, S> {
             done.closed.push(port.name().to_owned());
             self.let_go(port, end);
         }
-        done.remarks.extend(late.map_err(ReloadError::KernelLate)?);
+        self.tell(late.map_err(ReloadError::KernelLate)?, &mut done);
         done.routes += self.kernel.count();
         Ok(done)
+    }
+
+    /// Says what a reload did in the kernel, to the one who asked for it, too.
+    fn tell(&self, notices: Vec<Notice>, done: &mut Reloaded) {
+        for notice in notices {
+            done.remarks.push(notice.to_string());
+            self.voice.say(notice);
+        }
     }
 
     /// The ports of the next layout: those that stay, and new ones, which are opened here.
@@ -249,8 +309,11 @@ impl<'a, S: Site> Running<'a, S> {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) => {
-                    let why = with_causes(&error);
-                    tracing::warn!("{why}: frames that it held are lost");
+                    self.voice.say(Notice::FramesLost {
+                        port: port.name().to_owned(),
+                        frames: None,
+                        why: with_causes(&error),
+                    });
                     break;
                 }
             }
@@ -268,11 +331,35 @@ impl<'a, S: Site> Running<'a, S> {
         let name = port.name().to_owned();
         let settled = port.close();
         if settled.lost > 0 {
-            tracing::warn!(
-                "{name}: {} frames were lost when it was closed",
-                settled.lost
-            );
+            self.voice.say(Notice::FramesLost {
+                port: name.clone(),
+                frames: Some(settled.lost),
+                why: "they still waited when the port was closed".to_owned(),
+            });
         }
         self.worker.mailbox.send(Message::Settle(name, settled));
+    }
+}
+
+/// What is different, by name.
+fn changes(before: &[RouteLine], now: &[RouteLine]) -> RouteChanges {
+    let names = |lines: &[RouteLine], differs: &dyn Fn(&RouteLine) -> bool| {
+        let named = lines.iter().filter(|line| differs(line));
+        named.map(|line| line.name.clone()).collect()
+    };
+    let old: HashMap<&str, &RouteLine> = before.iter().map(|l| (l.name.as_str(), l)).collect();
+    let new: HashSet<&str> = now.iter().map(|line| line.name.as_str()).collect();
+    let was = |line: &RouteLine| old.get(line.name.as_str()).copied();
+    RouteChanges {
+        added: names(now, &|line| was(line).is_none()),
+        removed: names(before, &|line| !new.contains(line.name.as_str())),
+        changed: names(now, &|line| {
+            was(line).is_some_and(|old| {
+                (&old.from, &old.to, &old.words) != (&line.from, &line.to, &line.words)
+            })
+        }),
+        moved: names(now, &|line| {
+            was(line).is_some_and(|old| old.data_path != line.data_path)
+        }),
     }
 }

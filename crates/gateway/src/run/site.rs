@@ -68,4 +68,15 @@ pub trait Site {
     /// The reload for which ports were opened has failed: what [`Site::start`] would do never
     /// happens.
     fn give_up(&mut self) {}
+    /// What a port is, in words.
+    fn describe(&self, spec: &Self::Spec) -> String {
+        let _ = spec;
+        String::new()
+    }
+
+    /// The Linux interface behind a port.
+    fn interface<'s>(&self, spec: &'s Self::Spec) -> Option<&'s str> {
+        let _ = spec;
+        None
+    }
 }

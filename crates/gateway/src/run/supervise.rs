@@ -4,6 +4,7 @@ use super::clock::Clock;
 use super::control::Control;
 use super::error::{OpenErrors, RunError};
 use super::halves::{Engine, Port};
+use super::interfaces::{Interfaces, interests};
 use super::kernel::InKernel;
 use super::link::WorkerLink;
 use super::mailbox::{Mailbox, Message};
@@ -14,6 +15,7 @@ use super::signals::Signals;
 use super::site::{Plan, Site};
 use super::worker::{Ended, Worker};
 use crate::control::{ClaimedSocket, Server, SocketError};
+use crate::notice::{Listener, Notice, Outbox, Voice};
 use crate::stats::Stats;
 use engine::interest;
 use offload::with_causes;
@@ -23,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs a gateway until a signal or a client ends it, or until nothing can come in any more. The
-/// calling thread becomes the control thread.
+/// calling thread becomes the control thread. The listener hears what it says meanwhile.
 ///
 /// # Errors
 /// [`RunError`], before the first frame except for [`RunError::WorkerDied`].
@@ -31,8 +33,9 @@ pub fn supervise<S: Site>(
     site: &mut S,
     plan: Plan<S::Spec>,
     options: &Options,
+    listener: &Listener<'_>,
 ) -> Result<Summary, RunError> {
-    supervise_by(Clock::new(), site, plan, options)
+    supervise_by(Clock::new(), site, plan, options, listener)
 }
 
 /// As [`supervise`], by a clock that was made before.
@@ -41,15 +44,16 @@ pub(super) fn supervise_by<S: Site>(
     site: &mut S,
     plan: Plan<S::Spec>,
     options: &Options,
+    listener: &Listener<'_>,
 ) -> Result<Summary, RunError> {
+    let voice = Voice::new(listener);
     let os = |doing| move |source| RunError::Os { doing, source };
     // The socket first: a second gateway must not touch the first one's ports.
     let socket = match options.control.as_deref().map(ClaimedSocket::claim) {
         Some(Err(error @ SocketError::Os { .. })) if options.control_optional => {
-            tracing::warn!(
-                "{error}: nobody can ask this gateway for its counters or to reload; set \
-                 XDG_RUNTIME_DIR to a folder of your own, or `control` in [gateway] to a path"
-            );
+            voice.say(Notice::NoControl {
+                why: error.to_string(),
+            });
             None
         }
         claimed => claimed.transpose()?,
@@ -58,23 +62,31 @@ pub(super) fn supervise_by<S: Site>(
     let signals = signals.map_err(os("catching signals"))?;
     let table = plan.compile()?;
     let ports = open_all(site, &plan, &table)?;
-    let kernel = plan.kernel.clone().unwrap_or_default();
-    let mut kernel = InKernel::start(kernel).map_err(RunError::Kernel)?;
+    let in_kernel = plan.kernel.clone().unwrap_or_default();
+    let interests = interests(&table, plan.ports.len());
+    let mut interfaces = Interfaces::of(site, &plan, &in_kernel, &interests);
+    interfaces.begin();
+    let mut kernel = InKernel::start(in_kernel, interfaces, &voice).map_err(RunError::Kernel)?;
     let engine = Engine::new(ports, Arc::new(table), &plan.routes)?;
     let layout = Arc::clone(engine.layout());
-    if options.lock_memory {
-        realtime::lock_memory();
+    if options.lock_memory
+        && let Some(notice) = realtime::lock_memory()
+    {
+        voice.say(notice);
     }
+    let outbox = Outbox::new().map_err(os("making an eventfd"))?;
     let mailbox = Mailbox::new().map_err(os("making an eventfd"))?;
     let (alive, hangs_up) = UnixStream::pair().map_err(os("making a socket pair"))?;
-    for remark in engine.remarks() {
-        tracing::warn!("{remark}");
+    let remarks = engine.remarks();
+    if !remarks.is_empty() {
+        voice.say(Notice::PortRemarks { remarks });
     }
     site.start()?;
     let (engine, ended, asked_by) = std::thread::scope(|scope| {
         let worker = Worker {
             engine,
             mailbox: &mailbox,
+            outbox: &outbox,
             clock,
             until_end: options.until_end.clone(),
             alive,
@@ -84,7 +96,7 @@ pub(super) fn supervise_by<S: Site>(
             .name("cangate worker".into())
             .spawn_scoped(scope, move || {
                 if let Some(priority) = priority {
-                    realtime::schedule(priority);
+                    worker.outbox.push(realtime::schedule(priority));
                 }
                 worker.work()
             })
@@ -95,9 +107,6 @@ pub(super) fn supervise_by<S: Site>(
             drain: options.drain,
         };
         let mut server = socket.map(Server::new);
-        if let Some(server) = &server {
-            tracing::info!("control socket: {}", server.path().display());
-        }
         let has_ended = || thread.is_finished();
         let running = Running::new(
             site,
@@ -105,24 +114,33 @@ pub(super) fn supervise_by<S: Site>(
             layout,
             WorkerLink {
                 mailbox: &mailbox,
+                outbox: &outbox,
                 clock,
                 has_ended: &has_ended,
             },
             options.drain,
             &mut kernel,
+            &voice,
         );
+        running.say_ready(server.as_ref().map(Server::path));
         let mut control = Control::new(running);
         let asked_by = control.serve(signals, &mut server, &hangs_up);
+        if let Some(reason) = asked_by {
+            voice.say(Notice::Ending { reason });
+        }
         mailbox.send(Message::Stop(options.drain));
         let joined = thread.join();
         if let Some(server) = server {
             server.finish(options.drain);
         }
+        voice.relay(&outbox, |notice| kernel.interfaces.complete(notice));
         let (engine, ended) = joined.map_err(|_| RunError::WorkerDied)?;
         Ok::<_, RunError>((engine, ended, asked_by))
     })?;
+    let process = engine.snapshot();
     let mut stats = Stats {
-        process: engine.snapshot(),
+        interfaces: kernel.interfaces.rows(&kernel.interfaces.read(), &process),
+        process,
         kernel: Vec::new(),
     };
     let mut remarks = engine.remarks();
@@ -141,6 +159,9 @@ pub(super) fn supervise_by<S: Site>(
         (Ended::Finished, _) => Reason::Finished,
         (Ended::Stopped, reason) => reason.unwrap_or(Reason::Request),
     };
+    if asked_by.is_none() {
+        voice.say(Notice::Ending { reason });
+    }
     Ok(Summary {
         remarks,
         stats,

@@ -4,6 +4,7 @@ use super::clock::Clock;
 use super::halves::Engine;
 use super::mailbox::{Mailbox, Message};
 use super::waiting::Waiting;
+use crate::notice::{LinkSource, Notice, Outbox};
 use engine::{Event, Step};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -29,6 +30,8 @@ const NAP: Duration = Duration::from_millis(1);
 pub(crate) struct Worker<'m> {
     pub(crate) engine: Engine,
     pub(crate) mailbox: &'m Mailbox,
+    /// What is to be said.
+    pub(crate) outbox: &'m Outbox,
     pub(crate) clock: Clock,
     /// Ports whose end of input ends the run.
     pub(crate) until_end: Vec<String>,
@@ -53,7 +56,7 @@ impl Worker<'_> {
             }
             let step = self.engine.step(self.clock.now());
             if step.events {
-                self.log_events();
+                self.tell_events();
                 // Whoever waits for the end of a log waits for what becomes of its frames.
                 if !self.until_end.is_empty() && self.engine.leads_nowhere() {
                     break Ended::Failed;
@@ -100,7 +103,10 @@ impl Worker<'_> {
             if let Err(error) = waited {
                 // Out of memory in the kernel, or more ports than RLIMIT_NOFILE allows.
                 if !std::mem::replace(&mut warned, true) {
-                    tracing::warn!("waiting for frames failed ({error}): asking every millisecond");
+                    self.outbox.push(Notice::WaitFailed {
+                        what: "frames",
+                        why: error.to_string(),
+                    });
                 }
                 std::thread::sleep(NAP);
             }
@@ -145,15 +151,22 @@ impl Worker<'_> {
         stop
     }
 
-    /// Says in the log what has happened to ports. Each failure once, so never for every frame.
-    fn log_events(&mut self) {
+    /// Tells the control thread what has happened to ports: never for every frame.
+    fn tell_events(&mut self) {
+        let outbox = self.outbox;
         self.engine.events(|event| match event {
-            Event::Failed { port, why } => tracing::warn!(
-                port,
-                "{why}: the port is out of service, the others go on; \
-                 mend the cause, then change the port's settings and reload, or restart"
-            ),
-            other => tracing::warn!("{other:?}"),
+            Event::Failed { port, why } => outbox.push(Notice::PortFailed {
+                port: port.to_owned(),
+                why: why.to_owned(),
+            }),
+            Event::Link { port, before, now } => outbox.push(Notice::Link {
+                port: port.to_owned(),
+                interface: None,
+                before,
+                now,
+                source: LinkSource::Socket,
+            }),
+            _ => {}
         });
     }
 
@@ -163,7 +176,7 @@ impl Worker<'_> {
         loop {
             let step = self.engine.flush(self.clock.now());
             if step.events {
-                self.log_events();
+                self.tell_events();
             }
             let left = end.saturating_duration_since(Instant::now());
             if step.held == 0 || left.is_zero() {

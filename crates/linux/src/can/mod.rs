@@ -23,3 +23,14 @@ pub mod error_class {
     /// The controller takes part again.
     pub const RESTARTED: u32 = libc::CAN_ERR_RESTARTED;
 }
+
+/// What byte 1 of an error frame says, as bits, where its ID has [`error_class::CONTROLLER`]
+/// (`CAN_ERR_CRTL_…` of `uapi/linux/can/error.h`).
+pub mod controller_trouble {
+    /// An error counter reached 96.
+    pub const WARNING: u8 = 0x04 | 0x08;
+    /// An error counter reached 128.
+    pub const PASSIVE: u8 = 0x10 | 0x20;
+    /// Both counters are below 96 again.
+    pub const ACTIVE: u8 = 0x40;
+}

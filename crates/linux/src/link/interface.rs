@@ -1,6 +1,7 @@
 //! One interface, as rtnetlink describes it (`uapi/linux/rtnetlink.h`, `if_link.h`).
 
 use super::controller::{ControllerState, controller};
+use super::counters::LinkCounters;
 use crate::Errno;
 use crate::netlink::{Error, Malformed, Netlink, attribute, attributes, inner, number, text};
 use frame::wire::BitRate;
@@ -11,6 +12,7 @@ const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
 const IFLA_TXQLEN: u16 = 13;
 const IFLA_LINKINFO: u16 = 18;
+const IFLA_STATS64: u16 = 23;
 const IFLA_XDP: u16 = 43;
 const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
@@ -54,6 +56,8 @@ pub struct Link {
     pub state: Option<ControllerState>,
     /// Its XDP program's number; 0 for none.
     pub xdp: u32,
+    /// What it has counted since it was made.
+    pub counters: LinkCounters,
 }
 
 impl Link {
@@ -135,6 +139,7 @@ pub(super) fn link(body: &[u8]) -> Result<Link, Malformed> {
                     (link.bit_rate, link.state) = controller(data);
                 }
             }
+            IFLA_STATS64 => link.counters = LinkCounters::read(value).unwrap_or_default(),
             IFLA_XDP => {
                 let id = inner(value, IFLA_XDP_PROG_ID);
                 link.xdp = id.and_then(number).unwrap_or(0);
@@ -187,6 +192,8 @@ mod tests {
         body.extend(wrapped(IFLA_MTU, &72_u32.to_ne_bytes()));
         body.extend(wrapped(IFLA_TXQLEN, &10_u32.to_ne_bytes()));
         body.extend(wrapped(IFLA_LINKINFO, &info.concat()));
+        let counters = (11..35_u64).flat_map(u64::to_ne_bytes);
+        body.extend(wrapped(IFLA_STATS64, &counters.collect::<Vec<_>>()));
         let expected = Link {
             index: 7,
             name: "can0".to_owned(),
@@ -200,6 +207,12 @@ mod tests {
             bit_rate: Some(BitRate::new(500_000, Some(2_000_000)).unwrap()),
             state: Some(ControllerState::BusOff),
             xdp: 0,
+            counters: LinkCounters {
+                received: 11,
+                sent: 12,
+                receive_dropped: 17,
+                send_dropped: 18,
+            },
         };
         assert_eq!(link(&body), Ok(expected));
         // The same data of an interface that is none of CAN means something else.

@@ -99,7 +99,7 @@ impl Receive for BusReceive {
         Ok(RxReport {
             frames,
             more,
-            finished: false,
+            ..RxReport::default()
         })
     }
 

@@ -288,6 +288,7 @@ impl Receive for LogSource {
             frames,
             more: budget > 0 && !waiting && self.unread && !self.finished,
             finished: self.finished && self.pending.is_none(),
+            ..RxReport::default()
         })
     }
 

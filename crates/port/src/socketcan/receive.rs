@@ -2,15 +2,15 @@
 
 use super::filter::filters;
 use super::line::Line;
-use super::shared::{Shared, State};
+use super::shared::{Errors, Shared, State};
 use crate::{
-    Interest, PollReceive, PortError, Receive, Received, RxCounters, RxReport, Stamp, StampSource,
-    Wait,
+    Interest, LinkState, PollReceive, PortError, Receive, Received, RxCounters, RxReport, Stamp,
+    StampSource, Wait,
 };
-use frame::{CanId, Nanos};
+use frame::{FrameRef, Nanos};
 use linux::Errno;
-use linux::can::error_class;
 use linux::can::layout::decode;
+use linux::can::{controller_trouble, error_class};
 use linux::mmsg::{Control, Inbox};
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl<L: Line> RawReceive<L> {
             return false;
         };
         if frame.id().is_err() {
-            notice(&self.shared, frame.id(), now);
+            heed(&self.shared, frame, now);
             if !self.error_frames {
                 self.counters.error_frames += 1;
                 return false;
@@ -64,6 +64,7 @@ impl<L: Line> RawReceive<L> {
         } else if self.shared.state() == State::Down {
             self.shared.is_back();
         }
+        self.counters.local += u64::from(self.inbox.is_local(i));
         let stamp = |ns, source| Stamp { ns, source };
         let hardware = control.hardware.filter(|_| self.hardware_stamps);
         take(Received {
@@ -81,12 +82,23 @@ impl<L: Line> RawReceive<L> {
 }
 
 /// What an error frame says about the interface's use (`uapi/linux/can/error.h`).
-fn notice<L: Line>(shared: &Shared<L>, id: CanId, now: Nanos) {
+fn heed<L: Line>(shared: &Shared<L>, frame: FrameRef<'_>, now: Nanos) {
+    let id = frame.id();
     if id.raw() & error_class::BUS_OFF != 0 {
         shared.lose(State::BusOff, now);
     }
     if id.raw() & error_class::RESTARTED != 0 && shared.state() != State::Up {
         shared.look_now();
+    }
+    if id.raw() & error_class::CONTROLLER != 0 {
+        let trouble = frame.data().get(1).copied().unwrap_or(0);
+        if trouble & controller_trouble::PASSIVE != 0 {
+            shared.set_errors(Errors::Passive);
+        } else if trouble & controller_trouble::WARNING != 0 {
+            shared.set_errors(Errors::Warning);
+        } else if trouble & controller_trouble::ACTIVE != 0 {
+            shared.set_errors(Errors::Active);
+        }
     }
 }
 
@@ -141,6 +153,7 @@ impl<L: Line> Receive for RawReceive<L> {
             frames,
             more,
             finished: false,
+            news: self.shared.take_news(),
         })
     }
 
@@ -164,6 +177,10 @@ impl<L: Line> Receive for RawReceive<L> {
 
     fn is_up(&self) -> bool {
         self.shared.state() == State::Up
+    }
+
+    fn link(&self) -> LinkState {
+        self.shared.link()
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! What both halves know of the interface.
 
 use super::line::Line;
-use crate::{PortError, RawFilter};
+use crate::{LinkState, PortError, RawFilter};
 use frame::Nanos;
 use linux::Errno;
 use linux::can::InterfaceState;
@@ -36,6 +36,14 @@ impl State {
     }
 }
 
+/// The error state of a controller that takes part in its bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Errors {
+    Active,
+    Warning,
+    Passive,
+}
+
 /// One socket for both halves: it alone does not receive what was sent on it.
 pub(super) struct Shared<L> {
     pub(super) line: L,
@@ -47,6 +55,10 @@ pub(super) struct Shared<L> {
     echo: AtomicBool,
     next_look: AtomicU64,
     reopened: AtomicU64,
+    /// [`Errors`], as the last error frame told.
+    errors: AtomicU8,
+    /// [`Shared::link`] has changed since [`Shared::take_news`].
+    news: AtomicBool,
     slow: Mutex<Slow>,
 }
 
@@ -80,6 +92,8 @@ impl<L: Line> Shared<L> {
             echo: AtomicBool::new(link.echo),
             next_look: AtomicU64::new(0),
             reopened: AtomicU64::new(0),
+            errors: AtomicU8::new(Errors::Active as u8),
+            news: AtomicBool::new(true),
             slow: Mutex::new(Slow {
                 index: link.index,
                 filters,
@@ -92,6 +106,42 @@ impl<L: Line> Shared<L> {
 
     pub(super) fn state(&self) -> State {
         State::from_u8(self.state.load(Relaxed))
+    }
+
+    /// Stores a state, to be told by the receiving half. One that goes out of use or comes back has
+    /// left its error counters behind.
+    fn set_state(&self, state: State) {
+        if self.state.swap(state as u8, Relaxed) != state as u8 {
+            self.errors.store(Errors::Active as u8, Relaxed);
+            self.news.store(true, Relaxed);
+        }
+    }
+
+    /// An error frame told the error state.
+    pub(super) fn set_errors(&self, errors: Errors) {
+        if self.errors.swap(errors as u8, Relaxed) != errors as u8 {
+            self.news.store(true, Relaxed);
+        }
+    }
+
+    /// Has [`Shared::link`] changed since the last call?
+    pub(super) fn take_news(&self) -> bool {
+        self.news.load(Relaxed) && self.news.swap(false, Relaxed)
+    }
+
+    pub(super) fn link(&self) -> LinkState {
+        match self.state() {
+            State::Up if self.errors.load(Relaxed) == Errors::Passive as u8 => {
+                LinkState::ErrorPassive
+            }
+            State::Up if self.errors.load(Relaxed) == Errors::Warning as u8 => {
+                LinkState::ErrorWarning
+            }
+            State::Up => LinkState::Up,
+            State::Down => LinkState::Down,
+            State::BusOff => LinkState::BusOff,
+            State::Gone => LinkState::Gone,
+        }
     }
 
     pub(super) fn mtu(&self) -> usize {
@@ -117,7 +167,7 @@ impl<L: Line> Shared<L> {
         if self.state() == state {
             return;
         }
-        self.state.store(state as u8, Relaxed);
+        self.set_state(state);
         slow.pause = SHORTEST;
         self.next_look.store(now.saturating_add(SHORTEST), Relaxed);
         let what = match state {
@@ -131,7 +181,7 @@ impl<L: Line> Shared<L> {
 
     /// The interface is in use again, as what came from it shows.
     pub(super) fn is_back(&self) {
-        self.state.store(State::Up as u8, Relaxed);
+        self.set_state(State::Up);
         self.reopened.fetch_add(1, Relaxed);
     }
 
@@ -157,7 +207,7 @@ impl<L: Line> Shared<L> {
             Ok(link) => self.take_up(&link, &mut slow),
             Err(_) => State::Gone,
         };
-        self.state.store(state as u8, Relaxed);
+        self.set_state(state);
         if state == State::Up {
             self.reopened.fetch_add(1, Relaxed);
             slow.remark(format!("{} is up again", self.interface));

@@ -7,6 +7,7 @@ use super::open::words;
 use super::receive::RawReceive;
 use super::shared::Shared;
 use super::transmit::RawTransmit;
+use crate::LinkState;
 use crate::{
     Ids, Interest, Outgoing, PollReceive, PollTransmit, RawFilter, Receive, Received, Refused,
     Transmit,
@@ -459,6 +460,38 @@ fn bus_off_is_noticed_and_its_end_too() {
     bench.come(&error(error_class::CONTROLLER));
     assert_eq!(bench.take(3).len(), 1);
     assert_eq!(bench.rx.counters().error_frames, 2);
+}
+
+/// Each change is told once, whatever comes in between.
+#[test]
+fn the_error_state_is_told_when_it_changes() {
+    let mut bench = bench();
+    let mut link_after = |class: u32, trouble: u8| {
+        let data = [0, trouble, 0, 0, 0, 0, 0, 0];
+        let id = CanId::from_raw(CanId::ERR_FLAG | class);
+        bench.come(&Frame::classic(id, &data).unwrap());
+        let report = bench.rx.receive(0, 64, &mut |_| ()).unwrap();
+        (report.news, bench.rx.link())
+    };
+    let crtl = error_class::CONTROLLER;
+    // The first report is always worth a look: the interface may be down from the start.
+    assert_eq!(link_after(crtl, 0x01), (true, LinkState::Up), "an overflow");
+    assert_eq!(link_after(crtl, 0x08), (true, LinkState::ErrorWarning));
+    assert_eq!(link_after(crtl, 0x04), (false, LinkState::ErrorWarning));
+    assert_eq!(link_after(crtl, 0x20), (true, LinkState::ErrorPassive));
+    assert_eq!(
+        link_after(0x80, 0),
+        (false, LinkState::ErrorPassive),
+        "a bus error"
+    );
+    let off = error_class::BUS_OFF;
+    assert_eq!(link_after(off, 0), (true, LinkState::BusOff));
+    // The bench's interface can be used, so that the next look finds it up: error-active.
+    let again = error_class::RESTARTED;
+    assert_eq!(link_after(again, 0), (false, LinkState::BusOff));
+    assert_eq!(link_after(crtl, 0), (true, LinkState::Up));
+    assert_eq!(link_after(crtl, 0x10), (true, LinkState::ErrorPassive));
+    assert_eq!(link_after(crtl, 0x40), (true, LinkState::Up));
 }
 
 #[test]

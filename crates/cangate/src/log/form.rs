@@ -1,0 +1,208 @@
+//! One line for people, for the journal, or as JSON.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use gateway::notice::{Level, Notice, Said};
+use serde::Serialize;
+use serde_json::Value;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
+use std::time::SystemTime;
+
+/// In which form lines are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// `TIME [error|warning: ]TEXT`
+    Text,
+    /// `<N>TEXT`, as sd-daemon(3) has it; the journal has its own time.
+    Journal,
+    /// One object a line.
+    Json,
+}
+
+/// A line that is to be written.
+pub(super) struct Line<'a> {
+    at: SystemTime,
+    level: Level,
+    event: &'a str,
+    text: &'a str,
+    fields: Option<&'a Value>,
+}
+
+impl<'a> Line<'a> {
+    pub(super) const fn new(at: SystemTime, level: Level, event: &'a str, text: &'a str) -> Self {
+        Self {
+            at,
+            level,
+            event,
+            text,
+            fields: None,
+        }
+    }
+
+    /// With further fields, which only JSON has.
+    pub(super) const fn with(mut self, fields: &'a Value) -> Self {
+        self.fields = Some(fields);
+        self
+    }
+}
+
+/// A line as JSON. docs/guide.md describes it.
+#[derive(Serialize)]
+struct Object<'a, T> {
+    time: String,
+    level: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<&'a str>,
+    text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more: Option<u64>,
+    #[serde(flatten)]
+    fields: T,
+}
+
+impl Form {
+    /// A notice as a line.
+    pub(super) fn notice(self, said: &Said) -> String {
+        let Said { at, notice, more } = said;
+        let mut text = notice.to_string();
+        let level = notice.level();
+        if self == Self::Json {
+            return json(&Object::<&Notice> {
+                time: time(*at),
+                level: word(level),
+                // The notice has it.
+                event: None,
+                text: &text,
+                more: (*more > 0).then_some(*more),
+                fields: notice,
+            });
+        }
+        if *more > 0 {
+            text.push_str(&format!(" (and {more} more like it)"));
+        }
+        self.line(&Line::new(*at, level, notice.event(), &text))
+    }
+
+    /// A line, or several with the same head.
+    pub(super) fn line(self, line: &Line<'_>) -> String {
+        let head = match (self, line.level) {
+            (Self::Json | Self::Journal, _) => return self.block(line),
+            (Self::Text, Level::Error | Level::Warning) => {
+                format!("{} {}: ", time(line.at), word(line.level))
+            }
+            (Self::Text, Level::Info | Level::Detail) => format!("{} ", time(line.at)),
+        };
+        format!("{head}{}\n", line.text.trim_end())
+    }
+
+    /// A text of many lines as it is; only the journal needs something before each line.
+    pub(super) fn block(self, line: &Line<'_>) -> String {
+        match self {
+            Self::Text => format!("{}\n", line.text.trim_end()),
+            Self::Journal => {
+                let priority = priority(line.level);
+                let lines = line.text.trim_end().lines();
+                lines.map(|text| format!("<{priority}>{text}\n")).collect()
+            }
+            Self::Json => json(&Object {
+                time: time(line.at),
+                level: word(line.level),
+                event: Some(line.event),
+                text: line.text.trim_end(),
+                more: None,
+                fields: line.fields.filter(|fields| fields.is_object()),
+            }),
+        }
+    }
+}
+
+fn json(object: &impl Serialize) -> String {
+    // Our own types have text keys only; should one ever not, that is said.
+    let text = serde_json::to_string(object).unwrap_or_else(|error| {
+        serde_json::json!({ "event": "unwritable", "text": error.to_string() }).to_string()
+    });
+    text + "\n"
+}
+
+/// UTC with milliseconds (RFC 3339).
+fn time(at: SystemTime) -> String {
+    DateTime::<Utc>::from(at).to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+const fn word(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Info => "info",
+        Level::Detail => "detail",
+    }
+}
+
+/// As syslog(3) counts.
+const fn priority(level: Level) -> u8 {
+    match level {
+        Level::Error => 3,
+        Level::Warning => 4,
+        Level::Info => 6,
+        Level::Detail => 7,
+    }
+}
+
+/// Is this the journal's stream? Its device and inode are in JOURNAL_STREAM (systemd.exec(5)). The
+/// variable alone says nothing: a program that redirects its child's output leaves it set.
+pub(super) fn is_journal(stderr: &File) -> bool {
+    let Ok(stream) = std::env::var("JOURNAL_STREAM") else {
+        return false;
+    };
+    stderr
+        .metadata()
+        .is_ok_and(|meta| stream == format!("{}:{}", meta.dev(), meta.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn said(more: u64) -> Said {
+        Said {
+            at: SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_366_060_425),
+            notice: Notice::PortFailed {
+                port: "body".into(),
+                why: "the cable is cut".into(),
+            },
+            more,
+        }
+    }
+
+    #[test]
+    fn each_form_has_its_own_head() {
+        let text = Form::Text.notice(&said(0));
+        let (head, rest) = text.split_once(": ").unwrap();
+        assert_eq!(head, "2026-11-22T16:47:40.425Z error");
+        assert!(rest.starts_with("port body: the cable is cut"), "{rest}");
+        let journal = Form::Journal.notice(&said(3));
+        assert!(journal.starts_with("<3>port body: "), "{journal}");
+        assert!(journal.ends_with(" (and 3 more like it)\n"), "{journal}");
+        let json = Form::Json.notice(&said(3));
+        let value: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value["event"], "port_failed");
+        assert_eq!(value["time"], "2026-11-22T16:47:40.425Z");
+        assert_eq!(
+            (&value["level"], &value["more"]),
+            (&"error".into(), &3.into())
+        );
+        assert_eq!(
+            (&value["port"], &value["why"]),
+            (&"body".into(), &"the cable is cut".into())
+        );
+    }
+
+    #[test]
+    fn the_journal_gets_a_priority_for_each_line() {
+        let line = Line::new(SystemTime::now(), Level::Warning, "x", "one\ntwo\n");
+        assert_eq!(Form::Journal.block(&line), "<4>one\n<4>two\n");
+        assert_eq!(Form::Text.block(&line), "one\ntwo\n");
+        assert_eq!(Form::Json.block(&line).lines().count(), 1);
+    }
+}

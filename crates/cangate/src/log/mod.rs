@@ -1,0 +1,141 @@
+//! What `cangate run` says on standard error: as text, for the journal, or as JSON.
+
+mod form;
+mod writer;
+
+use crate::cli::{LogFormat, Run};
+use crate::failure::Failure;
+use form::{Form, Line};
+use gateway::notice::{Level, Notice, Said};
+use serde_json::Value;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::time::SystemTime;
+use writer::Writer;
+
+/// Standard error of a gateway that runs. Nothing here waits for whoever reads it, except
+/// [`Log::end`], and that not for ever.
+pub(crate) struct Log {
+    form: Form,
+    most: Level,
+    writer: Writer,
+}
+
+impl Log {
+    pub(crate) fn new(args: &Run) -> Self {
+        // Not through std's lock, which a blocked writer would hold against a panic's message.
+        let stderr = std::io::stderr().as_fd().try_clone_to_owned();
+        let stderr = stderr.ok().map(File::from);
+        let form = match args.log_format {
+            LogFormat::Json => Form::Json,
+            LogFormat::Text if stderr.as_ref().is_some_and(form::is_journal) => Form::Journal,
+            LogFormat::Text => Form::Text,
+        };
+        let most = match (args.quiet, args.verbose) {
+            (true, _) => Level::Warning,
+            (false, true) => Level::Detail,
+            (false, false) => Level::Info,
+        };
+        Self {
+            form,
+            most,
+            writer: Writer::new(stderr),
+        }
+    }
+
+    /// Is each line an object?
+    pub(crate) fn is_json(&self) -> bool {
+        self.form == Form::Json
+    }
+
+    /// For the gateway: renders what it says, and queues it.
+    pub(crate) fn hear(&self, said: &Said) {
+        if said.notice.level() <= self.most {
+            let more = self.writer.unsaid();
+            let text = format!("{more} lines were not written, because nobody took them in time");
+            let line = Line::new(SystemTime::now(), Level::Warning, "unsaid", &text);
+            let fields = serde_json::json!({ "lines": more });
+            self.writer.send(
+                || self.form.line(&line.with(&fields)),
+                self.form.notice(said),
+            );
+        }
+        if self.most >= Level::Detail && self.form != Form::Json {
+            for text in details(&said.notice) {
+                let line = Line::new(said.at, Level::Detail, "detail", &text);
+                self.writer.send(String::new, self.form.line(&line));
+            }
+        }
+    }
+
+    /// A text of many lines for people, as it is; in JSON one object with an `event` and fields.
+    pub(crate) fn block(&self, level: Level, event: &str, text: &str, fields: &Value) {
+        if level <= self.most && !text.trim_end().is_empty() {
+            let line = Line::new(SystemTime::now(), level, event, text).with(fields);
+            self.writer.send_patiently(self.form.block(&line));
+        }
+    }
+
+    /// As [`Log::block`], whatever the level: somebody asked for it.
+    pub(crate) fn asked_for(&self, event: &str, text: &str, fields: &Value) {
+        let line = Line::new(SystemTime::now(), Level::Info, event, text).with(fields);
+        self.writer.send_patiently(self.form.block(&line));
+    }
+
+    /// The end of the command: says why it failed, and waits until all is written, or nobody takes
+    /// it.
+    pub(crate) fn end(self, done: Result<(), Failure>) -> Result<(), Failure> {
+        let none = Value::Null;
+        let done = match done {
+            Err(Failure::Input(text)) => {
+                self.block(Level::Error, "failed", &text, &none);
+                Err(Failure::Status(2))
+            }
+            Err(Failure::Run(text)) => {
+                let text = match self.form {
+                    Form::Json => text,
+                    _ => format!("cangate: {text}"),
+                };
+                self.block(Level::Error, "failed", &text, &none);
+                Err(Failure::Status(1))
+            }
+            other => other,
+        };
+        self.writer.finish();
+        done
+    }
+}
+
+/// What belongs to a notice and only those want to know who ask for more: one line each.
+fn details(notice: &Notice) -> Vec<String> {
+    match notice {
+        Notice::Ready { ports, routes, .. } => {
+            let port = ports
+                .iter()
+                .map(|port| format!("port {}: {}", port.name, port.words));
+            let route = routes.iter().map(|route| {
+                let mut text = format!("route {}: {}", route.name, route.data_path);
+                for objection in &route.because {
+                    let path = &objection.data_path;
+                    text.push_str(&format!("; not {path}: {}", objection.why));
+                }
+                text
+            });
+            port.chain(route).collect()
+        }
+        Notice::Reloaded { changes, .. } => [
+            (&changes.added, "new"),
+            (&changes.removed, "removed"),
+            (&changes.changed, "changed"),
+            (&changes.moved, "in another data path"),
+        ]
+        .into_iter()
+        .flat_map(|(names, what)| {
+            names
+                .iter()
+                .map(move |name| format!("route {name}: {what}"))
+        })
+        .collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,196 @@
+//! Lines on their way to standard error. Whoever says something never waits for whoever reads it: a
+//! pipe that is full, or a terminal that was stopped, must not stop the gateway.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::time::{Duration, Instant};
+
+/// Lines that wait for a slow reader; more are counted and left out.
+const MOST: usize = 1024;
+
+/// At the end: so long nothing may be taken before the rest is given up.
+const PATIENCE: Duration = Duration::from_secs(3);
+const NAP: Duration = Duration::from_millis(10);
+
+pub(super) struct Writer {
+    /// None where there is no standard error.
+    lines: Option<SyncSender<String>>,
+    /// Closed when the thread has written everything.
+    done: Receiver<()>,
+    /// Lines that are written.
+    written: Arc<AtomicU64>,
+    unsaid: AtomicU64,
+}
+
+impl Writer {
+    pub(super) fn new(stderr: Option<File>) -> Self {
+        let (lines, queue) = sync_channel::<String>(MOST);
+        let (at_end, done) = sync_channel(0);
+        let written = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&written);
+        let write = move |mut stderr: File| {
+            for line in queue {
+                // A reader that has gone does not come back, and nobody is left to be told.
+                let _ = stderr.write_all(line.as_bytes());
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+            drop(at_end);
+        };
+        let thread = stderr.and_then(|stderr| {
+            let thread = std::thread::Builder::new().name("cangate log".into());
+            thread.spawn(move || write(stderr)).ok()
+        });
+        Self {
+            lines: thread.map(|_| lines),
+            done,
+            written,
+            unsaid: AtomicU64::new(0),
+        }
+    }
+
+    /// Lines that were left out and not yet told of.
+    pub(super) fn unsaid(&self) -> u64 {
+        self.unsaid.load(Ordering::Relaxed)
+    }
+
+    /// Queues a line. If there is no room it is counted; if lines were left out before, `told` says
+    /// so first.
+    pub(super) fn send(&self, told: impl FnOnce() -> String, line: String) {
+        let Some(lines) = &self.lines else { return };
+        let left_out = self.unsaid();
+        if left_out > 0 {
+            let told = told();
+            if !told.is_empty() && lines.try_send(told).is_ok() {
+                self.unsaid.fetch_sub(left_out, Ordering::Relaxed);
+            }
+        }
+        if lines.try_send(line).is_err() {
+            self.unsaid.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Queues a line of the beginning or the end, when no gateway runs: waits for room as long as
+    /// the reader takes something.
+    pub(super) fn send_patiently(&self, mut line: String) {
+        let Some(lines) = &self.lines else { return };
+        let mut patience = Patience::new(&self.written);
+        loop {
+            match lines.try_send(line) {
+                Ok(()) | Err(TrySendError::Disconnected(_)) => return,
+                Err(TrySendError::Full(back)) => line = back,
+            }
+            if patience.is_over() {
+                return;
+            }
+            std::thread::sleep(NAP);
+        }
+    }
+
+    /// Waits until everything is written, as long as the reader takes something.
+    pub(super) fn finish(self) {
+        if self.lines.is_none() {
+            return;
+        }
+        drop(self.lines);
+        let mut patience = Patience::new(&self.written);
+        while self.done.recv_timeout(NAP) == Err(RecvTimeoutError::Timeout) {
+            if patience.is_over() {
+                return;
+            }
+        }
+    }
+}
+
+/// Over when nothing was written for [`PATIENCE`].
+struct Patience<'w> {
+    written: &'w AtomicU64,
+    last: u64,
+    since: Instant,
+}
+
+impl<'w> Patience<'w> {
+    fn new(written: &'w AtomicU64) -> Self {
+        Self {
+            written,
+            last: written.load(Ordering::Relaxed),
+            since: Instant::now(),
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
+        let now = self.written.load(Ordering::Relaxed);
+        if now != self.last {
+            (self.last, self.since) = (now, Instant::now());
+        }
+        self.since.elapsed() >= PATIENCE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read as _;
+    use std::os::fd::OwnedFd;
+
+    /// Both ends of a pipe.
+    fn pipe() -> (File, File) {
+        let (reader, writer) = std::io::pipe().unwrap();
+        (
+            File::from(OwnedFd::from(reader)),
+            File::from(OwnedFd::from(writer)),
+        )
+    }
+
+    #[test]
+    fn a_reader_that_does_not_read_stops_nobody_and_is_told_what_it_missed() {
+        let (mut reader, stderr) = pipe();
+        let writer = Writer::new(Some(stderr));
+        let line = "x".repeat(1000) + "\n";
+        // More than the pipe and the queue hold.
+        let all = 4 * MOST as u64;
+        for _ in 0..all {
+            writer.send(|| "told\n".into(), line.clone());
+        }
+        let left_out = writer.unsaid();
+        assert!(left_out > 0);
+        let read = std::thread::spawn(move || {
+            let mut text = String::new();
+            reader.read_to_string(&mut text).unwrap();
+            text
+        });
+        // Once there is room, what was left out is told of.
+        while writer.unsaid() > 0 {
+            std::thread::sleep(NAP);
+            writer.send(|| "told\n".into(), "last\n".into());
+        }
+        writer.finish();
+        let text = read.join().unwrap();
+        assert!(text.contains("\ntold\nlast\n"));
+        let whole = text.lines().filter(|l| l.len() == 1000).count() as u64;
+        assert_eq!(whole + left_out, all, "each line is written or counted");
+    }
+
+    #[test]
+    fn a_reader_that_has_gone_stops_nobody() {
+        let (reader, stderr) = pipe();
+        drop(reader);
+        let writer = Writer::new(Some(stderr));
+        for _ in 0..10_000 {
+            writer.send(String::new, "x\n".into());
+        }
+        writer.send_patiently("end\n".into());
+        writer.finish();
+        Writer::new(None).finish();
+    }
+
+    #[test]
+    fn the_end_does_not_wait_for_ever() {
+        let (_reader, stderr) = pipe();
+        let writer = Writer::new(Some(stderr));
+        writer.send(String::new, "x".repeat(1 << 20));
+        writer.finish();
+    }
+}

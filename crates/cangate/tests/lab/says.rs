@@ -1,0 +1,122 @@
+//! What `cangate run` says of real interfaces, and the frames that the kernel's filters keep from it.
+
+use super::{exec, lab};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// What each step printed.
+fn steps() -> HashMap<String, String> {
+    let here = env!("CARGO_MANIFEST_DIR");
+    let arguments =
+        format!("--fast --bench none --kernel 6.1 --timeout 300 --file {here}/tests/lab/says.sh");
+    let output = exec(&arguments, "sh /lab/says.sh 2>&1").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    println!("{text}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(text.ends_with("== done\n"), "{text}{said}");
+    let steps = text.split("== ").skip(1);
+    steps
+        .filter_map(|step| step.split_once('\n'))
+        .map(|(name, rest)| (name.to_owned(), rest.to_owned()))
+        .collect()
+}
+
+/// The objects that a step printed, one a line.
+fn objects(step: &str) -> Vec<Value> {
+    let lines = step.lines().filter(|line| line.starts_with('{'));
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn interface<'v>(stats: &'v Value, port: &str) -> &'v Value {
+    let rows = stats["interfaces"].as_array().unwrap();
+    rows.iter().find(|row| row["port"] == port).unwrap()
+}
+
+/// Port, state and source of each notice of an interface.
+fn links(objects: &[Value]) -> Vec<[&str; 3]> {
+    let links = objects.iter().filter(|line| line["event"] == "link");
+    links
+        .map(|line| ["port", "now", "source"].map(|key| line[key].as_str().unwrap()))
+        .collect()
+}
+
+#[test]
+fn links_and_filtered_frames_are_told() {
+    let Some(_lab) = lab() else { return };
+    let steps = steps();
+    let said = |step: &str| steps.get(step).unwrap().as_str();
+
+    // 650 came in; 306 of them were asked for. Elsewhere nothing is asked for but the vcan's 124.
+    let filtered = said("filtered");
+    let stats = &objects(filtered)[0];
+    let row = interface(stats, "in");
+    assert_eq!(
+        (&row["received"], &row["not_asked_for"]),
+        (&650.into(), &344.into()),
+        "{row}"
+    );
+    let row = interface(stats, "local");
+    assert_eq!(
+        row["not_asked_for"], 30,
+        "not the 50 that the gateway sent there: {row}"
+    );
+    assert_eq!(interface(stats, "out")["not_asked_for"], 0);
+    let words = "Port in: 344 frames not asked for (filtered by the kernel).";
+    assert!(filtered.contains(words), "{filtered}");
+
+    let sockets = said("sockets");
+    assert!(!sockets.contains("never said"), "{sockets}");
+    assert!(sockets.contains("status 0"), "{sockets}");
+    let objects_said = objects(sockets);
+    let row = interface(&objects_said[0], "in");
+    assert_eq!(
+        row["not_asked_for"],
+        Value::Null,
+        "another interface now: {row}"
+    );
+    assert!(
+        row["not_asked_for_unknown"]
+            .as_str()
+            .unwrap()
+            .contains("another interface")
+    );
+    let told = links(&objects_said);
+    assert_eq!(
+        told[..2],
+        ["down", "up"].map(|now| ["in", now, "socket"]),
+        "{sockets}"
+    );
+    // It may be seen down shortly before it is gone, and before it is up.
+    let rest: Vec<[&str; 3]> = told[2..]
+        .iter()
+        .filter(|link| link[1] != "down")
+        .copied()
+        .collect();
+    assert_eq!(
+        rest,
+        ["gone", "up"].map(|now| ["in", now, "socket"]),
+        "{sockets}"
+    );
+    assert_eq!(objects_said[1]["event"], "ready");
+
+    let bpf = said("bpf");
+    assert!(!bpf.contains("never said"), "{bpf}");
+    let objects_said = objects(bpf);
+    let row = interface(&objects_said[0], "in");
+    assert_eq!(
+        (&row["in_kernel"], &row["state"]),
+        (&true.into(), &"up".into()),
+        "{row}"
+    );
+    assert_eq!(row["received"], 17, "{row}");
+    assert_eq!(interface(&objects_said[0], "out")["sent"], 10, "{row}");
+    let down = bpf.lines().find(|line| line.starts_with(" in ")).unwrap();
+    let cells: Vec<&str> = down.split_whitespace().collect();
+    assert_eq!(cells[..4], ["in", "a1", "down", "17"], "{bpf}");
+    let expected = ["down", "up"].map(|now| ["in", now, "netlink"]);
+    assert_eq!(links(&objects_said), expected, "{bpf}");
+    let taken = |line: &Value| line["event"] == "offload_taken" && line["data_path"] == "bpf";
+    assert!(objects_said.iter().any(taken), "{bpf}");
+}

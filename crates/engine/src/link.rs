@@ -1,0 +1,50 @@
+//! How a port's interface takes part in its bus.
+
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+/// How a port's interface takes part in its bus. A port without such a thing (a log) is always up.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkState {
+    /// Frames can pass; a controller is error-active.
+    #[default]
+    Up,
+    /// Frames can pass; an error counter of the controller is at 96 or more.
+    ErrorWarning,
+    /// Frames can pass; an error counter of the controller is at 128 or more.
+    ErrorPassive,
+    /// The controller took itself off the bus, because its TEC was above 255.
+    BusOff,
+    /// The interface is switched off, or has no carrier.
+    Down,
+    /// There is no such interface.
+    Gone,
+}
+
+impl LinkState {
+    /// Can frames pass?
+    #[must_use]
+    pub const fn passes(self) -> bool {
+        matches!(self, Self::Up | Self::ErrorWarning | Self::ErrorPassive)
+    }
+
+    /// A word for people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::ErrorWarning => "error-warning",
+            Self::ErrorPassive => "error-passive",
+            Self::BusOff => "bus-off",
+            Self::Down => "down",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+impl fmt::Display for LinkState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.words())
+    }
+}

@@ -1,0 +1,223 @@
+//! No more is said than somebody can read: a few at once, then one a second, for each port and event.
+
+use super::{Notice, Said};
+use frame::Nanos;
+use std::collections::HashMap;
+use std::time::SystemTime;
+
+/// So many of one port and event are said at once.
+pub(super) const BURST: u32 = 5;
+
+/// Then one in this time, ns; after so long in quiet, one more at once.
+const PERIOD: Nanos = 1_000_000_000;
+
+/// Of whom, and what.
+type Key = (String, &'static str);
+
+/// What is known of one port and event.
+struct Account {
+    /// How many may be said now.
+    credit: u32,
+    /// When the credit was last counted up.
+    counted: Nanos,
+    /// The last that was not said, and how many came before it that were not said either.
+    held: Option<Said>,
+}
+
+impl Account {
+    fn earn(&mut self, now: Nanos) {
+        let periods = now.saturating_sub(self.counted) / PERIOD;
+        let earned = u32::try_from(periods).unwrap_or(u32::MAX);
+        self.credit = self.credit.saturating_add(earned).min(BURST);
+        self.counted = self.counted.saturating_add(periods * PERIOD);
+    }
+
+    fn spend(&mut self, now: Nanos) -> bool {
+        if self.credit == BURST {
+            self.counted = now;
+        }
+        let some = self.credit > 0;
+        self.credit = self.credit.saturating_sub(1);
+        some
+    }
+}
+
+/// Says what may be said now. Time is passed in, ns.
+#[derive(Default)]
+pub(super) struct Limiter {
+    accounts: HashMap<Key, Account>,
+}
+
+impl Limiter {
+    /// Something happened. It is given back if it may be said at once; else the last of its kind is
+    /// kept.
+    pub(super) fn offer(&mut self, now: Nanos, at: SystemTime, notice: Notice) -> Option<Said> {
+        let key = (notice.about().to_owned(), notice.event());
+        let account = self.accounts.entry(key).or_insert(Account {
+            credit: BURST,
+            counted: now,
+            held: None,
+        });
+        account.earn(now);
+        let more = account.held.take().map_or(0, |held| held.more + 1);
+        let said = Said { at, notice, more };
+        if account.spend(now) {
+            return Some(said);
+        }
+        account.held = Some(said);
+        None
+    }
+
+    /// What was kept and may be said now.
+    pub(super) fn due(&mut self, now: Nanos) -> Vec<Said> {
+        let mut due = Vec::new();
+        for account in self.accounts.values_mut() {
+            account.earn(now);
+            if account.held.is_some() && account.spend(now) {
+                due.extend(account.held.take());
+            }
+        }
+        // Ports come and go by reloads; those that are quiet need no account.
+        self.accounts
+            .retain(|_, account| account.credit < BURST || account.held.is_some());
+        due.sort_by_key(|said| said.at);
+        due
+    }
+
+    /// When [`Limiter::due`] has something.
+    pub(super) fn deadline(&self) -> Option<Nanos> {
+        let waiting = self.accounts.values().filter(|a| a.held.is_some());
+        waiting.map(|a| a.counted.saturating_add(PERIOD)).min()
+    }
+
+    /// The end: all that was kept.
+    pub(super) fn rest(&mut self) -> Vec<Said> {
+        let accounts = self.accounts.drain();
+        let mut rest: Vec<Said> = accounts.filter_map(|(_, account)| account.held).collect();
+        rest.sort_by_key(|said| said.at);
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LinkSource;
+    use super::*;
+    use engine::LinkState;
+    use std::time::Duration;
+
+    const MS: Nanos = 1_000_000;
+
+    fn link(port: &str, now: LinkState) -> Notice {
+        Notice::Link {
+            port: port.to_owned(),
+            interface: None,
+            before: LinkState::Up,
+            now,
+            source: LinkSource::Socket,
+        }
+    }
+
+    fn wall(now: Nanos) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_nanos(now)
+    }
+
+    /// Everything that is said while `events` happen, in time.
+    fn said(limiter: &mut Limiter, events: &[(Nanos, Notice)], end: Nanos) -> Vec<(Nanos, Said)> {
+        let mut out = Vec::new();
+        let mut events = events.iter().peekable();
+        loop {
+            let next = events.peek().map(|(at, _)| *at).unwrap_or(end);
+            match limiter.deadline().filter(|&at| at < next) {
+                Some(at) => out.extend(limiter.due(at).into_iter().map(|said| (at, said))),
+                None => {
+                    let Some((at, notice)) = events.next() else {
+                        break;
+                    };
+                    let said = limiter.offer(*at, wall(*at), notice.clone());
+                    out.extend(said.map(|said| (*at, said)));
+                }
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn a_link_that_flaps_a_thousand_times_a_second_is_said_once_a_second_and_at_last() {
+        let state = |n: u64| {
+            if n.is_multiple_of(2) {
+                LinkState::Down
+            } else {
+                LinkState::Up
+            }
+        };
+        // Ten seconds of it; the last state is up.
+        let events: Vec<(Nanos, Notice)> =
+            (0..10_000).map(|n| (n * MS, link("a", state(n)))).collect();
+        let mut limiter = Limiter::default();
+        let all = said(&mut limiter, &events, 60_000 * MS);
+        assert_eq!(all.len(), BURST as usize + 10, "{all:#?}");
+        for pair in all[BURST as usize - 1..].windows(2) {
+            let apart = pair[1].0 - pair[0].0;
+            assert!(apart >= 990 * MS, "{apart}");
+        }
+        let (_, last) = all.last().unwrap();
+        assert_eq!(last.notice, link("a", LinkState::Up));
+        assert_eq!(last.at, wall(9_999 * MS), "its own time");
+        let told: u64 = all.iter().map(|(_, said)| said.more + 1).sum();
+        assert_eq!(told, 10_000, "each is said or counted");
+        assert!(limiter.accounts.len() <= 1);
+        assert_eq!(limiter.due(100_000 * MS), []);
+        assert!(limiter.accounts.is_empty(), "nothing is kept of the quiet");
+    }
+
+    #[test]
+    fn a_port_that_floods_does_not_silence_another_nor_another_event() {
+        let mut limiter = Limiter::default();
+        for n in 0..100 {
+            limiter.offer(n, wall(n), link("a", LinkState::Down));
+        }
+        assert!(
+            limiter
+                .offer(100, wall(100), link("b", LinkState::Down))
+                .is_some()
+        );
+        let failed = Notice::PortFailed {
+            port: "a".into(),
+            why: "no reason".into(),
+        };
+        assert!(limiter.offer(100, wall(100), failed).is_some());
+    }
+
+    #[test]
+    fn what_is_held_at_the_end_is_said() {
+        let mut limiter = Limiter::default();
+        for n in 0..20 {
+            limiter.offer(n, wall(n), link("a", LinkState::Down));
+        }
+        limiter.offer(20, wall(20), link("a", LinkState::BusOff));
+        let rest = limiter.rest();
+        assert_eq!(rest.len(), 1);
+        assert_eq!(rest[0].notice, link("a", LinkState::BusOff));
+        assert_eq!(rest[0].more, 20 - u64::from(BURST));
+        assert_eq!(limiter.deadline(), None);
+    }
+
+    #[test]
+    fn quiet_earns_a_burst_again() {
+        let mut limiter = Limiter::default();
+        let burst = |limiter: &mut Limiter, at: Nanos| {
+            (0..10)
+                .filter(|n| {
+                    let at = at + n;
+                    limiter
+                        .offer(at, wall(at), link("a", LinkState::Down))
+                        .is_some()
+                })
+                .count()
+        };
+        assert_eq!(burst(&mut limiter, 0), BURST as usize);
+        assert_eq!(limiter.due(2_000 * MS).len(), 1);
+        assert_eq!(burst(&mut limiter, 100_000 * MS), BURST as usize);
+    }
+}

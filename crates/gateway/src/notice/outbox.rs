@@ -1,0 +1,84 @@
+//! What the worker says, on its way to the control thread.
+
+use super::Notice;
+use rustix::event::{EventfdFlags, eventfd};
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// From so many on, a notice takes the place of an older one of the same port and event. Each port
+/// has only a few events, so that this bounds the whole.
+const MOST: usize = 256;
+
+/// A queue with a bell, from the worker to the control thread. The worker uses it where something
+/// happened to a port, never for a frame.
+pub(crate) struct Outbox {
+    waiting: Mutex<VecDeque<(SystemTime, Notice)>>,
+    bell: OwnedFd,
+}
+
+impl Outbox {
+    pub(crate) fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            waiting: Mutex::new(VecDeque::new()),
+            bell: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
+        })
+    }
+
+    /// Puts a notice in, with the time, and rings.
+    pub(crate) fn push(&self, notice: Notice) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.len() >= MOST {
+            let key = |n: &Notice| (n.about().to_owned(), n.event());
+            let new = key(&notice);
+            if let Some(at) = waiting.iter().position(|(_, n)| key(n) == new) {
+                waiting.remove(at);
+            }
+        }
+        waiting.push_back((SystemTime::now(), notice));
+        drop(waiting);
+        // Fails only where the counter is full, and then the bell rings already.
+        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+    }
+
+    /// All that waits, oldest first.
+    pub(crate) fn take(&self) -> VecDeque<(SystemTime, Notice)> {
+        let _ = rustix::io::read(&self.bell, &mut [0_u8; 8]);
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *waiting)
+    }
+
+    /// Readable while something waits.
+    pub(crate) fn bell(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_bounded_and_keeps_the_last_of_each_port() {
+        let outbox = Outbox::new().unwrap();
+        for n in 0..10_000 {
+            outbox.push(Notice::PortFailed {
+                port: format!("port {}", n % 2),
+                why: n.to_string(),
+            });
+        }
+        let all = outbox.take();
+        assert_eq!(all.len(), MOST);
+        let last = |port: &str| all.iter().rev().find(|(_, n)| n.about() == port).cloned();
+        for (port, why) in [("port 0", "9998"), ("port 1", "9999")] {
+            let (_, notice) = last(port).unwrap();
+            let expected = Notice::PortFailed {
+                port: port.into(),
+                why: why.into(),
+            };
+            assert_eq!(notice, expected);
+        }
+        assert!(outbox.take().is_empty());
+    }
+}

@@ -1,0 +1,211 @@
+//! Notices in words.
+
+use super::{Notice, RouteChanges};
+use crate::run::{Reason, RouteLine};
+use engine::LinkState;
+use std::fmt;
+
+/// Names in one line; those that are too many are counted.
+const MOST_NAMES: usize = 10;
+
+fn names<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let more = names.len().saturating_sub(MOST_NAMES);
+    let mut text = names.take(MOST_NAMES).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
+}
+
+fn list(of: &[String]) -> String {
+    names(of.iter().map(String::as_str))
+}
+
+/// "bpf: a, b; process: c", in the order in which they appear.
+fn by_data_path(routes: &[RouteLine]) -> String {
+    let mut paths: Vec<&str> = Vec::new();
+    for route in routes {
+        if !paths.contains(&route.data_path.as_str()) {
+            paths.push(&route.data_path);
+        }
+    }
+    let part = |path: &&str| {
+        let there: Vec<&str> = routes
+            .iter()
+            .filter(|route| route.data_path == *path)
+            .map(|route| route.name.as_str())
+            .collect();
+        format!("{path}: {}", names(there.into_iter()))
+    };
+    paths.iter().map(part).collect::<Vec<_>>().join("; ")
+}
+
+fn plural(n: usize, what: &str) -> String {
+    if n == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{n} {what}s")
+    }
+}
+
+/// What follows from a state, and what to do.
+const fn consequence(now: LinkState) -> &'static str {
+    match now {
+        LinkState::Up | LinkState::ErrorWarning => "",
+        LinkState::ErrorPassive => {
+            ": many frames fail on the bus; check the wiring, the termination and the bit rate"
+        }
+        LinkState::BusOff => {
+            ": frames for it are not sent until the controller is restarted (`ip link set NAME type \
+             can restart`, or `restart-ms`)"
+        }
+        LinkState::Down => {
+            ": frames for it are not sent until it is up again (`ip link set NAME up`)"
+        }
+        LinkState::Gone => ": frames for it are not sent until there is such an interface again",
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ready {
+                control,
+                ports,
+                routes,
+                ..
+            } => {
+                let all = names(ports.iter().map(|port| port.name.as_str()));
+                write!(f, "ready: {} ({all})", plural(ports.len(), "port"))?;
+                if routes.is_empty() {
+                    write!(f, ", no routes")?;
+                } else {
+                    let paths = by_data_path(routes);
+                    write!(f, ", {} ({paths})", plural(routes.len(), "route"))?;
+                }
+                match control {
+                    Some(path) => write!(f, ", control socket {path}"),
+                    None => write!(f, ", no control socket"),
+                }
+            }
+            Self::Link {
+                port,
+                interface,
+                before,
+                now,
+                ..
+            } => {
+                write!(f, "port {port}: ")?;
+                if let Some(interface) = interface {
+                    write!(f, "interface {interface} ")?;
+                }
+                let name = interface.as_deref().unwrap_or(port);
+                let consequence = consequence(*now).replace("NAME", name);
+                match (before, now) {
+                    (_, LinkState::Up) => write!(f, "is up again (it was {before})"),
+                    _ => write!(f, "is {now}{consequence}"),
+                }
+            }
+            Self::PortFailed { port, why } => write!(
+                f,
+                "port {port}: {why}: the port is out of service, the others go on; correct the \
+                 cause, then reload, or restart"
+            ),
+            Self::FramesLost { port, frames, why } => match frames {
+                Some(frames) => write!(f, "port {port}: {frames} frames were lost: {why}"),
+                None => write!(f, "port {port}: the frames that it held are lost: {why}"),
+            },
+            Self::OffloadTaken {
+                data_path,
+                routes,
+                words,
+            } => {
+                let routes = plural(*routes, "route");
+                write!(f, "{data_path} runs {routes} in the kernel ({words})")
+            }
+            Self::OffloadChanged { words, .. } => f.write_str(words),
+            Self::OffloadGivenUp { data_path, why } => {
+                write!(f, "{data_path} runs no route in the kernel any more: {why}")
+            }
+            Self::OffloadFailed { data_path, why } => write!(f, "{data_path}: {why}"),
+            Self::InterfacesMissing { interfaces } => write!(
+                f,
+                "no such CAN interface: {}; the routes with it start when it is there",
+                list(interfaces)
+            ),
+            Self::Reloaded {
+                routes,
+                kept,
+                opened,
+                closed,
+                changes,
+                remarks,
+                ..
+            } => {
+                write!(f, "reloaded: {}", plural(*routes, "route"))?;
+                let RouteChanges {
+                    added,
+                    removed,
+                    changed,
+                    moved,
+                } = changes;
+                let all = [
+                    (added, "new routes"),
+                    (removed, "routes removed"),
+                    (changed, "routes changed"),
+                    (moved, "routes in another data path"),
+                    (opened, "ports opened"),
+                    (closed, "ports closed"),
+                ];
+                let mut any = false;
+                for (which, what) in all {
+                    if !which.is_empty() {
+                        any = true;
+                        write!(f, "; {what}: {}", list(which))?;
+                    }
+                }
+                if !any {
+                    write!(f, ", nothing changed")?;
+                }
+                write!(f, "; {} kept", plural(kept.len(), "port"))?;
+                for remark in remarks {
+                    write!(f, "; {}", remark.trim_end())?;
+                }
+                Ok(())
+            }
+            Self::NotReloaded { why, as_before } => {
+                if *as_before {
+                    write!(f, "not reloaded, everything runs on as before: ")?;
+                } else {
+                    write!(f, "reloaded only in part: ")?;
+                }
+                f.write_str(why.trim_end())
+            }
+            Self::Realtime { priority } => {
+                write!(f, "the worker runs with SCHED_FIFO, priority {priority}")
+            }
+            Self::NotRealtime { priority, why } => write!(
+                f,
+                "ordinary scheduling ({why}): other programs can delay frames; allow real-time \
+                 priorities (systemd: LimitRTPRIO={priority}, /etc/security/limits.conf: rtprio \
+                 {priority}), give the program CAP_SYS_NICE, or set realtime = false"
+            ),
+            Self::NotLocked { why } => write!(f, "memory is not locked {why}"),
+            Self::NoControl { why } => write!(
+                f,
+                "{why}: nobody can ask this gateway for its counters or to reload; set \
+                 XDG_RUNTIME_DIR to a folder of your own, or `control` in [gateway] to a path"
+            ),
+            Self::WaitFailed { what, why } => {
+                write!(f, "waiting for {what} failed ({why}): trying again")
+            }
+            Self::PortRemarks { remarks } => f.write_str(&remarks.join("; ")),
+            Self::Ending { reason } => f.write_str(match reason {
+                Reason::Signal => "ending: asked to by a signal",
+                Reason::Request => "ending: asked to by a client of the control socket",
+                Reason::Finished => "ending: every input has ended",
+                Reason::Failed => "ending: nothing can come in any more, because ports failed",
+            }),
+        }
+    }
+}

@@ -1,0 +1,467 @@
+//! The Linux interfaces of ports, as the kernel sees them: how they are, what they count, and how
+//! many of their frames were not asked for.
+
+use super::kernel::KernelPlan;
+use super::site::{Plan, Site};
+use crate::notice::{LinkSource, Notice, ReadyPort};
+use crate::stats::InterfaceRow;
+use engine::{Ids, Interest, LinkState, PortCount, Snapshot, interest};
+use linux::link::{ControllerState, Link, LinkCounters, Links};
+use route::Table;
+
+/// Why a figure cannot be had.
+const REPLACED: &str = "another interface of this name has come since the port was opened";
+const NOT_THERE: &str = "there was no such interface when the port was opened";
+const ERROR_FRAMES: &str = "routes take error frames, which the interface does not count";
+const TAKEN: &str = "BPF takes frames at this interface before this process can see them";
+
+/// What each port of a table is asked for.
+pub(super) fn interests(table: &Table, ports: usize) -> Vec<Interest> {
+    (0..ports).map(|port| interest(table, port)).collect()
+}
+
+/// All that is known of interfaces at one moment; or why nothing is.
+pub(super) type Reading = Result<Links, String>;
+
+/// Where counting began.
+#[derive(Clone, Debug)]
+struct Base {
+    index: u32,
+    counters: LinkCounters,
+    /// The port's own numbers at that time.
+    port: PortCount,
+}
+
+/// A port with a Linux interface.
+#[derive(Clone, Debug)]
+struct Watched {
+    port: String,
+    interface: String,
+    in_kernel: bool,
+    /// The kernel was not asked for every frame.
+    filtered: bool,
+    /// Why it cannot be told how many frames were not asked for.
+    unknown: Option<&'static str>,
+    base: Option<Base>,
+    /// What was said of it last; only where [`Watched::in_kernel`], others say it themselves.
+    told: LinkState,
+}
+
+/// The ports that have a Linux interface.
+#[derive(Debug, Default)]
+pub(crate) struct Interfaces(Vec<Watched>);
+
+impl Interfaces {
+    /// Those of a plan. `interests` is by port of this process.
+    pub(super) fn of<S: Site>(
+        site: &S,
+        plan: &Plan<S::Spec>,
+        kernel: &KernelPlan,
+        interests: &[Interest],
+    ) -> Self {
+        let used = kernel.used();
+        let mut all = Vec::new();
+        for ((port, spec), interest) in plan.ports.iter().zip(interests) {
+            let Some(interface) = site.interface(spec) else {
+                continue;
+            };
+            let taken = |(_, name, takes): &(&str, &str, bool)| *takes && *name == interface;
+            let unknown = if interest.error_frames {
+                Some(ERROR_FRAMES)
+            } else {
+                used.iter().any(taken).then_some(TAKEN)
+            };
+            all.push(Watched {
+                port: port.clone(),
+                interface: interface.to_owned(),
+                in_kernel: false,
+                filtered: interest.ids != Ids::Everything,
+                unknown,
+                base: None,
+                told: LinkState::Up,
+            });
+        }
+        for (port, interface, _) in used {
+            if all.iter().any(|known| known.port == port) {
+                continue;
+            }
+            all.push(Watched {
+                port: port.to_owned(),
+                interface: interface.to_owned(),
+                in_kernel: true,
+                filtered: false,
+                unknown: None,
+                base: None,
+                told: LinkState::Up,
+            });
+        }
+        Self(all)
+    }
+
+    /// Counting begins, with all ports at 0.
+    pub(super) fn begin(&mut self) {
+        let reading = self.read();
+        self.begin_at(&reading, None);
+    }
+
+    fn begin_at(&mut self, reading: &Reading, counted: Option<&Snapshot>) {
+        for watched in self.0.iter_mut().filter(|watched| watched.base.is_none()) {
+            let link = reading
+                .as_ref()
+                .ok()
+                .and_then(|l| l.get(&watched.interface));
+            let port = counted.and_then(|counted| counted.port(&watched.port));
+            watched.base = link.map(|link| Base {
+                index: link.index,
+                counters: link.counters,
+                port: port.copied().unwrap_or_default(),
+            });
+        }
+    }
+
+    /// After a reload: those that stay go on counting, others begin.
+    pub(super) fn replace(&mut self, mut new: Self, counted: Option<&Snapshot>) {
+        for watched in &mut new.0 {
+            let same = |old: &&mut Watched| {
+                (&old.port, &old.interface, old.in_kernel)
+                    == (&watched.port, &watched.interface, watched.in_kernel)
+            };
+            if let Some(old) = self.0.iter_mut().find(same) {
+                watched.base = old.base.take();
+                watched.told = old.told;
+                // What was filtered before counts on.
+                watched.filtered |= old.filtered;
+                watched.unknown = watched.unknown.or(old.unknown);
+            }
+        }
+        *self = new;
+        let reading = self.read();
+        self.begin_at(&reading, counted);
+    }
+
+    /// Asks the kernel; it is not asked if no port has an interface.
+    pub(super) fn read(&self) -> Reading {
+        if self.0.is_empty() {
+            return Ok(Links::default());
+        }
+        Links::now().map_err(|error| error.to_string())
+    }
+
+    /// The interfaces that only routes in the kernel use may have changed: what is to be said.
+    pub(super) fn look(&mut self) -> Vec<Notice> {
+        if !self.0.iter().any(|watched| watched.in_kernel) {
+            return Vec::new();
+        }
+        match self.read() {
+            Ok(links) => self.changes(&links),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn changes(&mut self, links: &Links) -> Vec<Notice> {
+        let mut said = Vec::new();
+        for watched in self.0.iter_mut().filter(|watched| watched.in_kernel) {
+            let now = state(links.get(&watched.interface));
+            let before = std::mem::replace(&mut watched.told, now);
+            if before != now {
+                said.push(Notice::Link {
+                    port: watched.port.clone(),
+                    interface: Some(watched.interface.clone()),
+                    before,
+                    now,
+                    source: LinkSource::Netlink,
+                });
+            }
+        }
+        said
+    }
+
+    /// A notice of the worker, which knows no interfaces, with the interface.
+    pub(super) fn complete(&self, mut notice: Notice) -> Notice {
+        if let Notice::Link {
+            port, interface, ..
+        } = &mut notice
+        {
+            let known = self.0.iter().find(|watched| watched.port == *port);
+            *interface = known.map(|watched| watched.interface.clone());
+        }
+        notice
+    }
+
+    /// The ports that only routes in the kernel use.
+    pub(super) fn in_kernel(&self) -> impl Iterator<Item = ReadyPort> {
+        let there = self.0.iter().filter(|watched| watched.in_kernel);
+        there.map(|watched| ReadyPort {
+            name: watched.port.clone(),
+            words: format!("Linux interface {}, in the kernel", watched.interface),
+            interface: Some(watched.interface.clone()),
+            in_kernel: true,
+        })
+    }
+
+    /// What the kernel said at a moment, and what ports counted a little later.
+    pub(super) fn rows(&self, reading: &Reading, counted: &Snapshot) -> Vec<InterfaceRow> {
+        let row = |watched: &Watched| watched.row(reading, counted.port(&watched.port));
+        self.0.iter().map(row).collect()
+    }
+}
+
+impl Watched {
+    fn row(&self, reading: &Reading, port: Option<&PortCount>) -> InterfaceRow {
+        let mut row = InterfaceRow {
+            port: self.port.clone(),
+            interface: self.interface.clone(),
+            in_kernel: self.in_kernel,
+            ..InterfaceRow::default()
+        };
+        let links = match reading {
+            Ok(links) => links,
+            Err(why) => {
+                row.not_asked_for_unknown = self.filtered.then(|| why.clone());
+                return row;
+            }
+        };
+        let link = links.get(&self.interface);
+        row.state = Some(state(link));
+        let counted = match (link, &self.base) {
+            (Some(link), Some(base)) if link.index == base.index => Ok((link, base)),
+            (_, Some(_)) => Err(REPLACED),
+            (_, None) => Err(NOT_THERE),
+        };
+        if let Ok((link, base)) = counted {
+            let since = link.counters.since(&base.counters);
+            row.received = Some(since.received);
+            row.sent = Some(since.sent);
+            row.receive_dropped = Some(since.receive_dropped);
+            row.send_dropped = Some(since.send_dropped);
+        }
+        if self.in_kernel || !self.filtered {
+            return row;
+        }
+        match (self.unknown, counted) {
+            (Some(why), _) | (None, Err(why)) => row.not_asked_for_unknown = Some(why.to_owned()),
+            (None, Ok((link, base))) => {
+                row.not_asked_for = Some(not_asked_for(
+                    link,
+                    base,
+                    &port.copied().unwrap_or_default(),
+                ));
+            }
+        }
+        row
+    }
+}
+
+/// Frames that the interface received and that the socket did not get, though it did not lose them:
+/// its filters kept them out. Where something is not known, at least so many.
+///
+/// * A vcan counts as received what programs on this machine send on it, this gateway's frames
+///   among them; a socket does not get its own.
+/// * Elsewhere frames of programs on this machine come to the socket as an echo, and the interface
+///   does not count these as received.
+/// * What the kernel had no room for came to no socket.
+fn not_asked_for(link: &Link, base: &Base, port: &PortCount) -> u64 {
+    let interface = link.counters.since(&base.counters);
+    let since = |now: u64, then: u64| now.saturating_sub(then);
+    let (now, then) = (&port.rx, &base.port.rx);
+    let got = since(port.received, base.port.received)
+        + since(now.overrun, then.overrun)
+        + since(now.malformed, then.malformed)
+        + since(now.faults.dropped, then.faults.dropped);
+    let got = got.saturating_sub(since(now.faults.duplicated, then.faults.duplicated));
+    let (own, local) = if link.kind == "vcan" {
+        (since(port.tx.sent, base.port.tx.sent), 0)
+    } else {
+        (0, since(now.local, then.local))
+    };
+    interface
+        .received
+        .saturating_sub(interface.receive_dropped)
+        .saturating_sub(own)
+        .saturating_sub(got.saturating_sub(local))
+}
+
+/// How an interface takes part in its bus.
+fn state(link: Option<&Link>) -> LinkState {
+    match link {
+        None => LinkState::Gone,
+        Some(link) if !link.up => LinkState::Down,
+        Some(link) => match link.state {
+            Some(ControllerState::BusOff) => LinkState::BusOff,
+            _ if !link.running => LinkState::Down,
+            Some(ControllerState::ErrorPassive) => LinkState::ErrorPassive,
+            Some(ControllerState::ErrorWarning) => LinkState::ErrorWarning,
+            _ => LinkState::Up,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{PortRow, RxCounters, TxCounters};
+
+    fn link(index: u32, kind: &str, received: u64) -> Link {
+        Link {
+            index,
+            name: "can0".to_owned(),
+            can: true,
+            up: true,
+            running: true,
+            kind: kind.to_owned(),
+            counters: LinkCounters {
+                received,
+                ..LinkCounters::default()
+            },
+            ..Link::default()
+        }
+    }
+
+    fn watched(in_kernel: bool) -> Interfaces {
+        Interfaces(vec![Watched {
+            port: "in".to_owned(),
+            interface: "can0".to_owned(),
+            in_kernel,
+            filtered: true,
+            unknown: None,
+            base: None,
+            told: LinkState::Up,
+        }])
+    }
+
+    fn counted(received: u64, rx: RxCounters, sent: u64) -> Snapshot {
+        let count = PortCount {
+            received,
+            rx,
+            tx: TxCounters {
+                sent,
+                ..TxCounters::default()
+            },
+            ..PortCount::default()
+        };
+        let row = PortRow {
+            name: "in".to_owned(),
+            count,
+            failure: None,
+        };
+        Snapshot {
+            ports: vec![row],
+            ..Snapshot::default()
+        }
+    }
+
+    fn reading(link: Link) -> Reading {
+        Ok([link].into_iter().collect())
+    }
+
+    /// What is told where an interface counted 100 frames before, and `link` now.
+    fn told(first: &str, link: Link, snapshot: &Snapshot) -> InterfaceRow {
+        let mut interfaces = watched(false);
+        interfaces.begin_at(&reading(super::tests::link(1, first, 100)), None);
+        interfaces.rows(&reading(link), snapshot).remove(0)
+    }
+
+    #[test]
+    fn what_the_interface_had_and_the_socket_did_not_get_was_not_asked_for() {
+        let none = RxCounters::default();
+        // 600 came, 256 of them here.
+        let row = told("can", link(1, "can", 700), &counted(256, none, 50));
+        assert_eq!((row.received, row.not_asked_for), (Some(600), Some(344)));
+        assert_eq!(row.not_asked_for_unknown, None);
+        // A vcan has what this gateway sent on it, too.
+        let row = told("vcan", link(1, "vcan", 750), &counted(256, none, 50));
+        assert_eq!(row.not_asked_for, Some(344));
+        // What was lost, unreadable or dropped on purpose was asked for.
+        let mut rx = RxCounters {
+            overrun: 10,
+            malformed: 1,
+            ..none
+        };
+        rx.faults.dropped = 5;
+        rx.faults.duplicated = 2;
+        let row = told("can", link(1, "can", 700), &counted(242, rx, 0));
+        assert_eq!(row.not_asked_for, Some(344));
+        // Local programs' frames come to the socket and are none of the interface's.
+        let rx = RxCounters { local: 20, ..none };
+        let row = told("can", link(1, "can", 700), &counted(276, rx, 0));
+        assert_eq!(row.not_asked_for, Some(344));
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_named() {
+        let nothing = Snapshot::default();
+        let unknown = |row: InterfaceRow| {
+            assert_eq!(row.not_asked_for, None);
+            row.not_asked_for_unknown.unwrap()
+        };
+        assert_eq!(
+            unknown(told("can", link(2, "can", 700), &nothing)),
+            REPLACED
+        );
+        let rows = watched(false).rows(&reading(link(1, "can", 5)), &nothing);
+        assert_eq!(unknown(rows[0].clone()), NOT_THERE);
+        let rows = watched(false).rows(&Err("no netlink".to_owned()), &nothing);
+        assert_eq!(
+            (unknown(rows[0].clone()).as_str(), rows[0].state),
+            ("no netlink", None)
+        );
+    }
+
+    #[test]
+    fn a_port_that_stays_goes_on_counting_and_a_new_one_begins() {
+        let mut interfaces = watched(false);
+        interfaces.begin_at(&reading(link(1, "can", 100)), None);
+        // Nothing of this name is on the machine that runs the test: only what stays has a base.
+        let mut next = watched(false);
+        next.0[0].filtered = false;
+        interfaces.replace(next, None);
+        let base = interfaces.0[0].base.as_ref().unwrap();
+        assert_eq!(base.counters.received, 100);
+        assert!(
+            interfaces.0[0].filtered,
+            "what was filtered before is still told"
+        );
+        let mut next = watched(false);
+        next.0[0].interface = "no-such-if".to_owned();
+        interfaces.replace(next, None);
+        assert!(interfaces.0[0].base.is_none());
+    }
+
+    #[test]
+    fn a_link_of_the_kernels_routes_is_told_when_it_changes() {
+        let mut interfaces = watched(true);
+        let at = |link: Option<Link>| -> Links { link.into_iter().collect() };
+        let mut state = |link: Option<Link>| match interfaces.changes(&at(link)).as_slice() {
+            [] => None,
+            [Notice::Link { before, now, .. }] => Some((*before, *now)),
+            other => panic!("{other:?}"),
+        };
+        let up = || link(1, "can", 0);
+        assert_eq!(state(Some(up())), None);
+        let down = Link { up: false, ..up() };
+        assert_eq!(
+            state(Some(down.clone())),
+            Some((LinkState::Up, LinkState::Down))
+        );
+        assert_eq!(state(Some(down)), None);
+        assert_eq!(state(None), Some((LinkState::Down, LinkState::Gone)));
+        let off = Link {
+            running: false,
+            state: Some(ControllerState::BusOff),
+            ..up()
+        };
+        assert_eq!(state(Some(off)), Some((LinkState::Gone, LinkState::BusOff)));
+        let passive = Link {
+            state: Some(ControllerState::ErrorPassive),
+            ..up()
+        };
+        assert_eq!(
+            state(Some(passive)),
+            Some((LinkState::BusOff, LinkState::ErrorPassive))
+        );
+        assert_eq!(
+            state(Some(up())),
+            Some((LinkState::ErrorPassive, LinkState::Up))
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! What an interface has counted.
+
+/// What an interface has counted since it was made (`struct rtnl_link_stats64` of
+/// `uapi/linux/if_link.h`), in frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LinkCounters {
+    /// `rx_packets`. A vcan counts here what local programs sent on it; kernels before 5.17 count
+    /// error frames here as well.
+    pub received: u64,
+    /// `tx_packets`.
+    pub sent: u64,
+    /// `rx_dropped`: no memory for them, or the kernel's backlog was full.
+    pub receive_dropped: u64,
+    /// `tx_dropped`: the interface did not take them.
+    pub send_dropped: u64,
+}
+
+impl LinkCounters {
+    /// Reads the structure, whose end may be missing in older kernels.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let number = |index: usize| {
+            let bytes = bytes.get(index * size_of::<u64>()..)?;
+            Some(u64::from_ne_bytes(*bytes.first_chunk()?))
+        };
+        Some(Self {
+            received: number(0)?,
+            sent: number(1)?,
+            receive_dropped: number(6)?,
+            send_dropped: number(7)?,
+        })
+    }
+
+    /// What was counted since the counters stood at `base`.
+    #[must_use]
+    pub const fn since(&self, base: &Self) -> Self {
+        Self {
+            received: self.received.saturating_sub(base.received),
+            sent: self.sent.saturating_sub(base.sent),
+            receive_dropped: self.receive_dropped.saturating_sub(base.receive_dropped),
+            send_dropped: self.send_dropped.saturating_sub(base.send_dropped),
+        }
+    }
+}
