@@ -119,4 +119,12 @@ fn links_and_filtered_frames_are_told() {
     assert_eq!(links(&objects_said), expected, "{bpf}");
     let taken = |line: &Value| line["event"] == "offload_taken" && line["data_path"] == "bpf";
     assert!(objects_said.iter().any(taken), "{bpf}");
+
+    let down = said("down from the start");
+    assert_eq!(
+        links(&objects(down)),
+        [["out", "down", "netlink"]],
+        "{down}"
+    );
+    assert!(down.contains(" out           b1    down "), "{down}");
 }

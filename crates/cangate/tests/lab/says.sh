@@ -107,4 +107,10 @@ cangate stats --socket /run/g.sock
 ip link set a1 up
 said '"now":"up"' 1
 finish
+step "down from the start"
+ip link set b1 down
+start
+said '"now":"down"' 1
+cangate stats --socket /run/g.sock
+finish
 step done

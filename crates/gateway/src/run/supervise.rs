@@ -103,7 +103,7 @@ pub(super) fn supervise_by<S: Site>(
         };
         let mut server = socket.map(Server::new);
         let has_ended = || thread.is_finished();
-        let running = Running::new(
+        let mut running = Running::new(
             site,
             plan,
             layout,
