@@ -77,7 +77,7 @@ pub(super) fn supervise_by<S: Site>(
     let outbox = Outbox::new().map_err(os("making an eventfd"))?;
     let mailbox = Mailbox::new().map_err(os("making an eventfd"))?;
     let (alive, hangs_up) = UnixStream::pair().map_err(os("making a socket pair"))?;
-    let (engine, ended, asked_by) = std::thread::scope(|scope| {
+    let (engine, ended, asked_by, reading) = std::thread::scope(|scope| {
         let worker = Worker {
             engine,
             mailbox: &mailbox,
@@ -123,6 +123,8 @@ pub(super) fn supervise_by<S: Site>(
         if let Some(reason) = asked_by {
             voice.say(Notice::Ending { reason });
         }
+        // Before: what comes from now on, nobody takes.
+        let reading = kernel.interfaces.read();
         mailbox.send(Message::Stop(options.drain));
         let joined = thread.join();
         if let Some(server) = server {
@@ -130,11 +132,11 @@ pub(super) fn supervise_by<S: Site>(
         }
         voice.relay(&outbox, |notice| kernel.interfaces.complete(notice));
         let (engine, ended) = joined.map_err(|_| RunError::WorkerDied)?;
-        Ok::<_, RunError>((engine, ended, asked_by))
+        Ok::<_, RunError>((engine, ended, asked_by, reading))
     })?;
     let process = engine.snapshot();
     let mut stats = Stats {
-        interfaces: kernel.interfaces.rows(&kernel.interfaces.read(), &process),
+        interfaces: kernel.interfaces.rows(&reading, &process),
         process,
         kernel: Vec::new(),
     };
