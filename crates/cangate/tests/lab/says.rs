@@ -66,6 +66,16 @@ fn links_and_filtered_frames_are_told() {
     let words = "Port in: 344 frames not asked for (filtered by the kernel).";
     assert!(filtered.contains(words), "{filtered}");
 
+    // What was lost is not called "not asked for".
+    let stats = &objects(said("lost"))[0];
+    let ports = stats["ports"].as_array().unwrap();
+    let port = ports.iter().find(|port| port["name"] == "in").unwrap();
+    let number = |value: &Value| value.as_u64().unwrap();
+    let lost = number(&port["rx"]["overrun"]);
+    assert!(lost > 0, "{port}");
+    assert_eq!(number(&port["received"]) + lost, 306 + 5000, "{port}");
+    assert_eq!(interface(stats, "in")["not_asked_for"], 344, "{stats}");
+
     let sockets = said("sockets");
     assert!(!sockets.contains("never said"), "{sockets}");
     assert!(sockets.contains("status 0"), "{sockets}");
