@@ -137,4 +137,13 @@ fn links_and_filtered_frames_are_told() {
         "{down}"
     );
     assert!(down.contains(" out           b1    down "), "{down}");
+
+    let can_gw = said("can-gw");
+    assert!(!can_gw.contains("never said"), "{can_gw}");
+    let objects_said = objects(can_gw);
+    let sides = ["in", "out"].map(|port| interface(&objects_said[0], port));
+    assert_eq!(sides[0]["received"], 10, "{can_gw}");
+    assert_eq!(sides[1]["sent"], 10, "{can_gw}");
+    let expected = ["down", "up"].map(|now| ["out", now, "netlink"]);
+    assert_eq!(links(&objects_said), expected, "{can_gw}");
 }

@@ -120,4 +120,16 @@ start
 said '"now":"down"' 1
 cangate stats --socket /run/g.sock
 finish
+ip link set b1 up
+step can-gw
+modprobe can-gw || exit 99
+sed -i 's/offload = "bpf"/offload = "can-gw"/; s/\["classic", "fd"\]/"classic"/' /tmp/g.toml
+start
+send a0 123 10
+stats
+ip link set b1 down
+said '"now":"down"' 1
+ip link set b1 up
+said '"now":"up"' 1
+finish
 step done
