@@ -61,9 +61,14 @@ impl Log {
             );
         }
         if self.most >= Level::Detail && self.form != Form::Json {
-            for text in details(&said.notice) {
+            let line = |text: String| {
                 let line = Line::new(said.at, Level::Detail, "detail", &text);
-                self.writer.send(String::new, self.form.line(&line));
+                self.form.line(&line)
+            };
+            // At once, so that many do not fill the queue.
+            let lines: String = details(&said.notice).into_iter().map(line).collect();
+            if !lines.is_empty() {
+                self.writer.send(String::new, lines);
             }
         }
     }

@@ -66,6 +66,16 @@ fn links_and_filtered_frames_are_told() {
     let words = "Port in: 344 frames not asked for (filtered by the kernel).";
     assert!(filtered.contains(words), "{filtered}");
 
+    // What was lost is not called "not asked for".
+    let stats = &objects(said("lost"))[0];
+    let ports = stats["ports"].as_array().unwrap();
+    let port = ports.iter().find(|port| port["name"] == "in").unwrap();
+    let number = |value: &Value| value.as_u64().unwrap();
+    let lost = number(&port["rx"]["overrun"]);
+    assert!(lost > 0, "{port}");
+    assert_eq!(number(&port["received"]) + lost, 306 + 5000, "{port}");
+    assert_eq!(interface(stats, "in")["not_asked_for"], 344, "{stats}");
+
     let sockets = said("sockets");
     assert!(!sockets.contains("never said"), "{sockets}");
     assert!(sockets.contains("status 0"), "{sockets}");
@@ -119,4 +129,21 @@ fn links_and_filtered_frames_are_told() {
     assert_eq!(links(&objects_said), expected, "{bpf}");
     let taken = |line: &Value| line["event"] == "offload_taken" && line["data_path"] == "bpf";
     assert!(objects_said.iter().any(taken), "{bpf}");
+
+    let down = said("down from the start");
+    assert_eq!(
+        links(&objects(down)),
+        [["out", "down", "netlink"]],
+        "{down}"
+    );
+    assert!(down.contains(" out           b1    down "), "{down}");
+
+    let can_gw = said("can-gw");
+    assert!(!can_gw.contains("never said"), "{can_gw}");
+    let objects_said = objects(can_gw);
+    let sides = ["in", "out"].map(|port| interface(&objects_said[0], port));
+    assert_eq!(sides[0]["received"], 10, "{can_gw}");
+    assert_eq!(sides[1]["sent"], 10, "{can_gw}");
+    let expected = ["down", "up"].map(|now| ["out", now, "netlink"]);
+    assert_eq!(links(&objects_said), expected, "{can_gw}");
 }

@@ -54,8 +54,8 @@ start() {
     cat /tmp/log
     exit 98
 }
-send() { # interface, ID, how many
-    cangen "$1" -I "$2" -L 8 -n "$3" -g 1 || echo "cangen failed"
+send() { # interface, ID, how many, milliseconds between them
+    cangen "$1" -I "$2" -L 8 -n "$3" -g "${4:-1}" || echo "cangen failed"
 }
 stats() { cangate stats --socket /run/g.sock --json | tr -d '\n'; echo; }
 said() { # waits until the log has this so many times
@@ -83,6 +83,13 @@ send v0 301 30
 sleep 0.5
 stats
 cangate stats --socket /run/g.sock
+step lost
+# More than the socket's buffer holds, while nobody takes them; none comes after them.
+kill -STOP $G
+send a0 123 5000 0
+kill -CONT $G
+sleep 0.5
+stats
 step sockets
 ip link set a1 down
 said '"now":"down"' 1
@@ -105,6 +112,24 @@ ip link set a1 down
 said '"now":"down"' 1
 cangate stats --socket /run/g.sock
 ip link set a1 up
+said '"now":"up"' 1
+finish
+step "down from the start"
+ip link set b1 down
+start
+said '"now":"down"' 1
+cangate stats --socket /run/g.sock
+finish
+ip link set b1 up
+step can-gw
+modprobe can-gw || exit 99
+sed -i 's/offload = "bpf"/offload = "can-gw"/; s/\["classic", "fd"\]/"classic"/' /tmp/g.toml
+start
+send a0 123 10
+stats
+ip link set b1 down
+said '"now":"down"' 1
+ip link set b1 up
 said '"now":"up"' 1
 finish
 step done

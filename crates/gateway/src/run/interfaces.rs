@@ -102,6 +102,12 @@ impl Interfaces {
     pub(super) fn begin(&mut self) {
         let reading = self.read();
         self.begin_at(&reading, None);
+        let Ok(links) = reading else { return };
+        // That one is not there is said by the data path that misses it.
+        let not_there = |watched: &&mut Watched| links.get(&watched.interface).is_none();
+        for watched in self.0.iter_mut().filter(not_there) {
+            watched.told = LinkState::Gone;
+        }
     }
 
     fn begin_at(&mut self, reading: &Reading, counted: Option<&Snapshot>) {

@@ -103,7 +103,7 @@ impl<'a, S: Site> Running<'a, S> {
     }
 
     /// All is in place.
-    pub(crate) fn say_ready(&self, control: Option<&Path>) {
+    pub(crate) fn say_ready(&mut self, control: Option<&Path>) {
         let here = |(name, spec): &(String, S::Spec)| ReadyPort {
             name: name.clone(),
             words: self.site.describe(spec),
@@ -118,6 +118,14 @@ impl<'a, S: Site> Running<'a, S> {
             ports,
             routes: self.plan.lines.clone(),
         });
+        self.say_links();
+    }
+
+    /// Says which interfaces of the kernel's routes are not as they were said to be.
+    fn say_links(&mut self) {
+        for notice in self.kernel.interfaces.look() {
+            self.voice.say(notice);
+        }
     }
 
     /// Each readable when [`Running::look_at_kernel`] has something to do.
@@ -233,6 +241,7 @@ impl<'a, S: Site> Running<'a, S> {
         let watched = Interfaces::of(self.site, &self.plan, &in_kernel, &interests);
         let counted = self.snapshot();
         self.kernel.interfaces.replace(watched, counted.as_ref());
+        self.say_links();
         let late = if in_steps {
             self.kernel.reload(in_kernel)
         } else {

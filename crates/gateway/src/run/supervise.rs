@@ -82,7 +82,7 @@ pub(super) fn supervise_by<S: Site>(
         voice.say(Notice::PortRemarks { remarks });
     }
     site.start()?;
-    let (engine, ended, asked_by) = std::thread::scope(|scope| {
+    let (engine, ended, asked_by, reading) = std::thread::scope(|scope| {
         let worker = Worker {
             engine,
             mailbox: &mailbox,
@@ -108,7 +108,7 @@ pub(super) fn supervise_by<S: Site>(
         };
         let mut server = socket.map(Server::new);
         let has_ended = || thread.is_finished();
-        let running = Running::new(
+        let mut running = Running::new(
             site,
             plan,
             layout,
@@ -128,6 +128,8 @@ pub(super) fn supervise_by<S: Site>(
         if let Some(reason) = asked_by {
             voice.say(Notice::Ending { reason });
         }
+        // Before: what comes from now on, nobody takes.
+        let reading = kernel.interfaces.read();
         mailbox.send(Message::Stop(options.drain));
         let joined = thread.join();
         if let Some(server) = server {
@@ -135,11 +137,11 @@ pub(super) fn supervise_by<S: Site>(
         }
         voice.relay(&outbox, |notice| kernel.interfaces.complete(notice));
         let (engine, ended) = joined.map_err(|_| RunError::WorkerDied)?;
-        Ok::<_, RunError>((engine, ended, asked_by))
+        Ok::<_, RunError>((engine, ended, asked_by, reading))
     })?;
     let process = engine.snapshot();
     let mut stats = Stats {
-        interfaces: kernel.interfaces.rows(&kernel.interfaces.read(), &process),
+        interfaces: kernel.interfaces.rows(&reading, &process),
         process,
         kernel: Vec::new(),
     };

@@ -21,8 +21,8 @@ pub(super) trait Line: Send + Sync {
     fn set_loopback(&self, on: bool) -> Result<(), Errno>;
     /// Receives at most `want` datagrams without waiting.
     fn receive(&self, inbox: &mut Inbox, want: usize) -> Result<usize, Errno>;
-    /// Frames that the socket lost since it was opened, modulo 2^32, where they are not said
-    /// beside the frames.
+    /// Frames that the socket lost since it was opened, modulo 2^32; `None` where the kernel does not
+    /// say. What is said beside a frame is of the time when that frame came.
     fn lost(&self) -> Option<u32> {
         None
     }
@@ -83,10 +83,6 @@ impl Line for RawLine {
     }
 
     fn lost(&self) -> Option<u32> {
-        match self.io {
-            // Said beside the frames.
-            Io::Mmsg => None,
-            Io::ReadWrite => self.socket.lost(),
-        }
+        self.socket.lost()
     }
 }

@@ -162,10 +162,13 @@ impl<L: Line> Receive for RawReceive<L> {
     }
 
     fn counters(&self) -> RxCounters {
-        let asked = self.shared.line.lost().map(u64::from);
+        // Those that were lost after the last frame that came, too: they must not pass for frames
+        // that were not asked for.
+        let lost = self.shared.line.lost();
+        let since = lost.map_or(0, |lost| lost.wrapping_sub(self.dropped));
         RxCounters {
             reopened: self.shared.reopened(),
-            overrun: asked.unwrap_or(self.counters.overrun),
+            overrun: self.counters.overrun + u64::from(since),
             ..self.counters
         }
     }

@@ -41,6 +41,8 @@ struct Fake {
     send_errors: Mutex<VecDeque<Option<Errno>>>,
     /// What was asked of it.
     calls: Mutex<Vec<String>>,
+    /// What the kernel says that it lost.
+    lost: Mutex<Option<u32>>,
 }
 
 impl Fake {
@@ -81,6 +83,10 @@ impl Line for Fake {
         }
     }
 
+    fn lost(&self) -> Option<u32> {
+        *self.lost.lock().unwrap()
+    }
+
     fn send(&self, outbox: &mut Outbox, first: usize, count: usize) -> Result<usize, Errno> {
         match self.send_errors.lock().unwrap().pop_front().flatten() {
             Some(error) => Err(error),
@@ -114,6 +120,7 @@ fn bench_by(io: Io, queue: usize, link: InterfaceState) -> Bench {
         receive_errors: Mutex::default(),
         send_errors: Mutex::default(),
         calls: Mutex::default(),
+        lost: Mutex::default(),
     };
     let shared = Shared::attach(fake, "engine", "can7", Vec::new()).unwrap();
     let shared = Arc::new(shared);
@@ -460,6 +467,19 @@ fn bus_off_is_noticed_and_its_end_too() {
     bench.come(&error(error_class::CONTROLLER));
     assert_eq!(bench.take(3).len(), 1);
     assert_eq!(bench.rx.counters().error_frames, 2);
+}
+
+/// After the last frame of a flood none comes beside which the kernel could say it.
+#[test]
+fn what_was_lost_after_the_last_frame_is_counted_too() {
+    let bench = bench();
+    let set = |lost| *bench.line().lost.lock().unwrap() = lost;
+    assert_eq!(bench.rx.counters().overrun, 0, "a kernel that does not say");
+    set(Some(7));
+    assert_eq!(bench.rx.counters().overrun, 7);
+    assert_eq!(bench.rx.counters().overrun, 7, "once");
+    set(Some(9));
+    assert_eq!(bench.rx.counters().overrun, 9);
 }
 
 /// Each change is told once, whatever comes in between.
