@@ -107,12 +107,17 @@ pub(crate) struct Exec {
     pub(crate) timeout: u64,
     /// The guest's processor in virtual time: pc, board, board:N or shift:N.
     ///
-    ///   pc       2 ns per instruction; SJA1000 controllers
-    ///   board    4 ns per instruction; MSCAN controllers: the papers' board
-    ///   board:N  2^N ns per instruction, N from 0 to 10; MSCAN controllers
-    ///   shift:N  2^N ns per instruction, N from 0 to 10; SJA1000 controllers
+    ///   pc       a fast processor: 2 ns for each instruction; SJA1000 controllers
+    ///            Example: --cpu pc
+    ///   board    the papers' board: 4 ns for each instruction; MSCAN controllers
+    ///            Example: --cpu board
+    ///   board:N  a board of another speed: 2^N ns for each instruction, N from 0 to 10; MSCAN
+    ///            controllers. Example with 16 ns: --cpu board:4
+    ///   shift:N  a processor of another speed: 2^N ns for each instruction, N from 0 to 10; SJA1000
+    ///            controllers. Example with 8 ns: --cpu shift:3
     ///
-    /// The controllers are those of the timed bench. Example: --cpu board:4 (16 ns)
+    /// The controllers are those of the timed bench. An SJA1000 has one transmit buffer; an MSCAN has
+    /// three, and a receive FIFO of four frames.
     #[arg(long, value_name = "CPU", default_value = "pc", verbatim_doc_comment)]
     pub(crate) cpu: String,
     /// Parameters for the guest's kernel, joined by +; none for no parameter.
@@ -187,12 +192,16 @@ pub(crate) struct Chosen {
     /// Number and kind of the gateway's rules: none, sff:N, list:N or eff:N.
     ///
     ///   none    one rule that takes all frames
-    ///   sff:N   N rules, one SFF ID each; can-gw keeps them in a table
-    ///   list:N  N rules, one ID of either format each; can-gw searches them as a list
-    ///   eff:N   N rules, one EFF ID each; can-gw hashes them
+    ///           Example: --filters none
+    ///   sff:N   N rules, each for one SFF ID; can-gw keeps them in a table
+    ///           Example with a rule for each SFF ID: --filters sff:2048
+    ///   list:N  N rules, each for one ID in SFF or EFF; can-gw searches them one after the other
+    ///           Example with a long list: --filters list:2048
+    ///   eff:N   N rules, each for one EFF ID; can-gw hashes them
+    ///           Example: --filters eff:512
     ///
     /// Only the last rule matches the frames that are sent. N is 1 to 2048; for eff up to 100000
-    /// with the gateways bpf and user:read-write. Example: --filters list:2048
+    /// with the gateways bpf and user:read-write.
     #[arg(
         long,
         value_name = "FILTERS",
@@ -220,22 +229,34 @@ pub(crate) struct Chosen {
     pub(crate) modify: String,
     /// Passes through virtual interfaces between the two buses: N, N:2, N:vxcan or N:2:vxcan.
     ///
-    ///   N          N passes, 0 to 5, through one vcan interface
-    ///   N:2        N passes, 2 or 4, through a chain of two vcan interfaces
-    ///   N:vxcan    N passes through one pair of vxcan interfaces
-    ///   N:2:vxcan  N passes, 2 or 4, through a chain of two vxcan pairs
+    /// A pass is one more way through the gateway: a rule sends the frame into a virtual interface,
+    /// and the next rule takes it from there.
     ///
-    /// The gateways can-gw, bpf and user:read-write need vxcan. Example: --hops 4:2:vxcan
+    ///   N          N passes, 0 to 5, through one vcan interface
+    ///              Example with no pass: --hops 0. With three: --hops 3
+    ///   N:2        N passes, 2 or 4, through a chain of two vcan interfaces
+    ///              Example: --hops 4:2
+    ///   N:vxcan    N passes through one pair of vxcan interfaces: what goes into one comes out of
+    ///              the other. Example: --hops 1:vxcan
+    ///   N:2:vxcan  N passes, 2 or 4, through a chain of two vxcan pairs
+    ///              Example: --hops 4:2:vxcan
+    ///
+    /// The gateways can-gw, bpf and user:read-write need vxcan.
     #[arg(long, value_name = "HOPS", default_value = "0", verbatim_doc_comment)]
     pub(crate) hops: String,
     /// The guest's processor in virtual time: pc, board, board:N or shift:N.
     ///
-    ///   pc       2 ns per instruction; SJA1000 controllers
-    ///   board    4 ns per instruction; MSCAN controllers: the papers' board
-    ///   board:N  2^N ns per instruction, N from 0 to 10; MSCAN controllers
-    ///   shift:N  2^N ns per instruction, N from 0 to 10; SJA1000 controllers
+    ///   pc       a fast processor: 2 ns for each instruction; SJA1000 controllers
+    ///            Example: --cpu pc
+    ///   board    the papers' board: 4 ns for each instruction; MSCAN controllers
+    ///            Example: --cpu board
+    ///   board:N  a board of another speed: 2^N ns for each instruction, N from 0 to 10; MSCAN
+    ///            controllers. Example with 16 ns: --cpu board:4
+    ///   shift:N  a processor of another speed: 2^N ns for each instruction, N from 0 to 10; SJA1000
+    ///            controllers. Example with 8 ns: --cpu shift:3
     ///
-    /// The controllers are those of the timed bench. Example: --cpu board:4 (16 ns)
+    /// The controllers are those of the timed bench. An SJA1000 has one transmit buffer; an MSCAN has
+    /// three, and a receive FIFO of four frames.
     #[arg(long, value_name = "CPU", default_value = "pc", verbatim_doc_comment)]
     pub(crate) cpu: String,
     /// Parameters for the guest's kernel, joined by +; none for no parameter.
@@ -340,6 +361,9 @@ pub(crate) struct List {
     pub(crate) json: bool,
 }
 
+/// The word in place of claims that lists them.
+pub(crate) const LIST_CLAIMS: &str = "list";
+
 #[derive(Args, Debug)]
 pub(crate) struct Reproduce {
     #[command(flatten)]
@@ -347,14 +371,16 @@ pub(crate) struct Reproduce {
     /// Use few frames and one kernel: less than five minutes on two cores.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Test only these claims, separated by commas [default: all].
+    /// Test only these claims, separated by commas [default: all]. Without a value, or with `list`,
+    /// only list the claims.
     ///
     /// G1 to G12 and S1 are the papers' claims. With /user, /bpf or /can-gw, it is the same claim for
     /// cangate in user space, for its BPF program, or for its own can-gw rules: G4/bpf. G4 alone
     /// means G4 and all of these. O1 to O8 are bounds for routing in the kernel.
     ///
     /// Example: --claims G4,G5/bpf,O1
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1,
+          default_missing_value = LIST_CLAIMS)]
     pub(crate) claims: Vec<String>,
     /// The folder for the results and the page.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
@@ -365,10 +391,91 @@ pub(crate) struct Reproduce {
     /// Run experiments that failed before again.
     #[arg(long)]
     pub(crate) retry_failed: bool,
-    /// Only list the claims: what each says, its criterion, and the papers in full.
+    /// Only list the claims in full: what each says, the paper's figure, the criterion, and the papers.
     #[arg(long)]
     pub(crate) list: bool,
     /// Print the table as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cli::Cli;
+    use clap::CommandFactory;
+    use experiment::settings::Setting;
+    use experiment::{Cpu, Experiment, Filters, Hops};
+    use std::fmt::Debug;
+    use std::str::FromStr;
+
+    /// What the help of `cangate lab measure` says about an option.
+    fn help(option: &str) -> String {
+        let command = Cli::command();
+        let lab = command.find_subcommand("lab").unwrap();
+        let measure = lab.find_subcommand("measure").unwrap();
+        let mut arguments = measure.get_arguments();
+        let argument = arguments.find(|a| a.get_long() == Some(option)).unwrap();
+        argument.get_long_help().unwrap().to_string()
+    }
+
+    /// The examples in an option's help, each of which is a value.
+    fn examples<T: FromStr<Err: Debug>>(option: &str) -> Vec<String> {
+        let help = help(option);
+        let mark = format!("--{option} ");
+        let after = help.split(mark.as_str()).skip(1);
+        let words = after.map(|rest| rest.split_whitespace().next().unwrap());
+        let words: Vec<String> = words
+            .map(|word| word.trim_end_matches('.').to_owned())
+            .collect();
+        for word in &words {
+            word.parse::<T>().unwrap();
+        }
+        words
+    }
+
+    #[test]
+    fn each_word_of_a_setting_has_an_example() {
+        for (option, words, given) in [
+            (
+                "cpu",
+                ["pc", "board", "board:", "shift:"],
+                examples::<Cpu>("cpu"),
+            ),
+            (
+                "filters",
+                ["none", "sff:", "list:", "eff:"],
+                examples::<Filters>("filters"),
+            ),
+            (
+                "hops",
+                ["0", ":2", ":vxcan", ":2:vxcan"],
+                examples::<Hops>("hops"),
+            ),
+        ] {
+            for word in words {
+                let is = |example: &String| match word.strip_suffix(':') {
+                    Some(_) => example.starts_with(word),
+                    None if word.starts_with(':') => example.get(1..) == Some(word),
+                    None => example == word,
+                };
+                assert!(given.iter().any(is), "--{option} {word}: {given:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn examples_of_settings_can_be_measured() {
+        for (setting, words) in [
+            (Setting::Cpu, examples::<Cpu>("cpu")),
+            (Setting::Filters, examples::<Filters>("filters")),
+            (Setting::Hops, examples::<Hops>("hops")),
+        ] {
+            for word in words {
+                let experiment = Experiment::from_words([(setting, word.as_str())]).unwrap();
+                experiment
+                    .check()
+                    .unwrap_or_else(|why| panic!("{setting:?} {word}: {why:?}"));
+            }
+        }
+    }
 }

@@ -36,9 +36,9 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Export(args) => offline::export(&args, color),
         Command::Demo(args) => demo::run(&args, color),
         Command::Run(args) => service::run(&args, color),
-        Command::Stats(args) => service::stats(&args),
-        Command::Routes(args) => service::routes(&args),
-        Command::Reload(args) => service::reload(&args),
+        Command::Stats(args) => service::stats(&args, color),
+        Command::Routes(args) => service::routes(&args, color),
+        Command::Reload(args) => service::reload(&args, color),
         Command::Bench(args) => bench::run(&args),
         Command::Lab(args) => lab::run(args, color),
         Command::Report(args) => report::run(&args),
@@ -52,12 +52,16 @@ pub(crate) fn exit_code(done: Result<(), Failure>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Silent) => ExitCode::SUCCESS,
         Err(Failure::Status(status)) => ExitCode::from(status),
-        Err(Failure::Input(text)) => {
+        Err(Failure::Mistakes(text)) => {
             eprintln!("{}", text.trim_end());
             ExitCode::from(2)
         }
+        Err(Failure::Input(text)) => {
+            eprintln!("error: {}", text.trim_end());
+            ExitCode::from(2)
+        }
         Err(Failure::Run(text)) => {
-            eprintln!("cangate: {}", text.trim_end());
+            eprintln!("error: {}", text.trim_end());
             ExitCode::from(1)
         }
     }

@@ -5,11 +5,14 @@
 
 mod bench;
 mod check;
+mod control;
 mod convert;
 mod demo;
+mod errors;
 mod gateway;
 mod generate;
 mod lab;
+mod outputs;
 mod report;
 mod run;
 mod timing;

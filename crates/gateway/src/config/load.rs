@@ -1,6 +1,6 @@
 //! From a text to a configuration.
 
-use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, options, sharing};
+use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, Options, options, sharing};
 use config::{At, Diagnostic, Diagnostics, Document, Source, Table, Value};
 use port::{Kinds, PortSpec};
 use route::cangw::Inexpressible;
@@ -52,6 +52,18 @@ pub fn load(source: &Source, kinds: &Kinds) -> Result<(Config, Vec<Diagnostic>),
         return Err(found.into_sorted());
     }
     Ok((config, found.into_sorted()))
+}
+
+/// What a file says in `[gateway]` as far as it can be read, whatever is wrong with it otherwise: it
+/// may still name the socket of a gateway that runs.
+#[must_use]
+pub fn readable_options(source: &Source) -> Options {
+    if source.text.len() > LARGEST_FILE {
+        return Options::default();
+    }
+    let mut found = Diagnostics::new();
+    let document = Document::parse(source, &mut found);
+    options::parse(&mut document.root(), &mut found).options
 }
 
 /// Routes that are to run in the kernel, and cannot on any machine.

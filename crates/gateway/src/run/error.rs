@@ -89,7 +89,7 @@ pub enum LoadError {
     )]
     NoFile,
     /// The operating system says no.
-    #[error("{path}: cannot be read ({source})")]
+    #[error("cannot read {path}: {source}")]
     Read {
         /// The file.
         path: PathBuf,
@@ -97,7 +97,7 @@ pub enum LoadError {
         source: io::Error,
     },
     /// The file is not UTF-8.
-    #[error("{path}: byte {at}: not UTF-8; is this a text file?")]
+    #[error("cannot read {path}: byte {at} is not UTF-8; is this a text file?")]
     NotText {
         /// The file.
         path: PathBuf,

@@ -6,6 +6,7 @@
 //! worker must do for it (copy counters, take over a table) it does between two batches. See
 //! docs/decisions/0003-one-worker.md.
 
+mod changes;
 mod clock;
 mod control;
 mod error;
@@ -26,6 +27,7 @@ mod waiting;
 mod watch;
 mod worker;
 
+pub use changes::RouteChanges;
 pub use error::{LoadError, OpenErrors, Overwritten, ReloadError, RoutesError, RunError};
 pub use files::{RunOptions, control_path, run};
 pub use halves::Port;

@@ -68,12 +68,15 @@ pub fn objections(config: &Config) -> Vec<Option<String>> {
 /// The configuration, split into what runs here and what runs in the kernel.
 pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortSpec> {
     let names = config.port_names();
-    let lines = RouteLine::all(&config.routes, &names);
+    let mut lines = RouteLine::all(&config.routes, &names);
     if config.options.offload == Offload::None {
         let kernel = KernelPlan {
             instance: instance.display().to_string(),
             ..KernelPlan::default()
         };
+        for line in &mut lines {
+            line.data_path = DataPath::Process.to_string();
+        }
         let is_interface = |port: &PortSpec| port.settings.interface().is_some();
         let interfaces = config.ports.iter().any(is_interface);
         return Plan {
@@ -85,6 +88,13 @@ pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortS
         };
     }
     let choices = data_paths(&config);
+    for (line, choice) in lines.iter_mut().zip(&choices) {
+        line.data_path = choice.data_path.to_string();
+        let because = choice.because.iter();
+        line.because = because
+            .map(|(path, why)| format!("not by {path}: {why}"))
+            .collect();
+    }
     let interfaces = config.interfaces();
     let of = |data_path| part(&config.routes, &choices, data_path).0;
     let kernel = KernelPlan {

@@ -1,5 +1,6 @@
 //! A gateway that runs, as the control thread sees it: its counters, and its reloads.
 
+use super::changes::RouteChanges;
 use super::error::{OpenErrors, ReloadError};
 use super::halves::{Change, Leaving, PortChange};
 use super::kernel::{InKernel, KernelError};
@@ -24,8 +25,12 @@ use std::time::{Duration, Instant};
 pub struct Reloaded {
     /// Routes now in force.
     pub routes: usize,
-    /// Those of them that had their names before and so continue their counters.
+    /// Those of them that had their names before, in the same data path, and so continue their
+    /// counters.
     pub continued: usize,
+    /// What became of the routes.
+    #[serde(default)]
+    pub changes: RouteChanges,
     /// Ports that stayed open.
     pub kept: Vec<String>,
     /// Ports that were opened.
@@ -147,6 +152,7 @@ impl<'a, S: Site> Running<'a, S> {
         let mut done = Reloaded {
             routes: plan.routes.routes.len(),
             remarks: plan.remarks.clone(),
+            changes: RouteChanges::between(&self.plan.lines, &plan.lines),
             ..Reloaded::default()
         };
         let ports = self.next_ports(&plan, &table, &mut done)?;

@@ -16,15 +16,15 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
     let cpu: Cpu = args
         .cpu
         .parse()
-        .map_err(|wrong| Failure::Input(format!("cangate: --cpu: {wrong}")))?;
+        .map_err(|wrong| Failure::Input(format!("--cpu: {wrong}")))?;
     let boot: Boot = args
         .boot
         .parse()
-        .map_err(|wrong| Failure::Input(format!("cangate: --boot: {wrong}")))?;
+        .map_err(|wrong| Failure::Input(format!("--boot: {wrong}")))?;
     let bench = args
         .bench
         .parse()
-        .map_err(|wrong| Failure::Input(format!("cangate: --bench: {wrong}")))?;
+        .map_err(|wrong| Failure::Input(format!("--bench: {wrong}")))?;
     let spec = Spec {
         kernel: args.kernel.clone(),
         bench,
@@ -105,8 +105,7 @@ impl Sink for Through<'_> {
 
 /// PATH or PATH=NAME. A file whose own name has a `=` is taken as it is.
 fn guest_file(text: &Path) -> Result<GuestFile, Failure> {
-    let wrong =
-        |words: &str| Failure::Input(format!("cangate: --file {}: {words}", text.display()));
+    let wrong = |words: &str| Failure::Input(format!("--file {}: {words}", text.display()));
     let given = text.to_str().ok_or_else(|| wrong("its name is no text"))?;
     let (path, name) = match given.rsplit_once('=') {
         Some((path, name)) if !text.exists() => (PathBuf::from(path), name.to_owned()),

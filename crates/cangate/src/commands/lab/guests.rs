@@ -74,9 +74,7 @@ impl Machine for Guests {
 
     fn stop(&self) {
         // Results are whole or not there, and QEMU ends with us: nothing is to be waited for.
-        eprintln!(
-            "cangate: stopped; what is made is kept, and the same command goes on from there"
-        );
+        eprintln!("error: stopped; what is made is kept, and the same command goes on from there");
         std::process::exit(130);
     }
 }

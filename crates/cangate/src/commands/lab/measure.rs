@@ -4,6 +4,7 @@ use super::guests::Guests;
 use super::units::micros;
 use crate::cli::lab::{Chosen, Measure};
 use crate::failure::Failure;
+use crate::output;
 use experiment::Experiment;
 use experiment::figures::{Figures, Latencies};
 use experiment::settings::Setting;
@@ -14,6 +15,9 @@ use std::io::Write;
 /// Makes one experiment.
 pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
     let experiment = experiment(args)?;
+    if let Some(path) = &args.out {
+        output::file(path)?;
+    }
     let guests = Guests::open(&args.locations, true)?;
     let results = trial::make(&guests, &experiment).map_err(|error| match error {
         TrialError::Machine(error) => Failure::run(error),

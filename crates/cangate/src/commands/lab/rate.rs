@@ -6,6 +6,7 @@ use super::overview::Overview;
 use super::units::micros;
 use crate::cli::lab::Rate as Args;
 use crate::failure::Failure;
+use crate::output;
 use experiment::Experiment;
 use experiment::rate::{self, Bound, Rate, Search, Try};
 use experiment::schedule::{self, Options, Tally, Versions};
@@ -19,6 +20,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let frames = args.frames.to_string();
     let words = [(Setting::Traffic, "flood"), (Setting::Frames, &frames)];
     let experiment = chosen(&args.chosen, &words)?;
+    output::folder(&args.out)?;
     let store = Store::open(&args.out).map_err(Failure::run)?;
     let guests = Guests::open(&args.locations, false)?;
     let stop = stop_flag()?;

@@ -43,7 +43,7 @@ pub(crate) fn open(locations: &Locations) -> Result<Lab, Failure> {
 /// An error of the lab: what was asked for is wrong, or it could not be done.
 pub(crate) fn lab_failure(error: guest::Error) -> Failure {
     if error.is_wrong_input() {
-        Failure::Input(format!("cangate: {}", guest::with_causes(&error)))
+        Failure::Input(guest::with_causes(&error))
     } else {
         Failure::run(error)
     }
