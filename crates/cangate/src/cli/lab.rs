@@ -15,6 +15,8 @@ pub(crate) enum LabCommand {
     Setup(Setup),
     /// Run a command as root in a guest with CAN interfaces.
     Exec(Exec),
+    /// Start a root shell in a guest with CAN interfaces, in real time.
+    Shell(Shell),
     /// Run one experiment and print its latencies.
     Measure(Measure),
     /// Search for the highest frame rate at which a gateway loses no frame.
@@ -130,6 +132,52 @@ pub(crate) struct Exec {
     /// The command with its arguments; it is searched in the guest's PATH.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  A shell with five CAN cards on two buses
+      cangate lab shell --bench kvaser
+  Commands from a pipe
+      echo 'ip link' | cangate lab shell
+
+`exit` or Ctrl-D ends the shell and the guest. The exit status is that of the shell. The guest uses the
+host's clock: figures from it do not repeat. `cangate lab exec` runs a command in virtual time.")]
+pub(crate) struct Shell {
+    #[command(flatten)]
+    pub(crate) locations: Locations,
+    /// The guest's kernel: 5.10, 6.1, 6.12 or 7.3, each also with -rt.
+    ///
+    /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
+    #[arg(long, value_name = "KERNEL", default_value = "6.1")]
+    pub(crate) kernel: String,
+    /// The guest's CAN interfaces: kvaser, timed, vcan or none.
+    ///
+    ///   kvaser  five emulated SJA1000 cards with the in-tree driver, two buses; no bus time
+    ///   timed   gw0 and gw1 of kmod/bitcan in namespace gw, on two buses with bit time
+    ///   vcan    vcan0 and vcan1
+    ///   none    no CAN interface
+    ///
+    /// Example: --bench timed
+    #[arg(
+        long,
+        value_name = "BENCH",
+        default_value = "vcan",
+        verbatim_doc_comment
+    )]
+    pub(crate) bench: String,
+    /// Add two connected Ethernet cards: eth0 (192.0.2.1), and eth1 (192.0.2.2) in namespace gw.
+    #[arg(long)]
+    pub(crate) ethernet: bool,
+    /// Copy this file, with its shared libraries, into /lab, which is in the guest's PATH.
+    ///
+    /// Can be given several times. PATH=NAME gives the file another name.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) file: Vec<PathBuf>,
+    /// The guest's memory in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 512)]
+    pub(crate) memory: u32,
 }
 
 /// The settings that an experiment and a search for a rate have in common.

@@ -12,6 +12,7 @@ mod exec;
 mod experiments;
 mod hops;
 mod offload;
+mod shell;
 
 use assert_cmd::Command;
 use std::sync::{Mutex, MutexGuard};

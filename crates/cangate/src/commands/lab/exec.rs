@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use experiment::spec::BITRATE;
 use experiment::{Boot, Cpu};
 use guest::machine::{GuestFile, Job, Spec, Time};
-use guest::{Sink, with_causes};
+use guest::{Outcome, Sink, with_causes};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -61,10 +61,15 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
     let written = sink.status;
     stages.finish();
     written?;
-    if let Some(failure) = outcome.failure {
+    end(&outcome)
+}
+
+/// The end of a guest that did what the user told it: its exit status is ours.
+pub(super) fn end(outcome: &Outcome) -> Result<(), Failure> {
+    if let Some(failure) = &outcome.failure {
         return Err(Failure::Run(format!(
             "{}\n--- the end of the guest's console:\n{}",
-            with_causes(&failure),
+            with_causes(failure),
             outcome.console.trim()
         )));
     }
@@ -76,9 +81,9 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
 }
 
 /// Prints what the guest prints, in place of the progress.
-struct Through<'a> {
-    stages: &'a Stages,
-    status: Result<(), Failure>,
+pub(super) struct Through<'a> {
+    pub(super) stages: &'a Stages,
+    pub(super) status: Result<(), Failure>,
 }
 
 impl Through<'_> {
@@ -104,7 +109,7 @@ impl Sink for Through<'_> {
 }
 
 /// PATH or PATH=NAME. A file whose own name has a `=` is taken as it is.
-fn guest_file(text: &Path) -> Result<GuestFile, Failure> {
+pub(super) fn guest_file(text: &Path) -> Result<GuestFile, Failure> {
     let wrong = |words: &str| Failure::Input(format!("--file {}: {words}", text.display()));
     let given = text.to_str().ok_or_else(|| wrong("its name is no text"))?;
     let (path, name) = match given.rsplit_once('=') {
