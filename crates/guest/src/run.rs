@@ -127,7 +127,7 @@ impl Lab {
             versions: versions(&qemu, &guest, &tree)?,
             ..Outcome::default()
         };
-        progress.stage(&format!("guest with kernel {kernel}"));
+        progress.job(&format!("guest with kernel {kernel}"));
         let keyboard = input.as_deref().map(Keyboard::new).transpose()?;
         let mut keyboard = keyboard.zip(begin);
         let mut process = Process::start(&qemu, &options, &folder.path("qemu"))?;
@@ -172,7 +172,7 @@ impl Lab {
         spec: &Spec,
         progress: &dyn Progress,
     ) -> Result<Option<PathBuf>, Error> {
-        let what = "booting the guest that others start from";
+        let what = "booting and saving the guest that others start from";
         deliver(options.job, &Delivery::Job(spec.job.clone()))?;
         let Some(booted) =
             snapshot::state(&self.cache, qemu, options, &[image_hash], what, progress)?

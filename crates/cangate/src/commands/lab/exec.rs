@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
         trace_registers: false,
     };
     let lab = open(&args.locations)?;
-    let stages = Stages::new(true);
+    let stages = Stages::new();
     let mut sink = Through {
         stages: &stages,
         status: Ok(()),

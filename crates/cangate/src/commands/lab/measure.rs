@@ -19,6 +19,11 @@ pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
         output::file(path)?;
     }
     let guests = Guests::open(&args.locations, true)?;
+    eprintln!(
+        "1 experiment: {}, {} frames …",
+        experiment.name(),
+        experiment.frames
+    );
     let results = trial::make(&guests, &experiment).map_err(|error| match error {
         TrialError::Machine(error) => Failure::run(error),
         TrialError::Failed(failed) => {

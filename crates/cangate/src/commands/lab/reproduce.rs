@@ -1,7 +1,7 @@
 //! `cangate lab reproduce`.
 
 use super::guests::{Guests, jobs, stop_flag};
-use super::overview::Overview;
+use super::overview::{Overview, TimeLeft};
 use super::rate;
 use super::units::clock;
 use crate::cli::lab::{LIST_CLAIMS, Reproduce};
@@ -45,7 +45,10 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
     let store = Store::open(&args.out).map_err(Failure::run)?;
     let guests = Guests::open(&args.locations, false)?;
     let stop = stop_flag()?;
-    let mut overview = Overview::new(&experiments);
+    let mut searches = searches(&claims, extent);
+    let mut left = TimeLeft::new(options.jobs);
+    left.expect(&searches, &[]);
+    let mut overview = Overview::new(&experiments, &mut left);
     let tally = schedule::run(
         &guests,
         &store,
@@ -58,16 +61,26 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
     );
     overview.finish(&args.out);
     let mut tally = tally.map_err(Failure::run)?;
-    let mut searches = searches(&claims, extent);
     let bases = searches.iter().map(|s| s.base().clone());
     let all: Vec<_> = experiments.iter().cloned().chain(bases).collect();
     let versions = schedule::versions(&guests, &all).map_err(Failure::run)?;
-    let made = rate::make(&guests, &store, &versions, &mut searches, options, &stop)?;
+    let made = rate::make(
+        &guests,
+        &store,
+        &versions,
+        &mut searches,
+        options,
+        &stop,
+        &mut left,
+    )?;
     tally.made += made.made;
     tally.kept += made.kept;
     tally.failed += made.failed;
     let points = match bursts(&claims, extent) {
-        Some(bursts) => Some(points(&guests, &store, &bursts).map_err(Failure::run)?),
+        Some(bursts) => {
+            eprintln!("measuring system calls in one guest");
+            Some(points(&guests, &store, &bursts).map_err(Failure::run)?)
+        }
         None => None,
     };
     let rows = judge(&store, &versions, points, &claims, extent);

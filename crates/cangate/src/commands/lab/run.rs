@@ -1,7 +1,7 @@
 //! `cangate lab run`.
 
 use super::guests::{Guests, jobs, stop_flag};
-use super::overview::Overview;
+use super::overview::{Overview, TimeLeft};
 use crate::cli::lab::Run;
 use crate::failure::Failure;
 use crate::input::read_source;
@@ -23,7 +23,8 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
     let store = Store::open(&out).map_err(Failure::run)?;
     let guests = Guests::open(&args.locations, false)?;
     let stop = stop_flag()?;
-    let mut overview = Overview::new(&matrix.experiments);
+    let mut left = TimeLeft::new(options.jobs);
+    let mut overview = Overview::new(&matrix.experiments, &mut left);
     let tally = schedule::run(
         &guests,
         &store,

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Shell) -> Result<(), Failure> {
     };
     let lab = Arc::new(open(&args.locations)?);
     let signal = end_by_signal(&lab)?;
-    let stages = Stages::new(true);
+    let stages = Stages::new();
     let mut sink = Through {
         stages: &stages,
         status: Ok(()),
