@@ -8,7 +8,10 @@ mod check;
 mod control;
 mod convert;
 mod demo;
+#[path = "../documents/mod.rs"]
+mod documents;
 mod errors;
+mod examples;
 mod gateway;
 mod generate;
 mod lab;

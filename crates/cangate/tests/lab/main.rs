@@ -7,7 +7,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bus_time;
+#[path = "../documents/mod.rs"]
+mod documents;
 mod ends;
+mod examples;
 mod exec;
 mod experiments;
 mod hops;
