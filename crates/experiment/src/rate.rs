@@ -339,6 +339,9 @@ pub fn search(
     search_in_rounds(searches, find, &mut |_, todo| make(todo))
 }
 
+/// Makes experiments of a round and keeps what comes of them; it also sees how far the searches are.
+pub type MakeRound<'a> = dyn FnMut(&[Search], &[Experiment]) -> Result<Tally, ScheduleError> + 'a;
+
 /// As [`search`]; `make` also sees how far the searches are.
 ///
 /// # Errors
@@ -346,7 +349,7 @@ pub fn search(
 pub fn search_in_rounds(
     searches: &mut [Search],
     find: &dyn Fn(&Experiment) -> Stored,
-    make: &mut dyn FnMut(&[Search], &[Experiment]) -> Result<Tally, ScheduleError>,
+    make: &mut MakeRound<'_>,
 ) -> Result<(), ScheduleError> {
     let mut last = Vec::new();
     loop {

@@ -1,5 +1,10 @@
 //! The examples of README.md and docs/*.md: the commands of their code blocks, and how each is tried.
 
+#![allow(
+    dead_code,
+    reason = "two test programs have this module, and each uses a part of it"
+)]
+
 use std::path::{Path, PathBuf};
 
 /// One command as a document has it.
@@ -33,8 +38,7 @@ pub(crate) enum Trial {
 use Trial::{Here, InGuest, Lab, Not, WithGateway};
 
 const PLACEHOLDER: &str = "it names something that the reader chooses";
-const LONG: &str =
-    "it takes too long for a test; the step `reproduce` of `cargo xtask test --all` runs such experiments";
+const LONG: &str = "it takes too long for a test; the step `reproduce` of `cargo xtask test --all` runs such experiments";
 const RELEASE: &str = "it builds for release, which other steps of `cargo xtask test` do";
 
 /// How each example is tried, by the beginning of its command. The longest beginning counts.

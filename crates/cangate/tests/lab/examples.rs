@@ -1,6 +1,6 @@
 //! The examples of the documents that need a guest, as written, each within its bound.
 
-use super::documents::{Example, Trial, examples, trial};
+use super::documents::{Trial, examples, trial};
 use super::lab;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -55,44 +55,48 @@ fn examples_that_boot_guests_end_in_time() {
     assert!(done.len() >= 8, "only {done:?}");
 }
 
+/// Commands of one code block, for one guest.
+struct Block {
+    place: (String, usize),
+    bench: &'static str,
+    seconds: u64,
+    commands: Vec<String>,
+}
+
 #[test]
 fn examples_with_can_interfaces_run_in_a_guest_that_has_them() {
     let Some(_lab) = lab() else { return };
-    let mut blocks: Vec<((String, usize), &str, u64, Vec<String>)> = Vec::new();
-    for Example {
-        place,
-        block,
-        command,
-        ..
-    } in examples()
-    {
-        let example = Example {
-            place,
-            block,
-            command,
-            output: String::new(),
-        };
+    let mut blocks: Vec<Block> = Vec::new();
+    for example in examples() {
         let Some(Trial::InGuest(bench, seconds)) = trial(&example) else {
             continue;
         };
-        let key = (example.place.0, example.block);
+        let place = (example.place.0, example.block);
         match blocks.last_mut() {
-            Some((last, _, _, commands)) if *last == key => commands.push(example.command),
-            _ => blocks.push((key, bench, seconds, vec![example.command])),
+            Some(last) if last.place == place => last.commands.push(example.command),
+            _ => blocks.push(Block {
+                place,
+                bench,
+                seconds,
+                commands: vec![example.command],
+            }),
         }
     }
-    assert!(blocks.len() >= 3, "{blocks:?}");
+    assert!(blocks.len() >= 3, "only {} blocks", blocks.len());
     let folder = folder_with_cangate();
-    for (place, bench, seconds, commands) in blocks {
+    for block in blocks {
         // The documents have a gateway between the buses, and cards on which frames take time.
-        let gateway = match bench {
+        let gateway = match block.bench {
             "kvaser" => "ip netns exec gw cangw -A -s gw0 -d gw1 || exit 90\n",
             _ => "",
         };
-        let script = format!("set -e\ncd /tmp\n{gateway}{}\n", commands.join("\n"));
+        let script = format!("set -e\ncd /tmp\n{gateway}{}\n", block.commands.join("\n"));
         std::fs::write(folder.path().join("script"), &script).unwrap();
-        let command = format!("cangate lab exec --bench {bench} -- sh -c \"$(cat script)\"");
-        let out = run(folder.path(), &command, seconds);
-        assert!(out.contains("lost"), "{place:?}: {out}");
+        let command = format!(
+            "cangate lab exec --bench {} -- sh -c \"$(cat script)\"",
+            block.bench
+        );
+        let out = run(folder.path(), &command, block.seconds);
+        assert!(out.contains("lost"), "{:?}: {out}", block.place);
     }
 }

@@ -16,6 +16,8 @@ mod experiments;
 mod hops;
 mod offload;
 mod shell;
+mod stays;
+mod steps;
 
 use assert_cmd::Command;
 use std::sync::{Mutex, MutexGuard};

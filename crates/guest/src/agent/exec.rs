@@ -32,7 +32,7 @@ pub(super) fn run(command: &[String], outputs: &mut Outputs) -> Result<i32, Agen
     let mut child = match spawned {
         Ok(child) => child,
         Err(error) => {
-            outputs.log(&format!("cangate agent: cannot run {program}: {error}"));
+            outputs.log(&format!("error: the guest cannot run {program}: {error}"));
             // As a shell does.
             return Ok(if error.kind() == io::ErrorKind::NotFound {
                 127

@@ -72,7 +72,7 @@ pub fn run<T: Tasks>(tasks: &T) -> Result<(), AgentError> {
         return Err(AgentError::NotAGuest);
     }
     if let Err(error) = serve(tasks) {
-        eprintln!("cangate agent: {}", with_causes(&error));
+        eprintln!("error: {}", with_causes(&error));
     }
     // Buffers of files do not matter: there is no disk.
     match rustix::system::reboot(rustix::system::RebootCommand::PowerOff) {
