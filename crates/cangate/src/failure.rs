@@ -4,10 +4,13 @@ use offload::with_causes;
 use std::fmt;
 
 /// Why a command did not do what was asked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Failure {
     /// What was given is wrong; exit status 2.
     Input(String),
+    /// A file that was given has mistakes, with their places, as [`config::render`] gives them: each
+    /// begins with `error: ` itself. Exit status 2.
+    Mistakes(String),
     /// It could not be done; exit status 1.
     Run(String),
     /// It was done, and ended otherwise than it should; a status of its own.

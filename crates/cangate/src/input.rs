@@ -31,7 +31,7 @@ fn source(name: &str, bytes: Vec<u8>) -> Result<Source, Failure> {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = good.iter().filter(|&&b| b == b'\n').count() + 1;
             Err(Failure::input(format!(
-                "{name}: line {line}: not UTF-8; is this a text file?"
+                "cannot read {name}: line {line} is not UTF-8; is this a text file?"
             )))
         }
     }
@@ -41,6 +41,6 @@ fn source(name: &str, bytes: Vec<u8>) -> Result<Source, Failure> {
 pub(crate) fn load_config(source: &Source, color: bool) -> Result<(Config, String), Failure> {
     match gateway::config::load(source, &kinds()) {
         Ok((config, warnings)) => Ok((config, config::render(source, &warnings, color))),
-        Err(found) => Err(Failure::Input(config::render(source, &found, color))),
+        Err(found) => Err(Failure::Mistakes(config::render(source, &found, color))),
     }
 }

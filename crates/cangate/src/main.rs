@@ -9,6 +9,8 @@ mod failure;
 mod input;
 mod kinds;
 mod log;
+mod log_lines;
+mod output;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -25,9 +27,7 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
-        .with_target(false)
-        .without_time()
-        .with_ansi(false)
+        .event_format(log_lines::LogLines)
         .init();
     commands::run(cli)
 }

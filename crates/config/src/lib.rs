@@ -26,6 +26,7 @@
 mod diagnostic;
 mod diagnostics;
 mod document;
+mod misnomer;
 mod render;
 mod source;
 mod suggest;
@@ -36,6 +37,7 @@ mod value;
 pub use diagnostic::{Diagnostic, Severity};
 pub use diagnostics::Diagnostics;
 pub use document::Document;
+pub use misnomer::Misnomer;
 pub use render::render;
 pub use source::Source;
 pub use suggest::{did_you_mean, nearest};

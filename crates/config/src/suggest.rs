@@ -14,7 +14,8 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
             strsim::normalized_damerau_levenshtein(&word, &other)
                 .max(strsim::jaro_winkler(&word, &other) - 0.25)
         };
-        if likeness >= 0.5 && best.is_none_or(|(_, b)| likeness > b) {
+        // More than half: `rate` is not `name`.
+        if likeness > 0.5 && best.is_none_or(|(_, b)| likeness > b) {
             best = Some((candidate, likeness));
         }
     }
@@ -49,7 +50,7 @@ pub fn did_you_mean<'c>(
 }
 
 /// Long words are cut: comparing costs the product of the lengths.
-fn plain(word: &str) -> String {
+pub(crate) fn plain(word: &str) -> String {
     word.chars()
         .take(64)
         .map(|c| {
@@ -74,6 +75,7 @@ mod tests {
         assert_eq!(nearest("data-bitrate", keys), Some("data_bitrate"));
         assert_eq!(nearest("iface", keys), Some("interface"));
         assert_eq!(nearest("zzz", keys), None);
+        assert_eq!(nearest("rate", ["name", "limit"]), None);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! A TOML table that remembers which keys were asked for.
 
-use crate::{At, Diagnostic, Diagnostics, Value, did_you_mean, nearest};
+use crate::suggest::plain;
+use crate::{At, Diagnostic, Diagnostics, Misnomer, Value, did_you_mean, nearest};
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
-use toml::de::{DeString, DeTable, DeValue};
+use toml::de::{DeString, DeTable};
 
 /// A TOML table. Getters return nothing where the key is absent, and where its value is wrong,
 /// which they report. [`Table::finish`] reports the keys that nobody asked for.
@@ -13,6 +14,9 @@ pub struct Table<'t> {
     span: Range<usize>,
     place: String,
     known: Vec<&'static str>,
+    /// Keys that were reported, and are not to be reported again.
+    reported: Vec<String>,
+    misnomers: Vec<&'static [Misnomer]>,
 }
 
 impl<'t> Table<'t> {
@@ -22,6 +26,8 @@ impl<'t> Table<'t> {
             span,
             place,
             known: Vec::new(),
+            reported: Vec::new(),
+            misnomers: Vec::new(),
         }
     }
 
@@ -57,6 +63,66 @@ impl<'t> Table<'t> {
         Some(Value::new(name.get_ref(), value))
     }
 
+    /// Words that people write here for one of the keys, or for something that stands elsewhere. Say
+    /// them before asking for a key that must be there: if one of these words stands in its place,
+    /// only the word is reported.
+    pub fn misnomers(&mut self, list: &'static [Misnomer]) {
+        self.misnomers.push(list);
+    }
+
+    /// The value of a key that has a wrong name, so that it can be read as if it had the right one.
+    /// The name is reported, with this hint.
+    pub fn misnamed(
+        &mut self,
+        wrong: &str,
+        hint: impl FnOnce(&Value<'t>) -> String,
+        found: &mut Diagnostics,
+    ) -> Option<Value<'t>> {
+        let (name, value) = self.entries.get_key_value(wrong)?;
+        let value = Value::new(name.get_ref(), value);
+        self.reported.push(wrong.to_owned());
+        found.push(self.no_key(name).hint(hint(&value)));
+        Some(value)
+    }
+
+    /// Reports the keys that are known misnomers, and no others: for a table of which it is not known
+    /// which keys belong into it. True if there was one.
+    pub fn report_misnomers(&self, found: &mut Diagnostics) -> bool {
+        let mut any = false;
+        for (key, _) in self.entries {
+            if let Some(hint) = self.misnomer_hint(key.get_ref()) {
+                found.push(self.no_key(key).hint(hint));
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// What to write in place of a word, if it is one of [`Table::misnomers`].
+    fn misnomer_hint(&self, name: &str) -> Option<String> {
+        let misnomer = self.misnomer(&plain(name))?;
+        let key = misnomer.key;
+        Some(if key.is_empty() {
+            misnomer.hint.to_owned()
+        } else if self.entries.contains_key(key) {
+            format!("`{key}` is there already: leave this out")
+        } else if misnomer.hint.is_empty() {
+            format!("did you mean `{key}`?")
+        } else {
+            format!("did you mean `{key}`? {}", misnomer.hint)
+        })
+    }
+
+    fn misnomer(&self, plain_name: &str) -> Option<&'static Misnomer> {
+        let mut all = self.misnomers.iter().flat_map(|list| list.iter());
+        all.find(|misnomer| misnomer.words.contains(&plain_name))
+    }
+
+    fn no_key(&self, key: &Spanned<DeString<'t>>) -> Diagnostic {
+        let message = format!("{} has no key `{}`", self.place, key.get_ref());
+        Diagnostic::error(key.span(), message)
+    }
+
     /// The value of a key that must be there.
     pub fn need(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<Value<'t>> {
         let value = self.get(key);
@@ -66,8 +132,12 @@ impl<'t> Table<'t> {
         value
     }
 
-    /// Reports that a key is missing.
+    /// Reports that a key is missing. If it stands there under a misnomer, only the misnomer is
+    /// reported, by [`Table::finish`].
     pub fn missing(&self, key: &str, hint: &str, found: &mut Diagnostics) {
+        if self.is_misnamed(key) {
+            return;
+        }
         let message = format!("{} needs `{key}`", self.place);
         let hint = if hint.is_empty() {
             format!("add `{key} = …`")
@@ -75,6 +145,13 @@ impl<'t> Table<'t> {
             hint.to_owned()
         };
         found.missing(Diagnostic::error(self.span(), message).hint(hint));
+    }
+
+    /// Does a key stand here under one of its [`Table::misnomers`]?
+    #[must_use]
+    pub fn is_misnamed(&self, key: &str) -> bool {
+        let mut names = self.entries.keys().map(|name| plain(name.get_ref()));
+        names.any(|name| self.misnomer(&name).is_some_and(|m| m.key == key))
     }
 
     /// Where a key stands, for messages about the key instead of its value.
@@ -168,25 +245,9 @@ impl<'t> Table<'t> {
         word: &str,
         found: &mut Diagnostics,
     ) -> Vec<Table<'t>> {
-        let Some(value) = self.get(key) else {
-            return Vec::new();
-        };
-        match value.inner {
-            DeValue::Array(list) => list
-                .iter()
-                .enumerate()
-                .filter_map(|(i, v)| Value::new(value.name, v).table(numbered(word, i), found))
-                .collect(),
-            DeValue::Table(entries) => {
-                let d = Diagnostic::error(value.span(), format!("`{key}` is a list of tables"))
-                    .hint(format!("write the header with two brackets: [[{key}]]"));
-                found.push(d);
-                vec![Table::new(entries, value.span(), numbered(word, 0))]
-            }
-            _ => {
-                value.expected(&format!("a list of tables, [[{key}]]"), found);
-                Vec::new()
-            }
+        match self.get(key) {
+            Some(value) => value.tables(key, word, found),
+            None => Vec::new(),
         }
     }
 
@@ -194,27 +255,25 @@ impl<'t> Table<'t> {
     pub fn finish(self, found: &mut Diagnostics) {
         for (key, _) in self.entries {
             let name: &str = key.get_ref();
-            if self.known.contains(&name) {
+            if self.known.contains(&name) || self.reported.iter().any(|known| known == name) {
                 continue;
             }
             if !found.wants_more() {
                 found.count_only();
                 continue;
             }
-            let message = format!("{} has no key `{name}`", self.place);
-            let hint = match nearest(name, self.known.iter().copied()) {
-                Some(best) if self.entries.contains_key(best) => {
-                    format!("`{best}` is there already: leave this out")
-                }
-                _ => did_you_mean(name, self.known.iter().copied()),
-            };
-            found.push(Diagnostic::error(key.span(), message).hint(hint));
+            let known = || self.known.iter().copied();
+            let hint = self
+                .misnomer_hint(name)
+                .unwrap_or_else(|| match nearest(name, known()) {
+                    Some(best) if self.entries.contains_key(best) => {
+                        format!("`{best}` is there already: leave this out")
+                    }
+                    _ => did_you_mean(name, self.known.iter().copied()),
+                });
+            found.push(self.no_key(key).hint(hint));
         }
     }
-}
-
-fn numbered(word: &str, index: usize) -> String {
-    format!("{word} {}", index + 1)
 }
 
 fn key_at<'t>(key: &'t Spanned<DeString<'t>>) -> At<&'t str> {

@@ -311,4 +311,26 @@ impl<'t> Value<'t> {
             }
         }
     }
+
+    /// The tables of an array of tables, `[[key]]`; they are called `word 1`, `word 2`, ….
+    pub fn tables(&self, key: &str, word: &str, found: &mut Diagnostics) -> Vec<Table<'t>> {
+        let numbered = |index: usize| format!("{word} {}", index + 1);
+        match self.inner {
+            DeValue::Array(list) => list
+                .iter()
+                .enumerate()
+                .filter_map(|(i, v)| Value::new(self.name, v).table(numbered(i), found))
+                .collect(),
+            DeValue::Table(entries) => {
+                let d = Diagnostic::error(self.span(), format!("`{key}` is a list of tables"))
+                    .hint(format!("write the header with two brackets: [[{key}]]"));
+                found.push(d);
+                vec![Table::new(entries, self.span(), numbered(0))]
+            }
+            _ => {
+                self.expected(&format!("a list of tables, [[{key}]]"), found);
+                Vec::new()
+            }
+        }
+    }
 }

@@ -1,44 +1,99 @@
-//! How long many experiments will take.
+//! How long many experiments will take, judged by those that were made.
 
 use crate::experiment::Experiment;
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-/// How long the rest will take, judged by what was done.
+/// How long the rest will take. Time is passed in: it is the time since the beginning.
+///
+/// The work is of two kinds, which follow each other: experiments that are known, and the tries of
+/// searches, which are only expected. The tries of one search come one after the other.
 #[derive(Clone, Debug)]
 pub struct Estimate {
-    started: Instant,
-    cost_left: f64,
-    cost_done: f64,
+    jobs: usize,
+    /// The cost of known experiments that have not begun, and their number.
+    waiting: (f64, usize),
+    /// By number: the cost of those that run, and when they began.
+    running: BTreeMap<usize, (f64, Duration)>,
+    /// The cost of all tries that are expected, and of those of the longest search.
+    expected: (f64, f64),
+    /// What was made: its cost, the seconds that it took in its guests, and its number.
+    made: (f64, f64, usize),
 }
 
 impl Estimate {
-    /// For these experiments, from now on.
+    /// With so many guests at a time; nothing is to be made yet.
     #[must_use]
-    pub fn new<'e>(experiments: impl IntoIterator<Item = &'e Experiment>) -> Self {
+    pub fn new(jobs: usize) -> Self {
         Self {
-            started: Instant::now(),
-            cost_left: experiments.into_iter().map(cost).sum(),
-            cost_done: 0.0,
+            jobs: jobs.max(1),
+            waiting: (0.0, 0),
+            running: BTreeMap::new(),
+            expected: (0.0, 0.0),
+            made: (0.0, 0.0, 0),
+        }
+    }
+
+    /// These are to be made, too.
+    pub fn plan<'e>(&mut self, experiments: impl IntoIterator<Item = &'e Experiment>) {
+        for experiment in experiments {
+            self.waiting.0 += cost(experiment);
+            self.waiting.1 += 1;
+        }
+    }
+
+    /// Besides what is planned, so many tries of these experiments are expected, each list one after
+    /// the other. It takes the place of what was expected before.
+    pub fn expect<'e>(&mut self, searches: impl IntoIterator<Item = (&'e Experiment, usize)>) {
+        self.expected = (0.0, 0.0);
+        for (base, tries) in searches {
+            let cost = cost(base) * tries as f64;
+            self.expected.0 += cost;
+            self.expected.1 = self.expected.1.max(cost);
         }
     }
 
     /// This one need not be made.
     pub fn leave_out(&mut self, experiment: &Experiment) {
-        self.cost_left = (self.cost_left - cost(experiment)).max(0.0);
+        self.waiting.0 = (self.waiting.0 - cost(experiment)).max(0.0);
+        self.waiting.1 = self.waiting.1.saturating_sub(1);
     }
 
-    /// This one is made.
-    pub fn done(&mut self, experiment: &Experiment) {
+    /// This one begins; `number` tells it from others that run.
+    pub fn started(&mut self, number: usize, experiment: &Experiment, now: Duration) {
         self.leave_out(experiment);
-        self.cost_done += cost(experiment);
+        self.running.insert(number, (cost(experiment), now));
     }
 
-    /// What is left; `None` before anything was done.
+    /// It has ended.
+    pub fn ended(&mut self, number: usize, now: Duration) {
+        if let Some((cost, began)) = self.running.remove(&number) {
+            self.made.0 += cost;
+            self.made.1 += now.saturating_sub(began).as_secs_f64();
+            self.made.2 += 1;
+        }
+    }
+
+    /// What is left; `None` while too little was made to judge by: as many experiments as run at the
+    /// same time, or all that are known.
     #[must_use]
-    pub fn left(&self) -> Option<Duration> {
-        let elapsed = self.started.elapsed().as_secs_f64();
-        let left = elapsed * self.cost_left / self.cost_done;
-        Duration::try_from_secs_f64(left).ok()
+    pub fn left(&self, now: Duration) -> Option<Duration> {
+        let (cost, seconds, number) = self.made;
+        if number == 0 || (number < self.jobs && self.waiting.1 + self.running.len() > 0) {
+            return None;
+        }
+        let pace = seconds / cost;
+        let (mut rest, mut longest) = (0.0, 0.0_f64);
+        for (cost, began) in self.running.values() {
+            let for_it = pace * cost - now.saturating_sub(*began).as_secs_f64();
+            rest += for_it.max(0.0);
+            longest = longest.max(for_it);
+        }
+        let jobs = self.jobs as f64;
+        let known = ((pace * self.waiting.0 + rest) / jobs).max(longest);
+        let (all, one) = self.expected;
+        let expected = pace * (all / jobs).max(one);
+        Duration::try_from_secs_f64(known + expected).ok()
     }
 }
 
@@ -50,6 +105,7 @@ fn cost(experiment: &Experiment) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn some(n: u64) -> Vec<Experiment> {
         let one = |seed| Experiment {
@@ -59,20 +115,93 @@ mod tests {
         (0..n).map(one).collect()
     }
 
+    const S: fn(u64) -> Duration = Duration::from_secs;
+
     #[test]
-    fn what_is_left_is_judged_by_what_was_done() {
-        let all = some(4);
-        let mut estimate = Estimate::new(&all);
-        assert_eq!(estimate.left(), None);
+    fn nothing_is_said_before_there_is_something_to_judge_by() {
+        let all = some(5);
+        let mut estimate = Estimate::new(2);
+        estimate.plan(&all);
         estimate.leave_out(&all[0]);
-        estimate.done(&all[1]);
-        let elapsed = estimate.started.elapsed().as_secs_f64();
-        let left = estimate.left().unwrap().as_secs_f64();
-        assert!(
-            left >= 2.0 * elapsed && left < 2.0 * estimate.started.elapsed().as_secs_f64() + 1e-3
+        assert_eq!(estimate.left(S(0)), None);
+        estimate.started(1, &all[1], S(0));
+        estimate.started(2, &all[2], S(0));
+        estimate.ended(1, S(10));
+        assert_eq!(estimate.left(S(10)), None, "two run at a time");
+        estimate.ended(2, S(10));
+        assert_eq!(
+            estimate.left(S(10)),
+            Some(S(10)),
+            "two are left, side by side"
         );
-        estimate.done(&all[2]);
-        estimate.done(&all[3]);
-        assert_eq!(estimate.left(), Some(Duration::ZERO));
+        estimate.started(3, &all[3], S(10));
+        estimate.started(4, &all[4], S(10));
+        assert_eq!(estimate.left(S(14)), Some(S(6)));
+        estimate.ended(3, S(20));
+        estimate.ended(4, S(20));
+        assert_eq!(estimate.left(S(20)), Some(S(0)));
+    }
+
+    #[test]
+    fn rounds_that_are_to_come_count() {
+        let base = some(1);
+        let mut estimate = Estimate::new(2);
+        estimate.plan(&base);
+        estimate.expect([(&base[0], 11)]);
+        estimate.started(0, &base[0], S(0));
+        estimate.ended(0, S(8));
+        // One after the other, whatever could run at the same time.
+        assert_eq!(estimate.left(S(8)), Some(S(88)));
+        estimate.expect([(&base[0], 2), (&base[0], 2), (&base[0], 2)]);
+        assert_eq!(
+            estimate.left(S(8)),
+            Some(S(24)),
+            "three of two tries on two guests"
+        );
+    }
+
+    /// Makes all by a simulated clock, each in its time; gives what was estimated when, and the end.
+    fn simulate(seconds: &[u64], jobs: usize) -> (Vec<(Duration, Duration)>, Duration) {
+        let all = some(seconds.len() as u64);
+        let mut estimate = Estimate::new(jobs);
+        estimate.plan(&all);
+        let (mut said, mut now, mut next) = (Vec::new(), Duration::ZERO, 0);
+        let mut running: Vec<(Duration, usize)> = Vec::new();
+        loop {
+            while running.len() < jobs && next < all.len() {
+                estimate.started(next, &all[next], now);
+                running.push((now + S(seconds[next]), next));
+                next += 1;
+            }
+            running.sort();
+            if running.is_empty() {
+                return (said, now);
+            }
+            let (end, number) = running.remove(0);
+            now = end;
+            estimate.ended(number, now);
+            said.extend(estimate.left(now).map(|left| (now, left)));
+        }
+    }
+
+    proptest! {
+        /// Experiments of equal cost take between 20 and 60 s, in any order. Once a quarter of them is
+        /// made, what is said to be left is at most twice and at least half of what is, give or take
+        /// the longest experiment.
+        #[test]
+        fn what_is_said_holds_within_a_factor_of_two(
+            seconds in prop::collection::vec(20u64..=60, 8..60),
+            jobs in 1usize..5,
+        ) {
+            let (said, end) = simulate(&seconds, jobs);
+            let quarter = seconds.len() / 4;
+            for (now, left) in said.iter().skip(quarter.max(jobs)) {
+                let truth = end.saturating_sub(*now);
+                prop_assert!(*left <= truth * 2 + S(60), "{left:?} of {truth:?} at {now:?}");
+                prop_assert!(*left * 2 + S(60) >= truth, "{left:?} of {truth:?} at {now:?}");
+            }
+            // The last word is right.
+            prop_assert_eq!(said.last().map(|last| last.1), Some(Duration::ZERO));
+        }
     }
 }

@@ -172,6 +172,38 @@ impl Search {
         &self.tried
     }
 
+    /// Is an experiment one of its tries?
+    #[must_use]
+    pub fn is_for(&self, experiment: &Experiment) -> bool {
+        let traffic = self.base.traffic;
+        let alike = Experiment {
+            traffic,
+            ..experiment.clone()
+        };
+        alike == self.base
+    }
+
+    /// How many tries are still to be expected, judged by what is known up to now.
+    #[must_use]
+    pub fn tries_left(&self) -> usize {
+        /// Tries until a period that passes and one that does not are close enough together.
+        fn halvings(width: u64, good: u64) -> usize {
+            let parts = width as f64 * PRECISION as f64 / good.max(1) as f64;
+            parts.log2().ceil().max(0.0) as usize
+        }
+        let good_or_bad = (&self.bad, &self.good);
+        match (&self.end, &self.flood, good_or_bad) {
+            (Some(_), ..) => 0,
+            // The flood, a period on each side, and the halving of the sixth between them.
+            (_, None, _) => 3 + halvings(1, 6),
+            (_, Some(flood), _) if flood.passed() => 0,
+            (_, _, (None, None)) => 2 + halvings(1, 6),
+            (_, _, (Some(_), None)) => 1 + halvings(1, 2),
+            (_, _, (None, Some(_))) => 1 + halvings(1, 6),
+            (_, _, (Some((bad, _)), Some((good, _)))) => halvings(good.saturating_sub(*bad), *good),
+        }
+    }
+
     /// What was found, once it is.
     #[must_use]
     pub fn end(&self) -> Option<&Result<Rate, Failed>> {
@@ -304,6 +336,21 @@ pub fn search(
     find: &dyn Fn(&Experiment) -> Stored,
     make: &mut dyn FnMut(&[Experiment]) -> Result<Tally, ScheduleError>,
 ) -> Result<(), ScheduleError> {
+    search_in_rounds(searches, find, &mut |_, todo| make(todo))
+}
+
+/// Makes experiments of a round and keeps what comes of them; it also sees how far the searches are.
+pub type MakeRound<'a> = dyn FnMut(&[Search], &[Experiment]) -> Result<Tally, ScheduleError> + 'a;
+
+/// As [`search`]; `make` also sees how far the searches are.
+///
+/// # Errors
+/// [`ScheduleError`] of `make`.
+pub fn search_in_rounds(
+    searches: &mut [Search],
+    find: &dyn Fn(&Experiment) -> Stored,
+    make: &mut MakeRound<'_>,
+) -> Result<(), ScheduleError> {
     let mut last = Vec::new();
     loop {
         let todo: Vec<Experiment> = searches.iter_mut().filter_map(|s| s.follow(find)).collect();
@@ -314,7 +361,7 @@ pub fn search(
             let names = todo.iter().map(Experiment::name).collect();
             return Err(ScheduleError::NotReadBack(names));
         }
-        make(&todo)?;
+        make(searches, &todo)?;
         last = todo;
     }
 }

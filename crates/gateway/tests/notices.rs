@@ -8,7 +8,8 @@ use common::{all, route};
 use engine::LinkState;
 use frame::Nanos;
 use gateway::control::{Request, request};
-use gateway::notice::{Level, Notice, RouteChanges, Said};
+use gateway::notice::{Level, Notice, Said};
+use gateway::run::RouteChanges;
 use gateway::run::{LoadError, Options, Plan, Port, Reason, Site, Summary, supervise};
 use port::{
     Interest, Nowhere, PollReceive, PortError, Receive, Received, RxCounters, RxReport, Wait,
@@ -124,7 +125,7 @@ fn a_life_is_told_from_ready_to_the_end() {
         added: names(&["new"]),
         removed: names(&["gone"]),
         changed: names(&["r"]),
-        moved: vec![],
+        ..RouteChanges::default()
     };
     assert_eq!(changes, &expected);
     let Notice::NotReloaded {

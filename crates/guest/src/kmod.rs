@@ -44,7 +44,10 @@ pub(crate) fn bitcan(
     let name = format!("kmod/{kernel}-{}", own::hash(&parts));
     let made = cache.stage(&name, progress, |part| {
         let tree = compiler(cache, mirror, progress, kernel)?;
-        progress.stage(&format!("building kmod/bitcan for kernel {kernel}"));
+        progress.stage(&format!(
+            "building kmod/bitcan for kernel {kernel}: {} source files",
+            SOURCES.len()
+        ));
         for (name, bytes) in SOURCES {
             let path = part.join(name);
             if let Some(folder) = path.parent() {

@@ -165,11 +165,30 @@ pub enum Job {
         /// Program and arguments.
         command: Vec<String>,
     },
+    /// Run a shell as root that is fed through a [`crate::Keyboard`], and hand on what it prints and
+    /// its exit status.
+    Shell {
+        /// The terminal that it is to have; without one, it reads commands as from a pipe.
+        terminal: Option<Terminal>,
+    },
     /// A task whose meaning is the caller's: see [`crate::agent::Tasks`].
     Task {
         /// What it is, in a form that the caller's agent reads.
         task: serde_json::Value,
     },
+}
+
+/// A terminal as programs in the guest are to find it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terminal {
+    /// Its kind, as `$TERM` says it.
+    pub name: String,
+    /// The host's description of that kind (terminfo); empty if there is none.
+    pub terminfo: Vec<u8>,
+    /// Its size in characters.
+    pub rows: u16,
+    /// Its size in characters.
+    pub columns: u16,
 }
 
 /// One access to a register of a CAN card.

@@ -2,8 +2,13 @@
 
 /// Told how far something is that takes long. Called from whatever thread does it.
 pub trait Progress: Send + Sync {
-    /// A new stage begins; the one before is done.
+    /// A new stage of setting up begins; the one before is done. The words say how much it is, if
+    /// that is known.
     fn stage(&self, what: &str);
+    /// Everything is set up, and the guest's job begins.
+    fn job(&self, what: &str) {
+        self.stage(what);
+    }
     /// How much of the stage is done, 0 to 1; not every stage knows.
     fn part(&self, fraction: f64);
 }

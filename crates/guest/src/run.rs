@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::fetch::Tree;
 use crate::image;
 use crate::kernels::Kernel;
+use crate::keyboard::Keyboard;
 use crate::lab::{Lab, versions};
 use crate::machine::{Job, Spec, Time};
 use crate::outcome::{Failure, Outcome};
@@ -34,6 +35,32 @@ impl Lab {
         spec: &Spec,
         progress: &dyn Progress,
         sink: &mut dyn Sink,
+    ) -> Result<Outcome, Error> {
+        self.run_with(spec, progress, sink, None)
+    }
+
+    /// Runs a guest with a [`Job::Shell`] to its end. `begin` gets what the shell is fed through, once
+    /// the guest has booted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    pub fn run_shell(
+        &self,
+        spec: &Spec,
+        progress: &dyn Progress,
+        sink: &mut dyn Sink,
+        begin: &mut dyn FnMut(Keyboard),
+    ) -> Result<Outcome, Error> {
+        self.run_with(spec, progress, sink, Some(begin))
+    }
+
+    fn run_with(
+        &self,
+        spec: &Spec,
+        progress: &dyn Progress,
+        sink: &mut dyn Sink,
+        begin: Option<&mut dyn FnMut(Keyboard)>,
     ) -> Result<Outcome, Error> {
         let kernel: Kernel = spec.kernel.parse()?;
         spec.check()?;
@@ -65,6 +92,7 @@ impl Lab {
             folder.path("console"),
             folder.path("output"),
         );
+        let input = begin.is_some().then(|| folder.path("input"));
         // The agent's, and the kernel's own.
         let words = |pause| [Orders::of(spec, pause).words(), spec.boot.clone()].concat();
         let mut options = Options {
@@ -72,6 +100,7 @@ impl Lab {
             image: &image,
             console: &console,
             output: &output,
+            input: input.as_deref(),
             job: &job,
             bench: spec.bench,
             ethernet: spec.ethernet,
@@ -98,7 +127,9 @@ impl Lab {
             versions: versions(&qemu, &guest, &tree)?,
             ..Outcome::default()
         };
-        progress.stage(&format!("guest with kernel {kernel}"));
+        progress.job(&format!("guest with kernel {kernel}"));
+        let keyboard = input.as_deref().map(Keyboard::new).transpose()?;
+        let mut keyboard = keyboard.zip(begin);
         let mut process = Process::start(&qemu, &options, &folder.path("qemu"))?;
         if let Some(file) = &state {
             let deadline = Instant::now() + RESTORE;
@@ -109,7 +140,18 @@ impl Lab {
             }
         }
         let mut bases = Vec::new();
-        let end = self.follow(&mut process, spec, sink, &mut outcome, &mut bases)?;
+        let end = self.follow(
+            &mut process,
+            spec,
+            sink,
+            &mut outcome,
+            &mut bases,
+            &mut || {
+                if let Some((keyboard, begin)) = keyboard.take() {
+                    begin(keyboard);
+                }
+            },
+        )?;
         outcome.console = qemu::end_of(&console);
         judge(&mut outcome, end, spec, process.complaints());
         // QEMU is gone and its record complete.
@@ -130,7 +172,7 @@ impl Lab {
         spec: &Spec,
         progress: &dyn Progress,
     ) -> Result<Option<PathBuf>, Error> {
-        let what = "booting the guest that others start from";
+        let what = "booting and saving the guest that others start from";
         deliver(options.job, &Delivery::Job(spec.job.clone()))?;
         let Some(booted) =
             snapshot::state(&self.cache, qemu, options, &[image_hash], what, progress)?
@@ -163,6 +205,7 @@ impl Lab {
         sink: &mut dyn Sink,
         outcome: &mut Outcome,
         bases: &mut Vec<u64>,
+        listening: &mut dyn FnMut(),
     ) -> Result<End, Error> {
         let deadline = Instant::now()
             .checked_add(spec.timeout)
@@ -187,6 +230,7 @@ impl Lab {
                 }
                 Some(Piece::Status(status)) => outcome.status = Some(status),
                 Some(Piece::Failed(said)) => outcome.failure = Some(Failure::Guest { said }),
+                Some(Piece::Listening) => listening(),
                 Some(Piece::Stdout(_) | Piece::Stderr(_)) | None => {}
             }
         })

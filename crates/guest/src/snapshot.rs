@@ -78,7 +78,7 @@ pub(crate) fn state(
     }
     cache.trim("snapshots", STATES);
     let made = cache.stage(&name, progress, |part| {
-        progress.stage(what);
+        progress.stage(&format!("{what}: {} MB of memory", options.memory));
         for _ in 0..TRIES {
             let deadline = Instant::now() + BOOT;
             let mut process = Process::start(qemu, options, &part.join("qemu"))?;

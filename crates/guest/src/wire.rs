@@ -25,6 +25,8 @@ pub(crate) enum Piece {
     Status(i32),
     /// The job could not be done.
     Failed(String),
+    /// A shell has opened the port from the host. What came there earlier was lost.
+    Listening,
 }
 
 impl Piece {
@@ -37,6 +39,7 @@ impl Piece {
             Self::Part(bytes) => (5, bytes.clone()),
             Self::Status(status) => (6, status.to_le_bytes().to_vec()),
             Self::Failed(text) => (7, text.clone().into_bytes()),
+            Self::Listening => (8, Vec::new()),
         }
     }
 
@@ -50,6 +53,7 @@ impl Piece {
             5 => Self::Part(bytes.to_vec()),
             6 => Self::Status(i32::from_le_bytes(bytes.try_into().ok()?)),
             7 => Self::Failed(text()),
+            8 => Self::Listening,
             _ => return None,
         })
     }
@@ -59,13 +63,18 @@ impl Piece {
         let (kind, mut bytes) = self.parts();
         // Only words can be too long here: the rest is cut up by who sends it.
         bytes.truncate(LONGEST);
-        let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-        let mut piece = Vec::with_capacity(bytes.len() + 5);
-        piece.push(kind);
-        piece.extend_from_slice(&length.to_le_bytes());
-        piece.append(&mut bytes);
-        out.write_all(&piece)
+        write_piece(kind, &bytes, out)
     }
+}
+
+/// Writes a piece of some kind in one go.
+pub(crate) fn write_piece(kind: u8, bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
+    let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+    let mut piece = Vec::with_capacity(bytes.len() + 5);
+    piece.push(kind);
+    piece.extend_from_slice(&length.to_le_bytes());
+    piece.extend_from_slice(bytes);
+    out.write_all(&piece)
 }
 
 /// Bytes from a guest that are no pieces.
@@ -100,6 +109,19 @@ impl Reader {
     ///
     /// The bytes are not pieces.
     pub(crate) fn next(&mut self) -> Result<Option<Piece>, WireError> {
+        let Some((kind, bytes)) = self.next_of_any_kind()? else {
+            return Ok(None);
+        };
+        let piece = Piece::from_parts(kind, &bytes).ok_or(WireError::Kind(kind))?;
+        Ok(Some(piece))
+    }
+
+    /// The kind and the bytes of the next piece that is complete.
+    ///
+    /// # Errors
+    ///
+    /// It is longer than any.
+    pub(crate) fn next_of_any_kind(&mut self) -> Result<Option<(u8, Vec<u8>)>, WireError> {
         let rest = self.pending.get(self.used..).unwrap_or_default();
         let Some((head, rest)) = rest.split_first_chunk::<5>() else {
             return Ok(None);
@@ -112,9 +134,9 @@ impl Reader {
         let Some(bytes) = rest.get(..length) else {
             return Ok(None);
         };
-        let piece = Piece::from_parts(kind, bytes).ok_or(WireError::Kind(kind))?;
+        let bytes = bytes.to_vec();
         self.used += 5 + length;
-        Ok(Some(piece))
+        Ok(Some((kind, bytes)))
     }
 }
 
@@ -133,6 +155,7 @@ mod tests {
             bytes().prop_map(Piece::Part),
             any::<i32>().prop_map(Piece::Status),
             "[ -~]{0,20}".prop_map(Piece::Failed),
+            Just(Piece::Listening),
         ]
     }
 

@@ -5,6 +5,37 @@ use config::{Diagnostics, Value, did_you_mean};
 use std::fmt;
 use std::sync::Arc;
 
+/// Other tools' words for kinds of port, in small letters: drivers and adapters that Linux has as CAN
+/// interfaces, the interfaces of python-can, formats of logs.
+const OTHER_WORDS: [(&str, &[&str]); 3] = [
+    (
+        "socketcan",
+        &[
+            "can",
+            "vcan",
+            "vxcan",
+            "slcan",
+            "pcan",
+            "kvaser",
+            "ixxat",
+            "vector",
+            "canalystii",
+            "gs_usb",
+            "socket",
+            "raw",
+            "linux",
+            "native",
+            "interface",
+            "socketcan_native",
+        ],
+    ),
+    (
+        "bus",
+        &["virtual", "simulated", "sim", "embedded", "memory"],
+    ),
+    ("log", &["file", "candump", "trace", "replay", "logfile"]),
+];
+
 /// The kinds of port that a gateway knows. It is a value: whoever has another kind adds it by
 /// [`Kinds::with`], and hands the list to `gateway::config::load` and `gateway::run::run`.
 #[derive(Clone, Default)]
@@ -41,6 +72,16 @@ impl Kinds {
         self.0.iter().map(AsRef::as_ref)
     }
 
+    /// The kind that a word stands for, also if it is another tool's word.
+    pub(crate) fn keyword_like(&self, word: &str) -> Option<&'static str> {
+        let word = word.to_ascii_lowercase();
+        let meant = OTHER_WORDS
+            .iter()
+            .find(|(_, words)| words.contains(&word.as_str()));
+        let keyword = meant.map_or(word.as_str(), |(keyword, _)| keyword);
+        self.keywords().find(|known| *known == keyword)
+    }
+
     /// The kind that a value names; reports one that nobody knows.
     pub(crate) fn named(
         &self,
@@ -50,7 +91,10 @@ impl Kinds {
         let word = value.string(found)?.value;
         let kind = self.iter().find(|kind| kind.keyword() == word);
         if kind.is_none() {
-            let hint = did_you_mean(word, self.keywords());
+            let hint = match self.keyword_like(word) {
+                Some(keyword) => format!("did you mean `{keyword}`?"),
+                None => did_you_mean(word, self.keywords()),
+            };
             value.wrong(format!("`kind` cannot be `{word}`"), hint, found);
         }
         kind

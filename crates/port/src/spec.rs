@@ -5,8 +5,14 @@ use crate::kind::{LONGEST_NAME, Settings};
 use crate::kinds::Kinds;
 use crate::opener::Opener;
 use crate::{Halves, PortError};
-use config::{At, Diagnostic, Diagnostics, Table};
+use config::{At, Diagnostic, Diagnostics, Misnomer, Table};
 use std::sync::Arc;
+
+/// What python-can and others call the kind.
+const MISNOMERS: &[Misnomer] = &[Misnomer::of(
+    "kind",
+    &["type", "bustype", "bus_type", "driver", "backend", "class"],
+)];
 
 /// A port as the configuration describes it. Two equal specs need no new port after a reload.
 #[derive(Clone, Debug)]
@@ -46,7 +52,24 @@ impl PortSpec {
     ) -> Option<Self> {
         table.rename(format!("port `{}`", name.value));
         let named = check_name(name, found);
+        table.misnomers(MISNOMERS);
         let Some(value) = table.get("kind") else {
+            // Only what is certain without the kind.
+            if table.report_misnomers(found) {
+                return None;
+            }
+            // python-can: `interface` is the kind, and `channel` the interface.
+            if let Some(word) = table.get("interface")
+                && let Some(kind) = word.as_str().and_then(|word| kinds.keyword_like(word))
+            {
+                let message = format!("{} needs `kind`", table.place());
+                let hint = format!(
+                    "write `kind = \"{kind}\"`; `interface` is the name of a Linux interface, such as \
+                     \"can0\""
+                );
+                word.wrong(message, hint, found);
+                return None;
+            }
             let names: Vec<String> = kinds.keywords().map(|k| format!("\"{k}\"")).collect();
             let hint = format!("add `kind = …`, one of {}", names.join(", "));
             table.missing("kind", &hint, found);

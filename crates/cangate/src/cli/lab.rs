@@ -15,6 +15,8 @@ pub(crate) enum LabCommand {
     Setup(Setup),
     /// Run a command as root in a guest with CAN interfaces.
     Exec(Exec),
+    /// Start a root shell in a guest with CAN interfaces, in real time.
+    Shell(Shell),
     /// Run one experiment and print its latencies.
     Measure(Measure),
     /// Search for the highest frame rate at which a gateway loses no frame.
@@ -107,12 +109,17 @@ pub(crate) struct Exec {
     pub(crate) timeout: u64,
     /// The guest's processor in virtual time: pc, board, board:N or shift:N.
     ///
-    ///   pc       2 ns per instruction; SJA1000 controllers
-    ///   board    4 ns per instruction; MSCAN controllers: the papers' board
-    ///   board:N  2^N ns per instruction, N from 0 to 10; MSCAN controllers
-    ///   shift:N  2^N ns per instruction, N from 0 to 10; SJA1000 controllers
+    ///   pc       a fast processor: 2 ns for each instruction; SJA1000 controllers
+    ///            Example: --cpu pc
+    ///   board    the papers' board: 4 ns for each instruction; MSCAN controllers
+    ///            Example: --cpu board
+    ///   board:N  a board of another speed: 2^N ns for each instruction, N from 0 to 10; MSCAN
+    ///            controllers. Example with 16 ns: --cpu board:4
+    ///   shift:N  a processor of another speed: 2^N ns for each instruction, N from 0 to 10; SJA1000
+    ///            controllers. Example with 8 ns: --cpu shift:3
     ///
-    /// The controllers are those of the timed bench. Example: --cpu board:4 (16 ns)
+    /// The controllers are those of the timed bench. An SJA1000 has one transmit buffer; an MSCAN has
+    /// three, and a receive FIFO of four frames.
     #[arg(long, value_name = "CPU", default_value = "pc", verbatim_doc_comment)]
     pub(crate) cpu: String,
     /// Parameters for the guest's kernel, joined by +; none for no parameter.
@@ -125,6 +132,52 @@ pub(crate) struct Exec {
     /// The command with its arguments; it is searched in the guest's PATH.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  A shell with five CAN cards on two buses
+      cangate lab shell --bench kvaser
+  Commands from a pipe
+      echo 'ip link' | cangate lab shell
+
+`exit` or Ctrl-D ends the shell and the guest. The exit status is that of the shell. The guest uses the
+host's clock: figures from it do not repeat. `cangate lab exec` runs a command in virtual time.")]
+pub(crate) struct Shell {
+    #[command(flatten)]
+    pub(crate) locations: Locations,
+    /// The guest's kernel: 5.10, 6.1, 6.12 or 7.3, each also with -rt.
+    ///
+    /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
+    #[arg(long, value_name = "KERNEL", default_value = "6.1")]
+    pub(crate) kernel: String,
+    /// The guest's CAN interfaces: kvaser, timed, vcan or none.
+    ///
+    ///   kvaser  five emulated SJA1000 cards with the in-tree driver, two buses; no bus time
+    ///   timed   gw0 and gw1 of kmod/bitcan in namespace gw, on two buses with bit time
+    ///   vcan    vcan0 and vcan1
+    ///   none    no CAN interface
+    ///
+    /// Example: --bench timed
+    #[arg(
+        long,
+        value_name = "BENCH",
+        default_value = "vcan",
+        verbatim_doc_comment
+    )]
+    pub(crate) bench: String,
+    /// Add two connected Ethernet cards: eth0 (192.0.2.1), and eth1 (192.0.2.2) in namespace gw.
+    #[arg(long)]
+    pub(crate) ethernet: bool,
+    /// Copy this file, with its shared libraries, into /lab, which is in the guest's PATH.
+    ///
+    /// Can be given several times. PATH=NAME gives the file another name.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) file: Vec<PathBuf>,
+    /// The guest's memory in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 512)]
+    pub(crate) memory: u32,
 }
 
 /// The settings that an experiment and a search for a rate have in common.
@@ -188,12 +241,16 @@ pub(crate) struct Chosen {
     /// Number and kind of the gateway's rules: none, sff:N, list:N or eff:N.
     ///
     ///   none    one rule that takes all frames
-    ///   sff:N   N rules, one SFF ID each; can-gw keeps them in a table
-    ///   list:N  N rules, one ID of either format each; can-gw searches them as a list
-    ///   eff:N   N rules, one EFF ID each; can-gw hashes them
+    ///           Example: --filters none
+    ///   sff:N   N rules, each for one SFF ID; can-gw keeps them in a table
+    ///           Example with a rule for each SFF ID: --filters sff:2048
+    ///   list:N  N rules, each for one ID in SFF or EFF; can-gw searches them one after the other
+    ///           Example with a long list: --filters list:2048
+    ///   eff:N   N rules, each for one EFF ID; can-gw hashes them
+    ///           Example: --filters eff:512
     ///
     /// Only the last rule matches the frames that are sent. N is 1 to 2048; for eff up to 100000
-    /// with the gateways bpf and user:read-write. Example: --filters list:2048
+    /// with the gateways bpf and user:read-write.
     #[arg(
         long,
         value_name = "FILTERS",
@@ -221,22 +278,34 @@ pub(crate) struct Chosen {
     pub(crate) modify: String,
     /// Passes through virtual interfaces between the two buses: N, N:2, N:vxcan or N:2:vxcan.
     ///
-    ///   N          N passes, 0 to 5, through one vcan interface
-    ///   N:2        N passes, 2 or 4, through a chain of two vcan interfaces
-    ///   N:vxcan    N passes through one pair of vxcan interfaces
-    ///   N:2:vxcan  N passes, 2 or 4, through a chain of two vxcan pairs
+    /// A pass is one more way through the gateway: a rule sends the frame into a virtual interface,
+    /// and the next rule takes it from there.
     ///
-    /// The gateways can-gw, bpf and user:read-write need vxcan. Example: --hops 4:2:vxcan
+    ///   N          N passes, 0 to 5, through one vcan interface
+    ///              Example with no pass: --hops 0. With three: --hops 3
+    ///   N:2        N passes, 2 or 4, through a chain of two vcan interfaces
+    ///              Example: --hops 4:2
+    ///   N:vxcan    N passes through one pair of vxcan interfaces: what goes into one comes out of
+    ///              the other. Example: --hops 1:vxcan
+    ///   N:2:vxcan  N passes, 2 or 4, through a chain of two vxcan pairs
+    ///              Example: --hops 4:2:vxcan
+    ///
+    /// The gateways can-gw, bpf and user:read-write need vxcan.
     #[arg(long, value_name = "HOPS", default_value = "0", verbatim_doc_comment)]
     pub(crate) hops: String,
     /// The guest's processor in virtual time: pc, board, board:N or shift:N.
     ///
-    ///   pc       2 ns per instruction; SJA1000 controllers
-    ///   board    4 ns per instruction; MSCAN controllers: the papers' board
-    ///   board:N  2^N ns per instruction, N from 0 to 10; MSCAN controllers
-    ///   shift:N  2^N ns per instruction, N from 0 to 10; SJA1000 controllers
+    ///   pc       a fast processor: 2 ns for each instruction; SJA1000 controllers
+    ///            Example: --cpu pc
+    ///   board    the papers' board: 4 ns for each instruction; MSCAN controllers
+    ///            Example: --cpu board
+    ///   board:N  a board of another speed: 2^N ns for each instruction, N from 0 to 10; MSCAN
+    ///            controllers. Example with 16 ns: --cpu board:4
+    ///   shift:N  a processor of another speed: 2^N ns for each instruction, N from 0 to 10; SJA1000
+    ///            controllers. Example with 8 ns: --cpu shift:3
     ///
-    /// The controllers are those of the timed bench. Example: --cpu board:4 (16 ns)
+    /// The controllers are those of the timed bench. An SJA1000 has one transmit buffer; an MSCAN has
+    /// three, and a receive FIFO of four frames.
     #[arg(long, value_name = "CPU", default_value = "pc", verbatim_doc_comment)]
     pub(crate) cpu: String,
     /// Parameters for the guest's kernel, joined by +; none for no parameter.
@@ -346,6 +415,9 @@ pub(crate) struct List {
     pub(crate) json: bool,
 }
 
+/// The word in place of claims that lists them.
+pub(crate) const LIST_CLAIMS: &str = "list";
+
 #[derive(Args, Debug)]
 pub(crate) struct Reproduce {
     #[command(flatten)]
@@ -353,14 +425,16 @@ pub(crate) struct Reproduce {
     /// Use few frames and one kernel: less than five minutes on two cores.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Test only these claims, separated by commas [default: all].
+    /// Test only these claims, separated by commas [default: all]. Without a value, or with `list`,
+    /// only list the claims.
     ///
     /// G1 to G12 and S1 are the papers' claims. With /user, /bpf or /can-gw, it is the same claim for
     /// cangate in user space, for its BPF program, or for its own can-gw rules: G4/bpf. G4 alone
     /// means G4 and all of these. O1 to O8 are bounds for routing in the kernel.
     ///
     /// Example: --claims G4,G5/bpf,O1
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1,
+          default_missing_value = LIST_CLAIMS)]
     pub(crate) claims: Vec<String>,
     /// The folder for the results and the page.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
@@ -371,10 +445,91 @@ pub(crate) struct Reproduce {
     /// Run experiments that failed before again.
     #[arg(long)]
     pub(crate) retry_failed: bool,
-    /// Only list the claims: what each says, its criterion, and the papers in full.
+    /// Only list the claims in full: what each says, the paper's figure, the criterion, and the papers.
     #[arg(long)]
     pub(crate) list: bool,
     /// Print the table as JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cli::Cli;
+    use clap::CommandFactory;
+    use experiment::settings::Setting;
+    use experiment::{Cpu, Experiment, Filters, Hops};
+    use std::fmt::Debug;
+    use std::str::FromStr;
+
+    /// What the help of `cangate lab measure` says about an option.
+    fn help(option: &str) -> String {
+        let command = Cli::command();
+        let lab = command.find_subcommand("lab").unwrap();
+        let measure = lab.find_subcommand("measure").unwrap();
+        let mut arguments = measure.get_arguments();
+        let argument = arguments.find(|a| a.get_long() == Some(option)).unwrap();
+        argument.get_long_help().unwrap().to_string()
+    }
+
+    /// The examples in an option's help, each of which is a value.
+    fn examples<T: FromStr<Err: Debug>>(option: &str) -> Vec<String> {
+        let help = help(option);
+        let mark = format!("--{option} ");
+        let after = help.split(mark.as_str()).skip(1);
+        let words = after.map(|rest| rest.split_whitespace().next().unwrap());
+        let words: Vec<String> = words
+            .map(|word| word.trim_end_matches('.').to_owned())
+            .collect();
+        for word in &words {
+            word.parse::<T>().unwrap();
+        }
+        words
+    }
+
+    #[test]
+    fn each_word_of_a_setting_has_an_example() {
+        for (option, words, given) in [
+            (
+                "cpu",
+                ["pc", "board", "board:", "shift:"],
+                examples::<Cpu>("cpu"),
+            ),
+            (
+                "filters",
+                ["none", "sff:", "list:", "eff:"],
+                examples::<Filters>("filters"),
+            ),
+            (
+                "hops",
+                ["0", ":2", ":vxcan", ":2:vxcan"],
+                examples::<Hops>("hops"),
+            ),
+        ] {
+            for word in words {
+                let is = |example: &String| match word.strip_suffix(':') {
+                    Some(_) => example.starts_with(word),
+                    None if word.starts_with(':') => example.get(1..) == Some(word),
+                    None => example == word,
+                };
+                assert!(given.iter().any(is), "--{option} {word}: {given:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn examples_of_settings_can_be_measured() {
+        for (setting, words) in [
+            (Setting::Cpu, examples::<Cpu>("cpu")),
+            (Setting::Filters, examples::<Filters>("filters")),
+            (Setting::Hops, examples::<Hops>("hops")),
+        ] {
+            for word in words {
+                let experiment = Experiment::from_words([(setting, word.as_str())]).unwrap();
+                experiment
+                    .check()
+                    .unwrap_or_else(|why| panic!("{setting:?} {word}: {why:?}"));
+            }
+        }
+    }
 }

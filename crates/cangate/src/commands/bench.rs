@@ -3,6 +3,7 @@
 use crate::cli::bench::Bench;
 use crate::counters::{row, table};
 use crate::failure::Failure;
+use crate::output;
 use frame::wire::BitRate;
 use frame::{Frame, FrameBuf, Nanos};
 use port::log::{LogError, LogReader};
@@ -19,6 +20,9 @@ pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
         return super::syscalls::run(interface, args);
     }
     let setup = setup(args)?;
+    if let Some(path) = &args.output.out {
+        output::file(path)?;
+    }
     let outcome = if args.interfaces.bitcan {
         let bench = tester::Bitcan {
             send_bus: args.interfaces.send_bus,
@@ -131,7 +135,7 @@ fn log(path: &Path) -> Result<Vec<(Nanos, Frame)>, Failure> {
         (short as u64, "frames with no room for a number"),
     ] {
         if n > 0 {
-            eprintln!("{}: {n} {what} are left out", path.display());
+            eprintln!("warning: {}: {n} {what} are left out", path.display());
         }
     }
     Ok(frames)

@@ -2,6 +2,7 @@
 
 use crate::cli::{Cli, Completions, Man};
 use crate::failure::Failure;
+use crate::output;
 use clap::CommandFactory;
 use std::io::Write;
 
@@ -13,7 +14,7 @@ pub(crate) fn completions(args: &Completions) -> Result<(), Failure> {
 }
 
 pub(crate) fn man(args: &Man) -> Result<(), Failure> {
-    std::fs::create_dir_all(&args.dir).map_err(|e| Failure::file("make", &args.dir, &e))?;
+    output::folder(&args.dir)?;
     clap_mangen::generate_to(Cli::command(), &args.dir)
         .map_err(|e| Failure::file("write man pages into", &args.dir, &e))
 }

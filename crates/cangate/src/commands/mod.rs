@@ -37,9 +37,9 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Export(args) => offline::export(&args, color),
         Command::Demo(args) => demo::run(&args, color),
         Command::Run(args) => service::run(&args, color),
-        Command::Stats(args) => service::stats(&args),
-        Command::Routes(args) => service::routes(&args),
-        Command::Reload(args) => service::reload(&args),
+        Command::Stats(args) => service::stats(&args, color),
+        Command::Routes(args) => service::routes(&args, color),
+        Command::Reload(args) => service::reload(&args, color),
         Command::Bench(args) => bench::run(&args),
         Command::Lab(args) => lab::run(args, color),
         Command::Report(args) => report::run(&args),
@@ -54,15 +54,19 @@ pub(crate) fn exit_code(done: Result<(), Failure>) -> ExitCode {
         Err(Failure::Silent) => ExitCode::from(Failure::CLOSED),
         Err(Failure::Status(status)) => ExitCode::from(status),
         Err(Failure::Ended { status, text }) => {
-            eprintln!("cangate: {}", text.trim_end());
+            say(&format!("error: {}", text.trim_end()));
             ExitCode::from(status)
         }
-        Err(Failure::Input(text)) => {
+        Err(Failure::Mistakes(text)) => {
             say(text.trim_end());
             ExitCode::from(2)
         }
+        Err(Failure::Input(text)) => {
+            say(&format!("error: {}", text.trim_end()));
+            ExitCode::from(2)
+        }
         Err(Failure::Run(text)) => {
-            say(&format!("cangate: {}", text.trim_end()));
+            say(&format!("error: {}", text.trim_end()));
             ExitCode::from(1)
         }
     }

@@ -3,6 +3,7 @@
 use crate::cli::{Check, Export, Import};
 use crate::failure::Failure;
 use crate::input::{load_config, read_source};
+use crate::output;
 use offload::DataPath;
 use route::cangw::Inexpressible;
 use std::io::Write;
@@ -54,13 +55,14 @@ pub(crate) fn import(args: &Import, color: bool) -> Result<(), Failure> {
     let source = read_source(&args.file)?;
     let imported = match route::cangw::import(&source) {
         Ok(imported) => imported,
-        Err(found) => return Err(Failure::Input(config::render(&source, &found, color))),
+        Err(found) => return Err(Failure::Mistakes(config::render(&source, &found, color))),
     };
     eprint!("{}", config::render(&source, &imported.notes, color));
     let Some(path) = &args.output else {
         std::io::stdout().write_all(imported.toml.as_bytes())?;
         return Ok(());
     };
+    output::file(path)?;
     let mut file = std::fs::File::create_new(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists => Failure::input(format!(
             "{} exists and is kept: give another name, or move it away",
@@ -91,7 +93,7 @@ pub(crate) fn export(args: &Export, color: bool) -> Result<(), Failure> {
             };
             let lines: Vec<String> = inexpressible.iter().map(words).collect();
             Err(Failure::Input(format!(
-                "{}: can-gw cannot express this:\n{}",
+                "can-gw cannot express all routes of {}:\n{}",
                 source.name,
                 lines.join("\n")
             )))

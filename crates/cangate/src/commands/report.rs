@@ -2,12 +2,16 @@
 
 use crate::cli::report::Report;
 use crate::failure::Failure;
+use crate::output;
 use offload::with_causes;
 use std::io::Write;
 
 /// Makes a site of a folder of results.
 pub(crate) fn run(args: &Report) -> Result<(), Failure> {
     let out = args.out.clone().unwrap_or_else(|| args.dir.join("site"));
+    if let Some(out) = &args.out {
+        output::folder(out)?;
+    }
     let site = report::site::write(&args.dir, &out).map_err(|error| match error {
         report::site::Error::Folder { .. } | report::site::Error::Nothing { .. } => {
             Failure::Input(with_causes(&error))

@@ -83,8 +83,10 @@ const fn reason(reason: Reason) -> &'static str {
     }
 }
 
-pub(crate) fn stats(args: &Stats) -> Result<(), Failure> {
-    let value = ask(&args.control, Request::Stats)?;
+pub(crate) fn stats(args: &Stats, color: bool) -> Result<(), Failure> {
+    let gateway = Asked::which(&args.control, color)?;
+    gateway.warn();
+    let value = gateway.ask(Request::Stats)?;
     let stats: gateway::Stats = understand(value.clone())?;
     let text = if args.json {
         format!("{value:#}\n")
@@ -95,13 +97,15 @@ pub(crate) fn stats(args: &Stats) -> Result<(), Failure> {
     outcome::balanced(&stats.process)
 }
 
-pub(crate) fn routes(args: &Routes) -> Result<(), Failure> {
+pub(crate) fn routes(args: &Routes, color: bool) -> Result<(), Failure> {
     if args.kernel {
         return super::kernel::routes(args.stats.json);
     }
     let args = &args.stats;
-    let routes: Vec<RouteLine> = understand(ask(&args.control, Request::Routes)?)?;
-    let stats: gateway::Stats = understand(ask(&args.control, Request::Stats)?)?;
+    let gateway = Asked::which(&args.control, color)?;
+    gateway.warn();
+    let routes: Vec<RouteLine> = understand(gateway.ask(Request::Routes)?)?;
+    let stats: gateway::Stats = understand(gateway.ask(Request::Stats)?)?;
     let count = |name: &str| stats.process.route(name).copied().unwrap_or_default();
     let in_kernel = |name: &str| {
         stats.kernel.iter().find_map(|part| {
@@ -116,6 +120,7 @@ pub(crate) fn routes(args: &Routes) -> Result<(), Failure> {
             .map(|r| {
                 let mut row = json!({
                     "name": r.name, "from": r.from, "to": r.to, "words": r.words,
+                    "data_path": r.data_path, "because": r.because,
                 });
                 match in_kernel(&r.name) {
                     Some((how, counted)) => {
@@ -141,20 +146,18 @@ pub(crate) fn routes(args: &Routes) -> Result<(), Failure> {
                     )
                 }
             });
+            for why in &r.because {
+                text.push_str(&format!("  {why}\n"));
+            }
         }
     }
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())
 }
 
-pub(crate) fn reload(args: &Control) -> Result<(), Failure> {
-    let done: Reloaded = understand(ask(args, Request::Reload)?)?;
-    let mut text = format!(
-        "{} routes in force, {} of them as before by name; ports: {} kept",
-        done.routes,
-        done.continued,
-        done.kept.len()
-    );
+pub(crate) fn reload(args: &Control, color: bool) -> Result<(), Failure> {
+    let done: Reloaded = understand(Asked::which(args, color)?.ask(Request::Reload)?)?;
+    let mut text = format!("{}; ports: {} kept", routes_now(&done), done.kept.len());
     for (what, ports) in [("opened", &done.opened), ("closed", &done.closed)] {
         if !ports.is_empty() {
             text.push_str(&format!(", {what} {}", ports.join(", ")));
@@ -169,14 +172,110 @@ pub(crate) fn reload(args: &Control) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Sends a request to the gateway that is meant.
-fn ask(which: &Control, request: Request) -> Result<Value, Failure> {
-    let path = socket(which)?;
-    control::request(&path, request, PATIENCE).map_err(|e| match e {
-        // A reload of a broken file: what is wrong with it is what was given.
-        control::CallError::Refused(text) if request == Request::Reload => Failure::Input(text),
-        other => Failure::run(other),
-    })
+/// What became of the routes. Each of those in force is in one of the numbers before the semicolon.
+fn routes_now(done: &Reloaded) -> String {
+    let changes = &done.changes;
+    let mut text = format!(
+        "{} routes in force: {} unchanged",
+        done.routes, changes.unchanged
+    );
+    let renamed: Vec<String> = changes
+        .renamed
+        .iter()
+        .map(|(old, new)| format!("{old} → {new}"))
+        .collect();
+    let mut add = |before: &str, what: &str, names: &[String]| {
+        if !names.is_empty() {
+            let names = first_names(names);
+            text.push_str(&format!("{before}{} {what} ({})", names.0, names.1));
+        }
+    };
+    add(", ", "changed", &changes.changed);
+    add(", ", "renamed", &renamed);
+    add(", ", "moved", &changes.moved);
+    add(", ", "added", &changes.added);
+    add("; ", "removed", &changes.removed);
+    text
+}
+
+/// How many there are, and the first of them.
+fn first_names(names: &[String]) -> (usize, String) {
+    const SHOWN: usize = 4;
+    let first: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    let more = if names.len() > SHOWN { ", …" } else { "" };
+    (names.len(), first.join(", ") + more)
+}
+
+/// The gateway that is meant.
+struct Asked {
+    socket: PathBuf,
+    /// Why its file cannot be read, or what is wrong with it.
+    broken: Option<(PathBuf, Failure)>,
+}
+
+impl Asked {
+    /// Its socket is named, or its file is, or it is the only one there is.
+    fn which(which: &Control, color: bool) -> Result<Self, Failure> {
+        let at = |socket| Self {
+            socket,
+            broken: None,
+        };
+        let Some(file) = &which.file else {
+            let named = which.socket.clone();
+            return Ok(at(named.map_or_else(only_socket, Ok)?));
+        };
+        // A file that has become wrong since the gateway started must still lead to it.
+        let (options, broken) = match read_source(file) {
+            Ok(source) => match load_config(&source, color) {
+                Ok((config, _)) => (config.options, None),
+                Err(wrong) => (gateway::config::readable_options(&source), Some(wrong)),
+            },
+            Err(unreadable) => (gateway::config::Options::default(), Some(unreadable)),
+        };
+        Ok(Self {
+            socket: gateway::run::control_path(Some(file), &options),
+            broken: broken.map(|why| (file.clone(), why)),
+        })
+    }
+
+    /// Says that the file is not what runs, if it has mistakes and the gateway is asked nevertheless.
+    fn warn(&self) {
+        if let Some((file, _)) = &self.broken
+            && std::os::unix::net::UnixStream::connect(&self.socket).is_ok()
+        {
+            let file = file.display();
+            eprintln!(
+                "warning: {file} cannot be used as it is now (`cangate check {file}` says why); the \
+                 gateway runs on with what it read before"
+            );
+        }
+    }
+
+    /// Sends a request. If nobody listens and the file is wrong, what is wrong with the file is what
+    /// there is to say: its socket may be another one.
+    fn ask(&self, request: Request) -> Result<Value, Failure> {
+        let answer = control::request(&self.socket, request, PATIENCE);
+        answer.map_err(|error| match (error, &self.broken) {
+            (control::CallError::NobodyThere { .. }, Some((_, why))) => why.clone(),
+            // The gateway has read the same file, and gives its mistakes with their places.
+            (control::CallError::Refused(_), Some((_, why))) if request == Request::Reload => {
+                why.clone()
+            }
+            (control::CallError::Refused(text), None) if request == Request::Reload => {
+                refused_reload(text)
+            }
+            (other, _) => Failure::run(other),
+        })
+    }
+}
+
+/// The gateway's words are the mistakes of its file, or why something else could not be done.
+fn refused_reload(text: String) -> Failure {
+    if text.starts_with("error: ") || text.starts_with("warning: ") {
+        Failure::Mistakes(text)
+    } else {
+        Failure::Input(text)
+    }
 }
 
 fn understand<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
@@ -187,26 +286,8 @@ fn understand<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
     })
 }
 
-/// The socket of the gateway that is meant: named, by its file, or the only one there is.
-fn socket(which: &Control) -> Result<PathBuf, Failure> {
-    if let Some(path) = &which.socket {
-        return Ok(path.clone());
-    }
-    if let Some(file) = &which.file {
-        // A file that has become wrong since the gateway started must still lead to it.
-        let options = read_source(file)
-            .ok()
-            .and_then(|source| gateway::config::load(&source, &kinds()).ok())
-            .map(|(config, _)| config.options)
-            .unwrap_or_default();
-        let path = gateway::run::control_path(Some(file), &options);
-        if !path.exists()
-            && let Err(error) = std::fs::metadata(file)
-        {
-            return Err(Failure::file("read", file, &error));
-        }
-        return Ok(path);
-    }
+/// The only socket there is.
+fn only_socket() -> Result<PathBuf, Failure> {
     let folder = control::folder();
     let mut found: Vec<PathBuf> = std::fs::read_dir(&folder)
         .map(|entries| {

@@ -101,3 +101,32 @@ fn a_rate_of_what_there_is_not_is_refused() {
     let said = refused(&["lab", "rate", "--out", name], 1);
     assert!(said.contains(name), "{said}");
 }
+
+#[test]
+fn claims_without_a_value_are_listed() {
+    for args in [
+        &["lab", "reproduce", "--claims"][..],
+        &["lab", "reproduce", "--claims", "list"],
+        &["lab", "reproduce", "--claims", "--quick"],
+    ] {
+        let output = cangate(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        let said = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<&str> = said.lines().collect();
+        let claim = |id: &str| {
+            let mut of = lines
+                .iter()
+                .filter(|line| line.starts_with(&format!("{id} ")));
+            (of.next().copied().unwrap_or_default(), of.count())
+        };
+        let (g2, more) = claim("G2");
+        assert!(g2.contains("A flood has a lower best case"), "{said}");
+        assert!(g2.ends_with("(gateway-2011 §3.2)"), "{said}");
+        assert_eq!(more, 0);
+        for id in ["G1", "G5/bpf", "G12", "S1", "O8"] {
+            assert!(!claim(id).0.is_empty(), "{id}: {said}");
+        }
+    }
+    let said = refused(&["lab", "reproduce", "--claims", "G99"], 2);
+    assert!(said.contains("--claims list"), "{said}");
+}

@@ -5,8 +5,14 @@
 
 mod bench;
 mod check;
+mod control;
 mod convert;
 mod demo;
+#[path = "../documents/mod.rs"]
+mod documents;
+mod errors;
+mod examples;
+mod folders;
 mod gateway;
 mod generate;
 mod lab;

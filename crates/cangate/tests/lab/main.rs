@@ -7,12 +7,18 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bus_time;
+#[path = "../documents/mod.rs"]
+mod documents;
 mod ends;
+mod examples;
 mod exec;
 mod experiments;
 mod hops;
 mod offload;
 mod says;
+mod shell;
+mod stays;
+mod steps;
 
 use assert_cmd::Command;
 use std::sync::{Mutex, MutexGuard};

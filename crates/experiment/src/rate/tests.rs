@@ -200,3 +200,34 @@ proptest! {
         prop_assert!(tries <= 14, "{tries}");
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// However slow the gateway is: what is expected at each moment is at most three tries off, and
+    /// twice as many where the search goes down or up a long way first.
+    #[test]
+    fn tries_that_are_left_are_expected(service in 66_000u64..2_000_000, room in 1usize..20) {
+        let base = base(Bench::Timed);
+        let made = RefCell::new(BTreeMap::new());
+        let find = |e: &Experiment| match made.borrow().get(e) {
+            Some(results) => Stored::Results(Box::new(Results::clone(results))),
+            None => Stored::Absent,
+        };
+        let mut expected = Vec::new();
+        let mut searches = [Search::new(&base)];
+        search_in_rounds(&mut searches, &find, &mut |searches, todo| {
+            expected.push(searches[0].tries_left());
+            for e in todo {
+                made.borrow_mut().insert(e.clone(), gateway(e, service, room));
+            }
+            Ok(Tally::default())
+        })
+        .unwrap();
+        prop_assert_eq!(searches[0].tries_left(), 0);
+        for (done, left) in expected.iter().enumerate() {
+            let truth = expected.len() - done;
+            prop_assert!(left + 3 >= truth && *left <= truth + 6, "{expected:?} at {done}");
+        }
+    }
+}

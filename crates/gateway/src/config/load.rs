@@ -1,7 +1,7 @@
 //! From a text to a configuration.
 
-use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, options, sharing};
-use config::{Diagnostic, Diagnostics, Document, Source, Table};
+use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, Options, options, sharing};
+use config::{At, Diagnostic, Diagnostics, Document, Source, Table, Value};
 use port::{Kinds, PortSpec};
 use route::cangw::Inexpressible;
 use route::{RouteId, Routes, Table as RoutingTable, parts};
@@ -22,6 +22,7 @@ pub fn load(source: &Source, kinds: &Kinds) -> Result<(Config, Vec<Diagnostic>),
     let mut found = Diagnostics::new();
     let document = Document::parse(source, &mut found);
     let mut root = document.root();
+    root.misnomers(options::TOP);
     let gateway = options::parse(&mut root, &mut found);
     let ports = ports(&mut root, kinds, &mut found);
     let parsed = route::config::parse(&mut root, &ports.names, &mut found);
@@ -51,6 +52,18 @@ pub fn load(source: &Source, kinds: &Kinds) -> Result<(Config, Vec<Diagnostic>),
         return Err(found.into_sorted());
     }
     Ok((config, found.into_sorted()))
+}
+
+/// What a file says in `[gateway]` as far as it can be read, whatever is wrong with it otherwise: it
+/// may still name the socket of a gateway that runs.
+#[must_use]
+pub fn readable_options(source: &Source) -> Options {
+    if source.text.len() > LARGEST_FILE {
+        return Options::default();
+    }
+    let mut found = Diagnostics::new();
+    let document = Document::parse(source, &mut found);
+    options::parse(&mut document.root(), &mut found).options
 }
 
 /// Routes that are to run in the kernel, and cannot on any machine.
@@ -134,18 +147,25 @@ struct Ports {
 
 fn ports(root: &mut Table<'_>, kinds: &Kinds, found: &mut Diagnostics) -> Ports {
     let mut ports = Ports::default();
-    let Some(value) = root.get("ports") else {
+    let given = root.get("ports");
+    let mut tables: Vec<Table<'_>> = Vec::new();
+    tables.extend(
+        given
+            .as_ref()
+            .and_then(|value| value.table("[ports]", found)),
+    );
+    let misnamed = misnamed_ports(root, found);
+    if given.is_none() && misnamed.is_empty() {
         let hint = "describe one in a table such as [ports.can0]";
         root.missing("ports", hint, found);
         return ports;
-    };
-    let Some(table) = value.table("[ports]", found) else {
-        return ports;
-    };
-    let all = table.all();
+    }
+    let all = tables.iter().flat_map(Table::all).chain(misnamed);
+    let all: Vec<_> = all.collect();
     if all.len() > MOST_PORTS {
         let message = format!("{} ports are too many: {MOST_PORTS} is the most", all.len());
-        found.push(Diagnostic::error(value.span(), message));
+        let span = given.map_or(0..0, |value| value.span());
+        found.push(Diagnostic::error(span, message));
         return ports;
     }
     let mut spans = Vec::new();
@@ -162,6 +182,65 @@ fn ports(root: &mut Table<'_>, kinds: &Kinds, found: &mut Diagnostics) -> Ports 
     }
     sharing::check(&ports.specs, &spans, kinds, found);
     ports
+}
+
+/// Tables that are meant as `[ports.NAME]`.
+const FOR_PORTS: [&str; 10] = [
+    "port",
+    "interface",
+    "interfaces",
+    "bus",
+    "buses",
+    "channel",
+    "channels",
+    "device",
+    "devices",
+    "can",
+];
+
+/// Ports under a wrong header, so that what else is wrong with them is found, too.
+fn misnamed_ports<'t>(
+    root: &mut Table<'t>,
+    found: &mut Diagnostics,
+) -> Vec<(At<&'t str>, Value<'t>)> {
+    let mut ports = Vec::new();
+    for (key, value) in root.all() {
+        if TABLES.contains(&key.value) {
+            continue;
+        }
+        let mut inside = value.is_table().then(|| value.table("", found)).flatten();
+        let is_port = inside.as_mut().is_some_and(|it| it.get("kind").is_some());
+        if is_port {
+            let hint = |_: &Value<'_>| format!("did you mean [ports.{}]?", key.value);
+            let _ = root.misnamed(key.value, hint, found);
+            ports.push((key, value));
+        } else if FOR_PORTS.contains(&key.value) {
+            let _ = root.misnamed(key.value, port_headers, found);
+            let all = inside.iter().flat_map(Table::all);
+            ports.extend(all.filter(|(_, value)| value.is_table()));
+        }
+    }
+    ports
+}
+
+/// The tables of a gateway file.
+const TABLES: [&str; 3] = ["gateway", "ports", "routes"];
+
+/// The headers that a table under a wrong name should have.
+fn port_headers(value: &Value<'_>) -> String {
+    let names: Vec<String> = match value.table("", &mut Diagnostics::new()) {
+        Some(table) => {
+            let all = table.all();
+            let tables = all.iter().filter(|(_, value)| value.is_table());
+            let header = |(name, _): &(At<&str>, _)| format!("[ports.{}]", name.value);
+            tables.take(3).map(header).collect()
+        }
+        None => Vec::new(),
+    };
+    match names.as_slice() {
+        [] => "did you mean [ports.NAME]?".to_owned(),
+        names => format!("did you mean {}?", names.join(", ")),
+    }
 }
 
 /// Warns of ports that no route names.

@@ -11,7 +11,7 @@ mod sharing;
 #[cfg(test)]
 mod tests;
 
-pub use load::load;
+pub use load::{load, readable_options};
 pub use options::{Offload, Options};
 
 use port::PortSpec;

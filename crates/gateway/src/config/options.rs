@@ -1,6 +1,6 @@
 //! `[gateway]`.
 
-use config::{Diagnostics, Table, Value};
+use config::{Diagnostics, Misnomer, Table, Value};
 use route::Mode;
 use std::fmt;
 
@@ -74,15 +74,84 @@ pub(super) struct Gateway {
     pub(super) max_hops: u8,
 }
 
+/// Tables that are meant as `[gateway]`.
+const FOR_GATEWAY: [&str; 8] = [
+    "gateways", "options", "general", "global", "settings", "config", "daemon", "main",
+];
+
+/// What others call the keys of `[gateway]`.
+const MISNOMERS: &[Misnomer] = &[
+    Misnomer::of("match", &["mode", "match_mode", "matching"]).hint("It is \"all\" or \"first\""),
+    Misnomer::of("max_hops", &["hops", "hop_limit", "ttl", "limit_hops"]),
+    Misnomer::of(
+        "control",
+        &["socket", "control_socket", "path", "unix_socket", "listen"],
+    ),
+    Misnomer::of(
+        "realtime",
+        &[
+            "priority",
+            "prio",
+            "rt",
+            "rt_priority",
+            "sched_fifo",
+            "real_time",
+        ],
+    ),
+    Misnomer::of("lock_memory", &["mlock", "mlockall", "lock"]),
+    Misnomer::of(
+        "offload",
+        &["kernel", "can_gw", "bpf", "data_path", "accelerate"],
+    )
+    .hint("It is \"none\", \"can-gw\", \"bpf\" or \"auto\""),
+];
+
+/// Keys of `[gateway]` and of others at the top of the file, where tables stand.
+pub(super) const TOP: &[Misnomer] = &[
+    Misnomer::elsewhere(
+        &[
+            "match",
+            "max_hops",
+            "control",
+            "realtime",
+            "offload",
+            "tap",
+            "exact",
+            "lock_memory",
+        ],
+        "it is a key of [gateway]: write that header above it",
+    ),
+    Misnomer::elsewhere(
+        &["limit", "limits", "rate", "rate_limit"],
+        "a limit is a key of a route: `limit = \"100/s\"` under [[routes]]",
+    ),
+    Misnomer::elsewhere(
+        &["filter", "filters", "id", "ids"],
+        "a route says which frames it takes: `id` or `filter` under [[routes]]",
+    ),
+    Misnomer::elsewhere(
+        &["faults", "fault"],
+        "faults are a port's: [ports.NAME.faults]",
+    ),
+];
+
 pub(super) fn parse(root: &mut Table<'_>, found: &mut Diagnostics) -> Gateway {
     let mut gateway = Gateway {
         options: Options::default(),
         mode: Mode::default(),
         max_hops: 1,
     };
-    let Some(mut table) = root.table("gateway", "[gateway]", found) else {
+    let mut table = root.table("gateway", "[gateway]", found);
+    for word in FOR_GATEWAY {
+        let hint = |_: &Value<'_>| "did you mean [gateway]?".to_owned();
+        let misnamed = root.misnamed(word, hint, found);
+        let misnamed = misnamed.filter(Value::is_table);
+        table = table.or_else(|| misnamed?.table("[gateway]", found));
+    }
+    let Some(mut table) = table else {
         return gateway;
     };
+    table.misnomers(MISNOMERS);
     if let Some(mode) = table.one_of(
         "match",
         &[("all", Mode::All), ("first", Mode::First)],

@@ -11,7 +11,7 @@ mod words;
 pub(crate) use outbox::Outbox;
 pub(crate) use voice::Voice;
 
-use crate::run::{Reason, RouteLine};
+use crate::run::{Reason, RouteChanges, RouteLine};
 use engine::LinkState;
 use serde::Serialize;
 use std::time::SystemTime;
@@ -21,7 +21,7 @@ use std::time::SystemTime;
 pub type Listener<'l> = dyn Fn(&Said) + 'l;
 
 /// Something that was said.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Said {
     /// When it happened.
     pub at: SystemTime,
@@ -57,19 +57,6 @@ pub struct ReadyPort {
     pub in_kernel: bool,
 }
 
-/// What a reload changed, by name.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct RouteChanges {
-    /// Routes that are new.
-    pub added: Vec<String>,
-    /// Routes that are gone.
-    pub removed: Vec<String>,
-    /// Routes that do something else now.
-    pub changed: Vec<String>,
-    /// Routes that run in another data path now.
-    pub moved: Vec<String>,
-}
-
 /// Who says how an interface takes part in its bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -81,7 +68,7 @@ pub enum LinkSource {
 }
 
 /// One thing that a gateway says. In JSON, the key `event` has the variant's name.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Notice {

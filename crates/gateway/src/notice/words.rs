@@ -1,7 +1,7 @@
 //! Notices in words.
 
-use super::{Notice, RouteChanges};
-use crate::run::{Reason, RouteLine};
+use super::Notice;
+use crate::run::{Reason, RouteChanges, RouteLine};
 use engine::LinkState;
 use std::fmt;
 
@@ -147,13 +147,22 @@ impl fmt::Display for Notice {
                     added,
                     removed,
                     changed,
+                    renamed,
                     moved,
+                    elsewhere,
+                    unchanged: _,
                 } = changes;
+                let renamed: Vec<String> = renamed
+                    .iter()
+                    .map(|(before, now)| format!("{before} to {now}"))
+                    .collect();
                 let all = [
                     (added, "new routes"),
                     (removed, "routes removed"),
                     (changed, "routes changed"),
-                    (moved, "routes in another data path"),
+                    (&renamed, "routes renamed"),
+                    (moved, "routes in another order"),
+                    (elsewhere, "routes in another data path"),
                     (opened, "ports opened"),
                     (closed, "ports closed"),
                 ];

@@ -106,7 +106,7 @@ pub enum LoadError {
     )]
     NoFile,
     /// The operating system says no.
-    #[error("{path}: cannot be read ({source})")]
+    #[error("cannot read {path}: {source}")]
     Read {
         /// The file.
         path: PathBuf,
@@ -122,7 +122,7 @@ pub enum LoadError {
         path: PathBuf,
     },
     /// The file is not UTF-8.
-    #[error("{path}: byte {at}: not UTF-8; is this a text file?")]
+    #[error("cannot read {path}: byte {at} is not UTF-8; is this a text file?")]
     NotText {
         /// The file.
         path: PathBuf,

@@ -4,9 +4,10 @@ use offload::DataPath;
 use offload::choose::Choice;
 use route::{PortId, Route, Routes};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A route in force.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct RouteLine {
     /// Its name.
     pub name: String,
@@ -22,6 +23,10 @@ pub struct RouteLine {
     /// Why it runs in no faster data path, where cangate chose (`offload = "auto"`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<Objection>,
+    /// The route itself, without its name and its ports, which only have numbers here. It does not
+    /// leave the process.
+    #[serde(skip)]
+    content: Option<Box<Route>>,
 }
 
 /// Why a route does not run in a data path.
@@ -31,6 +36,12 @@ pub struct Objection {
     pub data_path: String,
     /// Why not there.
     pub why: String,
+}
+
+impl fmt::Display for Objection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not by {}: {}", self.data_path, self.why)
+    }
 }
 
 impl RouteLine {
@@ -45,6 +56,12 @@ impl RouteLine {
             words: route::config::describe(route, ports),
             data_path: DataPath::Process.to_string(),
             because: Vec::new(),
+            content: Some(Box::new(Route {
+                name: String::new(),
+                from: Vec::new(),
+                to: Vec::new(),
+                ..route.clone()
+            })),
         };
         routes.routes.iter().map(line).collect()
     }
@@ -57,5 +74,16 @@ impl RouteLine {
             why: why.clone(),
         };
         self.because = choice.because.iter().map(objection).collect();
+    }
+
+    /// Does it do what another one does? The name does not matter.
+    pub(crate) fn does_as(&self, other: &Self) -> bool {
+        self.content == other.content && self.from == other.from && self.to == other.to
+    }
+
+    /// Its words without its name. Routes that do the same have the same.
+    pub(crate) fn deeds(&self) -> &str {
+        let words = self.words.as_str();
+        words.strip_prefix(self.name.as_str()).unwrap_or(words)
     }
 }

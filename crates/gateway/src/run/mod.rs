@@ -6,6 +6,7 @@
 //! worker must do for it (copy counters, take over a table) it does between two batches. See
 //! docs/decisions/0003-one-worker.md.
 
+mod changes;
 mod clock;
 mod control;
 mod error;
@@ -28,6 +29,7 @@ mod waiting;
 mod watch;
 mod worker;
 
+pub use changes::RouteChanges;
 pub use error::{
     LoadError, OpenErrors, Overwritten, ReloadError, RoutesError, RunError, StartError,
 };

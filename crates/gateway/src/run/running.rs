@@ -1,5 +1,6 @@
 //! A gateway that runs, as the control thread sees it: its counters, and its reloads.
 
+use super::changes::RouteChanges;
 use super::error::{OpenErrors, ReloadError};
 use super::halves::{Change, Leaving, PortChange};
 use super::interfaces::{Interfaces, interests};
@@ -9,7 +10,7 @@ use super::link::WorkerLink;
 use super::mailbox::Message;
 use super::site::{Plan, Site};
 use super::watch::watch;
-use crate::notice::{Notice, ReadyPort, RouteChanges, Voice};
+use crate::notice::{Notice, ReadyPort, Voice};
 use crate::stats::Stats;
 use engine::{Counts, Layout, PortState, Snapshot, interest};
 use linux::Poll;
@@ -17,7 +18,7 @@ use offload::with_causes;
 use port::PollTransmit;
 use route::Table;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
+
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -28,8 +29,12 @@ use std::time::{Duration, Instant};
 pub struct Reloaded {
     /// Routes now in force.
     pub routes: usize,
-    /// Those of them that had their names before and so continue their counters.
+    /// Those of them that had their names before, in the same data path, and so continue their
+    /// counters.
     pub continued: usize,
+    /// What became of the routes.
+    #[serde(default)]
+    pub changes: RouteChanges,
     /// Ports that stayed open.
     pub kept: Vec<String>,
     /// Ports that were opened.
@@ -174,7 +179,6 @@ impl<'a, S: Site> Running<'a, S> {
     /// # Errors
     /// [`ReloadError`].
     pub(crate) fn reload_and_say(&mut self) -> Result<Reloaded, ReloadError> {
-        let before = self.plan.lines.clone();
         let result = self.reload();
         if result.is_err() {
             self.site.give_up();
@@ -186,7 +190,7 @@ impl<'a, S: Site> Running<'a, S> {
                 kept: done.kept.clone(),
                 opened: done.opened.clone(),
                 closed: done.closed.clone(),
-                changes: changes(&before, &self.plan.lines),
+                changes: done.changes.clone(),
                 remarks: done.remarks.clone(),
             },
             Err(why) => Notice::NotReloaded {
@@ -206,6 +210,7 @@ impl<'a, S: Site> Running<'a, S> {
         let mut done = Reloaded {
             routes: plan.routes.routes.len(),
             remarks: plan.remarks.clone(),
+            changes: RouteChanges::between(&self.plan.lines, &plan.lines),
             ..Reloaded::default()
         };
         let ports = self.next_ports(&plan, &table, &mut done)?;
@@ -347,28 +352,5 @@ impl<'a, S: Site> Running<'a, S> {
             });
         }
         self.worker.mailbox.send(Message::Settle(name, settled));
-    }
-}
-
-/// What is different, by name.
-fn changes(before: &[RouteLine], now: &[RouteLine]) -> RouteChanges {
-    let names = |lines: &[RouteLine], differs: &dyn Fn(&RouteLine) -> bool| {
-        let named = lines.iter().filter(|line| differs(line));
-        named.map(|line| line.name.clone()).collect()
-    };
-    let old: HashMap<&str, &RouteLine> = before.iter().map(|l| (l.name.as_str(), l)).collect();
-    let new: HashSet<&str> = now.iter().map(|line| line.name.as_str()).collect();
-    let was = |line: &RouteLine| old.get(line.name.as_str()).copied();
-    RouteChanges {
-        added: names(now, &|line| was(line).is_none()),
-        removed: names(before, &|line| !new.contains(line.name.as_str())),
-        changed: names(now, &|line| {
-            was(line).is_some_and(|old| {
-                (&old.from, &old.to, &old.words) != (&line.from, &line.to, &line.words)
-            })
-        }),
-        moved: names(now, &|line| {
-            was(line).is_some_and(|old| old.data_path != line.data_path)
-        }),
     }
 }

@@ -80,6 +80,9 @@ pub enum AgentError {
     /// The job is a command without a word.
     #[error("there is no command")]
     NoCommand,
+    /// The shell cannot be started.
+    #[error("the shell cannot be started")]
+    Shell(#[source] io::Error),
     /// The command's end cannot be waited for.
     #[error("the command cannot be waited for")]
     Wait(#[source] io::Error),

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// How long what the command left running may still print after its end.
 const LINGER: Duration = Duration::from_millis(200);
 
-enum Event {
+pub(super) enum Event {
     Piece(Piece),
     /// Nothing more comes from one of its outputs.
     Closed,
@@ -32,7 +32,7 @@ pub(super) fn run(command: &[String], outputs: &mut Outputs) -> Result<i32, Agen
     let mut child = match spawned {
         Ok(child) => child,
         Err(error) => {
-            outputs.log(&format!("cangate agent: cannot run {program}: {error}"));
+            outputs.log(&format!("error: the guest cannot run {program}: {error}"));
             // As a shell does.
             return Ok(if error.kind() == io::ErrorKind::NotFound {
                 127
@@ -51,24 +51,28 @@ pub(super) fn run(command: &[String], outputs: &mut Outputs) -> Result<i32, Agen
     std::thread::spawn(move || {
         let _ = to.send(Event::Exit(child.wait()));
     });
-    let status = collect(&from, outputs)?;
-    Ok(status
-        .code()
-        .or_else(|| status.signal().map(|signal| 128 + signal))
-        .unwrap_or(255))
+    collect(&from, 2, outputs)
 }
 
-/// Hands on what is printed, until the command has ended and both its outputs are closed, or what
-/// it left running has been silent for a while.
-fn collect(from: &Receiver<Event>, outputs: &mut Outputs) -> Result<ExitStatus, AgentError> {
-    let mut open = 2;
+/// Hands on what is printed, until the command has ended and its outputs, of which so many are open,
+/// are closed, or what it left running has been silent for a while. Gives the exit status as a shell
+/// does.
+pub(super) fn collect(
+    from: &Receiver<Event>,
+    mut open: u32,
+    outputs: &mut Outputs,
+) -> Result<i32, AgentError> {
+    let as_number = |status: &ExitStatus| {
+        let signal = || status.signal().map(|signal| 128 + signal);
+        status.code().or_else(signal).unwrap_or(255)
+    };
     let mut status = None;
     loop {
         let event = match &status {
-            Some(status) if open == 0 => return Ok(*status),
+            Some(status) if open == 0 => return Ok(as_number(status)),
             Some(status) => match from.recv_timeout(LINGER) {
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    return Ok(*status);
+                    return Ok(as_number(status));
                 }
                 Ok(event) => event,
             },
@@ -84,7 +88,12 @@ fn collect(from: &Receiver<Event>, outputs: &mut Outputs) -> Result<ExitStatus, 
     }
 }
 
-fn pump(mut pipe: impl Read + Send + 'static, to: Sender<Event>, make: fn(Vec<u8>) -> Piece) {
+/// Reads an output to its end, in a thread of its own.
+pub(super) fn pump(
+    mut pipe: impl Read + Send + 'static,
+    to: Sender<Event>,
+    make: fn(Vec<u8>) -> Piece,
+) {
     std::thread::spawn(move || {
         let mut buffer = [0; 1 << 14];
         loop {

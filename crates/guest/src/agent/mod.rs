@@ -13,6 +13,7 @@ mod exec;
 mod orders;
 mod outputs;
 mod pause;
+mod shell;
 mod system;
 
 pub(crate) use delivery::Delivery;
@@ -71,7 +72,7 @@ pub fn run<T: Tasks>(tasks: &T) -> Result<(), AgentError> {
         return Err(AgentError::NotAGuest);
     }
     if let Err(error) = serve(tasks) {
-        eprintln!("cangate agent: {}", with_causes(&error));
+        eprintln!("error: {}", with_causes(&error));
     }
     // Buffers of files do not matter: there is no disk.
     match rustix::system::reboot(rustix::system::RebootCommand::PowerOff) {
@@ -112,6 +113,7 @@ fn job<T: Tasks>(orders: &Orders, tasks: &T, outputs: &mut Outputs) -> Result<i3
     match delivery {
         Delivery::Prepare { .. } => Err(AgentError::PreparedTwice),
         Delivery::Job(Job::Exec { command }) => exec::run(&command, outputs),
+        Delivery::Job(Job::Shell { terminal }) => shell::run(terminal, outputs),
         Delivery::Job(Job::Task { task }) => tasks
             .run(&task, prepared, outputs)
             .map(|()| 0)

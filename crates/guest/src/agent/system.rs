@@ -54,18 +54,27 @@ pub(super) fn gather_randomness() -> Result<(), AgentError> {
         .map_err(|error| AgentError::Randomness(error.into()))
 }
 
-/// The port to the host, known by its name.
+/// The port to the host.
 pub(super) fn port() -> Result<File, AgentError> {
+    open_port("cangate", OpenOptions::new().write(true))
+}
+
+/// The port from the host, through which a shell is fed.
+pub(super) fn input_port() -> Result<File, AgentError> {
+    open_port("cangate-input", OpenOptions::new().read(true))
+}
+
+/// A port, known by its name.
+fn open_port(known_as: &str, options: &OpenOptions) -> Result<File, AgentError> {
     let path = wait_for("the port to the host", || {
         let entries = fs::read_dir("/sys/class/virtio-ports").ok()?;
         entries.flatten().find_map(|entry| {
             let name = fs::read_to_string(entry.path().join("name")).ok()?;
-            (name.trim() == "cangate").then(|| Path::new("/dev").join(entry.file_name()))
+            (name.trim() == known_as).then(|| Path::new("/dev").join(entry.file_name()))
         })
     })?;
     let opened = wait_for("the port's device", || path.exists().then(|| path.clone()))?;
-    OpenOptions::new()
-        .write(true)
+    options
         .open(&opened)
         .map_err(AgentError::file("open", &opened))
 }

@@ -25,6 +25,9 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// Its version.
     pub(crate) version: String,
+    /// The bytes to fetch; 0 if that is not known any more.
+    #[serde(skip)]
+    pub(crate) size: u64,
 }
 
 /// apt-get with folders of our own.
@@ -307,17 +310,15 @@ fn parse_status(line: &str) -> Option<f64> {
 
 /// `'URI' name_version_arch.deb size sum`, as --print-uris gives it.
 fn parse_uri(line: &str) -> Option<Package> {
-    let file = line
-        .strip_prefix('\'')?
-        .split_once("' ")?
-        .1
-        .split(' ')
-        .next()?;
+    let mut words = line.strip_prefix('\'')?.split_once("' ")?.1.split(' ');
+    let file = words.next()?;
+    let size = words.next().and_then(|text| text.parse().ok());
     let mut parts = file.strip_suffix(".deb")?.rsplitn(3, '_');
     let (_arch, version, name) = (parts.next()?, parts.next()?, parts.next()?);
     Some(Package {
         name: name.to_owned(),
         version: version.replace("%3a", ":"),
+        size: size.unwrap_or(0),
     })
 }
 
@@ -346,6 +347,7 @@ mod tests {
         let package = parse_uri(line).unwrap();
         assert_eq!(package.name, "qemu-system-x86");
         assert_eq!(package.version, "1:11.1.3+ds-1~bpo13+1");
+        assert_eq!(package.size, 10_377_056);
         assert_eq!(parse_uri("Reading package lists..."), None);
         assert_eq!(parse_uri("'http://m/x' nonsense 1 y"), None);
     }
@@ -375,6 +377,7 @@ mod tests {
         let package = Package {
             name: "a".to_owned(),
             version: "1:2".to_owned(),
+            size: 0,
         };
         assert!(file_of(dir.path(), &package).is_err());
         fs::write(dir.path().join("a_1%3a2_all.deb"), "").unwrap();

@@ -45,10 +45,18 @@ pub(crate) fn tree(
         progress.stage(&format!("resolving {}", recipe.what));
         let mut packages = apt.resolve(recipe.release, &recipe.packages)?;
         packages.retain(|package| (recipe.wanted)(&package.name));
-        progress.stage(&format!("fetching {}", recipe.what));
         let debs = cache.path("debs").join(recipe.name.replace('/', "."));
+        let size = packages.iter().fold(0, |sum, package| sum + package.size);
+        let (count, megabytes) = (packages.len(), size as f64 / 1e6);
+        progress.stage(&format!(
+            "fetching {}: {count} packages, {megabytes:.0} MB",
+            recipe.what
+        ));
         let files = apt.download(recipe.release, &packages, &debs)?;
-        progress.stage(&format!("unpacking {}", recipe.what));
+        progress.stage(&format!(
+            "unpacking {}: {count} packages, {megabytes:.0} MB",
+            recipe.what
+        ));
         unpack(&files, part, progress)?;
         let record = part.join(RECORD);
         let json = serde_json::to_vec_pretty(&packages).unwrap_or_default();

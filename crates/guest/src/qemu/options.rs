@@ -15,6 +15,8 @@ pub(crate) struct Options<'a> {
     pub(crate) console: &'a Path,
     /// Where what the guest hands out goes.
     pub(crate) output: &'a Path,
+    /// The FIFO through which a shell is fed, if there is one.
+    pub(crate) input: Option<&'a Path>,
     /// The file with the job.
     pub(crate) job: &'a Path,
     pub(crate) bench: Bench,
@@ -32,6 +34,8 @@ pub(crate) struct Options<'a> {
 
 /// The way out of the guest.
 const SERIAL: &str = "virtio-serial-pci,addr=0x8,max_ports=2,ioeventfd=off";
+/// The same with a way in.
+const SERIAL_WITH_INPUT: &str = "virtio-serial-pci,addr=0x8,max_ports=3,ioeventfd=off";
 
 /// A file's name inside a QEMU option, where a comma separates.
 fn quoted(path: &Path) -> String {
@@ -85,8 +89,22 @@ impl Options<'_> {
         ]);
         // Without ioeventfd: with it another thread of QEMU handles what the guest writes, and the
         // interrupt that says so comes when the host pleases.
-        add(&["-device", SERIAL]);
+        add(&[
+            "-device",
+            if self.input.is_some() {
+                SERIAL_WITH_INPUT
+            } else {
+                SERIAL
+            },
+        ]);
         add(&["-device", "virtserialport,nr=1,chardev=output,name=cangate"]);
+        if let Some(input) = self.input {
+            add(&["-chardev", &format!("pipe,id=input,path={}", quoted(input))]);
+            add(&[
+                "-device",
+                "virtserialport,nr=2,chardev=input,name=cangate-input",
+            ]);
+        }
         add(&[
             "-fw_cfg",
             &format!("name=opt/cangate/job,file={}", quoted(self.job)),
@@ -165,6 +183,7 @@ mod tests {
             image: path,
             console: path,
             output: path,
+            input: None,
             job: path,
             bench,
             ethernet,

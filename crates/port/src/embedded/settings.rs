@@ -5,7 +5,7 @@ use super::world::World;
 use crate::kind::{LONGEST_NAME, PlacedPort, PortKind, Settings, queue};
 use crate::{Halves, Opener, Pace, PortError};
 use bus::{BusConfig, NodeConfig};
-use config::{At, Diagnostic, Diagnostics, Table};
+use config::{At, Diagnostic, Diagnostics, Misnomer, Table};
 use frame::Nanos;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -80,8 +80,24 @@ pub struct BusSettings {
     pub mailboxes: u8,
 }
 
+/// What other tools call these settings.
+const MISNOMERS: &[Misnomer] = &[
+    Misnomer::of(
+        "bus",
+        &["channel", "name", "interface", "device", "network"],
+    ),
+    Misnomer::of("bitrate", &["rate", "speed", "baud", "baudrate"]),
+    Misnomer::of(
+        "data_bitrate",
+        &["dbitrate", "fd_bitrate", "data_rate", "data_speed"],
+    ),
+    Misnomer::of("queue", &["txqueuelen", "queue_length", "queue_size"]),
+    Misnomer::of("mailboxes", &["buffers", "tx_buffers", "transmit_buffers"]),
+];
+
 impl BusSettings {
     fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+        table.misnomers(MISNOMERS);
         let bus = table.string("bus", found);
         if let Some(name) = &bus
             && (name.value.is_empty() || name.value.len() > LONGEST_NAME)

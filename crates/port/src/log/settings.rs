@@ -8,7 +8,7 @@ use super::target::{self, Begin, Begun, How};
 use super::write;
 use crate::kind::{PortKind, Settings, Stream};
 use crate::{Halves, Nothing, Nowhere, Opener, Pace, PollReceive, PollTransmit, PortError};
-use config::{Diagnostic, Diagnostics, Table};
+use config::{Diagnostic, Diagnostics, Misnomer, Table};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -52,12 +52,32 @@ const ON_FULL: [(&str, OnFull); 2] = [("wait", OnFull::Wait), ("refuse", OnFull:
 
 const PACES: [(&str, Replay); 2] = [("original", Replay::Original), ("fast", Replay::Fast)];
 
+/// What other tools call these settings.
+const MISNOMERS: &[Misnomer] = &[
+    Misnomer::of(
+        "read",
+        &[
+            "file", "path", "input", "in", "source", "replay", "filename",
+        ],
+    )
+    .hint("To write a log: `write = \"FILE\"`"),
+    Misnomer::of(
+        "write",
+        &["output", "out", "destination", "record"],
+    ),
+    Misnomer::of("interface", &["channel", "device", "dev", "iface"]),
+    Misnomer::of("pace", &["speed", "timing", "realtime", "real_time"])
+        .hint("It is \"original\" or \"fast\""),
+];
+
 impl LogSettings {
     fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+        table.misnomers(MISNOMERS);
         let read = stream(table, "read", found);
         let write = stream(table, "write", found);
         let (has_read, has_write) = (table.get("read"), table.get("write"));
-        if has_read.is_none() && has_write.is_none() {
+        let misnamed = table.is_misnamed("read") || table.is_misnamed("write");
+        if has_read.is_none() && has_write.is_none() && !misnamed {
             let hint =
                 "add `read = \"FILE\"`, `write = \"FILE\"` or both; \"-\" is stdin or stdout";
             table.missing("read` or `write", hint, found);

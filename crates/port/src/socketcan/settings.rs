@@ -4,7 +4,7 @@ use super::config::{Io, SocketCanConfig};
 use super::open::open;
 use crate::kind::{PortKind, Settings, queue};
 use crate::{Halves, Opener, PortError};
-use config::{Diagnostic, Diagnostics, Table};
+use config::{Diagnostic, Diagnostics, Misnomer, Table};
 use std::sync::Arc;
 
 /// Linux CAN interfaces.
@@ -34,6 +34,43 @@ const LONGEST_INTERFACE: usize = 15;
 
 const IO: [(&str, Io); 2] = [("mmsg", Io::Mmsg), ("read-write", Io::ReadWrite)];
 
+/// What SocketCAN's tools and python-can call these settings.
+const MISNOMERS: &[Misnomer] = &[
+    Misnomer::of(
+        "interface",
+        &[
+            "channel", "device", "dev", "iface", "ifname", "netdev", "link", "can",
+        ],
+    ),
+    Misnomer::elsewhere(
+        &[
+            "bitrate",
+            "rate",
+            "speed",
+            "baud",
+            "baudrate",
+            "dbitrate",
+            "data_bitrate",
+            "sample_point",
+        ],
+        "Linux sets the bit rate: `ip link set can0 type can bitrate 500000`",
+    ),
+    Misnomer::elsewhere(
+        &["can_filters", "filter", "filters"],
+        "a route says which frames it takes: `id` or `filter` under [[routes]]",
+    ),
+    Misnomer::of(
+        "queue",
+        &["txqueuelen", "tx_queue_len", "queue_length", "queue_size"],
+    ),
+    Misnomer::of(
+        "receive_buffer",
+        &["rcvbuf", "so_rcvbuf", "rx_buffer", "buffer"],
+    ),
+    Misnomer::of("fd", &["canfd", "can_fd", "fd_frames", "flexible_datarate"]),
+    Misnomer::of("xl", &["canxl", "can_xl", "xl_frames"]),
+];
+
 /// A Linux CAN interface, by a raw socket.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SocketCanSettings {
@@ -53,8 +90,10 @@ pub struct SocketCanSettings {
 
 impl SocketCanSettings {
     fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+        table.misnomers(MISNOMERS);
         let interface = match table.get("interface") {
             Some(value) => value.string(found),
+            None if table.is_misnamed("interface") => None,
             None => {
                 if let Err(why) = check_interface(port) {
                     let hint = format!("the port's name is no name of an interface: {why}");

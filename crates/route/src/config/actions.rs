@@ -3,6 +3,7 @@
 use crate::Action;
 use crate::text::limits::FrameLimits;
 use ::config::{Diagnostic, Diagnostics, Table, Value};
+use alloc::format;
 use alloc::vec::Vec;
 
 pub(super) fn parse(
@@ -48,4 +49,12 @@ fn action(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Op
     table.finish(found);
     let (key, value, read) = named.first()?;
     read(key, value, limits, found)
+}
+
+/// Reports actions that stand beside `do` instead of in it.
+pub(super) fn misplaced(table: &mut Table<'_>, found: &mut Diagnostics) {
+    Action::each_key(|key, _| {
+        let hint = |_: &Value<'_>| format!("it is an action: write `do = [{{ {key} = … }}]`");
+        let _ = table.misnamed(key, hint, found);
+    });
 }

@@ -7,6 +7,7 @@ mod actions;
 mod describe;
 mod lint;
 mod matching;
+mod misnomers;
 mod route;
 mod write;
 
@@ -18,7 +19,7 @@ pub use lint::lint;
 pub use write::{to_toml, toml_string};
 
 use crate::{KindSet, PortId, Route};
-use ::config::{Diagnostic, Diagnostics, Table};
+use ::config::{Diagnostic, Diagnostics, Table, Value};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use core::ops::Range;
 
@@ -52,7 +53,13 @@ pub fn parse(root: &mut Table<'_>, ports: &[String], found: &mut Diagnostics) ->
         .enumerate()
         .filter_map(|(i, name)| Some((name.as_str(), PortId(u16::try_from(i).ok()?))))
         .collect();
-    let tables = root.tables("routes", "route", found);
+    let mut tables = root.tables("routes", "route", found);
+    for word in misnomers::FOR_ROUTES {
+        let hint = |_: &Value<'_>| "did you mean [[routes]]?".into();
+        if let Some(value) = root.misnamed(word, hint, found) {
+            tables.extend(value.tables("routes", "route", found));
+        }
+    }
     if tables.len() > MOST_ROUTES {
         let span = root.key_span("routes").unwrap_or_default();
         let message = format!(

@@ -1,6 +1,6 @@
 //! One `[[routes]]` table.
 
-use super::{DEFAULT_MAX_IDS, LONGEST_NAME, Names, actions, matching};
+use super::{DEFAULT_MAX_IDS, LONGEST_NAME, Names, actions, matching, misnomers};
 use crate::{PortId, RateLimit, Route};
 use ::config::{At, Diagnostic, Diagnostics, Table, Value, did_you_mean};
 use alloc::{borrow::ToOwned, collections::BTreeMap, format, string::String, vec::Vec};
@@ -13,6 +13,7 @@ pub(super) fn parse(
     taken: &mut BTreeMap<String, Range<usize>>,
     found: &mut Diagnostics,
 ) -> Option<Route> {
+    table.misnomers(misnomers::ROUTE);
     let name = name(index, &mut table, taken, found);
     if !name.starts_with("route ") {
         table.rename(format!("route `{name}`"));
@@ -42,6 +43,7 @@ pub(super) fn parse(
             .hint("`allow_same_port = true` lets frames go back to the port they came from");
         found.push(d);
     }
+    actions::misplaced(&mut table, found);
     table.finish(found);
     Some(Route {
         name,
@@ -176,7 +178,13 @@ fn limit(value: &Value<'_>, found: &mut Diagnostics) -> Option<RateLimit> {
             per_id: None,
         });
     }
+    if let Some(frames) = value.as_integer() {
+        let message = "a limit is a number of frames in a time";
+        value.wrong(message, format!("write `limit = \"{frames}/s\"`"), found);
+        return None;
+    }
     let mut table = value.table("`limit`", found)?;
+    table.misnomers(misnomers::LIMIT);
     let rate = table
         .need("rate", found)
         .and_then(|v| v.rate(found))

@@ -6,6 +6,7 @@ mod table;
 use crate::cli::Demo;
 use crate::failure::Failure;
 use crate::input::{load_config, read_source};
+use crate::output;
 use ::demo::{Error, Input, Options, Progress, file_name};
 use frame::Nanos;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -36,6 +37,9 @@ pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
         out: args.out.as_deref(),
         command: &command,
     };
+    if let Some(out) = &args.out {
+        output::folder(out)?;
+    }
     let bar = progress(args);
     let ran = ::demo::run(&options, &|Progress { done, of }| {
         bar.set_length(of);

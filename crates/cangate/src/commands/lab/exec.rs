@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use experiment::spec::BITRATE;
 use experiment::{Boot, Cpu};
 use guest::machine::{GuestFile, Job, Spec, Time};
-use guest::{Sink, with_causes};
+use guest::{Outcome, Sink, with_causes};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,15 +16,15 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
     let cpu: Cpu = args
         .cpu
         .parse()
-        .map_err(|wrong| Failure::Input(format!("cangate: --cpu: {wrong}")))?;
+        .map_err(|wrong| Failure::Input(format!("--cpu: {wrong}")))?;
     let boot: Boot = args
         .boot
         .parse()
-        .map_err(|wrong| Failure::Input(format!("cangate: --boot: {wrong}")))?;
+        .map_err(|wrong| Failure::Input(format!("--boot: {wrong}")))?;
     let bench = args
         .bench
         .parse()
-        .map_err(|wrong| Failure::Input(format!("cangate: --bench: {wrong}")))?;
+        .map_err(|wrong| Failure::Input(format!("--bench: {wrong}")))?;
     let spec = Spec {
         kernel: args.kernel.clone(),
         bench,
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
         trace_registers: false,
     };
     let lab = open(&args.locations)?;
-    let stages = Stages::new(true);
+    let stages = Stages::new();
     let mut sink = Through {
         stages: &stages,
         status: Ok(()),
@@ -61,10 +61,15 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
     let written = sink.status;
     stages.finish();
     written?;
-    if let Some(failure) = outcome.failure {
+    end(&outcome)
+}
+
+/// The end of a guest that did what the user told it: its exit status is ours.
+pub(super) fn end(outcome: &Outcome) -> Result<(), Failure> {
+    if let Some(failure) = &outcome.failure {
         return Err(Failure::Run(format!(
             "{}\n--- the end of the guest's console:\n{}",
-            with_causes(&failure),
+            with_causes(failure),
             outcome.console.trim()
         )));
     }
@@ -76,9 +81,9 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
 }
 
 /// Prints what the guest prints, in place of the progress.
-struct Through<'a> {
-    stages: &'a Stages,
-    status: Result<(), Failure>,
+pub(super) struct Through<'a> {
+    pub(super) stages: &'a Stages,
+    pub(super) status: Result<(), Failure>,
 }
 
 impl Through<'_> {
@@ -104,9 +109,8 @@ impl Sink for Through<'_> {
 }
 
 /// PATH or PATH=NAME. A file whose own name has a `=` is taken as it is.
-fn guest_file(text: &Path) -> Result<GuestFile, Failure> {
-    let wrong =
-        |words: &str| Failure::Input(format!("cangate: --file {}: {words}", text.display()));
+pub(super) fn guest_file(text: &Path) -> Result<GuestFile, Failure> {
+    let wrong = |words: &str| Failure::Input(format!("--file {}: {words}", text.display()));
     let given = text.to_str().ok_or_else(|| wrong("its name is no text"))?;
     let (path, name) = match given.rsplit_once('=') {
         Some((path, name)) if !text.exists() => (PathBuf::from(path), name.to_owned()),

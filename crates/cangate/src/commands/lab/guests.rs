@@ -7,6 +7,7 @@ use experiment::bursts::STDOUT;
 use experiment::trial::Machine;
 use guest::machine::Spec;
 use guest::{Kernel, Lab, Outcome, Silent, Sink};
+use std::io::IsTerminal;
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ impl Machine for Guests {
     fn versions(&self, kernel: &str) -> Result<Vec<(String, String)>, guest::Error> {
         let kernel: Kernel = kernel.parse()?;
         // This may fetch things: shown whatever follows.
-        let stages = Stages::new(true);
+        let stages = Stages::new();
         let versions = self.lab.versions(kernel, &stages);
         stages.finish();
         versions
@@ -61,12 +62,18 @@ impl Machine for Guests {
             aloud: self.one,
         };
         let outcome = if self.one {
-            let stages = Stages::new(true);
+            let stages = Stages::new();
             let outcome = self.lab.run(spec, &stages, &mut heard);
             stages.finish();
             outcome
-        } else {
+        } else if std::io::stderr().is_terminal() {
+            // The bar of all experiments is there.
             self.lab.run(spec, &Silent, &mut heard)
+        } else {
+            let stages = Stages::new();
+            let outcome = self.lab.run(spec, &stages, &mut heard);
+            stages.finish();
+            outcome
         };
         let mut outcome = outcome?;
         if !heard.stdout.is_empty() {
@@ -82,7 +89,7 @@ impl Machine for Guests {
 
 /// Results are whole or not there, and QEMU ends with us: nothing is to be waited for.
 fn stop() -> ! {
-    eprintln!("cangate: stopped; what is made is kept, and the same command goes on from there");
+    eprintln!("error: stopped; what is made is kept, and the same command goes on from there");
     std::process::exit(130);
 }
 

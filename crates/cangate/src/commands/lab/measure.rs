@@ -4,6 +4,7 @@ use super::guests::Guests;
 use super::units::micros;
 use crate::cli::lab::{Chosen, Measure};
 use crate::failure::Failure;
+use crate::output;
 use experiment::Experiment;
 use experiment::figures::{Figures, Latencies};
 use experiment::settings::Setting;
@@ -14,18 +15,32 @@ use std::io::Write;
 /// Makes one experiment.
 pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
     let experiment = experiment(args)?;
+    if let Some(path) = &args.out {
+        output::file(path)?;
+    }
     let guests = Guests::open(&args.locations, true)?;
+    let floor = experiment.floor().filter(|_| !args.no_floor);
+    eprintln!(
+        "{}: {}, {} frames …",
+        if floor.is_some() {
+            "2 experiments, the second one with an ideal gateway"
+        } else {
+            "1 experiment"
+        },
+        experiment.name(),
+        experiment.frames
+    );
     let results = trial::make(&guests, &experiment).map_err(failure)?;
     if let Some(path) = &args.out {
         probe::results::write(path, &results).map_err(Failure::run)?;
     }
     let figures = Figures::of(&experiment, &results);
-    let floor = match experiment.floor() {
-        Some(floor) if !args.no_floor => {
+    let floor = match floor {
+        Some(floor) => {
             let results = trial::make(&guests, &floor).map_err(failure)?;
             Figures::of(&floor, &results).latency_ns
         }
-        _ => None,
+        None => None,
     };
     let text = if args.json {
         json(&experiment, &results, &figures, floor)?

@@ -10,6 +10,8 @@ mod rate;
 mod reproduce;
 mod run;
 mod setup;
+mod shell;
+mod terminal;
 mod units;
 
 use crate::cli::lab::{Lab, LabCommand};
@@ -20,6 +22,7 @@ pub(crate) fn run(args: Lab, color: bool) -> Result<(), Failure> {
     match args.command {
         LabCommand::Setup(args) => setup::run(&args),
         LabCommand::Exec(args) => exec::run(&args),
+        LabCommand::Shell(args) => shell::run(&args),
         LabCommand::Measure(args) => measure::run(&args),
         LabCommand::Rate(args) => rate::run(&args),
         LabCommand::Run(args) => run::run(&args, color),

@@ -3,17 +3,62 @@
 use super::units::{clock, micros};
 use experiment::Experiment;
 use experiment::estimate::Estimate;
+use experiment::rate::Search;
 use experiment::schedule::Event;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// The time that is left, over all rounds of a command.
+pub(super) struct TimeLeft {
+    estimate: Estimate,
+    began: Instant,
+    jobs: usize,
+    /// Experiments of the rounds before: numbers go on from there.
+    before: usize,
+}
+
+impl TimeLeft {
+    /// From now on, with so many guests at a time.
+    pub(super) fn new(jobs: usize) -> Self {
+        Self {
+            estimate: Estimate::new(jobs),
+            began: Instant::now(),
+            jobs,
+            before: 0,
+        }
+    }
+
+    /// These searches are to follow. Of those in `now`, one try is about to be made.
+    pub(super) fn expect(&mut self, searches: &[Search], now: &[Experiment]) {
+        let about_to = |search: &Search| {
+            let of_it = |e: &&Experiment| search.is_for(e);
+            now.iter().filter(of_it).count()
+        };
+        let tries = searches.iter().map(|search| {
+            let left = search.tries_left().saturating_sub(about_to(search));
+            (search.base(), left)
+        });
+        self.estimate.expect(tries);
+    }
+
+    /// In words; nothing while there is too little to judge by.
+    fn words(&self) -> Option<String> {
+        let left = self.estimate.left(self.began.elapsed())?;
+        if left.is_zero() {
+            return None;
+        }
+        Some(format!("about {} left", clock(left)))
+    }
+}
+
 /// Shows how far it is: a bar on a terminal, else a line for each experiment.
 pub(super) struct Overview<'e> {
     experiments: &'e [Experiment],
     bar: Option<ProgressBar>,
-    estimate: Estimate,
+    left: &'e mut TimeLeft,
+    announced: bool,
     started: Vec<Option<Instant>>,
     ended: usize,
     failures: Vec<(String, String)>,
@@ -21,7 +66,8 @@ pub(super) struct Overview<'e> {
 
 impl<'e> Overview<'e> {
     /// For these experiments.
-    pub(super) fn new(experiments: &'e [Experiment]) -> Self {
+    pub(super) fn new(experiments: &'e [Experiment], left: &'e mut TimeLeft) -> Self {
+        left.estimate.plan(experiments);
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(experiments.len() as u64);
             let style =
@@ -33,7 +79,8 @@ impl<'e> Overview<'e> {
         Self {
             experiments,
             bar,
-            estimate: Estimate::new(experiments),
+            left,
+            announced: false,
             started: vec![None; experiments.len()],
             ended: 0,
             failures: Vec::new(),
@@ -50,6 +97,15 @@ impl<'e> Overview<'e> {
             }
             Event::Again(n, why) => self.line(&format!("{}: made again: {why}", self.name(n))),
             Event::Started(n) => {
+                self.announce();
+                let (of, name) = (self.experiments.len(), self.name(n));
+                if let Some(e) = self.experiments.get(n) {
+                    let now = self.left.began.elapsed();
+                    self.left.estimate.started(self.left.before + n, e, now);
+                    if self.bar.is_none() {
+                        eprintln!("{} of {of} begins: {name}, {} frames", n + 1, e.frames);
+                    }
+                }
                 if let Some(started) = self.started.get_mut(n) {
                     *started = Some(Instant::now());
                 }
@@ -80,15 +136,13 @@ impl<'e> Overview<'e> {
         self.ended += 1;
         if let Some(e) = self.experiments.get(n) {
             if made {
-                self.estimate.done(e);
+                let now = self.left.began.elapsed();
+                self.left.estimate.ended(self.left.before + n, now);
             } else {
-                self.estimate.leave_out(e);
+                self.left.estimate.leave_out(e);
             }
         }
-        let left = self
-            .estimate
-            .left()
-            .map_or(String::new(), |left| format!("{} left", clock(left)));
+        let left = self.left.words().unwrap_or_default();
         if let Some(words) = words {
             let took = self.started.get(n).copied().flatten();
             let took = took.map_or(0.0, |t| t.elapsed().as_secs_f64());
@@ -111,6 +165,22 @@ impl<'e> Overview<'e> {
         }
     }
 
+    /// Says how much there is to do, before the first of it is done.
+    fn announce(&mut self) {
+        if std::mem::replace(&mut self.announced, true) {
+            return;
+        }
+        let all = self.experiments.len();
+        let text = match (self.ended, self.left.jobs.min(all - self.ended)) {
+            (0, jobs) => format!("{all} experiments to make, {jobs} at a time"),
+            (there, jobs) => format!(
+                "{} of {all} experiments to make, {jobs} at a time; {there} have results",
+                all - there
+            ),
+        };
+        self.line(&text);
+    }
+
     fn line(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
@@ -123,6 +193,7 @@ impl<'e> Overview<'e> {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        self.left.before += self.experiments.len();
         if !self.failures.is_empty() {
             eprintln!(
                 "failed: {} (their consoles are in {}/*.failed.json; --retry-failed makes them again)",

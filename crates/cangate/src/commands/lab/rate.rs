@@ -2,10 +2,11 @@
 
 use super::guests::{Guests, stop_flag};
 use super::measure::chosen;
-use super::overview::Overview;
+use super::overview::{Overview, TimeLeft};
 use super::units::micros;
 use crate::cli::lab::Rate as Args;
 use crate::failure::Failure;
+use crate::output;
 use experiment::Experiment;
 use experiment::rate::{self, Bound, Rate, Search, Try};
 use experiment::schedule::{self, Options, Tally, Versions};
@@ -19,6 +20,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let frames = args.frames.to_string();
     let words = [(Setting::Traffic, "flood"), (Setting::Frames, &frames)];
     let experiment = chosen(&args.chosen, &words)?;
+    output::folder(&args.out)?;
     let store = Store::open(&args.out).map_err(Failure::run)?;
     let guests = Guests::open(&args.locations, false)?;
     let stop = stop_flag()?;
@@ -29,7 +31,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         jobs: 1,
         retry_failed: true,
     };
-    make(&guests, &store, &versions, &mut searches, options, &stop)?;
+    let mut left = TimeLeft::new(options.jobs);
+    make(
+        &guests,
+        &store,
+        &versions,
+        &mut searches,
+        options,
+        &stop,
+        &mut left,
+    )?;
     let [search] = &searches;
     let rate = match search.end() {
         Some(Ok(rate)) => rate,
@@ -55,6 +66,7 @@ pub(super) fn make(
     searches: &mut [Search],
     options: Options,
     stop: &AtomicBool,
+    left: &mut TimeLeft,
 ) -> Result<Tally, Failure> {
     let find =
         |e: &Experiment| store.find(e, versions.get(&e.kernel).map_or(&[][..], Vec::as_slice));
@@ -69,8 +81,17 @@ pub(super) fn make(
             }
         }
     }
-    let mut round = |todo: &[Experiment]| {
-        let mut overview = Overview::new(todo);
+    let mut rounds = 0;
+    let mut round = |searches: &[Search], todo: &[Experiment]| {
+        rounds += 1;
+        left.expect(searches, todo);
+        let to_come = searches.iter().map(Search::tries_left).max().unwrap_or(0);
+        eprintln!(
+            "round {rounds} of the search for rates, {}; about {} more to come",
+            count(todo.len(), "try", "tries"),
+            to_come.saturating_sub(1)
+        );
+        let mut overview = Overview::new(todo, left);
         let tally = schedule::run(guests, store, todo, options, stop, &mut |event| {
             overview.event(event);
         });
@@ -81,12 +102,17 @@ pub(super) fn make(
         Ok(tally)
     };
     if !again.is_empty() {
-        round(&again).map_err(Failure::run)?;
+        round(searches, &again).map_err(Failure::run)?;
     }
-    rate::search(searches, &find, &mut round).map_err(Failure::run)?;
+    rate::search_in_rounds(searches, &find, &mut round).map_err(Failure::run)?;
     let tried: usize = searches.iter().map(|s| s.tried().len()).sum();
     all.kept = tried.saturating_sub(all.made);
     Ok(all)
+}
+
+/// A number with its word.
+fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 fn json(search: &Search, rate: &Rate) -> Result<String, Failure> {

@@ -1,11 +1,12 @@
 //! `cangate lab reproduce`.
 
 use super::guests::{Guests, jobs, stop_flag};
-use super::overview::Overview;
+use super::overview::{Overview, TimeLeft};
 use super::rate;
 use super::units::{clock, micros};
-use crate::cli::lab::Reproduce;
+use crate::cli::lab::{LIST_CLAIMS, Reproduce};
 use crate::failure::Failure;
+use crate::output;
 use claims::reproduce::{Row, bursts, judge, plan, points, searches, select, write};
 use claims::{Claim, Extent, Kind, OwnShare, Paper, Verdict};
 use experiment::schedule::{self, Options};
@@ -17,7 +18,15 @@ use std::time::Instant;
 
 /// Tests the papers' claims.
 pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
-    let claims = select(&args.claims).map_err(Failure::input)?;
+    if matches!(args.claims.as_slice(), [word] if word == LIST_CLAIMS) && !args.list {
+        return list_briefly(&select(&[]).map_err(Failure::input)?, args.json);
+    }
+    let named = args.claims.iter().filter(|name| *name != LIST_CLAIMS);
+    let claims = select(&named.cloned().collect::<Vec<_>>()).map_err(|wrong| {
+        Failure::Input(format!(
+            "{wrong}; `--claims list` says what each of them is"
+        ))
+    })?;
     if args.list {
         return list(&claims, args.json);
     }
@@ -32,10 +41,14 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
         retry_failed: args.retry_failed,
     };
     let started = Instant::now();
+    output::folder(&args.out)?;
     let store = Store::open(&args.out).map_err(Failure::run)?;
     let guests = Guests::open(&args.locations, false)?;
     let stop = stop_flag()?;
-    let mut overview = Overview::new(&experiments);
+    let mut searches = searches(&claims, extent);
+    let mut left = TimeLeft::new(options.jobs);
+    left.expect(&searches, &[]);
+    let mut overview = Overview::new(&experiments, &mut left);
     let tally = schedule::run(
         &guests,
         &store,
@@ -48,16 +61,26 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
     );
     overview.finish(&args.out);
     let mut tally = tally.map_err(Failure::run)?;
-    let mut searches = searches(&claims, extent);
     let bases = searches.iter().map(|s| s.base().clone());
     let all: Vec<_> = experiments.iter().cloned().chain(bases).collect();
     let versions = schedule::versions(&guests, &all).map_err(Failure::run)?;
-    let made = rate::make(&guests, &store, &versions, &mut searches, options, &stop)?;
+    let made = rate::make(
+        &guests,
+        &store,
+        &versions,
+        &mut searches,
+        options,
+        &stop,
+        &mut left,
+    )?;
     tally.made += made.made;
     tally.kept += made.kept;
     tally.failed += made.failed;
     let points = match bursts(&claims, extent) {
-        Some(bursts) => Some(points(&guests, &store, &bursts).map_err(Failure::run)?),
+        Some(bursts) => {
+            eprintln!("measuring system calls in one guest");
+            Some(points(&guests, &store, &bursts).map_err(Failure::run)?)
+        }
         None => None,
     };
     let rows = judge(&store, &versions, points, &claims, extent);
@@ -165,6 +188,22 @@ fn bound_words(verdict: Verdict) -> &'static str {
         Verdict::Differs => "not met",
         Verdict::NotTestable => "not testable here",
     }
+}
+
+/// Each claim in one line, with where it stands.
+fn list_briefly(claims: &[Claim], json: bool) -> Result<(), Failure> {
+    if json {
+        return list(claims, true);
+    }
+    let mut out = std::io::stdout().lock();
+    for claim in claims {
+        writeln!(out, "{:<10} {} ({})", claim.id, claim.claim, claim.origin)?;
+    }
+    writeln!(
+        out,
+        "\nTo test some of them: --claims G4,O1. Their figures and criteria, and the papers in full: --list"
+    )?;
+    Ok(())
 }
 
 /// What each claim says, when it counts as reproduced, and the papers in full.

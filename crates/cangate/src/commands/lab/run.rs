@@ -1,10 +1,11 @@
 //! `cangate lab run`.
 
 use super::guests::{Guests, jobs, stop_flag};
-use super::overview::Overview;
+use super::overview::{Overview, TimeLeft};
 use crate::cli::lab::Run;
 use crate::failure::Failure;
 use crate::input::read_source;
+use crate::output;
 use experiment::matrix::{self, Matrix};
 use experiment::schedule::{self, Options};
 use experiment::store::Store;
@@ -20,10 +21,12 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
         jobs: jobs(args.jobs)?,
         retry_failed: args.retry_failed,
     };
+    output::folder(&out)?;
     let store = Store::open(&out).map_err(Failure::run)?;
     let guests = Guests::open(&args.locations, false)?;
     let stop = stop_flag()?;
-    let mut overview = Overview::new(&matrix.experiments);
+    let mut left = TimeLeft::new(options.jobs);
+    let mut overview = Overview::new(&matrix.experiments, &mut left);
     let tally = schedule::run(
         &guests,
         &store,
@@ -51,7 +54,7 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
 /// Reads a matrix file.
 pub(super) fn read(path: &Path, color: bool) -> Result<Matrix, Failure> {
     let source = read_source(path)?;
-    matrix::read(&source).map_err(|found| Failure::Input(config::render(&source, &found, color)))
+    matrix::read(&source).map_err(|found| Failure::Mistakes(config::render(&source, &found, color)))
 }
 
 /// The file's name without its end, here.

@@ -1,5 +1,6 @@
 //! `cangate lab setup`, and the progress of everything that sets up.
 
+use super::units::clock;
 use crate::cli::lab::{Locations, Setup};
 use crate::failure::Failure;
 use guest::{Kernel, Lab, Progress, Silent, UnknownKernel};
@@ -17,7 +18,7 @@ pub(crate) fn run(args: &Setup) -> Result<(), Failure> {
         .collect::<Result<Vec<Kernel>, UnknownKernel>>()
         .map_err(Failure::input)?;
     let lab = open(&args.locations)?;
-    let stages = Stages::new(false);
+    let stages = Stages::new();
     lab.setup(&kernels, &stages).map_err(lab_failure)?;
     stages.finish();
     println!("the lab is set up in {}", lab.folder().display());
@@ -43,26 +44,25 @@ pub(crate) fn open(locations: &Locations) -> Result<Lab, Failure> {
 /// An error of the lab: what was asked for is wrong, or it could not be done.
 pub(crate) fn lab_failure(error: guest::Error) -> Failure {
     if error.is_wrong_input() {
-        Failure::Input(format!("cangate: {}", guest::with_causes(&error)))
+        Failure::Input(guest::with_causes(&error))
     } else {
         Failure::run(error)
     }
 }
 
-/// Shows stages on standard error: a bar on a terminal, else a line a stage.
+/// Shows stages on standard error: a bar on a terminal, else a line when a stage begins, and one when
+/// it has ended if it took long.
 pub(crate) struct Stages {
     bar: Option<ProgressBar>,
-    quiet: bool,
-    state: Mutex<State>,
+    began: Mutex<Option<(String, Instant)>>,
 }
 
-struct State {
-    began: Option<(String, Instant)>,
-}
+/// The end of a shorter stage is not worth a line.
+const LONG: Duration = Duration::from_secs(5);
 
 impl Stages {
-    /// With `quiet`, a line is written only where something takes long.
-    pub(crate) fn new(quiet: bool) -> Self {
+    /// Nothing has begun yet.
+    pub(crate) fn new() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(1000);
             bar.set_style(waiting());
@@ -71,8 +71,7 @@ impl Stages {
         });
         Self {
             bar,
-            quiet,
-            state: Mutex::new(State { began: None }),
+            began: Mutex::new(None),
         }
     }
 
@@ -80,10 +79,8 @@ impl Stages {
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
-        } else if !self.quiet
-            && let Ok(mut state) = self.state.lock()
-        {
-            say_done(&mut state);
+        } else if let Ok(mut began) = self.began.lock() {
+            say_done(&mut began);
         }
     }
 }
@@ -98,9 +95,11 @@ fn going() -> ProgressStyle {
         .unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-fn say_done(state: &mut State) {
-    if let Some((what, began)) = state.began.take() {
-        eprintln!("{what}: {:.1} s", began.elapsed().as_secs_f64());
+fn say_done(began: &mut Option<(String, Instant)>) {
+    if let Some((what, began)) = began.take()
+        && began.elapsed() >= LONG
+    {
+        eprintln!("{what}: done in {}", clock(began.elapsed()));
     }
 }
 
@@ -110,11 +109,22 @@ impl Progress for Stages {
             bar.set_style(waiting());
             bar.reset();
             bar.set_message(what.to_owned());
-        } else if !self.quiet
-            && let Ok(mut state) = self.state.lock()
-        {
-            say_done(&mut state);
-            state.began = Some((what.to_owned(), Instant::now()));
+        } else if let Ok(mut began) = self.began.lock() {
+            say_done(&mut began);
+            eprintln!("{what} …");
+            let name = what.split(':').next().unwrap_or(what);
+            *began = Some((name.to_owned(), Instant::now()));
+        }
+    }
+
+    fn job(&self, what: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_style(waiting());
+            bar.reset();
+            bar.set_message(what.to_owned());
+        } else {
+            // Standard error is the job's from now on.
+            self.finish();
         }
     }
 

@@ -1,0 +1,76 @@
+//! The caller's terminal: its kind and its size, and the raw mode in which every key goes to the guest.
+
+use guest::machine::Terminal;
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+/// Where descriptions of terminals are (terminfo(5)), after `$TERMINFO` and `~/.terminfo`.
+const TERMINFO: [&str; 4] = [
+    "/etc/terminfo",
+    "/lib/terminfo",
+    "/usr/share/terminfo",
+    "/usr/lib/terminfo",
+];
+
+/// Is there a terminal, for typing and for reading?
+pub(super) fn is_there() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+/// The terminal as the guest is to find it.
+pub(super) fn describe() -> Terminal {
+    let name = std::env::var("TERM").unwrap_or_default();
+    let (rows, columns) = size();
+    Terminal {
+        terminfo: terminfo(&name).unwrap_or_default(),
+        name,
+        rows,
+        columns,
+    }
+}
+
+/// Rows and columns. A terminal that does not know its size gets that of a plain one.
+pub(super) fn size() -> (u16, u16) {
+    match tcgetwinsize(rustix::stdio::stdout()) {
+        Ok(size) if size.ws_row > 0 && size.ws_col > 0 => (size.ws_row, size.ws_col),
+        _ => (24, 80),
+    }
+}
+
+/// The host's description of a kind of terminal.
+fn terminfo(name: &str) -> Option<Vec<u8>> {
+    let first = name.chars().next()?;
+    if name.contains('/') {
+        return None;
+    }
+    let of_user = std::env::var_os("HOME").map(|home| Path::new(&home).join(".terminfo"));
+    let named = std::env::var_os("TERMINFO").map(PathBuf::from);
+    let folders = named.into_iter().chain(of_user);
+    let folders = folders.chain(TERMINFO.map(PathBuf::from));
+    let mut files = folders.map(|folder| folder.join(first.to_string()).join(name));
+    files.find_map(|file| std::fs::read(file).ok())
+}
+
+/// The terminal passes on every key, and shows what it gets as it is, until this is dropped.
+pub(super) struct Raw {
+    before: Termios,
+}
+
+impl Raw {
+    /// From now on.
+    pub(super) fn new() -> std::io::Result<Self> {
+        let before = tcgetattr(rustix::stdio::stdin())?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &raw)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        // Flushed: keys that were typed for the guest are not for the caller's shell.
+        let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Flush, &self.before);
+    }
+}

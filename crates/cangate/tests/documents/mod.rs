@@ -1,0 +1,221 @@
+//! The examples of README.md and docs/*.md: the commands of their code blocks, and how each is tried.
+
+#![allow(
+    dead_code,
+    reason = "two test programs have this module, and each uses a part of it"
+)]
+
+use std::path::{Path, PathBuf};
+
+/// One command as a document has it.
+#[derive(Clone, Debug)]
+pub(crate) struct Example {
+    /// The document's name without its folder, and the line.
+    pub(crate) place: (String, usize),
+    /// Which block of the document it is in.
+    pub(crate) block: usize,
+    /// As written, without the prompt and without the remark behind it.
+    pub(crate) command: String,
+    /// What the document shows as its output; empty if it shows none.
+    pub(crate) output: String,
+}
+
+/// How an example is tried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Trial {
+    /// On this machine, in a folder with the files that the documents name.
+    Here,
+    /// The same, while `cangate run gateway.toml` runs there.
+    WithGateway,
+    /// It boots a guest itself, and ends within so many seconds.
+    Lab(u64),
+    /// In a guest with this bench, together with the commands after it in its block.
+    InGuest(&'static str, u64),
+    /// Not at all, because.
+    Not(&'static str),
+}
+
+use Trial::{Here, InGuest, Lab, Not, WithGateway};
+
+const PLACEHOLDER: &str = "it names something that the reader chooses";
+const LONG: &str = "it takes too long for a test; the step `reproduce` of `cargo xtask test --all` runs such experiments";
+const RELEASE: &str = "it builds for release, which other steps of `cargo xtask test` do";
+
+/// How each example is tried, by the beginning of its command. The longest beginning counts.
+pub(crate) const TRIALS: &[(&str, Trial)] = &[
+    // README.md and docs/guide.md. `cargo run --release --` is the program that is under test.
+    ("cargo run --release -- demo", Here),
+    ("cargo xtask test", Not("it is what runs this test")),
+    ("cargo build --release", Not(RELEASE)),
+    ("export PATH=", Not(RELEASE)),
+    (
+        "candump -l can0",
+        Not("it records from a vehicle until it is stopped"),
+    ),
+    ("cangate demo", Here),
+    ("cangate report", Here),
+    ("cangate run --until-end", Here),
+    ("cangate run gateway.toml", WithGateway),
+    ("cangate check", Here),
+    (
+        "cangate stats | routes | reload",
+        Not("it is three commands in one line; docs/guide.md has each"),
+    ),
+    ("cangate stats gateway.toml", WithGateway),
+    ("cangate routes gateway.toml", WithGateway),
+    ("cangate reload gateway.toml", WithGateway),
+    ("cangate timing", Here),
+    ("cangw -L", Here),
+    ("cangate import", Here),
+    ("cangate export", Here),
+    // Benches. The kvaser bench has the interfaces that the documents name.
+    ("cangate bench", InGuest("kvaser", 600)),
+    ("cangw -A -e -s vcan0 -d vcan1", InGuest("vcan", 300)),
+    (
+        "cangate bench --send vcan0 --receive vcan1",
+        InGuest("vcan", 300),
+    ),
+    ("cangate report .", InGuest("kvaser", 600)),
+    // The lab.
+    ("cangate lab setup", Lab(300)),
+    (
+        "cangate lab setup --kernels 6.1,6.12-rt",
+        Not("it fetches a kernel that no test needs"),
+    ),
+    ("cangate lab exec -- COMMAND", Not(PLACEHOLDER)),
+    ("cangate lab exec -- sh", Lab(300)),
+    (
+        "cangate lab exec --bench kvaser --kernel 6.12-rt",
+        Not("it fetches a kernel that no test needs"),
+    ),
+    ("cangate lab exec --fast --file", Not(PLACEHOLDER)),
+    (
+        "cargo test -p cangate-offload",
+        Not("it builds other tests, which it names by HASH"),
+    ),
+    (
+        "cangate lab shell",
+        Not("it waits for somebody who types; tests/lab/shell.rs does"),
+    ),
+    ("echo", Lab(300)),
+    ("cangate lab measure", Lab(600)),
+    ("cangate lab rate", Not(LONG)),
+    ("cangate lab run", Not(LONG)),
+    ("cangate lab list", Here),
+    ("cangate lab reproduce", Not(LONG)),
+    ("cangate lab reproduce --claims list", Here),
+];
+
+/// How an example is tried; none if nothing is said about it.
+pub(crate) fn trial(example: &Example) -> Option<Trial> {
+    let rows = TRIALS.iter();
+    let fitting = rows.filter(|(start, _)| example.command.starts_with(start));
+    fitting
+        .max_by_key(|(start, _)| start.len())
+        .map(|(_, trial)| *trial)
+}
+
+/// The checkout.
+pub(crate) fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All examples of all documents, in their order.
+pub(crate) fn examples() -> Vec<Example> {
+    let mut files = vec![root().join("README.md")];
+    let docs = std::fs::read_dir(root().join("docs")).unwrap();
+    files.extend(docs.map(|entry| entry.unwrap().path()));
+    files.retain(|path| path.extension().is_some_and(|end| end == "md"));
+    files.sort();
+    files.iter().flat_map(|file| of_document(file)).collect()
+}
+
+fn of_document(file: &Path) -> Vec<Example> {
+    let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+    let text = std::fs::read_to_string(file).unwrap();
+    let blocks = blocks(&text);
+    let of_block = |(block, (line, text)): (usize, &(usize, String))| {
+        commands(text)
+            .into_iter()
+            .map({
+                let name = name.clone();
+                move |(below, command, output)| Example {
+                    place: (name.clone(), line + below),
+                    block,
+                    command,
+                    output,
+                }
+            })
+            .collect::<Vec<_>>()
+    };
+    blocks.iter().enumerate().flat_map(of_block).collect()
+}
+
+/// Code blocks that may hold commands, with the line of their first line.
+pub(crate) fn blocks(text: &str) -> Vec<(usize, String)> {
+    let mut blocks = Vec::new();
+    let mut inside: Option<(bool, usize, String)> = None;
+    for (number, line) in text.lines().enumerate() {
+        match (&mut inside, line.trim_start().strip_prefix("```")) {
+            (None, Some(language)) => {
+                let shell = ["", "sh", "console"].contains(&language.trim());
+                inside = Some((shell, number + 2, String::new()));
+            }
+            (Some(_), Some(_)) => {
+                if let Some((true, line, text)) = inside.take() {
+                    blocks.push((line, text));
+                }
+                inside = None;
+            }
+            (Some((_, _, text)), None) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    blocks
+}
+
+/// The commands of a block: line, command, output. With a prompt `$ ` somewhere, lines without it are
+/// output; without one, lines that begin with the name of a program are commands.
+fn commands(block: &str) -> Vec<(usize, String, String)> {
+    const PROGRAMS: [&str; 6] = [
+        "cangate ", "cargo ", "cangw ", "candump ", "export ", "echo ",
+    ];
+    let prompts = block.lines().any(|line| line.starts_with("$ "));
+    let mut all: Vec<(usize, String, String)> = Vec::new();
+    let mut goes_on = false;
+    for (number, line) in block.lines().enumerate() {
+        let command = match line.strip_prefix("$ ") {
+            Some(command) => Some(command),
+            None if !prompts && PROGRAMS.iter().any(|name| line.starts_with(name)) => Some(line),
+            None => None,
+        };
+        if let (true, Some((_, last, _))) = (goes_on, all.last_mut()) {
+            last.push(' ');
+            last.push_str(without_remark(line.trim_start()));
+        } else if let Some(command) = command {
+            all.push((number, without_remark(command).to_owned(), String::new()));
+        } else if let (true, Some((_, _, output))) = (prompts, all.last_mut()) {
+            output.push_str(line);
+            output.push('\n');
+        }
+        goes_on = false;
+        if let Some((_, last, _)) = all.last_mut()
+            && let Some(before) = last.strip_suffix('\\')
+        {
+            *last = before.trim_end().to_owned();
+            goes_on = true;
+        }
+    }
+    all
+}
+
+/// What is before ` # …`.
+fn without_remark(line: &str) -> &str {
+    let remark = line.find(" # ");
+    line.get(..remark.unwrap_or(line.len()))
+        .unwrap_or(line)
+        .trim_end()
+}

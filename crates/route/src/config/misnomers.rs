@@ -1,0 +1,112 @@
+//! What users of can-gw, python-can and firewalls write for the keys of a route.
+
+use ::config::Misnomer;
+
+/// Tables that are meant as `[[routes]]`.
+pub(super) const FOR_ROUTES: [&str; 5] = ["route", "rule", "rules", "routing", "forward"];
+
+/// Of `[[routes]]`.
+pub(super) const ROUTE: &[Misnomer] = &[
+    Misnomer::of("name", &["title", "label", "description", "comment"]),
+    Misnomer::of(
+        "from",
+        &[
+            "source",
+            "src",
+            "in",
+            "input",
+            "iif",
+            "ingress",
+            "from_port",
+            "input_port",
+            "src_if",
+            "rx",
+        ],
+    ),
+    Misnomer::of(
+        "to",
+        &[
+            "destination",
+            "dest",
+            "dst",
+            "out",
+            "output",
+            "oif",
+            "egress",
+            "to_port",
+            "output_port",
+            "dst_if",
+            "tx",
+            "target",
+        ],
+    ),
+    Misnomer::of(
+        "limit",
+        &[
+            "rate",
+            "rate_limit",
+            "ratelimit",
+            "max_rate",
+            "limits",
+            "throttle",
+            "hz",
+        ],
+    )
+    .hint("For example `limit = \"100/s\"`"),
+    Misnomer::of(
+        "id",
+        &[
+            "can_id",
+            "canid",
+            "arbitration_id",
+            "identifier",
+            "ids",
+            "can_ids",
+            "match",
+        ],
+    )
+    .hint("For example `id = \"123\"`"),
+    Misnomer::of("id", &["mask", "can_mask", "id_mask", "range", "id_range"])
+        .hint("A mask follows the ID, `id = \"123:7FF\"`, and a range is `id = \"100-1FF\"`"),
+    Misnomer::of("id", &["extended", "is_extended_id", "eff", "ext", "sff"])
+        .hint("Eight digits make an EFF ID: `id = \"00000123\"`"),
+    Misnomer::of("filter", &["filters", "can_filter", "can_filters"]),
+    Misnomer::of("length", &["dlc", "len", "size", "can_dlc"]),
+    Misnomer::of("payload", &["data", "bytes"]),
+    Misnomer::of("rtr", &["remote", "is_remote_frame", "remote_frame"]),
+    Misnomer::of("error", &["err", "error_frame", "is_error_frame", "errors"]),
+    Misnomer::of("kind", &["type", "format", "frame_type"])
+        .hint("It is \"classic\", \"fd\" or \"xl\""),
+    Misnomer::of("kind", &["fd", "classic", "xl", "is_fd", "canfd"])
+        .hint("For example `kind = \"fd\"`"),
+    Misnomer::of("drop", &["deny", "block", "reject", "discard", "ignore"])
+        .hint("Write `drop = true`"),
+    Misnomer::of("hop_limit", &["hops", "max_hops", "ttl", "limit_hops"]),
+    Misnomer::of("echo", &["loopback", "local"]),
+    Misnomer::of("keep_stamp", &["timestamp", "keep_timestamp", "src_tstamp"]),
+    Misnomer::of("allow_same_port", &["same_port", "iif_tx_ok", "loop"]),
+    Misnomer::of(
+        "do",
+        &[
+            "action",
+            "actions",
+            "modify",
+            "modification",
+            "change",
+            "rewrite",
+            "mod",
+        ],
+    )
+    .hint("For example `do = [{ set = { id = \"123\" } }]`"),
+];
+
+/// Of `limit`.
+pub(super) const LIMIT: &[Misnomer] = &[
+    Misnomer::of(
+        "rate",
+        &["frames", "limit", "hz", "per_second", "max", "fps", "count"],
+    )
+    .hint("For example `rate = \"100/s\"`"),
+    Misnomer::of("burst", &["bucket", "bucket_size", "burst_size"]),
+    Misnomer::of("per_id", &["each_id", "by_id", "ids", "max_ids"]),
+];
