@@ -51,14 +51,7 @@ impl Log {
     /// For the gateway: renders what it says, and queues it.
     pub(crate) fn hear(&self, said: &Said) {
         if said.notice.level() <= self.most {
-            let more = self.writer.unsaid();
-            let text = format!("{more} lines were not written, because nobody took them in time");
-            let line = Line::new(SystemTime::now(), Level::Warning, "unsaid", &text);
-            let fields = serde_json::json!({ "lines": more });
-            self.writer.send(
-                || self.form.line(&line.with(&fields)),
-                self.form.notice(said),
-            );
+            self.send(self.form.notice(said));
         }
         if self.most >= Level::Detail && self.form != Form::Json {
             let line = |text: String| {
@@ -68,9 +61,21 @@ impl Log {
             // At once, so that many do not fill the queue.
             let lines: String = details(&said.notice).into_iter().map(line).collect();
             if !lines.is_empty() {
-                self.writer.send(String::new, lines);
+                self.send(lines);
             }
         }
+    }
+
+    fn send(&self, text: String) {
+        self.writer.send(|lines| self.left_out(lines), text);
+    }
+
+    /// So many lines were left out.
+    fn left_out(&self, lines: u64) -> String {
+        let text = format!("{lines} lines were not written, because nobody took them in time");
+        let fields = serde_json::json!({ "lines": lines });
+        let line = Line::new(SystemTime::now(), Level::Warning, "unsaid", &text);
+        self.form.line(&line.with(&fields))
     }
 
     /// A text of many lines for people, as it is; in JSON one object with an `event` and fields.
@@ -106,6 +111,10 @@ impl Log {
             }
             other => other,
         };
+        let lines = self.writer.left_out();
+        if lines > 0 {
+            self.writer.send_patiently(self.left_out(lines));
+        }
         self.writer.finish();
         done
     }

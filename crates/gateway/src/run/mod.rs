@@ -14,6 +14,7 @@ mod files;
 mod halves;
 mod interfaces;
 mod kernel;
+mod kernel_plan;
 mod lines;
 mod link;
 mod mailbox;
@@ -35,7 +36,8 @@ pub use error::{
 };
 pub use files::{RunOptions, control_path, run};
 pub use halves::Port;
-pub use kernel::{KernelError, KernelPlan};
+pub use kernel::KernelError;
+pub use kernel_plan::KernelPlan;
 pub use lines::{Objection, RouteLine};
 pub use offloaded::{data_paths, objections};
 pub use options::{Options, Reason, Summary};

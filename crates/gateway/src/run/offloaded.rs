@@ -1,6 +1,6 @@
 //! Which routes run where, and what is left to this process.
 
-use super::kernel::KernelPlan;
+use super::kernel_plan::KernelPlan;
 use super::lines::RouteLine;
 use super::site::Plan;
 use crate::config::{Config, Offload};

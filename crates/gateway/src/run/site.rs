@@ -2,7 +2,7 @@
 
 use super::error::{LoadError, RoutesError, StartError};
 use super::halves::Port;
-use super::kernel::KernelPlan;
+use super::kernel_plan::KernelPlan;
 use super::lines::RouteLine;
 use engine::{Interest, PortError};
 use route::{Routes, Table};

@@ -1,0 +1,166 @@
+use super::*;
+use engine::{PortRow, RxCounters, TxCounters};
+
+fn link(index: u32, kind: &str, received: u64) -> Link {
+    Link {
+        index,
+        name: "can0".to_owned(),
+        can: true,
+        up: true,
+        running: true,
+        kind: kind.to_owned(),
+        counters: LinkCounters {
+            received,
+            ..LinkCounters::default()
+        },
+        ..Link::default()
+    }
+}
+
+fn watched(in_kernel: bool) -> Interfaces {
+    Interfaces(vec![Watched {
+        port: "in".to_owned(),
+        interface: "can0".to_owned(),
+        in_kernel,
+        filtered: true,
+        unknown: None,
+        base: None,
+        told: LinkState::Up,
+    }])
+}
+
+fn counted(received: u64, rx: RxCounters, sent: u64) -> Snapshot {
+    let count = PortCount {
+        received,
+        rx,
+        tx: TxCounters {
+            sent,
+            ..TxCounters::default()
+        },
+        ..PortCount::default()
+    };
+    let row = PortRow {
+        name: "in".to_owned(),
+        count,
+        failure: None,
+    };
+    Snapshot {
+        ports: vec![row],
+        ..Snapshot::default()
+    }
+}
+
+fn reading(link: Link) -> Reading {
+    Ok([link].into_iter().collect())
+}
+
+/// What is told where an interface counted 100 frames before, and `link` now.
+fn told(first: &str, link: Link, snapshot: &Snapshot) -> InterfaceRow {
+    let mut interfaces = watched(false);
+    interfaces.begin_at(&reading(self::link(1, first, 100)), None);
+    interfaces.rows(&reading(link), snapshot).remove(0)
+}
+
+#[test]
+fn what_the_interface_had_and_the_socket_did_not_get_was_not_asked_for() {
+    let none = RxCounters::default();
+    // 600 came, 256 of them here.
+    let row = told("can", link(1, "can", 700), &counted(256, none, 50));
+    assert_eq!((row.received, row.not_asked_for), (Some(600), Some(344)));
+    assert_eq!(row.not_asked_for_unknown, None);
+    // A vcan has what this gateway sent on it, too.
+    let row = told("vcan", link(1, "vcan", 750), &counted(256, none, 50));
+    assert_eq!(row.not_asked_for, Some(344));
+    // What was lost, unreadable or dropped on purpose was asked for.
+    let mut rx = RxCounters {
+        overrun: 10,
+        malformed: 1,
+        ..none
+    };
+    rx.faults.dropped = 5;
+    rx.faults.duplicated = 2;
+    let row = told("can", link(1, "can", 700), &counted(242, rx, 0));
+    assert_eq!(row.not_asked_for, Some(344));
+    // Local programs' frames come to the socket and are none of the interface's.
+    let rx = RxCounters { local: 20, ..none };
+    let row = told("can", link(1, "can", 700), &counted(276, rx, 0));
+    assert_eq!(row.not_asked_for, Some(344));
+}
+
+#[test]
+fn what_cannot_be_told_is_named() {
+    let nothing = Snapshot::default();
+    let unknown = |row: InterfaceRow| {
+        assert_eq!(row.not_asked_for, None);
+        row.not_asked_for_unknown.unwrap()
+    };
+    assert_eq!(
+        unknown(told("can", link(2, "can", 700), &nothing)),
+        REPLACED
+    );
+    let rows = watched(false).rows(&reading(link(1, "can", 5)), &nothing);
+    assert_eq!(unknown(rows[0].clone()), NOT_THERE);
+    let rows = watched(false).rows(&Err("no netlink".to_owned()), &nothing);
+    assert_eq!(
+        (unknown(rows[0].clone()).as_str(), rows[0].state),
+        ("no netlink", None)
+    );
+}
+
+#[test]
+fn a_port_that_stays_goes_on_counting_and_a_new_one_begins() {
+    let mut interfaces = watched(false);
+    interfaces.begin_at(&reading(link(1, "can", 100)), None);
+    // Nothing of this name is on the machine that runs the test: only what stays has a base.
+    let mut next = watched(false);
+    next.0[0].filtered = false;
+    interfaces.replace(next, None);
+    let base = interfaces.0[0].base.as_ref().unwrap();
+    assert_eq!(base.counters.received, 100);
+    assert!(
+        interfaces.0[0].filtered,
+        "what was filtered before is still told"
+    );
+    let mut next = watched(false);
+    next.0[0].interface = "no-such-if".to_owned();
+    interfaces.replace(next, None);
+    assert!(interfaces.0[0].base.is_none());
+}
+
+#[test]
+fn a_link_of_the_kernels_routes_is_told_when_it_changes() {
+    let mut interfaces = watched(true);
+    let at = |link: Option<Link>| -> Links { link.into_iter().collect() };
+    let mut state = |link: Option<Link>| match interfaces.changes(&at(link)).as_slice() {
+        [] => None,
+        [Notice::Link { before, now, .. }] => Some((*before, *now)),
+        other => panic!("{other:?}"),
+    };
+    let up = || link(1, "can", 0);
+    assert_eq!(state(Some(up())), None);
+    let down = Link { up: false, ..up() };
+    assert_eq!(
+        state(Some(down.clone())),
+        Some((LinkState::Up, LinkState::Down))
+    );
+    assert_eq!(state(Some(down)), None);
+    assert_eq!(state(None), Some((LinkState::Down, LinkState::Gone)));
+    let off = Link {
+        running: false,
+        state: Some(ControllerState::BusOff),
+        ..up()
+    };
+    assert_eq!(state(Some(off)), Some((LinkState::Gone, LinkState::BusOff)));
+    let passive = Link {
+        state: Some(ControllerState::ErrorPassive),
+        ..up()
+    };
+    assert_eq!(
+        state(Some(passive)),
+        Some((LinkState::BusOff, LinkState::ErrorPassive))
+    );
+    assert_eq!(
+        state(Some(up())),
+        Some((LinkState::ErrorPassive, LinkState::Up))
+    );
+}

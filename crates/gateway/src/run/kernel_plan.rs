@@ -1,0 +1,82 @@
+//! What is to run in the kernel.
+
+use offload::{Assignment, DataPath, KERNEL_PATHS, KernelPath, bpf};
+use route::{Mode, PortId, Routes};
+use std::collections::BTreeMap;
+
+/// What is to run in the kernel.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct KernelPlan {
+    /// The name by which the gateway knows what is its own again after a crash: that of its
+    /// control socket, of which there is one.
+    pub instance: String,
+    /// The names of the gateway's ports, in the same order as `interfaces`.
+    pub ports: Vec<String>,
+    /// The ports' Linux interfaces, in the order in which these routes count them.
+    pub interfaces: Vec<Option<String>>,
+    /// The routes of each data path; none where one is not named.
+    pub routes: BTreeMap<DataPath, Routes>,
+    /// How BPF is to work.
+    pub options: bpf::Options,
+    /// At the end all stays in place, for the next start.
+    pub persist: bool,
+}
+
+static NO_ROUTES: Routes = Routes {
+    mode: Mode::All,
+    max_hops: 1,
+    routes: Vec::new(),
+};
+
+impl KernelPlan {
+    /// Each port that routes in the kernel use, with its interface; and whether BPF takes frames
+    /// there that this process does not see.
+    pub(crate) fn used(&self) -> Vec<(&str, &str, bool)> {
+        let mut used: BTreeMap<PortId, bool> = BTreeMap::new();
+        for (path, routes) in &self.routes {
+            let takes = *path == DataPath::Bpf && !self.options.tap;
+            for route in &routes.routes {
+                for port in &route.from {
+                    *used.entry(*port).or_default() |= takes;
+                }
+                for port in &route.to {
+                    used.entry(*port).or_default();
+                }
+            }
+        }
+        let named = |(port, takes): (PortId, bool)| {
+            let index = usize::from(port.0);
+            let interface = self.interfaces.get(index)?.as_deref()?;
+            Some((self.ports.get(index)?.as_str(), interface, takes))
+        };
+        used.into_iter().filter_map(named).collect()
+    }
+
+    /// The routes of a data path.
+    #[must_use]
+    pub fn routes(&self, data_path: DataPath) -> &Routes {
+        self.routes.get(&data_path).unwrap_or(&NO_ROUTES)
+    }
+
+    /// What of it is for a data path; nothing if that has no routes.
+    pub(super) fn assignment(&self, data_path: DataPath) -> Option<Assignment<'_>> {
+        let routes = self.routes(data_path);
+        (!routes.routes.is_empty()).then_some(Assignment {
+            routes,
+            interfaces: &self.interfaces,
+            options: &self.options,
+            persist: self.persist,
+        })
+    }
+
+    /// In how many data paths something differs.
+    pub(super) fn differs(&self, other: &Self) -> usize {
+        let moved = self.interfaces != other.interfaces;
+        let differs = |path: &&&dyn KernelPath| {
+            let path = path.data_path();
+            let (a, b) = (self.routes(path), other.routes(path));
+            a != b || (moved && !b.routes.is_empty())
+        };
+        KERNEL_PATHS.iter().filter(differs).count()
+    }
+}
