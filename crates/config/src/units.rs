@@ -76,7 +76,12 @@ pub fn bitrate(text: &str) -> Result<u32, UnitError> {
 /// # Errors
 /// [`UnitError`] where it is no such number.
 pub fn size(text: &str) -> Result<u64, UnitError> {
-    const UNITS: [(&str, u64); 4] = [("", 1), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)];
+    const UNITS: [(&str, u64); 4] = [
+        ("", 1),
+        ("k", 1_000),
+        ("M", 1_000_000),
+        ("G", 1_000_000_000),
+    ];
     const BINARY: [(&str, u64); 3] = [("Ki", 1 << 10), ("Mi", 1 << 20), ("Gi", 1 << 30)];
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');

@@ -40,9 +40,7 @@ fn send(tx: &mut dyn PollTransmit, now: u64, numbers: std::ops::Range<u32>) {
 fn numbers(bytes: &[u8]) -> Vec<u32> {
     let frames = LogReader::new(bytes, "a log").map(|entry| entry.unwrap().frame);
     let number = |data: &[u8]| u32::from_be_bytes(data.try_into().unwrap());
-    frames
-        .map(|frame| number(frame.view().data()))
-        .collect()
+    frames.map(|frame| number(frame.view().data())).collect()
 }
 
 /// The files of a log, the oldest first.
@@ -51,7 +49,13 @@ fn files(path: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(path.parent().unwrap()).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     let mut old: Vec<PathBuf> = paths
-        .filter(|p| p.file_name().unwrap().to_str().unwrap().starts_with(&prefix))
+        .filter(|p| {
+            p.file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with(&prefix)
+        })
         .collect();
     old.sort();
     old.push(path.to_owned());
@@ -121,7 +125,11 @@ fn append_goes_on_behind_what_is_there_and_glues_nothing_to_half_a_line() {
             ..LogSettings::default()
         };
         let mut sink = started(&path, settings);
-        assert_eq!(fs::read_to_string(&path).unwrap(), before, "no frame, no change");
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            before,
+            "no frame, no change"
+        );
         send(&mut *sink, 0, 0..2);
         sink.flush(0).unwrap();
         let expected = format!("{before}{between}{}{}", line(0), line(1));
@@ -194,7 +202,10 @@ fn a_file_that_cannot_be_exchanged_is_used_on_and_that_is_said() {
     send(&mut *sink, 0, 1..1000);
     let report = sink.flush(1).unwrap();
     assert_eq!((report.sent, report.held), (999, 0));
-    assert_eq!(numbers(&fs::read(&kept).unwrap()), (0..1000).collect::<Vec<_>>());
+    assert_eq!(
+        numbers(&fs::read(&kept).unwrap()),
+        (0..1000).collect::<Vec<_>>()
+    );
     let remarks = sink.remarks().join("\n");
     assert!(remarks.contains("out.log: 1 times"), "{remarks}");
     // It is tried again some time later.

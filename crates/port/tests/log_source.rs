@@ -3,7 +3,9 @@
 
 use frame::FrameBuf;
 use frame::text::parse_line;
-use port::log::{BadLines, InterfaceName, LogError, LogReader, LogSource, OnFull, Replay, SourceConfig};
+use port::log::{
+    BadLines, InterfaceName, LogError, LogReader, LogSource, OnFull, Replay, SourceConfig,
+};
 use port::{Interest, PollReceive, Receive, RxReport};
 use proptest::prelude::*;
 use std::fs::File;

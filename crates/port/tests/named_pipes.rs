@@ -43,7 +43,11 @@ fn frames_wait_for_a_reader_and_for_the_next_one() {
     let dir = tempfile::tempdir().unwrap();
     let path = pipe(dir.path());
     let mut sink = sink(&path);
-    assert!(sink.remarks()[0].contains("no program reads"), "{:?}", sink.remarks());
+    assert!(
+        sink.remarks()[0].contains("no program reads"),
+        "{:?}",
+        sink.remarks()
+    );
     send(&mut *sink, 1);
     assert_eq!(sink.flush(0).unwrap().held, 1);
     assert!(sink.wait().fd.is_none());

@@ -9,7 +9,8 @@ const OLD: &str = "(1.000000) can0 7FF#0123\n";
 
 #[test]
 fn a_failed_start_leaves_the_old_log_byte_for_byte() {
-    let other = "[ports.other]\nkind = 'log'\nwrite = 'other.log'\n[[routes]]\nfrom = 'in'\nto = 'other'\n";
+    let other =
+        "[ports.other]\nkind = 'log'\nwrite = 'other.log'\n[[routes]]\nfrom = 'in'\nto = 'other'\n";
     let cases = [
         ("an input that is not there", format!("{OUT}{IN}"), 1),
         (
@@ -91,7 +92,11 @@ fn standard_input_and_output_are_files_like_others() {
         assert_eq!(place.read("in.log"), log, "{read} {write}");
     }
     // What the shell's >> keeps is kept.
-    let place = Place::new(&text.replace("READ", "in.log").replace("WRITE", "/dev/stdout"));
+    let place = Place::new(
+        &text
+            .replace("READ", "in.log")
+            .replace("WRITE", "/dev/stdout"),
+    );
     place.write("in.log", &log(3));
     place.write("out.log", OLD);
     let mut append = std::fs::File::options();
@@ -167,7 +172,9 @@ fn a_kill_leaves_whole_frames_in_order_and_nothing_else() {
             .spawn()
             .unwrap();
         // From before the start to some way into the run.
-        std::thread::sleep(std::time::Duration::from_micros(u64::from(round * round) * 300));
+        std::thread::sleep(std::time::Duration::from_micros(
+            u64::from(round * round) * 300,
+        ));
         child.kill().unwrap();
         child.wait().unwrap();
         let names = place.names();

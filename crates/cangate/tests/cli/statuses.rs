@@ -46,7 +46,11 @@ fn a_replay_into_a_slow_pipe_loses_nothing() {
         }
         place.write("in.log", &input);
         let (text, output) = read_late(run(&place));
-        says(&output, 0, "30000 frames received = 30000 routed. All sums add up.");
+        says(
+            &output,
+            0,
+            "30000 frames received = 30000 routed. All sums add up.",
+        );
         let payload = |line: &str| line.rsplit_once('#').unwrap().1.to_owned();
         let sent: Vec<String> = text.lines().map(payload).collect();
         let expected: Vec<String> = (0..30_000).map(|i| format!("{i:08X}")).collect();
@@ -84,12 +88,22 @@ fn what_a_live_port_loses_shows_in_the_status() {
     says(&output, 3, "refused by a full queue");
     // The log itself waited for its bus, whose queue has ten places.
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
-    let of_log = err.lines().find(|line| line.trim_start().starts_with("in ")).unwrap_or("");
+    let of_log = err
+        .lines()
+        .find(|line| line.trim_start().starts_with("in "))
+        .unwrap_or("");
     assert!(of_log.contains("40"), "{err}");
     // Without a loss it is 0.
-    let place = Place::new(&text.replace("bitrate = '5k'\nqueue = 1\n", "bitrate = '1M'\nqueue = 99\n"));
+    let place = Place::new(&text.replace(
+        "bitrate = '5k'\nqueue = 1\n",
+        "bitrate = '1M'\nqueue = 99\n",
+    ));
     place.write("in.log", &log(40));
-    says(&run(&place).wait_with_output().unwrap(), 0, "All sums add up.");
+    says(
+        &run(&place).wait_with_output().unwrap(),
+        0,
+        "All sums add up.",
+    );
 }
 
 #[test]
@@ -101,9 +115,15 @@ fn a_closed_standard_output_has_its_own_status() {
     stdout.read_exact(&mut [0; 40]).unwrap();
     drop(stdout);
     let output = child.wait_with_output().unwrap();
-    says(&output, 4, "standard output was closed before all frames were written");
+    says(
+        &output,
+        4,
+        "standard output was closed before all frames were written",
+    );
     // The summary itself, too.
-    let place = Place::new(&format!("[ports.out]\nkind = 'log'\nwrite = 'out.log'\n{IN}"));
+    let place = Place::new(&format!(
+        "[ports.out]\nkind = 'log'\nwrite = 'out.log'\n{IN}"
+    ));
     place.write("in.log", &log(10));
     let mut command = place.command(&["run", "--until-end", "--json", "gateway.toml"]);
     let (reader, writer) = std::io::pipe().unwrap();
@@ -128,7 +148,9 @@ fn the_statuses_are_in_the_help_and_in_the_guide() {
     let help = String::from_utf8(output.stdout).unwrap();
     let guide = std::fs::read_to_string(crate::root().join("docs/guide.md")).unwrap();
     for status in 0..5 {
-        let line = help.lines().find(|line| line.starts_with(&format!("  {status}  ")));
+        let line = help
+            .lines()
+            .find(|line| line.starts_with(&format!("  {status}  ")));
         assert!(line.is_some(), "{help}");
         assert!(guide.contains(&format!("| {status} | ")), "{status}");
     }

@@ -33,7 +33,10 @@ fn interrupted(command: &mut Command, what: &str, waits: impl FnMut() -> bool) -
     until(what, waits);
     // Into its wait, wherever that is; what is asserted holds at every moment.
     std::thread::sleep(Duration::from_millis(200));
-    assert!(child.try_wait().unwrap().is_none(), "{what}: it did not wait");
+    assert!(
+        child.try_wait().unwrap().is_none(),
+        "{what}: it did not wait"
+    );
     signal(&child, "TERM");
     end(child, what)
 }
@@ -86,7 +89,9 @@ fn the_one_who_waits_is_told_what_for() {
     let mut writer = std::fs::File::options();
     let mut writer = writer.write(true).open(place.path("pipe")).unwrap();
     writer.write_all(b"(1.0) can0 123#42\n").unwrap();
-    until("the frame is there", || place.read("out.log").contains("123#42"));
+    until("the frame is there", || {
+        place.read("out.log").contains("123#42")
+    });
     signal(&child, "INT");
     assert_eq!(end(child, "INT"), Ok(0));
 }
@@ -183,7 +188,12 @@ fn a_lab_command_that_waits_for_a_lock() {
         .unwrap();
     holder.stdin.as_mut().unwrap().write_all(b"x").unwrap();
     let mut held = [0];
-    holder.stdout.as_mut().unwrap().read_exact(&mut held).unwrap();
+    holder
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut held)
+        .unwrap();
     place.write("matrix.toml", MATRIX);
     let mut command = place.command(&["lab", "run", "matrix.toml", "--cache", "cache"]);
     let ended = interrupted(&mut command, "lab run", || true);

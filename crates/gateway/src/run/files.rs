@@ -110,11 +110,10 @@ fn no_port_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
                 .then(|| ((meta.dev(), meta.ino()), port.name.as_str(), path))
         })
     };
-    let mut taken: HashMap<(u64, u64), (&str, &'static str)> = files(Settings::reads, || {
-        looked_at(std::io::stdin().as_fd())
-    })
-    .map(|(file, port, _)| (file, (port, "read")))
-    .collect();
+    let mut taken: HashMap<(u64, u64), (&str, &'static str)> =
+        files(Settings::reads, || looked_at(std::io::stdin().as_fd()))
+            .map(|(file, port, _)| (file, (port, "read")))
+            .collect();
     let written = files(Settings::writes, || looked_at(std::io::stdout().as_fd()));
     for (file, port, path) in written {
         if let Some((other, used)) = taken.insert(file, (port, "written")) {
