@@ -55,7 +55,8 @@ pub trait Settings: Comparable + Debug + Send + Sync {
     /// One line in words, for `cangate check`.
     fn describe(&self) -> String;
 
-    /// Opens the port.
+    /// Opens the port. What cannot be undone, such as emptying a file, waits for
+    /// [`Opener::at_start`].
     ///
     /// # Errors
     /// [`PortError`] says what is wrong or missing and what to do.
@@ -72,7 +73,7 @@ pub trait Settings: Comparable + Debug + Send + Sync {
         None
     }
 
-    /// What it writes to. A file is emptied at the start of a run.
+    /// What it writes to. A file is emptied when the start of a run has succeeded.
     fn writes(&self) -> Option<&Stream> {
         None
     }

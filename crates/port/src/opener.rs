@@ -8,6 +8,9 @@ use std::collections::HashMap;
 /// Opens ports, together with their settings: [`PortSpec::open`](crate::PortSpec::open). It lives
 /// as long as the gateway, because a port that is opened later (after a reload) shares things with
 /// earlier ones: a bus inside the process, or the knowledge which logs were begun.
+///
+/// Opening harms nothing that is there. When all ports are open and nothing else can fail,
+/// [`Opener::start`] lets them begin; otherwise, [`Opener::give_up`] leaves all as it was.
 pub struct Opener {
     started: Nanos,
     epoch: Nanos,

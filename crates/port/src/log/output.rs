@@ -70,12 +70,7 @@ impl Output {
     ///
     /// # Errors
     /// Those of write(2).
-    pub(super) fn write(
-        &mut self,
-        now: Nanos,
-        bytes: &[u8],
-        at_line: bool,
-    ) -> io::Result<Written> {
+    pub(super) fn write(&mut self, now: Nanos, bytes: &[u8], at_line: bool) -> io::Result<Written> {
         match self {
             Self::File {
                 file,

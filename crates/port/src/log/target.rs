@@ -107,20 +107,25 @@ pub(super) fn open(path: &Path, how: How) -> io::Result<(Output, Option<Fresh>)>
         return Ok((standard_output()?, None));
     }
     let (file, created) = match fs::metadata(path) {
+        Ok(meta) if how.rotate.is_some() && (!meta.is_file() || is_standard_output(&meta)) => {
+            let why = "`rotate` is for a regular file of our own: leave it out";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
         Ok(meta) if is_standard_output(&meta) => return Ok((standard_output()?, None)),
         Ok(meta) if meta.file_type().is_fifo() => return Ok((Output::named_pipe(path)?, None)),
         Ok(_) => (open_existing(path)?, false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            (File::options().write(true).create(true).open(path)?, true)
+            // Somebody else may make it in this moment, and then it is not ours to empty.
+            let mut how = File::options();
+            (
+                how.write(true).create(true).truncate(false).open(path)?,
+                true,
+            )
         }
         Err(error) => return Err(error),
     };
     let meta = file.metadata()?;
     if !meta.is_file() {
-        if how.rotate.is_some() {
-            let why = "it is no regular file: leave out `rotate`";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-        }
         return Ok((Output::Stream(file), None));
     }
     // First of all, so that every mistake from here on takes a new file away again.
@@ -198,7 +203,9 @@ fn open_existing(path: &Path) -> io::Result<File> {
 /// shares it.
 fn standard_output() -> io::Result<Output> {
     let shared = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    let is_pipe = shared.metadata().is_ok_and(|meta| meta.file_type().is_fifo());
+    let is_pipe = shared
+        .metadata()
+        .is_ok_and(|meta| meta.file_type().is_fifo());
     let own = is_pipe.then(|| open_existing(Path::new("/proc/self/fd/1")).ok());
     Ok(of_file(own.flatten().unwrap_or(shared)))
 }
