@@ -26,6 +26,16 @@ pub(crate) trait Operation: Clone + PartialEq + fmt::Debug {
         0
     }
 
+    /// Does a frame have the RTR flag after it, that had it before or not?
+    fn rtr_of(&self, had: bool) -> bool {
+        had
+    }
+
+    /// It gives each XL frame a flag of the ID, which stops the route for all of them.
+    fn gives_xl_a_flag(&self) -> bool {
+        false
+    }
+
     /// Adds what BPF has to do for it to a program.
     ///
     /// # Errors

@@ -151,7 +151,7 @@ proptest! {
     /// One that somebody wants and that changes nothing is no mark.
     #[test]
     fn a_change_of_nothing_is_no_mark(fd in any::<bool>(), mark in 1_u32.., hidden in any::<bool>()) {
-        let or = Modify { op: ModifyOp::Or, id: Some(0), len: None, flags: None, data: None };
+        let or = Modify { op: ModifyOp::Or, id: Some(route::IdOperand::Raw(0)), len: None, flags: None, data: None };
         let rule = Rule { fd, changes: vec![Action::Modify(or)], ..Rule::default() };
         let job = Job::of(&rule, 1, 2);
         prop_assert_eq!(job.clone().marked(mark, hidden).unmarked(), job);
