@@ -5,9 +5,9 @@ use crate::wire::frame;
 use frame::Kind;
 use proptest::prelude::*;
 use route::{
-    Action, CopyBytes, Crc8, Crc8Profile, IdFilter, IdOperand, IdSet, KindSet, MapId, Match, Mode, Modify,
-    ModifyOp, OffsetId, PayloadPattern, PortId, RateLimit, Route, RouteId, Routes, Table, Tri,
-    XorSum,
+    Action, CopyBytes, Crc8, Crc8Profile, IdFilter, IdOperand, IdSet, KindSet, MapId, Match, Mode,
+    Modify, ModifyOp, OffsetId, PayloadPattern, PortId, RateLimit, Route, RouteId, Routes, Table,
+    Tri, XorSum,
 };
 
 fn ids() -> impl Strategy<Value = IdFilter> {

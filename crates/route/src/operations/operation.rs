@@ -31,6 +31,12 @@ pub(crate) trait Operation: Clone + PartialEq + fmt::Debug {
         had
     }
 
+    /// What it does to SocketCAN's 32 bits, as `(old & and) ^ xor`; `None` where that depends on
+    /// more than the bit at the same place. Most do nothing to them.
+    fn id_bits(&self) -> Option<(u32, u32)> {
+        Some((u32::MAX, 0))
+    }
+
     /// It gives each XL frame a flag of the ID, which stops the route for all of them.
     fn gives_xl_a_flag(&self) -> bool {
         false

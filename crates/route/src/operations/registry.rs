@@ -49,6 +49,13 @@ macro_rules! operations {
                 }
             }
 
+            /// See `Operation::id_bits`.
+            pub(crate) fn id_bits(&self) -> Option<(u32, u32)> {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::operation::Operation::id_bits(it),)+
+                }
+            }
+
             /// See `Operation::gives_xl_a_flag`.
             pub(crate) fn gives_xl_a_flag(&self) -> bool {
                 match self {

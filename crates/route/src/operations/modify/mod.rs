@@ -116,6 +116,14 @@ impl Operation for Modify {
         ((old & flags.and) ^ flags.xor) & RTR != 0
     }
 
+    fn id_bits(&self) -> Option<(u32, u32)> {
+        let masks = self.id_masks();
+        Some((
+            u32::from_le_bytes(masks.map(|mask| mask.and)),
+            u32::from_le_bytes(masks.map(|mask| mask.xor)),
+        ))
+    }
+
     fn gives_xl_a_flag(&self) -> bool {
         const FLAGS: u8 = ((CanId::EFF_FLAG | CanId::RTR_FLAG | CanId::ERR_FLAG) >> 24) as u8;
         let [_, _, _, flags] = self.id_masks();
