@@ -136,7 +136,9 @@ impl Bus {
     /// Hands in a frame that becomes ready for transmission at `at`, ns. A frame for now takes
     /// its place in the node's queue at once; one for later takes a place when it is due, and is
     /// dropped then ([`DropReason::QueueFull`], [`DropReason::BusOff`]) where it finds none.
-    /// `tag` comes back in the events about the frame.
+    /// `tag` comes back in the events about the frame. An FD frame whose length no DLC can say goes
+    /// on the wire with zeros up to the next one that can be said, and so do the events about it
+    /// have it ([`Frame::padded`]).
     ///
     /// # Errors
     /// [`SendError`] says why the frame was not taken; then no event will be about it.
@@ -162,12 +164,13 @@ impl Bus {
         if at < now {
             return Err(SendError::Past { at, now });
         }
+        let frame = frame.padded();
         if at > now {
             let later = Later {
                 at,
                 node: index,
                 tag,
-                frame: *frame,
+                frame,
             };
             if n.scheduled >= n.config.scheduled || !self.schedule.add(later) {
                 return Err(SendError::Full);
@@ -181,7 +184,7 @@ impl Bus {
         if n.free() == 0 {
             return Err(SendError::Full);
         }
-        n.push(*frame, tag, at);
+        n.push(frame, tag, at);
         self.update_head(index);
         Ok(())
     }

@@ -89,6 +89,53 @@ fn the_best_mailbox_of_a_node_competes_and_the_queue_waits() {
     assert_eq!(order, [10, 1, 2, 3, 0]);
 }
 
+/// A DLC cannot say 9 to 11 bytes and so on: the wire has zeros up to the next length, and it lasts
+/// as long as `cangate timing` says.
+#[test]
+fn an_fd_frame_has_a_length_that_a_dlc_can_say() {
+    let mut bus = Bus::new(BusConfig::fd(500_000, 2_000_000)).unwrap();
+    let [a, _] = ["a", "b"].map(|n| bus.attach(NodeConfig::new(n)).unwrap());
+    let frame = |len: u8| {
+        let data: Vec<u8> = (1..=len).collect();
+        Frame::fd(CanId::sff(0x123).unwrap(), frame::flags::BRS, &data).unwrap()
+    };
+    for (len, on_wire) in [
+        (8, 8),
+        (9, 12),
+        (10, 12),
+        (12, 12),
+        (13, 16),
+        (33, 48),
+        (49, 64),
+    ] {
+        // Now, and for later.
+        for wait in [0, 1_000] {
+            let at = bus.now() + wait;
+            bus.send(a, at, &frame(len), 7).unwrap();
+            let mut came = Vec::new();
+            while let Some(t) = bus.next() {
+                bus.run_until(t, |event| {
+                    if let Event::Frame {
+                        frame, start, end, ..
+                    } = event
+                    {
+                        came.push((**frame, *end - *start));
+                    }
+                });
+            }
+            let [(got, lasted)] = came[..] else {
+                panic!("{came:?}");
+            };
+            let mut data: Vec<u8> = (1..=len).collect();
+            data.resize(on_wire, 0);
+            assert_eq!((got.len(), got.data()), (on_wire, &data[..]));
+            let rate = frame::wire::BitRate::new(500_000, Some(2_000_000)).unwrap();
+            let length = frame::wire::length(frame(len).view()).unwrap();
+            assert_eq!(lasted, length.duration(rate, false));
+        }
+    }
+}
+
 #[test]
 fn what_a_bus_refuses() {
     let (mut bus, [a, ..]) = three();

@@ -107,6 +107,7 @@ impl Recorder {
             let incoming = Incoming {
                 port,
                 id: frame.id(),
+                kind: Some(frame.kind()),
                 len: frame.len() as u16,
                 end,
             };
@@ -174,6 +175,7 @@ impl Recorder {
         record.outgoing = Some(Outgoing {
             port,
             id: frame.id(),
+            kind: Some(frame.kind()),
             len: frame.len() as u16,
             end,
             duration,

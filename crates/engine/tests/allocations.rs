@@ -93,7 +93,7 @@ fn routes() -> Routes {
         actions: vec![
             Action::Modify(Modify {
                 op: ModifyOp::Set,
-                id: Some(0x321),
+                id: Some(route::IdOperand::Raw(0x321)),
                 len: None,
                 flags: None,
                 data: Some(vec![7; 4]),

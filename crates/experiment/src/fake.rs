@@ -28,12 +28,14 @@ pub fn with_latencies(latencies: impl IntoIterator<Item = u64>) -> Vec<Record> {
             incoming: Some(Incoming {
                 port: 0,
                 id,
+                kind: Some(frame::Kind::Classic),
                 len: 4,
                 end,
             }),
             outgoing: Some(Outgoing {
                 port: 1,
                 id,
+                kind: Some(frame::Kind::Classic),
                 len: 4,
                 end: end + duration + latency,
                 duration,

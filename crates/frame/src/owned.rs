@@ -127,6 +127,24 @@ impl Frame {
         self
     }
 
+    /// The frame as the wire carries it: an FD frame whose length no DLC can say (9, for example)
+    /// gets zeros up to the next length that one can, as drivers of Linux do; any other stays as it
+    /// is.
+    #[inline]
+    #[must_use]
+    pub fn padded(mut self) -> Self {
+        let len = usize::from(self.len);
+        // Up to here each length has its DLC.
+        if len > dlc::CLASSIC_MAX && self.kind() == Kind::Fd {
+            let padded = dlc::fd_padded(len);
+            if let Some(rest) = self.data.get_mut(len..padded) {
+                rest.fill(0);
+            }
+            self.len = padded as u8;
+        }
+        self
+    }
+
     /// The frame as a view.
     #[must_use]
     pub fn view(&self) -> FrameRef<'_> {
@@ -143,5 +161,33 @@ impl fmt::Debug for Frame {
 impl<'a> From<&'a Frame> for FrameRef<'a> {
     fn from(frame: &'a Frame) -> Self {
         frame.view()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn every_length_is_padded_to_the_next_that_a_dlc_can_say() {
+        let id = CanId::from_raw(0x123);
+        // ISO 11898-1, table of DLC values.
+        let lengths = [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 64];
+        for len in 0..=64 {
+            let bytes: Vec<u8> = (1..=len).collect();
+            let frame = Frame::fd(id, flags::BRS, &bytes).unwrap();
+            let padded = frame.padded();
+            let next = *lengths.iter().find(|next| **next >= len).unwrap();
+            let mut expected = bytes.clone();
+            expected.resize(usize::from(next), 0);
+            assert_eq!(padded.data(), expected);
+            assert_eq!((padded.id(), padded.header().flags()), (id, flags::BRS));
+            assert_eq!(padded.padded(), padded);
+        }
+        let classic = Frame::classic(id, &[1; 7]).unwrap();
+        assert_eq!(classic.padded(), classic);
+        let remote = Frame::remote(id, 8).unwrap().with_len8_dlc(9);
+        assert_eq!(remote.padded(), remote);
     }
 }

@@ -260,6 +260,9 @@ GLOBAL int change(struct __sk_buff *skb, u32 number)
 	}
 	if (work.len > work.room)
 		return STOP_LONG;
+	/* CAN FD has no remote frames. */
+	if (size != CC_SIZE && (work.raw & RTR_FLAG))
+		return STOP_ID;
 	frame = frame_at(skb, 0, CC_SIZE);
 	if (!frame)
 		return STOP_LONG;

@@ -68,6 +68,12 @@ pub trait Settings: Comparable + Debug + Send + Sync {
         None
     }
 
+    /// The bus that it is on, in words, if other ports can be on the same one: what one of them sends
+    /// comes in at all the others, but not at itself.
+    fn bus(&self) -> Option<String> {
+        None
+    }
+
     /// Where it reads from. A gateway makes sure that no port empties a file that another one reads.
     fn reads(&self) -> Option<&Stream> {
         None

@@ -160,6 +160,22 @@ fn a_full_fifo_loses_the_newest_and_counts() {
 }
 
 #[test]
+fn an_fd_frame_of_ten_bytes_comes_in_with_twelve() {
+    let world = world(&[]);
+    let fd = world.bus("fd", BusConfig::fd(500_000, 2_000_000)).unwrap();
+    let attach = || world.attach(fd, NodeConfig::new("g")).unwrap();
+    let ((_, mut tx), (mut rx, _)) = (attach(), attach());
+    let ten = Frame::fd(CanId::from_raw(1), 0, &[0x55; 10]).unwrap();
+    tx.transmit(0, Outgoing::new(ten.view(), 0)).unwrap();
+    tx.flush(0).unwrap();
+    world.run_until(1_000_000, &mut |_, _| {});
+    let mut came = Vec::new();
+    rx.receive(1_000_000, 1, &mut |r| came = r.frame.data().to_vec())
+        .unwrap();
+    assert_eq!(came, [[0x55; 10].as_slice(), &[0; 2]].concat());
+}
+
+#[test]
 fn what_a_node_cannot_send_is_refused() {
     let world = world(&["a"]);
     let (_, mut tx) = gate(&world, 0);

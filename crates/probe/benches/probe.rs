@@ -71,12 +71,14 @@ fn kept(c: &mut Criterion) {
         incoming: Some(Incoming {
             port: 0,
             id,
+            kind: Some(frame::Kind::Classic),
             len: 8,
             end: n * 300_000,
         }),
         outgoing: Some(Outgoing {
             port: 1,
             id,
+            kind: Some(frame::Kind::Classic),
             len: 8,
             end: n * 300_000 + 230_000 + n % 977,
             duration: 222_000,

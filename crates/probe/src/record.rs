@@ -1,6 +1,6 @@
 //! One frame's way, and everything that must be known about a run.
 
-use frame::{CanId, Nanos};
+use frame::{CanId, Kind, Nanos};
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,6 +11,8 @@ pub struct Incoming {
     pub port: u16,
     /// Its identifier, SocketCAN's 32 bits.
     pub id: CanId,
+    /// Its kind; `None` where an older cangate wrote the results.
+    pub kind: Option<Kind>,
     /// Payload bytes.
     pub len: u16,
     /// End of frame, ns.
@@ -24,6 +26,8 @@ pub struct Outgoing {
     pub port: u16,
     /// Its identifier, SocketCAN's 32 bits.
     pub id: CanId,
+    /// Its kind; `None` where an older cangate wrote the results.
+    pub kind: Option<Kind>,
     /// Payload bytes.
     pub len: u16,
     /// End of frame, ns.
@@ -203,12 +207,14 @@ mod tests {
             incoming: Some(Incoming {
                 port: 0,
                 id,
+                kind: None,
                 len: 0,
                 end: end_in,
             }),
             outgoing: Some(Outgoing {
                 port: 1,
                 id,
+                kind: None,
                 len: 0,
                 end: end_out,
                 duration,

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+use bytes::Bytes;
 use cangate_probe::results::{ReadError, read, read_bytes, write, write_to};
 use cangate_probe::{Description, Incoming, Outgoing, Record, Results, Status};
-use frame::CanId;
+use frame::{CanId, Kind};
+use parquet::basic::{LogicalType, Type};
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -25,7 +28,24 @@ fn description() -> Description {
 }
 
 fn record() -> impl Strategy<Value = Record> {
-    let seen = || prop::option::of((any::<u16>(), any::<u32>(), any::<u16>(), any::<u64>()));
+    let kind = || {
+        prop_oneof![
+            Just(None),
+            Just(Some(Kind::Classic)),
+            Just(Some(Kind::Fd)),
+            Just(Some(Kind::Xl)),
+        ]
+    };
+    let seen = || {
+        let all = (
+            any::<u16>(),
+            any::<u32>(),
+            kind(),
+            any::<u16>(),
+            any::<u64>(),
+        );
+        prop::option::of(all)
+    };
     let status = (0..Status::ALL.len()).prop_map(|i| Status::ALL[i]);
     let rest = (
         any::<u64>(),
@@ -39,15 +59,17 @@ fn record() -> impl Strategy<Value = Record> {
         Record {
             tag,
             route,
-            incoming: i.map(|(port, id, len, end)| Incoming {
+            incoming: i.map(|(port, id, kind, len, end)| Incoming {
                 port,
                 id: CanId::from_raw(id),
+                kind,
                 len,
                 end,
             }),
-            outgoing: o.map(|(port, id, len, end)| Outgoing {
+            outgoing: o.map(|(port, id, kind, len, end)| Outgoing {
                 port,
                 id: CanId::from_raw(id),
+                kind,
                 len,
                 end,
                 duration,
@@ -68,6 +90,15 @@ fn results(records: Vec<Record>) -> Results {
     }
 }
 
+/// FD every third time.
+const fn kind(n: u64) -> Kind {
+    if n.is_multiple_of(3) {
+        Kind::Fd
+    } else {
+        Kind::Classic
+    }
+}
+
 fn sample(n: u64) -> Results {
     let id = CanId::from_raw(0x123);
     let record = |n: u64| Record {
@@ -76,12 +107,14 @@ fn sample(n: u64) -> Results {
         incoming: Some(Incoming {
             port: 0,
             id,
+            kind: Some(kind(n)),
             len: 8,
             end: n * 1_000,
         }),
         outgoing: (!n.is_multiple_of(7)).then_some(Outgoing {
             port: 1,
             id,
+            kind: Some(kind(n)),
             len: 8,
             end: n * 1_000 + 250_000,
             duration: 222_000,
@@ -167,13 +200,64 @@ fn errors_name_the_file_and_say_what_is_wrong() {
     assert!(error.to_string().contains("dir.parquet"), "{error}");
 }
 
-/// Before the register accesses had a column: what an older cangate wrote is read as it was.
+/// What an older cangate wrote is read as it was: before the register accesses had a column, and
+/// before the kinds of frame had.
 #[test]
-fn files_of_the_first_layout_are_read() {
-    let data = include_bytes!("data/layout-1.parquet").to_vec();
+fn files_of_former_layouts_are_read() {
     let mut expected = sample(20);
+    let parts = |record: &mut Record| {
+        if let Some(incoming) = &mut record.incoming {
+            incoming.kind = None;
+        }
+        if let Some(outgoing) = &mut record.outgoing {
+            outgoing.kind = None;
+        }
+    };
+    expected.records.iter_mut().for_each(parts);
+    let second = include_bytes!("data/layout-2.parquet").to_vec();
+    assert_eq!(read_bytes(Path::new("old"), second).unwrap(), expected);
     for record in &mut expected.records {
         record.accesses = None;
     }
-    assert_eq!(read_bytes(Path::new("old"), data).unwrap(), expected);
+    let first = include_bytes!("data/layout-1.parquet").to_vec();
+    assert_eq!(read_bytes(Path::new("old"), first).unwrap(), expected);
+}
+
+/// docs/report.md lists the columns as they are in a file, in their order, with their types.
+#[test]
+fn the_document_lists_the_columns_of_a_file() {
+    let document = include_str!("../../../docs/report.md");
+    let table = document.split("### The columns of results.parquet").nth(1);
+    let rows = table
+        .unwrap()
+        .lines()
+        .skip_while(|line| !line.starts_with("|---"));
+    let rows = rows.skip(1).take_while(|line| line.starts_with('|'));
+    let listed: Vec<(String, String)> = rows
+        .map(|row| {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            assert_eq!(cells.len(), 6, "{row}");
+            assert!(!cells[3].is_empty() && !cells[4].is_empty(), "{row}");
+            (cells[1].trim_matches('`').to_owned(), cells[2].to_owned())
+        })
+        .collect();
+    let file = SerializedFileReader::new(Bytes::from(bytes(&sample(3)))).unwrap();
+    let schema = file.metadata().file_metadata().schema_descr_ptr();
+    let in_file = schema.columns().iter().map(|column| {
+        let optional = if column.max_def_level() > 0 {
+            "optional "
+        } else {
+            ""
+        };
+        let of = match (column.logical_type_ref(), column.physical_type()) {
+            (Some(LogicalType::String), _) => "string".to_owned(),
+            (Some(LogicalType::Integer(of)), _) if !of.is_signed => {
+                format!("u{}", of.bit_width)
+            }
+            (None, Type::INT64) => "i64".to_owned(),
+            other => panic!("{other:?}"),
+        };
+        (column.name().to_owned(), format!("{optional}{of}"))
+    });
+    assert_eq!(listed, in_file.collect::<Vec<_>>());
 }

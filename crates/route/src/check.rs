@@ -1,6 +1,8 @@
 //! Finds what has no meaning before anything runs, so that a decision needs no checks.
 
-use crate::{CompileError, IdSet, KindSet, Route, RouteId, Routes};
+use crate::{
+    Action, CompileError, IdSet, KindSet, Route, RouteId, Routes, match_key::sort, table::sorts,
+};
 use alloc::{
     format,
     string::{String, ToString},
@@ -73,6 +75,7 @@ pub(crate) fn check(routes: &Routes, ports: usize) -> Vec<CompileError> {
         check_ways(route, ports, &mut say);
         check_match(route, &mut say);
         check_limits(route, routes.max_hops, &mut say);
+        check_makes(route, &mut say);
         let longest = longest(route.matching.kinds);
         for action in &route.actions {
             action.check(longest, &mut say);
@@ -193,6 +196,55 @@ fn check_match(route: &Route, say: &mut impl FnMut(String)) {
         && first > last
     {
         say(format!("the range of lengths {first}-{last} is reversed"));
+    }
+}
+
+/// What becomes of frames that a route changes to such as no bus has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Impossible {
+    /// It takes FD frames and makes them remote: it stops them.
+    pub(crate) fd: bool,
+    /// It takes XL frames and gives them a flag of the ID: it stops them.
+    pub(crate) xl: bool,
+    /// It takes other frames.
+    pub(crate) others: bool,
+}
+
+impl Impossible {
+    pub(crate) fn of(route: &Route) -> Self {
+        let sorts = sorts(route);
+        let actions = &route.actions;
+        let remote = actions.iter().fold(false, |had, action| action.rtr_of(had));
+        let fd = remote && sorts & sort::ANY_FD != 0;
+        let xl = sorts & sort::XL != 0 && actions.iter().any(Action::gives_xl_a_flag);
+        let stopped = if fd { sort::ANY_FD } else { 0 } | if xl { sort::XL } else { 0 };
+        Self {
+            fd,
+            xl,
+            others: sorts & !stopped != 0,
+        }
+    }
+}
+
+/// A route all of whose frames are stopped because of what it makes of them.
+fn check_makes(route: &Route, say: &mut impl FnMut(String)) {
+    let Impossible { fd, xl, others } = Impossible::of(route);
+    if others {
+        return;
+    }
+    if fd {
+        say(
+            "makes FD frames remote, and CAN FD has no remote frames: take the RTR flag (40000000) \
+             out of `raw_id`, or take classic frames"
+                .to_string(),
+        );
+    }
+    if xl {
+        say(
+            "gives XL frames an EFF ID or a flag, and an XL frame has a priority of 11 bits: name \
+             an SFF ID (three digits), or take other kinds of frame"
+                .to_string(),
+        );
     }
 }
 

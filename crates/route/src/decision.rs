@@ -43,7 +43,8 @@ pub enum Stop {
     HopLimit = 2,
     /// Changed to a length that its kind cannot have (can-gw counts it as "deleted").
     TooLong = 3,
-    /// Offset or mapped to an ID that its format cannot have.
+    /// Changed to an ID or a flag of the ID that it cannot have: a number beyond its format, an FD
+    /// frame that is remote, an XL frame with an EFF ID.
     IdRange = 4,
 }
 
@@ -89,7 +90,7 @@ impl Stop {
             Self::RateLimit => "It was above a route's `limit`.",
             Self::HopLimit => "It had passed as many gateways as the table or a route allows.",
             Self::TooLong => "A modification made it longer than its kind can be.",
-            Self::IdRange => "A route moved its ID to a number that its format cannot have.",
+            Self::IdRange => "A route gave it an ID or a flag that such a frame cannot have.",
         }
     }
 }

@@ -16,6 +16,7 @@ extern crate std;
 #[cfg(feature = "config")]
 pub mod cangw;
 mod check;
+mod circles;
 #[cfg(feature = "config")]
 pub mod config;
 mod decision;
@@ -35,6 +36,7 @@ mod table;
 #[cfg(feature = "config")]
 mod text;
 
+pub use circles::{Circle, Circles, circles};
 pub use decision::{Arrival, Forward, Sink, Stop};
 pub use error::CompileError;
 pub use interest::{Ids, Interest, RawFilter};

@@ -314,6 +314,7 @@ impl Recorder {
         let incoming = stamps.map(|end| Incoming {
             port: 0,
             id: planned.frame.id(),
+            kind: Some(planned.frame.kind()),
             len: planned.frame.len() as u16,
             end,
         });
@@ -395,6 +396,7 @@ fn outgoing(out: &Out, measure: Measure) -> Outgoing {
     Outgoing {
         port: 1,
         id: out.frame.id(),
+        kind: Some(out.frame.kind()),
         len: out.frame.len() as u16,
         end: out.at,
         duration: match measure {

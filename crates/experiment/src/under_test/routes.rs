@@ -127,7 +127,7 @@ fn chained(experiment: &Experiment) -> Vec<Route> {
 fn modify(op: ModifyOp, id: Option<u32>, data: Option<Vec<u8>>) -> Action {
     Action::Modify(route::Modify {
         op,
-        id,
+        id: id.map(route::IdOperand::Raw),
         len: None,
         flags: None,
         data,

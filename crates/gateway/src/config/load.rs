@@ -1,6 +1,6 @@
 //! From a text to a configuration.
 
-use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, Options, options, sharing};
+use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, Options, circles, options, sharing};
 use config::{At, Diagnostic, Diagnostics, Document, Source, Table, Value};
 use port::{Kinds, PortSpec};
 use route::cangw::Inexpressible;
@@ -48,6 +48,7 @@ pub fn load(source: &Source, kinds: &Kinds) -> Result<(Config, Vec<Diagnostic>),
     };
     in_kernel(&config, &parsed.spans, &mut found);
     error_frames(&config, &parsed.spans, &mut found);
+    circles::warn(source, &config, &parsed.spans, &mut found);
     if found.has_errors() {
         return Err(found.into_sorted());
     }

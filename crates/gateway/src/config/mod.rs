@@ -4,6 +4,7 @@
 //! [`Config`] only where there is none. What the routing table itself refuses to compile is
 //! reported here too, at the route's place.
 
+mod circles;
 mod load;
 mod options;
 mod sharing;

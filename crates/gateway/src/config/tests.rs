@@ -149,7 +149,14 @@ fn ports_agree_on_what_they_share() {
         ))
     };
     let bus = "kind = 'bus'\nbus = 'x'";
-    assert_eq!(two(bus, bus), [""; 0]);
+    // They agree, and `a` hears what `b` sends.
+    assert_eq!(
+        two(bus, bus),
+        [
+            "a frame can go round in a circle, again and again: route `route 1` (line 7) from port \
+             `a` on bus `x`"
+        ]
+    );
     assert_eq!(
         two(bus, &format!("{bus}\nbitrate = '250k'")),
         ["ports `a` and `b` share bus `x` and do not agree on its bit rate"]
@@ -365,4 +372,51 @@ fn a_port_with_faults_stays_in_this_process() {
         assert_eq!(config.interfaces(), [None, Some("b".to_owned())]);
         assert!(config.describe().contains("10 % dropped"));
     }
+}
+
+/// Two gateways between the same two buses, in one file: each hears what the other one sends.
+#[test]
+fn circles_of_routes_are_named_with_their_lines() {
+    let text = "\
+[ports]
+a1 = { kind = 'bus', bus = 'a' }
+a2 = { kind = 'bus', bus = 'a' }
+b1 = { kind = 'bus', bus = 'b' }
+b2 = { kind = 'bus', bus = 'b' }
+
+[[routes]]
+name = 'there'
+from = 'a1'
+to = 'b1'
+id = '100-1FF'
+
+[[routes]]
+name = 'back'
+from = 'b2'
+to = 'a2'
+id = '180-27F'
+";
+    let warnings = |text: &str| {
+        let source = Source::new("gateway.toml", text);
+        let (_, found) = load(&source).unwrap();
+        let all = found.into_iter().map(|warning| warning.message);
+        all.collect::<Vec<String>>()
+    };
+    assert_eq!(
+        warnings(text),
+        [
+            "a frame can go round in a circle, again and again: route `there` (line 7) from port \
+          `a1` on bus `a`, then route `back` (line 13) from port `b2` on bus `b`"
+        ]
+    );
+    // Other IDs there than back; and a gateway in both directions.
+    assert_eq!(
+        warnings(&text.replace("180-27F", "200-27F")),
+        Vec::<String>::new()
+    );
+    let both = text
+        .replace("from = 'b2'", "from = 'b1'")
+        .replace("to = 'a2'", "to = 'a1'");
+    let unused = |words: &String| words.starts_with("no route uses");
+    assert!(warnings(&both).iter().all(unused));
 }

@@ -1,7 +1,7 @@
 //! A table, frames, and what is to come of them.
 
 use crate::wire::{bytes_of, text_of};
-use frame::{FrameBuf, FrameRef, Kind};
+use frame::{FrameBuf, FrameRef};
 use route::{Forward, PortId, RouteId, Routes, Sink, Stop, Table};
 
 pub(crate) const PORTS: usize = 3;
@@ -58,11 +58,10 @@ pub(crate) fn is_shown(raw: u32) -> bool {
     raw & 0x2000_0000 == 0 || raw & 0x1FFF_FFFF != 0
 }
 
-/// Frames that a gateway in user space sends; what is none that goes on a bus it refuses, and
-/// counts (`Refused::Unsupported`). The kernel does not ask.
+/// Frames that a gateway in user space sends; error frames it refuses, and counts
+/// (`Refused::Unsupported`). The kernel does not ask.
 fn is_sent_from_user_space(frame: FrameRef<'_>) -> bool {
-    let id = frame.id();
-    !id.is_err() && (frame.kind() == Kind::Classic || !id.is_rtr())
+    !frame.id().is_err()
 }
 
 /// One copy that leaves.

@@ -5,9 +5,9 @@ use crate::wire::frame;
 use frame::Kind;
 use proptest::prelude::*;
 use route::{
-    Action, CopyBytes, Crc8, Crc8Profile, IdFilter, IdSet, KindSet, MapId, Match, Mode, Modify,
-    ModifyOp, OffsetId, PayloadPattern, PortId, RateLimit, Route, RouteId, Routes, Table, Tri,
-    XorSum,
+    Action, CopyBytes, Crc8, Crc8Profile, IdFilter, IdOperand, IdSet, KindSet, MapId, Match, Mode,
+    Modify, ModifyOp, OffsetId, PayloadPattern, PortId, RateLimit, Route, RouteId, Routes, Table,
+    Tri, XorSum,
 };
 
 fn ids() -> impl Strategy<Value = IdFilter> {
@@ -93,7 +93,7 @@ fn modify() -> impl Strategy<Value = Action> {
     ];
     (
         op,
-        prop::option::of(prop_oneof![raw(), any::<u32>()]),
+        prop::option::of(id_operand()),
         prop::option::of(prop_oneof![0_u8..16, any::<u8>()]),
         prop::option::of(any::<u8>()),
         prop::option::of(prop::collection::vec(any::<u8>(), 0..20)),
@@ -107,6 +107,15 @@ fn modify() -> impl Strategy<Value = Action> {
                 data,
             })
         })
+}
+
+/// For all bits with their flags, or for the ID alone.
+fn id_operand() -> impl Strategy<Value = IdOperand> {
+    prop_oneof![
+        raw().prop_map(IdOperand::Raw),
+        any::<u32>().prop_map(IdOperand::Raw),
+        raw().prop_map(|raw| IdOperand::Id(frame::CanId::from_raw(raw & !0x6000_0000))),
+    ]
 }
 
 fn index() -> impl Strategy<Value = i16> {

@@ -164,7 +164,7 @@ fn a_difference_is_found_and_made_small() {
         for route in &mut other.routes.routes {
             route.actions.push(route::Action::Modify(route::Modify {
                 op: route::ModifyOp::Xor,
-                id: Some(1),
+                id: Some(route::IdOperand::Raw(1)),
                 len: None,
                 flags: None,
                 data: None,

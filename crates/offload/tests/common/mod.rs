@@ -43,7 +43,7 @@ pub fn names(names: &[impl AsRef<str>]) -> Vec<Option<String>> {
 pub fn set_id(id: u32) -> route::Action {
     route::Action::Modify(route::Modify {
         op: route::ModifyOp::Set,
-        id: Some(id),
+        id: Some(route::IdOperand::Raw(id)),
         len: None,
         flags: None,
         data: None,

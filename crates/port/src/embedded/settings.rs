@@ -134,6 +134,10 @@ impl BusSettings {
 }
 
 impl Settings for BusSettings {
+    fn bus(&self) -> Option<String> {
+        Some(format!("bus `{}`", self.bus))
+    }
+
     fn kind(&self) -> &'static str {
         KEYWORD
     }

@@ -4,7 +4,8 @@ use super::source::Replay;
 use crate::Pace;
 use frame::Nanos;
 
-/// A step back in a log's time that is larger begins a new recording.
+/// A step back in a log's time that is larger begins another recording, and a step forward that is
+/// larger can lead back to the one before.
 const REORDERED: Nanos = 1_000_000_000;
 
 /// When the next frame is due.
@@ -17,6 +18,9 @@ pub(super) struct Due {
     played: Nanos,
     /// The latest stamp of the present recording.
     latest: Nanos,
+    /// A recording whose stamps are ahead of the present one's: its latest stamp, and what was
+    /// played by then.
+    ahead: Option<(Nanos, Nanos)>,
     /// How often the log's time went back.
     pub(super) steps_back: u64,
 }
@@ -33,13 +37,27 @@ impl Due {
             };
             Pace::scaled(now, stamp, speed).unwrap_or(Pace::real_time(now, stamp))
         });
-        if stamp >= self.latest {
-            self.played = self.played.saturating_add(stamp - self.latest);
-            self.latest = stamp;
-        } else {
-            self.steps_back += 1;
-            if self.latest - stamp > REORDERED {
+        match stamp.checked_sub(self.latest) {
+            Some(gap) => {
+                self.played = match self.ahead {
+                    // Back in the recording before: a single wrong stamp, or two clocks in turn.
+                    // What that step forward skips was never waited for.
+                    Some((latest, played)) if gap > REORDERED && stamp >= latest => {
+                        self.ahead = None;
+                        self.played.max(played.saturating_add(stamp - latest))
+                    }
+                    _ => self.played.saturating_add(gap),
+                };
                 self.latest = stamp;
+            }
+            None => {
+                self.steps_back += 1;
+                if self.latest - stamp > REORDERED {
+                    if self.ahead.is_none_or(|(latest, _)| latest < self.latest) {
+                        self.ahead = Some((self.latest, self.played));
+                    }
+                    self.latest = stamp;
+                }
             }
         }
         self.at = match replay {
@@ -77,6 +95,37 @@ mod tests {
             dues(&stamps, Replay::Original),
             [1_000, 1_100, 1_100, 1_200]
         );
+    }
+
+    /// Whatever stamps go back by: the replay is no longer than the log's latest stamp is after its
+    /// first one.
+    #[test]
+    fn stamps_that_go_back_do_not_make_the_replay_longer() {
+        const S: Nanos = 1_000_000_000;
+        let at = |tenths: u64| tenths * S / 10;
+        // One stamp of a clock that was not set yet.
+        let one = [at(10_000), at(20), at(10_001), at(10_002)];
+        // Two interfaces with clocks of their own.
+        let two = [
+            at(10_000),
+            at(50),
+            at(51),
+            at(10_002),
+            at(52),
+            at(10_003),
+            at(10_004),
+            at(54),
+            at(55),
+            at(56),
+            at(10_007),
+        ];
+        for (stamps, tenths) in [(&one[..], 2), (&two, 7)] {
+            for (replay, factor) in [(Replay::Original, 1), (Replay::Scaled(0.5), 2)] {
+                let dues = dues(stamps, replay);
+                assert!(dues.is_sorted(), "{dues:?}");
+                assert_eq!(*dues.last().unwrap(), 1_000 + factor * at(tenths));
+            }
+        }
     }
 
     #[test]

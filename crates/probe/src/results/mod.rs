@@ -15,6 +15,9 @@
 //! | `status` | string | what became of it ([`crate::Status`]) |
 //! | `processing_ns` | u64; optional | real time of the CPU; another clock than the others |
 //! | `register_accesses` | u32; optional | accesses to CAN controllers between the two stamps |
+//! | `kind_in`, `kind_out` | string; optional | kinds of frame: `classic`, `fd`, `xl` |
+//!
+//! docs/report.md has the same with units for those who open such a file.
 //!
 //! The names and `latency_ns` repeat what the other columns say, for whoever opens the file with
 //! a data frame library. Between data and footer, where Parquet readers never look, stand the
@@ -24,12 +27,14 @@
 mod read;
 mod write;
 
+use frame::Kind;
+
 pub use read::{ReadError, read, read_bytes};
 pub use write::{WriteError, write, write_to};
 
-/// Version of the file's layout that is written. Layout 1 had no `register_accesses`, and is read
-/// as well; a reader refuses others.
-const LAYOUT: &str = "2";
+/// Version of the file's layout that is written. Layout 1 had no `register_accesses`, and layout 2 had
+/// no `kind_in` and `kind_out`. They are read as well; a reader refuses others.
+const LAYOUT: &str = "3";
 
 /// The columns of layout 1.
 const COLUMNS: &str = "
@@ -56,14 +61,27 @@ const COLUMNS: &str = "
 const COLUMNS_2: &str = "    optional int32 register_accesses (INTEGER(32, false));
 ";
 
+/// What layout 3 adds.
+const COLUMNS_3: &str = "    optional binary kind_in (STRING);
+    optional binary kind_out (STRING);
+";
+
+/// How kinds of frame are written, as in `gateway.toml`.
+const KINDS: [(Kind, &str); 3] = [
+    (Kind::Classic, "classic"),
+    (Kind::Fd, "fd"),
+    (Kind::Xl, "xl"),
+];
+
 /// The schema of a layout; `None` for one that this version does not know.
 fn schema(layout: &str) -> Option<String> {
     let added = match layout {
-        "1" => "",
-        "2" => COLUMNS_2,
+        "1" => ["", ""],
+        "2" => [COLUMNS_2, ""],
+        LAYOUT => [COLUMNS_2, COLUMNS_3],
         _ => return None,
     };
-    Some(format!("message cangate {{{COLUMNS}{added}}}"))
+    Some(format!("message cangate {{{COLUMNS}{}}}", added.concat()))
 }
 
 /// FNV-1a, 64 bits: to notice damage, not to keep anyone from forging.

@@ -1,9 +1,9 @@
 //! Reading the results file back.
 
-use super::{LAYOUT, Seal, keys, schema};
+use super::{KINDS, LAYOUT, Seal, keys, schema};
 use crate::{Description, Incoming, Outgoing, Record, Results, Status};
 use bytes::Bytes;
-use frame::CanId;
+use frame::{CanId, Kind};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -225,6 +225,29 @@ fn ids(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<CanId>>, W
     Ok(column.into_iter().map(|v| v.map(id)).collect())
 }
 
+/// `None` for all in a layout that has no such column.
+fn kinds(
+    group: &dyn RowGroupReader,
+    index: usize,
+    rows: usize,
+) -> Result<Vec<Option<Kind>>, Wrong> {
+    if group.num_columns() <= index {
+        return Ok(vec![None; rows]);
+    }
+    let parse = |text: ByteArray| {
+        let word = text.as_utf8().unwrap_or("?");
+        match KINDS.iter().find(|(_, of)| *of == word) {
+            Some((kind, _)) => Ok(*kind),
+            None => content(format!("unknown kind of frame “{word}”")),
+        }
+    };
+    let column = column::<ByteArrayType>(group, index)?;
+    column
+        .into_iter()
+        .map(|v| v.map(parse).transpose())
+        .collect()
+}
+
 fn statuses(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<Status>>, Wrong> {
     let parse = |text: ByteArray| {
         let word = text.as_utf8().unwrap_or("?");
@@ -255,11 +278,14 @@ fn read_group(group: &dyn RowGroupReader, results: &mut Results) -> Result<(), W
     } else {
         vec![None; tag.len()]
     };
+    // Layout 2 ends here.
+    let (kind_in, kind_out) = (kinds(group, 18, tag.len())?, kinds(group, 19, tag.len())?);
     for row in 0..tag.len() {
         let incoming = || {
             Some(Incoming {
                 port: source[row]?,
                 id: id_in[row]?,
+                kind: kind_in[row],
                 len: len_in[row]?,
                 end: end_in[row]?,
             })
@@ -268,6 +294,7 @@ fn read_group(group: &dyn RowGroupReader, results: &mut Results) -> Result<(), W
             Some(Outgoing {
                 port: destination[row]?,
                 id: id_out[row]?,
+                kind: kind_out[row],
                 len: len_out[row]?,
                 end: end_out[row]?,
                 duration: duration[row]?,

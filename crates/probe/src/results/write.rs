@@ -1,7 +1,8 @@
 //! Writing the results file.
 
-use super::{Checksum, LAYOUT, Seal, keys, schema};
+use super::{Checksum, KINDS, LAYOUT, Seal, keys, schema};
 use crate::{Record, Results};
+use frame::Kind;
 use parquet::basic::Compression;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -208,6 +209,12 @@ fn write_group<W: Write + Send>(
     columns.put::<ByteArrayType>(false, |r| Some(ByteArray::from(r.status.as_str())))?;
     columns.put::<Int64Type>(true, |r| r.processing.map(u64))?;
     columns.put::<Int32Type>(true, |r| r.accesses.map(u32::cast_signed))?;
+    let kind = |kind: Kind| {
+        let known = KINDS.iter().find(|(of, _)| *of == kind);
+        known.map(|(_, text)| ByteArray::from(*text))
+    };
+    columns.put::<ByteArrayType>(true, |r| kind(r.incoming?.kind?))?;
+    columns.put::<ByteArrayType>(true, |r| kind(r.outgoing?.kind?))?;
     columns.group.close()?;
     Ok(())
 }

@@ -105,7 +105,7 @@ pub fn eight_masks(n: u32) -> (IdFilter, u32) {
 pub fn one_modification() -> Vec<Action> {
     vec![Action::Modify(Modify {
         op: ModifyOp::Set,
-        id: Some(0x123),
+        id: Some(IdOperand::Raw(0x123)),
         len: None,
         flags: None,
         data: None,

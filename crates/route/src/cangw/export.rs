@@ -1,7 +1,10 @@
 //! From routes to a script of cangw lines.
 
 use super::{Rule, filter, import::is_counters};
+use crate::check::Impossible;
+use crate::match_key::sort;
 use crate::operations::cangw::RulePart;
+use crate::table::sorts;
 use crate::{Action, IdFilter, IdSet, Mode, PortId, Route, RouteId, Routes};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use core::fmt::{self, Write as _};
@@ -146,7 +149,17 @@ fn of(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<Rule>, String>
         if !wanted {
             continue;
         }
+        if fd && Impossible::of(route).fd {
+            return Err(
+                "it would make FD frames remote; this stops them, and can-gw would send them: say \
+                 `kind = \"classic\"`"
+                    .into(),
+            );
+        }
         let mut rule = changes(&route.actions, fd)?;
+        let flagged = sort::ANY_RTR | sort::ANY_ERR;
+        let has_flags = !fd && sorts(route) & sort::ANY_CLASSIC & flagged != 0;
+        Action::id_with_flags(&mut rule.changes, has_flags);
         rule.filter = filter;
         rule.echo = route.echo;
         rule.stamp = route.keep_stamp;

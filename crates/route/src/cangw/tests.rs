@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::{
-    Action, Crc8Profile, KindSet, Match, Modify, ModifyOp, PortId, Route, Routes, Tri, XorSum,
+    Action, Crc8Profile, IdOperand, KindSet, Match, Modify, ModifyOp, PortId, Route, Routes, Tri,
+    XorSum,
     config::tests::{crcs, good, modifies, sums},
 };
 use ::config::{Document, Source, render};
@@ -71,7 +72,7 @@ fn a_listing() {
                 },
                 actions: vec![Action::Modify(Modify {
                     op: ModifyOp::Set,
-                    id: Some(0x444),
+                    id: Some(IdOperand::Raw(0x444)),
                     len: Some(2),
                     flags: None,
                     data: None,
@@ -194,7 +195,7 @@ fn modifications_are_put_into_can_gws_order() {
     assert_eq!(
         actions(line),
         [
-            modify(ModifyOp::And, Some(0x7FF), None),
+            modify(ModifyOp::And, Some(IdOperand::Raw(0x7FF)), None),
             modify(ModifyOp::Set, None, Some(vec![1, 2, 3, 4, 5, 6, 7, 8])),
             Action::XorSum(XorSum {
                 from: 0,
@@ -216,7 +217,7 @@ fn fd_and_checksums() {
     let Action::Modify(modify) = &actions(&line)[0] else {
         panic!()
     };
-    assert_eq!(modify.id, Some(0x8000_0000));
+    assert_eq!(modify.id, Some(IdOperand::Raw(0x8000_0000)));
     assert_eq!((modify.flags, modify.len), (Some(1), Some(2)));
     assert_eq!(modify.data, Some(vec![0xAB; 64]));
     let Action::Crc8(crc) = &actions(&line)[1] else {
@@ -453,6 +454,76 @@ fn one_route_can_become_several_lines() {
     );
 }
 
+/// can-gw would send FD frames with the RTR flag, which no bus has.
+#[test]
+fn a_rule_that_makes_fd_frames_remote_is_read_and_not_written() {
+    for (options, operand, refused) in [
+        ("-X -M", "OR:I:40000000", true),
+        ("-X -M", "XOR:I:C0000001", true),
+        ("-X -M", "SET:I:40000123", true),
+        ("-X -M", "SET:I:80000123", false),
+        ("-X -M", "AND:I:400007FF", false),
+        ("-m", "OR:I:40000000", false),
+    ] {
+        let rest = if options == "-m" { "" } else { ".0" };
+        let data = "00".repeat(if options == "-m" { 8 } else { 64 });
+        let text = format!("cangw -A -s can0 -d can1 {options} {operand}{rest}.0.{data}");
+        let first = read(&text);
+        let interfaces: Vec<_> = first.interfaces.iter().cloned().map(Some).collect();
+        let written = export(&first.routes, &interfaces);
+        let why = written.map_err(|all| all.iter().map(ToString::to_string).collect::<String>());
+        match why {
+            Ok(_) => assert!(!refused, "{text}"),
+            Err(why) => assert!(refused && why.contains("FD frames remote"), "{text}: {why}"),
+        }
+    }
+}
+
+/// can-gw's SET of an ID replaces the flags. `set = { id }` keeps them, and becomes a SET only
+/// where no frame has any.
+#[test]
+fn setting_an_id_keeps_a_remote_frame() {
+    let rule = |keys: &str| {
+        let routes = Routes {
+            routes: good(&format!("[[routes]]\nfrom = 'can0'\nto = 'can1'\n{keys}\n")),
+            ..Routes::default()
+        };
+        let interfaces = ["can0", "can1"].map(|name| Some(name.to_owned()));
+        let all = export::rules(&routes, &interfaces).unwrap();
+        all.into_iter()
+            .map(|(_, rule)| bare(&rule))
+            .collect::<Vec<_>>()
+    };
+    let none = "0".repeat(16);
+    assert_eq!(
+        rule("kind = 'classic'\nrtr = false\ndo = [{ set = { id = '321' } }]"),
+        [format!(
+            "cangw -A -s can0 -d can1 -f 000:40000000 -m SET:I:321.0.{none}"
+        )]
+    );
+    assert_eq!(
+        rule("kind = 'classic'\ndo = [{ set = { id = '00000321' } }]"),
+        [format!(
+            "cangw -A -s can0 -d can1 -m AND:I:60000000.0.{none} -m XOR:I:80000321.0.{none}"
+        )]
+    );
+    // With what is done to the ID before, and to other parts.
+    assert_eq!(
+        rule(
+            "kind = 'classic'\n\
+             do = [{ or = { raw_id = '40000007', len = 1 } }, { set = { id = '321', len = 2 } }]"
+        ),
+        [format!(
+            "cangw -A -s can0 -d can1 -m AND:I:20000000.0.{none} -m OR:L:000.1.{none} \
+             -m XOR:I:40000321.0.{none} -m SET:L:000.2.{none}"
+        )]
+    );
+    assert_eq!(
+        rule("kind = 'classic'\ndo = [{ set = { raw_id = '321' } }]"),
+        [format!("cangw -A -s can0 -d can1 -m SET:I:321.0.{none}")]
+    );
+}
+
 const INTERFACES: [&str; 3] = ["can0", "can1", "vcan0"];
 
 /// Rules in the form that can-gw keeps them in.
@@ -476,6 +547,15 @@ fn rules() -> impl Strategy<Value = Rule> {
             if let Some(data) = &mut modify.data {
                 data.resize(usize::from(size), 0x5A);
             }
+            let raw = match modify.id {
+                Some(IdOperand::Raw(raw)) => Some(raw),
+                Some(IdOperand::Id(id)) => Some(id.raw()),
+                None => None,
+            };
+            // A rule that makes FD frames remote is read, and not written.
+            let remote = fd && modify.op != ModifyOp::And;
+            let kept = if remote { !0x4000_0000 } else { !0 };
+            modify.id = raw.map(|raw| IdOperand::Raw(raw & kept));
             if modify.id.is_none() && modify.flags.is_none() && modify.data.is_none() {
                 modify.len.get_or_insert(3);
             }

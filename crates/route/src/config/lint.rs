@@ -1,5 +1,6 @@
 //! What is allowed and hardly meant: routes that no frame can reach.
 
+use crate::check::Impossible;
 use crate::{KindSet, Mode, PortId, Route, Routes, Tri};
 use ::config::{Diagnostic, Diagnostics};
 use alloc::{collections::BTreeMap, format};
@@ -21,6 +22,7 @@ pub fn lint(routes: &Routes, spans: &[Range<usize>], found: &mut Diagnostics) {
             );
             found.push(Diagnostic::warning(span, message).hint(hint));
         }
+        warn_of_stopped(route, spans.get(index).cloned().unwrap_or_default(), found);
         let ends = route.drop || routes.mode == Mode::First;
         if ends && takes_all(route) {
             for port in &route.from {
@@ -42,6 +44,36 @@ pub fn lint(routes: &Routes, spans: &[Range<usize>], found: &mut Diagnostics) {
             }
         }
     }
+}
+
+/// Warns of a route that sends some kinds of frame and stops the others, because they would become
+/// frames that cannot exist. That XL frames cannot have an EFF ID is said only where they are asked
+/// for: without `kind`, a route takes them, too, and hardly anybody has them.
+fn warn_of_stopped(route: &Route, span: Range<usize>, found: &mut Diagnostics) {
+    let Impossible { fd, xl, others } = Impossible::of(route);
+    let KindSet {
+        classic,
+        fd: takes_fd,
+        ..
+    } = route.matching.kinds;
+    let (message, hint) = if !others {
+        // An error, which the table says.
+        return;
+    } else if fd {
+        (
+            "stops every FD frame: it would become remote, and CAN FD has no remote frames",
+            "`kind = \"classic\"` leaves them to other routes",
+        )
+    } else if xl && !(classic && takes_fd) {
+        (
+            "stops every XL frame: its priority has 11 bits, and cannot become an EFF ID",
+            "leave \"xl\" out of `kind`, or set an SFF ID (three digits)",
+        )
+    } else {
+        return;
+    };
+    let message = format!("route `{}` {message}", route.name);
+    found.push(Diagnostic::warning(span, message).hint(hint));
 }
 
 /// Which route took all frames of a kind from a port.

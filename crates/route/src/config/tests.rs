@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::{
-    Action, CopyBytes, Crc8, Crc8Profile, IdFilter, IdSet, MapId, Match, Mode, Modify, ModifyOp,
-    OffsetId, PayloadPattern, RateLimit, Routes, Tri, XorSum,
+    Action, CopyBytes, Crc8, Crc8Profile, IdFilter, IdOperand, IdSet, MapId, Match, Mode, Modify,
+    ModifyOp, OffsetId, PayloadPattern, RateLimit, Routes, Tri, XorSum,
 };
 use ::config::{Document, Source};
 use alloc::{borrow::ToOwned, string::ToString, vec};
+use frame::CanId;
 use proptest::{collection, option, prelude::*};
 
 pub(crate) const PORTS: [&str; 3] = ["can0", "can1", "body \"x\""];
@@ -75,12 +76,15 @@ fn operands_of_ids() {
         Action::Modify(m) => m.id.unwrap(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(modify("set = { id = '123' }"), 0x123);
-    assert_eq!(modify("set = { id = '00000123' }"), 0x8000_0123);
-    assert_eq!(modify("set = { raw_id = 'FFFFFFFF' }"), 0xFFFF_FFFF);
-    assert_eq!(modify("and = { id = '700' }"), 0xE000_0700);
-    assert_eq!(modify("and = { raw_id = '700' }"), 0x700);
-    assert_eq!(modify("or = { id = '00000800' }"), 0x800);
+    let sff = |number| IdOperand::Id(CanId::sff(number).unwrap());
+    let eff = |number| IdOperand::Id(CanId::eff(number).unwrap());
+    let raw = IdOperand::Raw;
+    assert_eq!(modify("set = { id = '123' }"), sff(0x123));
+    assert_eq!(modify("set = { id = '00000123' }"), eff(0x123));
+    assert_eq!(modify("set = { raw_id = 'FFFFFFFF' }"), raw(0xFFFF_FFFF));
+    assert_eq!(modify("and = { id = '700' }"), sff(0x700));
+    assert_eq!(modify("and = { raw_id = '700' }"), raw(0x700));
+    assert_eq!(modify("or = { id = '00000800' }"), eff(0x800));
 }
 
 #[test]
@@ -361,7 +365,13 @@ pub(crate) fn modifies(most: usize) -> impl Strategy<Value = Modify> {
         any::<u32>(),
         0_u32..0x800,
         (0_u32..0x800).prop_map(|n| n | 0xE000_0000)
+    ]
+    .prop_map(IdOperand::Raw);
+    let plain = prop_oneof![
+        (0_u32..0x800).prop_map(|n| IdOperand::Id(CanId::sff(n).unwrap())),
+        (0_u32..0x2000_0000).prop_map(|n| IdOperand::Id(CanId::eff(n).unwrap())),
     ];
+    let id = prop_oneof![id, plain];
     let data = collection::vec(any::<u8>(), 1..=most);
     (
         op,

@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use crate::Stop;
 use core::fmt;
-use frame::{FrameBuf, FrameRef, Header, Kind};
+use frame::{CanId, FrameBuf, FrameRef, Header, Kind};
 
 /// An operation's compiled form: done to each frame that a route takes. No allocation, no clock.
 pub(crate) trait Apply: Clone + fmt::Debug {
@@ -59,8 +59,13 @@ pub(super) fn run(
     for operation in operations {
         operation.apply(&mut draft)?;
     }
-    Ok(Header::new(draft.kind, draft.id(), usize::from(draft.len))
-        .map_err(|_| Stop::TooLong)?
+    let made =
+        Header::new(draft.kind, draft.id(), usize::from(draft.len)).map_err(|_| Stop::TooLong)?;
+    // CAN FD has no remote frames (ISO 11898-1).
+    if draft.kind == Kind::Fd && draft.raw & CanId::RTR_FLAG != 0 {
+        return Err(Stop::IdRange);
+    }
+    Ok(made
         .with_flags(draft.flags)
         .with_len8_dlc(draft.len8_dlc)
         .with_xl(header.xl()))

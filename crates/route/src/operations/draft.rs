@@ -7,7 +7,8 @@
 use crate::Stop;
 use frame::{CanId, Kind};
 
-const FLAGS: u32 = CanId::EFF_FLAG | CanId::RTR_FLAG | CanId::ERR_FLAG;
+/// The bits of SocketCAN's ID above its number.
+pub(super) const FLAGS: u32 = CanId::EFF_FLAG | CanId::RTR_FLAG | CanId::ERR_FLAG;
 
 /// A frame while it is changed.
 pub(crate) struct Draft<'a> {

@@ -26,6 +26,22 @@ pub(crate) trait Operation: Clone + PartialEq + fmt::Debug {
         0
     }
 
+    /// Does a frame have the RTR flag after it, that had it before or not?
+    fn rtr_of(&self, had: bool) -> bool {
+        had
+    }
+
+    /// What it does to SocketCAN's 32 bits, as `(old & and) ^ xor`; `None` where that depends on
+    /// more than the bit at the same place. Most do nothing to them.
+    fn id_bits(&self) -> Option<(u32, u32)> {
+        Some((u32::MAX, 0))
+    }
+
+    /// It gives each XL frame a flag of the ID, which stops the route for all of them.
+    fn gives_xl_a_flag(&self) -> bool {
+        false
+    }
+
     /// Adds what BPF has to do for it to a program.
     ///
     /// # Errors

@@ -42,6 +42,27 @@ macro_rules! operations {
                 }
             }
 
+            /// See `Operation::rtr_of`.
+            pub(crate) fn rtr_of(&self, had: bool) -> bool {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::operation::Operation::rtr_of(it, had),)+
+                }
+            }
+
+            /// See `Operation::id_bits`.
+            pub(crate) fn id_bits(&self) -> Option<(u32, u32)> {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::operation::Operation::id_bits(it),)+
+                }
+            }
+
+            /// See `Operation::gives_xl_a_flag`.
+            pub(crate) fn gives_xl_a_flag(&self) -> bool {
+                match self {
+                    $(Self::$Type(it) => $crate::operations::operation::Operation::gives_xl_a_flag(it),)+
+                }
+            }
+
             /// See `Operation::compile`.
             pub(crate) fn compile(&self) -> Compiled {
                 match self {

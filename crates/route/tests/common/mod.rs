@@ -296,7 +296,10 @@ pub fn random_action(rng: &mut Rng, size: u32) -> Action {
     match rng.below(8) {
         0..=2 => Action::Modify(Modify {
             op: rng.pick(&[ModifyOp::And, ModifyOp::Or, ModifyOp::Xor, ModifyOp::Set]),
-            id: maybe(rng).then(|| random_raw(rng)),
+            id: maybe(rng).then(|| match rng.below(2) {
+                0 => IdOperand::Raw(random_raw(rng)),
+                _ => IdOperand::Id(CanId::from_raw(random_raw(rng) & !0x6000_0000)),
+            }),
             len: rng.one_in(4).then(|| match rng.below(3) {
                 0 => rng.byte(),
                 _ => rng.below(20) as u8,
@@ -387,7 +390,7 @@ pub fn random_routes(rng: &mut Rng) -> Routes {
                 1 + rng.below(4)
             };
             let (from, to) = (subset(rng), subset(rng));
-            Route {
+            let mut route = Route {
                 name: format!("route {at}"),
                 allow_same_port: (from.len() == 1 && from == to) || rng.one_in(3),
                 from,
@@ -399,7 +402,27 @@ pub fn random_routes(rng: &mut Rng) -> Routes {
                 hop_limit: rng.one_in(4).then(|| 1 + rng.below(max_hops.into()) as u8),
                 echo: false,
                 keep_stamp: false,
+            };
+            // All of its frames would become such as no bus has, which is refused.
+            let is_refused = Table::compile(
+                &Routes {
+                    max_hops,
+                    routes: vec![route.clone()],
+                    ..Routes::default()
+                },
+                3,
+            )
+            .is_err_and(|why| {
+                let is_made = |what: &str| {
+                    what.starts_with("makes FD frames remote")
+                        || what.starts_with("gives XL frames")
+                };
+                why.iter().any(|why| is_made(&why.what))
+            });
+            if is_refused {
+                route.actions.clear();
             }
+            route
         })
         .collect();
     Routes {

@@ -5,6 +5,7 @@ use cangate_route::*;
 use frame::{CanId, Header, Kind};
 
 const EFF: u32 = 0x8000_0000;
+const RTR: u32 = 0x4000_0000;
 const ERR: u32 = 0x2000_0000;
 
 fn raw_of(frame: &Owned) -> u32 {
@@ -157,7 +158,7 @@ fn change(actions: &[Action], frame: &Owned) -> Result<Owned, Stop> {
     };
     for action in actions {
         match action {
-            Action::Modify(modify) => one_modify(modify, &mut now),
+            Action::Modify(modify) => one_modify(modify, &mut now)?,
             Action::OffsetId(OffsetId { by }) => {
                 if let Some(number) = number(&now) {
                     renumber(&mut now, i64::from(number) + by, None)?;
@@ -207,6 +208,9 @@ fn change(actions: &[Action], frame: &Owned) -> Result<Owned, Stop> {
         }
     }
     fits(&now)?;
+    if kind == Kind::Fd && now.id & RTR != 0 {
+        return Err(Stop::IdRange);
+    }
     let header = Header::new(kind, CanId::from_raw(now.id), now.len as usize)
         .unwrap()
         .with_flags(now.flags)
@@ -235,10 +239,28 @@ fn op(op: ModifyOp, old: u32, operand: u32) -> u32 {
     }
 }
 
-fn one_modify(modify: &Modify, now: &mut Between) {
+fn one_modify(modify: &Modify, now: &mut Between) -> Result<(), Stop> {
     if let Some(operand) = modify.id {
-        let new = op(modify.op, now.id, operand);
+        // Nothing but the priority counts of an XL frame.
+        let old = if now.kind == Kind::Xl {
+            now.id & 0x7FF
+        } else {
+            now.id
+        };
+        let new = match operand {
+            IdOperand::Raw(raw) => op(modify.op, old, raw),
+            IdOperand::Id(id) if modify.op == ModifyOp::Set => {
+                old & (RTR | ERR) | id.raw() & !(RTR | ERR)
+            }
+            IdOperand::Id(id) => {
+                let number = op(modify.op, old & 0x1FFF_FFFF, id.number());
+                old & (EFF | RTR | ERR) | number
+            }
+        };
         now.id = if now.kind == Kind::Xl {
+            if new & (EFF | RTR | ERR) != 0 {
+                return Err(Stop::IdRange);
+            }
             now.id & !0x7FF | new & 0x7FF
         } else {
             new
@@ -268,6 +290,7 @@ fn one_modify(modify: &Modify, now: &mut Between) {
             now.data[at] = op(modify.op, now.data[at].into(), (*operand).into()) as u8;
         }
     }
+    Ok(())
 }
 
 fn number(now: &Between) -> Option<u32> {

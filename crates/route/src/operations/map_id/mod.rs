@@ -65,6 +65,10 @@ impl Operation for MapId {
         *self
     }
 
+    fn id_bits(&self) -> Option<(u32, u32)> {
+        None
+    }
+
     fn to_bpf(&self, program: &mut Program) -> Result<(), String> {
         let Self {
             from,

@@ -2,7 +2,10 @@
 
 use super::{Modify, ModifyOp};
 use crate::Stop;
-use crate::operations::{apply::Apply, draft::Draft};
+use crate::operations::{
+    apply::Apply,
+    draft::{Draft, FLAGS},
+};
 use alloc::boxed::Box;
 use frame::{CanId, Kind};
 
@@ -38,13 +41,11 @@ impl Masks {
         let word = |part: fn((u8, u8)) -> u8| {
             u64::from_le_bytes(core::array::from_fn(|at| part(pair(at))))
         };
-        let id: [(u8, u8); 4] = core::array::from_fn(|at| {
-            byte(modify.id.and_then(|id| id.to_le_bytes().get(at).copied()))
-        });
+        let id = modify.id_masks();
         Self {
             id: (
-                u32::from_le_bytes(id.map(|pair| pair.0)),
-                u32::from_le_bytes(id.map(|pair| pair.1)),
+                u32::from_le_bytes(id.map(|mask| mask.and)),
+                u32::from_le_bytes(id.map(|mask| mask.xor)),
             ),
             head: (word(|pair| pair.0), word(|pair| pair.1)),
             tail: (data.len() > 8).then(|| (8..data.len()).map(pair).collect()),
@@ -68,6 +69,10 @@ impl Apply for Masks {
     fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
         let raw = (draft.raw & self.id.0) ^ self.id.1;
         draft.raw = if draft.kind == Kind::Xl {
+            // An XL frame has a priority of 11 bits and none of these flags.
+            if self.id.1 & FLAGS != 0 {
+                return Err(Stop::IdRange);
+            }
             (draft.raw & !CanId::SFF_MASK) | (raw & CanId::SFF_MASK)
         } else {
             raw

@@ -6,9 +6,7 @@ use alloc::boxed::Box;
 
 pub(super) fn masks(modify: &Modify) -> Instruction {
     let mut masks = Masks::NONE;
-    if let Some(id) = modify.id {
-        masks.id = id.to_le_bytes().map(|byte| modify.op.mask(Some(byte)));
-    }
+    masks.id = modify.id_masks();
     masks.len = modify.op.mask(modify.len);
     masks.has_len = modify.len.is_some();
     masks.flags = modify.op.mask(modify.flags);

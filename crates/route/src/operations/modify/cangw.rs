@@ -1,6 +1,8 @@
 //! `-m` and `-M`, and `struct cgw_frame_mod` and `cgw_fdframe_mod`.
 
-use super::{Modify, ModifyOp};
+use super::{IdOperand, Modify, ModifyOp};
+use crate::Action;
+use crate::operations::bpf::ByteMask;
 use crate::operations::cangw::{Attribute, CanGw, Command, Given, Need, RulePart, Version};
 use crate::text::scan::{Part, Read, whole};
 use crate::text::words::hex;
@@ -234,7 +236,7 @@ impl CanGw for Modify {
                 elements.push(letter);
             }
         }
-        let id = self.id.unwrap_or(0);
+        let id = self.raw_id();
         let len = self.len.unwrap_or(0);
         let data = self.data.clone().unwrap_or_else(|| vec![0; size(fd)]);
         if fd {
@@ -268,7 +270,7 @@ impl CanGw for Modify {
             op: self.op,
             fd,
             parts,
-            id: self.id.unwrap_or(0),
+            id: self.raw_id(),
             len: self.len.unwrap_or(0),
             flags: self.flags.unwrap_or(0),
             data,
@@ -282,7 +284,7 @@ impl CanGw for Modify {
         let has = |part| parts & part != 0;
         (parts != 0).then(|| Self {
             op: raw.op,
-            id: has(Modification::ID).then_some(raw.id),
+            id: has(Modification::ID).then_some(IdOperand::Raw(raw.id)),
             len: has(Modification::LEN).then_some(raw.len),
             flags: has(Modification::FLAGS).then_some(raw.flags),
             data: has(Modification::DATA).then_some(raw.data),
@@ -306,7 +308,94 @@ impl CanGw for Modify {
     }
 }
 
+impl Action {
+    /// Says modifications of the ID alone with can-gw's operands, which are for the ID and its flags.
+    /// `changes` are those of one rule, in can-gw's order. `has_flags`: the rule takes frames with
+    /// the RTR or the error flag. Where an ID is set for such frames, AND and XOR do it: can-gw's SET
+    /// replaces the flags.
+    pub(crate) fn id_with_flags(changes: &mut Vec<Self>, has_flags: bool) {
+        let modify = |change: &Self| match change {
+            Self::Modify(modify) => Some(modify.clone()),
+            _ => None,
+        };
+        let keeps = |modify: Modify| {
+            modify.op == ModifyOp::Set && matches!(modify.id, Some(IdOperand::Id(_)))
+        };
+        if has_flags && changes.iter().filter_map(modify).any(keeps) {
+            let all = changes.iter().filter_map(modify);
+            let [and, xor] = together(all.map(|modify| modify.id_masks()));
+            for change in changes.iter_mut() {
+                if let Self::Modify(modify) = change {
+                    modify.id = None;
+                }
+            }
+            changes.retain(|change| !matches!(change, Self::Modify(it) if it.is_nothing()));
+            put_id(changes, ModifyOp::And, and);
+            put_id(changes, ModifyOp::Xor, xor);
+            return;
+        }
+        for change in changes {
+            if let Self::Modify(modify) = change
+                && modify.id.is_some()
+            {
+                modify.id = Some(IdOperand::Raw(modify.raw_id()));
+            }
+        }
+    }
+}
+
+/// Masks one after the other, as operands of an AND and the XOR after it.
+fn together(all: impl Iterator<Item = [ByteMask; 4]>) -> [u32; 2] {
+    let masks = all.fold([ByteMask::SAME; 4], |all, next| {
+        core::array::from_fn(|at| match (all.get(at), next.get(at)) {
+            (Some(mask), Some(next)) => mask.then(*next),
+            _ => ByteMask::SAME,
+        })
+    });
+    [
+        u32::from_le_bytes(masks.map(|mask| mask.and)),
+        u32::from_le_bytes(masks.map(|mask| mask.xor)),
+    ]
+}
+
+/// Gives the modification of this sort an operand for the ID; adds one if there is none.
+fn put_id(changes: &mut Vec<Action>, op: ModifyOp, operand: u32) {
+    let (place, ..) = row(op);
+    let id = Some(IdOperand::Raw(operand));
+    let order = |change: &Action| match change {
+        Action::Modify(modify) => row(modify.op).0,
+        _ => OPS.len(),
+    };
+    let at = changes.partition_point(|change| order(change) < place);
+    match changes.get_mut(at) {
+        Some(Action::Modify(modify)) if modify.op == op => modify.id = id,
+        _ => changes.insert(
+            at,
+            Action::Modify(Modify {
+                op,
+                id,
+                len: None,
+                flags: None,
+                data: None,
+            }),
+        ),
+    }
+}
+
 impl Modify {
+    /// can-gw's operand for the ID, 0 where there is none. SET gives every flag that the frame has
+    /// then; see [`Action::id_with_flags`].
+    fn raw_id(&self) -> u32 {
+        match (self.op, self.id) {
+            (_, None) => 0,
+            (_, Some(IdOperand::Raw(raw))) => raw,
+            (op, Some(IdOperand::Id(_))) => {
+                let [and, xor] = together([self.id_masks()].into_iter());
+                if op == ModifyOp::And { and } else { xor }
+            }
+        }
+    }
+
     fn is_nothing(&self) -> bool {
         (&self.id, &self.len, &self.flags, &self.data) == (&None, &None, &None, &None)
     }
@@ -350,7 +439,7 @@ fn read(text: &str, fd: bool) -> Read<Modify> {
     };
     for (i, c) in elements.text.char_indices() {
         match c {
-            'I' => modify.id = Some(id),
+            'I' => modify.id = Some(IdOperand::Raw(id)),
             'L' => modify.len = Some(len),
             'F' if fd => modify.flags = flags,
             'D' => modify.data = Some(data.clone()),

@@ -13,7 +13,7 @@ pub use cangw::Modification;
 use super::bpf::{ByteMask, Program};
 use super::operation::Operation;
 use alloc::{format, string::String, vec::Vec};
-use frame::dlc;
+use frame::{CanId, dlc};
 
 /// Which operation a [`Modify`] does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -42,15 +42,46 @@ impl ModifyOp {
     }
 }
 
+/// What a [`Modify`] takes for the ID.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum IdOperand {
+    /// For all 32 bits of SocketCAN's ID with its flags, as in can-gw.
+    Raw(u32),
+    /// For the ID alone. [`ModifyOp::Set`] takes its number and its format, the others its number.
+    /// All other flags of the frame stay, so that a remote frame stays one.
+    Id(CanId),
+}
+
+impl IdOperand {
+    /// What it does to the four bytes of SocketCAN's ID, lowest byte first.
+    fn masks(self, op: ModifyOp) -> [ByteMask; 4] {
+        const KEPT: u32 = CanId::RTR_FLAG | CanId::ERR_FLAG;
+        let raw = |operand: u32| operand.to_le_bytes().map(|byte| op.mask(Some(byte)));
+        match (self, op) {
+            (Self::Raw(operand), _) => raw(operand),
+            (Self::Id(id), ModifyOp::Set) => {
+                let (and, xor) = (KEPT.to_le_bytes(), (id.raw() & !KEPT).to_le_bytes());
+                core::array::from_fn(|at| ByteMask {
+                    and: and.get(at).copied().unwrap_or(0),
+                    xor: xor.get(at).copied().unwrap_or(0),
+                })
+            }
+            (Self::Id(id), ModifyOp::And) => raw(id.number() | KEPT | CanId::EFF_FLAG),
+            (Self::Id(id), ModifyOp::Or | ModifyOp::Xor) => raw(id.number()),
+        }
+    }
+}
+
 /// can-gw's modification: one operation on any of ID, length, flags, data. `None` leaves a part
 /// alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Modify {
     /// The operation.
     pub op: ModifyOp,
-    /// Operand for SocketCAN's raw 32-bit ID, flags included. Of an XL frame only the 11 bits of
-    /// its priority can change.
-    pub id: Option<u32>,
+    /// Operand for the ID. Of an XL frame only the 11 bits of its priority can change; an operand
+    /// that gives it a flag, such as that of an EFF ID, stops the route. So does one that makes an
+    /// FD frame remote: only classic frames can be.
+    pub id: Option<IdOperand>,
     /// Operand for the length. On a classic frame it works on the raw DLC as can-gw does since
     /// Linux 5.11: 9 to 15 are 8 bytes with that DLC. What does not fit in the end stops the
     /// route.
@@ -78,6 +109,27 @@ impl Operation for Modify {
         }
     }
 
+    fn rtr_of(&self, had: bool) -> bool {
+        const RTR: u8 = (CanId::RTR_FLAG >> 24) as u8;
+        let [_, _, _, flags] = self.id_masks();
+        let old = if had { RTR } else { 0 };
+        ((old & flags.and) ^ flags.xor) & RTR != 0
+    }
+
+    fn id_bits(&self) -> Option<(u32, u32)> {
+        let masks = self.id_masks();
+        Some((
+            u32::from_le_bytes(masks.map(|mask| mask.and)),
+            u32::from_le_bytes(masks.map(|mask| mask.xor)),
+        ))
+    }
+
+    fn gives_xl_a_flag(&self) -> bool {
+        const FLAGS: u8 = ((CanId::EFF_FLAG | CanId::RTR_FLAG | CanId::ERR_FLAG) >> 24) as u8;
+        let [_, _, _, flags] = self.id_masks();
+        flags.xor & FLAGS != 0
+    }
+
     fn compile(&self) -> apply::Masks {
         apply::Masks::new(self)
     }
@@ -85,5 +137,13 @@ impl Operation for Modify {
     fn to_bpf(&self, program: &mut Program) -> Result<(), String> {
         program.push(bpf::masks(self));
         Ok(())
+    }
+}
+
+impl Modify {
+    /// What it does to the four bytes of SocketCAN's ID, lowest byte first.
+    fn id_masks(&self) -> [ByteMask; 4] {
+        self.id
+            .map_or([ByteMask::SAME; 4], |operand| operand.masks(self.op))
     }
 }

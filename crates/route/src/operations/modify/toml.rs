@@ -1,6 +1,6 @@
 //! `and`, `or`, `xor` and `set` on ID, length, flags and data.
 
-use super::{Modify, ModifyOp};
+use super::{IdOperand, Modify, ModifyOp};
 use crate::operations::toml::Toml;
 use crate::text::{
     ids,
@@ -10,9 +10,6 @@ use crate::text::{
 use ::config::{At, Diagnostic, Diagnostics, Table, Value};
 use alloc::{format, string::String, vec::Vec};
 use frame::{CanId, dlc, flags as fd_flags};
-
-/// The three flag bits above an ID's number.
-const ID_FLAGS: u32 = CanId::EFF_FLAG | CanId::RTR_FLAG | CanId::ERR_FLAG;
 
 impl Toml for Modify {
     const KEYS: &'static [&'static str] = &["and", "or", "xor", "set"];
@@ -34,7 +31,7 @@ impl Toml for Modify {
             let hint = format!("name at least one of `id`, `len`, `flags`, `data` in `{key}`");
             value.wrong(format!("`{key}` changes nothing"), hint, found);
         }
-        let id = id(op, &mut table, found);
+        let id = id(&mut table, found);
         let len = table.get("len").and_then(|v| len(op, &v, limits, found));
         let flags = table.get("flags").and_then(|v| flags(&v, limits, found));
         let data = table.get("data").and_then(|v| data(&v, limits, found));
@@ -56,8 +53,8 @@ impl Toml for Modify {
             ModifyOp::Set => "set",
         };
         let mut parts: Vec<String> = Vec::new();
-        if let Some(raw) = self.id {
-            parts.push(id_operand(self.op, raw));
+        if let Some(operand) = self.id {
+            parts.push(id_operand(operand));
         }
         if let Some(len) = self.len {
             parts.push(format!("len = {len}"));
@@ -86,23 +83,18 @@ impl Toml for Modify {
             ModifyOp::Xor => ("XORs", "with"),
         };
         let mut parts: Vec<String> = Vec::new();
-        if let Some(raw) = self.id {
-            let eff = raw & CanId::EFF_FLAG != 0;
-            let plain = raw & !CanId::EFF_FLAG;
-            let max = if eff {
-                CanId::EFF_MASK
-            } else {
-                CanId::SFF_MASK
-            };
-            if self.op == ModifyOp::Set && plain <= max {
-                parts.push(format!(
-                    "the ID {sign} {} {}",
-                    format_name(eff),
-                    id_number(eff, plain)
-                ));
-            } else {
-                parts.push(format!("the raw ID {sign} {raw:08X}"));
+        match (self.op, self.id) {
+            (_, None) => {}
+            (ModifyOp::Set, Some(IdOperand::Id(id))) => parts.push(format!(
+                "the ID {sign} {} {}",
+                format_name(id.is_eff()),
+                id_number(id.is_eff(), id.number())
+            )),
+            (_, Some(IdOperand::Id(id))) => {
+                let number = id_number(id.is_eff(), id.number());
+                parts.push(format!("the ID {sign} {number}"));
             }
+            (_, Some(IdOperand::Raw(raw))) => parts.push(format!("the raw ID {sign} {raw:08X}")),
         }
         if let Some(len) = self.len {
             parts.push(format!("the length {sign} {len}"));
@@ -129,9 +121,9 @@ impl Toml for Modify {
     }
 }
 
-/// `id` is an ID as candump writes it. `set` takes its format too; the others work on the number
-/// and leave the flags alone. `raw_id` is all 32 bits, as can-gw takes them.
-fn id(op: ModifyOp, table: &mut Table<'_>, found: &mut Diagnostics) -> Option<u32> {
+/// `id` is an ID as candump writes it. `set` takes its format too; the others work on the number.
+/// All leave the other flags alone. `raw_id` is all 32 bits, as can-gw takes them.
+fn id(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<IdOperand> {
     let plain = table.get("id");
     let raw = table.get("raw_id");
     if let (Some(_), Some(raw)) = (&plain, &raw) {
@@ -140,13 +132,9 @@ fn id(op: ModifyOp, table: &mut Table<'_>, found: &mut Diagnostics) -> Option<u3
     }
     if let Some(value) = plain {
         let id = ids::read(&value, ids::id, found)?;
-        return Some(match op {
-            ModifyOp::Set => id.raw(),
-            ModifyOp::And => id.number | ID_FLAGS,
-            ModifyOp::Or | ModifyOp::Xor => id.number,
-        });
+        return Some(IdOperand::Id(CanId::from_raw(id.raw())));
     }
-    ids::read(&raw?, ids::raw_id, found)
+    ids::read(&raw?, ids::raw_id, found).map(IdOperand::Raw)
 }
 
 fn len(op: ModifyOp, value: &Value<'_>, limits: FrameLimits, f: &mut Diagnostics) -> Option<u8> {
@@ -205,19 +193,9 @@ fn data(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Opti
     Some(bytes)
 }
 
-/// `id` where it says exactly the same as the raw operand, else `raw_id`.
-fn id_operand(op: ModifyOp, raw: u32) -> String {
-    let flags = raw & ID_FLAGS;
-    let bits = raw & !ID_FLAGS;
-    let text = match op {
-        ModifyOp::Set if flags == CanId::EFF_FLAG => Some(id_number(true, bits)),
-        ModifyOp::Set if flags == 0 && bits <= CanId::SFF_MASK => Some(id_number(false, bits)),
-        ModifyOp::And if flags == ID_FLAGS => Some(id_number(bits > CanId::SFF_MASK, bits)),
-        ModifyOp::Or | ModifyOp::Xor if flags == 0 => Some(id_number(bits > CanId::SFF_MASK, bits)),
-        _ => None,
-    };
-    match text {
-        Some(text) => format!("id = \"{text}\""),
-        None => format!("raw_id = \"{raw:08X}\""),
+fn id_operand(operand: IdOperand) -> String {
+    match operand {
+        IdOperand::Raw(raw) => format!("raw_id = \"{raw:08X}\""),
+        IdOperand::Id(id) => format!("id = \"{}\"", id_number(id.is_eff(), id.number())),
     }
 }

@@ -40,6 +40,10 @@ impl Operation for OffsetId {
         *self
     }
 
+    fn id_bits(&self) -> Option<(u32, u32)> {
+        None
+    }
+
     fn to_bpf(&self, program: &mut Program) -> Result<(), String> {
         program.push(Instruction::OffsetId(self.by));
         Ok(())

@@ -107,7 +107,7 @@ mod text {
         assert_eq!(THREE.to_attribute(false), None);
         let set = crate::Action::Modify(Modify {
             op: ModifyOp::Set,
-            id: Some(1),
+            id: Some(crate::IdOperand::Raw(1)),
             len: None,
             flags: None,
             data: None,

@@ -1,0 +1,81 @@
+//! Routes that lead frames in a circle, over buses that several ports are on.
+
+use super::Config;
+use config::{Diagnostic, Diagnostics, Source};
+use route::{Circle, PortId, RouteId, circles};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Warns of each circle, by the names of its routes and their lines. `spans` are where each route
+/// stands.
+pub(super) fn warn(
+    source: &Source,
+    config: &Config,
+    spans: &[Range<usize>],
+    found: &mut Diagnostics,
+) {
+    let on: Vec<Option<String>> = config.ports.iter().map(|p| p.settings.bus()).collect();
+    let mut ports: HashMap<&str, Vec<PortId>> = HashMap::new();
+    for (number, bus) in (0..).zip(&on) {
+        if let Some(bus) = bus {
+            ports.entry(bus).or_default().push(PortId(number));
+        }
+    }
+    let bus_of = |port: PortId| on.get(usize::from(port.0))?.as_deref();
+    let hears = |port: PortId| {
+        let all = bus_of(port).and_then(|bus| ports.get(bus));
+        let others = all.into_iter().flatten().filter(|other| **other != port);
+        others.copied().collect()
+    };
+    let all = circles(&config.routes, &hears);
+    for circle in &all.circles {
+        let first = circle.routes.first().map_or(RouteId(0), |(id, _)| *id);
+        let message = format!(
+            "a frame can go round in a circle, again and again: {}",
+            path(source, config, spans, circle, &bus_of)
+        );
+        let hint = "take away one of the routes, or give them IDs (`id`) that do not lead back";
+        found.push(Diagnostic::warning(span(spans, first), message).hint(hint));
+    }
+    if all.incomplete {
+        let message = "so many routes lead back to their own buses that not all circles were \
+                       looked for";
+        found.push(Diagnostic::warning(0..0, message).hint("use fewer ports on one bus"));
+    }
+}
+
+fn span(spans: &[Range<usize>], route: RouteId) -> Range<usize> {
+    spans.get(route.0 as usize).cloned().unwrap_or(0..0)
+}
+
+/// `from port a by route x (line 9) to bus y, …`.
+fn path<'a>(
+    source: &Source,
+    config: &Config,
+    spans: &[Range<usize>],
+    circle: &Circle,
+    bus_of: &impl Fn(PortId) -> Option<&'a str>,
+) -> String {
+    let name = |port: PortId| {
+        let port = config.ports.get(usize::from(port.0));
+        port.map_or("", |port| port.name.as_str())
+    };
+    let mut text = String::new();
+    for (route, port) in &circle.routes {
+        if !text.is_empty() {
+            text.push_str(", then ");
+        }
+        let before = source.text.get(..span(spans, *route).start);
+        let line = before.map_or(0, |before| before.matches('\n').count()) + 1;
+        let of = config.routes.routes.get(route.0 as usize);
+        text.push_str(&format!(
+            "route `{}` (line {line}) from port `{}`",
+            of.map_or("", |route| route.name.as_str()),
+            name(*port),
+        ));
+        if let Some(bus) = bus_of(*port) {
+            text.push_str(&format!(" on {bus}"));
+        }
+    }
+    text
+}
