@@ -1,6 +1,8 @@
 //! Circles of routes against a slow search: every frame of a small world, from port to port, through
 //! the real table.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use cangate_route::*;

@@ -12,12 +12,14 @@ fn record(tag: u64, end: u64, out: Option<u64>, accesses: Option<u32>) -> Record
         incoming: Some(Incoming {
             port: 0,
             id,
+            kind: Some(frame::Kind::Classic),
             len: 2,
             end,
         }),
         outgoing: out.map(|after| Outgoing {
             port: 1,
             id,
+            kind: Some(frame::Kind::Classic),
             len: 2,
             end: end + after,
             duration: 0,

@@ -128,6 +128,7 @@ pub(crate) fn experiment(n: u64, frames: u64) -> Results {
         let outgoing = Outgoing {
             port: 1,
             id,
+            kind: Some(frame::Kind::Classic),
             len,
             end: out,
             duration,
@@ -138,6 +139,7 @@ pub(crate) fn experiment(n: u64, frames: u64) -> Results {
             incoming: Some(Incoming {
                 port: 0,
                 id,
+                kind: Some(frame::Kind::Classic),
                 len,
                 end,
             }),

@@ -48,12 +48,14 @@ pub(crate) fn data(frames: u64) -> Data {
             incoming: Some(Incoming {
                 port: 0,
                 id: CanId::from_raw(0x10 * (1 + u32::from(route))),
+                kind: Some(frame::Kind::Classic),
                 len,
                 end,
             }),
             outgoing: delivered.then_some(Outgoing {
                 port: 1,
                 id: CanId::from_raw(0x400 + 0x10 * u32::from(route)),
+                kind: Some(frame::Kind::Classic),
                 len,
                 end: out,
                 duration,
