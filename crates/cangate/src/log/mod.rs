@@ -96,19 +96,20 @@ impl Log {
     /// it.
     pub(crate) fn end(self, done: Result<(), Failure>) -> Result<(), Failure> {
         let none = Value::Null;
+        let failed = |status, prefix: &str, text: String| {
+            let text = match self.form {
+                Form::Json => text,
+                _ => format!("{prefix}{text}"),
+            };
+            self.block(Level::Error, "failed", &text, &none);
+            Err(Failure::Status(status))
+        };
         let done = match done {
-            Err(Failure::Input(text)) => {
-                self.block(Level::Error, "failed", &text, &none);
-                Err(Failure::Status(2))
-            }
-            Err(Failure::Run(text)) => {
-                let text = match self.form {
-                    Form::Json => text,
-                    _ => format!("cangate: {text}"),
-                };
-                self.block(Level::Error, "failed", &text, &none);
-                Err(Failure::Status(1))
-            }
+            // Each mistake has its word.
+            Err(Failure::Mistakes(text)) => failed(2, "", text),
+            Err(Failure::Input(text)) => failed(2, "error: ", text),
+            Err(Failure::Run(text)) => failed(1, "error: ", text),
+            Err(Failure::Ended { status, text }) => failed(status, "error: ", text),
             other => other,
         };
         let lines = self.writer.left_out();
@@ -130,26 +131,32 @@ fn details(notice: &Notice) -> Vec<String> {
             let route = routes.iter().map(|route| {
                 let mut text = format!("route {}: {}", route.name, route.data_path);
                 for objection in &route.because {
-                    let path = &objection.data_path;
-                    text.push_str(&format!("; not {path}: {}", objection.why));
+                    text.push_str(&format!("; {objection}"));
                 }
                 text
             });
             port.chain(route).collect()
         }
-        Notice::Reloaded { changes, .. } => [
-            (&changes.added, "new"),
-            (&changes.removed, "removed"),
-            (&changes.changed, "changed"),
-            (&changes.moved, "in another data path"),
-        ]
-        .into_iter()
-        .flat_map(|(names, what)| {
-            names
-                .iter()
-                .map(move |name| format!("route {name}: {what}"))
-        })
-        .collect(),
+        Notice::Reloaded { changes, .. } => {
+            let renamed = changes.renamed.iter();
+            let renamed =
+                renamed.map(|(before, now)| format!("route {now}: renamed from {before}"));
+            [
+                (&changes.added, "new"),
+                (&changes.removed, "removed"),
+                (&changes.changed, "changed"),
+                (&changes.moved, "in another order"),
+                (&changes.elsewhere, "in another data path"),
+            ]
+            .into_iter()
+            .flat_map(|(names, what)| {
+                names
+                    .iter()
+                    .map(move |name| format!("route {name}: {what}"))
+            })
+            .chain(renamed)
+            .collect()
+        }
         _ => Vec::new(),
     }
 }
