@@ -112,7 +112,7 @@ fn a_closed_standard_output_has_its_own_status() {
     place.write("in.log", &log(30_000));
     let mut child = run(&place);
     let mut stdout = child.stdout.take().unwrap();
-    stdout.read_exact(&mut [0; 40]).unwrap();
+    stdout.read_exact(&mut [0; 30]).unwrap();
     drop(stdout);
     let output = child.wait_with_output().unwrap();
     says(
@@ -131,6 +131,31 @@ fn a_closed_standard_output_has_its_own_status() {
     command.stdout(writer);
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{output:?}");
+}
+
+/// Its input has no end, but nothing can arrive any more: nobody need wait for that.
+#[test]
+fn a_run_whose_only_reader_has_gone_ends() {
+    use std::io::Write;
+    let place = Place::new(&format!("{STDOUT}{IN}").replace("'in.log'", "'-'"));
+    let mut command = place.command(&["run", "--until-end", "gateway.toml"]);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(log(1).as_bytes()).unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0; 30]).unwrap();
+    drop(stdout);
+    input.write_all(log(1).as_bytes()).unwrap();
+    // Its standard input stays open until it has ended.
+    let mut err = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut err)
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(4), "{err}");
+    drop(input);
 }
 
 #[test]
