@@ -20,6 +20,7 @@
 //! pause, and its own times count from there.
 
 mod bad;
+mod due;
 mod lines;
 mod name;
 mod reader;
@@ -33,4 +34,5 @@ pub use name::InterfaceName;
 pub use reader::{LogEntry, LogError, LogReader, Logged};
 pub use settings::{Log, LogSettings};
 pub use sink::{LogSink, SinkConfig};
-pub use source::{LogSource, Replay, SourceConfig};
+pub use due::Replay;
+pub use source::{LogSource, SourceConfig};

@@ -1,8 +1,9 @@
 //! `kind = "log"`: a candump log as source, sink or both.
 
+use super::due::Replay;
 use super::name::InterfaceName;
 use super::sink::{LogSink, SinkConfig};
-use super::source::{LogSource, Replay, SourceConfig};
+use super::source::{LogSource, SourceConfig};
 use crate::kind::{PortKind, Settings, Stream};
 use crate::{Halves, Nothing, Nowhere, Opener, Pace, PollReceive, PollTransmit, PortError};
 use config::{Diagnostic, Diagnostics, Table};

@@ -1,0 +1,151 @@
+//! When a line of a log is due, whatever its time stamps do.
+
+use crate::Pace;
+use frame::Nanos;
+
+/// A step back in a log's time that is larger begins another recording, and a step forward that is
+/// larger can lead back to the one before.
+const REORDERED: Nanos = 1_000_000_000;
+
+/// How fast a log is replayed.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum Replay {
+    /// With the log's own timing.
+    #[default]
+    Original,
+    /// So many times as fast, within [`Pace::SPEEDS`].
+    Scaled(f64),
+    /// As fast as the frames are taken.
+    Fast,
+}
+
+/// When the next frame is due.
+#[derive(Default)]
+pub(super) struct Due {
+    /// On the clock; 0 is at once.
+    pub(super) at: Nanos,
+    pace: Option<Pace>,
+    /// The log's time without its steps back.
+    played: Nanos,
+    /// The latest stamp of the present recording.
+    latest: Nanos,
+    /// A recording whose stamps are ahead of the present one's: its latest stamp, and what was
+    /// played by then.
+    ahead: Option<(Nanos, Nanos)>,
+    /// How often a stamp was before the one ahead of it.
+    pub(super) steps_back: u64,
+}
+
+impl Due {
+    /// The next frame has this stamp.
+    pub(super) fn next(&mut self, now: Nanos, stamp: Nanos, replay: Replay) {
+        let pace = *self.pace.get_or_insert_with(|| {
+            self.played = stamp;
+            self.latest = stamp;
+            let speed = match replay {
+                Replay::Scaled(speed) => speed,
+                Replay::Original | Replay::Fast => 1.0,
+            };
+            Pace::scaled(now, stamp, speed).unwrap_or(Pace::real_time(now, stamp))
+        });
+        match stamp.checked_sub(self.latest) {
+            Some(gap) => {
+                self.played = match self.ahead {
+                    // Back in the recording before: a single wrong stamp, or two clocks in turn.
+                    // What that step forward skips was never waited for.
+                    Some((latest, played)) if gap > REORDERED && stamp >= latest => {
+                        self.ahead = None;
+                        self.played.max(played.saturating_add(stamp - latest))
+                    }
+                    _ => self.played.saturating_add(gap),
+                };
+                self.latest = stamp;
+            }
+            None => {
+                self.steps_back += 1;
+                if self.latest - stamp > REORDERED {
+                    if self.ahead.is_none_or(|(latest, _)| latest < self.latest) {
+                        self.ahead = Some((self.latest, self.played));
+                    }
+                    self.latest = stamp;
+                }
+            }
+        }
+        self.at = match replay {
+            Replay::Fast => 0,
+            Replay::Original | Replay::Scaled(_) => pace.to_clock(self.played),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dues(stamps: &[Nanos], replay: Replay) -> Vec<Nanos> {
+        let mut due = Due::default();
+        let next = |stamp: &Nanos| {
+            due.next(1_000, *stamp, replay);
+            due.at
+        };
+        stamps.iter().map(next).collect()
+    }
+
+    #[test]
+    fn original_scaled_and_fast() {
+        let stamps = [5_000, 5_010, 5_100];
+        assert_eq!(dues(&stamps, Replay::Original), [1_000, 1_010, 1_100]);
+        assert_eq!(dues(&stamps, Replay::Scaled(0.5)), [1_000, 1_020, 1_200]);
+        assert_eq!(dues(&stamps, Replay::Fast), [0, 0, 0]);
+    }
+
+    #[test]
+    fn a_frame_out_of_order_delays_nobody() {
+        let stamps = [5_000, 5_100, 5_050, 5_200];
+        assert_eq!(
+            dues(&stamps, Replay::Original),
+            [1_000, 1_100, 1_100, 1_200]
+        );
+    }
+
+    /// Whatever stamps go back by: the replay is no longer than the log's latest stamp is after its
+    /// first one.
+    #[test]
+    fn stamps_that_go_back_do_not_make_the_replay_longer() {
+        const S: Nanos = 1_000_000_000;
+        let at = |tenths: u64| tenths * S / 10;
+        // One stamp of a clock that was not set yet.
+        let one = [at(10_000), at(20), at(10_001), at(10_002)];
+        // Two interfaces with clocks of their own.
+        let two = [
+            at(10_000),
+            at(50),
+            at(51),
+            at(10_002),
+            at(52),
+            at(10_003),
+            at(10_004),
+            at(54),
+            at(55),
+            at(56),
+            at(10_007),
+        ];
+        for (stamps, tenths) in [(&one[..], 2), (&two, 7)] {
+            for (replay, factor) in [(Replay::Original, 1), (Replay::Scaled(0.5), 2)] {
+                let dues = dues(stamps, replay);
+                assert!(dues.is_sorted(), "{dues:?}");
+                assert_eq!(*dues.last().unwrap(), 1_000 + factor * at(tenths));
+            }
+        }
+    }
+
+    #[test]
+    fn another_recording_follows_without_a_pause() {
+        let old = 10_000_000_000;
+        let stamps = [old, old + 100, 70, 90];
+        assert_eq!(
+            dues(&stamps, Replay::Original),
+            [1_000, 1_100, 1_100, 1_120]
+        );
+    }
+}
