@@ -29,10 +29,10 @@ mod sink;
 mod source;
 
 pub use bad::{BadLine, BadLines, Fault};
+pub use due::Replay;
 pub use lines::MAX_LINE;
 pub use name::InterfaceName;
 pub use reader::{LogEntry, LogError, LogReader, Logged};
 pub use settings::{Log, LogSettings};
 pub use sink::{LogSink, SinkConfig};
-pub use due::Replay;
 pub use source::{LogSource, SourceConfig};
