@@ -122,8 +122,7 @@ fn a_life_is_told_from_ready_to_the_end() {
         (&names(&["a"]), &names(&["b", "c"]), &names(&["b"]))
     );
     let expected = RouteChanges {
-        added: names(&["new"]),
-        removed: names(&["gone"]),
+        renamed: vec![("gone".to_owned(), "new".to_owned())],
         changed: names(&["r"]),
         ..RouteChanges::default()
     };

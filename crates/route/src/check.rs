@@ -1,7 +1,7 @@
 //! Finds what has no meaning before anything runs, so that a decision needs no checks.
 
 use crate::{
-    Action, CompileError, IdSet, KindSet, Route, RouteId, Routes, match_key::sort, table::sorts,
+    Action, CompileError, IdSet, KindSet, Route, RouteId, Routes, match_key::sort, match_key::sorts,
 };
 use alloc::{
     format,

@@ -1,5 +1,6 @@
 //! A frame as matching sees it.
 
+use crate::{Route, Tri};
 use frame::{CanId, FrameRef, Kind};
 
 /// Which index of a port a frame is looked up in.
@@ -53,6 +54,32 @@ pub mod sort {
             Kind::Xl => XL,
         }
     }
+}
+
+/// The sorts of frame that a route takes.
+#[must_use]
+pub fn sorts(route: &Route) -> u8 {
+    let matching = &route.matching;
+    let kinds = matching.kinds;
+    let any = !(kinds.classic || kinds.fd || kinds.xl);
+    let mut sorts = 0;
+    if any || kinds.classic {
+        sorts |= sort::ANY_CLASSIC;
+    }
+    if any || kinds.fd {
+        sorts |= sort::ANY_FD;
+    }
+    if any || kinds.xl {
+        sorts |= sort::XL;
+    }
+    for (wanted, those) in [(matching.rtr, sort::ANY_RTR), (matching.err, sort::ANY_ERR)] {
+        match wanted {
+            Tri::Either => {}
+            Tri::Yes => sorts &= those,
+            Tri::No => sorts &= !those,
+        }
+    }
+    sorts
 }
 
 /// The parts of a frame that matching looks at.

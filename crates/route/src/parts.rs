@@ -4,5 +4,4 @@
 //! by blocks `(raw & mask) == value` in each class, and takes some [`sort`]s.
 
 pub use crate::filter::blocks;
-pub use crate::match_key::{Class, sort};
-pub use crate::table::sorts;
+pub use crate::match_key::{Class, sort, sorts};

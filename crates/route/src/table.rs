@@ -2,11 +2,11 @@
 
 use crate::{
     Action, Arrival, CompileError, Forward, Interest, Memory, Mode, PayloadPattern, PortId, Route,
-    RouteId, Routes, Sink, Stop, Tri, check, filter,
+    RouteId, Routes, Sink, Stop, check, filter,
     index::Index,
     interest,
     limit::{Buckets, Limit},
-    match_key::{Class, MatchKey, sort},
+    match_key::{Class, MatchKey, sort, sorts},
     memory::Work,
     operations::{self, Compiled as Operation, apply::Apply},
 };
@@ -322,32 +322,6 @@ impl Table {
         }
         Ok(())
     }
-}
-
-/// The sorts of frame that a route takes.
-#[must_use]
-pub fn sorts(route: &Route) -> u8 {
-    let matching = &route.matching;
-    let kinds = matching.kinds;
-    let any = !(kinds.classic || kinds.fd || kinds.xl);
-    let mut sorts = 0;
-    if any || kinds.classic {
-        sorts |= sort::ANY_CLASSIC;
-    }
-    if any || kinds.fd {
-        sorts |= sort::ANY_FD;
-    }
-    if any || kinds.xl {
-        sorts |= sort::XL;
-    }
-    for (wish, those) in [(matching.rtr, sort::ANY_RTR), (matching.err, sort::ANY_ERR)] {
-        match wish {
-            Tri::Either => {}
-            Tri::Yes => sorts &= those,
-            Tri::No => sorts &= !those,
-        }
-    }
-    sorts
 }
 
 /// The index of one port for one class, over (number, route, sorts).

@@ -420,3 +420,47 @@ id = '180-27F'
     let unused = |words: &String| words.starts_with("no route uses");
     assert!(warnings(&both).iter().all(unused));
 }
+
+/// CAN FD has no remote frames, and an XL frame has no EFF ID: a route that could only make such frames
+/// is refused, one that also sends others is warned of.
+#[test]
+fn routes_to_frames_that_cannot_exist() {
+    let with = |keys: &str| {
+        let text = format!("{SIMPLE}{keys}\n").replace("id = [\"123\", \"200-2FF\"]\n", "");
+        match load(&Source::new("t", text.as_str())) {
+            Ok((_, warnings)) => (true, warnings),
+            Err(errors) => (false, errors),
+        }
+    };
+    let remote = "do = [{ or = { raw_id = '40000000' } }]";
+    let eff = "do = [{ set = { id = '18FF0001' } }]";
+    for (kind, action, runs, words) in [
+        ("kind = 'fd'", remote, false, "CAN FD has no remote frames"),
+        (
+            "kind = ['fd', 'classic']",
+            remote,
+            true,
+            "stops every FD frame",
+        ),
+        ("", remote, true, "stops every FD frame"),
+        ("kind = 'classic'", remote, true, ""),
+        ("rtr = true", remote, true, ""),
+        ("kind = 'xl'", eff, false, "gives XL frames an EFF ID"),
+        ("kind = ['xl', 'fd']", eff, true, "stops every XL frame"),
+        ("", eff, true, ""),
+        (
+            "kind = 'fd'",
+            "do = [{ or = { raw_id = '40000000' } }, { and = { raw_id = 'BFFFFFFF' } }]",
+            true,
+            "",
+        ),
+    ] {
+        let (ran, found) = with(&format!("{kind}\n{action}"));
+        assert_eq!(ran, runs, "{kind} {action} {found:?}");
+        match &found[..] {
+            [] => assert_eq!(words, "", "{kind} {action}"),
+            [one] => assert!(!words.is_empty() && one.message.contains(words), "{one:?}"),
+            more => panic!("{more:?}"),
+        }
+    }
+}

@@ -1,12 +1,23 @@
-//! When a log's next frame is due.
+//! When a line of a log is due, whatever its time stamps do.
 
-use super::source::Replay;
 use crate::Pace;
 use frame::Nanos;
 
 /// A step back in a log's time that is larger begins another recording, and a step forward that is
 /// larger can lead back to the one before.
 const REORDERED: Nanos = 1_000_000_000;
+
+/// How fast a log is replayed.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum Replay {
+    /// With the log's own timing.
+    #[default]
+    Original,
+    /// So many times as fast, within [`Pace::SPEEDS`].
+    Scaled(f64),
+    /// As fast as the frames are taken.
+    Fast,
+}
 
 /// When the next frame is due.
 #[derive(Default)]
@@ -21,7 +32,7 @@ pub(super) struct Due {
     /// A recording whose stamps are ahead of the present one's: its latest stamp, and what was
     /// played by then.
     ahead: Option<(Nanos, Nanos)>,
-    /// How often the log's time went back.
+    /// How often a stamp was before the one ahead of it.
     pub(super) steps_back: u64,
 }
 

@@ -33,10 +33,11 @@ mod target;
 mod write;
 
 pub use bad::{BadLine, BadLines, Fault};
+pub use due::Replay;
 pub use lines::MAX_LINE;
 pub use name::InterfaceName;
 pub use reader::{LogEntry, LogError, LogReader, Logged};
 pub use rotation::Rotate;
 pub use settings::{Log, LogSettings};
 pub use sink::{LogSink, SinkConfig};
-pub use source::{LogSource, OnFull, Replay, SourceConfig};
+pub use source::{LogSource, OnFull, SourceConfig};

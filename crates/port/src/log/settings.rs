@@ -1,9 +1,10 @@
 //! `kind = "log"`: a candump log as source, sink or both.
 
+use super::due::Replay;
 use super::name::InterfaceName;
 use super::rotation::Rotate;
 use super::sink::{LogSink, SinkConfig};
-use super::source::{LogSource, OnFull, Replay, SourceConfig};
+use super::source::{LogSource, OnFull, SourceConfig};
 use super::target::{self, Begin, Begun, How};
 use super::write;
 use crate::kind::{PortKind, Settings, Stream};

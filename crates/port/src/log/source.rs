@@ -1,6 +1,6 @@
 //! A candump log as the receiving half of a port.
 
-use super::due::Due;
+use super::due::{Due, Replay};
 use super::name::InterfaceName;
 use super::reader::{Logged, Scanner, Step};
 use crate::{
@@ -22,18 +22,6 @@ const LINES_PER_FRAME: usize = 16;
 
 /// Frames that are later than this are worth a word, ns: more than a busy machine's usual delays.
 const WORTH_SAYING: Nanos = 100_000_000;
-
-/// How fast a log is replayed.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub enum Replay {
-    /// With the log's own timing.
-    #[default]
-    Original,
-    /// So many times as fast, within [`Pace::SPEEDS`].
-    Scaled(f64),
-    /// As fast as the frames are taken.
-    Fast,
-}
 
 /// What happens to frames that are due while a destination has no room for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -3,8 +3,8 @@
 use super::{Rule, filter, import::is_counters};
 use crate::check::Impossible;
 use crate::match_key::sort;
+use crate::match_key::sorts;
 use crate::operations::cangw::RulePart;
-use crate::table::sorts;
 use crate::{Action, IdFilter, IdSet, Mode, PortId, Route, RouteId, Routes};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use core::fmt::{self, Write as _};

@@ -1,19 +1,14 @@
 //! Finds routes by which a frame can come back to where it came from.
 
-use crate::filter::blocks;
-use crate::match_key::{Class, sort};
-use crate::table::sorts;
+mod frames;
+
 use crate::{Mode, PortId, Route, RouteId, Routes};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use frame::CanId;
+use frames::{BLOCKS, Frames, both, changed, has_all, taken_by};
 
 /// Steps that a search makes at most, so that a file with very many routes is read in a bounded time.
 const STEPS: usize = 20_000;
-
-/// Blocks of IDs that are told apart at one place of the search. Of more it is taken that the route
-/// sees all its IDs.
-const BLOCKS: usize = 256;
 
 /// Routes that lead in a circle, in this order; the last one leads to the first one again.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,56 +65,6 @@ pub fn circles(routes: &Routes, hears: &dyn Fn(PortId) -> Vec<PortId>) -> Circle
     found
 }
 
-/// IDs with their flags: those whose bits under the mask are the value's.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Block {
-    mask: u32,
-    value: u32,
-}
-
-impl Block {
-    fn and(self, other: Self) -> Option<Self> {
-        let differs = (self.value ^ other.value) & self.mask & other.mask;
-        (differs == 0).then_some(Self {
-            mask: self.mask | other.mask,
-            value: self.value | other.value,
-        })
-    }
-
-    /// Adds its IDs without those of the other.
-    fn without(self, other: Self, rest: &mut Vec<Self>) {
-        if self.and(other).is_none() {
-            rest.push(self);
-            return;
-        }
-        let mut common = self;
-        let mut open = other.mask & !self.mask;
-        while open != 0 {
-            let bit = open & open.wrapping_neg();
-            open &= !bit;
-            rest.push(Self {
-                mask: common.mask | bit,
-                value: common.value | (!other.value & bit),
-            });
-            common.mask |= bit;
-            common.value |= other.value & bit;
-        }
-    }
-
-    /// Has it all IDs of the other?
-    fn covers(self, other: Self) -> bool {
-        self.mask & !other.mask == 0 && (self.value ^ other.value) & self.mask == 0
-    }
-}
-
-/// Frames, as far as the search tells them apart.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Frames {
-    /// Their kinds: bits of [`sort`]. RTR stands in the blocks.
-    kinds: u8,
-    ids: Vec<Block>,
-}
-
 /// A route's part of the search.
 struct Taker<'r> {
     route: &'r Route,
@@ -169,7 +114,12 @@ impl<'r> Search<'r> {
             return search;
         }
         for (number, route) in all().enumerate() {
-            search.routes.push(taker(route));
+            let matching = &route.matching;
+            search.routes.push(Taker {
+                route,
+                takes: taken_by(route),
+                whole: matching.payload.is_empty() && matching.len.is_none(),
+            });
             for port in &route.from {
                 if let Some(at) = search.at.get_mut(usize::from(port.0)) {
                     at.push(number);
@@ -326,120 +276,4 @@ fn circle(visits: &[Visit], last: usize) -> Circle {
     }
     routes.reverse();
     Circle { routes }
-}
-
-/// Kinds of frame without RTR and errors: nobody sends error frames.
-const KINDS: [(u8, u8); 3] = [
-    (sort::CLASSIC | sort::CLASSIC_RTR, sort::CLASSIC),
-    (sort::FD, sort::FD),
-    (sort::XL, sort::XL),
-];
-
-fn taker(route: &Route) -> Taker<'_> {
-    let sorts = sorts(route);
-    let kinds = KINDS
-        .iter()
-        .filter(|(any, _)| sorts & any != 0)
-        .fold(0, |kinds, (_, kind)| kinds | kind);
-    // Remote frames are classic ones; the flag is one of the ID's.
-    let remote = match sorts & (sort::CLASSIC | sort::CLASSIC_RTR) {
-        sort::CLASSIC => Some(0),
-        sort::CLASSIC_RTR => Some(CanId::RTR_FLAG),
-        _ => None,
-    };
-    let mut ids = Vec::new();
-    for (class, flags) in [(Class::Sff, 0), (Class::Eff, CanId::EFF_FLAG)] {
-        let mut add = |mask: u32, value: u32| {
-            let mut block = Block {
-                mask: mask | CanId::EFF_FLAG | CanId::ERR_FLAG,
-                value: value | flags,
-            };
-            if let Some(flag) = remote {
-                let one = Block {
-                    mask: CanId::RTR_FLAG,
-                    value: flag,
-                };
-                match block.and(one) {
-                    Some(both) => block = both,
-                    None => return,
-                }
-            }
-            ids.push(block);
-        };
-        if route.matching.ids.is_empty() {
-            add(0, 0);
-        }
-        for id in &route.matching.ids {
-            blocks(id, class, &mut add);
-        }
-    }
-    let matching = &route.matching;
-    Taker {
-        route,
-        takes: Frames { kinds, ids },
-        whole: matching.payload.is_empty() && matching.len.is_none(),
-    }
-}
-
-/// What a route makes of frames.
-fn changed(route: &Route, mut frames: Frames) -> Frames {
-    for action in &route.actions {
-        match action.id_bits() {
-            Some((and, xor)) => {
-                for block in &mut frames.ids {
-                    *block = Block {
-                        mask: !and | (block.mask & and),
-                        value: (block.value & and) ^ (xor & (!and | block.mask)),
-                    };
-                }
-            }
-            None => {
-                frames.ids = alloc::vec![Block {
-                    mask: CanId::ERR_FLAG,
-                    value: 0,
-                }];
-            }
-        }
-    }
-    let mut kept: Vec<Block> = Vec::new();
-    for block in frames.ids {
-        // An error frame is not sent.
-        let error = block.mask & block.value & CanId::ERR_FLAG != 0;
-        if !error && !kept.contains(&block) {
-            kept.push(block);
-        }
-    }
-    frames.ids = kept;
-    frames
-}
-
-/// The frames of both.
-fn both(a: &Frames, b: &Frames) -> Frames {
-    let mut ids: Vec<Block> = Vec::new();
-    for one in &a.ids {
-        for block in b.ids.iter().filter_map(|other| one.and(*other)) {
-            if !ids.iter().any(|all| all.covers(block)) {
-                ids.push(block);
-            }
-        }
-        if ids.len() > BLOCKS {
-            return Frames {
-                kinds: a.kinds & b.kinds,
-                ids: b.ids.clone(),
-            };
-        }
-    }
-    Frames {
-        kinds: a.kinds & b.kinds,
-        ids,
-    }
-}
-
-/// Has one all frames of the other?
-fn has_all(all: &Frames, some: &Frames) -> bool {
-    some.kinds & !all.kinds == 0
-        && some
-            .ids
-            .iter()
-            .all(|block| all.ids.iter().any(|all| all.covers(*block)))
 }

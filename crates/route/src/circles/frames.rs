@@ -1,0 +1,174 @@
+//! Sets of frames, as far as the search for circles tells them apart: by kind and by bits of the ID.
+
+use crate::Route;
+use crate::filter::blocks;
+use crate::match_key::sorts;
+use crate::match_key::{Class, sort};
+use alloc::vec::Vec;
+use frame::CanId;
+
+/// Blocks of IDs that are told apart at one place of the search. Of more it is taken that the route
+/// sees all its IDs.
+pub(super) const BLOCKS: usize = 256;
+
+/// IDs with their flags: those whose bits under the mask are the value's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Block {
+    mask: u32,
+    value: u32,
+}
+
+impl Block {
+    fn and(self, other: Self) -> Option<Self> {
+        let differs = (self.value ^ other.value) & self.mask & other.mask;
+        (differs == 0).then_some(Self {
+            mask: self.mask | other.mask,
+            value: self.value | other.value,
+        })
+    }
+
+    /// Adds its IDs without those of the other.
+    pub(super) fn without(self, other: Self, rest: &mut Vec<Self>) {
+        if self.and(other).is_none() {
+            rest.push(self);
+            return;
+        }
+        let mut common = self;
+        let mut open = other.mask & !self.mask;
+        while open != 0 {
+            let bit = open & open.wrapping_neg();
+            open &= !bit;
+            rest.push(Self {
+                mask: common.mask | bit,
+                value: common.value | (!other.value & bit),
+            });
+            common.mask |= bit;
+            common.value |= other.value & bit;
+        }
+    }
+
+    /// Has it all IDs of the other?
+    fn covers(self, other: Self) -> bool {
+        self.mask & !other.mask == 0 && (self.value ^ other.value) & self.mask == 0
+    }
+}
+
+/// Frames, as far as the search tells them apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Frames {
+    /// Their kinds: bits of [`sort`]. RTR stands in the blocks.
+    pub(super) kinds: u8,
+    pub(super) ids: Vec<Block>,
+}
+
+/// Kinds of frame without RTR and errors: nobody sends error frames.
+const KINDS: [(u8, u8); 3] = [
+    (sort::CLASSIC | sort::CLASSIC_RTR, sort::CLASSIC),
+    (sort::FD, sort::FD),
+    (sort::XL, sort::XL),
+];
+
+/// What a route takes, by ID and kind.
+pub(super) fn taken_by(route: &Route) -> Frames {
+    let sorts = sorts(route);
+    let kinds = KINDS
+        .iter()
+        .filter(|(any, _)| sorts & any != 0)
+        .fold(0, |kinds, (_, kind)| kinds | kind);
+    // Remote frames are classic ones; the flag is one of the ID's.
+    let remote = match sorts & (sort::CLASSIC | sort::CLASSIC_RTR) {
+        sort::CLASSIC => Some(0),
+        sort::CLASSIC_RTR => Some(CanId::RTR_FLAG),
+        _ => None,
+    };
+    let mut ids = Vec::new();
+    for (class, flags) in [(Class::Sff, 0), (Class::Eff, CanId::EFF_FLAG)] {
+        let mut add = |mask: u32, value: u32| {
+            let mut block = Block {
+                mask: mask | CanId::EFF_FLAG | CanId::ERR_FLAG,
+                value: value | flags,
+            };
+            if let Some(flag) = remote {
+                let one = Block {
+                    mask: CanId::RTR_FLAG,
+                    value: flag,
+                };
+                match block.and(one) {
+                    Some(both) => block = both,
+                    None => return,
+                }
+            }
+            ids.push(block);
+        };
+        if route.matching.ids.is_empty() {
+            add(0, 0);
+        }
+        for id in &route.matching.ids {
+            blocks(id, class, &mut add);
+        }
+    }
+    Frames { kinds, ids }
+}
+
+/// What a route makes of frames.
+pub(super) fn changed(route: &Route, mut frames: Frames) -> Frames {
+    for action in &route.actions {
+        match action.id_bits() {
+            Some((and, xor)) => {
+                for block in &mut frames.ids {
+                    *block = Block {
+                        mask: !and | (block.mask & and),
+                        value: (block.value & and) ^ (xor & (!and | block.mask)),
+                    };
+                }
+            }
+            None => {
+                frames.ids = alloc::vec![Block {
+                    mask: CanId::ERR_FLAG,
+                    value: 0,
+                }];
+            }
+        }
+    }
+    let mut kept: Vec<Block> = Vec::new();
+    for block in frames.ids {
+        // An error frame is not sent.
+        let error = block.mask & block.value & CanId::ERR_FLAG != 0;
+        if !error && !kept.contains(&block) {
+            kept.push(block);
+        }
+    }
+    frames.ids = kept;
+    frames
+}
+
+/// The frames of both.
+pub(super) fn both(a: &Frames, b: &Frames) -> Frames {
+    let mut ids: Vec<Block> = Vec::new();
+    for one in &a.ids {
+        for block in b.ids.iter().filter_map(|other| one.and(*other)) {
+            if !ids.iter().any(|all| all.covers(block)) {
+                ids.push(block);
+            }
+        }
+        if ids.len() > BLOCKS {
+            return Frames {
+                kinds: a.kinds & b.kinds,
+                ids: b.ids.clone(),
+            };
+        }
+    }
+    Frames {
+        kinds: a.kinds & b.kinds,
+        ids,
+    }
+}
+
+/// Has one all frames of the other?
+pub(super) fn has_all(all: &Frames, some: &Frames) -> bool {
+    some.kinds & !all.kinds == 0
+        && some
+            .ids
+            .iter()
+            .all(|block| all.ids.iter().any(|all| all.covers(*block)))
+}
