@@ -1,5 +1,7 @@
 //! Routes in words, for those who ask a gateway that runs.
 
+use offload::DataPath;
+use offload::choose::Choice;
 use route::{PortId, Route, Routes};
 use serde::{Deserialize, Serialize};
 
@@ -14,20 +16,29 @@ pub struct RouteLine {
     pub to: Vec<String>,
     /// What it does, in words.
     pub words: String,
-    /// Where it runs: `process`, `can-gw` or `bpf`.
+    /// Where it runs: `bpf`, `can-gw` or `process`.
     #[serde(default)]
     pub data_path: String,
-    /// For each faster data path, why it does not run there: `not by bpf: …`.
-    #[serde(default)]
-    pub because: Vec<String>,
+    /// Why it runs in no faster data path, where cangate chose (`offload = "auto"`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<Objection>,
     /// The route itself, without its name and its ports, which only have numbers here. It does not
     /// leave the process.
     #[serde(skip)]
     content: Option<Box<Route>>,
 }
 
+/// Why a route does not run in a data path.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Objection {
+    /// The data path.
+    pub data_path: String,
+    /// Why not there.
+    pub why: String,
+}
+
 impl RouteLine {
-    /// Routes of ports with these names.
+    /// Routes of ports with these names, all in this process.
     #[must_use]
     pub fn all(routes: &Routes, ports: &[String]) -> Vec<Self> {
         let name = |port: &PortId| ports.get(usize::from(port.0)).cloned().unwrap_or_default();
@@ -42,9 +53,20 @@ impl RouteLine {
                 to: Vec::new(),
                 ..route.clone()
             })),
-            ..Self::default()
+            data_path: DataPath::Process.to_string(),
+            because: Vec::new(),
         };
         routes.routes.iter().map(line).collect()
+    }
+
+    /// The route runs where it was chosen to.
+    pub(super) fn set_data_path(&mut self, choice: &Choice) {
+        self.data_path = choice.data_path.to_string();
+        let objection = |(path, why): &(DataPath, String)| Objection {
+            data_path: path.to_string(),
+            why: why.clone(),
+        };
+        self.because = choice.because.iter().map(objection).collect();
     }
 
     /// Does it do what another one does? The name does not matter.

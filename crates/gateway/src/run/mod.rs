@@ -32,7 +32,7 @@ pub use error::{LoadError, OpenErrors, Overwritten, ReloadError, RoutesError, Ru
 pub use files::{RunOptions, control_path, run};
 pub use halves::Port;
 pub use kernel::{KernelError, KernelPlan};
-pub use lines::RouteLine;
+pub use lines::{Objection, RouteLine};
 pub use offloaded::{data_paths, objections};
 pub use options::{Options, Reason, Summary};
 pub use running::Reloaded;

@@ -74,9 +74,6 @@ pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortS
             instance: instance.display().to_string(),
             ..KernelPlan::default()
         };
-        for line in &mut lines {
-            line.data_path = DataPath::Process.to_string();
-        }
         let is_interface = |port: &PortSpec| port.settings.interface().is_some();
         let interfaces = config.ports.iter().any(is_interface);
         return Plan {
@@ -89,11 +86,7 @@ pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortS
     }
     let choices = data_paths(&config);
     for (line, choice) in lines.iter_mut().zip(&choices) {
-        line.data_path = choice.data_path.to_string();
-        let because = choice.because.iter();
-        line.because = because
-            .map(|(path, why)| format!("not by {path}: {why}"))
-            .collect();
+        line.set_data_path(choice);
     }
     let interfaces = config.interfaces();
     let of = |data_path| part(&config.routes, &choices, data_path).0;
