@@ -1,7 +1,7 @@
 //! How long many experiments will take, judged by those that were made.
 
 use crate::experiment::Experiment;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// How long the rest will take. Time is passed in: it is the time since the beginning.
@@ -11,10 +11,15 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Estimate {
     jobs: usize,
-    /// The cost of known experiments that have not begun, and their number.
-    waiting: (f64, usize),
+    /// The cost of known experiments that have not begun.
+    waiting: f64,
     /// By number: the cost of those that run, and when they began.
     running: BTreeMap<usize, (f64, Duration)>,
+    /// How many of the first ones are still to begin. Their guests may have to be booted and saved,
+    /// which later ones need not: they are not judged by.
+    first: usize,
+    /// The numbers of the first ones that run.
+    not_judged: BTreeSet<usize>,
     /// The cost of all tries that are expected, and of those of the longest search.
     expected: (f64, f64),
     /// What was made: its cost, the seconds that it took in its guests, and its number.
@@ -27,8 +32,10 @@ impl Estimate {
     pub fn new(jobs: usize) -> Self {
         Self {
             jobs: jobs.max(1),
-            waiting: (0.0, 0),
+            waiting: 0.0,
             running: BTreeMap::new(),
+            first: jobs.max(1),
+            not_judged: BTreeSet::new(),
             expected: (0.0, 0.0),
             made: (0.0, 0.0, 0),
         }
@@ -37,8 +44,7 @@ impl Estimate {
     /// These are to be made, too.
     pub fn plan<'e>(&mut self, experiments: impl IntoIterator<Item = &'e Experiment>) {
         for experiment in experiments {
-            self.waiting.0 += cost(experiment);
-            self.waiting.1 += 1;
+            self.waiting += cost(experiment);
         }
     }
 
@@ -55,31 +61,36 @@ impl Estimate {
 
     /// This one need not be made.
     pub fn leave_out(&mut self, experiment: &Experiment) {
-        self.waiting.0 = (self.waiting.0 - cost(experiment)).max(0.0);
-        self.waiting.1 = self.waiting.1.saturating_sub(1);
+        self.waiting = (self.waiting - cost(experiment)).max(0.0);
     }
 
     /// This one begins; `number` tells it from others that run.
     pub fn started(&mut self, number: usize, experiment: &Experiment, now: Duration) {
         self.leave_out(experiment);
         self.running.insert(number, (cost(experiment), now));
+        if self.first > 0 {
+            self.first -= 1;
+            self.not_judged.insert(number);
+        }
     }
 
     /// It has ended.
     pub fn ended(&mut self, number: usize, now: Duration) {
-        if let Some((cost, began)) = self.running.remove(&number) {
+        if let Some((cost, began)) = self.running.remove(&number)
+            && !self.not_judged.remove(&number)
+        {
             self.made.0 += cost;
             self.made.1 += now.saturating_sub(began).as_secs_f64();
             self.made.2 += 1;
         }
     }
 
-    /// What is left; `None` while too little was made to judge by: as many experiments as run at the
-    /// same time, or all that are known.
+    /// What is left; `None` until an experiment was made besides the first ones, of which there are as
+    /// many as run at the same time.
     #[must_use]
     pub fn left(&self, now: Duration) -> Option<Duration> {
         let (cost, seconds, number) = self.made;
-        if number == 0 || (number < self.jobs && self.waiting.1 + self.running.len() > 0) {
+        if number == 0 {
             return None;
         }
         let pace = seconds / cost;
@@ -90,7 +101,7 @@ impl Estimate {
             longest = longest.max(for_it);
         }
         let jobs = self.jobs as f64;
-        let known = ((pace * self.waiting.0 + rest) / jobs).max(longest);
+        let known = ((pace * self.waiting + rest) / jobs).max(longest);
         let (all, one) = self.expected;
         let expected = pace * (all / jobs).max(one);
         Duration::try_from_secs_f64(known + expected).ok()
@@ -119,37 +130,40 @@ mod tests {
 
     #[test]
     fn nothing_is_said_before_there_is_something_to_judge_by() {
-        let all = some(5);
+        let all = some(7);
         let mut estimate = Estimate::new(2);
         estimate.plan(&all);
         estimate.leave_out(&all[0]);
         assert_eq!(estimate.left(S(0)), None);
+        // Their guests are booted and saved: 100 s that do not come again.
         estimate.started(1, &all[1], S(0));
         estimate.started(2, &all[2], S(0));
-        estimate.ended(1, S(10));
-        assert_eq!(estimate.left(S(10)), None, "two run at a time");
-        estimate.ended(2, S(10));
-        assert_eq!(
-            estimate.left(S(10)),
-            Some(S(10)),
-            "two are left, side by side"
-        );
-        estimate.started(3, &all[3], S(10));
-        estimate.started(4, &all[4], S(10));
-        assert_eq!(estimate.left(S(14)), Some(S(6)));
-        estimate.ended(3, S(20));
-        estimate.ended(4, S(20));
-        assert_eq!(estimate.left(S(20)), Some(S(0)));
+        estimate.ended(1, S(110));
+        estimate.ended(2, S(110));
+        assert_eq!(estimate.left(S(110)), None, "nothing else was made");
+        estimate.started(3, &all[3], S(110));
+        estimate.started(4, &all[4], S(110));
+        estimate.ended(3, S(120));
+        estimate.ended(4, S(120));
+        assert_eq!(estimate.left(S(120)), Some(S(10)), "two, side by side");
+        estimate.started(5, &all[5], S(120));
+        estimate.started(6, &all[6], S(120));
+        assert_eq!(estimate.left(S(124)), Some(S(6)));
+        estimate.ended(5, S(130));
+        estimate.ended(6, S(130));
+        assert_eq!(estimate.left(S(130)), Some(S(0)));
     }
 
     #[test]
     fn rounds_that_are_to_come_count() {
-        let base = some(1);
+        let base = some(3);
         let mut estimate = Estimate::new(2);
         estimate.plan(&base);
         estimate.expect([(&base[0], 11)]);
-        estimate.started(0, &base[0], S(0));
-        estimate.ended(0, S(8));
+        for (number, experiment) in base.iter().enumerate() {
+            estimate.started(number, experiment, S(0));
+            estimate.ended(number, S(8));
+        }
         // One after the other, whatever could run at the same time.
         assert_eq!(estimate.left(S(8)), Some(S(88)));
         estimate.expect([(&base[0], 2), (&base[0], 2), (&base[0], 2)]);
@@ -195,7 +209,7 @@ mod tests {
         ) {
             let (said, end) = simulate(&seconds, jobs);
             let quarter = seconds.len() / 4;
-            for (now, left) in said.iter().skip(quarter.max(jobs)) {
+            for (now, left) in said.iter().skip(quarter) {
                 let truth = end.saturating_sub(*now);
                 prop_assert!(*left <= truth * 2 + S(60), "{left:?} of {truth:?} at {now:?}");
                 prop_assert!(*left * 2 + S(60) >= truth, "{left:?} of {truth:?} at {now:?}");

@@ -1,6 +1,7 @@
 //! The command line: one definition for parsing, help, man pages and completions.
 
 pub(crate) mod bench;
+pub(crate) mod experiment;
 pub(crate) mod lab;
 pub(crate) mod report;
 

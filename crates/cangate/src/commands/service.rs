@@ -146,8 +146,9 @@ pub(crate) fn routes(args: &Routes, color: bool) -> Result<(), Failure> {
                     )
                 }
             });
-            for why in &r.because {
-                text.push_str(&format!("  {why}\n"));
+            for objection in &r.because {
+                let (path, why) = (&objection.data_path, &objection.why);
+                text.push_str(&format!("  not by {path}: {why}\n"));
             }
         }
     }
@@ -192,7 +193,8 @@ fn routes_now(done: &Reloaded) -> String {
     };
     add(", ", "changed", &changes.changed);
     add(", ", "renamed", &renamed);
-    add(", ", "moved", &changes.moved);
+    add(", ", "in another data path", &changes.moved);
+    add(", ", "in another order", &changes.reordered);
     add(", ", "added", &changes.added);
     add("; ", "removed", &changes.removed);
     text

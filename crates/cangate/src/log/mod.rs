@@ -145,8 +145,8 @@ fn details(notice: &Notice) -> Vec<String> {
                 (&changes.added, "new"),
                 (&changes.removed, "removed"),
                 (&changes.changed, "changed"),
-                (&changes.moved, "in another order"),
-                (&changes.elsewhere, "in another data path"),
+                (&changes.moved, "in another data path"),
+                (&changes.reordered, "in another order"),
             ]
             .into_iter()
             .flat_map(|(names, what)| {

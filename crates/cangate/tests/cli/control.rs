@@ -34,7 +34,7 @@ fn a_reload_says_what_became_of_the_routes() {
     let said = reload(&[part(2), part(3), part(1)].concat());
     assert_eq!(
         said,
-        "3 routes in force: 2 unchanged, 1 moved (one); ports: 2 kept\n"
+        "3 routes in force: 2 unchanged, 1 in another order (one); ports: 2 kept\n"
     );
 }
 

@@ -84,7 +84,7 @@ fn what_a_live_port_loses_shows_in_the_status() {
     let place = Place::new(text);
     place.write("in.log", &log(40));
     let output = run(&place).wait_with_output().unwrap();
-    says(&output, 3, "cangate: not all frames arrived: ");
+    says(&output, 3, "error: not all frames arrived: ");
     says(&output, 3, "refused by a full queue");
     // The log itself waited for its bus, whose queue has ten places.
     let err = String::from_utf8_lossy(&output.stderr).into_owned();

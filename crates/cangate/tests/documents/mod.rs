@@ -100,6 +100,10 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("echo", Lab(300)),
     ("cangate lab measure", Lab(600)),
     ("cangate lab rate", Not(LONG)),
+    (
+        "cangate lab rate --bench timed --cpu board:4 --payload 2 --frames 2000",
+        Lab(900),
+    ),
     ("cangate lab run", Not(LONG)),
     ("cangate lab list", Here),
     ("cangate lab reproduce", Not(LONG)),

@@ -149,7 +149,7 @@ impl fmt::Display for Notice {
                     changed,
                     renamed,
                     moved,
-                    elsewhere,
+                    reordered,
                     unchanged: _,
                 } = changes;
                 let renamed: Vec<String> = renamed
@@ -161,8 +161,8 @@ impl fmt::Display for Notice {
                     (removed, "routes removed"),
                     (changed, "routes changed"),
                     (&renamed, "routes renamed"),
-                    (moved, "routes in another order"),
-                    (elsewhere, "routes in another data path"),
+                    (moved, "routes in another data path"),
+                    (reordered, "routes in another order"),
                     (opened, "ports opened"),
                     (closed, "ports closed"),
                 ];

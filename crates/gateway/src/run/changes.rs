@@ -4,7 +4,7 @@ use super::lines::RouteLine;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// What became of the routes. Each route in force is in one of the first five; a route is known by its
+/// What became of the routes. Each route in force is in one of all but the last; a route is known by its
 /// name.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -16,16 +16,15 @@ pub struct RouteChanges {
     /// Those that do what a route did that is gone, under another name: the old name and the new one.
     /// They begin to count anew.
     pub renamed: Vec<(String, String)>,
+    /// Those that do the same, and run in another data path now.
+    pub moved: Vec<String>,
     /// Those that are as before, and are tried earlier or later than others that are as before. As
     /// few as explain the new order.
-    pub moved: Vec<String>,
+    pub reordered: Vec<String>,
     /// Those that were not there.
     pub added: Vec<String>,
     /// Those that are not there any more. Renamed ones are not among them.
     pub removed: Vec<String>,
-    /// Those that have their name from before and run in another data path now, whatever else became
-    /// of them.
-    pub elsewhere: Vec<String>,
 }
 
 impl RouteChanges {
@@ -41,24 +40,21 @@ impl RouteChanges {
         let mut unknown: Vec<&RouteLine> = Vec::new();
         for line in new {
             match places.get(line.name.as_str()) {
-                Some(&place) if old.get(place).is_some_and(|old| old.does_as(line)) => {
-                    same.push((line, place));
-                }
-                Some(_) => changes.changed.push(line.name.clone()),
                 None => unknown.push(line),
+                Some(&place) => match old.get(place) {
+                    Some(old) if !old.does_as(line) => changes.changed.push(line.name.clone()),
+                    Some(old) if old.data_path != line.data_path => {
+                        changes.moved.push(line.name.clone());
+                    }
+                    _ => same.push((line, place)),
+                },
             }
         }
-        let elsewhere = new.iter().filter(|line| {
-            let place = places.get(line.name.as_str());
-            let before = place.and_then(|place| old.get(*place));
-            before.is_some_and(|old| old.data_path != line.data_path)
-        });
-        changes.elsewhere = elsewhere.map(|line| line.name.clone()).collect();
         let stays: Vec<usize> = same.iter().map(|(_, place)| *place).collect();
         let in_order = longest_increasing(&stays);
         changes.unchanged = in_order.len();
-        let moved = same.iter().filter(|(_, place)| !in_order.contains(place));
-        changes.moved = moved.map(|(line, _)| line.name.clone()).collect();
+        let reordered = same.iter().filter(|(_, place)| !in_order.contains(place));
+        changes.reordered = reordered.map(|(line, _)| line.name.clone()).collect();
 
         let names: HashSet<&str> = new.iter().map(|line| line.name.as_str()).collect();
         let gone = old
@@ -168,12 +164,12 @@ mod tests {
                 None => added += 1,
             }
         }
-        let moved = same.len() - unchanged;
+        let reordered = same.len() - unchanged;
         [
             unchanged,
             kept - same.len(),
             renamed,
-            moved,
+            reordered,
             added,
             gone.len(),
         ]
@@ -191,7 +187,7 @@ mod tests {
             let changes = RouteChanges::between(&lines(&old, &PORTS), &lines(&new, &PORTS));
             let counts = [
                 changes.unchanged, changes.changed.len(), changes.renamed.len(),
-                changes.moved.len(), changes.added.len(), changes.removed.len(),
+                changes.reordered.len(), changes.added.len(), changes.removed.len(),
             ];
             prop_assert_eq!(counts, slowly(&old, &new));
             prop_assert_eq!(counts[..5].iter().sum::<usize>(), new.len());
@@ -206,21 +202,23 @@ mod tests {
         assert_eq!(changes.unchanged, 3);
         assert_eq!(changes.changed, ["r5"]);
         assert_eq!(changes.renamed, [("r4".to_owned(), "r9".to_owned())]);
-        assert_eq!(changes.moved, ["r2"]);
+        assert_eq!(changes.reordered, ["r2"]);
+        assert_eq!(changes.moved, [""; 0]);
         assert_eq!(changes.added, ["r6"]);
         assert_eq!(changes.removed, [""; 0]);
     }
 
     #[test]
-    fn another_data_path_is_said_besides() {
+    fn another_data_path_is_a_change_of_its_own() {
         let old = lines(&[(1, 1), (2, 2)], &PORTS);
-        let mut new = old.clone();
-        new[1].data_path = "bpf".to_owned();
+        let mut new = lines(&[(2, 2), (1, 1)], &PORTS);
+        new[0].data_path = "bpf".to_owned();
         let changes = RouteChanges::between(&old, &new);
         assert_eq!(
-            (changes.unchanged, changes.elsewhere),
-            (2, vec!["r2".to_owned()])
+            (changes.unchanged, changes.moved),
+            (1, vec!["r2".to_owned()])
         );
+        assert_eq!(changes.reordered, [""; 0]);
     }
 
     #[test]

@@ -74,9 +74,6 @@ pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortS
             instance: instance.display().to_string(),
             ..KernelPlan::default()
         };
-        for line in &mut lines {
-            line.data_path = DataPath::Process.to_string();
-        }
         let is_interface = |port: &PortSpec| port.settings.interface().is_some();
         let interfaces = config.ports.iter().any(is_interface);
         return Plan {

@@ -171,13 +171,22 @@ impl<'e> Overview<'e> {
             return;
         }
         let all = self.experiments.len();
-        let text = match (self.ended, self.left.jobs.min(all - self.ended)) {
-            (0, jobs) => format!("{all} experiments to make, {jobs} at a time"),
-            (there, jobs) => format!(
-                "{} of {all} experiments to make, {jobs} at a time; {there} have results",
-                all - there
-            ),
+        let todo = all - self.ended;
+        let what = if all == 1 {
+            "experiment"
+        } else {
+            "experiments"
         };
+        let mut text = match self.ended {
+            0 => format!("{all} {what} to make"),
+            _ => format!("{todo} of {all} {what} to make"),
+        };
+        if all > 1 {
+            text.push_str(&format!(", {} at a time", self.left.jobs.min(todo)));
+        }
+        if self.ended > 0 {
+            text.push_str(&format!("; {} have results", self.ended));
+        }
         self.line(&text);
     }
 

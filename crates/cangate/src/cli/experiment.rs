@@ -1,0 +1,293 @@
+//! The options of experiments: `cangate lab measure` and `cangate lab rate`.
+
+use super::lab::Locations;
+use clap::Args;
+use std::path::PathBuf;
+
+/// The settings that an experiment and a search for a rate have in common.
+#[derive(Args, Debug)]
+pub(crate) struct Chosen {
+    /// The guest's kernel: 5.10, 6.1, 6.12 or 7.3, each also with -rt.
+    ///
+    /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
+    #[arg(long, value_name = "KERNEL", default_value = "6.1")]
+    pub(crate) kernel: String,
+    /// The CAN interfaces: kvaser (in-tree driver, no bus time) or timed (bit time).
+    ///
+    ///   kvaser  emulated SJA1000 cards with the in-tree driver; frames take no bus time
+    ///   timed   interfaces of kmod/bitcan on buses with bit time: 1 Mbit/s, FD data 4 Mbit/s
+    ///
+    /// Example: --bench timed
+    #[arg(
+        long,
+        value_name = "BENCH",
+        default_value = "kvaser",
+        verbatim_doc_comment
+    )]
+    pub(crate) bench: String,
+    /// The gateway under test: cangw, can-gw, bpf, user:read-write, ideal or none.
+    ///
+    ///   cangw            can-gw in the kernel; Debian's program cangw adds the rules
+    ///   can-gw           can-gw in the kernel; cangate adds the rules (offload = "can-gw")
+    ///   bpf              cangate's BPF program in the kernel (offload = "bpf")
+    ///   user:read-write  cangate in user space, one read and one write per frame
+    ///   ideal            a gateway without software: what the bench itself costs
+    ///   none             no gateway: the precision of the tester (kvaser bench only)
+    ///
+    /// Example: --gateway bpf
+    #[arg(
+        long,
+        value_name = "GATEWAY",
+        default_value = "cangw",
+        verbatim_doc_comment
+    )]
+    pub(crate) gateway: String,
+    /// Other work of the gateway's machine: none, cpu, eth-rx or eth-tx.
+    ///
+    ///   none    no other work
+    ///   cpu     hackbench with 400 tasks
+    ///   eth-rx  flood ping with 60000 bytes to the gateway
+    ///   eth-tx  flood ping with 60000 bytes from the gateway
+    ///
+    /// Example: --load eth-rx
+    #[arg(
+        long,
+        value_name = "LOAD",
+        default_value = "none",
+        verbatim_doc_comment
+    )]
+    pub(crate) load: String,
+    /// Payload bytes: 2 to 8; on the timed bench also 12, 16, 20, 24, 32, 48 or 64 (FD).
+    ///
+    /// The first two bytes are the number of the frame. Example: --payload 8
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) payload: u8,
+    /// Number and kind of the gateway's rules: none, sff:N, list:N or eff:N.
+    ///
+    ///   none    one rule that takes all frames
+    ///           Example: --filters none
+    ///   sff:N   N rules, each for one SFF ID; can-gw keeps them in a table
+    ///           Example with a rule for each SFF ID: --filters sff:2048
+    ///   list:N  N rules, each for one ID in SFF or EFF; can-gw searches them one after the other
+    ///           Example with a long list: --filters list:2048
+    ///   eff:N   N rules, each for one EFF ID; can-gw hashes them
+    ///           Example: --filters eff:512
+    ///
+    /// Only the last rule matches the frames that are sent. N is 1 to 2048; for eff up to 100000
+    /// with the gateways bpf and user:read-write.
+    #[arg(
+        long,
+        value_name = "FILTERS",
+        default_value = "none",
+        verbatim_doc_comment
+    )]
+    pub(crate) filters: String,
+    /// How the gateway changes each frame: none, copy, id, and, or, xor, set, crc8 or xorsum.
+    ///
+    ///   none          no change
+    ///   copy          set the ID to the value it has: the cost of can-gw's copy alone
+    ///   id            set the ID to another value
+    ///   and, or, xor  change the payload
+    ///   set           set the length to the value it has
+    ///   crc8          set the length, and write a CRC8 checksum
+    ///   xorsum        set the length, and write an XOR checksum
+    ///
+    /// Example: --modify crc8
+    #[arg(
+        long,
+        value_name = "CHANGE",
+        default_value = "none",
+        verbatim_doc_comment
+    )]
+    pub(crate) modify: String,
+    /// Passes through virtual interfaces between the two buses: N, N:2, N:vxcan or N:2:vxcan.
+    ///
+    /// A pass is one more way through the gateway: a rule sends the frame into a virtual interface,
+    /// and the next rule takes it from there.
+    ///
+    ///   N          N passes, 0 to 5, through one vcan interface
+    ///              Example with no pass: --hops 0. With three: --hops 3
+    ///   N:2        N passes, 2 or 4, through a chain of two vcan interfaces
+    ///              Example: --hops 4:2
+    ///   N:vxcan    N passes through one pair of vxcan interfaces: what goes into one comes out of
+    ///              the other. Example: --hops 1:vxcan
+    ///   N:2:vxcan  N passes, 2 or 4, through a chain of two vxcan pairs
+    ///              Example: --hops 4:2:vxcan
+    ///
+    /// The gateways can-gw, bpf and user:read-write need vxcan.
+    #[arg(long, value_name = "HOPS", default_value = "0", verbatim_doc_comment)]
+    pub(crate) hops: String,
+    /// The guest's processor in virtual time: pc, board, board:N or shift:N.
+    ///
+    ///   pc       a fast processor: 2 ns for each instruction; SJA1000 controllers
+    ///            Example: --cpu pc
+    ///   board    the papers' board: 4 ns for each instruction; MSCAN controllers
+    ///            Example: --cpu board
+    ///   board:N  a board of another speed: 2^N ns for each instruction, N from 0 to 10; MSCAN
+    ///            controllers. Example with 16 ns: --cpu board:4
+    ///   shift:N  a processor of another speed: 2^N ns for each instruction, N from 0 to 10; SJA1000
+    ///            controllers. Example with 8 ns: --cpu shift:3
+    ///
+    /// The controllers are those of the timed bench. An SJA1000 has one transmit buffer; an MSCAN has
+    /// three, and a receive FIFO of four frames.
+    #[arg(long, value_name = "CPU", default_value = "pc", verbatim_doc_comment)]
+    pub(crate) cpu: String,
+    /// Parameters for the guest's kernel, joined by +; none for no parameter.
+    ///
+    /// Parameters that the lab sets itself are refused.
+    ///
+    /// Examples: --boot nohz=off, --boot nohz=off+threadirqs
+    #[arg(long, value_name = "PARAMETERS", default_value = "none")]
+    pub(crate) boot: String,
+    /// Seed of the random payload bytes.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Measure {
+    #[command(flatten)]
+    pub(crate) locations: Locations,
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
+    /// When frames are sent: oneatatime, load:PERCENT, flood or period:MICROSECONDS.
+    ///
+    ///   oneatatime           the next frame after the previous one came out, or after 1 s
+    ///   load:PERCENT         a bus load of 1 to 100 per cent (timed bench only)
+    ///   flood                as fast as the bus takes the frames
+    ///   period:MICROSECONDS  one frame per period, 0.001 to 10000000 microseconds
+    ///
+    /// Example: --traffic load:50
+    #[arg(
+        long,
+        value_name = "TRAFFIC",
+        default_value = "oneatatime",
+        verbatim_doc_comment
+    )]
+    pub(crate) traffic: String,
+    /// Number of frames, 1 to 65536.
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    pub(crate) frames: u32,
+    /// On the timed bench: stamp only every Nth frame, to measure the cost of stamping.
+    ///
+    /// Example: --stamp-every 10
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) stamp_every: u32,
+    /// Measure in real time instead of virtual time (kvaser bench only).
+    ///
+    /// Such a result does not repeat; it says that its time is real.
+    #[arg(long)]
+    pub(crate) real_time: bool,
+    /// Do not measure the ideal gateway besides.
+    ///
+    /// It says which part of the latency is the bench's, and takes one more guest.
+    #[arg(long)]
+    pub(crate) no_floor: bool,
+    /// Write the result to this Parquet file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Rate {
+    #[command(flatten)]
+    pub(crate) locations: Locations,
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
+    /// Number of frames in each try, 1 to 65536.
+    ///
+    /// If a gateway is only a little too slow, it loses frames only after its queues are full. Few
+    /// frames therefore give too high a rate.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) frames: u32,
+    /// The folder for the results of all tries; an interrupted search continues from it.
+    #[arg(long, value_name = "DIR", default_value = "rates")]
+    pub(crate) out: PathBuf,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cli::Cli;
+    use clap::CommandFactory;
+    use experiment::settings::Setting;
+    use experiment::{Cpu, Experiment, Filters, Hops};
+    use std::fmt::Debug;
+    use std::str::FromStr;
+
+    /// What the help of `cangate lab measure` says about an option.
+    fn help(option: &str) -> String {
+        let command = Cli::command();
+        let lab = command.find_subcommand("lab").unwrap();
+        let measure = lab.find_subcommand("measure").unwrap();
+        let mut arguments = measure.get_arguments();
+        let argument = arguments.find(|a| a.get_long() == Some(option)).unwrap();
+        argument.get_long_help().unwrap().to_string()
+    }
+
+    /// The examples in an option's help, each of which is a value.
+    fn examples<T: FromStr<Err: Debug>>(option: &str) -> Vec<String> {
+        let help = help(option);
+        let mark = format!("--{option} ");
+        let after = help.split(mark.as_str()).skip(1);
+        let words = after.map(|rest| rest.split_whitespace().next().unwrap());
+        let words: Vec<String> = words
+            .map(|word| word.trim_end_matches('.').to_owned())
+            .collect();
+        for word in &words {
+            word.parse::<T>().unwrap();
+        }
+        words
+    }
+
+    #[test]
+    fn each_word_of_a_setting_has_an_example() {
+        for (option, words, given) in [
+            (
+                "cpu",
+                ["pc", "board", "board:", "shift:"],
+                examples::<Cpu>("cpu"),
+            ),
+            (
+                "filters",
+                ["none", "sff:", "list:", "eff:"],
+                examples::<Filters>("filters"),
+            ),
+            (
+                "hops",
+                ["0", ":2", ":vxcan", ":2:vxcan"],
+                examples::<Hops>("hops"),
+            ),
+        ] {
+            for word in words {
+                let is = |example: &String| match word.strip_suffix(':') {
+                    Some(_) => example.starts_with(word),
+                    None if word.starts_with(':') => example.get(1..) == Some(word),
+                    None => example == word,
+                };
+                assert!(given.iter().any(is), "--{option} {word}: {given:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn examples_of_settings_can_be_measured() {
+        for (setting, words) in [
+            (Setting::Cpu, examples::<Cpu>("cpu")),
+            (Setting::Filters, examples::<Filters>("filters")),
+            (Setting::Hops, examples::<Hops>("hops")),
+        ] {
+            for word in words {
+                let experiment = Experiment::from_words([(setting, word.as_str())]).unwrap();
+                experiment
+                    .check()
+                    .unwrap_or_else(|why| panic!("{setting:?} {word}: {why:?}"));
+            }
+        }
+    }
+}
