@@ -62,10 +62,7 @@ const MISNOMERS: &[Misnomer] = &[
         ],
     )
     .hint("To write a log: `write = \"FILE\"`"),
-    Misnomer::of(
-        "write",
-        &["output", "out", "destination", "record"],
-    ),
+    Misnomer::of("write", &["output", "out", "destination", "record"]),
     Misnomer::of("interface", &["channel", "device", "dev", "iface"]),
     Misnomer::of("pace", &["speed", "timing", "realtime", "real_time"])
         .hint("It is \"original\" or \"fast\""),
