@@ -96,6 +96,7 @@ pub(crate) fn data(
                 .collect(),
             ports: names,
             records: played.recorder.records,
+            payloads: played.recorder.payloads,
         },
     }
 }

@@ -7,7 +7,7 @@ use crate::tap::Passed;
 use frame::{Frame, Kind, Nanos};
 use port::Refused;
 use probe::matching::{Key, Matcher, Outcome, Rule, Sent, Settings};
-use probe::{Incoming, Outgoing, Record, Status};
+use probe::{Incoming, Outgoing, Payloads, Record, Status};
 use route::{Arrival, Forward, Memory, PortId, RouteId, Sink, Stop, Table};
 
 /// What the routing table says about one frame: the demo's second opinion.
@@ -46,6 +46,7 @@ impl Sink for SecondOpinion {
 /// The records of a run as it goes.
 pub(crate) struct Recorder {
     pub(crate) records: Vec<Record>,
+    pub(crate) payloads: Payloads,
     /// Things that the engine and the second opinion, or the bus, do not agree on; 0 in a sound
     /// cangate.
     pub(crate) disagreements: u64,
@@ -61,6 +62,7 @@ impl Recorder {
     pub(crate) fn new(table: &Table, ports: usize) -> Self {
         Self {
             records: Vec::new(),
+            payloads: Payloads::default(),
             disagreements: 0,
             memory: table.memory(),
             // Whatever waits for the bus is waited for; nothing comes out twice.
@@ -121,12 +123,12 @@ impl Recorder {
                 accesses: None,
             };
             if opinion.ends.is_empty() {
-                self.records.push(row(None, Status::NoRoute));
+                self.push(row(None, Status::NoRoute), &frame);
             }
             for end_of_route in opinion.ends {
                 let (route, to, expected) = match end_of_route {
                     End::Stopped(route, why) => {
-                        self.records.push(row(Some(route), stopped(why)));
+                        self.push(row(Some(route), stopped(why)), &frame);
                         continue;
                     }
                     End::Copy { route, to, frame } => (route, to.0, frame),
@@ -142,7 +144,7 @@ impl Recorder {
                         Status::Lost
                     }
                 };
-                self.records.push(row(Some(route), status));
+                self.push(row(Some(route), status), &frame);
                 let waits = expected.filter(|_| status == Status::Waiting);
                 if let Some(key) = waits.and_then(|frame| copy_key(to, tag, &frame)) {
                     let sent = Sent {
@@ -167,10 +169,12 @@ impl Recorder {
                 }
             });
         }
-        let Some(record) = self.record(row) else {
+        let place = row.and_then(|sent| usize::try_from(sent.tag).ok());
+        let Some((place, record)) = place.and_then(|n| Some((n, self.records.get_mut(n)?))) else {
             self.disagreements += 1;
             return;
         };
+        self.payloads.set_outgoing(place, frame.data());
         record.status = Status::Delivered;
         record.outgoing = Some(Outgoing {
             port,
@@ -189,6 +193,11 @@ impl Recorder {
             Some(record) => record.status = Status::Lost,
             None => self.disagreements += 1,
         }
+    }
+
+    fn push(&mut self, record: Record, came: &Frame) {
+        self.payloads.set_incoming(self.records.len(), came.data());
+        self.records.push(record);
     }
 
     fn record(&mut self, row: Option<Sent>) -> Option<&mut Record> {

@@ -92,6 +92,7 @@ fn kept(c: &mut Criterion) {
         routes: vec!["r".into()],
         ports: vec!["a".into(), "b".into()],
         records: (0..FRAMES).map(record).collect(),
+        ..Results::default()
     };
     let mut group = c.benchmark_group("results");
     group

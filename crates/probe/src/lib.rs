@@ -16,6 +16,7 @@
 
 mod load;
 pub mod matching;
+mod payloads;
 mod profile;
 mod record;
 pub mod results;
@@ -23,5 +24,6 @@ mod rng;
 pub mod traffic;
 
 pub use load::{BusLoad, LoadPoint};
+pub use payloads::Payloads;
 pub use profile::{LatencyProfile, Summary};
 pub use record::{Description, Incoming, Outgoing, Record, Results, Status};

@@ -1,5 +1,6 @@
 //! One frame's way, and everything that must be known about a run.
 
+use crate::payloads::Payloads;
 use frame::{CanId, Kind, Nanos};
 use std::fmt;
 use std::str::FromStr;
@@ -175,6 +176,8 @@ pub struct Results {
     pub ports: Vec<String>,
     /// A row for every frame.
     pub records: Vec<Record>,
+    /// The frames' payloads, by the rows' places.
+    pub payloads: Payloads,
 }
 
 impl Results {

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use cangate_probe::results::{ReadError, read, read_bytes, write, write_to};
-use cangate_probe::{Description, Incoming, Outgoing, Record, Results, Status};
+use cangate_probe::{Description, Incoming, Outgoing, Payloads, Record, Results, Status};
 use frame::{CanId, Kind};
 use parquet::basic::{LogicalType, Type};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
@@ -81,8 +81,26 @@ fn record() -> impl Strategy<Value = Record> {
     })
 }
 
+/// Payloads that a record can have: none, empty, changed by the gateway, or not.
+fn payloads(records: &[Record]) -> Payloads {
+    let mut payloads = Payloads::default();
+    for (place, record) in records.iter().enumerate() {
+        let bytes = record.tag.to_le_bytes();
+        let payload = &bytes[..(record.tag % 9) as usize];
+        if record.incoming.is_some() && record.tag % 11 > 0 {
+            payloads.set_incoming(place, payload);
+        }
+        if record.outgoing.is_some() && record.tag % 13 > 0 {
+            let long = [payload, &[0x55; 56]].concat();
+            payloads.set_outgoing(place, if record.tag % 2 > 0 { payload } else { &long });
+        }
+    }
+    payloads
+}
+
 fn results(records: Vec<Record>) -> Results {
     Results {
+        payloads: payloads(&records),
         description: description(),
         routes: vec!["front".into(), "rear".into()],
         ports: vec!["can0".into(), "can1".into(), String::new()],
@@ -205,6 +223,7 @@ fn errors_name_the_file_and_say_what_is_wrong() {
 #[test]
 fn files_of_former_layouts_are_read() {
     let mut expected = sample(20);
+    expected.payloads = Payloads::default();
     let parts = |record: &mut Record| {
         if let Some(incoming) = &mut record.incoming {
             incoming.kind = None;
@@ -255,6 +274,7 @@ fn the_document_lists_the_columns_of_a_file() {
                 format!("u{}", of.bit_width)
             }
             (None, Type::INT64) => "i64".to_owned(),
+            (None, Type::BYTE_ARRAY) => "bytes".to_owned(),
             other => panic!("{other:?}"),
         };
         (column.name().to_owned(), format!("{optional}{of}"))

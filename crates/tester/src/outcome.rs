@@ -178,6 +178,7 @@ pub(crate) fn assemble(
         description: describe(setup, words),
         routes: Vec::new(),
         ports: words.ports.to_vec(),
+        payloads: recorder.payloads(&records),
         records,
     };
     let latency = summary(&results);

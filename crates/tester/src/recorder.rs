@@ -14,7 +14,7 @@ use frame::wire::{self, BitRate};
 use frame::{Frame, Nanos};
 use probe::matching::Order;
 use probe::traffic::number_in;
-use probe::{Incoming, Outgoing, Record, Status};
+use probe::{Incoming, Outgoing, Payloads, Record, Status};
 
 /// Frames that came out once too often, or of nothing, of which a record is kept. The others are
 /// counted only.
@@ -297,6 +297,29 @@ impl Recorder {
             });
         }
         (records, counts)
+    }
+
+    /// The payloads of these records, which [`Recorder::finish`] gave: of the plan's frames as they
+    /// went in, and of what came out.
+    #[must_use]
+    pub fn payloads(&self, records: &[Record]) -> Payloads {
+        let mut payloads = Payloads::default();
+        let rows = records.len().saturating_sub(self.extras.len());
+        for (place, record) in records.iter().enumerate() {
+            let row = usize::try_from(record.tag).ok();
+            let row = row.filter(|_| place < rows);
+            if let Some(planned) = row.and_then(|row| self.planned.get(row)) {
+                payloads.set_incoming(place, planned.frame.data());
+            }
+            let out = match place.checked_sub(rows) {
+                None => row.and_then(|row| self.rows.get(row)?.outgoing.as_ref()),
+                Some(extra) => self.extras.get(extra).map(|extra| &extra.out),
+            };
+            if let Some(out) = out {
+                payloads.set_outgoing(place, out.frame.data());
+            }
+        }
+        payloads
     }
 
     fn record(

@@ -36,6 +36,30 @@ fn it_leaves_a_page_the_results_and_the_outgoing_traffic() {
     assert!(frames(&log).len() > 10, "{log}");
 }
 
+/// The payloads in the results are those that went over the outgoing bus.
+#[test]
+fn the_results_have_the_payloads_of_the_outgoing_traffic() {
+    let folder = tempfile::tempdir().unwrap();
+    demo(folder.path(), &["--seconds", "0.5"]);
+    let log = std::fs::read_to_string(folder.path().join("outgoing.log")).unwrap();
+    let results = probe::results::read(&folder.path().join("results.parquet")).unwrap();
+    let mut out = Vec::new();
+    for (place, record) in results.records.iter().enumerate() {
+        assert!(results.payloads.incoming(place).is_some(), "{record:?}");
+        let payload = results.payloads.outgoing(place);
+        assert_eq!(payload.is_some(), record.outgoing.is_some());
+        let (Some(payload), Some(outgoing)) = (payload, record.outgoing) else {
+            continue;
+        };
+        let data: String = payload.iter().map(|byte| format!("{byte:02X}")).collect();
+        out.push(format!("{:03X}#{data}", outgoing.id.number()));
+    }
+    let mut logged: Vec<&str> = frames(&log);
+    logged.sort_unstable();
+    out.sort_unstable();
+    assert_eq!(out, logged);
+}
+
 #[test]
 fn the_same_seed_gives_the_same_result_and_another_gives_another() {
     let log = |seed: &str| {

@@ -16,6 +16,7 @@
 //! | `processing_ns` | u64; optional | real time of the CPU; another clock than the others |
 //! | `register_accesses` | u32; optional | accesses to CAN controllers between the two stamps |
 //! | `kind_in`, `kind_out` | string; optional | kinds of frame: `classic`, `fd`, `xl` |
+//! | `data_in`, `data_out` | binary; optional | payloads |
 //!
 //! docs/report.md has the same with units for those who open such a file.
 //!
@@ -33,7 +34,7 @@ pub use read::{ReadError, read, read_bytes};
 pub use write::{WriteError, write, write_to};
 
 /// Version of the file's layout that is written. Layout 1 had no `register_accesses`, and layout 2 had
-/// no `kind_in` and `kind_out`. They are read as well; a reader refuses others.
+/// no `kind_in`, `kind_out`, `data_in` and `data_out`. They are read as well; a reader refuses others.
 const LAYOUT: &str = "3";
 
 /// The columns of layout 1.
@@ -64,6 +65,8 @@ const COLUMNS_2: &str = "    optional int32 register_accesses (INTEGER(32, false
 /// What layout 3 adds.
 const COLUMNS_3: &str = "    optional binary kind_in (STRING);
     optional binary kind_out (STRING);
+    optional binary data_in;
+    optional binary data_out;
 ";
 
 /// How kinds of frame are written, as in `gateway.toml`.

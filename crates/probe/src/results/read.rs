@@ -1,7 +1,7 @@
 //! Reading the results file back.
 
 use super::{KINDS, LAYOUT, Seal, keys, schema};
-use crate::{Description, Incoming, Outgoing, Record, Results, Status};
+use crate::{Description, Incoming, Outgoing, Payloads, Record, Results, Status};
 use bytes::Bytes;
 use frame::{CanId, Kind};
 use parquet::column::reader::get_typed_column_reader;
@@ -115,6 +115,7 @@ fn decode(data: &Bytes) -> Result<Results, Wrong> {
         routes: names(&meta, keys::ROUTE),
         ports: names(&meta, keys::PORT),
         records: Vec::new(),
+        payloads: Payloads::default(),
     };
     for group in 0..reader.num_row_groups() {
         read_group(reader.get_row_group(group)?.as_ref(), &mut results)?;
@@ -248,6 +249,18 @@ fn kinds(
         .collect()
 }
 
+/// `None` for all in a layout that has no such column.
+fn data(
+    group: &dyn RowGroupReader,
+    index: usize,
+    rows: usize,
+) -> Result<Vec<Option<ByteArray>>, Wrong> {
+    if group.num_columns() <= index {
+        return Ok(vec![None; rows]);
+    }
+    column::<ByteArrayType>(group, index)
+}
+
 fn statuses(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<Status>>, Wrong> {
     let parse = |text: ByteArray| {
         let word = text.as_utf8().unwrap_or("?");
@@ -280,6 +293,7 @@ fn read_group(group: &dyn RowGroupReader, results: &mut Results) -> Result<(), W
     };
     // Layout 2 ends here.
     let (kind_in, kind_out) = (kinds(group, 18, tag.len())?, kinds(group, 19, tag.len())?);
+    let (data_in, data_out) = (data(group, 20, tag.len())?, data(group, 21, tag.len())?);
     for row in 0..tag.len() {
         let incoming = || {
             Some(Incoming {
@@ -303,6 +317,13 @@ fn read_group(group: &dyn RowGroupReader, results: &mut Results) -> Result<(), W
         let (Some(tag), Some(status)) = (tag[row], status[row]) else {
             return content(format!("row {row} has no tag or no status"));
         };
+        let place = results.records.len();
+        if let Some(payload) = &data_in[row] {
+            results.payloads.set_incoming(place, payload.data());
+        }
+        if let Some(payload) = &data_out[row] {
+            results.payloads.set_outgoing(place, payload.data());
+        }
         results.records.push(Record {
             tag,
             route: route[row],

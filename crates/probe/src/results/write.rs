@@ -108,9 +108,9 @@ pub fn write_to<W: Write + Send>(writer: W, results: &Results) -> Result<W, Writ
         footer: None,
     };
     let mut file = SerializedFileWriter::new(sealing, schema, Arc::new(properties))?;
-    for records in results.records.chunks(GROUP) {
+    for (chunk, records) in results.records.chunks(GROUP).enumerate() {
         let group = file.next_row_group()?;
-        write_group(group, results, records)?;
+        write_group(group, results, records, chunk * GROUP)?;
     }
     file.flush().map_err(ParquetError::from)?;
     file.inner_mut().footer = Some(Vec::new());
@@ -157,6 +157,15 @@ impl<W: Write + Send> Columns<'_, '_, W> {
         optional: bool,
         of: impl Fn(&Record) -> Option<T::T>,
     ) -> Result<(), ParquetError> {
+        self.put_numbered::<T>(optional, |_, record| of(record))
+    }
+
+    /// With each record's place in its group.
+    fn put_numbered<T: DataType>(
+        &mut self,
+        optional: bool,
+        of: impl Fn(usize, &Record) -> Option<T::T>,
+    ) -> Result<(), ParquetError> {
         let Some(mut column) = self.group.next_column()? else {
             return Err(ParquetError::General(
                 "more columns than the schema has".into(),
@@ -164,8 +173,8 @@ impl<W: Write + Send> Columns<'_, '_, W> {
         };
         let mut values = Vec::with_capacity(self.records.len());
         let mut levels = Vec::with_capacity(self.records.len());
-        for record in self.records {
-            let value = of(record);
+        for (place, record) in self.records.iter().enumerate() {
+            let value = of(place, record);
             levels.push(i16::from(value.is_some()));
             values.extend(value);
         }
@@ -179,6 +188,7 @@ fn write_group<W: Write + Send>(
     group: SerializedRowGroupWriter<'_, W>,
     results: &Results,
     records: &[Record],
+    first: usize,
 ) -> Result<(), ParquetError> {
     let bytes = |names: &[String]| -> Vec<ByteArray> {
         names.iter().map(|n| ByteArray::from(n.as_str())).collect()
@@ -215,6 +225,16 @@ fn write_group<W: Write + Send>(
     };
     columns.put::<ByteArrayType>(true, |r| kind(r.incoming?.kind?))?;
     columns.put::<ByteArrayType>(true, |r| kind(r.outgoing?.kind?))?;
+    let payloads = &results.payloads;
+    let data = |payload: &[u8]| ByteArray::from(payload.to_vec());
+    columns.put_numbered::<ByteArrayType>(true, |place, r| {
+        r.incoming?;
+        payloads.incoming(first + place).map(data)
+    })?;
+    columns.put_numbered::<ByteArrayType>(true, |place, r| {
+        r.outgoing?;
+        payloads.outgoing(first + place).map(data)
+    })?;
     columns.group.close()?;
     Ok(())
 }

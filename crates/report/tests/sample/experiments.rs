@@ -176,6 +176,7 @@ pub(crate) fn experiment(n: u64, frames: u64) -> Results {
         routes: vec![],
         ports: vec!["can1".into(), "can2".into()],
         records,
+        ..Results::default()
     }
 }
 

@@ -90,6 +90,7 @@ pub(crate) fn data(frames: u64) -> Data {
         routes: names.map(str::to_owned).to_vec(),
         ports: vec!["front".into(), "rear".into()],
         records,
+        ..Results::default()
     };
     let of = |route: usize, status: Status| {
         let hit = |r: &&Record| r.route == Some(route as u16) && r.status == status;

@@ -62,6 +62,14 @@ fn a_frame_is_known_by_its_number_whatever_else_was_changed() {
     recorder.outgoing(&frame(0x123, &[0, 2]), 2_000_002, None);
     let (records, counts) = recorder.finish(Measure::Gateway);
     assert_eq!(records.len(), 3);
+    let payloads = recorder.payloads(&records);
+    for (place, planned) in planned.iter().enumerate() {
+        assert_eq!(payloads.incoming(place), Some(planned.data()));
+    }
+    let went_out = [planned[0].data(), &data, &[0, 2]];
+    for (place, out) in went_out.into_iter().enumerate() {
+        assert_eq!(payloads.outgoing(place), Some(out));
+    }
     assert!(records.iter().all(|r| r.status == Status::Delivered));
     assert_eq!(
         (counts.other_id, counts.other_data, counts.other_length),
@@ -117,6 +125,14 @@ fn once_more_late_foreign_and_never() {
         in_at(1),
         "the first stamp"
     );
+    let payloads = recorder.payloads(&records);
+    assert_eq!(payloads.incoming(1), Some(frames[1].data()), "lost");
+    assert_eq!(payloads.outgoing(1), None);
+    let extras = [frames[0].data(), &[7, 7], &[7]];
+    for (place, data) in (5..).zip(extras) {
+        assert_eq!(payloads.outgoing(place), Some(data));
+        assert_eq!(payloads.incoming(place), None, "nothing came in for it");
+    }
 }
 
 #[test]

@@ -1,0 +1,124 @@
+//! The payloads of a run's frames, beside its records: bytes once, and for each record where they are.
+
+/// Where a payload is. 8 bytes, because there are two for each record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    /// [`NOWHERE`] where it is not known.
+    at: u32,
+    len: u16,
+}
+
+const NOWHERE: u32 = u32::MAX;
+const UNKNOWN: Span = Span {
+    at: NOWHERE,
+    len: 0,
+};
+
+/// Payloads of frames as they came in and as they went out, by the record's place in
+/// [`crate::Results::records`].
+///
+/// There is room for 4 GiB of them; what comes after that is not kept, and is unknown.
+#[derive(Clone, Debug, Default)]
+pub struct Payloads {
+    bytes: Vec<u8>,
+    rows: Vec<[Span; 2]>,
+}
+
+/// The same payloads for the same records, wherever the bytes are.
+impl PartialEq for Payloads {
+    fn eq(&self, other: &Self) -> bool {
+        let rows = self.rows.len().max(other.rows.len());
+        (0..rows)
+            .all(|n| (self.incoming(n), self.outgoing(n)) == (other.incoming(n), other.outgoing(n)))
+    }
+}
+
+impl Eq for Payloads {}
+
+impl Payloads {
+    /// The payload of the record's frame as it came in.
+    pub fn set_incoming(&mut self, record: usize, payload: &[u8]) {
+        self.set(record, 0, payload);
+    }
+
+    /// The payload of the record's frame as it went out.
+    pub fn set_outgoing(&mut self, record: usize, payload: &[u8]) {
+        self.set(record, 1, payload);
+    }
+
+    /// As it came in; `None` where it is not known, or nothing came in.
+    #[must_use]
+    pub fn incoming(&self, record: usize) -> Option<&[u8]> {
+        self.get(record, 0)
+    }
+
+    /// As it went out; `None` where it is not known, or nothing went out.
+    #[must_use]
+    pub fn outgoing(&self, record: usize) -> Option<&[u8]> {
+        self.get(record, 1)
+    }
+
+    fn get(&self, record: usize, side: usize) -> Option<&[u8]> {
+        let span = self.rows.get(record)?.get(side)?;
+        let at = usize::try_from(span.at).ok()?;
+        self.bytes.get(at..at.checked_add(usize::from(span.len))?)
+    }
+
+    fn set(&mut self, record: usize, side: usize, payload: &[u8]) {
+        if self.rows.len() <= record {
+            self.rows.resize(record + 1, [UNKNOWN; 2]);
+        }
+        // Most frames go out as they came in.
+        let other = self.rows.get(record).and_then(|row| row.get(1 - side));
+        let span = match other {
+            Some(other) if self.get(record, 1 - side) == Some(payload) => *other,
+            _ => self.keep(payload),
+        };
+        let place = self.rows.get_mut(record).and_then(|row| row.get_mut(side));
+        if let Some(place) = place {
+            *place = span;
+        }
+    }
+
+    fn keep(&mut self, payload: &[u8]) -> Span {
+        let end = self.bytes.len() + payload.len();
+        match (
+            u32::try_from(self.bytes.len()),
+            u16::try_from(payload.len()),
+        ) {
+            (Ok(at), Ok(len)) if end < NOWHERE as usize => {
+                self.bytes.extend_from_slice(payload);
+                Span { at, len }
+            }
+            _ => UNKNOWN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_set_comes_back_and_the_same_is_kept_once() {
+        let mut payloads = Payloads::default();
+        assert_eq!(payloads.incoming(0), None);
+        payloads.set_incoming(2, &[1, 2, 3]);
+        payloads.set_outgoing(2, &[1, 2, 3]);
+        assert_eq!(payloads.bytes.len(), 3);
+        payloads.set_outgoing(0, &[]);
+        payloads.set_incoming(0, &[9]);
+        assert_eq!(payloads.incoming(2), Some(&[1, 2, 3][..]));
+        assert_eq!(payloads.outgoing(2), Some(&[1, 2, 3][..]));
+        assert_eq!(payloads.outgoing(0), Some(&[][..]), "none is not unknown");
+        assert_eq!(payloads.incoming(0), Some(&[9][..]));
+        let mut same = Payloads::default();
+        same.set_incoming(0, &[9]);
+        assert_ne!(same, payloads);
+        same.set_outgoing(0, &[]);
+        same.set_outgoing(2, &[1, 2, 3]);
+        same.set_incoming(2, &[1, 2, 3]);
+        assert_eq!(same, payloads);
+        assert_eq!((payloads.incoming(1), payloads.outgoing(3)), (None, None));
+    }
+}
