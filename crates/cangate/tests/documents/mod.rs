@@ -99,6 +99,10 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ),
     ("echo", Lab(300)),
     ("cangate lab measure", Lab(600)),
+    (
+        "cangate lab measure --gateway bpf --filters eff:100000",
+        Not("a guest takes minutes to read 100000 routes; claim O5 measures the same"),
+    ),
     ("cangate lab rate", Not(LONG)),
     (
         "cangate lab rate --bench timed --cpu board:4 --payload 2 --frames 2000",

@@ -87,7 +87,7 @@ cp /tmp/g.toml /tmp/before.toml
 moves() { # the changed route; where it runs is printed, and what it sends
     toml "offload = \"$1\"" "$2" >/tmp/g.toml
     cangate reload --socket /run/g.sock 2>&1
-    cangate routes --socket /run/g.sock --json | grep '"data_path"'
+    cangate routes --socket /run/g.sock --json | grep '^    "data_path"'
     sends "$3"
 }
 step moved to can-gw

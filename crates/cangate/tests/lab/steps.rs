@@ -29,6 +29,13 @@ fn an_experiment_is_said_before_it_is_made() {
     let first = said.lines().next().unwrap();
     assert_eq!(
         first,
+        "2 experiments, the second one with an ideal gateway: \
+         6.1_kvaser_cangw_oneatatime_none_4B_20f, 20 frames …"
+    );
+    let args = ["lab", "measure", "--frames", "20", "--no-floor"];
+    let said = stderr(folder.path(), &args);
+    assert_eq!(
+        said.lines().next().unwrap(),
         "1 experiment: 6.1_kvaser_cangw_oneatatime_none_4B_20f, 20 frames …"
     );
 }
@@ -42,6 +49,7 @@ fn experiments_are_counted_before_they_begin_and_the_time_left_has_a_basis() {
         "[[matrix]]\nframes = 20\nseed = [1, 2, 3, 4]\n",
     )
     .unwrap();
+    // The four and their floor.
     let run = |jobs: &str| {
         let said = stderr(folder.path(), &["lab", "run", "m.toml", "--jobs", jobs]);
         // Saving a guest may be said in between.
@@ -49,19 +57,19 @@ fn experiments_are_counted_before_they_begin_and_the_time_left_has_a_basis() {
     };
     let said = run("2");
     let lines: Vec<&str> = said.iter().map(String::as_str).collect();
-    let all = at(&lines, "4 experiments to make, 2 at a time");
+    let all = at(&lines, "5 experiments to make, 2 at a time");
     let begins = at(
         &lines,
-        "1 of 4 begins: 6.1_kvaser_cangw_oneatatime_none_4B_20f, 20 frames",
+        "1 of 5 begins: 6.1_kvaser_cangw_oneatatime_none_4B_20f, 20 frames",
     );
-    let first = at(&lines, "1/4 ");
+    let first = at(&lines, "1/5 ");
     assert!(all < begins && begins < first, "{lines:#?}");
-    let second = at(&lines, "2/4 ");
+    let second = at(&lines, "2/5 ");
     for early in [first, second] {
         assert!(!lines[early].contains(" left"), "no basis yet: {lines:#?}");
     }
-    assert!(lines[at(&lines, "3/4 ")].contains("; about "), "{lines:#?}");
-    assert!(!lines[at(&lines, "4/4 ")].contains(" left"), "{lines:#?}");
+    assert!(lines[at(&lines, "3/5 ")].contains("; about "), "{lines:#?}");
+    assert!(!lines[at(&lines, "5/5 ")].contains(" left"), "{lines:#?}");
     // What is there is counted, too.
     for entry in std::fs::read_dir(folder.path().join("m")).unwrap() {
         let path = entry.unwrap().path();
@@ -73,6 +81,6 @@ fn experiments_are_counted_before_they_begin_and_the_time_left_has_a_basis() {
     let lines: Vec<&str> = said.iter().map(String::as_str).collect();
     at(
         &lines,
-        "1 of 4 experiments to make, 1 at a time; 3 have results",
+        "1 of 5 experiments to make, 1 at a time; 4 have results",
     );
 }
