@@ -10,6 +10,7 @@ use experiment::matrix::{self, Matrix};
 use experiment::schedule::{self, Options};
 use experiment::store::Store;
 use experiment::with_floors;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Makes the experiments of a matrix.
@@ -37,14 +38,15 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
     );
     overview.finish(&out);
     let tally = tally.map_err(Failure::run)?;
-    println!(
+    writeln!(
+        std::io::stdout(),
         "{}: {} made, {} were there, {} failed; results in {}",
         matrix.title,
         tally.made,
         tally.kept,
         tally.failed,
         out.display()
-    );
+    )?;
     if tally.failed > 0 {
         return Err(Failure::Run(format!("{} experiments failed", tally.failed)));
     }

@@ -5,7 +5,7 @@ use crate::cli::lab::{Locations, Setup};
 use crate::failure::Failure;
 use guest::{Kernel, Lab, Progress, Silent, UnknownKernel};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -21,11 +21,12 @@ pub(crate) fn run(args: &Setup) -> Result<(), Failure> {
     let stages = Stages::new();
     lab.setup(&kernels, &stages).map_err(lab_failure)?;
     stages.finish();
-    println!("the lab is set up in {}", lab.folder().display());
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "the lab is set up in {}", lab.folder().display())?;
     for kernel in kernels {
         for (name, version) in lab.versions(kernel, &Silent).map_err(lab_failure)? {
             if name.starts_with("linux-image") {
-                println!("  kernel {kernel}: {name} {version}");
+                writeln!(out, "  kernel {kernel}: {name} {version}")?;
             }
         }
     }
