@@ -132,6 +132,10 @@ fn modifications(rng: &mut Rng, shape: Shape, options: &mut Vec<String>) -> bool
             // A remote frame hides what its buffer keeps for the next rule.
             id &= !RTR;
         }
+        if shape.fd && operation != "AND" {
+            // The kernel makes FD frames remote, which no bus has, and cangate refuses such a rule.
+            id &= !RTR;
+        }
         let most = if shape.fd { 64 } else { 8 };
         let len = match rng.below(4) {
             0 => rng.byte(),
