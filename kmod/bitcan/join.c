@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A gateway without software: what one controller receives goes straight into a transmit buffer of
- * another one. No interrupt, no driver, no socket buffer, no copy but the one into the FIFO. What is
- * left is what this module itself costs, so that a gateway's own share of a latency can be told.
+ * another one. No interrupt handler, no driver, no socket buffer; two copies, into the FIFO and into
+ * the transmit buffer, as with every controller here. What is left is what this module itself costs,
+ * so that a gateway's own share of a latency can be told.
  *
  * As with every controller here, a frame is in the FIFO when the bus's timer has run, and in the
  * transmit buffer when the CPU has put it there. Only while the outgoing controller is busy does the
  * next frame follow in bus time, as from a second transmit buffer.
  */
+#include <linux/rtnetlink.h>
+
 #include "kernel.h"
 
 /* The oldest frame of the FIFO into the transmit buffer, ready at the outgoing bus's time. */
@@ -107,8 +110,13 @@ int bitcan_join(struct bitcan_port *from, struct bitcan_port *to)
 		       from->dev->name, to->dev->name);
 		return -EINVAL;
 	}
-	/* While an interface is up, its driver has frames in the same buffers. */
-	if (from->node >= 0 || to->node >= 0) {
+	/*
+	 * While an interface is up, its driver has frames in the same buffers. It comes up and goes
+	 * down under the lock of rtnetlink.
+	 */
+	rtnl_lock();
+	if (netif_running(from->dev) || netif_running(to->dev)) {
+		rtnl_unlock();
 		pr_err("bitcan: join: set %s and %s down first\n", from->dev->name, to->dev->name);
 		return -EBUSY;
 	}
@@ -120,6 +128,7 @@ int bitcan_join(struct bitcan_port *from, struct bitcan_port *to)
 	to->own_model = to->model;
 	to->model = &joined;
 	raw_spin_unlock_irqrestore(&bitcan_lock, flags);
+	rtnl_unlock();
 	return 0;
 }
 
@@ -150,8 +159,10 @@ int bitcan_part(struct bitcan_port *port)
 		pr_err("bitcan: part: %s is not joined\n", port->dev->name);
 		return -EINVAL;
 	}
+	rtnl_lock();
 	for (i = 0; i < ARRAY_SIZE(ends); i++) {
-		if (ends[i] && ends[i]->node >= 0) {
+		if (ends[i] && netif_running(ends[i]->dev)) {
+			rtnl_unlock();
 			pr_err("bitcan: part: set %s down first\n", ends[i]->dev->name);
 			return -EBUSY;
 		}
@@ -160,6 +171,7 @@ int bitcan_part(struct bitcan_port *port)
 	for (i = 0; i < ARRAY_SIZE(ends); i++)
 		if (ends[i])
 			ends[i]->model = ends[i]->own_model;
+	rtnl_unlock();
 	return 0;
 }
 

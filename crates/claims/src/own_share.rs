@@ -66,6 +66,14 @@ mod tests {
     use experiment::{Filters, Gateway, fake};
     use probe::Results;
 
+    fn add(evidence: &mut Evidence, experiment: &Experiment, ns: u64) {
+        let results = Results {
+            records: fake::records(9, ns),
+            ..Results::default()
+        };
+        evidence.add(experiment.clone(), Ok(results));
+    }
+
     #[test]
     fn the_floor_is_taken_off_and_what_differs_is_named() {
         let cangw = Experiment::default();
@@ -79,26 +87,12 @@ mod tests {
             ..cangw.clone()
         };
         let mut evidence = Evidence::default();
-        let mut add = |e: &Experiment, ns| {
-            let results = Results {
-                records: fake::records(9, ns),
-                ..Results::default()
-            };
-            evidence.add(e.clone(), Ok(results));
-        };
-        add(&cangw, 17_000);
-        add(&bpf, 16_000);
-        add(&flood, 30_000);
+        add(&mut evidence, &cangw, 17_000);
+        add(&mut evidence, &bpf, 16_000);
+        add(&mut evidence, &flood, 30_000);
         let needs = [cangw.clone(), bpf, flood];
         assert_eq!(own_shares(&evidence, &needs), [], "no floor was made");
-        let mut add = |e: &Experiment, ns| {
-            let results = Results {
-                records: fake::records(9, ns),
-                ..Results::default()
-            };
-            evidence.add(e.clone(), Ok(results));
-        };
-        add(&cangw.floor().unwrap(), 3_000);
+        add(&mut evidence, &cangw.floor().unwrap(), 3_000);
         let shares = own_shares(&evidence, &needs);
         let shown: Vec<_> = shares.iter().map(|s| (s.what.as_str(), s.own())).collect();
         assert_eq!(
