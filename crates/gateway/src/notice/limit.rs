@@ -1,9 +1,8 @@
 //! No more is said than somebody can read: a few at once, then one a second, for each port and event.
 
-use super::{Notice, Said};
+use super::Said;
 use frame::Nanos;
 use std::collections::HashMap;
-use std::time::SystemTime;
 
 /// So many of one port and event are said at once.
 pub(super) const BURST: u32 = 5;
@@ -51,16 +50,15 @@ pub(super) struct Limiter {
 impl Limiter {
     /// Something happened. It is given back if it may be said at once; else the last of its kind is
     /// kept.
-    pub(super) fn offer(&mut self, now: Nanos, at: SystemTime, notice: Notice) -> Option<Said> {
-        let key = (notice.about().to_owned(), notice.event());
+    pub(super) fn offer(&mut self, now: Nanos, mut said: Said) -> Option<Said> {
+        let key = (said.notice.about().to_owned(), said.notice.event());
         let account = self.accounts.entry(key).or_insert(Account {
             credit: BURST,
             counted: now,
             held: None,
         });
         account.earn(now);
-        let more = account.held.take().map_or(0, |held| held.more + 1);
-        let said = Said { at, notice, more };
+        said.more += account.held.take().map_or(0, |held| held.more + 1);
         if account.spend(now) {
             return Some(said);
         }
@@ -101,10 +99,10 @@ impl Limiter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::LinkSource;
+    use super::super::{LinkSource, Notice};
     use super::*;
     use engine::LinkState;
-    use std::time::Duration;
+    use std::time::{Duration, SystemTime};
 
     const MS: Nanos = 1_000_000;
 
@@ -134,7 +132,7 @@ mod tests {
                     let Some((at, notice)) = events.next() else {
                         break;
                     };
-                    let said = limiter.offer(*at, wall(*at), notice.clone());
+                    let said = limiter.offer(*at, Said::new(wall(*at), notice.clone()));
                     out.extend(said.map(|said| (*at, said)));
                 }
             }
@@ -175,27 +173,27 @@ mod tests {
     fn a_port_that_floods_does_not_silence_another_nor_another_event() {
         let mut limiter = Limiter::default();
         for n in 0..100 {
-            limiter.offer(n, wall(n), link("a", LinkState::Down));
+            limiter.offer(n, Said::new(wall(n), link("a", LinkState::Down)));
         }
         assert!(
             limiter
-                .offer(100, wall(100), link("b", LinkState::Down))
+                .offer(100, Said::new(wall(100), link("b", LinkState::Down)))
                 .is_some()
         );
         let failed = Notice::PortFailed {
             port: "a".into(),
             why: "no reason".into(),
         };
-        assert!(limiter.offer(100, wall(100), failed).is_some());
+        assert!(limiter.offer(100, Said::new(wall(100), failed)).is_some());
     }
 
     #[test]
     fn what_is_held_at_the_end_is_said() {
         let mut limiter = Limiter::default();
         for n in 0..20 {
-            limiter.offer(n, wall(n), link("a", LinkState::Down));
+            limiter.offer(n, Said::new(wall(n), link("a", LinkState::Down)));
         }
-        limiter.offer(20, wall(20), link("a", LinkState::BusOff));
+        limiter.offer(20, Said::new(wall(20), link("a", LinkState::BusOff)));
         let rest = limiter.rest();
         assert_eq!(rest.len(), 1);
         assert_eq!(rest[0].notice, link("a", LinkState::BusOff));
@@ -211,7 +209,7 @@ mod tests {
                 .filter(|n| {
                     let at = at + n;
                     limiter
-                        .offer(at, wall(at), link("a", LinkState::Down))
+                        .offer(at, Said::new(wall(at), link("a", LinkState::Down)))
                         .is_some()
                 })
                 .count()

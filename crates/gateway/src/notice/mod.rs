@@ -31,6 +31,16 @@ pub struct Said {
     pub more: u64,
 }
 
+impl Said {
+    fn new(at: SystemTime, notice: Notice) -> Self {
+        Self {
+            at,
+            notice,
+            more: 0,
+        }
+    }
+}
+
 /// How much it matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {

@@ -1,20 +1,20 @@
 //! What the worker says, on its way to the control thread.
 
-use super::Notice;
+use super::{Notice, Said};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// From so many on, a notice takes the place of an older one of the same port and event. Each port
-/// has only a few events, so that this bounds the whole.
+/// From so many on, a notice takes the place of an older one of the same port and event, and counts
+/// it. Each port has only a few events, so that this bounds the whole.
 const MOST: usize = 256;
 
 /// A queue with a bell, from the worker to the control thread. The worker uses it where something
 /// happened to a port, never for a frame.
 pub(crate) struct Outbox {
-    waiting: Mutex<VecDeque<(SystemTime, Notice)>>,
+    waiting: Mutex<VecDeque<Said>>,
     bell: OwnedFd,
 }
 
@@ -29,21 +29,24 @@ impl Outbox {
     /// Puts a notice in, with the time, and rings.
     pub(crate) fn push(&self, notice: Notice) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut more = 0;
         if waiting.len() >= MOST {
             let key = |n: &Notice| (n.about().to_owned(), n.event());
             let new = key(&notice);
-            if let Some(at) = waiting.iter().position(|(_, n)| key(n) == new) {
-                waiting.remove(at);
-            }
+            let older = waiting.iter().position(|said| key(&said.notice) == new);
+            more = older
+                .and_then(|at| waiting.remove(at))
+                .map_or(0, |older| older.more + 1);
         }
-        waiting.push_back((SystemTime::now(), notice));
+        let said = Said::new(SystemTime::now(), notice);
+        waiting.push_back(Said { more, ..said });
         drop(waiting);
         // Fails only where the counter is full, and then the bell rings already.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
     /// All that waits, oldest first.
-    pub(crate) fn take(&self) -> VecDeque<(SystemTime, Notice)> {
+    pub(crate) fn take(&self) -> VecDeque<Said> {
         let _ = rustix::io::read(&self.bell, &mut [0_u8; 8]);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *waiting)
@@ -70,9 +73,12 @@ mod tests {
         }
         let all = outbox.take();
         assert_eq!(all.len(), MOST);
-        let last = |port: &str| all.iter().rev().find(|(_, n)| n.about() == port).cloned();
+        let told: u64 = all.iter().map(|said| said.more + 1).sum();
+        assert_eq!(told, 10_000, "each is there or counted");
+        let of = |said: &&Said, port: &str| said.notice.about() == port;
+        let last = |port: &str| all.iter().rev().find(|said| of(said, port)).cloned();
         for (port, why) in [("port 0", "9998"), ("port 1", "9999")] {
-            let (_, notice) = last(port).unwrap();
+            let notice = last(port).unwrap().notice;
             let expected = Notice::PortFailed {
                 port: port.into(),
                 why: why.into(),

@@ -2,7 +2,7 @@
 
 use super::limit::Limiter;
 use super::outbox::Outbox;
-use super::{Listener, Notice};
+use super::{Listener, Notice, Said};
 use frame::Nanos;
 use std::cell::RefCell;
 use std::time::{Duration, Instant, SystemTime};
@@ -25,12 +25,11 @@ impl<'l> Voice<'l> {
 
     /// Something happens now.
     pub(crate) fn say(&self, notice: Notice) {
-        self.say_of(SystemTime::now(), notice);
+        self.pass(Said::new(SystemTime::now(), notice));
     }
 
-    fn say_of(&self, at: SystemTime, notice: Notice) {
-        let now = self.now();
-        let said = self.limiter.borrow_mut().offer(now, at, notice);
+    fn pass(&self, said: Said) {
+        let said = self.limiter.borrow_mut().offer(self.now(), said);
         if let Some(said) = said {
             (self.listener)(&said);
         }
@@ -38,8 +37,11 @@ impl<'l> Voice<'l> {
 
     /// Says what the worker has put in, with its time, as `complete` fills it in.
     pub(crate) fn relay(&self, outbox: &Outbox, complete: impl Fn(Notice) -> Notice) {
-        for (at, notice) in outbox.take() {
-            self.say_of(at, complete(notice));
+        for said in outbox.take() {
+            self.pass(Said {
+                notice: complete(said.notice),
+                ..said
+            });
         }
     }
 
