@@ -2,7 +2,7 @@
 
 use crate::evidence::Missing;
 use crate::extent::Extent;
-use experiment::{Experiment, Gateway};
+use experiment::{Experiment, Gateway, Ways};
 
 /// Where a gateway routes. The papers' claims are about the first; the others are held against the
 /// same criteria, with the first beside them.
@@ -23,7 +23,7 @@ impl DataPath {
         match self {
             Self::Cangw => Gateway::Cangw,
             Self::OwnRules => Gateway::OwnRules,
-            Self::User => Gateway::User("read-write".to_owned()),
+            Self::User => Gateway::User(Ways::READ_WRITE),
             Self::Bpf => Gateway::Bpf,
         }
     }

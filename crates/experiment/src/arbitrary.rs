@@ -1,6 +1,6 @@
 //! For tests: any experiment.
 
-use crate::choices::{Cpu, Filters, Gateway, Load, MOST_EFF};
+use crate::choices::{Cpu, Filters, Gateway, Load, MOST_EFF, Ways};
 use crate::experiment::Experiment;
 use guest::Kernel;
 use guest::machine::Bench;
@@ -26,7 +26,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
         Just(Gateway::Cangw),
         Just(Gateway::None),
         Just(Gateway::Ideal),
-        Just(Gateway::User("read-write".to_owned())),
+        prop::sample::select(Ways::all().collect::<Vec<_>>()).prop_map(Gateway::User),
         Just(Gateway::OwnRules),
         Just(Gateway::Bpf),
     ];

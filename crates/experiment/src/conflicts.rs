@@ -1,9 +1,9 @@
 //! Which settings go together.
 
-use crate::choices::{Filters, Gateway, Hops, MOST_FILTERS, Modify, Virtual};
+use crate::choices::{Filters, Gateway, Hops, MOST_FILTERS, Modify, Receive, Virtual, Ways};
 use crate::experiment::Experiment;
 use crate::settings::Setting;
-use guest::machine::Bench;
+use guest::machine::{Bench, Controller};
 use probe::traffic::{Pattern, SHORTEST_PAYLOAD};
 use std::fmt;
 
@@ -131,6 +131,19 @@ impl Conflicts<'_> {
             "the timed bench stamps in its buses, and without a gateway nothing comes back: the \
              tester's own precision is measured on the kvaser bench",
         );
+        let polled = matches!(
+            e.gateway,
+            Gateway::User(Ways {
+                receive: Receive::ReadBusypoll | Receive::BusypollNoIrq,
+                ..
+            })
+        );
+        self.refuse(
+            polled && (e.bench != Bench::Timed || e.cpu.controller() != Controller::Mscan),
+            &[Setting::Gateway, Setting::Bench, Setting::Cpu],
+            "a call can only poll a driver that reads frames in NAPI, as that of the mscan \
+             controllers: --bench timed --cpu board",
+        );
         for (is_set, setting) in [
             (e.filters != Filters::None, Setting::Filters),
             (e.modify != Modify::None, Setting::Modify),
@@ -225,6 +238,13 @@ mod tests {
             let why = refused(&[(S::Gateway, gateway), (S::Filters, "eff:100000")]);
             assert!(why.contains("at most 2048"), "{why}");
         }
+        let polled = [
+            (S::Gateway, "user:read-busypoll-write"),
+            (S::Bench, "timed"),
+        ];
+        assert!(refused(&polled).contains("--cpu board"));
+        let on_board = polled.into_iter().chain([(S::Cpu, "board:3")]);
+        assert_eq!(Experiment::from_words(on_board).unwrap().check(), Ok(()));
         assert!(refused(&[(S::Hops, "2"), (S::Modify, "id")]).contains("on hops"));
         assert!(refused(&[(S::Clock, "real"), (S::Bench, "timed")]).contains("virtual time"));
         assert!(refused(&[(S::Modify, "crc8"), (S::Payload, "2")]).contains("at least 3"));

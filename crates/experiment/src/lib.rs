@@ -36,7 +36,9 @@ pub mod trial;
 pub mod under_test;
 
 pub use agent::Agent;
-pub use choices::{Boot, Cpu, Filters, Gateway, Hops, Load, Modify, Virtual};
+pub use choices::{
+    Boot, Cpu, Filters, Gateway, Hops, Load, Modify, PAPER_NAMES, Receive, Transmit, Virtual, Ways,
+};
 pub use conflicts::Conflict;
 pub use experiment::{Experiment, with_floors};
 pub use guest::Kernel;

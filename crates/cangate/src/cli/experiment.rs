@@ -25,16 +25,41 @@ pub(crate) struct Chosen {
         verbatim_doc_comment
     )]
     pub(crate) bench: String,
-    /// The gateway under test: cangw, can-gw, bpf, user:read-write, ideal or none.
+    /// The gateway under test: cangw, can-gw, bpf, user:RECEIVE-TRANSMIT, ideal or none.
     ///
-    ///   cangw            can-gw in the kernel; Debian's program cangw adds the rules
-    ///   can-gw           can-gw in the kernel; cangate adds the rules (offload = "can-gw")
-    ///   bpf              cangate's BPF program in the kernel (offload = "bpf")
-    ///   user:read-write  cangate in user space, one read and one write per frame
-    ///   ideal            a gateway without software: what the bench itself costs
-    ///   none             no gateway: the precision of the tester (kvaser bench only)
+    ///   cangw        can-gw in the kernel; Debian's program cangw adds the rules
+    ///   can-gw       can-gw in the kernel; cangate adds the rules (offload = "can-gw")
+    ///   bpf          cangate's BPF program in the kernel (offload = "bpf")
+    ///   user:RX-TX   cangate in user space, which receives and transmits in these ways
+    ///   ideal        a gateway without software: what the bench itself costs
+    ///   none         no gateway: the precision of the tester (kvaser bench only)
     ///
-    /// Example: --gateway bpf
+    /// Ways to receive (RX), as `receive` in gateway.toml:
+    ///   read                one read(2) for each frame, after poll(2)
+    ///   read-nonblock       read(2) again and again (busy)
+    ///   read-busypoll       the same, and each call polls the driver: SO_BUSY_POLL (busy)
+    ///   read-noirq          the same with the interface's interrupts deferred (busy)
+    ///   recvmmsg            up to 64 frames for each recvmmsg(2), after poll(2)
+    ///   ring                from a ring in memory (PACKET_MMAP), after poll(2)
+    ///   ring-busy           the same ring, looked at again and again (busy)
+    ///   io_uring            by io_uring, with buffers that the kernel chooses
+    ///
+    /// Ways to transmit (TX), as `transmit` in gateway.toml:
+    ///   write               one write(2) for each frame
+    ///   sendmmsg            all frames of a batch with one sendmmsg(2)
+    ///   ring                into a ring in memory (PACKET_MMAP), one send(2) for a batch
+    ///   ring-bypass         the same, past the interface's queueing discipline
+    ///   io_uring            by io_uring
+    ///
+    /// Busy ways never leave the processor. The guest has one processor, so that such a gateway
+    /// runs without real-time priority; the others have priority 90.
+    ///
+    /// The names of the paper (syscalls-2014, Table 3.1) mean the same pairs: readnb-write is
+    /// read-nonblock-write, readbusy-write is read-busypoll-write, readbusynoirq-write is
+    /// read-noirq-write, mmap is ring, mmapbusy is ring-busy, mmsg is recvmmsg and
+    /// sendmmsg.
+    ///
+    /// Example: --gateway bpf. Two rings: --gateway user:ring-ring
     #[arg(
         long,
         value_name = "GATEWAY",
@@ -74,7 +99,7 @@ pub(crate) struct Chosen {
     ///           Example: --filters eff:512
     ///
     /// Only the last rule matches the frames that are sent. N is 1 to 2048; for eff up to 100000
-    /// with the gateways bpf and user:read-write.
+    /// with the gateways bpf and user:….
     #[arg(
         long,
         value_name = "FILTERS",

@@ -8,13 +8,13 @@ use crate::extent::Extent;
 use crate::papers::{Origin, Paper};
 use crate::setups::simple;
 use crate::stats::{lost, ratio, us};
-use experiment::{Experiment, Gateway, Pattern};
+use experiment::{Experiment, Gateway, Pattern, Ways};
 
 pub(super) const CLAIMS: &[Claim] = &[G9];
 
 fn routed(extent: Extent, kernel: &str, user: bool, traffic: Pattern) -> Experiment {
     let gateway = if user {
-        Gateway::User("read-write".to_owned())
+        Gateway::User(Ways::READ_WRITE)
     } else {
         Gateway::Cangw
     };

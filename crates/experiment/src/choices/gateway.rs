@@ -1,5 +1,6 @@
 //! The gateway under test.
 
+use super::ways::Ways;
 use super::word::WordError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -11,9 +12,9 @@ pub enum Gateway {
     /// can-gw, its rules put in by Debian's `cangw`.
     #[serde(rename = "cangw")]
     Cangw,
-    /// `cangate run`, with this kind of input and output: `read-write`.
+    /// `cangate run` in its process, which receives and transmits in these ways.
     #[serde(rename = "user")]
-    User(String),
+    User(Ways),
     /// What the bench itself costs, the floor of every figure on it. On the timed bench the two
     /// controllers are joined inside the module, with no software between; on the kvaser bench the
     /// gateway's incoming card is the tester's, on the incoming bus, so that what is left is one
@@ -55,14 +56,11 @@ impl Gateway {
     }
 }
 
-/// The kinds of input and output that `user:` knows.
-pub const USER_IO: [&str; 1] = ["read-write"];
-
 impl fmt::Display for Gateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cangw => f.write_str("cangw"),
-            Self::User(io) => write!(f, "user:{io}"),
+            Self::User(ways) => write!(f, "user:{ways}"),
             Self::Ideal => f.write_str("ideal"),
             Self::None => f.write_str("none"),
             Self::OwnRules => f.write_str("can-gw"),
@@ -81,11 +79,11 @@ impl FromStr for Gateway {
             ("none", _) => Ok(Self::None),
             ("can-gw", _) => Ok(Self::OwnRules),
             ("bpf", _) => Ok(Self::Bpf),
-            (_, Some(io)) if USER_IO.contains(&io) => Ok(Self::User(io.to_owned())),
+            (_, Some(ways)) => Ok(Self::User(ways.parse()?)),
             _ => Err(WordError::unknown(
                 text,
                 "gateway",
-                "cangw, can-gw, bpf, user:read-write, ideal, none",
+                "cangw, can-gw, bpf, user:RECEIVE-TRANSMIT (such as user:read-write), ideal, none",
             )),
         }
     }

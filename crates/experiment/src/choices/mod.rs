@@ -7,15 +7,17 @@ mod gateway;
 mod hops;
 mod load;
 mod modify;
+mod ways;
 mod word;
 
 pub use boot::Boot;
 pub use cpu::Cpu;
 pub use filters::{Filters, MOST_EFF, MOST_FILTERS};
-pub use gateway::{Gateway, USER_IO};
+pub use gateway::Gateway;
 pub use hops::{Hops, MOST_HOPS, Virtual};
 pub use load::Load;
 pub use modify::Modify;
+pub use ways::{PAPER_NAMES, Receive, Transmit, Ways};
 pub use word::WordError;
 pub(crate) use word::number;
 

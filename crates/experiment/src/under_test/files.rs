@@ -2,7 +2,7 @@
 
 use super::interfaces::interfaces;
 use super::routes::routes;
-use crate::choices::{Gateway, Hops};
+use crate::choices::{Gateway, Hops, Transmit, Ways};
 use crate::experiment::Experiment;
 use route::cangw::Inexpressible;
 
@@ -50,12 +50,8 @@ pub fn cangw_script(experiment: &Experiment) -> Result<String, GatewayError> {
 /// The `gateway.toml` of `cangate run`; `None` where the experiment's gateway is another.
 #[must_use]
 pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
-    let (how, io) = match &experiment.gateway {
-        // The papers' priority (gateway-2011 §3.7).
-        Gateway::User(io) => (
-            "realtime = 90\nlock_memory = true\n".to_owned(),
-            format!("io = \"{io}\"\n"),
-        ),
+    let (how, keys) = match &experiment.gateway {
+        Gateway::User(ways) => (process(*ways), keys(*ways)),
         other => (
             format!("offload = \"{}\"\n", other.offload()?),
             String::new(),
@@ -68,7 +64,7 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
     }
     for name in &names {
         text.push_str(&format!(
-            "\n[ports.{name}]\nkind = \"socketcan\"\ninterface = \"{name}\"\n{io}"
+            "\n[ports.{name}]\nkind = \"socketcan\"\ninterface = \"{name}\"\n{keys}"
         ));
         if experiment.is_fd() {
             text.push_str("fd = true\n");
@@ -77,6 +73,28 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
     text.push('\n');
     text.push_str(&route::config::to_toml(&routes(experiment).routes, &names));
     Some(text)
+}
+
+/// How the gateway's process runs. The priority is the papers' (gateway-2011 §3.7). A gateway that
+/// looks for frames without pause has none: the guest has one processor, on which nothing else would
+/// then run, the tester neither.
+fn process(ways: Ways) -> String {
+    let realtime = if ways.receive.is_busy() {
+        ""
+    } else {
+        "realtime = 90\n"
+    };
+    format!("{realtime}lock_memory = true\n")
+}
+
+/// The keys of each port.
+fn keys(ways: Ways) -> String {
+    let bypass = match ways.transmit {
+        Transmit::RingBypass => "qdisc_bypass = true\n",
+        _ => "",
+    };
+    let (receive, transmit) = (ways.receive.key(), ways.transmit.key());
+    format!("receive = \"{receive}\"\ntransmit = \"{transmit}\"\n{bypass}")
 }
 
 /// A configuration as results keep it: of very many routes the first two and the last. The others

@@ -12,7 +12,7 @@ pub use routes::{routes, sent_id};
 mod tests {
     use super::*;
     use crate::arbitrary::any_experiment;
-    use crate::choices::{Filters, Gateway, Hops, Modify, Virtual};
+    use crate::choices::{Cpu, Filters, Gateway, Hops, Modify, Virtual};
     use crate::experiment::Experiment;
     use crate::settings::Setting;
     use frame::CanId;
@@ -105,9 +105,15 @@ mod tests {
             (Setting::Filters, "sff:2"),
         ]);
         let text = gateway_toml(&e).unwrap();
-        assert!(text.contains("io = \"read-write\""), "{text}");
+        let ways = "receive = \"read\"\ntransmit = \"write\"\n";
+        assert_eq!(text.matches(ways).count(), 2, "{text}");
         assert!(text.contains("realtime = 90"));
         assert_eq!(text.matches("[[routes]]").count(), 2);
+        let busy = experiment(&[(Setting::Gateway, "user:ring-busy-ring-bypass")]);
+        let text = gateway_toml(&busy).unwrap();
+        let ways = "receive = \"ring-busy\"\ntransmit = \"ring\"\nqdisc_bypass = true\n";
+        assert_eq!(text.matches(ways).count(), 2, "{text}");
+        assert!(!text.contains("realtime"), "{text}");
         assert_eq!(gateway_toml(&Experiment::default()), None);
     }
 
@@ -120,7 +126,7 @@ mod tests {
                 "{text}"
             );
             assert!(
-                !text.contains("realtime") && !text.contains("io ="),
+                !text.contains("realtime") && !text.contains("receive ="),
                 "{text}"
             );
             assert!(!text.contains("max_hops"), "{text}");
@@ -169,6 +175,7 @@ mod tests {
     /// The same with what does not go together left out, and with a gateway.
     fn fitting(mut e: Experiment) -> Experiment {
         e.bench = guest::machine::Bench::Timed;
+        e.cpu = Cpu::Board;
         e.real_time = false;
         e.stamp_every = 1;
         e.payload = match e.payload {

@@ -1,0 +1,257 @@
+//! The ways by which the gateway in user space receives and transmits, freely combined.
+
+use super::word::{WordError, plain_words};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// How the gateway in user space receives: `receive` of its ports, but for
+/// [`Receive::BusypollNoIrq`], which is a port's `read-busypoll` on an interface whose interrupts the
+/// lab has deferred.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Receive {
+    /// `read(2)`, when poll(2) says that there is a frame.
+    Read,
+    /// `read(2)` again and again.
+    ReadNonblock,
+    /// The same, and each call polls the driver (`SO_BUSY_POLL`).
+    ReadBusypoll,
+    /// The same with the interface's interrupts deferred (`SO_PREFER_BUSY_POLL`,
+    /// `napi_defer_hard_irqs`, `gro_flush_timeout`): the nearest that a stock kernel has to the
+    /// patch of syscalls-2014 §4.3.
+    BusypollNoIrq,
+    /// `recvmmsg(2)`.
+    Recvmmsg,
+    /// A ring in memory (PACKET_MMAP), when poll(2) says that there is a frame.
+    Ring,
+    /// The same ring, looked at again and again.
+    RingBusy,
+    /// `io_uring`.
+    IoUring,
+}
+
+impl Receive {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Read,
+        Self::ReadNonblock,
+        Self::ReadBusypoll,
+        Self::BusypollNoIrq,
+        Self::Recvmmsg,
+        Self::Ring,
+        Self::RingBusy,
+        Self::IoUring,
+    ];
+
+    /// Does the gateway look for frames without pause, and so never leave the processor by itself?
+    #[must_use]
+    pub const fn is_busy(self) -> bool {
+        matches!(
+            self,
+            Self::ReadNonblock | Self::ReadBusypoll | Self::BusypollNoIrq | Self::RingBusy
+        )
+    }
+
+    /// What `receive` says in `gateway.toml`.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::ReadNonblock => "read-nonblock",
+            Self::ReadBusypoll | Self::BusypollNoIrq => "read-busypoll",
+            Self::Recvmmsg => "recvmmsg",
+            Self::Ring => "ring",
+            Self::RingBusy => "ring-busy",
+            Self::IoUring => "io_uring",
+        }
+    }
+}
+
+plain_words! {
+    Receive, "way to receive",
+    Receive::Read = "read",
+    Receive::ReadNonblock = "read-nonblock",
+    Receive::ReadBusypoll = "read-busypoll",
+    Receive::BusypollNoIrq = "read-noirq",
+    Receive::Recvmmsg = "recvmmsg",
+    Receive::Ring = "ring",
+    Receive::RingBusy = "ring-busy",
+    Receive::IoUring = "io_uring",
+}
+
+/// How the gateway in user space transmits: `transmit` of its ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Transmit {
+    /// `write(2)`.
+    Write,
+    /// `sendmmsg(2)`.
+    Sendmmsg,
+    /// A ring in memory (PACKET_MMAP).
+    Ring,
+    /// The same ring, past the interface's queueing discipline (`PACKET_QDISC_BYPASS`).
+    RingBypass,
+    /// `io_uring`.
+    IoUring,
+}
+
+impl Transmit {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Write,
+        Self::Sendmmsg,
+        Self::Ring,
+        Self::RingBypass,
+        Self::IoUring,
+    ];
+
+    /// What `transmit` says in `gateway.toml`.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Sendmmsg => "sendmmsg",
+            Self::Ring | Self::RingBypass => "ring",
+            Self::IoUring => "io_uring",
+        }
+    }
+}
+
+plain_words! {
+    Transmit, "way to transmit",
+    Transmit::Write = "write",
+    Transmit::Sendmmsg = "sendmmsg",
+    Transmit::Ring = "ring",
+    Transmit::RingBypass = "ring-bypass",
+    Transmit::IoUring = "io_uring",
+}
+
+/// A way to receive and one to transmit: `read-write`, `ring-busy-sendmmsg`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Ways {
+    /// How it receives.
+    pub receive: Receive,
+    /// How it transmits.
+    pub transmit: Transmit,
+}
+
+/// The names of syscalls-2014, Table 3.1, and what they are here.
+pub const PAPER_NAMES: [(&str, Ways); 10] = [
+    ("read-write", Ways::of(Receive::Read, Transmit::Write)),
+    (
+        "readnb-write",
+        Ways::of(Receive::ReadNonblock, Transmit::Write),
+    ),
+    (
+        "readbusy-write",
+        Ways::of(Receive::ReadBusypoll, Transmit::Write),
+    ),
+    (
+        "readbusynoirq-write",
+        Ways::of(Receive::BusypollNoIrq, Transmit::Write),
+    ),
+    ("mmap-mmap", Ways::of(Receive::Ring, Transmit::Ring)),
+    ("mmap-write", Ways::of(Receive::Ring, Transmit::Write)),
+    ("mmapbusy-mmap", Ways::of(Receive::RingBusy, Transmit::Ring)),
+    (
+        "mmapbusy-write",
+        Ways::of(Receive::RingBusy, Transmit::Write),
+    ),
+    (
+        "readnb-mmap",
+        Ways::of(Receive::ReadNonblock, Transmit::Ring),
+    ),
+    ("mmsg-mmsg", Ways::of(Receive::Recvmmsg, Transmit::Sendmmsg)),
+];
+
+impl Ways {
+    /// The simplest pair, with which the others are compared.
+    pub const READ_WRITE: Self = Self::of(Receive::Read, Transmit::Write);
+
+    /// A pair.
+    #[must_use]
+    pub const fn of(receive: Receive, transmit: Transmit) -> Self {
+        Self { receive, transmit }
+    }
+
+    /// Every pair.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let with = |receive| Transmit::ALL.map(|transmit| Self::of(receive, transmit));
+        Receive::ALL.into_iter().flat_map(with)
+    }
+}
+
+impl fmt::Display for Ways {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.receive, self.transmit)
+    }
+}
+
+impl FromStr for Ways {
+    type Err = WordError;
+
+    fn from_str(text: &str) -> Result<Self, WordError> {
+        let papers = PAPER_NAMES.iter().find(|(name, _)| *name == text);
+        if let Some((_, ways)) = papers {
+            return Ok(*ways);
+        }
+        Self::all()
+            .find(|ways| ways.to_string() == text)
+            .ok_or_else(|| {
+                let words = |all: &[String]| -> String { all.join(", ") };
+                WordError::new(
+                    format!("`{text}` is no pair of ways to receive and to transmit"),
+                    format!(
+                        "give RECEIVE-TRANSMIT, with one of {} and one of {}; or a name of the \
+                         paper's: {}",
+                        words(&Receive::ALL.map(|way| way.to_string())),
+                        words(&Transmit::ALL.map(|way| way.to_string())),
+                        words(&PAPER_NAMES.map(|(name, _)| name.to_owned())),
+                    ),
+                )
+            })
+    }
+}
+
+impl From<Ways> for String {
+    fn from(ways: Ways) -> Self {
+        ways.to_string()
+    }
+}
+
+impl TryFrom<String> for Ways {
+    type Error = WordError;
+
+    fn try_from(text: String) -> Result<Self, WordError> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_pair_has_a_word_of_its_own() {
+        let words: BTreeSet<_> = Ways::all().map(|ways| ways.to_string()).collect();
+        assert_eq!(words.len(), Receive::ALL.len() * Transmit::ALL.len());
+        for ways in Ways::all() {
+            assert_eq!(ways.to_string().parse(), Ok(ways));
+        }
+    }
+
+    #[test]
+    fn the_papers_names_are_taken_too() {
+        for (name, ways) in PAPER_NAMES {
+            assert_eq!(name.parse(), Ok(ways), "{name}");
+        }
+        let busy: Ways = "mmapbusy-mmap".parse().unwrap();
+        assert_eq!(busy.to_string(), "ring-busy-ring");
+        let error = "mmap-read".parse::<Ways>().unwrap_err().to_string();
+        assert!(
+            error.contains("ring-busy") && error.contains("mmsg-mmsg"),
+            "{error}"
+        );
+    }
+}
