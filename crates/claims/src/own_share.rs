@@ -1,6 +1,6 @@
 //! Which part of a median the bench costs, and which is the gateway's own.
 
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, Missing};
 use experiment::Experiment;
 use experiment::settings::Setting;
 use probe::traffic::Pattern;
@@ -23,6 +23,15 @@ impl OwnShare {
     pub const fn own(&self) -> i64 {
         self.p50 - self.floor
     }
+}
+
+/// A median less the bench's floor, ns.
+pub(crate) fn own(evidence: &Evidence, experiment: &Experiment) -> Result<i64, Missing> {
+    let floor = experiment.floor().ok_or_else(|| Missing {
+        experiment: experiment.name(),
+        why: "its bench has no floor".to_owned(),
+    })?;
+    Ok(evidence.summary(experiment)?.p50 - evidence.summary(&floor)?.p50)
 }
 
 /// Settings that say nothing about which gateway it is.

@@ -1,0 +1,84 @@
+//! O12: the best pair of ways, as fast as it can.
+
+use super::ways::{BEST, READ_WRITE, saturated, word};
+use crate::claim::{Claim, Judgement};
+use crate::conditions::Conditions;
+use crate::data_path::DataPath;
+use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
+use crate::papers::Origin;
+use experiment::rate::Bound;
+
+pub(super) const CLAIMS: &[Claim] = &[O12];
+
+const O12: Claim = Claim {
+    id: "O12",
+    origin: Origin::Bound("bound of ways to receive and to transmit"),
+    claim: "The highest rate without loss of the best pair of ways is at least 1.5 times that of read and \
+        write",
+    figure: "≥ 1.50",
+    criterion: "rate(ring-busy-ring-bypass) / rate(read-write) ≥ 1.50, on a processor that read-write \
+        saturates; a pair that the bus bounds is not slower than shown",
+    rates: |extent| {
+        [BEST, READ_WRITE]
+            .map(|gateway| saturated(extent, gateway))
+            .to_vec()
+    },
+    judge,
+    ..Claim::BLANK
+};
+
+fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+    let of = |gateway| evidence.rate(&saturated(extent, gateway));
+    let (best, simple) = (of(BEST)?, of(READ_WRITE)?);
+    let times = best.frames_per_s / simple.frames_per_s;
+    let by = match best.bound {
+        Bound::Bus => " (the bus)",
+        Bound::Gateway | Bound::None => "",
+    };
+    let mut conditions = Conditions::default();
+    conditions.add(
+        best.frames_per_s > 0.0 && simple.bound == Bound::Gateway && times >= 1.5,
+        format!("{} carries {times:.2} times as many frames", word(&BEST)),
+    );
+    let measured = format!(
+        "{times:.2} ({:.0}/s{by} against {:.0}/s)",
+        best.frames_per_s, simple.frames_per_s
+    );
+    Ok(conditions.judge(measured, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
+    use experiment::rate::Rate;
+
+    fn with(best: f64, simple: Bound) -> Verdict {
+        let mut evidence = Evidence::default();
+        for e in O12.rates(Extent::Quick) {
+            let is_best = e.gateway == BEST;
+            let rate = Rate {
+                frames_per_s: if is_best { best } else { 1000.0 },
+                bound: if is_best { Bound::Gateway } else { simple },
+                passed: None,
+                failed: None,
+                tries: 9,
+            };
+            evidence.add_rate(e, Ok(rate));
+        }
+        O12.judge(&evidence, Extent::Quick).verdict
+    }
+
+    #[test]
+    fn o12_wants_half_as_many_more() {
+        assert_eq!(with(1500.0, Bound::Gateway), Reproduced);
+        assert_eq!(with(1499.0, Bound::Gateway), Differs);
+        // What the bus bounds is no figure of read-write's.
+        assert_eq!(with(1500.0, Bound::Bus), Differs);
+        assert_eq!(
+            O12.judge(&Evidence::default(), Extent::Quick).verdict,
+            NotTestable
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! O13: a frame every 120 µs, the ways that the paper did not have among them.
+
+use super::s3_every_120::{held, papers};
+use super::ways::{every_120, user};
+use crate::claim::{Claim, Judgement};
+use crate::data_path::DataPath;
+use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
+use crate::papers::Origin;
+use experiment::{Experiment, Gateway, Receive, Transmit, Ways};
+
+pub(super) const CLAIMS: &[Claim] = &[O13];
+
+const O13: Claim = Claim {
+    id: "O13",
+    origin: Origin::Bound("bound of ways to receive and to transmit"),
+    claim: "With a frame every 120 µs, rings, mmsg calls and io_uring lose no frame where read and write \
+        lose some",
+    figure: "0",
+    criterion: "as S3, with io_uring-io_uring and ring-busy-ring-bypass, which lose none",
+    needs: |extent, _| {
+        let all = every(extent).map(|ways| every_120(extent, Gateway::User(ways)));
+        all.collect::<Vec<Experiment>>()
+    },
+    judge,
+    ..Claim::BLANK
+};
+
+fn every(extent: Extent) -> impl Iterator<Item = Ways> {
+    let ours = [
+        user(Receive::IoUring, Transmit::IoUring),
+        user(Receive::RingBusy, Transmit::RingBypass),
+    ];
+    let ours = ours.into_iter().filter_map(|gateway| match gateway {
+        Gateway::User(ways) => Some(ways),
+        _ => None,
+    });
+    papers(extent).chain(ours)
+}
+
+fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+    held(evidence, extent, every(extent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict::{Differs, Reproduced};
+    use crate::testing::verdict;
+    use experiment::fake;
+
+    #[test]
+    fn o13_wants_io_uring_to_lose_nothing() {
+        let with = |write: u64, uring: u64| {
+            verdict(&O13, Extent::Quick, move |e| {
+                let lost = match e.gateway {
+                    Gateway::User(ways) if ways.transmit == Transmit::Write => write,
+                    Gateway::User(ways) if ways.transmit == Transmit::IoUring => uring,
+                    _ => 0,
+                };
+                fake::losing(fake::records(100, 9), |n| n < lost)
+            })
+        };
+        assert_eq!(with(30, 0), Reproduced);
+        assert_eq!(with(30, 1), Differs);
+        assert_eq!(with(0, 0), Differs);
+    }
+}

@@ -1,0 +1,110 @@
+//! S2: one frame at a time through each of the paper's gateways.
+
+use super::ways::{KERNEL, one_at_a_time, word};
+use crate::claim::{Claim, Judgement};
+use crate::conditions::Conditions;
+use crate::data_path::DataPath;
+use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
+use crate::papers::{Origin, Paper};
+use crate::stats::{ratio, us};
+use experiment::{Gateway, PAPER_NAMES, Receive, Ways};
+
+pub(super) const CLAIMS: &[Claim] = &[S2];
+
+const S2: Claim = Claim {
+    id: "S2",
+    origin: Origin::Papers(&[(Paper::Syscalls2014, "§4.2, Figure 4.2")]),
+    claim: "One frame at a time, a user-space gateway that blocks takes about 3.7 times as long as \
+        the kernel gateway, and one that waits busily about twice as long",
+    figure: "kernel 49; blocking ≈180; busy ≈100 (no OS: 15)",
+    criterion: "2.5 ≤ p50 / p50(can-gw) ≤ 5 for the blocking ones, 1.4 ≤ p50 / p50(can-gw) ≤ 3 for the \
+        busy ones, and each busy one is faster than each blocking one",
+    needs: |extent, _| {
+        let users = papers().map(|ways| one_at_a_time(extent, Gateway::User(ways)));
+        users.chain([one_at_a_time(extent, KERNEL)]).collect()
+    },
+    judge,
+    ..Claim::BLANK
+};
+
+/// The pairs of Table 3.1. The one for which the paper changed drivers is S5's.
+fn papers() -> impl Iterator<Item = Ways> {
+    let all = PAPER_NAMES.into_iter().map(|(_, ways)| ways);
+    all.filter(|ways| ways.receive != Receive::BusypollNoIrq)
+}
+
+fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+    let p50 = |gateway| Ok(evidence.summary(&one_at_a_time(extent, gateway))?.p50);
+    let kernel = p50(KERNEL)?;
+    let mut conditions = Conditions::default();
+    let (mut blocking, mut busy) = (Vec::new(), Vec::new());
+    for ways in papers() {
+        let gateway = Gateway::User(ways);
+        let name = word(&gateway);
+        let all = if ways.receive.is_busy() {
+            &mut busy
+        } else {
+            &mut blocking
+        };
+        all.push((p50(gateway)?, name));
+    }
+    blocking.sort();
+    busy.sort();
+    let mut measured = format!("kernel {}", us(kernel));
+    for (what, all, range) in [
+        ("blocking", &blocking, 2.5..=5.0),
+        ("busy", &busy, 1.4..=3.0),
+    ] {
+        let list: Vec<_> = all
+            .iter()
+            .map(|(ns, name)| format!("{name} {}", us(*ns)))
+            .collect();
+        measured.push_str(&format!("; {what}: {}", list.join(", ")));
+        let times = |end: Option<&(i64, String)>| ratio(end.map_or(0, |e| e.0), kernel);
+        let (least, most) = (times(all.first()), times(all.last()));
+        conditions.add(
+            range.contains(&least) && range.contains(&most),
+            format!("the {what} ones take {least:.2} to {most:.2} times the kernel gateway's"),
+        );
+    }
+    if let (Some(slowest), Some(fastest)) = (busy.last(), blocking.first()) {
+        conditions.add(
+            slowest.0 < fastest.0,
+            format!(
+                "the slowest busy one ({}) takes {} and the fastest blocking one ({}) {}",
+                slowest.1,
+                us(slowest.0),
+                fastest.1,
+                us(fastest.0)
+            ),
+        );
+    }
+    Ok(conditions.judge(measured, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict::{Differs, Reproduced};
+    use crate::testing::verdict;
+    use experiment::fake;
+
+    #[test]
+    fn s2_wants_both_groups_and_a_gap() {
+        let with = |blocking: u64, busy: u64| {
+            verdict(&S2, Extent::Quick, move |e| {
+                let ns = match e.gateway {
+                    Gateway::User(ways) if ways.receive.is_busy() => busy,
+                    Gateway::User(_) => blocking,
+                    _ => 49_000,
+                };
+                fake::records(9, ns)
+            })
+        };
+        assert_eq!(with(180_000, 100_000), Reproduced);
+        assert_eq!(with(300_000, 100_000), Differs);
+        assert_eq!(with(180_000, 50_000), Differs);
+        assert_eq!(with(130_000, 140_000), Differs);
+    }
+}

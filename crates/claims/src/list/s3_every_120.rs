@@ -1,0 +1,101 @@
+//! S3: a frame every 120 µs.
+
+use super::ways::{every_120, word};
+use crate::claim::{Claim, Judgement};
+use crate::conditions::Conditions;
+use crate::data_path::DataPath;
+use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
+use crate::papers::{Origin, Paper};
+use crate::stats::{loss, lost};
+use experiment::{Gateway, PAPER_NAMES, Receive, Transmit, Ways};
+
+pub(super) const CLAIMS: &[Claim] = &[S3];
+
+const S3: Claim = Claim {
+    id: "S3",
+    origin: Origin::Papers(&[(Paper::Syscalls2014, "§4.2, Figure 4.3")]),
+    claim: "With a frame every 120 µs, gateways that transmit by write() lose frames, and those that \
+        transmit by a ring or by sendmmsg lose none",
+    figure: "up to 1/3 lost; 0",
+    criterion: "on a processor that read-write saturates at the paper's period: lost > 0 for each of \
+        the paper's pairs with write(), lost = 0 for each other one",
+    needs: |extent, _| {
+        let all = papers(extent).map(|ways| every_120(extent, Gateway::User(ways)));
+        all.collect()
+    },
+    judge,
+    ..Claim::BLANK
+};
+
+/// The pairs of Table 3.1; a quick run has one of each kind.
+pub(super) fn papers(extent: Extent) -> impl Iterator<Item = Ways> {
+    let quick = |ways: &Ways| {
+        matches!(
+            (ways.receive, ways.transmit),
+            (
+                Receive::Read | Receive::ReadNonblock | Receive::Ring,
+                Transmit::Write
+            ) | (Receive::ReadNonblock | Receive::Ring, Transmit::Ring)
+                | (Receive::Recvmmsg, _)
+        )
+    };
+    let all = PAPER_NAMES.into_iter().map(|(_, ways)| ways);
+    all.filter(move |ways| extent == Extent::Full || quick(ways))
+}
+
+/// Holds what each of these loses against what it is to lose: by write() some, else none.
+pub(super) fn held(
+    evidence: &Evidence,
+    extent: Extent,
+    all: impl Iterator<Item = Ways>,
+) -> Result<Judgement, Missing> {
+    let mut conditions = Conditions::default();
+    let mut measured = Vec::new();
+    for ways in all {
+        let gateway = Gateway::User(ways);
+        let name = word(&gateway);
+        let experiment = every_120(extent, gateway);
+        evidence.profile(&experiment)?;
+        let results = evidence.results(&experiment)?;
+        let (lost, share) = (lost(results), 100.0 * loss(results));
+        let (holds, wanted) = match ways.transmit {
+            Transmit::Write => (lost > 0, "some"),
+            _ => (lost == 0, "none"),
+        };
+        let text = format!("{name} {share:.1} %");
+        conditions.add(holds, format!("{name} loses {lost} ({wanted} expected)"));
+        measured.push(text);
+    }
+    Ok(conditions.judge(format!("lost: {}", measured.join(", ")), ""))
+}
+
+fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+    held(evidence, extent, papers(extent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict::{Differs, Reproduced};
+    use crate::testing::verdict;
+    use experiment::fake;
+
+    #[test]
+    fn s3_wants_losses_by_write_only() {
+        let with = |extent: Extent, write: u64, other: u64| {
+            verdict(&S3, extent, move |e| {
+                let lost = match e.gateway {
+                    Gateway::User(ways) if ways.transmit == Transmit::Write => write,
+                    _ => other,
+                };
+                fake::losing(fake::records(100, 9), |n| n < lost)
+            })
+        };
+        for extent in [Extent::Quick, Extent::Full] {
+            assert_eq!(with(extent, 30, 0), Reproduced);
+            assert_eq!(with(extent, 0, 0), Differs);
+            assert_eq!(with(extent, 30, 1), Differs);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! S4: the period at which each gateway is saturated.
+
+use super::ways::{READ_WRITE, saturated, user, word};
+use crate::claim::{Claim, Judgement};
+use crate::conditions::Conditions;
+use crate::data_path::DataPath;
+use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
+use crate::papers::{Origin, Paper};
+use experiment::rate::{Bound, Rate};
+use experiment::{Experiment, Gateway, Receive, Transmit};
+
+pub(super) const CLAIMS: &[Claim] = &[S4];
+
+/// What saturates first, next and last.
+const GROUPS: [(&str, &[Gateway]); 3] = [
+    (
+        "read*-write",
+        &[READ_WRITE, user(Receive::ReadNonblock, Transmit::Write)],
+    ),
+    (
+        "mmap*-write",
+        &[
+            user(Receive::Ring, Transmit::Write),
+            user(Receive::RingBusy, Transmit::Write),
+        ],
+    ),
+    (
+        "mmap/mmsg",
+        &[
+            user(Receive::Ring, Transmit::Ring),
+            user(Receive::Recvmmsg, Transmit::Sendmmsg),
+        ],
+    ),
+];
+
+const S4: Claim = Claim {
+    id: "S4",
+    origin: Origin::Papers(&[(Paper::Syscalls2014, "§4.2, Figure 4.4")]),
+    claim: "Gateways that read and write are saturated first, those with a ring and write() later, \
+        those with rings or mmsg calls on both sides not at all",
+    figure: "read*-write 150–155; mmap*-write 127; mmap/mmsg never (above 120)",
+    criterion: "on a processor that read-write saturates at 140 to 160 µs: the shortest period without \
+        loss of each group is longer than each of the next group's, and the last group's is at most \
+        120 µs",
+    rates: |extent| match extent {
+        // read-write alone takes ten experiments.
+        Extent::Quick => vec![],
+        Extent::Full => searched(extent),
+    },
+    judge,
+    ..Claim::BLANK
+};
+
+fn searched(extent: Extent) -> Vec<Experiment> {
+    let all = GROUPS.iter().flat_map(|(_, all)| all.iter());
+    all.map(|gateway| saturated(extent, gateway.clone()))
+        .collect()
+}
+
+/// A frame every so many µs; infinite where even the slowest traffic loses some.
+fn period(rate: &Rate) -> f64 {
+    match rate.bound {
+        Bound::None => f64::INFINITY,
+        Bound::Gateway | Bound::Bus => 1e6 / rate.frames_per_s,
+    }
+}
+
+fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+    let mut conditions = Conditions::default();
+    let mut measured = Vec::new();
+    let mut before = f64::INFINITY;
+    for (group, gateways) in GROUPS {
+        let (mut least, mut most) = (f64::INFINITY, 0.0f64);
+        for gateway in gateways {
+            let rate = evidence.rate(&saturated(extent, gateway.clone()))?;
+            let period = period(rate);
+            (least, most) = (least.min(period), most.max(period));
+            let by = match rate.bound {
+                Bound::Bus => " (the bus)",
+                Bound::Gateway | Bound::None => "",
+            };
+            measured.push(format!("{} {period:.0}{by}", word(gateway)));
+            if *gateway == READ_WRITE {
+                conditions.add(
+                    (140.0..=160.0).contains(&period),
+                    format!("read-write is saturated by a frame every {period:.1} µs"),
+                );
+            }
+        }
+        conditions.add(
+            most < before,
+            format!("{group} loses nothing from {most:.0} µs on"),
+        );
+        before = least;
+    }
+    conditions.add(
+        before <= 120.0,
+        format!("the last group carries a frame every {before:.0} µs"),
+    );
+    Ok(conditions.judge(measured.join(", "), ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
+
+    fn with(of: impl Fn(&Gateway) -> f64) -> Verdict {
+        let mut evidence = Evidence::default();
+        for e in S4.rates(Extent::Full) {
+            let rate = Rate {
+                frames_per_s: 1e6 / of(&e.gateway),
+                bound: Bound::Gateway,
+                passed: None,
+                failed: None,
+                tries: 9,
+            };
+            evidence.add_rate(e, Ok(rate));
+        }
+        S4.judge(&evidence, Extent::Full).verdict
+    }
+
+    fn papers(gateway: &Gateway) -> f64 {
+        match gateway {
+            Gateway::User(w) if w.transmit != Transmit::Write => 90.0,
+            Gateway::User(w) if matches!(w.receive, Receive::Ring | Receive::RingBusy) => 127.0,
+            _ => 150.0,
+        }
+    }
+
+    #[test]
+    fn s4_wants_three_groups_in_order() {
+        assert_eq!(with(papers), Reproduced);
+        let all_alike = |_: &Gateway| 150.0;
+        assert_eq!(with(all_alike), Differs);
+        let slow = |g: &Gateway| 2.0 * papers(g);
+        assert_eq!(with(slow), Differs);
+        assert_eq!(
+            S4.judge(&Evidence::default(), Extent::Quick).verdict,
+            NotTestable
+        );
+    }
+}
