@@ -8,10 +8,11 @@ pub(super) const HTML: &str = include_str!("assets/index.html");
 pub(super) const STYLE: [&str; 2] = [assets::STYLE, include_str!("assets/site.css")];
 
 /// Each file has one job.
-pub(super) const SCRIPT: [&str; 9] = [
+pub(super) const SCRIPT: [&str; 10] = [
     assets::SCRIPT,
     include_str!("assets/state.js"),
     include_str!("assets/models.js"),
+    include_str!("assets/compare.js"),
     include_str!("assets/charts.js"),
     include_str!("assets/facets.js"),
     include_str!("assets/table.js"),

@@ -139,6 +139,7 @@
     const { conditions, names } = cg.distinguish(members.map((m) => m.place));
     members.forEach((m, n) => { m.name = names[n]; });
     const about = { clock, conditions };
-    return [profile, overTime, cdf, losses, where].map((make) => make(members, about)).filter(Boolean);
+    const all = [profile, cg.medians, cg.medianOverPeriod, cg.lossOverPeriod, overTime, cdf, losses, where];
+    return all.map((make) => make(members, about)).filter(Boolean);
   };
 })();
