@@ -38,7 +38,12 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
     ];
     let choices = (
         prop::sample::select(Kernel::all().collect::<Vec<_>>()),
-        prop::sample::select(vec![Bench::Kvaser, Bench::Timed, Bench::Vcan]),
+        prop::sample::select(vec![
+            Bench::Kvaser,
+            Bench::Ctucan,
+            Bench::Timed,
+            Bench::Vcan,
+        ]),
         prop::sample::select(vec![Load::None, Load::Cpu, Load::EthRx, Load::EthTx]),
         prop::sample::select(vec!["none", "copy", "id", "and", "crc8"]),
         prop::sample::select(vec!["0", "1", "5", "2:2", "4:2", "1:vxcan", "2:2:vxcan"]),

@@ -94,14 +94,19 @@ impl Conflicts<'_> {
         let e = self.experiment;
         let timed = e.bench == Bench::Timed;
         self.refuse(
-            !matches!(e.bench, Bench::Kvaser | Bench::Timed),
+            !matches!(e.bench, Bench::Kvaser | Bench::Ctucan | Bench::Timed),
             &[Setting::Bench],
-            "no tester is on this bench: measure on kvaser or timed",
+            "no tester is on this bench: measure on kvaser, ctucan or timed",
         );
         self.refuse(
-            e.is_fd() && !timed,
+            e.is_fd() && e.bench == Bench::Kvaser,
             &[Setting::Payload, Setting::Bench],
-            "FD frames are on the timed bench only: the cards of the kvaser bench are classic",
+            "the cards of the kvaser bench are classic: --bench timed or ctucan has FD",
+        );
+        self.refuse(
+            e.bench == Bench::Ctucan && e.kernel.starts_with("5.10"),
+            &[Setting::Bench, Setting::Kernel],
+            "the driver of CTU CAN FD came with Linux 5.19: --kernel 6.1 or newer",
         );
         self.refuse(
             matches!(e.traffic, Pattern::Load(_)) && !timed,
@@ -223,7 +228,7 @@ mod tests {
             "--traffic load:50 --bench kvaser: a share of the bus needs a bus that takes time: \
              --bench timed, or period:MICROSECONDS"
         );
-        assert!(refused(&[(S::Payload, "16")]).contains("timed bench only"));
+        assert!(refused(&[(S::Payload, "16")]).contains("--bench timed or ctucan"));
         assert!(refused(&[(S::Payload, "9"), (S::Bench, "timed")]).contains("12, 16, 20"));
         assert!(
             refused(&[(S::Gateway, "none"), (S::Filters, "sff:1")]).contains("nothing filters")

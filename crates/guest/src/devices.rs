@@ -10,6 +10,14 @@ pub(crate) const CARDS: [(&str, u8, &str); 5] = [
     ("gw1", 0x14, "b1"),
 ];
 
+/// The PCI slots of the ctucan bench's cards, the buses of their two controllers, and the names that
+/// the agent gives those that are used.
+pub(crate) const CTU_CARDS: [(u8, [&str; 2], &[&str]); 3] = [
+    (0x10, ["b0", "b1"], &["can0", "can2"]),
+    (0x11, ["b0", "b1"], &["can1"]),
+    (0x12, ["b0", "b1"], &["gw0", "gw1"]),
+];
+
 /// The PCI slots of the Ethernet cards, and their names.
 pub(crate) const ETHERNET: [(&str, u8); 2] = [("eth0", 0x18), ("eth1", 0x19)];
 
@@ -22,6 +30,14 @@ pub(crate) fn card_addresses() -> impl Iterator<Item = (&'static str, String)> {
     CARDS
         .into_iter()
         .map(|(name, slot, _)| (name, address(slot)))
+}
+
+/// The ctucan bench's cards: PCI address, and the names of the interfaces in the order of the
+/// controllers.
+pub(crate) fn ctu_card_addresses() -> impl Iterator<Item = (String, &'static [&'static str])> {
+    CTU_CARDS
+        .into_iter()
+        .map(|(slot, _, names)| (address(slot), names))
 }
 
 /// The Ethernet interfaces with their PCI addresses.

@@ -96,6 +96,14 @@ pub enum Error {
         /// What is there.
         found: Vec<String>,
     },
+    /// A bench whose cards the kernel has no driver for.
+    #[error("kernel {kernel} has no driver {driver}: choose a newer one")]
+    NoDriver {
+        /// Which.
+        kernel: Kernel,
+        /// The module.
+        driver: &'static str,
+    },
     /// Debian's archive has another QEMU.
     #[error(
         "the lab needs QEMU {wanted}, whose virtual time its figures are from, and Debian's {suite} \

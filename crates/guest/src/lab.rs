@@ -108,11 +108,15 @@ impl Lab {
         bench: Bench,
         progress: &dyn Progress,
     ) -> Result<Vec<PathBuf>, Error> {
-        if bench != Bench::Timed {
-            return Ok(Vec::new());
+        let mirror = self.mirror.as_deref();
+        match bench {
+            Bench::Timed => {
+                let module = kmod::bitcan(&self.cache, mirror, progress, kernel, tree)?;
+                Ok(vec![module])
+            }
+            Bench::Ctucan => kmod::ctucanfd(&self.cache, mirror, progress, kernel, tree),
+            Bench::Kvaser | Bench::Vcan | Bench::None => Ok(Vec::new()),
         }
-        let module = kmod::bitcan(&self.cache, self.mirror.as_deref(), progress, kernel, tree)?;
-        Ok(vec![module])
     }
 
     /// What a guest with this kernel is made of, as [`crate::Outcome::versions`] begins: package by

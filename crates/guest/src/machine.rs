@@ -17,6 +17,7 @@ pub const GATEWAY_NAMESPACE: &str = "gw";
 /// | bench | tester's side | gateway's side (namespace `gw`) |
 /// |---|---|---|
 /// | kvaser | can0 (sends), can1 (reference), can2 (receives); can0, can1 and gw0 share a bus, can2 and gw1 the other | gw0, gw1 |
+/// | ctucan | as kvaser, with CTU CAN FD controllers, two of them on a card | gw0, gw1 |
 /// | timed | `/dev/bitcan-tester`, on buses 0 and 1 | gw0 on bus 0, gw1 on bus 1 |
 /// | vcan | vcan0 and vcan1, no namespace | |
 /// | none | | |
@@ -25,6 +26,8 @@ pub const GATEWAY_NAMESPACE: &str = "gw";
 pub enum Bench {
     /// Emulated SJA1000 cards with the in-tree driver; no bus time.
     Kvaser,
+    /// Emulated CTU CAN FD cards with the kernel's driver; no bus time.
+    Ctucan,
     /// Interfaces of `kmod/bitcan` on bit-timed buses.
     Timed,
     /// Virtual interfaces.
@@ -35,13 +38,20 @@ pub enum Bench {
 
 impl Bench {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Kvaser, Self::Timed, Self::Vcan, Self::None];
+    pub const ALL: [Self; 5] = [
+        Self::Kvaser,
+        Self::Ctucan,
+        Self::Timed,
+        Self::Vcan,
+        Self::None,
+    ];
 
     /// Its name in options and results.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kvaser => "kvaser",
+            Self::Ctucan => "ctucan",
             Self::Timed => "timed",
             Self::Vcan => "vcan",
             Self::None => "none",

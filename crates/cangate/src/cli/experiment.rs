@@ -12,9 +12,10 @@ pub(crate) struct Chosen {
     /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
     #[arg(long, value_name = "KERNEL", default_value = "6.1")]
     pub(crate) kernel: String,
-    /// The CAN interfaces: kvaser (in-tree driver, no bus time) or timed (bit time).
+    /// The CAN interfaces: kvaser, ctucan (real drivers, no bus time) or timed (bit time).
     ///
     ///   kvaser  emulated SJA1000 cards with the in-tree driver; frames take no bus time
+    ///   ctucan  emulated CTU CAN FD cards with the kernel's driver; frames take no bus time
     ///   timed   interfaces of kmod/bitcan on buses with bit time: 1 Mbit/s, FD data 4 Mbit/s
     ///
     /// Example: --bench timed
@@ -82,7 +83,7 @@ pub(crate) struct Chosen {
         verbatim_doc_comment
     )]
     pub(crate) load: String,
-    /// Payload bytes: 2 to 8; on the timed bench also 12, 16, 20, 24, 32, 48 or 64 (FD).
+    /// Payload bytes: 2 to 8; except on kvaser also 12, 16, 20, 24, 32, 48 or 64 (FD).
     ///
     /// The first two bytes are the number of the frame. Example: --payload 8
     #[arg(long, value_name = "N", default_value_t = 4)]

@@ -2,8 +2,8 @@
 
 use super::error::AgentError;
 use super::orders::Orders;
-use super::system::{interface_at, modprobe, wait_for};
-use crate::devices::{card_addresses, ethernet_addresses};
+use super::system::{interface_at, interfaces_at, modprobe, wait_for};
+use crate::devices::{card_addresses, ctu_card_addresses, ethernet_addresses};
 use crate::machine::{Bench, GATEWAY_NAMESPACE as GATEWAY};
 use crate::program;
 use std::fs;
@@ -20,12 +20,13 @@ pub(super) fn up(orders: &Orders) -> Result<(), AgentError> {
     // IPv6 is not used, and sends packets by itself, which would disturb measurements.
     let _ = fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-    if matches!(orders.bench, Bench::Kvaser | Bench::Timed) || orders.ethernet {
+    if matches!(orders.bench, Bench::Kvaser | Bench::Ctucan | Bench::Timed) || orders.ethernet {
         ip(&format!("netns add {GATEWAY}"))?;
         ip(&format!("-n {GATEWAY} link set lo up"))?;
     }
     match orders.bench {
         Bench::Kvaser => kvaser(orders)?,
+        Bench::Ctucan => ctucan(orders)?,
         Bench::Timed => timed(orders)?,
         Bench::Vcan => vcan()?,
         Bench::None => {}
@@ -58,6 +59,27 @@ fn kvaser(orders: &Orders) -> Result<(), AgentError> {
     Ok(())
 }
 
+fn ctucan(orders: &Orders) -> Result<(), AgentError> {
+    modprobe(&["can-raw", "can-dev"])?;
+    for module in ["ctucanfd", "ctucanfd_pci"] {
+        program::output(None, &["insmod", &format!("/lab/modules/{module}.ko")])?;
+    }
+    // As above: what is found first need not be can0.
+    for (address, names) in ctu_card_addresses() {
+        let found = interfaces_at(&address, 2)?;
+        for (found, name) in found.iter().zip(names) {
+            ip(&format!("link set dev {found} name new-{name}"))?;
+        }
+    }
+    for (_, names) in ctu_card_addresses() {
+        for name in names {
+            ip(&format!("link set dev new-{name} name {name}"))?;
+            start_can(orders, name)?;
+        }
+    }
+    Ok(())
+}
+
 /// The first port of a card's controller: the second of its regions (kvaser_pci.c).
 pub(super) fn registers(address: &str) -> Result<u64, AgentError> {
     let path = PathBuf::from(format!("/sys/bus/pci/devices/{address}/resource"));
@@ -78,7 +100,7 @@ fn start_can(orders: &Orders, name: &str) -> Result<(), AgentError> {
         within = format!("-n {GATEWAY} ");
     }
     let mut how = format!("bitrate {}", orders.bitrate);
-    if let (Some(rate), Bench::Timed) = (orders.data_bitrate, orders.bench) {
+    if let (Some(rate), Bench::Timed | Bench::Ctucan) = (orders.data_bitrate, orders.bench) {
         how.push_str(&format!(" dbitrate {rate} fd on"));
     }
     ip(&format!("{within}link set dev {name} type can {how}"))?;

@@ -104,6 +104,25 @@ pub(super) fn modprobe(names: &[&str]) -> Result<(), AgentError> {
     Ok(())
 }
 
+/// The interfaces of a PCI device with `count` of them, in the order in which its driver made them.
+pub(super) fn interfaces_at(address: &str, count: usize) -> Result<Vec<String>, AgentError> {
+    let folder = PathBuf::from(format!("/sys/bus/pci/devices/{address}/net"));
+    wait_for(
+        &format!("{count} interfaces of PCI device {address}"),
+        || {
+            let mut found = Vec::new();
+            for entry in fs::read_dir(&folder).ok()?.flatten() {
+                let index = fs::read_to_string(entry.path().join("ifindex")).ok()?;
+                let index: u32 = index.trim().parse().ok()?;
+                found.push((index, entry.file_name().into_string().ok()?));
+            }
+            found.sort();
+            let names: Vec<_> = found.into_iter().map(|(_, name)| name).collect();
+            (names.len() >= count).then_some(names)
+        },
+    )
+}
+
 /// The interface of a PCI device, by the device's address.
 pub(super) fn interface_at(address: &str) -> Result<String, AgentError> {
     let folder = PathBuf::from(format!("/sys/bus/pci/devices/{address}/net"));

@@ -1,7 +1,7 @@
 //! QEMU's command line.
 
 use super::trace;
-use crate::devices::{CARDS, ETHERNET};
+use crate::devices::{CARDS, CTU_CARDS, ETHERNET};
 use crate::fetch::Tree;
 use crate::machine::{Bench, Time};
 use std::ffi::OsString;
@@ -113,8 +113,16 @@ impl Options<'_> {
         add(&["-device", "pvpanic", "-action", "panic=pause"]);
         add(&["-chardev", "stdio,id=monitor,signal=off"]);
         add(&["-object", "monitor-qmp,id=qmp,chardev=monitor"]);
-        if self.bench == Bench::Kvaser {
+        if matches!(self.bench, Bench::Kvaser | Bench::Ctucan) {
             add(&["-object", "can-bus,id=b0", "-object", "can-bus,id=b1"]);
+        }
+        if self.bench == Bench::Ctucan {
+            for (slot, [first, second], _) in CTU_CARDS {
+                let card = format!("ctucan_pci,canbus0={first},canbus1={second},addr={slot:#x}");
+                add(&["-device", &card]);
+            }
+        }
+        if self.bench == Bench::Kvaser {
             for (_, slot, bus) in CARDS {
                 add(&[
                     "-device",
@@ -214,6 +222,9 @@ mod tests {
             assert!(all.contains(part), "{part} in {all}");
         }
         assert_eq!(all.matches("kvaser_pci").count(), 5);
+        let all_ctu = arguments(Bench::Ctucan, false, Time::Virtual { shift: 2 }).join(" ");
+        assert_eq!(all_ctu.matches("ctucan_pci").count(), 3);
+        assert_eq!(all_ctu.matches("can-bus").count(), 2);
         assert!(all.contains("path=/a,,b"));
         assert!(all.ends_with("cangate.bench=kvaser -- lab agent"));
     }

@@ -3,8 +3,8 @@
 use super::setup::{Stages, lab_failure, open};
 use crate::cli::lab::Exec;
 use crate::failure::Failure;
-use experiment::spec::BITRATE;
-use experiment::{Boot, Cpu};
+use experiment::spec::{BITRATE, DATA_BITRATE};
+use experiment::{Bench, Boot, Cpu};
 use guest::machine::{GuestFile, Job, Spec, Time};
 use guest::{Outcome, Sink, with_causes};
 use std::io::Write;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
         bench,
         controller: cpu.controller(),
         bitrate: BITRATE,
-        data_bitrate: None,
+        data_bitrate: (bench == Bench::Ctucan).then_some(DATA_BITRATE),
         ethernet: args.ethernet,
         time: if args.fast {
             Time::Fast { cpus: args.cpus }

@@ -5,8 +5,8 @@ use super::setup::{Stages, lab_failure, open};
 use super::terminal::{self, Raw};
 use crate::cli::lab::Shell;
 use crate::failure::Failure;
-use experiment::Cpu;
-use experiment::spec::BITRATE;
+use experiment::spec::{BITRATE, DATA_BITRATE};
+use experiment::{Bench, Cpu};
 use guest::machine::{Job, Spec, Time};
 use guest::{Keyboard, Lab};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Shell) -> Result<(), Failure> {
         bench,
         controller: Cpu::Pc.controller(),
         bitrate: BITRATE,
-        data_bitrate: None,
+        data_bitrate: (bench == Bench::Ctucan).then_some(DATA_BITRATE),
         ethernet: args.ethernet,
         time: Time::Real,
         boot: Vec::new(),

@@ -1,19 +1,21 @@
-//! `kmod/bitcan` for a guest's kernel: built once for each version of its sources and of the
-//! kernel, in a tree with that kernel's compiler and headers, of which nothing is installed.
+//! Modules for a guest's kernel that Debian does not build: each is built once for each version of its
+//! sources and of the kernel, in a tree with that kernel's compiler and headers, of which nothing is
+//! installed.
+
+mod bitcan;
+mod ctucanfd;
+
+pub(crate) use bitcan::bitcan;
+pub(crate) use ctucanfd::ctucanfd;
 
 use crate::cache::Cache;
 use crate::error::{Error, tail};
 use crate::fetch::{self, Recipe, Tree};
 use crate::kernels::Kernel;
-use crate::own;
 use crate::progress::Progress;
-use crate::trees::KernelTree;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// The sources, by their names below `kmod/bitcan`.
-const SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/bitcan.rs"));
 
 /// Runs as root, or as a user who is root in a namespace. The compiler needs /proc and /dev/null;
 /// both are mounted in a mount namespace that ends with the build.
@@ -28,39 +30,14 @@ export PATH
 exec chroot "$tree" make -C "/usr/src/linux-headers-$headers" M=/mnt CONFIG_DEBUG_INFO_BTF_MODULES= modules
 "#;
 
-/// The module for this kernel; what is missing is fetched and built.
-pub(crate) fn bitcan(
-    cache: &Cache,
-    mirror: Option<&str>,
-    progress: &dyn Progress,
-    kernel: Kernel,
-    target: &KernelTree,
-) -> Result<PathBuf, Error> {
-    let mut parts: Vec<&[u8]> = vec![target.version.as_bytes()];
-    for (name, bytes) in SOURCES {
-        parts.push(name.as_bytes());
-        parts.push(bytes);
-    }
-    let name = format!("kmod/{kernel}-{}", own::hash(&parts));
-    let made = cache.stage(&name, progress, |part| {
-        let tree = compiler(cache, mirror, progress, kernel)?;
-        progress.stage(&format!(
-            "building kmod/bitcan for kernel {kernel}: {} source files",
-            SOURCES.len()
-        ));
-        for (name, bytes) in SOURCES {
-            let path = part.join(name);
-            if let Some(folder) = path.parent() {
-                fs::create_dir_all(folder).map_err(Error::file("create the folder", folder))?;
-            }
-            fs::write(&path, bytes).map_err(Error::file("write", &path))?;
-        }
-        build(&tree, part, &target.version)
-    })?;
-    Ok(made.join("bitcan.ko"))
-}
-
-fn build(tree: &Tree, work: &Path, version: &str) -> Result<(), Error> {
+/// Builds what the Kbuild file in `work` says; `modules` are what is to be there then.
+fn build(
+    tree: &Tree,
+    work: &Path,
+    version: &str,
+    what: &str,
+    modules: &[&str],
+) -> Result<(), Error> {
     let headers = tree.root().join(format!("usr/src/linux-headers-{version}"));
     if !headers.is_dir() {
         return Err(Error::Headers {
@@ -81,8 +58,8 @@ fn build(tree: &Tree, work: &Path, version: &str) -> Result<(), Error> {
         .stdin(Stdio::null())
         .output()
         .map_err(Error::file("run", Path::new("unshare")))?;
-    let module = work.join("bitcan.ko");
-    if output.status.success() && module.is_file() {
+    let made = |module: &&str| work.join(module).is_file();
+    if output.status.success() && modules.iter().all(made) {
         return Ok(());
     }
     let mut text = output.stdout;
@@ -93,7 +70,7 @@ fn build(tree: &Tree, work: &Path, version: &str) -> Result<(), Error> {
         ""
     };
     Err(Error::Command {
-        what: format!("building kmod/bitcan for {version}"),
+        what: format!("building {what} for {version}"),
         advice,
         tail: tail(&text, 30, 4000),
     })
@@ -148,32 +125,4 @@ fn compiler(
         }
         Ok(())
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_sources_are_whole() {
-        let names: Vec<&str> = SOURCES.iter().map(|(name, _)| *name).collect();
-        for name in ["Kbuild", "bitcan.h", "main.c"] {
-            assert!(names.contains(&name), "{name} in {names:?}");
-        }
-        // Every object that Kbuild names has its source here.
-        let kbuild = SOURCES
-            .iter()
-            .find(|(name, _)| *name == "Kbuild")
-            .unwrap()
-            .1;
-        let kbuild = String::from_utf8(kbuild.to_vec()).unwrap();
-        let objects = kbuild
-            .split_whitespace()
-            .filter_map(|word| word.strip_suffix(".o"))
-            .filter(|object| *object != "bitcan");
-        for object in objects {
-            let source = format!("{object}.c");
-            assert!(names.contains(&source.as_str()), "{source} in {names:?}");
-        }
-    }
 }
