@@ -149,6 +149,27 @@ impl Conflicts<'_> {
             "a call can only poll a driver that reads frames in NAPI, as that of the mscan \
              controllers: --bench timed --cpu board",
         );
+        let (no_irq, uring) = match e.gateway {
+            Gateway::User(ways) => (
+                ways.receive == Receive::BusypollNoIrq,
+                ways.receive == Receive::IoUring,
+            ),
+            _ => (false, false),
+        };
+        let oldest = e.kernel.starts_with("5.10");
+        for (is_set, why) in [
+            (
+                no_irq,
+                "sockets that are polled instead of interrupts (SO_PREFER_BUSY_POLL) came with Linux \
+                 5.11: --kernel 6.1 or newer",
+            ),
+            (
+                uring,
+                "io_uring receives many frames by one request since Linux 6.0: --kernel 6.1 or newer",
+            ),
+        ] {
+            self.refuse(oldest && is_set, &[Setting::Gateway, Setting::Kernel], why);
+        }
         for (is_set, setting) in [
             (e.filters != Filters::None, Setting::Filters),
             (e.modify != Modify::None, Setting::Modify),
@@ -250,6 +271,19 @@ mod tests {
         assert!(refused(&polled).contains("--cpu board"));
         let on_board = polled.into_iter().chain([(S::Cpu, "board:3")]);
         assert_eq!(Experiment::from_words(on_board).unwrap().check(), Ok(()));
+        let old = [
+            (S::Kernel, "5.10-rt"),
+            (S::Bench, "timed"),
+            (S::Cpu, "board"),
+        ];
+        for (gateway, since) in [
+            ("user:read-noirq-write", "5.11"),
+            ("user:io_uring-ring", "6.0"),
+        ] {
+            let words = old.into_iter().chain([(S::Gateway, gateway)]);
+            let why = refused(&words.collect::<Vec<_>>());
+            assert!(why.contains(since), "{why}");
+        }
         assert!(refused(&[(S::Hops, "2"), (S::Modify, "id")]).contains("on hops"));
         assert!(refused(&[(S::Clock, "real"), (S::Bench, "timed")]).contains("virtual time"));
         assert!(refused(&[(S::Modify, "crc8"), (S::Payload, "2")]).contains("at least 3"));

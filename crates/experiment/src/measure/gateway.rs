@@ -2,7 +2,7 @@
 
 use super::counts::Counts;
 use super::error::MeasureError;
-use crate::choices::{Gateway, Hops, MOST_FILTERS, Virtual};
+use crate::choices::{Gateway, Hops, MOST_FILTERS, Receive, Virtual};
 use crate::experiment::Experiment;
 use crate::under_test::{self, INCOMING, OUTGOING, SOCKET};
 use guest::machine::{Bench, GATEWAY_NAMESPACE as GATEWAY};
@@ -73,8 +73,11 @@ impl UnderTest {
                 output(Some(GATEWAY), &["sh", "-e", RULES])?;
                 Ok(Self::Cangw(rules(&config)))
             }
-            Gateway::User(_) => {
+            Gateway::User(ways) => {
                 virtual_interfaces(experiment)?;
+                if ways.receive == Receive::BusypollNoIrq {
+                    defer_interrupts()?;
+                }
                 if experiment.is_rt() {
                     prefer_sending()?;
                 }
@@ -264,6 +267,20 @@ fn prefer_sending() -> Result<(), MeasureError> {
         }
     }
     Err(MeasureError::NoInterruptThread(OUTGOING))
+}
+
+/// The incoming interface's interrupts stay off while somebody polls it: after a poll that found
+/// nothing they are put off (`napi_defer_hard_irqs`), by as long as the next poll surely comes before
+/// (`gro_flush_timeout`, ns; Documentation/networking/napi.rst, "Software IRQ coalescing"). The
+/// settings are in sysfs as it is seen from the interface's namespace.
+fn defer_interrupts() -> Result<(), MeasureError> {
+    let folder = format!("/sys/class/net/{INCOMING}");
+    let script = format!(
+        "mount -t sysfs sysfs /sys && echo 200 > {folder}/napi_defer_hard_irqs && \
+         echo 200000 > {folder}/gro_flush_timeout"
+    );
+    output(Some(GATEWAY), &["unshare", "--mount", "sh", "-c", &script])?;
+    Ok(())
 }
 
 /// What the gateway's incoming controller receives goes straight into the outgoing one.

@@ -176,6 +176,7 @@ mod tests {
     fn fitting(mut e: Experiment) -> Experiment {
         e.bench = guest::machine::Bench::Timed;
         e.cpu = Cpu::Board;
+        e.kernel = "6.1".to_owned();
         e.real_time = false;
         e.stamp_every = 1;
         e.payload = match e.payload {
