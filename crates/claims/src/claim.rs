@@ -6,6 +6,7 @@ use crate::extent::Extent;
 use crate::papers::Origin;
 use experiment::Experiment;
 use experiment::bursts::Bursts;
+use experiment::recorders::Recorders;
 use serde::Serialize;
 use std::fmt;
 
@@ -76,6 +77,8 @@ pub struct Claim {
     pub(crate) needs: fn(Extent, DataPath) -> Vec<Experiment>,
     /// The measurement of system calls that it needs.
     pub(crate) bursts: fn(Extent) -> Option<Bursts>,
+    /// The measurement of recorders that it needs.
+    pub(crate) recorders: fn(Extent) -> Option<Recorders>,
     /// Experiments whose highest rate is searched for.
     pub(crate) rates: fn(Extent) -> Vec<Experiment>,
     /// Its verdict.
@@ -99,6 +102,7 @@ impl Claim {
         path: DataPath::Cangw,
         needs: |_, _| vec![],
         bursts: |_| None,
+        recorders: |_| None,
         rates: |_| vec![],
         judge: |_, _, _| {
             Err(Missing {
@@ -125,6 +129,12 @@ impl Claim {
         (self.bursts)(extent)
     }
 
+    /// The measurement of recorders that it needs.
+    #[must_use]
+    pub fn recorders(&self, extent: Extent) -> Option<Recorders> {
+        (self.recorders)(extent)
+    }
+
     /// The experiments whose highest rate it needs.
     #[must_use]
     pub fn rates(&self, extent: Extent) -> Vec<Experiment> {
@@ -145,7 +155,8 @@ impl Claim {
     #[must_use]
     pub fn judge(&self, evidence: &Evidence, extent: Extent) -> Judgement {
         let nothing = self.needs(extent).is_empty() && self.rates(extent).is_empty();
-        if nothing && self.bursts(extent).is_none() {
+        let printed = self.bursts(extent).is_some() || self.recorders(extent).is_some();
+        if nothing && !printed {
             return Judgement {
                 verdict: Verdict::NotTestable,
                 measured: "—".to_owned(),

@@ -4,6 +4,7 @@ use experiment::Experiment;
 use experiment::bursts::Point;
 use experiment::figures;
 use experiment::rate::Rate;
+use experiment::recorders::Recording;
 use experiment::trial::Failed;
 use probe::{LatencyProfile, Results, Summary};
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 pub struct Evidence {
     results: BTreeMap<Experiment, Result<Results, Failed>>,
     points: Option<Result<Vec<Point>, Failed>>,
+    recordings: Option<Result<Vec<Recording>, Failed>>,
     rates: BTreeMap<Experiment, Result<Rate, Failed>>,
 }
 
@@ -35,6 +37,11 @@ impl Evidence {
     /// Adds what came of the measurement of system calls.
     pub fn add_points(&mut self, outcome: Result<Vec<Point>, Failed>) {
         self.points = Some(outcome);
+    }
+
+    /// Adds what came of the measurement of recorders.
+    pub fn add_recordings(&mut self, outcome: Result<Vec<Recording>, Failed>) {
+        self.recordings = Some(outcome);
     }
 
     /// Adds what came of the search for an experiment's highest rate.
@@ -63,15 +70,15 @@ impl Evidence {
     /// # Errors
     /// [`Missing`] where it failed or was not made.
     pub fn points(&self) -> Result<&[Point], Missing> {
-        let why = match &self.points {
-            Some(Ok(points)) => return Ok(points),
-            Some(Err(failed)) => failed.why.clone(),
-            None => "it was not made".to_owned(),
-        };
-        Err(Missing {
-            experiment: "system calls".to_owned(),
-            why,
-        })
+        printed(self.points.as_ref(), "system calls")
+    }
+
+    /// What recorders cost.
+    ///
+    /// # Errors
+    /// [`Missing`] where it failed or was not made.
+    pub fn recordings(&self) -> Result<&[Recording], Missing> {
+        printed(self.recordings.as_ref(), "recorders")
     }
 
     /// An experiment's results.
@@ -117,4 +124,20 @@ impl Evidence {
             why: "no frame came back".to_owned(),
         })
     }
+}
+
+/// What a command in a guest printed.
+fn printed<'a, T>(
+    found: Option<&'a Result<Vec<T>, Failed>>,
+    what: &str,
+) -> Result<&'a [T], Missing> {
+    let why = match found {
+        Some(Ok(all)) => return Ok(all),
+        Some(Err(failed)) => failed.why.clone(),
+        None => "it was not made".to_owned(),
+    };
+    Err(Missing {
+        experiment: what.to_owned(),
+        why,
+    })
 }

@@ -5,8 +5,9 @@ use crate::evidence::Evidence;
 use crate::extent::Extent;
 use crate::list;
 use crate::own_share::{OwnShare, own_shares};
-use experiment::bursts::{Bursts, Point};
+use experiment::bursts::Point;
 use experiment::rate::Search;
+use experiment::recorders::Recording;
 use experiment::schedule::{ScheduleError, Versions};
 use experiment::store::{Store, StoreError, Stored};
 use experiment::trial::{Failed, Machine, TrialError};
@@ -96,39 +97,67 @@ pub fn plan(claims: &[Claim], extent: Extent) -> Vec<Experiment> {
     all
 }
 
-/// The measurement of system calls that the claims need.
-#[must_use]
-pub fn bursts(claims: &[Claim], extent: Extent) -> Option<Bursts> {
-    claims.iter().find_map(|c| c.bursts(extent))
+/// What the claims need besides experiments: commands in guests that print what they measured.
+#[derive(Clone, Debug, Default)]
+pub struct Printed {
+    /// What system calls cost.
+    pub points: Option<Result<Vec<Point>, Failed>>,
+    /// What recorders cost.
+    pub recordings: Option<Result<Vec<Recording>, Failed>>,
 }
 
-/// Makes the measurement of system calls, unless the folder has it.
+/// Makes what the claims need besides experiments, unless the folder has it. `begin` is told what is
+/// being measured.
 ///
 /// # Errors
 /// [`ScheduleError`] where no guest can be had or nothing can be kept; a guest that fails is in
-/// the inner result.
-pub fn points(
+/// [`Printed`].
+pub fn printed(
     machine: &dyn Machine,
     store: &Store,
-    bursts: &Bursts,
-) -> Result<Result<Vec<Point>, Failed>, ScheduleError> {
-    let versions = machine.versions(&bursts.kernel)?;
-    if let Some(points) = bursts.find(store, &versions) {
-        return Ok(Ok(points));
+    claims: &[Claim],
+    extent: Extent,
+    begin: &mut dyn FnMut(&str),
+) -> Result<Printed, ScheduleError> {
+    let mut all = Printed::default();
+    if let Some(bursts) = claims.iter().find_map(|c| c.bursts(extent)) {
+        let versions = machine.versions(&bursts.kernel)?;
+        all.points = Some(match bursts.find(store, &versions) {
+            Some(points) => Ok(points),
+            None => {
+                begin("system calls");
+                only_failed(bursts.make(machine, store, &versions)?)?
+            }
+        });
     }
-    match bursts.make(machine, store, &versions)? {
-        Ok(points) => Ok(Ok(points)),
+    if let Some(recorders) = claims.iter().find_map(|c| c.recorders(extent)) {
+        let versions = machine.versions(&recorders.kernel)?;
+        all.recordings = Some(match recorders.find(store, &versions) {
+            Some(recordings) => Ok(recordings),
+            None => {
+                begin("recorders");
+                only_failed(recorders.make(machine, store, &versions)?)?
+            }
+        });
+    }
+    Ok(all)
+}
+
+/// A guest that went wrong is a result, a host that cannot run guests is an error.
+fn only_failed<T>(made: Result<T, TrialError>) -> Result<Result<T, Failed>, ScheduleError> {
+    match made {
+        Ok(found) => Ok(Ok(found)),
         Err(TrialError::Failed(failed)) => Ok(Err(failed)),
         Err(TrialError::Machine(error)) => Err(error.into()),
     }
 }
 
-/// Verdicts from what a folder has, and from the system calls' times.
+/// Verdicts from what a folder has, and from what commands printed.
 #[must_use]
 pub fn judge(
     store: &Store,
     versions: &Versions,
-    points: Option<Result<Vec<Point>, Failed>>,
+    printed: Printed,
     claims: &[Claim],
     extent: Extent,
 ) -> Vec<Row> {
@@ -160,8 +189,11 @@ pub fn judge(
         };
         evidence.add(e, outcome);
     }
-    if let Some(points) = points {
+    if let Some(points) = printed.points {
         evidence.add_points(points);
+    }
+    if let Some(recordings) = printed.recordings {
+        evidence.add_recordings(recordings);
     }
     let row = |claim: &Claim| {
         let judgement = claim.judge(&evidence, extent);
@@ -237,7 +269,13 @@ mod tests {
             schedule::run(machine, &store, todo, options, &stop, &mut |_| {})
         })
         .unwrap();
-        let rows = judge(&store, &versions, None, &claims, Extent::Quick);
+        let rows = judge(
+            &store,
+            &versions,
+            Printed::default(),
+            &claims,
+            Extent::Quick,
+        );
         write(&store, &rows).unwrap();
         let text = std::fs::read_to_string(dir.path().join(CLAIMS)).unwrap();
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();

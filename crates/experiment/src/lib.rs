@@ -13,6 +13,7 @@ mod agent;
 #[cfg(test)]
 mod arbitrary;
 pub mod bursts;
+mod by_command;
 pub mod choices;
 mod conflicts;
 pub mod describe;
@@ -27,6 +28,7 @@ mod name;
 mod plan;
 mod preparation;
 pub mod rate;
+pub mod recorders;
 pub mod registers;
 pub mod schedule;
 pub mod settings;
@@ -36,6 +38,7 @@ pub mod trial;
 pub mod under_test;
 
 pub use agent::Agent;
+pub use by_command::STDOUT;
 pub use choices::{
     Boot, Cpu, Filters, Gateway, Hops, Load, Modify, PAPER_NAMES, Receive, Transmit, Virtual, Ways,
 };

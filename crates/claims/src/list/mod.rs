@@ -16,6 +16,7 @@ mod g9_user_space;
 mod o11_best_pair;
 mod o12_best_rate;
 mod o13_every_120;
+mod o14_recording;
 mod o1_one_route;
 mod o2_changes;
 mod o3_list;
@@ -65,6 +66,7 @@ const LIST: &[&[Claim]] = &[
     o11_best_pair::CLAIMS,
     o12_best_rate::CLAIMS,
     o13_every_120::CLAIMS,
+    o14_recording::CLAIMS,
 ];
 
 /// All claims.
@@ -92,7 +94,8 @@ mod tests {
                     assert_eq!(e.check(), Ok(()), "{}: {}", claim.id, e.name());
                 }
             }
-            let bursts = claim.bursts(Extent::Full).is_some();
+            let bursts =
+                claim.bursts(Extent::Full).is_some() || claim.recorders(Extent::Full).is_some();
             let rates = !claim.rates(Extent::Full).is_empty();
             assert!(
                 bursts || rates || !claim.needs(Extent::Full).is_empty(),
@@ -128,7 +131,7 @@ mod tests {
         let names: BTreeSet<_> = all.iter().map(|c| c.id).collect();
         assert_eq!(names.len(), all.len());
         let of = |kind| all.iter().filter(|c| c.kind() == kind).count();
-        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (17, 11));
+        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (17, 12));
         for id in ["G4", "G5", "G6", "G7", "G8", "G10"] {
             for path in ["user", "bpf"] {
                 let name = format!("{id}/{path}");
@@ -155,7 +158,8 @@ mod tests {
             for e in claim.rates(Extent::Full) {
                 evidence.add_rate(e, Err(failed.clone()));
             }
-            evidence.add_points(Err(failed));
+            evidence.add_points(Err(failed.clone()));
+            evidence.add_recordings(Err(failed));
             let judgement = claim.judge(&evidence, Extent::Full);
             assert_eq!(judgement.verdict, Verdict::NotTestable);
             assert!(

@@ -3,7 +3,7 @@
 use super::setup::{Stages, open};
 use crate::cli::lab::Locations;
 use crate::failure::Failure;
-use experiment::bursts::STDOUT;
+use experiment::STDOUT;
 use experiment::trial::Machine;
 use guest::machine::Spec;
 use guest::{Kernel, Lab, Outcome, Silent, Sink};

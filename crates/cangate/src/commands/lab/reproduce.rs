@@ -7,7 +7,7 @@ use super::units::{clock, micros};
 use crate::cli::lab::{LIST_CLAIMS, Reproduce};
 use crate::failure::Failure;
 use crate::output;
-use claims::reproduce::{Row, bursts, judge, plan, points, searches, select, write};
+use claims::reproduce::{Row, judge, plan, printed, searches, select, write};
 use claims::{Claim, Extent, Kind, OwnShare, Paper, Verdict};
 use experiment::schedule::{self, Options};
 use experiment::store::Store;
@@ -76,14 +76,9 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
     tally.made += made.made;
     tally.kept += made.kept;
     tally.failed += made.failed;
-    let points = match bursts(&claims, extent) {
-        Some(bursts) => {
-            eprintln!("measuring system calls in one guest");
-            Some(points(&guests, &store, &bursts).map_err(Failure::run)?)
-        }
-        None => None,
-    };
-    let rows = judge(&store, &versions, points, &claims, extent);
+    let mut begin = |what: &str| eprintln!("measuring {what} in one guest");
+    let printed = printed(&guests, &store, &claims, extent, &mut begin).map_err(Failure::run)?;
+    let rows = judge(&store, &versions, printed, &claims, extent);
     write(&store, &rows).map_err(Failure::run)?;
     // Without any result there is nothing to make a site of.
     let site = if tally.made + tally.kept > 0 {
