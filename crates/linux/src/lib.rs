@@ -9,6 +9,7 @@
 //! | [`link`] | network interfaces: list, watch, bit rate, controller state |
 //! | [`mod@poll`] | waiting for any of many descriptors |
 //! | [`schedule`] | real-time scheduling and locked memory |
+//! | [`uring`] | datagrams by io_uring: a box for those that come in, one for those that go out |
 //! | [`bitcan`] | the tester of the bit-timed buses of `kmod/bitcan` |
 //!
 //! It says what was tried and what the kernel answered. What follows from that (queues, trying
@@ -25,6 +26,7 @@ pub mod mmsg;
 pub mod netlink;
 pub mod poll;
 pub mod schedule;
+pub mod uring;
 
 pub use poll::Poll;
 /// What the kernel answers when it refuses.
