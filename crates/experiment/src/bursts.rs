@@ -1,5 +1,5 @@
 //! What system calls cost on a virtual interface: a measurement that is no [`Experiment`], made
-//! by `cangate bench --syscalls` in a guest (syscalls-2014 §3.1, §4.1).
+//! by `cangate bench syscalls` in a guest (syscalls-2014 §3.1, §4.1).
 //!
 //! [`Experiment`]: crate::Experiment
 
@@ -68,7 +68,7 @@ impl Bursts {
         let line = [
             "cangate",
             "bench",
-            "--syscalls",
+            "syscalls",
             "vcan0",
             "--virtual-time",
             "--json",
@@ -146,7 +146,7 @@ impl Bursts {
         }
         if outcome.status != Some(0) {
             return Err(failed(
-                "cangate bench --syscalls failed in the guest".to_owned(),
+                "cangate bench syscalls failed in the guest".to_owned(),
             ));
         }
         let printed = outcome.outputs.iter().find(|(name, _)| name == STDOUT);
