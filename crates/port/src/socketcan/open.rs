@@ -5,13 +5,16 @@ use super::filter::filters;
 use super::receive::RawReceive;
 use super::receive::mmsg::ByRecvmmsg;
 use super::receive::read::ByRead;
+use super::receive::uring::ByUring as ReceiveByUring;
 use super::shared::Shared;
 use super::transmit::RawTransmit;
 use super::transmit::slots::FromSlots;
+use super::transmit::uring::ByUring as TransmitByUring;
 use super::way::{ReceiveWay, TransmitWay};
 use crate::{Halves, Interest, PollReceive, PollTransmit, PortError};
 use linux::can::layout::{CLASSIC_SIZE, FD_SIZE, XL_SIZE};
 use linux::can::{Obstacle, OpenError, Options, Socket, Stamps};
+use linux::uring::Unavailable;
 use std::sync::Arc;
 
 /// Opens an interface. It may be down, but it must be there.
@@ -76,10 +79,13 @@ impl Parts<'_> {
             ReceiveBy::Recvmmsg => self.receiving(ByRecvmmsg::new(socket, self.size())),
             ReceiveBy::Read => self.receiving(ByRead::new(socket, self.size(), false)),
             ReceiveBy::ReadNonblock => self.receiving(ByRead::new(socket, self.size(), true)),
-            ReceiveBy::ReadBusypoll
-            | ReceiveBy::Ring
-            | ReceiveBy::RingBusy
-            | ReceiveBy::IoUring => return Err(self.not_yet("receive", by.word())),
+            ReceiveBy::IoUring => {
+                let way = ReceiveByUring::new(socket, self.size());
+                self.receiving(way.map_err(|e| self.no_uring("receive", "recvmmsg", e))?)
+            }
+            ReceiveBy::ReadBusypoll | ReceiveBy::Ring | ReceiveBy::RingBusy => {
+                return Err(self.not_yet("receive", by.word()));
+            }
         })
     }
 
@@ -96,9 +102,11 @@ impl Parts<'_> {
         Ok(match by {
             TransmitBy::Sendmmsg => self.sending(FromSlots::new(socket, queue, size, false)),
             TransmitBy::Write => self.sending(FromSlots::new(socket, queue, size, true)),
-            TransmitBy::Ring | TransmitBy::IoUring => {
-                return Err(self.not_yet("transmit", by.word()));
+            TransmitBy::IoUring => {
+                let way = TransmitByUring::new(socket, queue, size);
+                self.sending(way.map_err(|e| self.no_uring("transmit", "sendmmsg", e))?)
             }
+            TransmitBy::Ring => return Err(self.not_yet("transmit", by.word())),
         })
     }
 
@@ -107,6 +115,16 @@ impl Parts<'_> {
         let config = self.config;
         let queue = config.queue.max(1);
         Box::new(RawTransmit::new(shared, way, queue, config.fd, config.xl))
+    }
+
+    fn no_uring(&self, key: &str, instead: &str, error: Unavailable) -> PortError {
+        PortError {
+            port: self.port.to_owned(),
+            what: format!(
+                "`{key} = \"io_uring\"` is not possible here: {error}; use `{key} = \"{instead}\"`"
+            ),
+            source: Some(error.source.into()),
+        }
     }
 
     fn not_yet(&self, key: &str, word: &str) -> PortError {

@@ -1,6 +1,8 @@
 //! The halves over a pair of Unix datagram sockets instead of a raw CAN socket: the same system
 //! calls and buffers, and an interface that does what the test says.
 
+mod uring;
+
 use super::config::{ReceiveBy, TransmitBy};
 use super::line::Line;
 use super::open::words;
@@ -115,6 +117,10 @@ impl<W: ReceiveWay> ReceiveWay for Failing<W> {
             Some(error) => Err(error),
             None => self.way.receive(want, take),
         }
+    }
+
+    fn is_due(&self) -> bool {
+        self.way.is_due()
     }
 
     fn lost(&self) -> Option<u32> {

@@ -1,6 +1,7 @@
 //! The transmitting half.
 
 pub(super) mod slots;
+pub(super) mod uring;
 
 use super::shared::{Shared, State};
 use super::way::TransmitWay;
