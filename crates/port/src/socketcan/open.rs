@@ -81,7 +81,7 @@ impl Parts<'_> {
             ReceiveBy::ReadNonblock => self.receiving(ByRead::new(socket, self.size(), true)),
             ReceiveBy::IoUring => {
                 let way = ReceiveByUring::new(socket, self.size());
-                self.receiving(way.map_err(|e| self.no_uring("receive", "recvmmsg", e))?)
+                self.receiving(way.map_err(|e| self.no_uring("receive", "recvmmsg", &e))?)
             }
             ReceiveBy::ReadBusypoll | ReceiveBy::Ring | ReceiveBy::RingBusy => {
                 return Err(self.not_yet("receive", by.word()));
@@ -104,7 +104,7 @@ impl Parts<'_> {
             TransmitBy::Write => self.sending(FromSlots::new(socket, queue, size, true)),
             TransmitBy::IoUring => {
                 let way = TransmitByUring::new(socket, queue, size);
-                self.sending(way.map_err(|e| self.no_uring("transmit", "sendmmsg", e))?)
+                self.sending(way.map_err(|e| self.no_uring("transmit", "sendmmsg", &e))?)
             }
             TransmitBy::Ring => return Err(self.not_yet("transmit", by.word())),
         })
@@ -117,7 +117,7 @@ impl Parts<'_> {
         Box::new(RawTransmit::new(shared, way, queue, config.fd, config.xl))
     }
 
-    fn no_uring(&self, key: &str, instead: &str, error: Unavailable) -> PortError {
+    fn no_uring(&self, key: &str, instead: &str, error: &Unavailable) -> PortError {
         PortError {
             port: self.port.to_owned(),
             what: format!(
