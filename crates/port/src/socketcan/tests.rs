@@ -3,7 +3,6 @@
 
 use super::config::{ReceiveBy, TransmitBy};
 use super::line::Line;
-use super::open::words;
 use super::receive::RawReceive;
 use super::receive::mmsg::{ByRecvmmsg, Lost};
 use super::receive::read::ByRead;
@@ -11,6 +10,7 @@ use super::shared::Shared;
 use super::transmit::RawTransmit;
 use super::transmit::slots::{FromSlots, Loopback};
 use super::way::{Arrival, Brought, ReceiveWay, TransmitWay};
+use super::words::words;
 use crate::LinkState;
 use crate::{Ids, Interest, Outgoing, PollReceive, PollTransmit, RawFilter, Received, Refused};
 use frame::{CanId, Frame, FrameBuf, Header, Kind, Nanos, flags};
@@ -185,7 +185,7 @@ fn bench_by(by: (ReceiveBy, TransmitBy), queue: usize, link: InterfaceState) -> 
     };
     Bench {
         rx,
-        tx: Box::new(RawTransmit::new(shared, way, queue, true, true)),
+        tx: Box::new(RawTransmit::new(shared, way, queue, (true, true))),
         fake,
         bus,
     }

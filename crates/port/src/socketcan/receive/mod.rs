@@ -2,6 +2,7 @@
 
 pub(super) mod mmsg;
 pub(super) mod read;
+pub(super) mod ring;
 
 use super::filter::filters;
 use super::shared::{Errors, Shared, State};
