@@ -31,7 +31,7 @@ pub(crate) struct Bench {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum BenchCommand {
-    /// Measure what each way to receive and to send costs: read, recvmmsg, write, sendmmsg, io_uring.
+    /// Measure what each way to receive and to send costs: calls, rings, io_uring.
     ///
     /// It sends bursts of 1 to N frames on one interface, receives them there, and times nothing but
     /// that. The result is a line for each way: what a frame costs, and what a call costs beside it.

@@ -52,11 +52,14 @@ fn render(interface: &str, time: &str, measured: &Measured) -> String {
     }
     let _ = writeln!(text, "{lines}\n");
     for way in &measured.ways {
+        if let Some(remark) = way.remark {
+            let _ = writeln!(text, "{}: {remark}", name(way));
+        }
         if let Some(why) = &way.refused {
             let _ = writeln!(text, "{}: not measured: {why}", name(way));
         }
     }
-    text.push_str("µs for so many frames\n");
+    text.push_str("\nµs for so many frames\n");
     text.push_str(&times(&measured.ways));
     let beside = if measured.is_virtual { VIRTUAL } else { REAL };
     let _ = writeln!(text, "\n{beside}");
@@ -115,6 +118,7 @@ mod tests {
             times_ns: refused.map_or(vec![(1, 1_100), (2, 1_350)], |_| vec![]),
             fit: refused.map_or(Fit::through(&[(1, 1_100), (2, 1_350)]), |_| None),
             ratio: refused.map_or(Some(1.0), |_| None),
+            remark: None,
             refused: refused.map(str::to_owned),
         };
         let measured = Measured {

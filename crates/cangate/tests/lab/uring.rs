@@ -16,7 +16,9 @@ fn parts(kernel: &str) -> Vec<(String, String)> {
     assert!(text.ends_with("== done\n"), "{text}{said}");
     let parts = text.split("== ").skip(1);
     let titled = parts.filter_map(|part| part.split_once('\n'));
-    titled.map(|(t, body)| (t.to_owned(), body.to_owned())).collect()
+    titled
+        .map(|(t, body)| (t.to_owned(), body.to_owned()))
+        .collect()
 }
 
 fn passes(kernel: &str) {

@@ -5,7 +5,6 @@ mod uring;
 
 use super::config::{ReceiveBy, TransmitBy};
 use super::line::Line;
-use super::open::words;
 use super::receive::RawReceive;
 use super::receive::mmsg::{ByRecvmmsg, Lost};
 use super::receive::read::ByRead;
@@ -13,6 +12,7 @@ use super::shared::Shared;
 use super::transmit::RawTransmit;
 use super::transmit::slots::{FromSlots, Loopback};
 use super::way::{Arrival, Brought, ReceiveWay, TransmitWay};
+use super::words::words;
 use crate::LinkState;
 use crate::{Ids, Interest, Outgoing, PollReceive, PollTransmit, RawFilter, Received, Refused};
 use frame::{CanId, Frame, FrameBuf, Header, Kind, Nanos, flags};
@@ -191,7 +191,7 @@ fn bench_by(by: (ReceiveBy, TransmitBy), queue: usize, link: InterfaceState) -> 
     };
     Bench {
         rx,
-        tx: Box::new(RawTransmit::new(shared, way, queue, true, true)),
+        tx: Box::new(RawTransmit::new(shared, way, queue, (true, true))),
         fake,
         bus,
     }

@@ -49,6 +49,12 @@ pub enum BurstError {
         /// How many were to be sent.
         frames: u32,
     },
+    /// A ring does not get rid of its frames.
+    #[error(
+        "frames stay in the sending ring: is another node on the bus, with this bit rate, that \
+         acknowledges frames?"
+    )]
+    Stuck,
     /// Frames did not arrive.
     #[error("{interface}: of {sent} frames not all arrived at the other socket: {why}")]
     Lost {

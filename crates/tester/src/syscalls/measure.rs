@@ -2,7 +2,7 @@
 
 use super::error::BurstError;
 use super::fit::Fit;
-use super::sockets::{Place, Watcher};
+use super::sockets::{Place, Watcher, is_virtual, patience};
 use super::ways::{Direction, Mover, Refusal, WAYS, Way};
 use super::{MOST_BURST, steps};
 use frame::{CanId, Nanos};
@@ -33,6 +33,8 @@ pub struct Row {
     pub fit: Option<Fit>,
     /// What a frame costs, divided by what it costs by read or by write.
     pub ratio: Option<f64>,
+    /// What is to be known about its figures.
+    pub remark: Option<&'static str>,
     /// Why it cannot be used here.
     pub refused: Option<String>,
 }
@@ -74,16 +76,17 @@ pub fn measure(interface: &str, most: Option<u32>, id: CanId) -> Result<Measured
     }
     let link = Link::find(interface).ok();
     let room = match &link {
-        Some(link) if link.kind != "vcan" => link.queue.unwrap_or(SHORT).clamp(1, MOST_BURST),
+        Some(link) if !is_virtual(&link.kind) => link.queue.unwrap_or(SHORT).clamp(1, MOST_BURST),
         _ => MOST_BURST,
     };
     let place = Place::new(interface, id, most.unwrap_or(room), link.as_ref());
     let mut ways = Vec::new();
     for way in WAYS {
         ways.push(match times(&place, way) {
-            Ok(times_ns) => Row {
+            Ok((times_ns, remark)) => Row {
                 fit: Fit::through(&times_ns),
                 times_ns,
+                remark,
                 ..Row::new(way)
             },
             Err(Refusal::Own(why)) => Row {
@@ -109,6 +112,7 @@ impl Row {
             times_ns: Vec::new(),
             fit: None,
             ratio: None,
+            remark: None,
             refused: None,
         }
     }
@@ -166,8 +170,10 @@ impl Other {
     }
 }
 
-/// Medians for each number of frames.
-fn times(place: &Place<'_>, way: &Way) -> Result<Vec<(u32, Nanos)>, Refusal> {
+/// Medians for each number of frames, and what the way says about them.
+type Times = (Vec<(u32, Nanos)>, Option<&'static str>);
+
+fn times(place: &Place<'_>, way: &Way) -> Result<Times, Refusal> {
     let mut watcher = Watcher::open(place)?;
     let mut other = Other {
         socket: match way.direction {
@@ -183,6 +189,7 @@ fn times(place: &Place<'_>, way: &Way) -> Result<Vec<(u32, Nanos)>, Refusal> {
         for round in 0..=ROUNDS {
             let ns = match way.direction {
                 Direction::Receive => {
+                    mover.empty();
                     let fed = other.frames.sendmmsg(&other.socket, n);
                     fed.map_err(|errno| place.failed("sendmmsg", n, errno))?;
                     watcher.wait(place, n)?;
@@ -192,9 +199,13 @@ fn times(place: &Place<'_>, way: &Way) -> Result<Vec<(u32, Nanos)>, Refusal> {
                 Direction::Send => {
                     mover.prepare()?;
                     let ns = timed(place, way, mover.as_mut(), n)?;
-                    watcher.wait(place, n)?;
-                    let taken = other.frames.recvmmsg(&other.socket, n);
-                    taken.map_err(|errno| place.failed("recvmmsg", n, errno))?;
+                    if mover.is_echoed() {
+                        watcher.wait(place, n)?;
+                        let taken = other.frames.recvmmsg(&other.socket, n);
+                        taken.map_err(|errno| place.failed("recvmmsg", n, errno))?;
+                    } else {
+                        mover.settle(patience(n))?;
+                    }
                     other.empty();
                     ns
                 }
@@ -205,7 +216,7 @@ fn times(place: &Place<'_>, way: &Way) -> Result<Vec<(u32, Nanos)>, Refusal> {
         }
         medians.push((n, median(times)));
     }
-    Ok(medians)
+    Ok((medians, mover.remark()))
 }
 
 fn timed(place: &Place<'_>, way: &Way, mover: &mut dyn Mover, n: u32) -> Result<Nanos, Refusal> {

@@ -17,6 +17,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// A frame at 10 kbit/s, with some arbitration lost.
 const A_FRAME: Duration = Duration::from_millis(50);
 
+/// Frames take no time on interfaces of this kind, and no queue is before them.
+pub(super) fn is_virtual(kind: &str) -> bool {
+    matches!(kind, "vcan" | "vxcan")
+}
+
 /// Where bursts are sent.
 pub(super) struct Place<'a> {
     pub(super) interface: &'a str,
@@ -32,7 +37,7 @@ impl<'a> Place<'a> {
     pub(super) fn new(interface: &'a str, id: CanId, most: u32, link: Option<&Link>) -> Self {
         Self {
             interface,
-            is_virtual: link.is_none_or(|link| link.kind == "vcan"),
+            is_virtual: link.is_none_or(|link| is_virtual(&link.kind)),
             id,
             most,
         }
@@ -131,6 +136,11 @@ impl<'a> Place<'a> {
     }
 }
 
+/// How long a burst of `n` frames may take on a real bus.
+pub(super) fn patience(n: u32) -> Duration {
+    PATIENCE + A_FRAME * n
+}
+
 /// Sees sent frames where they take time: when the driver echoes them.
 pub(super) struct Watcher(Option<FrameSocket>);
 
@@ -151,7 +161,7 @@ impl Watcher {
         let Some(socket) = &mut self.0 else {
             return Ok(());
         };
-        let end = Instant::now() + PATIENCE + A_FRAME * n;
+        let end = Instant::now() + patience(n);
         let mut seen = 0;
         let mut poll = Poll::with_capacity(1);
         poll.add_fd(socket.fd(), true, false);

@@ -2,6 +2,7 @@
 //! frames takes time.
 
 use super::error::BurstError;
+use super::rings;
 use super::sockets::Place;
 use linux::Errno;
 use linux::can::Socket;
@@ -9,6 +10,7 @@ use linux::can::layout::CLASSIC_SIZE;
 use linux::mmsg::{MOST_A_CALL, Prepared};
 use linux::uring::{Inbox, MOST_A_CHAIN, Outbox, Unavailable};
 use serde::Serialize;
+use std::time::Duration;
 
 /// Does a way receive or send?
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -22,6 +24,24 @@ pub enum Direction {
 
 /// A way that is ready.
 pub(super) trait Mover {
+    /// Throws away what came before the next burst.
+    fn empty(&mut self) {}
+
+    /// What is to be known about its figures.
+    fn remark(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Does what it sends come to the other socket?
+    fn is_echoed(&self) -> bool {
+        true
+    }
+
+    /// Waits until what it sent has left, where nobody else sees that.
+    fn settle(&mut self, _patience: Duration) -> Result<(), BurstError> {
+        Ok(())
+    }
+
     /// Makes ready for the next burst; those frames are there already where it receives.
     fn prepare(&mut self) -> Result<(), Refusal> {
         Ok(())
@@ -85,6 +105,11 @@ pub(super) const WAYS: &[Way] = &[
         },
     },
     Way {
+        name: "ring",
+        direction: Direction::Receive,
+        open: |place| Ok(Box::new(rings::Receiver::open(place)?)),
+    },
+    Way {
         name: "io_uring",
         direction: Direction::Receive,
         open: |place| Ok(Box::new(UringReceiver::open(place)?)),
@@ -106,6 +131,11 @@ pub(super) const WAYS: &[Way] = &[
                 f.sendmmsg(socket, n)
             })?))
         },
+    },
+    Way {
+        name: "ring",
+        direction: Direction::Send,
+        open: |place| Ok(Box::new(rings::Sender::open(place)?)),
     },
     Way {
         name: "io_uring",

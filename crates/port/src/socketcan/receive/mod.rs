@@ -2,6 +2,7 @@
 
 pub(super) mod mmsg;
 pub(super) mod read;
+pub(super) mod ring;
 pub(super) mod uring;
 
 use super::filter::filters;

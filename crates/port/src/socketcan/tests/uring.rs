@@ -22,7 +22,7 @@ fn uring(queue: usize, link: InterfaceState) -> Option<Bench> {
     let fake = Arc::clone(&bench.fake);
     bench.rx = receiving(&fake, &shared, rx);
     let way = Failing { way, fake };
-    bench.tx = Box::new(RawTransmit::new(shared, way, queue, true, true));
+    bench.tx = Box::new(RawTransmit::new(shared, way, queue, (true, true)));
     bench.calls();
     Some(bench)
 }
