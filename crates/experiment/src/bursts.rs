@@ -1,5 +1,5 @@
 //! What system calls cost on a virtual interface: a measurement that is no [`Experiment`], made
-//! by `cangate bench --syscalls` in a guest (syscalls-2014 §3.1, §4.1).
+//! by `cangate bench syscalls` in a guest (syscalls-2014 §3.1, §4.1).
 //!
 //! [`Experiment`]: crate::Experiment
 
@@ -58,14 +58,14 @@ impl Bursts {
             line: &[
                 "cangate",
                 "bench",
-                "--syscalls",
+                "syscalls",
                 "vcan0",
                 "--virtual-time",
                 "--json",
                 "--frames",
                 &most,
             ],
-            what: "cangate bench --syscalls",
+            what: "cangate bench syscalls",
         })
     }
 

@@ -9,8 +9,11 @@
 //! | [`mmsg`] | many datagrams a call: buffers for `recvmmsg` and `sendmmsg`; stamps, drop counts |
 //! | [`netlink`] | the one netlink socket: messages, attributes, acknowledgements, lists |
 //! | [`link`] | network interfaces: list, watch, bit rate, controller state |
+//! | [`socket`] | options that any socket has |
+//! | [`kernel`] | which kernel runs |
 //! | [`mod@poll`] | waiting for any of many descriptors |
 //! | [`schedule`] | real-time scheduling and locked memory |
+//! | [`uring`] | datagrams by io_uring: a box for those that come in, one for those that go out |
 //! | [`bitcan`] | the tester of the bit-timed buses of `kmod/bitcan` |
 //!
 //! It says what was tried and what the kernel answered. What follows from that (queues, trying
@@ -22,6 +25,7 @@ pub mod bitcan;
 pub mod can;
 pub mod classic_bpf;
 mod errno;
+pub mod kernel;
 pub mod link;
 mod memory;
 pub mod mmsg;
@@ -30,16 +34,9 @@ mod option;
 pub mod packet;
 pub mod poll;
 pub mod schedule;
+pub mod socket;
+pub mod uring;
 
 pub use poll::Poll;
 /// What the kernel answers when it refuses.
 pub use rustix::io::Errno;
-
-/// One datagram, or what there is, by read(2). A descriptor that waits, waits.
-///
-/// # Errors
-/// What the call says.
-#[inline]
-pub fn read(from: impl std::os::fd::AsFd, into: &mut [u8]) -> Result<usize, Errno> {
-    rustix::io::read(from, into)
-}

@@ -11,13 +11,12 @@
 //!   is a [`Wire`].
 //! * [`Recorder`]: which frame is which; [`Counts`], and records for `probe`'s results.
 //! * [`over_sockets`], [`over_bitcan`]: a whole measurement, from plan to outcome.
-//! * [`syscalls`]: what the system calls that move frames cost.
+//! * [`syscalls`]: what each way to receive and to send costs a frame.
 //! * [`prepare`]: real-time priority and locked memory.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
-mod burst;
 mod measure;
 mod outcome;
 mod plan;

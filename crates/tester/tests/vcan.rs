@@ -300,13 +300,19 @@ fn the_self_check_measures_without_a_gateway() {
 }
 
 #[test]
-fn system_calls_are_timed() {
+fn each_way_is_timed() {
     let pair = pair!("ctcall");
-    let points = tester::syscalls::over_vcan(&pair.0[0], 200).unwrap();
-    let frames: Vec<u32> = points.iter().map(|p| p.frames).collect();
+    let id = CanId::from_raw(0x123);
+    let measured = tester::syscalls::measure(&pair.0[0], Some(200), id).unwrap();
+    assert!(measured.is_virtual);
+    let frames: Vec<u32> = measured.points.iter().map(|p| p.frames).collect();
     assert_eq!(frames, [1, 2, 5, 10, 20, 50, 100, 200]);
-    for p in points {
+    for p in measured.points {
         let times = [p.read_ns, p.recvmmsg_ns, p.write_ns, p.sendmmsg_ns];
         assert!(times.iter().all(|&ns| ns > 0), "{p:?}");
+    }
+    for row in measured.ways {
+        // Either it was measured, or it is said why not.
+        assert_eq!(row.refused.is_none(), row.fit.is_some(), "{row:?}");
     }
 }

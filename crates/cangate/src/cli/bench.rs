@@ -1,6 +1,6 @@
 //! The options of `cangate bench`.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use experiment::settings::MOST_STAMP_EVERY;
 use frame::CanId;
 use frame::wire::parse_rate;
@@ -9,8 +9,14 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
-#[command(after_long_help = EXAMPLES)]
+#[command(
+    after_long_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 pub(crate) struct Bench {
+    #[command(subcommand)]
+    pub(crate) command: Option<BenchCommand>,
     #[command(flatten, next_help_heading = "Interfaces")]
     pub(crate) interfaces: Interfaces,
     #[command(flatten, next_help_heading = "Traffic")]
@@ -22,6 +28,57 @@ pub(crate) struct Bench {
     #[command(flatten, next_help_heading = "Other measurements")]
     pub(crate) other: Other,
 }
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum BenchCommand {
+    /// Measure what each way to receive and to send costs: calls, rings, io_uring.
+    ///
+    /// It sends bursts of 1 to N frames on one interface, receives them there, and times nothing but
+    /// that. The result is a line for each way: what a frame costs, and what a call costs beside it.
+    /// The best interface for this is a virtual one (vcan).
+    Syscalls(Syscalls),
+}
+
+#[derive(Args, Debug)]
+#[command(after_long_help = SYSCALLS_EXAMPLES)]
+pub(crate) struct Syscalls {
+    /// The interface. On one that is not virtual, test frames go on the bus.
+    #[arg(value_name = "IFACE")]
+    pub(crate) interface: String,
+    /// The most frames of a burst, 1 to 50000 [default: 50000, or what the interface's queue holds].
+    #[arg(long, value_name = "N")]
+    pub(crate) frames: Option<u32>,
+    /// CAN ID of the frames in hexadecimal: 3 digits for SFF, 8 digits for EFF.
+    #[arg(long, value_name = "ID", default_value = "123", value_parser = id)]
+    pub(crate) id: CanId,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The clock of the machine is virtual. The lab sets this.
+    #[arg(long, hide = true)]
+    pub(crate) virtual_time: bool,
+}
+
+const SYSCALLS_EXAMPLES: &str = "\
+Examples:
+  On a virtual interface
+      ip link add dev vcan0 type vcan && ip link set vcan0 up
+      cangate bench syscalls vcan0
+  On other kernels, in the lab
+      cangate lab exec --kernel 6.12 -- cangate bench syscalls vcan0
+  On a bus, with an ID that disturbs nobody; another node must acknowledge the frames
+      cangate bench syscalls can0 --id 7FF
+
+The table has for each way:
+  frame   what each further frame costs (slope of the line through all bursts)
+  call    what a burst costs beside its frames (where the line begins)
+  alone   a burst of one frame
+  off     how far the burst farthest from the line is from it
+  ratio   the cost of a frame divided by that of read, or of write
+A way that this kernel or this interface does not have is a line that says why.
+
+Exit status: 0: measured, even if ways are missing; 1: the measurement failed; 2: the options or the
+interface are wrong.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,11 +106,7 @@ results until then are printed and written); 2: the options or the input are wro
 #[derive(Args, Debug)]
 pub(crate) struct Interfaces {
     /// The interface that sends the frames.
-    #[arg(
-        long,
-        value_name = "IFACE",
-        required_unless_present_any = ["bitcan", "syscalls"]
-    )]
+    #[arg(long, value_name = "IFACE", required_unless_present = "bitcan")]
     pub(crate) send: Option<String>,
     /// A second interface on the sender's bus; it stamps the frames that go into the gateway.
     ///
@@ -61,11 +114,7 @@ pub(crate) struct Interfaces {
     #[arg(long, value_name = "IFACE", requires = "send")]
     pub(crate) reference: Option<String>,
     /// The interface on the gateway's output bus; it stamps the frames that come out.
-    #[arg(
-        long,
-        value_name = "IFACE",
-        required_unless_present_any = ["bitcan", "syscalls"]
-    )]
+    #[arg(long, value_name = "IFACE", required_unless_present = "bitcan")]
     pub(crate) receive: Option<String>,
     /// Use the stamps of the CAN controllers instead of the kernel's.
     ///
@@ -193,11 +242,6 @@ pub(crate) struct Other {
     /// reference and receiver.
     #[arg(long, requires = "send")]
     pub(crate) self_check: bool,
-    /// Measure read, recvmmsg, write and sendmmsg on this virtual interface.
-    ///
-    /// It moves 1 to N frames; N is --frames, 50000 if not given.
-    #[arg(long, value_name = "IFACE", conflicts_with_all = ["send", "receive", "reference", "bitcan", "log"])]
-    pub(crate) syscalls: Option<String>,
 }
 
 fn lens(text: &str) -> Result<RangeInclusive<usize>, String> {

@@ -1,6 +1,6 @@
 //! `cangate bench`.
 
-use crate::cli::bench::Bench;
+use crate::cli::bench::{Bench, BenchCommand};
 use crate::counters::{row, table};
 use crate::failure::Failure;
 use crate::output;
@@ -16,8 +16,8 @@ use tester::{Buses, Interfaces, Measure, Outcome, Plan, Setup, Source};
 
 /// Times a gateway between real interfaces, or what else was asked for.
 pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
-    if let Some(interface) = &args.other.syscalls {
-        return super::syscalls::run(interface, args);
+    if let Some(BenchCommand::Syscalls(args)) = &args.command {
+        return super::syscalls::run(args);
     }
     let setup = setup(args)?;
     if let Some(path) = &args.output.out {

@@ -60,7 +60,11 @@ fn wrong_arguments_are_told_with_what_to_do() {
         ("--send a --reference a --receive b --no-bus-time", "echo"),
         ("--bitcan --receive-bus 0", "different"),
         ("--bitcan --receive-bus 9", "0 to 7"),
-        ("--syscalls lo --frames 0", "1 to 50000"),
+        ("syscalls lo --frames 0", "1 to 50000"),
+        ("syscalls lo --frames 50001", "1 to 50000"),
+        ("syscalls", "<IFACE>"),
+        ("syscalls can0 --id 12", "3 hexadecimal digits"),
+        ("--send a syscalls can0", "cannot be used with"),
         ("--send a --receive b --log /no/such/file", "/no/such/file"),
     ] {
         let said = wrong(arguments);
@@ -84,6 +88,23 @@ fn what_this_machine_lacks_is_named() {
         assert!(said.contains("modprobe bitcan"), "{said}");
         assert_eq!(output.status.code(), Some(1));
     }
+}
+
+#[test]
+fn what_the_interface_for_bursts_lacks_is_named() {
+    let output = bench("syscalls nosuchcan0");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("no interface nosuchcan0") || said.contains("AF_CAN"),
+        "{said}"
+    );
+    assert!(output.stdout.is_empty(), "no result");
+    let help = stdout(cangate().args(["bench", "syscalls", "--help"]), 0);
+    for word in ["Examples:", "Exit status:", "ratio", "--id", "lab exec"] {
+        assert!(help.contains(word), "{word}: {help}");
+    }
+    assert!(!help.contains("--virtual-time"), "the lab's own");
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod says;
 mod shell;
 mod stays;
 mod steps;
+mod uring;
 
 use assert_cmd::Command;
 use std::sync::{Mutex, MutexGuard};

@@ -6,8 +6,10 @@
 
 mod ioctl;
 mod layout;
+mod napi;
 mod tester;
 mod types;
 
+pub use napi::tell_napi;
 pub use tester::Tester;
 pub use types::{BUSES, DEVICE, Error, Event, Mode, Progress, Stamp, Timed};

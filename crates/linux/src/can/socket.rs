@@ -158,6 +158,14 @@ impl Socket {
         }
     }
 
+    /// No error frames either: for a socket that only sends, with no filters.
+    ///
+    /// # Errors
+    /// What setsockopt(2) says.
+    pub fn ignore_error_frames(&self) -> Result<(), Errno> {
+        self.set(libc::SOL_CAN_RAW, libc::CAN_RAW_ERR_FILTER, &0u32)
+    }
+
     /// Bytes that may wait to be received; the kernel doubles it. Above net.core.rmem_max only
     /// with CAP_NET_ADMIN, and quietly less without.
     ///

@@ -1,9 +1,14 @@
-//! What both halves need of an interface, so that tests can put something else in its place.
+//! The sockets of a port, so that tests can put something else in their place.
 
+use super::packet_filter::{not_own, program};
 use crate::RawFilter;
-use linux::Errno;
 use linux::can::{Filter, InterfaceState, Socket};
+use linux::link::Links;
+use linux::packet::{self, Protocol};
+use linux::socket::take_error;
+use linux::{Errno, classic_bpf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The sockets of a port, attached to one interface.
 pub(super) trait Line: Send + Sync {
@@ -13,24 +18,132 @@ pub(super) trait Line: Send + Sync {
     fn attach(&self, index: u32) -> Result<(), Errno>;
     /// Replaces the kernel's filters of the socket that receives.
     fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno>;
+    /// The interface is in use again.
+    fn is_back(&self) {}
+    /// A socket may lose its interface and say only that it is down.
+    fn may_forget(&self) -> bool {
+        false
+    }
 }
 
-/// One raw CAN socket for both directions: it alone does not receive what is sent on it.
-impl Line for Arc<Socket> {
+/// What a port receives from and sends to. One raw CAN socket for both directions alone does not
+/// receive what is sent on it; with packet sockets, a mark tells it.
+pub(super) struct Sockets {
+    /// Looks at the interface in any case.
+    pub(super) raw: Arc<Socket>,
+    /// The raw socket is attached: it receives, or sends, or both.
+    pub(super) raw_receives: bool,
+    pub(super) raw_sends: bool,
+    pub(super) inlet: Option<Inlet>,
+    pub(super) outlet: Option<Arc<Outlet>>,
+    /// What the port sends has this mark.
+    pub(super) mark: Option<u32>,
+    /// The interface that was found fit for packet sockets.
+    pub(super) fit: AtomicU32,
+}
+
+/// A packet socket that receives.
+pub(super) struct Inlet {
+    pub(super) socket: Arc<packet::Socket>,
+    pub(super) protocol: Protocol,
+    pub(super) xl: bool,
+}
+
+/// A packet socket that sends.
+pub(super) struct Outlet {
+    pub(super) socket: packet::Socket,
+    index: AtomicU32,
+}
+
+impl Outlet {
+    pub(super) const fn new(socket: packet::Socket) -> Self {
+        Self {
+            socket,
+            index: AtomicU32::new(0),
+        }
+    }
+
+    /// The interface's number.
+    pub(super) fn index(&self) -> u32 {
+        self.index.load(Relaxed)
+    }
+}
+
+impl Sockets {
+    /// Packet sockets do not ask whether an interface is one of CAN, nor whether anybody gets what
+    /// they send: a vcan that does not echo drops it without a word. Asked once for each interface.
+    fn check(&self, index: u32) -> Result<(), Errno> {
+        if self.inlet.is_none() && self.outlet.is_none() || self.fit.load(Relaxed) == index {
+            return Ok(());
+        }
+        let links = Links::now().map_err(|_| Errno::NODEV)?;
+        let link = links.into_iter().find(|link| link.index == index);
+        let link = link.filter(|link| link.can).ok_or(Errno::NODEV)?;
+        if self.outlet.is_some() && drops_packets(&link.kind, link.echo) {
+            return Err(Errno::OPNOTSUPP);
+        }
+        self.fit.store(index, Relaxed);
+        Ok(())
+    }
+}
+
+/// An interface of this kind drops what is sent on packet sockets: a vcan has nobody at its other
+/// end, and leaves it to the CAN protocol to show frames to local listeners (`vcan_tx` in
+/// drivers/net/can/vcan.c) if it was not loaded with `echo=1`.
+pub(super) fn drops_packets(kind: &str, echo: bool) -> bool {
+    kind == "vcan" && !echo
+}
+
+impl Line for Sockets {
     fn look(&self) -> Result<InterfaceState, Errno> {
-        (**self).look()
+        self.raw.look()
     }
 
     fn attach(&self, index: u32) -> Result<(), Errno> {
-        (**self).attach(index)
+        self.check(index)?;
+        if let Some(outlet) = &self.outlet {
+            outlet.index.store(index, Relaxed);
+        }
+        if self.raw_receives || self.raw_sends {
+            self.raw.attach(index)?;
+            self.is_back();
+        }
+        match &self.inlet {
+            Some(inlet) => inlet.socket.attach(index, inlet.protocol),
+            None => Ok(()),
+        }
     }
 
     fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno> {
+        if let Some(inlet) = &self.inlet {
+            let program = program(filters, self.mark, inlet.xl);
+            inlet.socket.set_filter(&program)?;
+        }
+        if !self.raw_receives {
+            return self.raw.set_filters(&[]);
+        }
+        if self.outlet.is_some()
+            && let Some(mark) = self.mark
+        {
+            classic_bpf::attach(&self.raw, &not_own(mark))?;
+        }
         let filter = |f: &RawFilter| Filter {
             id: f.id,
             mask: f.mask,
         };
         let filters: Vec<Filter> = filters.iter().map(filter).collect();
-        (**self).set_filters(&filters)
+        self.raw.set_filters(&filters)
+    }
+
+    fn is_back(&self) {
+        if !self.raw_receives {
+            // That the interface was down is said by the next call on the socket, and nobody
+            // receives on this one.
+            let _ = take_error(&self.raw);
+        }
+    }
+
+    fn may_forget(&self) -> bool {
+        self.inlet.is_some() || self.outlet.is_some()
     }
 }

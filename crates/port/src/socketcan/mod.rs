@@ -20,11 +20,13 @@ mod config;
 mod filter;
 mod line;
 mod open;
+mod packet_filter;
 mod receive;
 mod settings;
 mod shared;
 mod transmit;
 mod way;
+mod words;
 
 pub use config::{PAPER_NAMES, ReceiveBy, SocketCanConfig, TransmitBy};
 pub use open::open;

@@ -2,17 +2,38 @@
 
 use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
 use super::filter::filters;
+use super::line::{Inlet, Outlet, Sockets, drops_packets};
 use super::receive::RawReceive;
 use super::receive::mmsg::ByRecvmmsg;
 use super::receive::read::ByRead;
+use super::receive::ring::ByRing;
+use super::receive::uring::ByUring as ReceiveByUring;
 use super::shared::Shared;
-use super::transmit::RawTransmit;
+use super::transmit::ring::{FromRing, IN_THE_KERNEL};
 use super::transmit::slots::FromSlots;
+use super::transmit::uring::ByUring as TransmitByUring;
+use super::transmit::{Echo, RawTransmit};
 use super::way::{ReceiveWay, TransmitWay};
+use super::words::Problem;
 use crate::{Halves, Interest, PollReceive, PollTransmit, PortError};
 use linux::can::layout::{CLASSIC_SIZE, FD_SIZE, XL_SIZE};
-use linux::can::{Obstacle, OpenError, Options, Socket, Stamps};
+use linux::can::{OpenError, Options, Socket, Stamps};
+use linux::link::Links;
+use linux::packet::{self, Protocol, RxRing, TxRing};
+use linux::{Errno, kernel, socket};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+/// Bytes of a receiving ring where `receive_buffer` says nothing: 2048 FD frames.
+const RING: u32 = 512 * 1024;
+/// Bytes that a slot of a ring has besides its frame, about.
+const SLOT_HEADER: usize = 80;
+/// How long a call polls the controller itself, µs, with `read-busypoll`. Longer than a frame's
+/// latency in the kernel is of no use: the worker calls again at once.
+const BUSY_POLL: u32 = 50;
+/// Raw CAN sockets mark what they send since this kernel (`raw_sendmsg` in net/can/raw.c).
+const RAW_MARKS_SINCE: (u32, u32) = (6, 3);
 
 /// Opens an interface. It may be down, but it must be there.
 ///
@@ -20,46 +41,55 @@ use std::sync::Arc;
 /// [`PortError`] that says what is missing (CAN in the kernel, the interface, a way to receive or to
 /// transmit) and what to do.
 pub fn open(port: &str, config: &SocketCanConfig) -> Result<Halves, PortError> {
-    let name = &config.interface;
-    let fail = |error: OpenError| PortError {
-        port: port.to_owned(),
-        what: words(&error),
-        source: Some(error.source.into()),
-    };
-    let socket = Socket::open(name).map_err(fail)?;
-    let options = Options {
-        fd: config.fd,
-        xl: config.xl,
-        stamps: match config.receive {
-            ReceiveBy::Recvmmsg | ReceiveBy::IoUring if config.hardware_stamps => Stamps::Hardware,
-            ReceiveBy::Recvmmsg | ReceiveBy::IoUring => Stamps::Kernel,
-            _ => Stamps::None,
-        },
-        receive_buffer: config.receive_buffer,
-    };
-    socket.configure(&options).map_err(fail)?;
-    let socket = Arc::new(socket);
-    let filters = filters(&Interest::default());
-    let shared = Shared::attach(Arc::clone(&socket), port, name, filters)
-        .map_err(|errno| fail(OpenError::attach(name, errno)))?;
-    let parts = Parts {
-        port,
-        config,
-        shared: &Arc::new(shared),
-        socket: &socket,
-    };
-    Ok((parts.receive()?, parts.transmit()?))
+    let opening = Opening::begin(config).map_err(|p| p.of(port))?;
+    opening.finish(port).map_err(|p| p.of(port))
 }
 
-/// What the halves are made of.
-struct Parts<'a> {
-    port: &'a str,
+/// The sockets of a port that is being opened.
+struct Opening<'a> {
     config: &'a SocketCanConfig,
-    shared: &'a Arc<Shared>,
-    socket: &'a Arc<Socket>,
+    raw: Arc<Socket>,
+    inlet: Option<(Arc<packet::Socket>, RxRing)>,
+    outlet: Option<(Arc<Outlet>, TxRing)>,
+    mark: Option<u32>,
+    echo: Echo,
+    remarks: Vec<String>,
 }
 
-impl Parts<'_> {
+impl<'a> Opening<'a> {
+    /// Opens the sockets and makes the rings.
+    fn begin(config: &'a SocketCanConfig) -> Result<Self, Problem> {
+        let name = &config.interface;
+        let raw = Socket::open(name).map_err(Problem::Raw)?;
+        let mut opening = Self {
+            config,
+            raw: Arc::new(raw),
+            inlet: None,
+            outlet: None,
+            mark: None,
+            echo: Echo::AsAsked,
+            remarks: Vec::new(),
+        };
+        opening.set_up_raw()?;
+        let ring = |errno| Problem::Ring(errno, name.clone());
+        if matches!(config.receive, ReceiveBy::Ring | ReceiveBy::RingBusy) {
+            opening.inlet = Some(opening.inlet().map_err(ring)?);
+        }
+        if config.transmit == TransmitBy::Ring {
+            opening.outlet = Some(opening.outlet().map_err(ring)?);
+        }
+        opening.tell_own_frames()?;
+        Ok(opening)
+    }
+
+    const fn raw_receives(&self) -> bool {
+        self.inlet.is_none()
+    }
+
+    const fn raw_sends(&self) -> bool {
+        self.outlet.is_none()
+    }
+
     /// The largest datagram.
     const fn size(&self) -> usize {
         match (self.config.fd, self.config.xl) {
@@ -69,64 +99,199 @@ impl Parts<'_> {
         }
     }
 
-    fn receive(&self) -> Result<Box<dyn PollReceive>, PortError> {
-        let socket = Arc::clone(self.socket);
+    fn queue(&self) -> usize {
+        self.config.queue.max(1)
+    }
+
+    fn set_up_raw(&mut self) -> Result<(), Problem> {
+        let config = self.config;
+        let stamps = match config.receive {
+            ReceiveBy::Recvmmsg | ReceiveBy::IoUring if config.hardware_stamps => Stamps::Hardware,
+            ReceiveBy::Recvmmsg | ReceiveBy::IoUring => Stamps::Kernel,
+            _ => Stamps::None,
+        };
+        let options = Options {
+            fd: config.fd,
+            xl: config.xl,
+            stamps,
+            receive_buffer: config.receive_buffer,
+        };
+        self.raw.configure(&options).map_err(Problem::Raw)?;
+        if config.receive == ReceiveBy::ReadBusypoll {
+            self.set_up_busy_polling()?;
+        }
+        Ok(())
+    }
+
+    fn set_up_busy_polling(&mut self) -> Result<(), Problem> {
+        let name = &self.config.interface;
+        socket::set_busy_poll(&self.raw, BUSY_POLL)
+            .map_err(|errno| Problem::BusyPoll(errno, name.clone()))?;
+        // Before Linux 5.11 there is nothing to prefer.
+        let _ = socket::prefer_busy_poll(&self.raw);
+        if linux::bitcan::tell_napi(&self.raw, name).is_err() {
+            self.remarks.push(format!(
+                "{name}: the kernel tells no raw CAN socket which controller to poll, so that \
+                 `receive = \"read-busypoll\"` does the same as \"read-nonblock\" here"
+            ));
+        }
+        Ok(())
+    }
+
+    fn inlet(&self) -> Result<(Arc<packet::Socket>, RxRing), Errno> {
+        let socket = packet::Socket::open()?;
+        let bytes = self.config.receive_buffer.unwrap_or(RING) as usize;
+        let slot = (self.size() + SLOT_HEADER).next_power_of_two();
+        let ring = RxRing::new(&socket, bytes.div_ceil(slot).max(8), self.size())?;
+        if self.config.hardware_stamps {
+            socket.ask_for_hardware_stamps()?;
+        }
+        socket.ignore_outgoing()?;
+        Ok((Arc::new(socket), ring))
+    }
+
+    fn outlet(&self) -> Result<(Arc<Outlet>, TxRing), Errno> {
+        let socket = packet::Socket::open()?;
+        let ring = TxRing::new(&socket, self.queue() + IN_THE_KERNEL, self.size())?;
+        if self.config.qdisc_bypass {
+            socket.bypass_queue()?;
+        }
+        Ok((Arc::new(Outlet::new(socket)), ring))
+    }
+
+    /// Sees to it that the port does not receive what it sends.
+    fn tell_own_frames(&mut self) -> Result<(), Problem> {
+        if self.inlet.is_none() && self.outlet.is_none() {
+            return Ok(());
+        }
+        let name = &self.config.interface;
+        // No two sockets of the machine are to have the same one, and 0 is that of all others.
+        let mark = RandomState::new().hash_one(name) as u32 | 1;
+        let marked = match &self.outlet {
+            Some((outlet, _)) => socket::set_mark(&outlet.socket, mark),
+            None if kernel::is_at_least(RAW_MARKS_SINCE) => socket::set_mark(&self.raw, mark),
+            // Without a mark, no echo.
+            None => {
+                self.echo = Echo::Never;
+                return Ok(());
+            }
+        };
+        marked.map_err(|errno| Problem::Mark(errno, name.clone()))?;
+        self.mark = Some(mark);
+        if self.outlet.is_some() {
+            self.echo = Echo::ByDriver;
+        }
+        Ok(())
+    }
+
+    /// What packet sockets and missing marks cannot do on this interface.
+    fn check_interface(&self) -> Result<(), Problem> {
+        if self.outlet.is_none() && self.echo != Echo::Never {
+            return Ok(());
+        }
+        let name = &self.config.interface;
+        let links = Links::now().unwrap_or_default();
+        match links.get(name) {
+            Some(link) if !drops_packets(&link.kind, link.echo) => Ok(()),
+            Some(_) if self.outlet.is_some() => Err(Problem::SentToNobody(name.clone())),
+            Some(_) => Err(Problem::OwnFrames(name.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Attaches the sockets and makes the halves.
+    fn finish(mut self, port: &str) -> Result<Halves, Problem> {
+        self.check_interface()?;
+        let config = self.config;
+        let name = &config.interface;
+        if !self.raw_receives() {
+            let ignore = self.raw.ignore_error_frames();
+            ignore.map_err(|errno| Problem::Raw(OpenError::set_up(name, errno)))?;
+        }
+        let all_kinds = config.fd || config.xl;
+        let sockets = Sockets {
+            raw: Arc::clone(&self.raw),
+            raw_receives: self.raw_receives(),
+            raw_sends: self.raw_sends(),
+            inlet: self.inlet.as_ref().map(|(socket, _)| Inlet {
+                socket: Arc::clone(socket),
+                protocol: if all_kinds {
+                    Protocol::All
+                } else {
+                    Protocol::Can
+                },
+                xl: config.xl,
+            }),
+            outlet: self.outlet.as_ref().map(|(outlet, _)| Arc::clone(outlet)),
+            mark: self.mark,
+            fit: AtomicU32::new(0),
+        };
+        let filters = filters(&Interest::default());
+        let shared = Shared::attach(sockets, port, name, filters)
+            .map_err(|errno| Problem::Raw(OpenError::attach(name, errno)))?;
+        for remark in self.remarks.drain(..) {
+            shared.remark(remark);
+        }
+        let shared = Arc::new(shared);
+        Ok((self.receive(&shared)?, self.transmit(&shared)?))
+    }
+
+    fn receive(&mut self, shared: &Arc<Shared>) -> Result<Box<dyn PollReceive>, Problem> {
         let by = self.config.receive;
+        if let Some((socket, ring)) = self.inlet.take() {
+            let way = ByRing::new(socket, ring, by == ReceiveBy::RingBusy);
+            return Ok(self.receiving(shared, way));
+        }
+        let raw = Arc::clone(&self.raw);
         Ok(match by {
-            ReceiveBy::Recvmmsg => self.receiving(ByRecvmmsg::new(socket, self.size())),
-            ReceiveBy::Read => self.receiving(ByRead::new(socket, self.size(), false)),
-            ReceiveBy::ReadNonblock => self.receiving(ByRead::new(socket, self.size(), true)),
-            ReceiveBy::ReadBusypoll
-            | ReceiveBy::Ring
-            | ReceiveBy::RingBusy
-            | ReceiveBy::IoUring => return Err(self.not_yet("receive", by.word())),
-        })
-    }
-
-    fn receiving(&self, way: impl ReceiveWay + 'static) -> Box<dyn PollReceive> {
-        let shared = Arc::clone(self.shared);
-        let stamps = self.config.hardware_stamps;
-        Box::new(RawReceive::new(shared, way, stamps))
-    }
-
-    fn transmit(&self) -> Result<Box<dyn PollTransmit>, PortError> {
-        let socket = Arc::clone(self.socket);
-        let (queue, size) = (self.config.queue.max(1), self.size());
-        let by = self.config.transmit;
-        Ok(match by {
-            TransmitBy::Sendmmsg => self.sending(FromSlots::new(socket, queue, size, false)),
-            TransmitBy::Write => self.sending(FromSlots::new(socket, queue, size, true)),
-            TransmitBy::Ring | TransmitBy::IoUring => {
-                return Err(self.not_yet("transmit", by.word()));
+            ReceiveBy::Recvmmsg => self.receiving(shared, ByRecvmmsg::new(raw, self.size())),
+            ReceiveBy::IoUring => {
+                let way = ReceiveByUring::new(raw, self.size());
+                self.receiving(shared, way.map_err(Problem::no_uring_to_receive)?)
+            }
+            _ => {
+                let busy = by != ReceiveBy::Read;
+                self.receiving(shared, ByRead::new(raw, self.size(), busy))
             }
         })
     }
 
-    fn sending(&self, way: impl TransmitWay + 'static) -> Box<dyn PollTransmit> {
-        let shared = Arc::clone(self.shared);
-        let config = self.config;
-        let queue = config.queue.max(1);
-        Box::new(RawTransmit::new(shared, way, queue, config.fd, config.xl))
+    fn receiving(
+        &self,
+        shared: &Arc<Shared>,
+        way: impl ReceiveWay + 'static,
+    ) -> Box<dyn PollReceive> {
+        let stamps = self.config.hardware_stamps;
+        Box::new(RawReceive::new(Arc::clone(shared), way, stamps))
     }
 
-    fn not_yet(&self, key: &str, word: &str) -> PortError {
-        PortError {
-            port: self.port.to_owned(),
-            what: format!(
-                "`{key} = \"{word}\"` is not built yet: use another way, or leave out `{key}`"
-            ),
-            source: None,
+    fn transmit(&mut self, shared: &Arc<Shared>) -> Result<Box<dyn PollTransmit>, Problem> {
+        let by = self.config.transmit;
+        if let Some((outlet, ring)) = self.outlet.take() {
+            return Ok(self.sending(shared, FromRing::new(outlet, ring)));
         }
+        let raw = Arc::clone(&self.raw);
+        let (queue, size) = (self.queue(), self.size());
+        if by == TransmitBy::IoUring {
+            let way = TransmitByUring::new(raw, queue, size);
+            return Ok(self.sending(shared, way.map_err(Problem::no_uring_to_transmit)?));
+        }
+        let one_by_one = by == TransmitBy::Write;
+        Ok(self.sending(shared, FromSlots::new(raw, queue, size, one_by_one)))
     }
-}
 
-/// What is in the way; where it is the kernel, what else a port can be.
-pub(super) fn words(error: &OpenError) -> String {
-    match error.obstacle {
-        Obstacle::NoCan => "this kernel has no CAN (AF_CAN): load it with `modprobe can`; where \
-             the kernel was built without it, use a port of kind = \"bus\" instead, which needs \
-             no kernel, or run in a lab guest"
-            .to_owned(),
-        _ => error.to_string(),
+    fn sending(
+        &self,
+        shared: &Arc<Shared>,
+        way: impl TransmitWay + 'static,
+    ) -> Box<dyn PollTransmit> {
+        let config = self.config;
+        let half = RawTransmit::new(
+            Arc::clone(shared),
+            way,
+            self.queue(),
+            (config.fd, config.xl),
+        );
+        Box::new(half.with_echo(self.echo))
     }
 }

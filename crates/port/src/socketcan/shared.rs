@@ -182,6 +182,7 @@ impl Shared {
     /// The interface is in use again, as what came from it shows.
     pub(super) fn is_back(&self) {
         self.set_state(State::Up);
+        self.line.is_back();
         self.reopened.fetch_add(1, Relaxed);
     }
 
@@ -216,7 +217,7 @@ impl Shared {
     }
 
     fn take_up(&self, link: &InterfaceState, slow: &mut Slow) -> State {
-        if self.state() == State::Gone || link.index != slow.index {
+        if self.state() == State::Gone || link.index != slow.index || self.line.may_forget() {
             // The kernel forgets a socket's filters together with the interface (raw_notify in
             // net/can/raw.c), and they are to be there before the first frame.
             let set = self.line.set_filters(&slow.filters);

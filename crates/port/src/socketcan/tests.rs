@@ -1,9 +1,10 @@
 //! The halves over a pair of Unix datagram sockets instead of a raw CAN socket: the same system
 //! calls and buffers, and an interface that does what the test says.
 
+mod uring;
+
 use super::config::{ReceiveBy, TransmitBy};
 use super::line::Line;
-use super::open::words;
 use super::receive::RawReceive;
 use super::receive::mmsg::{ByRecvmmsg, Lost};
 use super::receive::read::ByRead;
@@ -11,6 +12,7 @@ use super::shared::Shared;
 use super::transmit::RawTransmit;
 use super::transmit::slots::{FromSlots, Loopback};
 use super::way::{Arrival, Brought, ReceiveWay, TransmitWay};
+use super::words::words;
 use crate::LinkState;
 use crate::{Ids, Interest, Outgoing, PollReceive, PollTransmit, RawFilter, Received, Refused};
 use frame::{CanId, Frame, FrameBuf, Header, Kind, Nanos, flags};
@@ -117,6 +119,10 @@ impl<W: ReceiveWay> ReceiveWay for Failing<W> {
         }
     }
 
+    fn is_due(&self) -> bool {
+        self.way.is_due()
+    }
+
     fn lost(&self) -> Option<u32> {
         self.way.lost()
     }
@@ -185,7 +191,7 @@ fn bench_by(by: (ReceiveBy, TransmitBy), queue: usize, link: InterfaceState) -> 
     };
     Bench {
         rx,
-        tx: Box::new(RawTransmit::new(shared, way, queue, true, true)),
+        tx: Box::new(RawTransmit::new(shared, way, queue, (true, true))),
         fake,
         bus,
     }

@@ -48,6 +48,11 @@ pub(super) trait ReceiveWay: Send {
         None
     }
 
+    /// [`ReceiveWay::fd`] says nothing before the next call, which is therefore to come at once.
+    fn is_due(&self) -> bool {
+        false
+    }
+
     /// It is to be asked again and again, and never waited for.
     fn is_busy(&self) -> bool {
         false

@@ -2,6 +2,8 @@
 
 pub(super) mod mmsg;
 pub(super) mod read;
+pub(super) mod ring;
+pub(super) mod uring;
 
 use super::filter::filters;
 use super::shared::{Errors, Shared, State};
@@ -169,7 +171,8 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        self.shared.next_look()
+        let due = self.way.is_due() && self.shared.state() != State::Gone;
+        due.then_some(0).or_else(|| self.shared.next_look())
     }
 
     fn counters(&self) -> RxCounters {

@@ -34,7 +34,7 @@ impl<S: AsFd + AsRawFd + Lost + Send> ReceiveWay for ByRead<S> {
         _want: usize,
         take: &mut dyn FnMut(Arrival<'_>),
     ) -> Result<Brought, Errno> {
-        let len = linux::read(&self.socket, &mut self.buffer)?;
+        let len = linux::socket::read(&self.socket, &mut self.buffer)?;
         take(Arrival {
             bytes: self.buffer.get(..len).unwrap_or_default(),
             ..Arrival::default()

@@ -1,6 +1,8 @@
 //! The transmitting half.
 
+pub(super) mod ring;
 pub(super) mod slots;
+pub(super) mod uring;
 
 use super::shared::{Shared, State};
 use super::way::TransmitWay;
@@ -28,12 +30,26 @@ enum Held {
     Queue(Nanos),
 }
 
+/// Which sent frames local listeners see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Echo {
+    /// Those that are to be seen; all where the driver does not echo, because only the CAN protocol's
+    /// loopback gets them to anybody on a vcan.
+    AsAsked,
+    /// All where the driver echoes, else none: packet sockets cannot choose (`can_skb_headroom_valid`
+    /// in drivers/net/can/dev/skb.c).
+    ByDriver,
+    /// None: the port would receive them itself.
+    Never,
+}
+
 /// Frames wait in a circle of slots, in the kernel's own layout.
 pub(super) struct RawTransmit<W> {
     shared: Arc<Shared>,
     way: W,
     /// Frames that are held at most.
     queue: usize,
+    rule: Echo,
     /// For each slot: local listeners are to see the frame.
     echo: Box<[bool]>,
     first: usize,
@@ -41,6 +57,8 @@ pub(super) struct RawTransmit<W> {
     /// What the socket is set to.
     loopback: Option<bool>,
     held: Held,
+    /// It was said that there is no echo.
+    said: bool,
     fd: bool,
     xl: bool,
     counters: TxCounters,
@@ -48,20 +66,36 @@ pub(super) struct RawTransmit<W> {
 
 impl<W: TransmitWay> RawTransmit<W> {
     /// `queue`: frames that are held at most.
-    pub(super) fn new(shared: Arc<Shared>, way: W, queue: usize, fd: bool, xl: bool) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, way: W, queue: usize, (fd, xl): (bool, bool)) -> Self {
         let slots = way.slots().max(1);
         Self {
             shared,
             way,
             queue: queue.min(slots),
+            rule: Echo::AsAsked,
             echo: vec![false; slots].into_boxed_slice(),
             first: 0,
             count: 0,
             loopback: None,
             held: Held::Unsent,
+            said: false,
             fd,
             xl,
             counters: TxCounters::default(),
+        }
+    }
+
+    pub(super) const fn with_echo(mut self, rule: Echo) -> Self {
+        self.rule = rule;
+        self
+    }
+
+    /// Can local listeners be shown a frame?
+    fn can_echo(&self) -> bool {
+        match self.rule {
+            Echo::AsAsked => true,
+            Echo::ByDriver => self.shared.echo(),
+            Echo::Never => false,
         }
     }
 
@@ -72,6 +106,17 @@ impl<W: TransmitWay> RawTransmit<W> {
             Kind::Classic => !id.is_err(),
             Kind::Fd => self.fd && mtu >= FD_SIZE && !id.is_err() && !id.is_rtr(),
             Kind::Xl => self.xl && mtu >= XL_MTU,
+        }
+    }
+
+    #[cold]
+    fn say_no_echo(&mut self) {
+        if !std::mem::replace(&mut self.said, true) {
+            self.shared.remark(format!(
+                "{} shows no sent frames to local programs with these ways to receive and to \
+                 transmit: frames of routes with `echo = true` are refused",
+                self.shared.interface
+            ));
         }
     }
 
@@ -96,7 +141,7 @@ impl<W: TransmitWay> RawTransmit<W> {
         let run = self.echo.get(self.first..end).unwrap_or_default();
         // Without echo in the driver, as on a vcan, frames get to other sockets by the kernel's
         // loopback only.
-        let always = !self.shared.echo();
+        let always = !self.shared.echo() && self.rule == Echo::AsAsked;
         let first = always || run.first().copied().unwrap_or(false);
         let same = run.iter().take_while(|echo| (always || **echo) == first);
         (same.count(), first)
@@ -112,6 +157,10 @@ impl<W: TransmitWay> RawTransmit<W> {
 impl<W: TransmitWay> Transmit for RawTransmit<W> {
     fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
         if !self.carries(&outgoing.frame) {
+            return Err(Refused::Unsupported);
+        }
+        if outgoing.echo && !self.can_echo() {
+            self.say_no_echo();
             return Err(Refused::Unsupported);
         }
         if self.count >= self.queue && self.held == Held::Unsent {

@@ -1,0 +1,86 @@
+# A gateway by io_uring between two pairs of vxcan: what is sent into a0 comes in at a1, goes out at b1
+# and is seen at b0.
+modprobe vxcan || exit 99
+modprobe -a can-raw sch_netem || exit 99
+for pair in a b; do
+    ip link add "${pair}0" type vxcan peer name "${pair}1" || exit 99
+    for end in 0 1; do
+        ip link set "$pair$end" mtu 72
+        ip link set "$pair$end" up
+    done
+done
+{
+    printf '[gateway]\ncontrol = "/run/g.sock"\n'
+    for port in a1 b1; do
+        printf '[ports.%s]\nkind = "socketcan"\nqueue = 2048\n' $port
+        printf 'receive = "io_uring"\ntransmit = "io_uring"\n'
+    done
+    printf '[[routes]]\nfrom = "a1"\nto = "b1"\nkind = ["classic", "fd"]\n'
+} >/tmp/g.toml
+cangate run --json /tmp/g.toml >/tmp/summary 2>/tmp/log &
+GATEWAY=$!
+for i in $(seq 100); do
+    cangate stats --socket /run/g.sock >/dev/null 2>&1 && break
+    sleep 0.1
+done
+candump -L b0 >/tmp/got &
+DUMP=$!
+sleep 0.5
+
+echo "== kinds"
+cansend a0 123#1122334455667788
+cansend a0 18FEF100#AA
+cansend a0 123#R4
+cansend a0 100##5$(printf '%02X' $(seq 64))
+# What the gateway's own interface sends is not received again, what others send on it is.
+cansend b1 7FF#
+sleep 0.5
+sed 's/.* //' /tmp/got
+
+echo "== full"
+# Room for four frames, each of which takes its time: all others wait in the gateway, in order.
+tc qdisc add dev b1 root netem delay 2ms limit 4 || exit 99
+: >/tmp/got
+cangen a0 -n 1000 -g 0 -I 321 -L 4 -D i
+for i in $(seq 100); do
+    [ "$(wc -l </tmp/got)" -ge 1000 ] && break
+    sleep 0.1
+done
+sed 's/.*#//' /tmp/got | sort -c -u 2>&1 | head -1
+wc -l </tmp/got
+cut -d'#' -f2 /tmp/got | cut -c1-8 >/tmp/numbers
+tc qdisc del dev b1 root
+
+echo "== again"
+: >/tmp/got
+ip link set a1 down
+sleep 0.3
+ip link set a1 up
+sleep 1.5
+cansend a0 124#01
+ip link set b1 down
+sleep 0.3
+cansend a0 124#02
+sleep 0.3
+ip link set b1 up
+sleep 1.5
+cansend a0 124#03
+sleep 0.5
+ip link del a0
+sleep 0.3
+ip link add a0 type vxcan peer name a1
+ip link set a0 up
+ip link set a1 up
+sleep 1.5
+cansend a0 124#04
+sleep 0.5
+sed 's/.* //' /tmp/got
+
+kill -INT $GATEWAY
+wait $GATEWAY
+echo "== log"
+cat /tmp/log
+echo "== summary"
+cat /tmp/summary
+kill $DUMP
+echo "== done"

@@ -1,0 +1,204 @@
+//! Datagrams that come in.
+
+use super::buffers::{Buffers, GROUP};
+use super::error::Unavailable;
+use super::ring::Ring;
+use crate::Errno;
+use io_uring::opcode;
+use io_uring::types::Fixed;
+use std::os::fd::{AsFd, RawFd};
+
+/// The mark of the receiving request.
+const RECEIVE: u64 = 1;
+
+/// A datagram that was taken out of the ring; its buffer is not given back yet.
+#[derive(Clone, Copy)]
+struct Taken {
+    buffer: u16,
+    /// Bytes that the kernel wrote.
+    len: usize,
+}
+
+/// Buffers for datagrams that come in by io_uring, allocated once.
+///
+/// One request receives all of them. It ends where the buffers are all in use, and with each error;
+/// [`Inbox::receive`] makes it anew. What comes meanwhile waits in the socket, so that nothing is
+/// lost but what the socket itself has no room for. The kernel does its work in the thread that
+/// called [`Inbox::receive`] when the request was made.
+pub struct Inbox {
+    ring: Ring,
+    buffers: Buffers,
+    /// The receiving request is under way.
+    armed: bool,
+    /// What ended it, to be said after the datagrams before it.
+    said: Option<Errno>,
+    taken: Vec<Taken>,
+    /// How often all buffers were in use.
+    starved: u64,
+}
+
+impl Inbox {
+    /// Room for `count` datagrams (rounded up to a power of two, at most 32768) of at most `slot`
+    /// bytes, from this socket. Nothing is received before the first [`Inbox::receive`].
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub fn open(socket: impl AsFd, count: usize, slot: usize) -> Result<Self, Unavailable> {
+        let mut buffers = Buffers::new(count, slot);
+        // A completion for each buffer, one for each end of the request, and some to spare.
+        let completions = 2 * u32::from(buffers.count()) + 4;
+        let mut ring = Ring::new(socket, 4, completions, buffers.memory())?;
+        buffers.register(&mut ring)?;
+        Ok(Self {
+            taken: Vec::with_capacity(usize::from(buffers.count())),
+            ring,
+            buffers,
+            armed: false,
+            said: None,
+            starved: 0,
+        })
+    }
+
+    /// For polling: readable when a datagram is there. Only as long as [`Inbox::is_armed`].
+    #[must_use]
+    pub fn fd(&self) -> RawFd {
+        self.ring.fd()
+    }
+
+    /// Does the kernel receive? Where it does not, [`Inbox::receive`] is to be called, also if
+    /// nothing is there.
+    #[inline]
+    #[must_use]
+    pub const fn is_armed(&self) -> bool {
+        self.armed && self.said.is_none()
+    }
+
+    /// Datagrams that it has room for.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        usize::from(self.buffers.count())
+    }
+
+    /// How often all buffers were in use, so that receiving had to begin anew.
+    #[must_use]
+    pub const fn starved(&self) -> u64 {
+        self.starved
+    }
+
+    /// The bytes and the ancillary data of a datagram of the last call.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, i: usize) -> Option<(&[u8], &[u8])> {
+        let (_, data, control) = self.read(i)?;
+        Some((data, control))
+    }
+
+    /// Was a datagram of the last call sent on this machine (raw(7): MSG_DONTROUTE)?
+    #[inline]
+    #[must_use]
+    pub fn is_local(&self, i: usize) -> bool {
+        let read = self.read(i);
+        read.is_some_and(|(flags, ..)| flags & libc::MSG_DONTROUTE as u32 != 0)
+    }
+
+    #[inline]
+    fn read(&self, i: usize) -> Option<(u32, &[u8], &[u8])> {
+        let taken = self.taken.get(i)?;
+        // SAFETY: the completion of this buffer was taken, and it is provided again when `taken` is
+        // emptied only, which needs `self` mutably.
+        unsafe {
+            self.buffers
+                .read(self.ring.region(), taken.buffer, taken.len)
+        }
+    }
+
+    /// Takes at most `want` datagrams out of the ring, without waiting; how many came. Those of the
+    /// last call are given back before.
+    ///
+    /// # Errors
+    /// What recvmsg(2) says, after the datagrams before it; EAGAIN where nothing is there.
+    pub fn receive(&mut self, want: usize) -> Result<usize, Errno> {
+        let want = want.min(self.capacity());
+        self.give_back();
+        if self.ring.wants_a_call() {
+            self.call()?;
+        }
+        self.take(want);
+        if !self.armed && self.said.is_none() && self.taken.len() < want {
+            self.arm()?;
+            self.take(want);
+        }
+        match self.taken.len() {
+            0 => Err(self.said.take().unwrap_or(Errno::AGAIN)),
+            n => Ok(n),
+        }
+    }
+
+    /// Hands the request over, and lets the kernel do what it has to.
+    fn call(&mut self) -> Result<(), Errno> {
+        match self.ring.enter(0) {
+            Ok(_) | Err(Errno::INTR | Errno::AGAIN | Errno::BUSY) => Ok(()),
+            Err(other) => Err(other),
+        }
+    }
+
+    fn arm(&mut self) -> Result<(), Errno> {
+        if !self.ring.has_unsent() {
+            self.put()?;
+        }
+        self.call()?;
+        self.armed = !self.ring.has_unsent();
+        Ok(())
+    }
+
+    /// Puts the receiving request in.
+    fn put(&mut self) -> Result<(), Errno> {
+        let message = self.buffers.message(self.ring.region());
+        let message = message.ok_or(Errno::FAULT)?.as_ptr();
+        let request = opcode::RecvMsgMulti::new(Fixed(0), message, GROUP).build();
+        // SAFETY: the message and the buffers are in the region. Nobody writes the message; of the
+        // buffers the kernel writes only those that it took from their ring, where no buffer is that
+        // this process still reads.
+        if unsafe { self.ring.push(&request.user_data(RECEIVE)) } {
+            Ok(())
+        } else {
+            Err(Errno::NOBUFS)
+        }
+    }
+
+    fn take(&mut self, want: usize) {
+        while self.taken.len() < want && self.said.is_none() {
+            let Some(completion) = self.ring.next() else {
+                return;
+            };
+            self.armed &= completion.mark != RECEIVE || completion.more;
+            if let (Err(_), Some(buffer)) = (completion.result, completion.buffer)
+                && buffer < self.buffers.count()
+            {
+                // Nothing is in it.
+                self.buffers.provide(self.ring.region_mut(), buffer);
+                self.buffers.publish(self.ring.region());
+            }
+            match (completion.result, completion.buffer) {
+                (Ok(len), Some(buffer)) if buffer < self.buffers.count() => {
+                    let len = len as usize;
+                    self.taken.push(Taken { buffer, len });
+                }
+                (Err(Errno::NOBUFS), _) => self.starved += 1,
+                (Ok(_) | Err(Errno::CANCELED | Errno::INTR | Errno::AGAIN), _) => {}
+                (Err(other), _) => self.said = Some(other),
+            }
+        }
+    }
+
+    /// The buffers of the last call are the kernel's again.
+    fn give_back(&mut self) {
+        if self.taken.is_empty() {
+            return;
+        }
+        while let Some(taken) = self.taken.pop() {
+            self.buffers.provide(self.ring.region_mut(), taken.buffer);
+        }
+        self.buffers.publish(self.ring.region());
+    }
+}

@@ -1,0 +1,168 @@
+//! Datagrams that go out.
+
+use super::error::Unavailable;
+use super::ring::Ring;
+use crate::Errno;
+use io_uring::types::Fixed;
+use io_uring::{opcode, squeue};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// The most datagrams of one call.
+pub const MOST_A_CHAIN: usize = 64;
+
+/// Buffers for datagrams that go out by io_uring, allocated once.
+///
+/// Several at a time are a chain (`IOSQE_IO_LINK`): the kernel begins each when the one before it was
+/// sent, and none after one that failed. Requests without a chain are begun in order, too, but
+/// where the interface refuses one for want of room and has room again a moment later, the next would
+/// overtake it.
+pub struct Outbox {
+    ring: Ring,
+    socket: OwnedFd,
+    slot: usize,
+    lens: Box<[usize]>,
+}
+
+impl Outbox {
+    /// Room for `count` datagrams of at most `slot` bytes, both at least 1, to this socket.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub fn open(socket: impl AsFd, count: usize, slot: usize) -> Result<Self, Unavailable> {
+        let (count, slot) = (count.max(1), slot.max(1));
+        let socket = socket.as_fd().try_clone_to_owned();
+        let socket = socket.map_err(|e| Unavailable::step("keeping", super::ring::errno(&e)))?;
+        Ok(Self {
+            ring: ring(socket.as_fd(), count, slot)?,
+            socket,
+            slot,
+            lens: vec![0; count].into_boxed_slice(),
+        })
+    }
+
+    /// Datagrams that it has room for.
+    #[inline]
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.lens.len()
+    }
+
+    /// A slot's bytes and the length of its datagram, to be written.
+    #[inline]
+    pub fn slot(&mut self, i: usize) -> Option<(&mut [u8], &mut usize)> {
+        let len = self.lens.get_mut(i)?;
+        // SAFETY: requests read slots within `send` only, which has `self` mutably until all of
+        // them have ended.
+        let data = unsafe { self.ring.region_mut().bytes_mut(i * self.slot, self.slot) }?;
+        Some((data, len))
+    }
+
+    /// Sends `count` datagrams from slot `first` on, at most [`MOST_A_CHAIN`], in order, without
+    /// waiting for room; the number that left, at least 1 where there is one to send. No further than
+    /// to the last slot.
+    ///
+    /// # Errors
+    /// What send(2) says of the first.
+    pub fn send(&mut self, first: usize, count: usize) -> Result<usize, Errno> {
+        let end = first.saturating_add(count.min(MOST_A_CHAIN));
+        let end = end.min(self.capacity());
+        let count = end.saturating_sub(first);
+        for i in first..end {
+            let request = self.request(i, i + 1 < end)?;
+            // SAFETY: the slot lies in the ring's region, and this function does not end before
+            // the request has, or replaces the ring and with it the region.
+            if !unsafe { self.ring.push(&request) } {
+                self.renew()?;
+                return Err(Errno::NOBUFS);
+            }
+        }
+        self.finish(first, count)
+    }
+
+    fn request(&self, i: usize, chained: bool) -> Result<squeue::Entry, Errno> {
+        let len = self.lens.get(i).copied().unwrap_or(0).min(self.slot);
+        let place = self.ring.region().place(i * self.slot, len);
+        let place = place.ok_or(Errno::FAULT)?.as_ptr();
+        let request = opcode::Send::new(Fixed(0), place, len as u32)
+            .flags(libc::MSG_DONTWAIT)
+            .build()
+            .user_data(i as u64);
+        Ok(if chained {
+            request.flags(squeue::Flags::IO_LINK)
+        } else {
+            request
+        })
+    }
+
+    /// Hands the requests of these slots over and waits for their ends. None takes longer than a
+    /// send(2) that does not wait.
+    fn finish(&mut self, first: usize, count: usize) -> Result<usize, Errno> {
+        // One alone has been sent when the call returns.
+        let handed = match self.ring.enter(if count > 1 { count } else { 0 }) {
+            Ok(handed) => handed.min(count),
+            Err(errno) => {
+                self.renew()?;
+                return Err(match errno {
+                    Errno::INTR | Errno::AGAIN | Errno::BUSY => Errno::NOBUFS,
+                    other => other,
+                });
+            }
+        };
+        let (mut ended, mut left, mut refused) = (0, 0, None);
+        loop {
+            while let Some(completion) = self.ring.next() {
+                ended += 1;
+                match completion.result {
+                    Ok(_) if completion.mark == (first + left) as u64 => left += 1,
+                    Ok(_) | Err(Errno::CANCELED) => {}
+                    Err(errno) => refused = Some(errno),
+                }
+            }
+            if ended >= handed {
+                break;
+            }
+            // Nothing but a signal ends it early: the ring is there, and has room for all ends.
+            let _ = self.ring.wait();
+        }
+        if handed < count {
+            // The kernel had no memory for all of the chain. The rest would not know how the first
+            // part ended.
+            self.renew()?;
+        }
+        match (left, refused) {
+            (0, _) if count == 0 => Ok(0),
+            (0, refused) => Err(refused.unwrap_or(Errno::NOBUFS)),
+            (n, _) => Ok(n),
+        }
+    }
+
+    /// A new ring, without the requests that were not handed over. The datagrams stay where they are.
+    fn renew(&mut self) -> Result<(), Errno> {
+        let mut new =
+            ring(self.socket.as_fd(), self.capacity(), self.slot).map_err(|e| e.source)?;
+        let len = self.capacity() * self.slot;
+        // SAFETY: no request of the new ring knows its memory, and those of the old one only read
+        // theirs.
+        unsafe {
+            if let (Some(to), Some(from)) = (
+                new.region_mut().bytes_mut(0, len),
+                self.ring.region().bytes(0, len),
+            ) {
+                to.copy_from_slice(from);
+            }
+        }
+        self.ring = new;
+        Ok(())
+    }
+}
+
+fn ring(socket: BorrowedFd<'_>, count: usize, slot: usize) -> Result<Ring, Unavailable> {
+    let requests = count.min(MOST_A_CHAIN) as u32;
+    // One more, for the request to cancel the others.
+    Ring::new(
+        socket,
+        requests + 1,
+        2 * requests,
+        count.saturating_mul(slot),
+    )
+}

@@ -1,0 +1,199 @@
+//! A ring with the memory of its requests, and how both end.
+
+use super::error::Unavailable;
+use super::region::Region;
+use crate::Errno;
+use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
+use io_uring::{IoUring, Probe, opcode, squeue};
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+
+/// What the completion of the request to cancel carries; requests have other marks.
+const CANCEL: u64 = u64::MAX;
+
+/// How often [`Ring`] asks whether all requests have ended when it is dropped, and for how long each
+/// time. A request ends within microseconds; one second is for a machine that does not get to it.
+const LOOKS: u32 = 50;
+const LOOK_NS: u32 = 20_000_000;
+
+/// `IORING_ENTER_GETEVENTS` (`uapi/linux/io_uring.h`).
+const GETEVENTS: u32 = 1;
+
+/// What an operation of a ring said.
+pub(super) fn errno(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}
+
+/// A request's end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Completion {
+    /// The mark that its request was given.
+    pub(super) mark: u64,
+    /// What the system call would have returned: at least 0, or an error.
+    pub(super) result: Result<u32, Errno>,
+    /// The buffer that it used.
+    pub(super) buffer: Option<u16>,
+    /// The request goes on.
+    pub(super) more: bool,
+}
+
+impl From<io_uring::cqueue::Entry> for Completion {
+    fn from(entry: io_uring::cqueue::Entry) -> Self {
+        let result = entry.result();
+        Self {
+            mark: entry.user_data(),
+            result: u32::try_from(result)
+                .map_err(|_| Errno::from_raw_os_error(result.saturating_neg())),
+            buffer: io_uring::cqueue::buffer_select(entry.flags()),
+            more: io_uring::cqueue::more(entry.flags()),
+        }
+    }
+}
+
+/// A ring, the socket that it works on (registered as number 0), and the memory of its requests.
+pub(super) struct Ring {
+    ring: IoUring,
+    region: ManuallyDrop<Region>,
+    /// Requests that were handed over and have not ended.
+    under_way: u32,
+}
+
+impl Ring {
+    /// A ring with room for so many requests and so many completions at a time, on this socket.
+    pub(super) fn new(
+        socket: impl AsFd,
+        requests: u32,
+        completions: u32,
+        memory: usize,
+    ) -> Result<Self, Unavailable> {
+        let ring = IoUring::builder()
+            .dontfork()
+            .setup_clamp()
+            .setup_coop_taskrun()
+            .setup_taskrun_flag()
+            .setup_cqsize(completions.max(requests))
+            .build(requests)
+            .map_err(|e| Unavailable::set_up(errno(&e)))?;
+        let mut probe = Probe::new();
+        let step = |step, e: &io::Error| Unavailable::step(step, errno(e));
+        ring.submitter()
+            .register_probe(&mut probe)
+            .map_err(|e| step("asking what it can do", &e))?;
+        // It came together with the `recvmsg` that stays, which a probe does not tell.
+        if !probe.is_supported(opcode::SendZc::CODE) {
+            return Err(Unavailable::old());
+        }
+        ring.submitter()
+            .register_files(&[socket.as_fd().as_raw_fd()])
+            .map_err(|e| step("registering the socket", &e))?;
+        let region = Region::new(memory).map_err(|e| Unavailable::step("getting memory", e))?;
+        Ok(Self {
+            ring,
+            region: ManuallyDrop::new(region),
+            under_way: 0,
+        })
+    }
+
+    /// The kernel's ring, for what is set up once.
+    pub(super) const fn kernels(&self) -> &IoUring {
+        &self.ring
+    }
+
+    /// For polling: readable as long as a completion waits.
+    pub(super) fn fd(&self) -> RawFd {
+        self.ring.as_raw_fd()
+    }
+
+    pub(super) fn region(&self) -> &Region {
+        &self.region
+    }
+
+    pub(super) fn region_mut(&mut self) -> &mut Region {
+        &mut self.region
+    }
+
+    /// Puts a request in; it begins with [`Ring::enter`]. False where there is no room.
+    ///
+    /// # Safety
+    /// What the request reads and writes lies in this ring's [`Region`], and until it has ended
+    /// nobody else touches it, as far as the kernel is in possession of it.
+    pub(super) unsafe fn push(&mut self, request: &squeue::Entry) -> bool {
+        // SAFETY: the memory stays valid until the request has ended, because it is in the region,
+        // which `drop` does not free before; the rest is promised by the caller.
+        unsafe { self.ring.submission().push(request) }.is_ok()
+    }
+
+    /// Are there requests that were put in and not handed over?
+    pub(super) fn has_unsent(&mut self) -> bool {
+        !self.ring.submission().is_empty()
+    }
+
+    /// Hands the requests over, does what is to be done, and waits until so many completions are
+    /// there; how many requests were handed over, which can be fewer where the kernel lacks memory
+    /// and an error only if it was none.
+    pub(super) fn enter(&mut self, wait_for: usize) -> Result<usize, Errno> {
+        let entered = self.ring.submit_and_wait(wait_for);
+        let handed = entered.map_err(|e| errno(&e))?;
+        self.under_way += handed as u32;
+        Ok(handed)
+    }
+
+    /// Waits until a completion is there, and hands nothing over.
+    pub(super) fn wait(&mut self) -> Result<(), Errno> {
+        // SAFETY: no argument is given, so that the kernel reads none.
+        let waited = unsafe { self.ring.submitter().enter::<()>(0, 1, GETEVENTS, None) };
+        waited.map(|_| ()).map_err(|e| errno(&e))
+    }
+
+    /// Is something to be done that needs a call?
+    pub(super) fn wants_a_call(&mut self) -> bool {
+        let submission = self.ring.submission();
+        submission.taskrun() || submission.cq_overflow()
+    }
+
+    /// The next completion, without a system call.
+    pub(super) fn next(&mut self) -> Option<Completion> {
+        let completion = Completion::from(self.ring.completion().next()?);
+        if !completion.more {
+            self.under_way = self.under_way.saturating_sub(1);
+        }
+        Some(completion)
+    }
+
+    /// Cancels what is under way, and waits for its end; false where that is not certain.
+    fn end(&mut self) -> bool {
+        if self.under_way == 0 {
+            return true;
+        }
+        let cancel = opcode::AsyncCancel2::new(CancelBuilder::any())
+            .build()
+            .user_data(CANCEL);
+        // What was not handed over must not be now. It would need memory to be scarce.
+        // SAFETY: the request refers to no memory.
+        if self.has_unsent() || !unsafe { self.push(&cancel) } || self.enter(0).is_err() {
+            return false;
+        }
+        let time = Timespec::new().nsec(LOOK_NS);
+        let arguments = SubmitArgs::new().timespec(&time);
+        for _ in 0..LOOKS {
+            while self.next().is_some() {}
+            if self.under_way == 0 {
+                return true;
+            }
+            // It ends with an error when the time is over, or with a signal.
+            let _ = self.ring.submitter().submit_with_args(1, &arguments);
+        }
+        false
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        if self.end() {
+            // SAFETY: the region is not used afterwards: this is the end of its owner.
+            unsafe { ManuallyDrop::drop(&mut self.region) };
+        }
+        // Otherwise the kernel may still write there, and the memory stays mapped for good.
+    }
+}

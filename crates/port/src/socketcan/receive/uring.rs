@@ -1,0 +1,65 @@
+//! `io_uring`: the kernel puts each datagram into a buffer that was provided before, with its stamps. The
+//! worker wakes up with the datagram already there, and makes no call to fetch it.
+
+use super::super::way::{Arrival, Brought, ReceiveWay};
+use super::mmsg::Lost;
+use linux::Errno;
+use linux::mmsg::Control;
+use linux::uring::{Inbox, Unavailable};
+use std::os::fd::{AsFd, RawFd};
+
+/// Datagrams that fit into the buffers. More wait in the socket.
+const BUFFERS: usize = 64;
+
+/// `S`: a datagram socket.
+pub(in super::super) struct ByUring<S> {
+    socket: S,
+    inbox: Inbox,
+}
+
+impl<S: AsFd> ByUring<S> {
+    /// `size`: the largest datagram to expect.
+    ///
+    /// # Errors
+    /// [`Unavailable`], where this kernel has no io_uring.
+    pub(in super::super) fn new(socket: S, size: usize) -> Result<Self, Unavailable> {
+        let inbox = Inbox::open(&socket, BUFFERS, size)?;
+        Ok(Self { socket, inbox })
+    }
+}
+
+impl<S: AsFd + Lost + Send> ReceiveWay for ByUring<S> {
+    fn fd(&self) -> RawFd {
+        self.inbox.fd()
+    }
+
+    fn is_due(&self) -> bool {
+        !self.inbox.is_armed()
+    }
+
+    fn receive(
+        &mut self,
+        want: usize,
+        take: &mut dyn FnMut(Arrival<'_>),
+    ) -> Result<Brought, Errno> {
+        let count = self.inbox.receive(want)?;
+        for i in 0..count {
+            // A datagram that cannot be read is none: it is counted as malformed.
+            let (bytes, control) = self.inbox.get(i).unwrap_or_default();
+            let control = Control::parse(control);
+            take(Arrival {
+                bytes,
+                software: control.software,
+                hardware: control.hardware,
+                lost: control.lost,
+                local: self.inbox.is_local(i),
+            });
+        }
+        let more = count == want.min(self.inbox.capacity());
+        Ok(Brought { count, more })
+    }
+
+    fn lost(&self) -> Option<u32> {
+        self.socket.lost()
+    }
+}

@@ -1,0 +1,71 @@
+//! A ring of memory from which the kernel sends: the frames of a batch by one call, handed to the
+//! interface's queue or its driver without the CAN protocol in between.
+
+use super::super::line::Outlet;
+use super::super::way::TransmitWay;
+use linux::Errno;
+use linux::can::layout::CLASSIC_SIZE;
+use linux::packet::{Protocol, TxRing};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+
+/// Slots beyond those of frames that the port holds: the kernel keeps a slot until the driver has the
+/// frame. More than a socket's send buffer has room for with the default of 212992 bytes (some 280
+/// frames).
+pub(in super::super) const IN_THE_KERNEL: usize = 512;
+
+pub(in super::super) struct FromRing {
+    outlet: Arc<Outlet>,
+    ring: TxRing,
+}
+
+impl FromRing {
+    pub(in super::super) const fn new(outlet: Arc<Outlet>, ring: TxRing) -> Self {
+        Self { outlet, ring }
+    }
+
+    fn protocol(&self, i: usize) -> Protocol {
+        match self.ring.frame(i) {
+            Some(&[_, _, _, _, flags, ..]) if flags & frame::flags::XL_XLF != 0 => Protocol::CanXl,
+            Some(bytes) if bytes.len() > CLASSIC_SIZE => Protocol::CanFd,
+            _ => Protocol::Can,
+        }
+    }
+}
+
+impl TransmitWay for FromRing {
+    fn fd(&self) -> RawFd {
+        self.outlet.socket.as_raw_fd()
+    }
+
+    fn slots(&self) -> usize {
+        self.ring.slots()
+    }
+
+    fn slot(&mut self, i: usize) -> Option<(&mut [u8], &mut usize)> {
+        self.ring.slot(i)
+    }
+
+    /// Drivers echo what a packet socket sends where they echo at all; nothing changes that.
+    fn set_loopback(&mut self, _on: bool) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn send(&mut self, first: usize, count: usize) -> Result<usize, Errno> {
+        let protocol = self.protocol(first);
+        let end = first.saturating_add(count);
+        let same = (first..end).take_while(|i| self.protocol(*i) == protocol);
+        let count = same.count();
+        let to = (self.outlet.index(), protocol);
+        self.ring.send(&self.outlet.socket, to, first, count)
+    }
+
+    fn forget(&mut self, first: usize, count: usize) {
+        self.ring.forget(first, count);
+    }
+
+    fn leave_out(&mut self, first: usize, count: usize) -> usize {
+        self.ring.leave_out(first, count);
+        0
+    }
+}

@@ -1,0 +1,47 @@
+//! `io_uring`: a chain of requests a call, each of which begins when the one before it was sent.
+
+use super::super::way::TransmitWay;
+use super::slots::Loopback;
+use linux::Errno;
+use linux::uring::{Outbox, Unavailable};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+
+/// `S`: a datagram socket.
+pub(in super::super) struct ByUring<S> {
+    socket: S,
+    outbox: Outbox,
+}
+
+impl<S: AsFd> ByUring<S> {
+    /// `size`: the largest datagram to send.
+    ///
+    /// # Errors
+    /// [`Unavailable`], where this kernel has no io_uring.
+    pub(in super::super) fn new(socket: S, queue: usize, size: usize) -> Result<Self, Unavailable> {
+        let outbox = Outbox::open(&socket, queue, size)?;
+        Ok(Self { socket, outbox })
+    }
+}
+
+impl<S: AsFd + AsRawFd + Loopback + Send> TransmitWay for ByUring<S> {
+    /// The socket's: requests do not wait for room, so that the ring is never waited for.
+    fn fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    fn slots(&self) -> usize {
+        self.outbox.capacity()
+    }
+
+    fn slot(&mut self, i: usize) -> Option<(&mut [u8], &mut usize)> {
+        self.outbox.slot(i)
+    }
+
+    fn set_loopback(&mut self, on: bool) -> Result<(), Errno> {
+        self.socket.set_loopback(on)
+    }
+
+    fn send(&mut self, first: usize, count: usize) -> Result<usize, Errno> {
+        self.outbox.send(first, count)
+    }
+}

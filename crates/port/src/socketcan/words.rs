@@ -1,0 +1,111 @@
+//! Why a port cannot be opened, in words that say what to do.
+
+use crate::PortError;
+use linux::Errno;
+use linux::can::{Obstacle, OpenError};
+use linux::uring::Unavailable;
+
+/// What is in the way of a port.
+pub(super) enum Problem {
+    /// Of its raw CAN socket.
+    Raw(OpenError),
+    /// Of a ring on an interface.
+    Ring(Errno, String),
+    /// Busy polling is not allowed or not known.
+    BusyPoll(Errno, String),
+    /// Sent frames cannot be marked.
+    Mark(Errno, String),
+    /// A transmitting ring on an interface that drops what it sends.
+    SentToNobody(String),
+    /// A receiving ring that would receive what the port sends.
+    OwnFrames(String),
+    /// No io_uring: for this key, with another word to use.
+    NoUring(Unavailable, &'static str, &'static str),
+}
+
+impl Problem {
+    pub(super) const fn no_uring_to_receive(error: Unavailable) -> Self {
+        Self::NoUring(error, "receive", "recvmmsg")
+    }
+
+    pub(super) const fn no_uring_to_transmit(error: Unavailable) -> Self {
+        Self::NoUring(error, "transmit", "sendmmsg")
+    }
+
+    /// The error of this port.
+    pub(super) fn of(self, port: &str) -> PortError {
+        let what = self.words();
+        let source = match self {
+            Self::Raw(error) => Some(error.source),
+            Self::Ring(errno, _) | Self::BusyPoll(errno, _) | Self::Mark(errno, _) => Some(errno),
+            Self::NoUring(error, ..) => Some(error.source),
+            Self::SentToNobody(_) | Self::OwnFrames(_) => None,
+        };
+        PortError {
+            port: port.to_owned(),
+            what,
+            source: source.map(Into::into),
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Raw(error) => words(error),
+            Self::Ring(Errno::PERM, name) => format!(
+                "a ring on {name} needs a packet socket, which is for root or CAP_NET_RAW: give the \
+                 program that capability, or use `receive = \"recvmmsg\"` and `transmit = \
+                 \"sendmmsg\"`, which need none"
+            ),
+            Self::Ring(Errno::AFNOSUPPORT, name) => format!(
+                "a ring on {name} needs a packet socket, which this kernel does not have: load it \
+                 with `modprobe af_packet`, or use `receive = \"recvmmsg\"` and `transmit = \
+                 \"sendmmsg\"`"
+            ),
+            Self::Ring(Errno::NOPROTOOPT, name) => format!(
+                "this kernel's packet sockets lack an option that a ring on {name} needs: Linux \
+                 4.20 or later has it; use `receive = \"recvmmsg\"` and `transmit = \"sendmmsg\"`"
+            ),
+            Self::Ring(Errno::NOMEM, name) => format!(
+                "the kernel has no memory for a ring on {name}: make `receive_buffer` or `queue` \
+                 smaller"
+            ),
+            Self::Ring(_, name) => format!("cannot make a ring on {name}"),
+            Self::BusyPoll(Errno::NOPROTOOPT, name) => format!(
+                "this kernel cannot poll controllers for a socket (CONFIG_NET_RX_BUSY_POLL): use \
+                 `receive = \"read-nonblock\"` on {name}"
+            ),
+            Self::BusyPoll(_, name) => format!(
+                "busy polling on {name} is for root or CAP_NET_ADMIN: give the program that \
+                 capability, or use `receive = \"read-nonblock\"`"
+            ),
+            Self::Mark(_, name) => format!(
+                "a ring on {name} needs a mark on what the port sends (SO_MARK), which is for root \
+                 or CAP_NET_ADMIN: give the program that capability, or use `receive = \
+                 \"recvmmsg\"` and `transmit = \"sendmmsg\"`"
+            ),
+            Self::SentToNobody(name) => format!(
+                "{name} is a vcan, which drops what is sent from a ring (it does not echo by itself): \
+                 use `transmit = \"sendmmsg\"`, or a vxcan, or load vcan with `modprobe vcan echo=1`"
+            ),
+            Self::OwnFrames(name) => format!(
+                "with `receive = \"ring\"`, the port would receive what it sends on {name}, a vcan: \
+                 before Linux 6.3, frames of raw sockets have no mark to tell them by; use `receive = \
+                 \"recvmmsg\"`, or a vxcan"
+            ),
+            Self::NoUring(error, key, instead) => {
+                format!("`{key} = \"io_uring\"`: {error}; `{key} = \"{instead}\"` works everywhere")
+            }
+        }
+    }
+}
+
+/// What is in the way; where it is the kernel, what else a port can be.
+pub(super) fn words(error: &OpenError) -> String {
+    match error.obstacle {
+        Obstacle::NoCan => "this kernel has no CAN (AF_CAN): load it with `modprobe can`; where \
+             the kernel was built without it, use a port of kind = \"bus\" instead, which needs \
+             no kernel, or run in a lab guest"
+            .to_owned(),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,68 @@
+//! What could not be measured.
+
+use super::MOST_BURST;
+use linux::can::OpenError;
+
+/// Nothing can be measured on this interface.
+#[derive(Debug, thiserror::Error)]
+pub enum BurstError {
+    /// The interface cannot be used.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The receiving socket is too small.
+    #[error(
+        "{interface}: the receiving socket has no room for {frames} frames: run as root, raise \
+         net.core.rmem_max to {bytes}, or take fewer frames"
+    )]
+    Room {
+        /// Where.
+        interface: String,
+        /// For so many frames.
+        frames: u32,
+        /// Bytes that they need.
+        bytes: u32,
+    },
+    /// More than there is room for, or nothing.
+    #[error("{0} frames: a burst has 1 to {MOST_BURST}")]
+    Frames(u32),
+    /// The interface is down.
+    #[error("{0} is down: `ip link set {0} up`")]
+    Down(String),
+    /// A call failed.
+    #[error("{interface}: {call}: {source}")]
+    Call {
+        /// Where.
+        interface: String,
+        /// Which call.
+        call: &'static str,
+        /// What it said.
+        source: std::io::Error,
+    },
+    /// The interface's queue is shorter than the burst.
+    #[error(
+        "{interface}: its queue has no room for {frames} frames at a time: give fewer (--frames), \
+         or lengthen it (`ip link set {interface} txqueuelen {frames}`)"
+    )]
+    Queue {
+        /// Where.
+        interface: String,
+        /// How many were to be sent.
+        frames: u32,
+    },
+    /// A ring does not get rid of its frames.
+    #[error(
+        "frames stay in the sending ring: is another node on the bus, with this bit rate, that \
+         acknowledges frames?"
+    )]
+    Stuck,
+    /// Frames did not arrive.
+    #[error("{interface}: of {sent} frames not all arrived at the other socket: {why}")]
+    Lost {
+        /// Where.
+        interface: String,
+        /// How many were sent.
+        sent: u32,
+        /// What is the likely reason.
+        why: &'static str,
+    },
+}

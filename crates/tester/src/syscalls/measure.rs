@@ -1,0 +1,306 @@
+//! Bursts by each way, and what they took.
+
+use super::error::BurstError;
+use super::fit::Fit;
+use super::sockets::{Place, Watcher, is_virtual, patience};
+use super::ways::{Direction, Mover, Refusal, WAYS, Way};
+use super::{MOST_BURST, steps};
+use frame::{CanId, Nanos};
+use linux::Errno;
+use linux::can::Socket;
+use linux::can::layout::CLASSIC_SIZE;
+use linux::link::Link;
+use linux::mmsg::Prepared;
+use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+
+/// How often each number of frames is moved; the median counts. The first time is not counted.
+const ROUNDS: usize = 5;
+
+/// The most frames of a burst on an interface whose queue's length is not known.
+const SHORT: u32 = 10;
+
+/// One way, and what it took.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Its word in `gateway.toml`.
+    pub way: &'static str,
+    /// Does it receive or send?
+    pub direction: Direction,
+    /// For each number of frames the median time, ns. Empty where it was refused.
+    pub times_ns: Vec<(u32, Nanos)>,
+    /// The line through them; `None` where there are fewer than two.
+    pub fit: Option<Fit>,
+    /// What a frame costs, divided by what it costs by read or by write.
+    pub ratio: Option<f64>,
+    /// What is to be known about its figures.
+    pub remark: Option<&'static str>,
+    /// Why it cannot be used here.
+    pub refused: Option<String>,
+}
+
+/// The system calls of the paper, for one number of frames: how long it took to move them, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Point {
+    /// How many frames.
+    pub frames: u32,
+    /// By read(2), one a call.
+    pub read_ns: Nanos,
+    /// By recvmmsg(2), up to 1024 a call.
+    pub recvmmsg_ns: Nanos,
+    /// By write(2), one a call.
+    pub write_ns: Nanos,
+    /// By sendmmsg(2), up to 1024 a call.
+    pub sendmmsg_ns: Nanos,
+}
+
+/// A whole measurement.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// Frames take no time on this interface.
+    pub is_virtual: bool,
+    /// All ways.
+    pub ways: Vec<Row>,
+    /// The paper's four once more, side by side.
+    pub points: Vec<Point>,
+}
+
+/// Times each way on an interface, with bursts of 1 to `most` frames; `None` for as many as it has
+/// room for, at most [`MOST_BURST`]. The frames have this ID.
+///
+/// # Errors
+/// [`BurstError`]. A way that this kernel or this interface does not have is a row that says so.
+pub fn measure(interface: &str, most: Option<u32>, id: CanId) -> Result<Measured, BurstError> {
+    if let Some(most) = most.filter(|most| !(1..=MOST_BURST).contains(most)) {
+        return Err(BurstError::Frames(most));
+    }
+    let link = Link::find(interface).ok();
+    let room = match &link {
+        Some(link) if !is_virtual(&link.kind) => link.queue.unwrap_or(SHORT).clamp(1, MOST_BURST),
+        _ => MOST_BURST,
+    };
+    let place = Place::new(interface, id, most.unwrap_or(room), link.as_ref());
+    let mut ways = Vec::new();
+    for way in WAYS {
+        ways.push(match times(&place, way) {
+            Ok((times_ns, remark)) => Row {
+                fit: Fit::through(&times_ns),
+                times_ns,
+                remark,
+                ..Row::new(way)
+            },
+            Err(Refusal::Own(why)) => Row {
+                refused: Some(why),
+                ..Row::new(way)
+            },
+            Err(Refusal::All(error)) => return Err(error),
+        });
+    }
+    compare(&mut ways);
+    Ok(Measured {
+        is_virtual: place.is_virtual,
+        points: points(&ways),
+        ways,
+    })
+}
+
+impl Row {
+    fn new(way: &Way) -> Self {
+        Self {
+            way: way.name,
+            direction: way.direction,
+            times_ns: Vec::new(),
+            fit: None,
+            ratio: None,
+            remark: None,
+            refused: None,
+        }
+    }
+
+    /// What one frame alone took, ns.
+    #[must_use]
+    pub fn alone_ns(&self) -> Option<Nanos> {
+        let first = self.times_ns.first();
+        first.filter(|(n, _)| *n == 1).map(|(_, ns)| *ns)
+    }
+}
+
+/// Fills in the ratios to the first way of each direction.
+fn compare(rows: &mut [Row]) {
+    let per_frame = |row: &Row| row.fit.map(|fit| fit.per_frame_ns).filter(|ns| *ns > 0.0);
+    for direction in [Direction::Receive, Direction::Send] {
+        let first = rows.iter().find(|row| row.direction == direction);
+        let Some(reference) = first.and_then(per_frame) else {
+            continue;
+        };
+        for row in rows.iter_mut().filter(|row| row.direction == direction) {
+            row.ratio = per_frame(row).map(|ns| ns / reference);
+        }
+    }
+}
+
+fn points(rows: &[Row]) -> Vec<Point> {
+    let of = |way: &str, i: usize| {
+        let row = rows.iter().find(|row| row.way == way)?;
+        row.times_ns.get(i).copied()
+    };
+    let point = |i| {
+        let (frames, read_ns) = of("read", i)?;
+        Some(Point {
+            frames,
+            read_ns,
+            recvmmsg_ns: of("recvmmsg", i)?.1,
+            write_ns: of("write", i)?.1,
+            sendmmsg_ns: of("sendmmsg", i)?.1,
+        })
+    };
+    (0..).map_while(point).collect()
+}
+
+/// The other end of a way: what feeds it, or takes what it sent.
+struct Other {
+    socket: Socket,
+    frames: Prepared<CLASSIC_SIZE>,
+}
+
+impl Other {
+    /// Throws away what waits.
+    fn empty(&mut self) {
+        while self.frames.read(&self.socket, 1).is_ok() {}
+    }
+}
+
+/// Medians for each number of frames, and what the way says about them.
+type Times = (Vec<(u32, Nanos)>, Option<&'static str>);
+
+fn times(place: &Place<'_>, way: &Way) -> Result<Times, Refusal> {
+    let mut watcher = Watcher::open(place)?;
+    let mut other = Other {
+        socket: match way.direction {
+            Direction::Receive => place.sender()?,
+            Direction::Send => place.receiver()?,
+        },
+        frames: Prepared::new(place.content()),
+    };
+    let mut mover = (way.open)(place)?;
+    let mut medians = Vec::new();
+    for n in steps(place.most) {
+        let mut times = Vec::new();
+        for round in 0..=ROUNDS {
+            let ns = match way.direction {
+                Direction::Receive => {
+                    mover.empty();
+                    let fed = other.frames.sendmmsg(&other.socket, n);
+                    fed.map_err(|errno| place.failed("sendmmsg", n, errno))?;
+                    watcher.wait(place, n)?;
+                    mover.prepare()?;
+                    timed(place, way, mover.as_mut(), n)?
+                }
+                Direction::Send => {
+                    mover.prepare()?;
+                    let ns = timed(place, way, mover.as_mut(), n)?;
+                    if mover.is_echoed() {
+                        watcher.wait(place, n)?;
+                        let taken = other.frames.recvmmsg(&other.socket, n);
+                        taken.map_err(|errno| place.failed("recvmmsg", n, errno))?;
+                    } else {
+                        mover.settle(patience(n))?;
+                    }
+                    other.empty();
+                    ns
+                }
+            };
+            if round > 0 {
+                times.push(ns);
+            }
+        }
+        medians.push((n, median(times)));
+    }
+    Ok((medians, mover.remark()))
+}
+
+fn timed(place: &Place<'_>, way: &Way, mover: &mut dyn Mover, n: u32) -> Result<Nanos, Refusal> {
+    let start = clock_gettime(ClockId::Monotonic);
+    let done = mover.move_frames(n);
+    let end = clock_gettime(ClockId::Monotonic);
+    match done {
+        Ok(()) => {
+            let seconds = end.tv_sec.saturating_sub(start.tv_sec);
+            let rest = end.tv_nsec.saturating_sub(start.tv_nsec);
+            let ns = seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+            Ok(Nanos::try_from(ns).unwrap_or(0))
+        }
+        // A socket whose own buffer is full: as a full queue.
+        Err(Errno::AGAIN) if way.direction == Direction::Send => {
+            Err(place.failed(way.name, n, Errno::NOBUFS).into())
+        }
+        Err(errno) => Err(place.failed(way.name, n, errno).into()),
+    }
+}
+
+/// The middle one of an odd number of values.
+fn median(mut values: Vec<Nanos>) -> Nanos {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle_one() {
+        assert_eq!(median(vec![5, 1, 9]), 5);
+        assert_eq!(median(vec![]), 0);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let id = CanId::from_raw(0x123);
+        assert!(matches!(
+            measure("lo", Some(0), id),
+            Err(BurstError::Frames(0))
+        ));
+        let error = measure("lo", Some(10), id).unwrap_err().to_string();
+        assert!(error.contains("lo") || error.contains("AF_CAN"), "{error}");
+    }
+
+    fn rows() -> Vec<Row> {
+        let mut rows: Vec<Row> = WAYS.iter().map(Row::new).collect();
+        for (i, row) in (1u64..).zip(&mut rows) {
+            row.times_ns = vec![(1, 10 * i), (2, 20 * i), (5, 50 * i)];
+            row.fit = Fit::through(&row.times_ns);
+        }
+        rows
+    }
+
+    #[test]
+    fn ways_are_compared_with_the_first_of_their_direction() {
+        let mut rows = rows();
+        rows[1].fit = None;
+        compare(&mut rows);
+        let ratios: Vec<_> = rows.iter().map(|row| (row.direction, row.ratio)).collect();
+        let first_send = rows.iter().position(|r| r.direction == Direction::Send);
+        let first_send = first_send.unwrap();
+        assert_eq!(ratios[1], (Direction::Receive, None), "it was refused");
+        for (i, (direction, ratio)) in ratios.into_iter().enumerate() {
+            let reference = match direction {
+                Direction::Receive => 1,
+                Direction::Send => first_send + 1,
+            };
+            let expected = (i + 1) as f64 / reference as f64;
+            assert!(ratio.is_none_or(|r| (r - expected).abs() < 1e-9), "{i}");
+        }
+    }
+
+    #[test]
+    fn the_papers_four_stand_side_by_side() {
+        let mut rows = rows();
+        let points_of = points(&rows);
+        assert_eq!(points_of.len(), 3);
+        assert_eq!((points_of[2].frames, points_of[2].read_ns), (5, 50));
+        assert_eq!(points_of[0].recvmmsg_ns, 20);
+        rows[0].times_ns.clear();
+        assert!(points(&rows).is_empty());
+    }
+}

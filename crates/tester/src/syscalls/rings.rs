@@ -1,0 +1,160 @@
+//! Rings that a packet socket shares with the kernel (PACKET_MMAP).
+
+use super::error::BurstError;
+use super::sockets::Place;
+use super::ways::{Mover, Refusal};
+use linux::Errno;
+use linux::can::layout::CLASSIC_SIZE;
+use linux::packet::{Protocol, RxRing, Socket, TxRing};
+use std::time::{Duration, Instant};
+
+/// The most slots of a sending ring: beyond, the kernel wants larger pieces of memory than it may
+/// have.
+const SLOTS: usize = 1_024;
+
+fn refused(errno: Errno) -> Refusal {
+    Refusal::Own(match errno {
+        Errno::PERM => "packet sockets are for root or CAP_NET_RAW".to_owned(),
+        Errno::AFNOSUPPORT => "this kernel has no packet sockets: `modprobe af_packet`".to_owned(),
+        Errno::NOMEM => "the kernel has no memory for such a ring: take fewer frames".to_owned(),
+        other => format!("a ring cannot be made: {other}"),
+    })
+}
+
+fn opened(place: &Place<'_>) -> Result<(Socket, u32), Refusal> {
+    // It names what is wrong with the interface.
+    let index = place.sender()?.look();
+    let index = index.map_err(|errno| place.failed("ring", 0, errno))?.index;
+    Ok((Socket::open().map_err(refused)?, index))
+}
+
+/// A ring with room for the longest burst.
+pub(super) struct Receiver {
+    /// The ring is its.
+    _socket: Socket,
+    ring: RxRing,
+}
+
+impl Receiver {
+    pub(super) fn open(place: &Place<'_>) -> Result<Self, Refusal> {
+        let (socket, index) = opened(place)?;
+        let ring = RxRing::new(&socket, place.most as usize, CLASSIC_SIZE).map_err(refused)?;
+        let attached = socket.attach(index, Protocol::Can);
+        attached.map_err(refused)?;
+        Ok(Self {
+            _socket: socket,
+            ring,
+        })
+    }
+}
+
+impl Mover for Receiver {
+    fn empty(&mut self) {
+        while self.ring.receive(usize::MAX, &mut |_| ()) > 0 {}
+    }
+
+    fn remark(&self) -> Option<&'static str> {
+        Some(
+            "the kernel copies a frame into the ring when it arrives: that is in what sending it \
+             costs, and not in this",
+        )
+    }
+
+    fn move_frames(&mut self, n: u32) -> Result<(), Errno> {
+        let mut left = n as usize;
+        while left > 0 {
+            match self.ring.receive(left, &mut |_| ()) {
+                0 => return Err(Errno::AGAIN),
+                taken => left -= taken.min(left),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A ring that goes round.
+pub(super) struct Sender {
+    socket: Socket,
+    ring: TxRing,
+    to: (u32, Protocol),
+    content: [u8; CLASSIC_SIZE],
+    /// The slot that the kernel looks at next.
+    next: usize,
+}
+
+impl Sender {
+    pub(super) fn open(place: &Place<'_>) -> Result<Self, Refusal> {
+        let (socket, index) = opened(place)?;
+        let slots = SLOTS.min(place.most as usize);
+        let ring = TxRing::new(&socket, slots, CLASSIC_SIZE).map_err(refused)?;
+        Ok(Self {
+            socket,
+            ring,
+            to: (index, Protocol::Can),
+            content: place.content(),
+            next: 0,
+        })
+    }
+}
+
+impl Mover for Sender {
+    fn remark(&self) -> Option<&'static str> {
+        Some(
+            "frames of a packet socket are not echoed: no delivery to another socket is in it; \
+             each frame's copy into the ring is",
+        )
+    }
+
+    fn is_echoed(&self) -> bool {
+        false
+    }
+
+    /// The kernel gives a slot back when its frame was sent.
+    fn settle(&mut self, patience: Duration) -> Result<(), BurstError> {
+        let end = Instant::now() + patience;
+        for i in 0..self.ring.slots() {
+            while self.ring.slot(i).is_none() {
+                if Instant::now() > end {
+                    return Err(BurstError::Stuck);
+                }
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        }
+        Ok(())
+    }
+
+    fn move_frames(&mut self, n: u32) -> Result<(), Errno> {
+        let (mut left, slots) = (n as usize, self.ring.slots());
+        while left > 0 {
+            let mut written = 0;
+            // Those that lie side by side and are free.
+            while written < left && self.next + written < slots {
+                let Some((slot, len)) = self.ring.slot(self.next + written) else {
+                    break;
+                };
+                let Some(slot) = slot.get_mut(..CLASSIC_SIZE) else {
+                    return Err(Errno::MSGSIZE);
+                };
+                slot.copy_from_slice(&self.content);
+                *len = CLASSIC_SIZE;
+                written += 1;
+            }
+            if written == 0 {
+                return Err(Errno::NOBUFS);
+            }
+            let sent = self.ring.send(&self.socket, self.to, self.next, written);
+            let sent = match sent {
+                Ok(sent) => sent,
+                Err(errno) => {
+                    self.ring.forget(self.next, written);
+                    return Err(errno);
+                }
+            };
+            self.ring
+                .forget(self.next + sent, written.saturating_sub(sent));
+            self.next = (self.next + sent) % slots;
+            left -= sent.min(left);
+        }
+        Ok(())
+    }
+}

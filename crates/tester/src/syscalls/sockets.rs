@@ -1,0 +1,187 @@
+//! The sockets between which bursts go: what one sends waits at the other.
+
+use super::error::BurstError;
+use frame::{CanId, Frame};
+use linux::can::layout::{CLASSIC_SIZE, encode};
+use linux::can::{Arrival, Filter, FrameOptions, FrameSocket, OpenError, Socket};
+use linux::link::Link;
+use linux::{Errno, Poll};
+use std::time::{Duration, Instant};
+
+/// What the kernel charges the receiving socket for a frame, at most, bytes (`truesize` of an
+/// `sk_buff` with 16 bytes: below 1 KiB on all kernels since 2.6).
+const CHARGE: u32 = 1_024;
+
+/// The longest that a burst may take on a real bus, beside [`A_FRAME`] for each frame.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// A frame at 10 kbit/s, with some arbitration lost.
+const A_FRAME: Duration = Duration::from_millis(50);
+
+/// Frames take no time on interfaces of this kind, and no queue is before them.
+pub(super) fn is_virtual(kind: &str) -> bool {
+    matches!(kind, "vcan" | "vxcan")
+}
+
+/// Where bursts are sent.
+pub(super) struct Place<'a> {
+    pub(super) interface: &'a str,
+    /// Frames are at the other socket as soon as the call that sent them returns.
+    pub(super) is_virtual: bool,
+    /// The frame of all bursts.
+    pub(super) id: CanId,
+    /// The most frames of a burst.
+    pub(super) most: u32,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn new(interface: &'a str, id: CanId, most: u32, link: Option<&Link>) -> Self {
+        Self {
+            interface,
+            is_virtual: link.is_none_or(|link| is_virtual(&link.kind)),
+            id,
+            most,
+        }
+    }
+
+    /// The frame, in the kernel's layout.
+    pub(super) fn content(&self) -> [u8; CLASSIC_SIZE] {
+        let mut content = [0; CLASSIC_SIZE];
+        let frame = Frame::classic(self.id, &[0xA5; 8]).ok();
+        let _ = frame.and_then(|frame| encode(frame.view(), &mut content));
+        content
+    }
+
+    /// A socket that receives nothing.
+    pub(super) fn sender(&self) -> Result<Socket, OpenError> {
+        self.opened(&[])
+    }
+
+    /// A socket with room for the longest burst (CAP_NET_ADMIN for more than `net.core.rmem_max`
+    /// allows).
+    pub(super) fn receiver(&self) -> Result<Socket, BurstError> {
+        // On a real bus there may be other frames. On a virtual interface a filter would only
+        // add to what sending costs.
+        let own = Filter {
+            id: self.id.raw(),
+            mask: 0xC000_0000
+                | if self.id.is_eff() {
+                    CanId::EFF_MASK
+                } else {
+                    CanId::SFF_MASK
+                },
+        };
+        let filter = if self.is_virtual {
+            Filter::EVERYTHING
+        } else {
+            own
+        };
+        let receiver = self.opened(&[filter])?;
+        let bytes = self.most.saturating_mul(CHARGE).max(1 << 16);
+        let got = receiver
+            .set_receive_buffer(bytes)
+            .and_then(|()| receiver.receive_buffer());
+        // The kernel doubles what it is given, for its own use.
+        if got.is_ok_and(|got| got / 2 < bytes) {
+            return Err(BurstError::Room {
+                interface: self.interface.to_owned(),
+                frames: self.most,
+                bytes,
+            });
+        }
+        Ok(receiver)
+    }
+
+    /// A socket as it comes, but for its filters: no option of it takes time.
+    fn opened(&self, filters: &[Filter]) -> Result<Socket, OpenError> {
+        let socket = Socket::open(self.interface)?;
+        socket
+            .set_filters(filters)
+            .map_err(|errno| OpenError::set_up(self.interface, errno))?;
+        let index = socket.look().map(|state| state.index);
+        index
+            .and_then(|index| socket.attach(index))
+            .map_err(|errno| OpenError::attach(self.interface, errno))?;
+        Ok(socket)
+    }
+
+    /// What a call for a burst of `n` frames said.
+    pub(super) fn failed(&self, call: &'static str, n: u32, errno: Errno) -> BurstError {
+        let interface = self.interface.to_owned();
+        match errno {
+            Errno::NETDOWN => BurstError::Down(interface),
+            Errno::NOBUFS => BurstError::Queue {
+                interface,
+                frames: n,
+            },
+            Errno::AGAIN => self.lost(n),
+            other => BurstError::Call {
+                interface,
+                call,
+                source: other.into(),
+            },
+        }
+    }
+
+    fn lost(&self, sent: u32) -> BurstError {
+        BurstError::Lost {
+            interface: self.interface.to_owned(),
+            sent,
+            why: if self.is_virtual {
+                "does another program keep the processor busy, so that the kernel's backlog \
+                 overflowed?"
+            } else {
+                "is another node on the bus, with this bit rate, that acknowledges frames?"
+            },
+        }
+    }
+}
+
+/// How long a burst of `n` frames may take on a real bus.
+pub(super) fn patience(n: u32) -> Duration {
+    PATIENCE + A_FRAME * n
+}
+
+/// Sees sent frames where they take time: when the driver echoes them.
+pub(super) struct Watcher(Option<FrameSocket>);
+
+impl Watcher {
+    pub(super) fn open(place: &Place<'_>) -> Result<Self, OpenError> {
+        if place.is_virtual {
+            return Ok(Self(None));
+        }
+        let options = FrameOptions {
+            hear: true,
+            ..FrameOptions::default()
+        };
+        FrameSocket::open(place.interface, &options).map(|socket| Self(Some(socket)))
+    }
+
+    /// Waits until a burst of `n` frames is with every socket.
+    pub(super) fn wait(&mut self, place: &Place<'_>, n: u32) -> Result<(), BurstError> {
+        let Some(socket) = &mut self.0 else {
+            return Ok(());
+        };
+        let end = Instant::now() + patience(n);
+        let mut seen = 0;
+        let mut poll = Poll::with_capacity(1);
+        poll.add_fd(socket.fd(), true, false);
+        while seen < n {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(place.lost(n));
+            }
+            poll.wait(Some(left)).map_err(|source| BurstError::Call {
+                interface: place.interface.to_owned(),
+                call: "ppoll",
+                source,
+            })?;
+            let mut count = |arrival: Arrival<'_>| {
+                seen += u32::from(arrival.local && arrival.frame.id() == place.id);
+            };
+            if let Err(errno) = socket.receive(&mut count) {
+                return Err(place.failed("recvmmsg", n, errno));
+            }
+        }
+        Ok(())
+    }
+}
