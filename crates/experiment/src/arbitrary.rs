@@ -1,6 +1,6 @@
 //! For tests: any experiment.
 
-use crate::choices::{Cpu, Filters, Gateway, Load, MOST_EFF, Ways};
+use crate::choices::{Cpu, Filters, Gateway, Load, MOST_EFF, Priority, Ways};
 use crate::experiment::Experiment;
 use guest::Kernel;
 use guest::machine::Bench;
@@ -48,6 +48,11 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
         prop::sample::select(vec!["none", "copy", "id", "and", "crc8"]),
         prop::sample::select(vec!["0", "1", "5", "2:2", "4:2", "1:vxcan", "2:2:vxcan"]),
         prop::sample::select(vec!["none", "nohz=off", "nohz=off+threadirqs"]),
+        prop::sample::select(vec![
+            Priority::Gateway,
+            Priority::Ordinary,
+            Priority::Softirq,
+        ]),
     );
     let numbers = (
         2..=64u8,
@@ -57,7 +62,14 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
         1..=65_536u32,
     );
     (filters, traffic, gateway, cpu, choices, numbers).prop_map(
-        |(filters, traffic, gateway, cpu, (kernel, bench, load, modify, hops, boot), n)| {
+        |(
+            filters,
+            traffic,
+            gateway,
+            cpu,
+            (kernel, bench, load, modify, hops, boot, priority),
+            n,
+        )| {
             Experiment {
                 kernel: kernel.to_string(),
                 bench,
@@ -71,6 +83,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
                 hops: hops.parse().unwrap(),
                 cpu,
                 boot: boot.parse().unwrap(),
+                priority,
                 seed: n.2,
                 real_time: n.3,
                 stamp_every: n.4,

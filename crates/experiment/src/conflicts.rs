@@ -1,6 +1,8 @@
 //! Which settings go together.
 
-use crate::choices::{Filters, Gateway, Hops, MOST_FILTERS, Modify, Receive, Virtual, Ways};
+use crate::choices::{
+    Filters, Gateway, Hops, MOST_FILTERS, Modify, Priority, Receive, Virtual, Ways,
+};
 use crate::experiment::Experiment;
 use crate::settings::Setting;
 use guest::machine::{Bench, Controller};
@@ -135,6 +137,11 @@ impl Conflicts<'_> {
             &[Setting::Gateway, Setting::Bench],
             "the timed bench stamps in its buses, and without a gateway nothing comes back: the \
              tester's own precision is measured on the kvaser bench",
+        );
+        self.refuse(
+            e.priority != Priority::Gateway && !matches!(e.gateway, Gateway::User(_)),
+            &[Setting::Priority, Setting::Gateway],
+            "only a gateway in user space has a priority of its own: --gateway user:…",
         );
         let polled = matches!(
             e.gateway,

@@ -1,6 +1,6 @@
 //! One experiment: everything that is chosen, and nothing that is found out.
 
-use crate::choices::{Boot, Cpu, Filters, Gateway, Hops, Load, Modify};
+use crate::choices::{Boot, Cpu, Filters, Gateway, Hops, Load, Modify, Priority};
 use guest::machine::Bench;
 use probe::traffic::Pattern;
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,8 @@ pub struct Experiment {
     pub cpu: Cpu,
     /// Parameters for the guest's kernel.
     pub boot: Boot,
+    /// Who goes first in the gateway's machine.
+    pub priority: Priority,
     /// Seed of everything random.
     pub seed: u64,
     /// Not in virtual time.
@@ -63,6 +65,7 @@ impl Default for Experiment {
             hops: Hops::NONE,
             cpu: Cpu::Pc,
             boot: Boot::default(),
+            priority: Priority::Gateway,
             seed: 1,
             real_time: false,
             stamp_every: 1,
@@ -90,6 +93,7 @@ impl Experiment {
             filters: Filters::None,
             modify: Modify::None,
             hops: Hops::NONE,
+            priority: Priority::Gateway,
             seed: 1,
             stamp_every: 1,
             ..self.clone()

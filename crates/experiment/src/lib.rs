@@ -40,7 +40,8 @@ pub mod under_test;
 pub use agent::Agent;
 pub use by_command::STDOUT;
 pub use choices::{
-    Boot, Cpu, Filters, Gateway, Hops, Load, Modify, PAPER_NAMES, Receive, Transmit, Virtual, Ways,
+    Boot, Cpu, Filters, Gateway, Hops, Load, Modify, PAPER_NAMES, Priority, Receive, Transmit,
+    Virtual, Ways,
 };
 pub use conflicts::Conflict;
 pub use experiment::{Experiment, with_floors};

@@ -1,6 +1,6 @@
 //! The one name of an experiment, the command that makes it, and its title.
 
-use crate::choices::Boot;
+use crate::choices::{Boot, Priority};
 use crate::experiment::Experiment;
 use crate::settings::Setting;
 
@@ -38,6 +38,7 @@ impl Experiment {
                 Setting::Clock if self.real_time => line.push_str(" --real-time"),
                 Setting::Clock => {}
                 Setting::StampEvery if self.stamp_every == 1 => {}
+                Setting::Priority if self.priority == Priority::Gateway => {}
                 Setting::Boot if self.boot == Boot::default() => {}
                 _ => line.push_str(&format!(" --{setting} {word}")),
             }
@@ -58,6 +59,7 @@ impl Experiment {
             Setting::Modify,
             Setting::Hops,
             Setting::Cpu,
+            Setting::Priority,
             Setting::Boot,
             Setting::StampEvery,
         ] {

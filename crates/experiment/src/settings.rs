@@ -47,6 +47,8 @@ settings! {
     Hops = "hops",
     /// The guest's processor.
     Cpu = "cpu",
+    /// Who goes first in the gateway's machine.
+    Priority = "priority",
     /// Parameters for the guest's kernel.
     Boot = "boot",
     /// How many frames.
@@ -116,6 +118,7 @@ impl Setting {
             Self::Modify => e.modify = word.parse()?,
             Self::Hops => e.hops = word.parse()?,
             Self::Cpu => e.cpu = word.parse()?,
+            Self::Priority => e.priority = word.parse()?,
             Self::Boot => e.boot = word.parse()?,
             Self::Frames => e.frames = number(word, 1, MOST_FRAMES, "number of frames")?,
             Self::Seed => e.seed = number(word, 0, u64::MAX, "seed")?,
@@ -147,6 +150,7 @@ impl Setting {
             Self::Modify => e.modify.to_string(),
             Self::Hops => e.hops.to_string(),
             Self::Cpu => e.cpu.to_string(),
+            Self::Priority => e.priority.to_string(),
             Self::Boot => e.boot.to_string(),
             Self::Frames => e.frames.to_string(),
             Self::Seed => e.seed.to_string(),

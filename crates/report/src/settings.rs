@@ -4,7 +4,7 @@ use probe::Description;
 use serde::Serialize;
 
 /// The settings that can be filtered by, in the order in which they are shown.
-pub(crate) const KNOWN: [&str; 15] = [
+pub(crate) const KNOWN: [&str; 16] = [
     "kernel",
     "bench",
     "gateway",
@@ -15,6 +15,7 @@ pub(crate) const KNOWN: [&str; 15] = [
     "modify",
     "hops",
     "cpu",
+    "priority",
     "boot",
     "frames",
     "seed",

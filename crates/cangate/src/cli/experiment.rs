@@ -158,6 +158,20 @@ pub(crate) struct Chosen {
     /// three, and a receive FIFO of four frames.
     #[arg(long, value_name = "CPU", default_value = "pc", verbatim_doc_comment)]
     pub(crate) cpu: String,
+    /// Who goes first on the gateway's processor: gateway, ordinary or softirq.
+    ///
+    ///   gateway   a gateway in user space has real-time priority 90, but not with a busy way
+    ///   ordinary  it is an ordinary process
+    ///   softirq   it is an ordinary process, and ksoftirqd has real-time priority 50
+    ///
+    /// Example: --priority softirq
+    #[arg(
+        long,
+        value_name = "WHO",
+        default_value = "gateway",
+        verbatim_doc_comment
+    )]
+    pub(crate) priority: String,
     /// Parameters for the guest's kernel, joined by +; none for no parameter.
     ///
     /// Parameters that the lab sets itself are refused.

@@ -7,6 +7,7 @@ mod gateway;
 mod hops;
 mod load;
 mod modify;
+mod priority;
 mod ways;
 mod word;
 
@@ -17,6 +18,7 @@ pub use gateway::Gateway;
 pub use hops::{Hops, MOST_HOPS, Virtual};
 pub use load::Load;
 pub use modify::Modify;
+pub use priority::Priority;
 pub use ways::{PAPER_NAMES, Receive, Transmit, Ways};
 pub use word::WordError;
 pub(crate) use word::number;

@@ -42,6 +42,9 @@ pub enum MeasureError {
     /// The load ended by itself.
     #[error("the load did not stay: {0}")]
     LoadEnded(Ended),
+    /// A thread of the kernel is missing.
+    #[error("the kernel has no thread {0}")]
+    NoThread(&'static str),
     /// There is no interrupt thread whose priority could be raised.
     #[error("no interrupt thread belongs to {0}, so that its priority cannot be raised")]
     NoInterruptThread(&'static str),

@@ -2,7 +2,7 @@
 
 use super::counts::Counts;
 use super::error::MeasureError;
-use crate::choices::{Gateway, Hops, MOST_FILTERS, Receive, Virtual};
+use crate::choices::{Gateway, Hops, MOST_FILTERS, Priority, Receive, Virtual};
 use crate::experiment::Experiment;
 use crate::under_test::{self, INCOMING, OUTGOING, SOCKET};
 use guest::machine::{Bench, GATEWAY_NAMESPACE as GATEWAY};
@@ -75,6 +75,9 @@ impl UnderTest {
             }
             Gateway::User(ways) => {
                 virtual_interfaces(experiment)?;
+                if experiment.priority == Priority::Softirq {
+                    set_priority("ksoftirqd/0", 50)?;
+                }
                 if ways.receive == Receive::BusypollNoIrq {
                     defer_interrupts()?;
                 }
@@ -256,17 +259,33 @@ fn virtual_interfaces(experiment: &Experiment) -> Result<(), MeasureError> {
 /// interrupt is not handled. gateway-2011 §3.7 tuned too, and does not say how.
 fn prefer_sending() -> Result<(), MeasureError> {
     let thread = format!("-{}", OUTGOING);
+    let is_it = |name: &str| name.starts_with("irq/") && name.ends_with(&thread);
+    if set_priority_of(is_it, 95)? {
+        return Ok(());
+    }
+    Err(MeasureError::NoInterruptThread(OUTGOING))
+}
+
+/// Gives a thread of the kernel a real-time priority.
+fn set_priority(thread: &'static str, priority: u8) -> Result<(), MeasureError> {
+    if set_priority_of(|name| name == thread, priority)? {
+        return Ok(());
+    }
+    Err(MeasureError::NoThread(thread))
+}
+
+/// Gives the first thread whose name fits a real-time priority; was there one?
+fn set_priority_of(fits: impl Fn(&str) -> bool, priority: u8) -> Result<bool, MeasureError> {
     let entries = std::fs::read_dir("/proc").map_err(file("read", "/proc"))?;
     for entry in entries.flatten() {
         let name = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-        let name = name.trim();
-        if name.starts_with("irq/") && name.ends_with(&thread) {
+        if fits(name.trim()) {
             let id = entry.file_name().to_string_lossy().into_owned();
-            output(None, &["chrt", "-f", "-p", "95", &id])?;
-            return Ok(());
+            output(None, &["chrt", "-f", "-p", &priority.to_string(), &id])?;
+            return Ok(true);
         }
     }
-    Err(MeasureError::NoInterruptThread(OUTGOING))
+    Ok(false)
 }
 
 /// The incoming interface's interrupts stay off while somebody polls it: after a poll that found

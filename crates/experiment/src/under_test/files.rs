@@ -2,7 +2,7 @@
 
 use super::interfaces::interfaces;
 use super::routes::routes;
-use crate::choices::{Gateway, Hops, Transmit, Ways};
+use crate::choices::{Gateway, Hops, Priority, Transmit, Ways};
 use crate::experiment::Experiment;
 use route::cangw::Inexpressible;
 
@@ -51,7 +51,7 @@ pub fn cangw_script(experiment: &Experiment) -> Result<String, GatewayError> {
 #[must_use]
 pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
     let (how, keys) = match &experiment.gateway {
-        Gateway::User(ways) => (process(*ways), keys(*ways)),
+        Gateway::User(ways) => (process(*ways, experiment.priority), keys(*ways)),
         other => (
             format!("offload = \"{}\"\n", other.offload()?),
             String::new(),
@@ -78,11 +78,10 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
 /// How the gateway's process runs. The priority is the papers' (gateway-2011 §3.7). A gateway that
 /// looks for frames without pause has none: the guest has one processor, on which nothing else would
 /// then run, the tester neither.
-fn process(ways: Ways) -> String {
-    let realtime = if ways.receive.is_busy() {
-        ""
-    } else {
-        "realtime = 90\n"
+fn process(ways: Ways, priority: Priority) -> String {
+    let realtime = match priority {
+        Priority::Gateway if !ways.receive.is_busy() => "realtime = 90\n",
+        _ => "",
     };
     format!("{realtime}lock_memory = true\n")
 }

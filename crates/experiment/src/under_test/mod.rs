@@ -12,7 +12,7 @@ pub use routes::{routes, sent_id};
 mod tests {
     use super::*;
     use crate::arbitrary::any_experiment;
-    use crate::choices::{Cpu, Filters, Gateway, Hops, Modify, Virtual};
+    use crate::choices::{Cpu, Filters, Gateway, Hops, Modify, Priority, Virtual};
     use crate::experiment::Experiment;
     use crate::settings::Setting;
     use frame::CanId;
@@ -176,6 +176,7 @@ mod tests {
     fn fitting(mut e: Experiment) -> Experiment {
         e.bench = guest::machine::Bench::Timed;
         e.cpu = Cpu::Board;
+        e.priority = Priority::Gateway;
         e.kernel = "6.1".to_owned();
         e.real_time = false;
         e.stamp_every = 1;

@@ -96,6 +96,7 @@ pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experime
         (Setting::Modify, &args.modify),
         (Setting::Hops, &args.hops),
         (Setting::Cpu, &args.cpu),
+        (Setting::Priority, &args.priority),
         (Setting::Boot, &args.boot),
         (Setting::Seed, &seed),
     ];

@@ -1,0 +1,28 @@
+//! Who goes first in the gateway's machine.
+
+use super::word::{WordError, plain_words};
+use serde::{Deserialize, Serialize};
+
+/// The scheduling of a gateway in user space, and of the kernel's soft interrupts. The guest has one
+/// processor, which these two share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Priority {
+    /// The gateway has real-time priority 90 (gateway-2011 §3.7); one that looks for frames without
+    /// pause has none, because nothing else would then run.
+    Gateway,
+    /// The gateway is an ordinary process.
+    Ordinary,
+    /// The gateway is an ordinary process, and ksoftirqd has real-time priority 50: what the kernel
+    /// puts off (receiving, when much comes) is done before the gateway goes on. So a controller's
+    /// FIFO is read in time, and the gateway finds several frames at once.
+    Softirq,
+}
+
+plain_words!(
+    Priority,
+    "priority",
+    Priority::Gateway = "gateway",
+    Priority::Ordinary = "ordinary",
+    Priority::Softirq = "softirq"
+);
