@@ -9,6 +9,7 @@
 //! | [`link`] | network interfaces: list, watch, bit rate, controller state |
 //! | [`mod@poll`] | waiting for any of many descriptors |
 //! | [`schedule`] | real-time scheduling and locked memory |
+//! | [`pci`] | PCI devices without a driver of the kernel's: regions, interrupts |
 //! | [`bitcan`] | the tester of the bit-timed buses of `kmod/bitcan` |
 //!
 //! It says what was tried and what the kernel answered. What follows from that (queues, trying
@@ -23,6 +24,7 @@ pub mod link;
 mod memory;
 pub mod mmsg;
 pub mod netlink;
+pub mod pci;
 pub mod poll;
 pub mod schedule;
 
