@@ -29,9 +29,7 @@ pub mod sja1000;
 pub mod timing;
 
 pub use driver::{Controller, Gone, Properties, Refused, StartError};
-pub use event::{
-    BusError, Event, Failure, Place, State, Status, Token, Trouble,
-};
+pub use event::{BusError, Event, Failure, Place, State, Status, Token, Trouble};
 pub use mode::{Filter, Mode};
 pub use registers::Registers;
 pub use timing::{Limits, Timing, TimingError};

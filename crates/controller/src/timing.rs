@@ -87,7 +87,10 @@ impl fmt::Display for TimingError {
                 "a sample point of {point} ‰ is none: it lies within the bit, at 1 to 999 ‰"
             ),
             Self::Jump { jump, most } => {
-                write!(f, "a jump width of {jump} tq is not possible: it is 1 to {most}")
+                write!(
+                    f,
+                    "a jump width of {jump} tq is not possible: it is 1 to {most}"
+                )
             }
         }
     }

@@ -9,6 +9,7 @@
 //! | [`link`] | network interfaces: list, watch, bit rate, controller state |
 //! | [`mod@poll`] | waiting for any of many descriptors |
 //! | [`schedule`] | real-time scheduling and locked memory |
+//! | [`signals`] | signals of this process |
 //! | [`pci`] | PCI devices without a driver of the kernel's: regions, interrupts |
 //! | [`bitcan`] | the tester of the bit-timed buses of `kmod/bitcan` |
 //!
@@ -27,6 +28,7 @@ pub mod netlink;
 pub mod pci;
 pub mod poll;
 pub mod schedule;
+pub mod signals;
 
 pub use poll::Poll;
 /// What the kernel answers when it refuses.

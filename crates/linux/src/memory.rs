@@ -167,7 +167,8 @@ impl Registers32 {
     pub(crate) fn read8(&self, offset: usize) -> Option<u8> {
         // SAFETY: `at` gives pointers into the mapping only, which lives as long as `self`; any bits are
         // a `u8`. Volatile: the device sees each access.
-        self.at(offset).map(|at| unsafe { std::ptr::read_volatile(at) })
+        self.at(offset)
+            .map(|at| unsafe { std::ptr::read_volatile(at) })
     }
 
     pub(crate) fn write8(&self, offset: usize, value: u8) {
@@ -180,7 +181,9 @@ impl Registers32 {
     /// PCI is little-endian.
     pub(crate) fn read32(&self, offset: usize) -> Option<u32> {
         // SAFETY: as in `read8`; `at` gives aligned pointers only, and any bits are a `u32`.
-        let value = self.at(offset).map(|at| unsafe { std::ptr::read_volatile(at) });
+        let value = self
+            .at(offset)
+            .map(|at| unsafe { std::ptr::read_volatile(at) });
         value.map(u32::from_le)
     }
 

@@ -4,8 +4,8 @@ use super::filter;
 use super::frame::{PAYLOAD, read, write};
 use super::registers::*;
 use crate::{
-    BusError, Controller, Event, Failure, Gone, Limits, Mode, Place, Properties, Refused, Registers,
-    StartError, State, Status, Timing, Token, Trouble,
+    BusError, Controller, Event, Failure, Gone, Limits, Mode, Place, Properties, Refused,
+    Registers, StartError, State, Status, Timing, Token, Trouble,
 };
 use frame::{FrameRef, Kind};
 

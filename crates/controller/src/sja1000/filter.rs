@@ -46,7 +46,8 @@ pub(super) fn compute(filters: &[Filter]) -> Acceptance {
 /// Code and compared bits for SFF and for EFF frames, where the filter lets any of that format
 /// through.
 fn formats(filter: &Filter) -> [Option<(u32, u32)>; 2] {
-    let of = |format: u32| filter.mask & CanId::EFF_FLAG == 0 || filter.id & CanId::EFF_FLAG == format;
+    let of =
+        |format: u32| filter.mask & CanId::EFF_FLAG == 0 || filter.id & CanId::EFF_FLAG == format;
     let bit = |word: u32, flag: u32| u32::from(word & flag != 0);
     let sff = |word: u32| (word & CanId::SFF_MASK) << 21 | bit(word, CanId::RTR_FLAG) << 20;
     let eff = |word: u32| (word & CanId::EFF_MASK) << 3 | bit(word, CanId::RTR_FLAG) << 2;

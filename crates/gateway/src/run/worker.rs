@@ -81,15 +81,16 @@ impl Worker<'_> {
                 idle + 1
             };
             held = step.held;
-            if idle > IDLE_WAKEUPS {
-                std::thread::sleep(NAP);
-            }
             let timeout = step.deadline.map(|at| {
                 let ahead = at.saturating_sub(self.clock.now());
                 Duration::from_nanos(ahead)
             });
             if timeout == Some(Duration::ZERO) {
+                // A half that wants to be called without a pause.
                 continue;
+            }
+            if idle > IDLE_WAKEUPS {
+                std::thread::sleep(NAP);
             }
             if timeout.is_some() {
                 // A wake-up by a deadline is work to be done, not an idle one.

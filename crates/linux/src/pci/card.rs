@@ -25,7 +25,9 @@ pub enum PciError {
     #[error("there is no PCI device {0}: `lspci -D` lists addresses, `ip link` lists interfaces")]
     Missing(String),
     /// An interface that is no PCI device's.
-    #[error("{0} is an interface, but not of a PCI card: only controllers on PCI cards can be driven directly")]
+    #[error(
+        "{0} is an interface, but not of a PCI card: only controllers on PCI cards can be driven directly"
+    )]
     NotPci(String),
     /// A file of sysfs.
     #[error("cannot {what} {}: {source}{}", path.display(), advice(source))]
@@ -38,7 +40,9 @@ pub enum PciError {
         source: io::Error,
     },
     /// `uio_pci_generic` is not there, or does not take the device.
-    #[error("{0} has no interrupt for a process: `modprobe uio_pci_generic`, or mode = \"poll\", which needs none")]
+    #[error(
+        "{0} has no interrupt for a process: `modprobe uio_pci_generic`, or mode = \"poll\", which needs none"
+    )]
     NoUio(String),
     /// The device was handed back, and its driver did not take it.
     #[error("{address} was handed back, but the driver {driver} did not take it: look at `dmesg`")]
@@ -115,7 +119,9 @@ impl Card {
             text.strip_prefix("0x")
                 .map_or_else(|| text.parse().ok(), |hex| u8::from_str_radix(hex, 16).ok())
         };
-        let channel = number("dev_id").unwrap_or(0).max(number("dev_port").unwrap_or(0));
+        let channel = number("dev_id")
+            .unwrap_or(0)
+            .max(number("dev_port").unwrap_or(0));
         Ok((card, Some(channel)))
     }
 
@@ -170,6 +176,13 @@ impl Card {
         names
     }
 
+    /// Is a driver prescribed for it, so that its usual one does not get it?
+    #[must_use]
+    pub fn is_overridden(&self) -> bool {
+        let text = fs::read_to_string(self.folder().join("driver_override"));
+        text.is_ok_and(|text| !matches!(text.trim(), "" | "(null)"))
+    }
+
     /// Takes it away from its driver: its network interfaces vanish. With `interrupts`,
     /// `uio_pci_generic` gets it; else nobody does. It decodes its regions then, and neither
     /// interrupts nor accesses memory by itself.
@@ -188,7 +201,10 @@ impl Card {
         }
         write(&folder.join("driver_override"), heir)?;
         if let Some(driver) = self.driver().filter(|driver| driver != heir) {
-            write(&Path::new(DRIVERS).join(driver).join("unbind"), &self.address)?;
+            write(
+                &Path::new(DRIVERS).join(driver).join("unbind"),
+                &self.address,
+            )?;
         }
         let config = ConfigSpace::open(self)?;
         config.quiet()?;
@@ -260,7 +276,10 @@ mod tests {
     #[test]
     fn what_is_not_there_is_said() {
         for name in ["", ".", "..", "a/b", "no-such-interface", "ffff:ff:1f.7"] {
-            assert!(matches!(Card::find(name), Err(PciError::Missing(_))), "{name}");
+            assert!(
+                matches!(Card::find(name), Err(PciError::Missing(_))),
+                "{name}"
+            );
         }
         assert!(matches!(Card::find("lo"), Err(PciError::NotPci(_))));
         let error = give_back("ffff:ff:1f.7", None).unwrap_err();

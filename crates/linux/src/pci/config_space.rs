@@ -2,6 +2,8 @@
 //! 6.2.2).
 
 use super::card::{Card, PciError};
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -35,6 +37,23 @@ impl ConfigSpace {
                 what: "open",
                 path,
                 source,
+            }),
+        }
+    }
+
+    /// Says that this process drives the device, as long as this value lives; false where another one has
+    /// said so. Only those who ask are stopped (flock(2)).
+    ///
+    /// # Errors
+    /// [`PciError::File`].
+    pub fn lock(&self) -> Result<bool, PciError> {
+        match rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(true),
+            Err(Errno::AGAIN) => Ok(false),
+            Err(errno) => Err(PciError::File {
+                what: "lock",
+                path: self.path.clone(),
+                source: errno.into(),
             }),
         }
     }

@@ -43,7 +43,9 @@ impl Region {
         })?;
         let (start, len, flags) = parse(&text, index).ok_or_else(|| wrong("does not exist"))?;
         if len < least {
-            return Err(wrong("is shorter than this card's should be: is it another card?"));
+            return Err(wrong(
+                "is shorter than this card's should be: is it another card?",
+            ));
         }
         let path = card.folder().join(format!("resource{index}"));
         let open = || {
@@ -195,7 +197,10 @@ mod tests {
         assert_eq!((region.read8(5), region.read8(8)), (2, 0xFF));
         region.write32(6, 0);
         region.write8(usize::MAX, 0);
-        assert_eq!((region.read32(4), region.read32(6)), (0x0403_0201, u32::MAX));
+        assert_eq!(
+            (region.read32(4), region.read32(6)),
+            (0x0403_0201, u32::MAX)
+        );
         assert_eq!(region.read32(usize::MAX - 1), u32::MAX);
     }
 
