@@ -4,6 +4,8 @@
 //! | where | what |
 //! |---|---|
 //! | [`can`] | raw CAN sockets: options, filters, the kernel's frame layout |
+//! | [`packet`] | packet sockets, which see the frames of interfaces before the protocols do |
+//! | [`classic_bpf`] | programs that decide which datagrams a socket gets |
 //! | [`mmsg`] | many datagrams a call: buffers for `recvmmsg` and `sendmmsg`; stamps, drop counts |
 //! | [`netlink`] | the one netlink socket: messages, attributes, acknowledgements, lists |
 //! | [`link`] | network interfaces: list, watch, bit rate, controller state |
@@ -20,11 +22,14 @@
 
 pub mod bitcan;
 pub mod can;
+pub mod classic_bpf;
 mod errno;
 pub mod link;
 mod memory;
 pub mod mmsg;
 pub mod netlink;
+mod option;
+pub mod packet;
 pub mod pci;
 pub mod poll;
 pub mod schedule;
@@ -33,3 +38,12 @@ pub mod signals;
 pub use poll::Poll;
 /// What the kernel answers when it refuses.
 pub use rustix::io::Errno;
+
+/// One datagram, or what there is, by read(2). A descriptor that waits, waits.
+///
+/// # Errors
+/// What the call says.
+#[inline]
+pub fn read(from: impl std::os::fd::AsFd, into: &mut [u8]) -> Result<usize, Errno> {
+    rustix::io::read(from, into)
+}

@@ -39,6 +39,26 @@ pub fn schedule_fifo(priority: u8) -> io::Result<()> {
     }
 }
 
+/// Runs the calling thread with a real-time class, SCHED_FIFO or SCHED_RR?
+#[must_use]
+pub fn is_realtime() -> bool {
+    // SAFETY: the call has no precondition; 0 names the calling thread.
+    let class = unsafe { libc::sched_getscheduler(0) };
+    // With a flag in it where children do not inherit the class.
+    matches!(
+        class & !libc::SCHED_RESET_ON_FORK,
+        libc::SCHED_FIFO | libc::SCHED_RR
+    ) && class >= 0
+}
+
+/// Does the kernel stop real-time threads that never wait for a part of each second
+/// (`kernel.sched_rt_runtime_us`, sched(7))? Yes where it does not say.
+#[must_use]
+pub fn is_realtime_limited() -> bool {
+    let limit = std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us");
+    limit.map_or(true, |text| text.trim() != "-1")
+}
+
 /// Why memory is not locked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotLocked {

@@ -24,6 +24,13 @@ pub struct Wait {
 pub trait PollReceive: Receive + Send {
     /// Call again when this is ready, or at [`Receive::deadline`], whichever comes first.
     fn wait(&self) -> Wait;
+
+    /// The half is not to be waited for: as long as one such half says so, the worker asks all its
+    /// ports again and again. It still heeds everything else, and may step back for a moment, so
+    /// that [`PollReceive::wait`] is true of such a half, too.
+    fn is_busy(&self) -> bool {
+        false
+    }
 }
 
 /// A transmitting half for a worker that waits in poll(2), perhaps in a thread of its own.
@@ -39,6 +46,10 @@ pub type Halves = (Box<dyn PollReceive>, Box<dyn PollTransmit>);
 impl<H: PollReceive + ?Sized> PollReceive for Box<H> {
     fn wait(&self) -> Wait {
         (**self).wait()
+    }
+
+    fn is_busy(&self) -> bool {
+        (**self).is_busy()
     }
 }
 
@@ -63,6 +74,10 @@ impl PollTransmit for Nowhere {
 impl<H: PollReceive> PollReceive for wrap::Faulty<H> {
     fn wait(&self) -> Wait {
         self.half().wait()
+    }
+
+    fn is_busy(&self) -> bool {
+        self.half().is_busy()
     }
 }
 

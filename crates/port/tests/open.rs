@@ -144,7 +144,9 @@ fn an_interface_that_is_not_there_is_named() {
         xl: false,
         queue: 8,
         receive_buffer: None,
-        io: port::socketcan::Io::ReadWrite,
+        receive: port::socketcan::ReceiveBy::Read,
+        transmit: port::socketcan::TransmitBy::Write,
+        qdisc_bypass: false,
     };
     let spec = PortSpec::new("engine", can);
     let error = spec.open(&mut Opener::new(0, 0)).err().unwrap();

@@ -4,7 +4,7 @@
 use config::{Diagnostics, Document, Source};
 use port::embedded::BusSettings;
 use port::log::{LogSettings, OnFull, Replay, Rotate};
-use port::socketcan::{Io, SocketCanSettings};
+use port::socketcan::{ReceiveBy, SocketCanSettings, TransmitBy};
 use port::{Kinds, PortSpec, Settings, Stream};
 use std::sync::Arc;
 
@@ -45,7 +45,9 @@ fn defaults() {
             xl: false,
             queue: 128,
             receive_buffer: None,
-            io: Io::Mmsg,
+            receive: ReceiveBy::Recvmmsg,
+            transmit: TransmitBy::Sendmmsg,
+            qdisc_bypass: false,
         })
     );
     assert_eq!(
@@ -75,7 +77,7 @@ fn every_key() {
     assert_eq!(
         &*good(
             "[ports.p]\nkind = 'socketcan'\ninterface = 'can1'\nfd = false\nxl = true\nqueue = 5\n\
-             receive_buffer = 65536\nio = 'read-write'"
+             receive_buffer = 65536\nreceive = 'read'\ntransmit = 'write'"
         ),
         &*settings(SocketCanSettings {
             interface: "can1".into(),
@@ -83,7 +85,9 @@ fn every_key() {
             xl: true,
             queue: 5,
             receive_buffer: Some(65_536),
-            io: Io::ReadWrite,
+            receive: ReceiveBy::Read,
+            transmit: TransmitBy::Write,
+            qdisc_bypass: false,
         })
     );
     assert_eq!(

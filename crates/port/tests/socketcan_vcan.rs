@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use frame::{CanId, Frame, flags};
-use port::socketcan::{Io, SocketCanConfig, open};
+use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
 use port::{Halves, Ids, Interest, Outgoing, RawFilter, Refused, StampSource};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
@@ -65,13 +65,8 @@ macro_rules! vcan {
 
 fn config(interface: &str) -> SocketCanConfig {
     SocketCanConfig {
-        interface: interface.to_owned(),
-        fd: true,
-        xl: false,
         queue: 64,
-        receive_buffer: None,
-        hardware_stamps: false,
-        io: Io::Mmsg,
+        ..SocketCanConfig::new(interface)
     }
 }
 
@@ -306,7 +301,9 @@ fn what_is_no_can_interface_is_named() {
 fn frames_one_by_one() {
     let vcan = vcan!("cgone");
     let one_by_one = SocketCanConfig {
-        io: Io::ReadWrite,
+        receive: ReceiveBy::Read,
+        transmit: TransmitBy::Write,
+        qdisc_bypass: false,
         receive_buffer: Some(4096),
         ..config(&vcan.0)
     };

@@ -50,12 +50,9 @@ pub fn cangw_script(experiment: &Experiment) -> Result<String, GatewayError> {
 /// The `gateway.toml` of `cangate run`; `None` where the experiment's gateway is another.
 #[must_use]
 pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
-    let (how, io) = match &experiment.gateway {
+    let (how, ways) = match &experiment.gateway {
         // The papers' priority (gateway-2011 §3.7).
-        Gateway::User(io) => (
-            "realtime = 90\nlock_memory = true\n".to_owned(),
-            format!("io = \"{io}\"\n"),
-        ),
+        Gateway::User(pair) => ("realtime = 90\nlock_memory = true\n".to_owned(), ways(pair)),
         other => (
             format!("offload = \"{}\"\n", other.offload()?),
             String::new(),
@@ -68,7 +65,7 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
     }
     for name in &names {
         text.push_str(&format!(
-            "\n[ports.{name}]\nkind = \"socketcan\"\ninterface = \"{name}\"\n{io}"
+            "\n[ports.{name}]\nkind = \"socketcan\"\ninterface = \"{name}\"\n{ways}"
         ));
         if experiment.is_fd() {
             text.push_str("fd = true\n");
@@ -77,6 +74,14 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
     text.push('\n');
     text.push_str(&route::config::to_toml(&routes(experiment).routes, &names));
     Some(text)
+}
+
+/// The keys of a port for a pair of ways to receive and to transmit.
+fn ways(pair: &str) -> String {
+    match pair {
+        "read-write" => "receive = \"read\"\ntransmit = \"write\"\n".to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// A configuration as results keep it: of very many routes the first two and the last. The others

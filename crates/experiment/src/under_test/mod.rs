@@ -105,7 +105,8 @@ mod tests {
             (Setting::Filters, "sff:2"),
         ]);
         let text = gateway_toml(&e).unwrap();
-        assert!(text.contains("io = \"read-write\""), "{text}");
+        let ways = "receive = \"read\"\ntransmit = \"write\"\n";
+        assert!(text.contains(ways), "{text}");
         assert!(text.contains("realtime = 90"));
         assert_eq!(text.matches("[[routes]]").count(), 2);
         assert_eq!(gateway_toml(&Experiment::default()), None);
@@ -120,7 +121,7 @@ mod tests {
                 "{text}"
             );
             assert!(
-                !text.contains("realtime") && !text.contains("io ="),
+                !text.contains("realtime") && !text.contains("receive ="),
                 "{text}"
             );
             assert!(!text.contains("max_hops"), "{text}");

@@ -24,6 +24,7 @@ mod realtime;
 mod running;
 mod signals;
 mod site;
+mod spin;
 mod stdout;
 mod supervise;
 mod waiting;

@@ -3,9 +3,11 @@
 use super::clock::Clock;
 use super::halves::Engine;
 use super::mailbox::{Mailbox, Message};
+use super::spin::Spin;
 use super::waiting::Waiting;
 use crate::notice::{LinkSource, Notice, Outbox};
 use engine::{Event, Step};
+use port::PollReceive;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -43,6 +45,7 @@ pub(crate) struct Worker<'m> {
 impl Worker<'_> {
     pub(crate) fn work(mut self) -> (Engine, Ended) {
         let mut waiting = Waiting::new();
+        let mut spin = Spin::of_this_thread();
         let mut idle = 0;
         let mut held = 0;
         let mut warned = false;
@@ -54,7 +57,8 @@ impl Worker<'_> {
                     break Ended::Stopped;
                 }
             }
-            let step = self.engine.step(self.clock.now());
+            let now = self.clock.now();
+            let step = self.engine.step(now);
             if step.events {
                 self.tell_events();
                 // Whoever waits for the end of a log waits for what becomes of its frames.
@@ -75,28 +79,41 @@ impl Worker<'_> {
                     break ended;
                 }
             }
+            let busy = self.engine.receiving().any(PollReceive::is_busy);
+            if busy && spin.goes_on(now) {
+                idle = 0;
+                continue;
+            }
             idle = if step.frames > 0 || step.held != held {
                 0
             } else {
                 idle + 1
             };
             held = step.held;
+            if idle > IDLE_WAKEUPS {
+                std::thread::sleep(NAP);
+            }
             let timeout = step.deadline.map(|at| {
                 let ahead = at.saturating_sub(self.clock.now());
                 Duration::from_nanos(ahead)
             });
+            let timeout = match timeout {
+                Some(time) if busy => Some(time.min(spin.wait())),
+                None if busy => Some(spin.wait()),
+                time => time,
+            };
             if timeout == Some(Duration::ZERO) {
-                // A half that wants to be called without a pause.
                 continue;
-            }
-            if idle > IDLE_WAKEUPS {
-                std::thread::sleep(NAP);
             }
             if timeout.is_some() {
                 // A wake-up by a deadline is work to be done, not an idle one.
                 idle = 0;
             }
+            let from = if busy { self.clock.now() } else { now };
             let waited = waiting.for_work(self.mailbox.bell(), &self.engine, timeout);
+            if busy {
+                spin.waited(from, self.clock.now());
+            }
             // A run that ends by itself looks at every port before it does.
             if matches!(waited, Ok(true)) && self.until_end.is_empty() {
                 waiting.skip_idle(&mut self.engine);

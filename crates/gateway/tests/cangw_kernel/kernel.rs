@@ -61,13 +61,9 @@ fn run(program: &str, arguments: &str) -> Result<String, String> {
 
 fn port(interface: &str, receive_buffer: Option<u32>) -> Result<Halves, String> {
     let config = SocketCanConfig {
-        interface: interface.to_owned(),
-        fd: true,
-        xl: false,
         queue: 8,
         receive_buffer,
-        hardware_stamps: false,
-        io: port::socketcan::Io::Mmsg,
+        ..SocketCanConfig::new(interface)
     };
     open("differential", &config).map_err(|e| e.to_string())
 }

@@ -5,7 +5,7 @@ use crate::wire::Raw;
 use engine::{Counts, Engine, NamedPort};
 use offload::bpf::{self, TestOptions};
 use offload::{Instance, cangw};
-use port::socketcan::{Io, SocketCanConfig};
+use port::socketcan::SocketCanConfig;
 use route::{Routes, Stop, Table};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -63,13 +63,8 @@ impl DataPath for UserSpace {
         let mut named = Vec::new();
         for (number, interface) in ports().into_iter().flatten().enumerate() {
             let config = SocketCanConfig {
-                interface: interface.clone(),
-                fd: true,
-                xl: false,
                 queue: 64,
-                receive_buffer: None,
-                hardware_stamps: false,
-                io: Io::Mmsg,
+                ..SocketCanConfig::new(interface.as_str())
             };
             let halves = port::socketcan::open(&interface, &config);
             let (rx, tx) = halves.map_err(|e| e.to_string())?;

@@ -8,8 +8,9 @@ use super::error::OpenError;
 use super::layout::FD_SIZE;
 use crate::Errno;
 use crate::errno::last_errno;
+use crate::option::{self, Plain};
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
-use std::mem::{size_of, size_of_val, zeroed};
+use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 /// `CAN_RAW_XL_VCID_OPTS` (`uapi/linux/can/raw.h`, Linux 6.9).
@@ -42,6 +43,9 @@ impl Filter {
     /// Lets every frame through.
     pub const EVERYTHING: Self = Self { id: 0, mask: 0 };
 }
+
+// SAFETY: two integers of 32 bits, laid out one after the other (`repr(C)`), without a gap.
+unsafe impl Plain for Filter {}
 
 const _: () = assert!(size_of::<Filter>() == size_of::<libc::can_filter>());
 
@@ -205,20 +209,8 @@ impl Socket {
     #[must_use]
     pub fn lost(&self) -> Option<u32> {
         let mut info = [0u32; SK_MEMINFO_VARS];
-        let mut len = size_of_val(&info) as libc::socklen_t;
-        // SAFETY: the pointer and `len` are those of one live array of integers, into which the
-        // kernel writes at most `len` bytes; the descriptor is open: `self.fd` owns it.
-        let result = unsafe {
-            libc::getsockopt(
-                self.fd.as_raw_fd(),
-                libc::SOL_SOCKET,
-                SO_MEMINFO,
-                info.as_mut_ptr().cast(),
-                &raw mut len,
-            )
-        };
-        let filled = len as usize / size_of::<u32>();
-        (result == 0 && filled > SK_MEMINFO_DROPS).then(|| info[SK_MEMINFO_DROPS])
+        let len = option::get(&self.fd, libc::SOL_SOCKET, SO_MEMINFO, &mut info).ok()?;
+        (len / size_of::<u32>() > SK_MEMINFO_DROPS).then(|| info[SK_MEMINFO_DROPS])
     }
 
     /// One datagram by read(2), without waiting.
@@ -237,29 +229,8 @@ impl Socket {
         rustix::io::write(&self.fd, datagram)
     }
 
-    fn set<T: Copy>(&self, level: i32, option: i32, value: &T) -> Result<(), Errno> {
-        self.set_slice(level, option, std::slice::from_ref(value))
-    }
-
-    /// `T` is made of integers without gaps between them.
-    fn set_slice<T: Copy>(&self, level: i32, option: i32, values: &[T]) -> Result<(), Errno> {
-        // SAFETY: the pointer and the length in bytes are those of one live slice, which the
-        // kernel only reads during the call; an empty slice's pointer is not read, its length
-        // is 0. The descriptor is open: `self.fd` owns it.
-        let result = unsafe {
-            libc::setsockopt(
-                self.fd.as_raw_fd(),
-                level,
-                option,
-                values.as_ptr().cast(),
-                size_of_val(values) as libc::socklen_t,
-            )
-        };
-        if result == 0 {
-            Ok(())
-        } else {
-            Err(last_errno())
-        }
+    fn set<T: Plain>(&self, level: i32, option: i32, value: &T) -> Result<(), Errno> {
+        option::set(&self.fd, level, option, value)
     }
 
     /// An `ifreq` for this interface.
@@ -342,7 +313,7 @@ impl Socket {
     /// # Errors
     /// What setsockopt(2) says; EINVAL for more than [`MOST_FILTERS`].
     pub fn set_filters(&self, filters: &[Filter]) -> Result<(), Errno> {
-        self.set_slice(libc::SOL_CAN_RAW, libc::CAN_RAW_FILTER, filters)
+        option::set_slice(&self.fd, libc::SOL_CAN_RAW, libc::CAN_RAW_FILTER, filters)
     }
 
     /// Do local listeners see frames that are sent from now on?

@@ -65,10 +65,6 @@ impl Receive for DirectReceive {
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        if !self.shared.rules.interrupts {
-            // At once: the controller says nothing unless it is asked.
-            return Some(0);
-        }
         self.shared.lock().restart_at()
     }
 
@@ -104,6 +100,11 @@ impl PollReceive for DirectReceive {
             readable: fd.is_some(),
             writable: false,
         }
+    }
+
+    /// The controller says nothing unless it is asked.
+    fn is_busy(&self) -> bool {
+        !self.shared.rules.interrupts
     }
 }
 

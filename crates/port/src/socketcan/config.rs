@@ -1,16 +1,103 @@
 //! What a user can choose of a CAN interface.
 
-/// The system calls that move frames.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Io {
-    /// `recvmmsg` and `sendmmsg`: many frames a call, with the kernel's stamps.
+/// By which way frames are received.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum ReceiveBy {
+    /// `read`: one frame a call, as the simplest gateway in user space does it (syscalls-2014
+    /// §3.2.4). The worker waits before.
+    Read,
+    /// `read`, and the worker never waits: it asks again and again.
+    ReadNonblock,
+    /// As [`ReceiveBy::ReadNonblock`], and the calls poll the controller themselves where the
+    /// kernel knows how (`SO_BUSY_POLL`).
+    ReadBusypoll,
+    /// `recvmmsg`: many frames a call, with the kernel's stamps.
     #[default]
-    Mmsg,
-    /// `read` and `write`: one frame a call, as the simplest gateway in user space does it
-    /// (syscalls-2014 §3.2.4). Frames have the gateway's own stamps, and what the socket lost is
-    /// asked for when somebody looks at the counters.
-    ReadWrite,
+    Recvmmsg,
+    /// A ring of memory that the kernel writes frames to (`PACKET_MMAP`); no call for a frame.
+    Ring,
+    /// As [`ReceiveBy::Ring`], and the worker never waits: it looks into the ring again and again.
+    RingBusy,
+    /// `io_uring`: the kernel fills buffers that were provided before.
+    IoUring,
 }
+
+impl ReceiveBy {
+    /// Each with its word in `gateway.toml`.
+    pub const ALL: [(&'static str, Self); 7] = [
+        ("read", Self::Read),
+        ("read-nonblock", Self::ReadNonblock),
+        ("read-busypoll", Self::ReadBusypoll),
+        ("recvmmsg", Self::Recvmmsg),
+        ("ring", Self::Ring),
+        ("ring-busy", Self::RingBusy),
+        ("io_uring", Self::IoUring),
+    ];
+
+    /// Its word in `gateway.toml`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        word(&Self::ALL, &self)
+    }
+}
+
+/// By which way frames are transmitted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum TransmitBy {
+    /// `write`: one frame a call.
+    Write,
+    /// `sendmmsg`: many frames a call.
+    #[default]
+    Sendmmsg,
+    /// A ring of memory from which the kernel sends (`PACKET_MMAP`): many frames a call, without
+    /// the CAN protocol's part of the kernel.
+    Ring,
+    /// `io_uring`: many frames a call, from a queue of requests.
+    IoUring,
+}
+
+impl TransmitBy {
+    /// Each with its word in `gateway.toml`.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("write", Self::Write),
+        ("sendmmsg", Self::Sendmmsg),
+        ("ring", Self::Ring),
+        ("io_uring", Self::IoUring),
+    ];
+
+    /// Its word in `gateway.toml`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        word(&Self::ALL, &self)
+    }
+}
+
+fn word<T: PartialEq>(all: &[(&'static str, T)], one: &T) -> &'static str {
+    let mut all = all.iter();
+    all.find(|(_, each)| each == one)
+        .map_or("", |(word, _)| word)
+}
+
+/// The user-space gateways of syscalls-2014 (Table 3.1), by the paper's names, as pairs of ways.
+/// Its busy polling without interrupts (`readbusynoirq-write`) is a pair that it shares with
+/// `readbusy-write`; what differs is set at the interface (`napi_defer_hard_irqs`,
+/// `gro_flush_timeout`).
+pub const PAPER_NAMES: [(&str, ReceiveBy, TransmitBy); 10] = [
+    ("read-write", ReceiveBy::Read, TransmitBy::Write),
+    ("readnb-write", ReceiveBy::ReadNonblock, TransmitBy::Write),
+    ("readbusy-write", ReceiveBy::ReadBusypoll, TransmitBy::Write),
+    (
+        "readbusynoirq-write",
+        ReceiveBy::ReadBusypoll,
+        TransmitBy::Write,
+    ),
+    ("mmap-mmap", ReceiveBy::Ring, TransmitBy::Ring),
+    ("mmap-write", ReceiveBy::Ring, TransmitBy::Write),
+    ("mmapbusy-mmap", ReceiveBy::RingBusy, TransmitBy::Ring),
+    ("mmapbusy-write", ReceiveBy::RingBusy, TransmitBy::Write),
+    ("readnb-mmap", ReceiveBy::ReadNonblock, TransmitBy::Ring),
+    ("mmsg-mmsg", ReceiveBy::Recvmmsg, TransmitBy::Sendmmsg),
+];
 
 /// A CAN interface and what to do with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,6 +115,52 @@ pub struct SocketCanConfig {
     /// The controller's stamps instead of the kernel's, where the driver has them. Their epoch
     /// is the controller's.
     pub hardware_stamps: bool,
-    /// How frames are moved.
-    pub io: Io,
+    /// How frames come in.
+    pub receive: ReceiveBy,
+    /// How frames go out.
+    pub transmit: TransmitBy,
+    /// With [`TransmitBy::Ring`]: straight to the driver, past the interface's queue.
+    pub qdisc_bypass: bool,
+}
+
+impl SocketCanConfig {
+    /// An interface with the defaults: classic and FD frames, `recvmmsg` and `sendmmsg`, a queue of
+    /// 128 frames.
+    #[must_use]
+    pub fn new(interface: impl Into<String>) -> Self {
+        Self {
+            interface: interface.into(),
+            fd: true,
+            xl: false,
+            queue: 128,
+            receive_buffer: None,
+            hardware_stamps: false,
+            receive: ReceiveBy::default(),
+            transmit: TransmitBy::default(),
+            qdisc_bypass: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_has_a_word_of_its_own() {
+        for (word, by) in ReceiveBy::ALL {
+            assert_eq!(by.word(), word);
+        }
+        for (word, by) in TransmitBy::ALL {
+            assert_eq!(by.word(), word);
+        }
+        for (i, (name, ..)) in PAPER_NAMES.iter().enumerate() {
+            assert!(
+                PAPER_NAMES
+                    .iter()
+                    .skip(i + 1)
+                    .all(|(other, ..)| other != name)
+            );
+        }
+    }
 }

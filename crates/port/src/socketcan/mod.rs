@@ -1,15 +1,16 @@
 //! Linux CAN interfaces, by raw sockets (`AF_CAN`, `CAN_RAW`).
 //!
-//! * Frames are received by `recvmmsg` into buffers that are allocated once, and handed over
-//!   there; they are sent by `sendmmsg` from a ring in the kernel's own layout.
-//!   With [`Io::ReadWrite`] they are moved one by one, by `read` and `write`.
+//! * The ways to receive and to transmit are chosen freely ([`ReceiveBy`], [`TransmitBy`]): a file
+//!   each in `receive` and `transmit`, behind the two small traits of `way`. By default frames are
+//!   received by `recvmmsg` into buffers that are allocated once, and handed over there; they are
+//!   sent by `sendmmsg` from a circle of slots in the kernel's own layout.
 //! * The kernel leaves out what no route can use, as far as its 512 filters reach.
 //! * Stamps are the kernel's (Unix time, in or shortly after the receive interrupt), or the
 //!   controller's own if that is asked for and the driver has them. The kernel begins to stamp a
 //!   moment after the first socket asks for it; frames from before have the gateway's stamp.
 //! * A port outlives its interface: down, bus-off and unplugged are counted, frames for it are
 //!   refused meanwhile, and it is taken up again when an interface of that name is back.
-//! * Both halves share one socket, because a socket alone does not receive what is sent on it.
+//! * Both halves share one raw socket, because a socket alone does not receive what is sent on it.
 //!   Frames that *other* programs on this machine send on the interface are received.
 //! * Sent frames are seen by local listeners (candump) only where their route says `echo`, as
 //!   with can-gw. An interface that does not echo by itself, such as a vcan, is the exception:
@@ -23,8 +24,9 @@ mod receive;
 mod settings;
 mod shared;
 mod transmit;
+mod way;
 
-pub use config::{Io, SocketCanConfig};
+pub use config::{PAPER_NAMES, ReceiveBy, SocketCanConfig, TransmitBy};
 pub use open::open;
 pub use settings::{SocketCan, SocketCanSettings};
 

@@ -1,6 +1,6 @@
 //! `kind = "socketcan"`: a Linux CAN interface.
 
-use super::config::{Io, SocketCanConfig};
+use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
 use super::open::open;
 use crate::kind::{PortKind, Settings, queue};
 use crate::{Halves, Opener, PortError};
@@ -31,8 +31,6 @@ const KEYWORD: &str = "socketcan";
 /// The longest name of a Linux interface, in bytes (`IFNAMSIZ` of `uapi/linux/if.h` less the
 /// final zero).
 const LONGEST_INTERFACE: usize = 15;
-
-const IO: [(&str, Io); 2] = [("mmsg", Io::Mmsg), ("read-write", Io::ReadWrite)];
 
 /// What SocketCAN's tools and python-can call these settings.
 const MISNOMERS: &[Misnomer] = &[
@@ -67,6 +65,15 @@ const MISNOMERS: &[Misnomer] = &[
         "receive_buffer",
         &["rcvbuf", "so_rcvbuf", "rx_buffer", "buffer"],
     ),
+    Misnomer::elsewhere(
+        &["io"],
+        "the ways to receive and to transmit are two keys: for \"read-write\" write \
+         `receive = \"read\"` and `transmit = \"write\"`; for \"mmsg\", the default, \
+         `receive = \"recvmmsg\"` and `transmit = \"sendmmsg\"`",
+    ),
+    Misnomer::of("receive", &["rx", "receive_by", "input"]),
+    Misnomer::of("transmit", &["tx", "send", "transmit_by", "output"]),
+    Misnomer::of("qdisc_bypass", &["packet_qdisc_bypass", "bypass"]),
     Misnomer::of("fd", &["canfd", "can_fd", "fd_frames", "flexible_datarate"]),
     Misnomer::of("xl", &["canxl", "can_xl", "xl_frames"]),
 ];
@@ -84,8 +91,12 @@ pub struct SocketCanSettings {
     pub queue: u32,
     /// The socket's receive buffer in bytes (`SO_RCVBUF`); the kernel's default where absent.
     pub receive_buffer: Option<u32>,
-    /// The system calls that move frames: `"mmsg"` (default) or `"read-write"`.
-    pub io: Io,
+    /// How frames come in; default `"recvmmsg"`.
+    pub receive: ReceiveBy,
+    /// How frames go out; default `"sendmmsg"`.
+    pub transmit: TransmitBy,
+    /// With `transmit = "ring"`: past the interface's queue; default false.
+    pub qdisc_bypass: bool,
 }
 
 impl SocketCanSettings {
@@ -114,16 +125,20 @@ impl SocketCanSettings {
         let receive_buffer = table
             .integer("receive_buffer", 4096..=1 << 30, found)
             .map(|n| n.value as u32);
-        let io = table
-            .one_of("io", &IO, found)
-            .map_or(Io::Mmsg, |io| io.value);
+        let receive = table.one_of("receive", &ReceiveBy::ALL, found);
+        let receive = receive.map_or_else(ReceiveBy::default, |by| by.value);
+        let transmit = table.one_of("transmit", &TransmitBy::ALL, found);
+        let transmit = transmit.map_or_else(TransmitBy::default, |by| by.value);
+        let qdisc_bypass = qdisc_bypass(transmit, table, found);
         Self {
             interface: interface.map_or(port, |i| i.value).to_owned(),
             fd,
             xl,
             queue,
             receive_buffer,
-            io,
+            receive,
+            transmit,
+            qdisc_bypass,
         }
     }
 }
@@ -141,12 +156,17 @@ impl Settings for SocketCanSettings {
         if self.xl {
             kinds.push_str(", XL");
         }
-        let by = match self.io {
-            Io::Mmsg => "",
-            Io::ReadWrite => ", by read and write",
+        let by = match (self.receive, self.transmit) {
+            (ReceiveBy::Recvmmsg, TransmitBy::Sendmmsg) => String::new(),
+            (receive, transmit) => format!(", by {} and {}", receive.word(), transmit.word()),
+        };
+        let bypass = if self.qdisc_bypass {
+            " past the interface's own queue"
+        } else {
+            ""
         };
         format!(
-            "Linux interface {}, {kinds}{by}; up to {} frames wait",
+            "Linux interface {}, {kinds}{by}{bypass}; up to {} frames wait",
             self.interface, self.queue
         )
     }
@@ -159,7 +179,9 @@ impl Settings for SocketCanSettings {
             queue: self.queue as usize,
             receive_buffer: self.receive_buffer,
             hardware_stamps: false,
-            io: self.io,
+            receive: self.receive,
+            transmit: self.transmit,
+            qdisc_bypass: self.qdisc_bypass,
         };
         open(port, &config)
     }
@@ -167,6 +189,20 @@ impl Settings for SocketCanSettings {
     fn interface(&self) -> Option<&str> {
         Some(&self.interface)
     }
+}
+
+/// `qdisc_bypass`, which only a ring can do.
+fn qdisc_bypass(transmit: TransmitBy, table: &mut Table<'_>, found: &mut Diagnostics) -> bool {
+    let bypass = table.flag("qdisc_bypass", false, found);
+    if bypass
+        && transmit != TransmitBy::Ring
+        && let Some(value) = table.get("qdisc_bypass")
+    {
+        let message = "only a ring can send past the interface's queue".to_owned();
+        let hint = "add `transmit = \"ring\"`, or leave out `qdisc_bypass`".to_owned();
+        value.wrong(message, hint, found);
+    }
+    bypass
 }
 
 /// As `dev_valid_name` of Linux's `net/core/dev.c`: not empty, not `.` or `..`, no slash, colon

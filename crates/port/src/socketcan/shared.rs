@@ -44,9 +44,9 @@ pub(super) enum Errors {
     Passive,
 }
 
-/// One socket for both halves: it alone does not receive what was sent on it.
-pub(super) struct Shared<L> {
-    pub(super) line: L,
+/// The sockets of both halves, and the state of their interface.
+pub(super) struct Shared {
+    line: Box<dyn Line>,
     pub(super) port: String,
     pub(super) interface: String,
     // Hints between two threads; what hangs on them is checked again by the kernel.
@@ -71,10 +71,10 @@ struct Slow {
     unsaid: u64,
 }
 
-impl<L: Line> Shared<L> {
+impl Shared {
     /// Attaches the line to its interface, which may be down.
     pub(super) fn attach(
-        line: L,
+        line: impl Line + 'static,
         port: &str,
         interface: &str,
         filters: Vec<RawFilter>,
@@ -84,7 +84,7 @@ impl<L: Line> Shared<L> {
         line.attach(link.index)?;
         let state = state_of(&link);
         Ok(Self {
-            line,
+            line: Box::new(line),
             port: port.to_owned(),
             interface: interface.to_owned(),
             state: AtomicU8::new(state as u8),

@@ -1,25 +1,25 @@
 //! The halves over a pair of Unix datagram sockets instead of a raw CAN socket: the same system
 //! calls and buffers, and an interface that does what the test says.
 
-use super::config::Io;
+use super::config::{ReceiveBy, TransmitBy};
 use super::line::Line;
 use super::open::words;
 use super::receive::RawReceive;
+use super::receive::mmsg::{ByRecvmmsg, Lost};
+use super::receive::read::ByRead;
 use super::shared::Shared;
 use super::transmit::RawTransmit;
+use super::transmit::slots::{FromSlots, Loopback};
+use super::way::{Arrival, Brought, ReceiveWay, TransmitWay};
 use crate::LinkState;
-use crate::{
-    Ids, Interest, Outgoing, PollReceive, PollTransmit, RawFilter, Receive, Received, Refused,
-    Transmit,
-};
+use crate::{Ids, Interest, Outgoing, PollReceive, PollTransmit, RawFilter, Received, Refused};
 use frame::{CanId, Frame, FrameBuf, Header, Kind, Nanos, flags};
 use linux::Errno;
 use linux::can::layout::{CLASSIC_SIZE, FD_SIZE, XL_SIZE, decode, encode};
 use linux::can::{InterfaceState, Obstacle, OpenError, error_class};
-use linux::mmsg::{Inbox, Outbox};
 use proptest::prelude::*;
 use std::collections::VecDeque;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixDatagram;
 use std::sync::{Arc, Mutex};
 
@@ -34,7 +34,6 @@ const UP: InterfaceState = InterfaceState {
 /// Another socket, and an interface of paper.
 struct Fake {
     socket: UnixDatagram,
-    io: Io,
     link: Mutex<Result<InterfaceState, Errno>>,
     /// What the next calls fail with.
     receive_errors: Mutex<VecDeque<Errno>>,
@@ -51,85 +50,155 @@ impl Fake {
     }
 }
 
-impl Line for Fake {
-    fn fd(&self) -> RawFd {
-        self.socket.as_raw_fd()
-    }
+/// What the halves have of it.
+#[derive(Clone)]
+struct End(Arc<Fake>);
 
+impl Line for End {
     fn look(&self) -> Result<InterfaceState, Errno> {
-        *self.link.lock().unwrap()
+        *self.0.link.lock().unwrap()
     }
 
     fn attach(&self, index: u32) -> Result<(), Errno> {
-        self.called(format!("attach {index}"));
+        self.0.called(format!("attach {index}"));
         Ok(())
     }
 
     fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno> {
-        self.called(format!("{} filters", filters.len()));
+        self.0.called(format!("{} filters", filters.len()));
         Ok(())
     }
+}
 
+impl AsFd for End {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.socket.as_fd()
+    }
+}
+
+impl AsRawFd for End {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.socket.as_raw_fd()
+    }
+}
+
+impl Lost for End {
+    fn lost(&self) -> Option<u32> {
+        *self.0.lost.lock().unwrap()
+    }
+}
+
+impl Loopback for End {
     fn set_loopback(&self, on: bool) -> Result<(), Errno> {
-        self.called(format!("loopback {on}"));
+        self.0.called(format!("loopback {on}"));
         Ok(())
     }
+}
 
-    fn receive(&self, inbox: &mut Inbox, want: usize) -> Result<usize, Errno> {
-        match self.receive_errors.lock().unwrap().pop_front() {
+/// A way whose calls fail where the test says so.
+struct Failing<W> {
+    way: W,
+    fake: Arc<Fake>,
+}
+
+impl<W: ReceiveWay> ReceiveWay for Failing<W> {
+    fn fd(&self) -> RawFd {
+        self.way.fd()
+    }
+
+    fn receive(
+        &mut self,
+        want: usize,
+        take: &mut dyn FnMut(Arrival<'_>),
+    ) -> Result<Brought, Errno> {
+        match self.fake.receive_errors.lock().unwrap().pop_front() {
             Some(error) => Err(error),
-            None if self.io == Io::ReadWrite => inbox.read_one(&self.socket),
-            None => inbox.receive(&self.socket, want),
+            None => self.way.receive(want, take),
         }
     }
 
     fn lost(&self) -> Option<u32> {
-        *self.lost.lock().unwrap()
+        self.way.lost()
+    }
+}
+
+impl<W: TransmitWay> TransmitWay for Failing<W> {
+    fn fd(&self) -> RawFd {
+        self.way.fd()
     }
 
-    fn send(&self, outbox: &mut Outbox, first: usize, count: usize) -> Result<usize, Errno> {
-        match self.send_errors.lock().unwrap().pop_front().flatten() {
+    fn slots(&self) -> usize {
+        self.way.slots()
+    }
+
+    fn slot(&mut self, i: usize) -> Option<(&mut [u8], &mut usize)> {
+        self.way.slot(i)
+    }
+
+    fn set_loopback(&mut self, on: bool) -> Result<(), Errno> {
+        self.way.set_loopback(on)
+    }
+
+    fn send(&mut self, first: usize, count: usize) -> Result<usize, Errno> {
+        match self.fake.send_errors.lock().unwrap().pop_front().flatten() {
             Some(error) => Err(error),
-            None if self.io == Io::ReadWrite => outbox.write_one(&self.socket, first),
-            None => outbox.send(&self.socket, first, count),
+            None => self.way.send(first, count),
         }
     }
 }
 
 struct Bench {
-    shared: Arc<Shared<Fake>>,
-    rx: RawReceive<Fake>,
-    tx: RawTransmit<Fake>,
+    fake: Arc<Fake>,
+    rx: Box<dyn PollReceive>,
+    tx: Box<dyn PollTransmit>,
     /// The other end: what the bus would be.
     bus: UnixDatagram,
 }
 
 fn bench_with(queue: usize, link: InterfaceState) -> Bench {
-    bench_by(Io::Mmsg, queue, link)
+    bench_by((ReceiveBy::Recvmmsg, TransmitBy::Sendmmsg), queue, link)
 }
 
-fn bench_by(io: Io, queue: usize, link: InterfaceState) -> Bench {
+fn bench_by(by: (ReceiveBy, TransmitBy), queue: usize, link: InterfaceState) -> Bench {
     let (socket, bus) = UnixDatagram::pair().unwrap();
     // As every CAN socket of the port.
     socket.set_nonblocking(true).unwrap();
     bus.set_nonblocking(true).unwrap();
-    let fake = Fake {
+    let fake = Arc::new(Fake {
         socket,
-        io,
         link: Mutex::new(Ok(link)),
         receive_errors: Mutex::default(),
         send_errors: Mutex::default(),
         calls: Mutex::default(),
         lost: Mutex::default(),
-    };
-    let shared = Shared::attach(fake, "engine", "can7", Vec::new()).unwrap();
+    });
+    let end = End(Arc::clone(&fake));
+    let shared = Shared::attach(end.clone(), "engine", "can7", Vec::new()).unwrap();
     let shared = Arc::new(shared);
+    let rx: Box<dyn PollReceive> = match by.0 {
+        ReceiveBy::Recvmmsg => receiving(&fake, &shared, ByRecvmmsg::new(end.clone(), XL_SIZE)),
+        _ => receiving(&fake, &shared, ByRead::new(end.clone(), XL_SIZE, false)),
+    };
+    let way = Failing {
+        way: FromSlots::new(end, queue, XL_SIZE, by.1 == TransmitBy::Write),
+        fake: Arc::clone(&fake),
+    };
     Bench {
-        rx: RawReceive::new(Arc::clone(&shared), XL_SIZE, false),
-        tx: RawTransmit::new(Arc::clone(&shared), queue, XL_SIZE, true, true),
-        shared,
+        rx,
+        tx: Box::new(RawTransmit::new(shared, way, queue, true, true)),
+        fake,
         bus,
     }
+}
+
+fn receiving(
+    fake: &Arc<Fake>,
+    shared: &Arc<Shared>,
+    way: impl ReceiveWay + 'static,
+) -> Box<dyn PollReceive> {
+    let fake = Arc::clone(fake);
+    let way = Failing { way, fake };
+    Box::new(RawReceive::new(Arc::clone(shared), way, false))
 }
 
 fn bench() -> Bench {
@@ -170,7 +239,7 @@ impl Bench {
     }
 
     fn line(&self) -> &Fake {
-        &self.shared.line
+        &self.fake
     }
 
     fn set_link(&self, link: Result<InterfaceState, Errno>) {
@@ -184,14 +253,16 @@ impl Bench {
 
 #[test]
 fn frames_of_every_kind_come_and_go() {
-    for io in [Io::Mmsg, Io::ReadWrite] {
-        every_kind_by(io);
+    for receive in [ReceiveBy::Recvmmsg, ReceiveBy::Read] {
+        for transmit in [TransmitBy::Sendmmsg, TransmitBy::Write] {
+            every_kind_by((receive, transmit));
+        }
     }
 }
 
-fn every_kind_by(io: Io) {
+fn every_kind_by(by: (ReceiveBy, TransmitBy)) {
     let link = InterfaceState { mtu: XL_SIZE, ..UP };
-    let mut bench = bench_by(io, 8, link);
+    let mut bench = bench_by(by, 8, link);
     let fd = Frame::fd(CanId::eff(5).unwrap(), flags::BRS, &[7; 24]).unwrap();
     let mut xl = FrameBuf::new();
     xl.reset(Header::new(Kind::Xl, CanId::from_raw(9), 300).unwrap());
@@ -209,7 +280,7 @@ fn every_kind_by(io: Io) {
     bench.come(&classic(3));
     bench.come(&fd);
     let mut got = bench.take(0);
-    if io == Io::ReadWrite {
+    if by.0 == ReceiveBy::Read {
         // One a call; whoever polls again gets the next.
         assert_eq!(got.len(), 1);
         got.extend(bench.take(0));
@@ -221,7 +292,7 @@ fn every_kind_by(io: Io) {
 /// What is held, refused and lost is the same whatever moves the frames.
 #[test]
 fn one_by_one_a_full_queue_loses_nothing() {
-    let mut bench = bench_by(Io::ReadWrite, 4, UP);
+    let mut bench = bench_by((ReceiveBy::Read, TransmitBy::Write), 4, UP);
     for id in 0..4 {
         bench.offer(0, id).unwrap();
     }

@@ -1,8 +1,11 @@
 //! The receiving half.
 
+pub(super) mod mmsg;
+pub(super) mod read;
+
 use super::filter::filters;
-use super::line::Line;
 use super::shared::{Errors, Shared, State};
+use super::way::{Arrival, ReceiveWay};
 use crate::{
     Interest, LinkState, PollReceive, PortError, Receive, Received, RxCounters, RxReport, Stamp,
     StampSource, Wait,
@@ -11,15 +14,17 @@ use frame::{FrameRef, Nanos};
 use linux::Errno;
 use linux::can::layout::decode;
 use linux::can::{controller_trouble, error_class};
-use linux::mmsg::{Control, Inbox};
 use std::sync::Arc;
 
-/// Datagrams of one `recvmmsg`.
-const BATCH: usize = 64;
+/// The receiving half, by whichever way.
+pub(super) struct RawReceive<W> {
+    shared: Arc<Shared>,
+    way: W,
+    inspector: Inspector,
+}
 
-pub(super) struct RawReceive<L> {
-    shared: Arc<Shared<L>>,
-    inbox: Inbox,
+/// What is done with each datagram that came in.
+struct Inspector {
     /// Hand error frames on.
     error_frames: bool,
     hardware_stamps: bool,
@@ -28,48 +33,54 @@ pub(super) struct RawReceive<L> {
     counters: RxCounters,
 }
 
-impl<L: Line> RawReceive<L> {
-    /// `size`: the largest datagram to expect.
-    pub(super) fn new(shared: Arc<Shared<L>>, size: usize, hardware_stamps: bool) -> Self {
+impl<W: ReceiveWay> RawReceive<W> {
+    pub(super) fn new(shared: Arc<Shared>, way: W, hardware_stamps: bool) -> Self {
         Self {
             shared,
-            inbox: Inbox::new(BATCH, size),
-            error_frames: false,
-            hardware_stamps,
-            dropped: 0,
-            counters: RxCounters::default(),
+            way,
+            inspector: Inspector {
+                error_frames: false,
+                hardware_stamps,
+                dropped: 0,
+                counters: RxCounters::default(),
+            },
         }
     }
+}
 
+impl Inspector {
     /// Hands over one datagram, if it is a frame that is wanted.
-    fn hand_over(&mut self, now: Nanos, i: usize, take: &mut dyn FnMut(Received<'_>)) -> bool {
-        let Some((bytes, control)) = self.inbox.get(i) else {
-            return false;
-        };
-        let control = Control::parse(control);
-        if let Some(dropped) = control.lost {
+    #[inline]
+    fn hand_over(
+        &mut self,
+        shared: &Shared,
+        now: Nanos,
+        arrival: &Arrival<'_>,
+        take: &mut dyn FnMut(Received<'_>),
+    ) -> bool {
+        if let Some(dropped) = arrival.lost {
             self.counters.overrun += u64::from(dropped.wrapping_sub(self.dropped));
             self.dropped = dropped;
         }
-        let Some(frame) = decode(bytes) else {
+        let Some(frame) = decode(arrival.bytes) else {
             self.counters.malformed += 1;
             return false;
         };
         if frame.id().is_err() {
-            heed(&self.shared, frame, now);
+            heed(shared, frame, now);
             if !self.error_frames {
                 self.counters.error_frames += 1;
                 return false;
             }
-        } else if self.shared.state() == State::Down {
-            self.shared.is_back();
+        } else if shared.state() == State::Down {
+            shared.is_back();
         }
-        self.counters.local += u64::from(self.inbox.is_local(i));
+        self.counters.local += u64::from(arrival.local);
         let stamp = |ns, source| Stamp { ns, source };
-        let hardware = control.hardware.filter(|_| self.hardware_stamps);
+        let hardware = arrival.hardware.filter(|_| self.hardware_stamps);
         take(Received {
             frame,
-            stamp: match (hardware, control.software) {
+            stamp: match (hardware, arrival.software) {
                 (Some(ns), _) => stamp(ns, StampSource::Hardware),
                 (None, Some(ns)) => stamp(ns, StampSource::Kernel),
                 (None, None) => stamp(now, StampSource::Gateway),
@@ -82,7 +93,7 @@ impl<L: Line> RawReceive<L> {
 }
 
 /// What an error frame says about the interface's use (`uapi/linux/can/error.h`).
-fn heed<L: Line>(shared: &Shared<L>, frame: FrameRef<'_>, now: Nanos) {
+fn heed(shared: &Shared, frame: FrameRef<'_>, now: Nanos) {
     let id = frame.id();
     if id.raw() & error_class::BUS_OFF != 0 {
         shared.lose(State::BusOff, now);
@@ -102,7 +113,7 @@ fn heed<L: Line>(shared: &Shared<L>, frame: FrameRef<'_>, now: Nanos) {
     }
 }
 
-impl<L: Line> Receive for RawReceive<L> {
+impl<W: ReceiveWay> Receive for RawReceive<W> {
     fn receive(
         &mut self,
         now: Nanos,
@@ -112,14 +123,14 @@ impl<L: Line> Receive for RawReceive<L> {
         self.shared.try_again(now);
         let (mut frames, mut looked, mut more) = (0, 0, false);
         while looked < budget && self.shared.state() != State::Gone {
-            let want = (budget - looked).min(self.inbox.capacity());
-            match self.shared.line.receive(&mut self.inbox, want) {
-                Ok(n) => {
-                    for i in 0..n {
-                        frames += usize::from(self.hand_over(now, i, take));
-                    }
-                    looked += n;
-                    more = n == want;
+            let (shared, inspector) = (&*self.shared, &mut self.inspector);
+            let mut inspect = |arrival: Arrival<'_>| {
+                frames += usize::from(inspector.hand_over(shared, now, &arrival, take));
+            };
+            match self.way.receive(budget - looked, &mut inspect) {
+                Ok(brought) => {
+                    looked += brought.count;
+                    more = brought.more;
                     if !more {
                         break;
                     }
@@ -164,17 +175,17 @@ impl<L: Line> Receive for RawReceive<L> {
     fn counters(&self) -> RxCounters {
         // Those that were lost after the last frame that came, too: they must not pass for frames
         // that were not asked for.
-        let lost = self.shared.line.lost();
-        let since = lost.map_or(0, |lost| lost.wrapping_sub(self.dropped));
+        let lost = self.way.lost();
+        let since = lost.map_or(0, |lost| lost.wrapping_sub(self.inspector.dropped));
         RxCounters {
             reopened: self.shared.reopened(),
-            overrun: self.counters.overrun + u64::from(since),
-            ..self.counters
+            overrun: self.inspector.counters.overrun + u64::from(since),
+            ..self.inspector.counters
         }
     }
 
     fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
-        self.error_frames = interest.error_frames;
+        self.inspector.error_frames = interest.error_frames;
         self.shared.set_filters(filters(interest))
     }
 
@@ -191,13 +202,17 @@ impl<L: Line> Receive for RawReceive<L> {
     }
 }
 
-impl<L: Line> PollReceive for RawReceive<L> {
+impl<W: ReceiveWay> PollReceive for RawReceive<W> {
     fn wait(&self) -> Wait {
         let bound = self.shared.state() != State::Gone;
         Wait {
-            fd: bound.then(|| self.shared.line.fd()),
+            fd: bound.then(|| self.way.fd()),
             readable: bound,
             writable: false,
         }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.way.is_busy() && self.shared.state() == State::Up
     }
 }

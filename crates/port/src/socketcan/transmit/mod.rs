@@ -1,14 +1,15 @@
 //! The transmitting half.
 
-use super::line::Line;
+pub(super) mod slots;
+
 use super::shared::{Shared, State};
+use super::way::TransmitWay;
 use crate::{
     Accepted, FlushReport, Outgoing, PollTransmit, PortError, Refused, Transmit, TxCounters, Wait,
 };
 use frame::{FrameRef, Kind, Nanos};
 use linux::Errno;
 use linux::can::layout::{FD_SIZE, XL_MTU, encode};
-use linux::mmsg::Outbox;
 use std::sync::Arc;
 
 /// When to try again after ENOBUFS, ns: about the time of two frames at 500 kbit/s. The
@@ -27,10 +28,12 @@ enum Held {
     Queue(Nanos),
 }
 
-/// Frames wait in a ring of slots, in the kernel's own layout.
-pub(super) struct RawTransmit<L> {
-    shared: Arc<Shared<L>>,
-    outbox: Outbox,
+/// Frames wait in a circle of slots, in the kernel's own layout.
+pub(super) struct RawTransmit<W> {
+    shared: Arc<Shared>,
+    way: W,
+    /// Frames that are held at most.
+    queue: usize,
     /// For each slot: local listeners are to see the frame.
     echo: Box<[bool]>,
     first: usize,
@@ -43,19 +46,15 @@ pub(super) struct RawTransmit<L> {
     counters: TxCounters,
 }
 
-impl<L: Line> RawTransmit<L> {
-    /// `size`: the largest datagram to send.
-    pub(super) fn new(
-        shared: Arc<Shared<L>>,
-        queue: usize,
-        size: usize,
-        fd: bool,
-        xl: bool,
-    ) -> Self {
+impl<W: TransmitWay> RawTransmit<W> {
+    /// `queue`: frames that are held at most.
+    pub(super) fn new(shared: Arc<Shared>, way: W, queue: usize, fd: bool, xl: bool) -> Self {
+        let slots = way.slots().max(1);
         Self {
             shared,
-            outbox: Outbox::new(queue, size),
-            echo: vec![false; queue].into_boxed_slice(),
+            way,
+            queue: queue.min(slots),
+            echo: vec![false; slots].into_boxed_slice(),
             first: 0,
             count: 0,
             loopback: None,
@@ -79,6 +78,7 @@ impl<L: Line> RawTransmit<L> {
     /// What is held cannot leave any more.
     fn drop_all(&mut self) {
         self.counters.lost += self.count as u64;
+        self.way.forget(self.first, self.count);
         self.count = 0;
         self.held = Held::Unsent;
     }
@@ -87,12 +87,12 @@ impl<L: Line> RawTransmit<L> {
     fn leave(&mut self, n: usize) {
         let n = n.min(self.count);
         self.count -= n;
-        self.first = (self.first + n) % self.outbox.capacity().max(1);
+        self.first = (self.first + n) % self.echo.len();
     }
 
     /// The oldest frames that lie side by side and are to be seen locally, or not, alike.
     fn run(&self) -> (usize, bool) {
-        let end = self.outbox.capacity().min(self.first + self.count);
+        let end = self.echo.len().min(self.first + self.count);
         let run = self.echo.get(self.first..end).unwrap_or_default();
         // Without echo in the driver, as on a vcan, frames get to other sockets by the kernel's
         // loopback only.
@@ -103,19 +103,18 @@ impl<L: Line> RawTransmit<L> {
     }
 
     fn set_loopback(&mut self, on: bool) {
-        if self.loopback != Some(on) && self.shared.line.set_loopback(on).is_ok() {
+        if self.loopback != Some(on) && self.way.set_loopback(on).is_ok() {
             self.loopback = Some(on);
         }
     }
 }
 
-impl<L: Line> Transmit for RawTransmit<L> {
+impl<W: TransmitWay> Transmit for RawTransmit<W> {
     fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
         if !self.carries(&outgoing.frame) {
             return Err(Refused::Unsupported);
         }
-        let capacity = self.outbox.capacity();
-        if self.count >= capacity && self.held == Held::Unsent {
+        if self.count >= self.queue && self.held == Held::Unsent {
             // A batch can be larger than the ring: the ring is for frames that the interface has
             // no room for, and nobody has asked it yet. What goes wrong shows in the counters.
             let _ = self.flush(now);
@@ -123,11 +122,11 @@ impl<L: Line> Transmit for RawTransmit<L> {
         if !self.shared.try_again(now) {
             return Err(Refused::Down);
         }
-        if self.count >= capacity {
+        if self.count >= self.queue {
             return Err(Refused::Full);
         }
-        let i = (self.first + self.count) % capacity;
-        let (Some((slot, len)), Some(echo)) = (self.outbox.slot(i), self.echo.get_mut(i)) else {
+        let i = (self.first + self.count) % self.echo.len();
+        let (Some((slot, len)), Some(echo)) = (self.way.slot(i), self.echo.get_mut(i)) else {
             return Err(Refused::Full);
         };
         *len = encode(outgoing.frame, slot).ok_or(Refused::Unsupported)?;
@@ -146,7 +145,7 @@ impl<L: Line> Transmit for RawTransmit<L> {
             }
             let (run, loopback) = self.run();
             self.set_loopback(loopback);
-            match self.shared.line.send(&mut self.outbox, self.first, run) {
+            match self.way.send(self.first, run) {
                 Ok(n) if n > 0 => {
                     self.leave(n);
                     sent += n;
@@ -167,7 +166,9 @@ impl<L: Line> Transmit for RawTransmit<L> {
                 Err(Errno::NODEV | Errno::NXIO) => self.shared.lose(State::Gone, now),
                 // This one frame cannot be sent (the MTU has changed, for example).
                 Err(e) => {
-                    self.leave(1);
+                    let moved = self.way.leave_out(self.first, self.count);
+                    self.first = (self.first + moved) % self.echo.len();
+                    self.count -= 1;
                     self.counters.lost += 1;
                     let name = &self.shared.interface;
                     self.shared
@@ -184,7 +185,7 @@ impl<L: Line> Transmit for RawTransmit<L> {
 
     fn room(&self) -> usize {
         match self.shared.state() {
-            State::Up => self.outbox.capacity().saturating_sub(self.count),
+            State::Up => self.queue.saturating_sub(self.count),
             _ => usize::MAX,
         }
     }
@@ -206,11 +207,11 @@ impl<L: Line> Transmit for RawTransmit<L> {
     }
 }
 
-impl<L: Line> PollTransmit for RawTransmit<L> {
+impl<W: TransmitWay> PollTransmit for RawTransmit<W> {
     fn wait(&self) -> Wait {
         let full = self.count > 0 && self.held == Held::Socket;
         Wait {
-            fd: full.then(|| self.shared.line.fd()),
+            fd: full.then(|| self.way.fd()),
             readable: false,
             writable: full,
         }

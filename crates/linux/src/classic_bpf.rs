@@ -1,0 +1,193 @@
+//! Classic BPF programs on sockets (`uapi/linux/filter.h`, `uapi/linux/bpf_common.h`): they see
+//! each datagram before it is queued, and say whether it is.
+#![allow(
+    unsafe_code,
+    reason = "a socket option whose value has an address in it"
+)]
+
+use crate::Errno;
+use crate::errno::last_errno;
+use std::mem::size_of;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// The most instructions of a program (`BPF_MAXINSNS`).
+pub const MOST_INSTRUCTIONS: usize = 4096;
+
+/// What `k` of a load from the packet begins with where it is no place in the packet but something
+/// that the kernel knows beside it (`SKF_AD_OFF`).
+const ANCILLARY: u32 = (-0x1000_i32) as u32;
+/// Ancillary: the mark that the sending socket gave (`SKF_AD_MARK`).
+pub const MARK: u32 = ANCILLARY + 20;
+/// Ancillary: the number of the interface (`SKF_AD_IFINDEX`).
+pub const INTERFACE: u32 = ANCILLARY + 8;
+/// Ancillary: the device's type, `ARPHRD_…` (`SKF_AD_HATYPE`).
+pub const DEVICE_TYPE: u32 = ANCILLARY + 28;
+
+/// One instruction (`struct sock_filter`). A = accumulator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Instruction {
+    /// What it does: `BPF_LD | BPF_W | BPF_ABS` …
+    pub code: u16,
+    /// Instructions to pass over where a comparison holds.
+    pub jt: u8,
+    /// Instructions to pass over where it does not.
+    pub jf: u8,
+    /// A number: a place, an operand, a distance.
+    pub k: u32,
+}
+
+const _: () = assert!(size_of::<Instruction>() == size_of::<libc::sock_filter>());
+
+impl Instruction {
+    const fn of(code: u32, k: u32) -> Self {
+        Self {
+            code: code as u16,
+            jt: 0,
+            jf: 0,
+            k,
+        }
+    }
+
+    /// A = the four bytes at `place`, most significant first; or what the kernel knows beside the
+    /// packet, in the machine's order, where `place` is one of the constants above.
+    #[must_use]
+    pub const fn load(place: u32) -> Self {
+        Self::of(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, place)
+    }
+
+    /// A = the byte at `place`.
+    #[must_use]
+    pub const fn load_byte(place: u32) -> Self {
+        Self::of(libc::BPF_LD | libc::BPF_B | libc::BPF_ABS, place)
+    }
+
+    /// A = the length of the packet.
+    #[must_use]
+    pub const fn load_length() -> Self {
+        Self::of(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0)
+    }
+
+    /// A &= `mask`.
+    #[must_use]
+    pub const fn and(mask: u32) -> Self {
+        Self::of(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, mask)
+    }
+
+    /// Scratch memory at `place` (0 to 15) = A.
+    #[must_use]
+    pub const fn store(place: u32) -> Self {
+        Self::of(libc::BPF_ST, place)
+    }
+
+    /// A = scratch memory at `place` (0 to 15).
+    #[must_use]
+    pub const fn recall(place: u32) -> Self {
+        Self::of(libc::BPF_LD | libc::BPF_W | libc::BPF_MEM, place)
+    }
+
+    /// Passes over `jt` instructions where A == `k`, else over `jf`.
+    #[must_use]
+    pub const fn jump_equal(k: u32, jt: u8, jf: u8) -> Self {
+        let mut jump = Self::of(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, k);
+        jump.jt = jt;
+        jump.jf = jf;
+        jump
+    }
+
+    /// Passes over `jt` instructions where A & `k` is not 0, else over `jf`.
+    #[must_use]
+    pub const fn jump_any(k: u32, jt: u8, jf: u8) -> Self {
+        let mut jump = Self::of(libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K, k);
+        jump.jt = jt;
+        jump.jf = jf;
+        jump
+    }
+
+    /// Passes over `distance` instructions.
+    #[must_use]
+    pub const fn jump(distance: u32) -> Self {
+        Self::of(libc::BPF_JMP | libc::BPF_JA, distance)
+    }
+
+    /// The end: keeps so many bytes of the packet; 0 drops it.
+    #[must_use]
+    pub const fn keep(bytes: u32) -> Self {
+        Self::of(libc::BPF_RET | libc::BPF_K, bytes)
+    }
+}
+
+/// Puts a program before the queue of a socket, in place of another one that was there, in one
+/// step. Packets that are queued already stay.
+///
+/// # Errors
+/// What setsockopt(2) says: EINVAL for a program that the kernel refuses (empty, longer than
+/// [`MOST_INSTRUCTIONS`], a jump beyond the end), ENOMEM for one that is too large for the socket's
+/// option memory (`net.core.optmem_max`).
+pub fn attach(socket: impl AsFd, program: &[Instruction]) -> Result<(), Errno> {
+    let len = u16::try_from(program.len()).map_err(|_| Errno::INVAL)?;
+    let program = libc::sock_fprog {
+        len,
+        // The kernel does not write there; C has no other type.
+        filter: program.as_ptr().cast_mut().cast(),
+    };
+    // SAFETY: the option's value is one live `sock_fprog`, whose address and number are those of a
+    // live slice of `Instruction`, laid out as `sock_filter` (`repr(C)`, the same fields; the size is
+    // compared above). The kernel copies both during the call and writes to neither. The descriptor
+    // is borrowed, so it is open.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            (&raw const program).cast(),
+            size_of::<libc::sock_fprog>() as libc::socklen_t,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(last_errno())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixDatagram;
+
+    /// The kernel runs what is attached, on whatever socket.
+    #[test]
+    fn a_program_decides_what_is_queued() {
+        let (a, b) = UnixDatagram::pair().unwrap();
+        b.set_nonblocking(true).unwrap();
+        let program = [
+            Instruction::load(0),
+            Instruction::and(0xFF00_0000),
+            Instruction::store(3),
+            Instruction::recall(3),
+            Instruction::jump_equal(0x6100_0000, 1, 0),
+            Instruction::keep(0),
+            Instruction::keep(u32::MAX),
+        ];
+        attach(&b, &program).unwrap();
+        for word in [b"abcd", b"bbcd", b"aaaa"] {
+            let _ = a.send(word);
+        }
+        let mut bytes = [0; 8];
+        assert_eq!(b.recv(&mut bytes).unwrap(), 4);
+        assert_eq!(&bytes[..4], b"abcd");
+        assert_eq!(b.recv(&mut bytes).unwrap(), 4);
+        assert_eq!(&bytes[..4], b"aaaa");
+        assert!(b.recv(&mut bytes).is_err());
+    }
+
+    #[test]
+    fn what_the_kernel_refuses_is_an_error() {
+        let (a, _b) = UnixDatagram::pair().unwrap();
+        assert_eq!(attach(&a, &[]), Err(Errno::INVAL));
+        assert_eq!(attach(&a, &[Instruction::jump(1)]), Err(Errno::INVAL));
+        let long = vec![Instruction::keep(0); 1 << 16];
+        assert_eq!(attach(&a, &long), Err(Errno::INVAL));
+    }
+}

@@ -1,0 +1,208 @@
+//! The socket itself: options, interface, counters.
+#![allow(unsafe_code, reason = "an address that rustix does not have")]
+
+use crate::Errno;
+use crate::classic_bpf::{self, Instruction};
+use crate::errno::last_errno;
+use crate::option::{get, set};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+const PACKET: libc::c_int = libc::SOL_PACKET;
+/// `PACKET_IGNORE_OUTGOING` (`uapi/linux/if_packet.h`, Linux 4.20).
+const IGNORE_OUTGOING: libc::c_int = 23;
+
+/// Which frames of an interface (`ETH_P_…` of `uapi/linux/if_ether.h`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u16)]
+pub enum Protocol {
+    /// None, for a socket that only sends.
+    Nothing = 0,
+    /// Classic CAN frames, with error frames.
+    Can = 0x000C,
+    /// CAN FD frames.
+    CanFd = 0x000D,
+    /// CAN XL frames (Linux 6.2).
+    CanXl = 0x000E,
+    /// Every kind, also what the machine sends where that is not left out
+    /// ([`Socket::ignore_outgoing`]).
+    All = libc::ETH_P_ALL as u16,
+}
+
+/// The layout of a socket's rings (`enum tpacket_versions`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(i32)]
+pub enum Version {
+    /// A slot for each frame, which the kernel hands over at once.
+    V2 = 1,
+    /// Blocks of frames, which the kernel hands over when they are full or a time has passed.
+    V3 = 2,
+}
+
+/// What came in since the last question (`struct tpacket_stats`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Statistics {
+    /// Frames that passed the filter, with those that were dropped.
+    pub seen: u32,
+    /// Frames among these for which there was no room.
+    pub dropped: u32,
+}
+
+/// A packet socket. It never waits.
+pub struct Socket {
+    fd: OwnedFd,
+}
+
+impl Socket {
+    /// Opens a socket that is attached to nothing and receives nothing.
+    ///
+    /// # Errors
+    /// EPERM without CAP_NET_RAW, EAFNOSUPPORT where the kernel has no packet sockets
+    /// (`modprobe af_packet`).
+    pub fn open() -> Result<Self, Errno> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let fd = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
+        Ok(Self { fd })
+    }
+
+    /// Attaches the socket to the interface of this number, or to all where it is 0: from now on it
+    /// receives frames of this protocol, and of no other interface. Can be repeated. Make rings,
+    /// filters and options before, so that no frame passes without.
+    ///
+    /// # Errors
+    /// What bind(2) says: ENODEV where there is no such interface. An interface that is down is none
+    /// (the socket reports ENETDOWN once, and frames come when it is up).
+    pub fn attach(&self, index: u32, protocol: Protocol) -> Result<(), Errno> {
+        let address = address(index, protocol)?;
+        // SAFETY: pointer and length are those of one live `sockaddr_ll`, which the kernel reads
+        // during the call; the descriptor is open: `self.fd` owns it.
+        let result = unsafe {
+            libc::bind(
+                self.fd.as_raw_fd(),
+                (&raw const address).cast(),
+                size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+            )
+        };
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(last_errno())
+        }
+    }
+
+    /// Does not receive what this machine sends, as seen on its way out. An echo that a CAN driver
+    /// makes when its transmission was complete comes in like any frame, and is received.
+    ///
+    /// # Errors
+    /// What setsockopt(2) says: ENOPROTOOPT before Linux 4.20.
+    pub fn ignore_outgoing(&self) -> Result<(), Errno> {
+        set(&self.fd, PACKET, IGNORE_OUTGOING, &1)
+    }
+
+    /// The layout of the rings to be made.
+    ///
+    /// # Errors
+    /// What setsockopt(2) says: EBUSY where there is a ring.
+    pub fn set_version(&self, version: Version) -> Result<(), Errno> {
+        set(&self.fd, PACKET, libc::PACKET_VERSION, &(version as i32))
+    }
+
+    /// Stamps in the rings are the controller's, where the driver has them, instead of the kernel's.
+    /// Their epoch is the controller's.
+    ///
+    /// # Errors
+    /// What setsockopt(2) says.
+    pub fn ask_for_hardware_stamps(&self) -> Result<(), Errno> {
+        let flags = libc::SOF_TIMESTAMPING_RAW_HARDWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+        let flags = libc::c_int::try_from(flags).map_err(|_| Errno::INVAL)?;
+        set(&self.fd, PACKET, libc::PACKET_TIMESTAMP, &flags)
+    }
+
+    /// Sent frames pass by the interface's queue discipline, straight to the driver. One for which
+    /// the driver has no room is refused (ENOBUFS) instead of queued.
+    ///
+    /// # Errors
+    /// What setsockopt(2) says: ENOPROTOOPT before Linux 3.14.
+    pub fn bypass_queue(&self) -> Result<(), Errno> {
+        set(&self.fd, PACKET, libc::PACKET_QDISC_BYPASS, &1)
+    }
+
+    /// Puts a program before the socket's queue or ring; see [`classic_bpf::attach`].
+    ///
+    /// # Errors
+    /// Those of [`classic_bpf::attach`].
+    pub fn set_filter(&self, program: &[Instruction]) -> Result<(), Errno> {
+        classic_bpf::attach(&self.fd, program)
+    }
+
+    /// What passed the filter and what found no room, since the last call of this: the kernel begins
+    /// again at 0 (`PACKET_STATISTICS`).
+    ///
+    /// # Errors
+    /// What getsockopt(2) says.
+    pub fn take_statistics(&self) -> Result<Statistics, Errno> {
+        // With blocks the kernel has one counter more, which is not asked for.
+        let mut words = [0u32; 2];
+        get(&self.fd, PACKET, libc::PACKET_STATISTICS, &mut words)?;
+        let [seen, dropped] = words;
+        Ok(Statistics { seen, dropped })
+    }
+}
+
+/// An address of a packet socket.
+pub(super) fn address(index: u32, protocol: Protocol) -> Result<libc::sockaddr_ll, Errno> {
+    // SAFETY: `sockaddr_ll` is integers and an array of such, for which zero is valid.
+    let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+    address.sll_family = libc::AF_PACKET as libc::sa_family_t;
+    address.sll_protocol = (protocol as u16).to_be();
+    address.sll_ifindex = libc::c_int::try_from(index).map_err(|_| Errno::NODEV)?;
+    Ok(address)
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl AsRawFd for Socket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::netdevice::name_to_index;
+
+    /// A socket, or why there is none on this machine.
+    fn socket() -> Option<Socket> {
+        match Socket::open() {
+            Ok(socket) => Some(socket),
+            Err(why) => {
+                eprintln!("SKIPPED because there is no packet socket here: {why}");
+                None
+            }
+        }
+    }
+
+    #[test]
+    fn options_are_taken_and_wrong_interfaces_are_not() {
+        let Some(socket) = socket() else { return };
+        socket.ignore_outgoing().unwrap();
+        socket.set_version(Version::V2).unwrap();
+        socket.ask_for_hardware_stamps().unwrap();
+        socket.bypass_queue().unwrap();
+        socket.set_filter(&[Instruction::keep(0)]).unwrap();
+        assert_eq!(
+            socket.attach(i32::MAX as u32, Protocol::All),
+            Err(Errno::NODEV)
+        );
+        assert_eq!(socket.attach(u32::MAX, Protocol::All), Err(Errno::NODEV));
+        let lo = name_to_index(&socket, "lo").unwrap();
+        socket.attach(lo, Protocol::CanFd).unwrap();
+        assert_eq!(socket.take_statistics().unwrap(), Statistics::default());
+    }
+}

@@ -1,0 +1,72 @@
+//! `recvmmsg`: many datagrams a call, into buffers that are allocated once, with the kernel's stamps.
+
+use super::super::way::{Arrival, Brought, ReceiveWay};
+use linux::Errno;
+use linux::can::Socket;
+use linux::mmsg::{Control, Inbox};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::sync::Arc;
+
+/// Datagrams of one call.
+const BATCH: usize = 64;
+
+/// `S`: a datagram socket.
+pub(in super::super) struct ByRecvmmsg<S> {
+    socket: S,
+    inbox: Inbox,
+}
+
+impl<S> ByRecvmmsg<S> {
+    /// `size`: the largest datagram to expect.
+    pub(in super::super) fn new(socket: S, size: usize) -> Self {
+        Self {
+            socket,
+            inbox: Inbox::new(BATCH, size),
+        }
+    }
+}
+
+impl<S: AsFd + AsRawFd + Lost + Send> ReceiveWay for ByRecvmmsg<S> {
+    fn fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    fn receive(
+        &mut self,
+        want: usize,
+        take: &mut dyn FnMut(Arrival<'_>),
+    ) -> Result<Brought, Errno> {
+        let want = want.min(self.inbox.capacity());
+        let count = self.inbox.receive(&self.socket, want)?;
+        for i in 0..count {
+            let Some((bytes, control)) = self.inbox.get(i) else {
+                continue;
+            };
+            let control = Control::parse(control);
+            take(Arrival {
+                bytes,
+                software: control.software,
+                hardware: control.hardware,
+                lost: control.lost,
+                local: self.inbox.is_local(i),
+            });
+        }
+        let more = count == want;
+        Ok(Brought { count, more })
+    }
+
+    fn lost(&self) -> Option<u32> {
+        self.socket.lost()
+    }
+}
+
+/// A socket that may know how many frames it lost.
+pub(in super::super) trait Lost {
+    fn lost(&self) -> Option<u32>;
+}
+
+impl Lost for Arc<Socket> {
+    fn lost(&self) -> Option<u32> {
+        (**self).lost()
+    }
+}

@@ -1,0 +1,63 @@
+//! `write` and `sendmmsg`: from slots that are allocated once, one or many datagrams a call.
+
+use super::super::way::TransmitWay;
+use linux::Errno;
+use linux::can::Socket;
+use linux::mmsg::Outbox;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::sync::Arc;
+
+/// `S`: a datagram socket that does not wait.
+pub(in super::super) struct FromSlots<S> {
+    socket: S,
+    outbox: Outbox,
+    one_by_one: bool,
+}
+
+impl<S> FromSlots<S> {
+    /// By `sendmmsg`, or by `write` where `one_by_one`. `size`: the largest datagram to send.
+    pub(in super::super) fn new(socket: S, queue: usize, size: usize, one_by_one: bool) -> Self {
+        Self {
+            socket,
+            outbox: Outbox::new(queue, size),
+            one_by_one,
+        }
+    }
+}
+
+impl<S: AsFd + AsRawFd + Loopback + Send> TransmitWay for FromSlots<S> {
+    fn fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    fn slots(&self) -> usize {
+        self.outbox.capacity()
+    }
+
+    fn slot(&mut self, i: usize) -> Option<(&mut [u8], &mut usize)> {
+        self.outbox.slot(i)
+    }
+
+    fn set_loopback(&mut self, on: bool) -> Result<(), Errno> {
+        self.socket.set_loopback(on)
+    }
+
+    fn send(&mut self, first: usize, count: usize) -> Result<usize, Errno> {
+        if self.one_by_one {
+            self.outbox.write_one(&self.socket, first)
+        } else {
+            self.outbox.send(&self.socket, first, count)
+        }
+    }
+}
+
+/// A socket that can let local listeners see what is sent on it, or not.
+pub(in super::super) trait Loopback {
+    fn set_loopback(&self, on: bool) -> Result<(), Errno>;
+}
+
+impl Loopback for Arc<Socket> {
+    fn set_loopback(&self, on: bool) -> Result<(), Errno> {
+        (**self).set_loopback(on)
+    }
+}
