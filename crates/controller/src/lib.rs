@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`timing`] | bit timing from clock, bit rate and sample point |
 //! | [`sja1000`] | NXP SJA1000 in PeliCAN mode: one transmit buffer, a receive FIFO of 64 bytes |
+//! | [`ctucanfd`] | CTU CAN FD IP core: classic and FD, up to eight transmit buffers, time stamps |
 //!
 //! # Accounting
 //!
@@ -21,6 +22,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+pub mod ctucanfd;
 mod driver;
 mod event;
 mod mode;
