@@ -330,11 +330,14 @@ impl<R: Registers> Controller for CtuCanFd<R> {
     }
 
     fn room(&self) -> usize {
-        if self.status.state.passes() {
-            self.properties.buffers - self.in_flight
-        } else {
-            0
+        if !self.status.state.passes() {
+            return 0;
         }
+        // What is still to be told has its place, too.
+        let unsaid = self.unsaid.iter().flatten().count();
+        self.properties
+            .buffers
+            .saturating_sub(self.in_flight + unsaid)
     }
 
     fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), Refused> {
@@ -349,11 +352,10 @@ impl<R: Registers> Controller for CtuCanFd<R> {
         if !self.status.state.passes() {
             return Err(Refused::Down);
         }
-        let count = self.properties.buffers;
-        if self.in_flight >= count {
+        if self.room() == 0 {
             return Err(Refused::Full);
         }
-        let index = (self.tail + self.in_flight) % count;
+        let index = (self.tail + self.in_flight) % self.properties.buffers;
         let Some(place) = self.tokens.get_mut(index) else {
             return Err(Refused::Full);
         };

@@ -33,7 +33,13 @@ pub(super) fn read(registers: &mut impl Registers, payload: &mut [u8; dlc::FD_MA
     if words == 0 {
         return Read::Nothing;
     }
-    let mut next = |n: u32| (n < words).then(|| registers.read32(RX_DATA)).unwrap_or(0);
+    let mut next = |n: u32| {
+        if n < words {
+            registers.read32(RX_DATA)
+        } else {
+            0
+        }
+    };
     let identifier = next(0);
     let stamp = u64::from(next(1)) | u64::from(next(2)) << 32;
     let mut bytes = payload.chunks_exact_mut(4);

@@ -1,6 +1,6 @@
 //! The driver.
 
-use super::filter;
+use super::filter::{self, Acceptance};
 use super::frame::{PAYLOAD, read, write};
 use super::registers::*;
 use crate::{
@@ -53,6 +53,7 @@ pub struct Sja1000<R> {
     unsaid: Option<(Token, Result<(), Failure>)>,
     status: Status,
     mode: Running,
+    acceptance: Acceptance,
     interrupts: bool,
     aborting: bool,
 }
@@ -103,6 +104,7 @@ impl<R: Registers> Sja1000<R> {
                 diagnose: false,
                 register: 0,
             },
+            acceptance: filter::ALL,
             interrupts: false,
             aborting: false,
         }
@@ -121,11 +123,12 @@ impl<R: Registers> Sja1000<R> {
         self.registers.write8(register, value);
     }
 
-    /// Commands need time to settle before the next one (AN97076, section 4.4.1): one read of the
-    /// status register, as Linux's `sja1000_write_cmdreg` does it.
-    fn command(&mut self, bits: u8) -> u8 {
+    /// Commands need a period of the clock to settle (data sheet, section 6.4.4). Until then the status
+    /// register says what was: one read of it is thrown away, as in Linux's `sja1000_write_cmdreg`.
+    /// Only bus-off can be read from it: that is not the command's doing.
+    fn command(&mut self, bits: u8) -> bool {
         self.set(CMR, bits);
-        self.get(SR)
+        self.get(SR) & SR_BUS_OFF == 0
     }
 
     /// Enters or leaves reset mode.
@@ -191,13 +194,19 @@ impl<R: Registers> Sja1000<R> {
         tell(fate_of(frame.token, fate));
     }
 
-    fn receive(&mut self, tell: &mut dyn FnMut(Event<'_>)) -> u8 {
+    /// Takes a frame; `status` is what the status register said before. Gives what it says afterwards.
+    fn receive(&mut self, status: u8, tell: &mut dyn FnMut(Event<'_>)) -> u8 {
         let mut payload = [0; PAYLOAD];
         let header = read(&mut self.registers, &mut payload);
-        if let Ok(frame) = FrameRef::new(header, &payload) {
-            tell(Event::Received { frame, stamp: None });
+        // Bus-off puts other registers in the FIFO's place at any moment. The way there leads over
+        // the warning limit, and takes far longer than reading a frame.
+        if status & SR_ERROR == 0 || self.get(SR) & SR_BUS_OFF == 0 {
+            if let Ok(frame) = FrameRef::new(header, &payload) {
+                tell(Event::Received { frame, stamp: None });
+            }
+            self.command(CMR_RELEASE);
         }
-        self.command(CMR_RELEASE)
+        self.get(SR)
     }
 
     /// Reads the error counters where they can have changed, and tells of another error state.
@@ -244,17 +253,23 @@ impl<R: Registers> Sja1000<R> {
         }
     }
 
+    /// In reset mode.
+    fn set_filter(&mut self) {
+        let Acceptance { code, mask } = self.acceptance;
+        for (byte, at) in code.into_iter().zip(ACR0..) {
+            self.set(at, byte);
+        }
+        for (byte, at) in mask.into_iter().zip(AMR0..) {
+            self.set(at, byte);
+        }
+    }
+
     /// In reset mode: everything but the mode itself.
     fn set_up(&mut self, mode: &Mode<'_>) -> bool {
         self.set(IER, 0);
         self.set(CDR, self.wiring.clock_divider | CDR_PELICAN);
-        let filter = filter::compute(mode.filters);
-        for (byte, at) in filter.code.into_iter().zip(ACR0..) {
-            self.set(at, byte);
-        }
-        for (byte, at) in filter.mask.into_iter().zip(AMR0..) {
-            self.set(at, byte);
-        }
+        self.acceptance = filter::compute(mode.filters);
+        self.set_filter();
         let (btr0, btr1) = bus_timing(&mode.nominal);
         self.set(BTR0, btr0);
         self.set(BTR1, btr1);
@@ -265,12 +280,12 @@ impl<R: Registers> Sja1000<R> {
         // clears the last two on the chip, but not on all of its copies.
         self.get(ECC);
         self.get(ALC);
-        let mut status = self.command(CMR_ABORT | CMR_CLEAR_OVERRUN);
+        self.command(CMR_ABORT | CMR_CLEAR_OVERRUN);
         for _ in 0..MOST_FRAMES {
-            if status & SR_RECEIVED == 0 {
+            if self.get(SR) & SR_RECEIVED == 0 {
                 break;
             }
-            status = self.command(CMR_RELEASE);
+            self.command(CMR_RELEASE);
         }
         self.get(IR);
         self.get(CDR) & CDR_PELICAN != 0
@@ -329,13 +344,17 @@ impl<R: Registers> Controller for Sja1000<R> {
     fn stop(&mut self) {
         self.set(IER, 0);
         self.turn(MOD_RESET);
+        // What is set already keeps the line raised until it is read.
+        self.get(IR);
         self.give_up(Failure::Aborted);
         self.status.state = State::Stopped;
         self.interrupts = false;
     }
 
     fn room(&self) -> usize {
-        usize::from(self.in_flight.is_none() && self.status.state.passes())
+        // What is still to be told has its place, too.
+        let free = self.in_flight.is_none() && self.unsaid.is_none();
+        usize::from(free && self.status.state.passes())
     }
 
     fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), Refused> {
@@ -345,17 +364,21 @@ impl<R: Registers> Controller for Sja1000<R> {
         if !self.status.state.passes() {
             return Err(Refused::Down);
         }
-        if self.in_flight.is_some() {
+        if self.room() == 0 {
             return Err(Refused::Full);
         }
         write(&mut self.registers, frame);
-        // Both bits in one command: transmitted once only (data sheet, table 11, note 2). Until the
-        // command has settled, the status register still speaks of the frame before.
-        self.command(if self.mode.one_shot {
+        // Both bits in one command: transmitted once only (data sheet, table 11, note 2).
+        let on_bus = self.command(if self.mode.one_shot {
             CMR_TRANSMIT | CMR_ABORT
         } else {
             CMR_TRANSMIT
         });
+        if !on_bus {
+            // The chip is in reset mode: the frame went to the acceptance filter, and the command
+            // nowhere. A restart writes the filter anew.
+            return Err(Refused::Down);
+        }
         self.in_flight = Some(InFlight { token, lost: false });
         Ok(())
     }
@@ -394,7 +417,8 @@ impl<R: Registers> Controller for Sja1000<R> {
                     frames: 1,
                     exact: false,
                 });
-                status = self.command(CMR_CLEAR_OVERRUN);
+                self.command(CMR_CLEAR_OVERRUN);
+                status = self.get(SR);
                 continue;
             }
             if status & SR_RECEIVED == 0 {
@@ -403,7 +427,7 @@ impl<R: Registers> Controller for Sja1000<R> {
             if frames >= budget {
                 break true;
             }
-            status = self.receive(tell);
+            status = self.receive(status, tell);
             frames += 1;
         };
         self.look_at_errors(status, tell);
@@ -413,7 +437,7 @@ impl<R: Registers> Controller for Sja1000<R> {
     fn abort(&mut self) {
         if self.in_flight.is_some() {
             self.aborting = true;
-            self.set(CMR, CMR_ABORT);
+            self.command(CMR_ABORT);
         }
     }
 
@@ -430,6 +454,7 @@ impl<R: Registers> Controller for Sja1000<R> {
             return Ok(());
         }
         self.give_up(Failure::BusOff);
+        self.set_filter();
         let register = self.mode.register;
         // Bus-off has put it into reset mode; leaving it starts the recovery (data sheet, section
         // 6.4.10). Until it is over, the status register says bus-off.

@@ -16,7 +16,8 @@ pub(super) struct Acceptance {
     pub(super) mask: [u8; 4],
 }
 
-const ALL: Acceptance = Acceptance {
+/// All frames.
+pub(super) const ALL: Acceptance = Acceptance {
     code: [0; 4],
     mask: [0xFF; 4],
 };

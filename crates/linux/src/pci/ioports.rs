@@ -111,7 +111,7 @@ mod instructions {
         let value;
         // SAFETY: the permission as said above; the instruction writes one register and no memory.
         unsafe {
-            asm!("in al, dx", out("al") value, in("dx") port, options(nostack, preserves_flags))
+            asm!("in al, dx", out("al") value, in("dx") port, options(nostack, preserves_flags));
         };
         value
     }
@@ -119,7 +119,7 @@ mod instructions {
     pub(super) fn out8(port: u16, value: u8) {
         // SAFETY: the permission as said above; the instruction writes no register and no memory.
         unsafe {
-            asm!("out dx, al", in("al") value, in("dx") port, options(nostack, preserves_flags))
+            asm!("out dx, al", in("al") value, in("dx") port, options(nostack, preserves_flags));
         };
     }
 
@@ -127,7 +127,7 @@ mod instructions {
         let value;
         // SAFETY: as for `in8`.
         unsafe {
-            asm!("in eax, dx", out("eax") value, in("dx") port, options(nostack, preserves_flags))
+            asm!("in eax, dx", out("eax") value, in("dx") port, options(nostack, preserves_flags));
         };
         value
     }
@@ -135,7 +135,7 @@ mod instructions {
     pub(super) fn out32(port: u16, value: u32) {
         // SAFETY: as for `out8`.
         unsafe {
-            asm!("out dx, eax", in("eax") value, in("dx") port, options(nostack, preserves_flags))
+            asm!("out dx, eax", in("eax") value, in("dx") port, options(nostack, preserves_flags));
         };
     }
 }

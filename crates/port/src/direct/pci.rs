@@ -18,21 +18,33 @@ struct Model {
     driver: &'static str,
     channels: u8,
     properties: fn() -> Properties,
-    open: fn(&Card, u8) -> Result<Box<dyn Controller + Send>, Trouble>,
+    open: fn(&Card, u8) -> Opened,
 }
+
+type Opened = Result<Box<dyn Controller + Send>, Trouble>;
 
 const fn class(vendor: u16, device: u16) -> Class {
     Class { vendor, device }
 }
 
-const MODELS: &[Model] = &[Model {
-    classes: &[class(0x10E8, 0x8406), class(0x1A07, 0x0008)],
-    name: "Kvaser PCIcan",
-    driver: "kvaser_pci",
-    channels: kvaser::CHANNELS,
-    properties: kvaser::properties,
-    open: kvaser::open,
-}];
+const MODELS: &[Model] = &[
+    Model {
+        classes: &[class(0x10E8, 0x8406), class(0x1A07, 0x0008)],
+        name: "Kvaser PCIcan",
+        driver: "kvaser_pci",
+        channels: kvaser::CHANNELS,
+        properties: kvaser::properties,
+        open: kvaser::open,
+    },
+    Model {
+        classes: &[class(0x1760, 0xFF00)],
+        name: "CTU CAN FD card",
+        driver: "ctucanfd_pci",
+        channels: ctucan::CHANNELS,
+        properties: ctucan::properties,
+        open: ctucan::open,
+    },
+];
 
 pub(super) fn find(wanted: &Wanted<'_>, opener: &mut Opener) -> Result<Box<dyn Found>, Trouble> {
     let (card, of_interface) = Card::find(wanted.device)?;
@@ -181,7 +193,8 @@ impl Registers for Window {
 /// Kvaser PCIcan and PCIcanx: up to four SJA1000 behind an AMCC S5920 bridge. What is known of them is
 /// in Linux's `drivers/net/can/sja1000/kvaser_pci.c` and in the S5920's data book.
 mod kvaser {
-    use super::{Card, Controller, Properties, Region, Sja1000, Trouble, Window, Wiring};
+    use super::{Card, Opened, Properties, Region, Sja1000, Window, Wiring};
+    use controller::Controller;
 
     pub(super) const CHANNELS: u8 = 4;
 
@@ -210,7 +223,7 @@ mod kvaser {
         Sja1000::new(NoRegisters, WIRING).properties().clone()
     }
 
-    pub(super) fn open(card: &Card, channel: u8) -> Result<Box<dyn Controller + Send>, Trouble> {
+    pub(super) fn open(card: &Card, channel: u8) -> Opened {
         let bridge = Region::open(card, BRIDGE, PTCR + 4)?;
         bridge.write32(PTCR, PASSIVE);
         let interrupts = bridge.read32(INTCSR);
@@ -232,5 +245,37 @@ mod kvaser {
             u32::MAX
         }
         fn write32(&mut self, _: u32, _: u32) {}
+    }
+}
+
+/// CTU CAN FD on a PCI Express card with an Intel Cyclone IV, and QEMU's `ctucan_pci`. What is known of them
+/// is in Linux's `drivers/net/can/ctucanfd/ctucanfd_pci.c`.
+mod ctucan {
+    use super::{Card, Opened, Properties, Region, Window};
+    use controller::ctucanfd::CtuCanFd;
+
+    pub(super) const CHANNELS: u8 = 2;
+
+    const CLOCK: u32 = 100_000_000;
+    /// Bytes from one core to the next.
+    const SPACING: usize = 0x4000;
+    /// What is read and written of a core.
+    const LENGTH: usize = 0x1000;
+    /// The bridge's registers are region 0, the cores region 1.
+    const BRIDGE: u8 = 0;
+    const CORES: u8 = 1;
+    /// The bridge's interrupt enable register (Cyclone IV, control register access).
+    const INTERRUPTS: usize = 0x4000 + 0x50;
+
+    pub(super) fn properties() -> Properties {
+        CtuCanFd::usual_properties(CLOCK)
+    }
+
+    pub(super) fn open(card: &Card, channel: u8) -> Opened {
+        let bridge = Region::open(card, BRIDGE, INTERRUPTS + 4)?;
+        bridge.write32(INTERRUPTS, bridge.read32(INTERRUPTS) | 1);
+        let first = usize::from(channel) * SPACING;
+        let region = Region::open(card, CORES, first + LENGTH)?;
+        Ok(Box::new(CtuCanFd::new(Window { region, first }, CLOCK)))
     }
 }
