@@ -10,6 +10,9 @@ pub(crate) const CARDS: [(&str, u8, &str); 5] = [
     ("gw1", 0x14, "b1"),
 ];
 
+/// The PCI slots of the CTU CAN FD cards; channel 0 of each is on the first bus, channel 1 on the second.
+pub(crate) const CTUCAN_CARDS: [u8; 2] = [0x10, 0x11];
+
 /// The PCI slots of the Ethernet cards, and their names.
 pub(crate) const ETHERNET: [(&str, u8); 2] = [("eth0", 0x18), ("eth1", 0x19)];
 

@@ -19,6 +19,7 @@ pub const GATEWAY_NAMESPACE: &str = "gw";
 /// | kvaser | can0 (sends), can1 (reference), can2 (receives); can0, can1 and gw0 share a bus, can2 and gw1 the other | gw0, gw1 |
 /// | timed | `/dev/bitcan-tester`, on buses 0 and 1 | gw0 on bus 0, gw1 on bus 1 |
 /// | vcan | vcan0 and vcan1, no namespace | |
+/// | ctucan | two CTU CAN FD cards without a kernel driver, at 0000:00:10.0 and 0000:00:11.0; channel 0 of both is on one bus, channel 1 on another | |
 /// | none | | |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -29,13 +30,21 @@ pub enum Bench {
     Timed,
     /// Virtual interfaces.
     Vcan,
+    /// Emulated CTU CAN FD cards, without a driver: for programs that bring their own. No bus time.
+    Ctucan,
     /// No CAN interface.
     None,
 }
 
 impl Bench {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Kvaser, Self::Timed, Self::Vcan, Self::None];
+    pub const ALL: [Self; 5] = [
+        Self::Kvaser,
+        Self::Timed,
+        Self::Vcan,
+        Self::Ctucan,
+        Self::None,
+    ];
 
     /// Its name in options and results.
     #[must_use]
@@ -44,6 +53,7 @@ impl Bench {
             Self::Kvaser => "kvaser",
             Self::Timed => "timed",
             Self::Vcan => "vcan",
+            Self::Ctucan => "ctucan",
             Self::None => "none",
         }
     }

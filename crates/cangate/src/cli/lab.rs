@@ -72,11 +72,12 @@ pub(crate) struct Exec {
     /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
     #[arg(long, value_name = "KERNEL", default_value = "6.1")]
     pub(crate) kernel: String,
-    /// The guest's CAN interfaces: kvaser, timed, vcan or none.
+    /// The guest's CAN interfaces: kvaser, timed, vcan, ctucan or none.
     ///
     ///   kvaser  five emulated SJA1000 cards with the in-tree driver, two buses; no bus time
     ///   timed   gw0 and gw1 of kmod/bitcan in namespace gw, on two buses with bit time
     ///   vcan    vcan0 and vcan1
+    ///   ctucan  two emulated CTU CAN FD cards without a driver, for kind = "direct"
     ///   none    no CAN interface
     ///
     /// Example: --bench timed
@@ -154,11 +155,12 @@ pub(crate) struct Shell {
     /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
     #[arg(long, value_name = "KERNEL", default_value = "6.1")]
     pub(crate) kernel: String,
-    /// The guest's CAN interfaces: kvaser, timed, vcan or none.
+    /// The guest's CAN interfaces: kvaser, timed, vcan, ctucan or none.
     ///
     ///   kvaser  five emulated SJA1000 cards with the in-tree driver, two buses; no bus time
     ///   timed   gw0 and gw1 of kmod/bitcan in namespace gw, on two buses with bit time
     ///   vcan    vcan0 and vcan1
+    ///   ctucan  two emulated CTU CAN FD cards without a driver, for kind = "direct"
     ///   none    no CAN interface
     ///
     /// Example: --bench timed

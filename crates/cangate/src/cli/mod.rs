@@ -86,8 +86,11 @@ pub(crate) struct KeepCard {
     #[arg(value_name = "ADDRESS")]
     pub(crate) address: String,
     /// The kernel's driver that is to get it; without one, none gets it.
-    #[arg(value_name = "DRIVER")]
+    #[arg(long, value_name = "DRIVER")]
     pub(crate) driver: Option<String>,
+    /// How an interface of the card was set up.
+    #[arg(long, value_name = "SETTINGS")]
+    pub(crate) interface: Vec<port::direct::keeper::Interface>,
 }
 
 #[derive(Args, Debug)]

@@ -44,7 +44,8 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Lab(args) => lab::run(args, color),
         Command::Report(args) => report::run(&args),
         Command::KeepCard(args) => {
-            port::direct::keeper::run(&args.address, args.driver.as_deref()).map_err(Failure::Run)
+            port::direct::keeper::run(&args.address, args.driver.as_deref(), &args.interface)
+                .map_err(Failure::Run)
         }
     };
     exit_code(done)

@@ -59,7 +59,7 @@ impl UnderTest {
             Gateway::Ideal => {
                 match experiment.bench {
                     Bench::Timed => join_controllers()?,
-                    Bench::Kvaser | Bench::Vcan | Bench::None => take_over_card()?,
+                    Bench::Kvaser | Bench::Vcan | Bench::Ctucan | Bench::None => take_over_card()?,
                 }
                 Ok(Self::None)
             }

@@ -175,7 +175,7 @@ fn send(experiment: &Experiment, setup: &Setup) -> Result<Outcome, MeasureError>
             };
             tester::over_bitcan(setup, &bench)
         }
-        Bench::Kvaser | Bench::Vcan | Bench::None => {
+        Bench::Kvaser | Bench::Vcan | Bench::Ctucan | Bench::None => {
             let (reference, receive) = match experiment.gateway {
                 Gateway::None => (None, "can1"),
                 // On the incoming bus, too.

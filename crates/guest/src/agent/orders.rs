@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn what_is_ordered_is_what_is_read() {
-        for bench in [Bench::Kvaser, Bench::Timed, Bench::Vcan, Bench::None] {
+        for bench in Bench::ALL {
             for (data_bitrate, ethernet) in [(None, true), (Some(4_000_000), false)] {
                 let orders = Orders {
                     bench,

@@ -1,7 +1,7 @@
 //! QEMU's command line.
 
 use super::trace;
-use crate::devices::{CARDS, ETHERNET};
+use crate::devices::{CARDS, CTUCAN_CARDS, ETHERNET};
 use crate::fetch::Tree;
 use crate::machine::{Bench, Time};
 use std::ffi::OsString;
@@ -113,8 +113,18 @@ impl Options<'_> {
         add(&["-device", "pvpanic", "-action", "panic=pause"]);
         add(&["-chardev", "stdio,id=monitor,signal=off"]);
         add(&["-object", "monitor-qmp,id=qmp,chardev=monitor"]);
-        if self.bench == Bench::Kvaser {
+        if matches!(self.bench, Bench::Kvaser | Bench::Ctucan) {
             add(&["-object", "can-bus,id=b0", "-object", "can-bus,id=b1"]);
+        }
+        if self.bench == Bench::Ctucan {
+            for slot in CTUCAN_CARDS {
+                add(&[
+                    "-device",
+                    &format!("ctucan_pci,canbus0=b0,canbus1=b1,addr={slot:#x}"),
+                ]);
+            }
+        }
+        if self.bench == Bench::Kvaser {
             for (_, slot, bus) in CARDS {
                 add(&[
                     "-device",
@@ -232,5 +242,12 @@ mod tests {
             assert!(!all.contains("icount") && !all.contains("kvaser_pci"));
             assert_eq!(all.matches("hubport").count(), 2);
         }
+    }
+
+    #[test]
+    fn both_channels_of_a_ctucan_card_are_on_a_bus() {
+        let all = arguments(Bench::Ctucan, false, Time::Virtual { shift: 2 }).join(" ");
+        assert_eq!(all.matches("can-bus,id=").count(), 2, "{all}");
+        assert_eq!(all.matches("ctucan_pci,canbus0=b0,canbus1=b1").count(), 2);
     }
 }

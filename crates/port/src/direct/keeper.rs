@@ -9,13 +9,16 @@
 
 use super::backend::Trouble;
 use super::pci::silence;
+use linux::link::Saved;
 use linux::pci::{Card, give_back};
+use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::str::FromStr;
 
-/// The hidden command of the program whose process a keeper is: with the card's address, and the
-/// driver that is to get it, if there is one.
+/// The hidden command of the program whose process a keeper is: with the card's address, `--driver` with the
+/// driver that is to get it, if there is one, and an `--interface` for each one that it had.
 pub const COMMAND: &str = "keep-card";
 
 /// What it says when it waits.
@@ -49,7 +52,10 @@ impl Keeper {
             None if card.is_overridden() => Some(usual_driver.to_owned()),
             driver => driver,
         };
-        let mut keeper = Self::start(address, driver.as_deref(), lock)?;
+        // Interfaces of this network namespace; others come back as the driver makes them.
+        let interfaces: Vec<Interface> =
+            card.interfaces().iter().filter_map(|n| saved(n)).collect();
+        let mut keeper = Self::start(address, driver.as_deref(), &interfaces, lock)?;
         keeper.wait_until_ready()?;
         card.take(interrupts)?;
         Ok(keeper)
@@ -58,11 +64,14 @@ impl Keeper {
     fn start(
         address: &str,
         driver: Option<&str>,
+        interfaces: &[Interface],
         lock: linux::pci::ConfigSpace,
     ) -> Result<Self, Trouble> {
         // By this link the program is found even if its file was replaced meanwhile.
         let mut command = Command::new("/proc/self/exe");
-        command.args([COMMAND, address]).args(driver);
+        command.args([COMMAND, address]);
+        command.args(driver.map(|name| format!("--driver={name}")));
+        command.args(interfaces.iter().map(|i| format!("--interface={i}")));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.process_group(0);
         let mut child = command.spawn().map_err(|error| Trouble {
@@ -102,12 +111,47 @@ impl Drop for Keeper {
     }
 }
 
-/// What the keeper does: waits until its standard input ends, then silences the card's controllers and hands
-/// it back. Without anybody at the other end, it does so at once.
+/// An interface of a card: which of the card's, and how it was set up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Interface {
+    channel: u8,
+    saved: Saved,
+}
+
+impl fmt::Display for Interface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.channel, self.saved.to_word())
+    }
+}
+
+impl FromStr for Interface {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once(':').and_then(|(channel, word)| {
+            Some(Self {
+                channel: channel.parse().ok()?,
+                saved: Saved::from_word(word)?,
+            })
+        });
+        parts.ok_or_else(|| "this is not how a gateway describes an interface".to_owned())
+    }
+}
+
+fn saved(name: &str) -> Option<Interface> {
+    let (_, channel) = Card::find(name).ok()?;
+    Some(Interface {
+        channel: channel.unwrap_or(0),
+        saved: Saved::of(name).ok()?,
+    })
+}
+
+/// What the keeper does: waits until its standard input ends, then silences the card's controllers, hands it
+/// back, and sets its interfaces up as they were. Without anybody at the other end, it does so at once.
 ///
 /// # Errors
 /// A sentence that says what is wrong.
-pub fn run(address: &str, driver: Option<&str>) -> Result<(), String> {
+pub fn run(address: &str, driver: Option<&str>, interfaces: &[Interface]) -> Result<(), String> {
     linux::signals::ignore_termination();
     let mut stdout = std::io::stdout();
     let said = writeln!(stdout, "{READY}").and_then(|()| stdout.flush());
@@ -117,10 +161,43 @@ pub fn run(address: &str, driver: Option<&str>) -> Result<(), String> {
     }
     let card = Card::find(address).map_err(|error| error.to_string())?.0;
     // The owner may have died before it took the card.
-    if card.is_overridden() || card.driver().as_deref() == Some(UIO) {
-        // What is gone cannot be silenced, and the driver resets what is there.
-        let _ = silence(address);
-        give_back(address, driver).map_err(|error| error.to_string())?;
+    if !card.is_overridden() && card.driver().as_deref() != Some(UIO) {
+        return Ok(());
     }
-    Ok(())
+    // What is gone cannot be silenced, and the driver resets what is there.
+    let _ = silence(address);
+    give_back(address, driver).map_err(|error| error.to_string())?;
+    let mut wrong = Vec::new();
+    for name in card.interfaces() {
+        let channel = Card::find(&name).ok().and_then(|(_, channel)| channel);
+        let was = interfaces.iter().find(|was| Some(was.channel) == channel);
+        wrong.extend(was.and_then(|was| was.saved.restore(&name).err()));
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_read_as_it_is_written() {
+        let text = "1:can7/1/10/1=00ff/6=64000000";
+        let interface: Interface = text.parse().unwrap();
+        assert_eq!(interface.to_string(), text);
+        for bad in [
+            "",
+            "can7",
+            "x:can7/1/10",
+            "1:can7/1",
+            "1:can7/1/10/1=0",
+            "256:a/1/1",
+        ] {
+            assert!(bad.parse::<Interface>().is_err(), "{bad}");
+        }
+    }
 }
