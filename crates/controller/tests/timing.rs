@@ -1,4 +1,5 @@
 //! Bit timing: exact or refused, and never beyond the limits.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use controller::{Limits, Timing, TimingError};
 use proptest::prelude::*;

@@ -49,10 +49,11 @@ done >>in.log
 for mode in poll interrupt; do
     echo "== $mode"
     gateway $mode
+    : >out.log
     cangate run g.toml >sum 2>&1 &
     pid=$!
     n=0
-    until [ "$(wc -l <out.log 2>/dev/null)" = 205 ] || [ $n -gt 200 ]; do n=$((n + 1)); sleep 0.05; done
+    until [ "$(wc -l <out.log)" = 205 ] || [ $n -gt 200 ]; do n=$((n + 1)); sleep 0.05; done
     cangate stats g.toml | tail -1
     kill $pid
     wait $pid

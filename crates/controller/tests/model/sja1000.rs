@@ -320,11 +320,8 @@ impl Registers for Sja1000Chip {
             "two commands without a pause"
         );
         match (offset, self.reset_mode()) {
-            (0, false) => {
-                if value & 1 != 0 {
-                    self.enter_reset();
-                }
-            }
+            (0, false) if value & 1 != 0 => self.enter_reset(),
+            (0, false) => {}
             (0, true) => {
                 self.mode = value & 0x1F;
                 if value & 1 == 0 {

@@ -24,3 +24,6 @@ mod shared;
 
 pub use backend::{Backend, Trouble, Wanted};
 pub use settings::{Direct, DirectSettings, Drive};
+
+#[cfg(test)]
+mod tests;

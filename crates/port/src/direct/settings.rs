@@ -3,12 +3,13 @@
 use super::backend::{Backend, Found, Trouble, Wanted, find};
 use super::halves::{DirectReceive, DirectTransmit};
 use super::shared::{Rules, Shared};
-use crate::kind::{PortKind, Settings, queue};
+use crate::kind::{PlacedPort, PortKind, Settings, queue};
 use crate::{AtStart, Halves, Opener, PortError};
-use config::{Diagnostics, Misnomer, Table, Value};
+use config::{Diagnostic, Diagnostics, Misnomer, Table, Value};
 use controller::timing::usual_sample_point;
 use controller::{Limits, Mode, Timing};
 use frame::Nanos;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Controllers driven from user space.
@@ -29,6 +30,22 @@ impl PortKind for Direct {
         found: &mut Diagnostics,
     ) -> Arc<dyn Settings> {
         Arc::new(DirectSettings::parse(port, table, found))
+    }
+
+    fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
+        let mut taken: HashMap<(&str, Option<u8>), &str> = HashMap::new();
+        for port in ports {
+            let Some(settings) = port.settings.downcast_ref::<DirectSettings>() else {
+                continue;
+            };
+            let controller = (settings.device.as_str(), settings.channel);
+            if let Some(other) = taken.insert(controller, port.name) {
+                let message = format!("ports `{other}` and `{}` are one controller", port.name);
+                let hint =
+                    "a port receives and transmits; give this one another `device` or `channel`";
+                found.push(Diagnostic::error(port.span.clone(), message).hint(hint));
+            }
+        }
     }
 }
 
@@ -108,7 +125,7 @@ impl DirectSettings {
             && data.value < bitrate
         {
             let message = "the data phase cannot be slower than the arbitration phase";
-            found.push(config::Diagnostic::error(data.span.clone(), message));
+            found.push(Diagnostic::error(data.span.clone(), message));
         }
         let sample_point = table.get("sample_point");
         let data_sample_point = table.get("data_sample_point");
