@@ -8,6 +8,7 @@
 //! | where | what |
 //! |---|---|
 //! | [`timing`] | bit timing from clock, bit rate and sample point |
+//! | [`mapped`] | the mapped controller of the bit-timed bus `kmod/bitcan`: three buffers, a FIFO of four frames |
 //! | [`sja1000`] | NXP SJA1000 in PeliCAN mode: one transmit buffer, a receive FIFO of 64 bytes |
 //! | [`ctucanfd`] | CTU CAN FD IP core: classic and FD, up to eight transmit buffers, time stamps |
 //!
@@ -25,6 +26,7 @@
 pub mod ctucanfd;
 mod driver;
 mod event;
+pub mod mapped;
 mod mode;
 mod registers;
 pub mod sja1000;

@@ -34,6 +34,7 @@ pub mod pci;
 pub mod poll;
 pub mod schedule;
 pub mod signals;
+mod tsc;
 
 pub use poll::Poll;
 /// What the kernel answers when it refuses.

@@ -22,6 +22,9 @@ pub(crate) struct Memory {
 // SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped; every
 // access to it is atomic.
 unsafe impl Send for Memory {}
+// SAFETY: as for `Send`: through a shared reference there are only atomic accesses, which threads may make
+// at the same time.
+unsafe impl Sync for Memory {}
 
 impl Memory {
     /// Maps `len` bytes of a device, rounded down to whole words.
@@ -70,6 +73,7 @@ impl Memory {
         self.words * WORD
     }
 
+    #[inline]
     fn word(&self, at: usize) -> Option<&AtomicU64> {
         if !at.is_multiple_of(WORD) || at / WORD >= self.words {
             return None;
@@ -82,8 +86,18 @@ impl Memory {
     }
 
     /// The word at byte `at`; with acquire ordering, so that what was written before it is seen.
+    #[inline]
     pub(crate) fn get(&self, at: usize) -> Option<u64> {
         Some(self.word(at)?.load(Ordering::Acquire))
+    }
+
+    /// Writes the word at byte `at`, with release ordering: whoever sees it sees what was written
+    /// before; false where there is none.
+    #[inline]
+    pub(crate) fn set(&self, at: usize, value: u64) -> bool {
+        self.word(at)
+            .map(|word| word.store(value, Ordering::Release))
+            .is_some()
     }
 
     /// Copies whole words out of the mapping; false where it does not reach so far.

@@ -1,10 +1,11 @@
 //! What the operating system adds to a controller, and where it can be.
 
-use super::pci;
+use super::{bitcan, pci};
 use crate::Opener;
 use controller::Controller;
 use std::io;
 use std::os::fd::RawFd;
+use std::sync::Arc;
 
 /// A controller, and what the operating system has to do with it.
 ///
@@ -28,6 +29,17 @@ pub trait Backend: Send {
     /// # Errors
     /// As [`Backend::take_interrupt`].
     fn arm(&mut self) -> io::Result<()>;
+
+    /// Where it can be seen at a glance that nothing has happened.
+    fn watch(&self) -> Option<Arc<dyn Watch>> {
+        None
+    }
+}
+
+/// Looks at a controller without asking it: cheap, and beside everything else.
+pub trait Watch: Send + Sync {
+    /// Is it certain that nothing has happened since the last [`Controller::service`]?
+    fn is_quiet(&self) -> bool;
 }
 
 /// What a port wants of a backend.
@@ -71,11 +83,15 @@ pub(super) trait Found: Send {
 
 /// Finds the backend of a device: each kind of device has its line here.
 pub(super) fn find(wanted: &Wanted<'_>, opener: &mut Opener) -> Result<Box<dyn Found>, Trouble> {
+    if wanted.device.starts_with(bitcan::PREFIX) {
+        return bitcan::find(wanted);
+    }
     if wanted.device.starts_with("/dev/") {
         return Err(Trouble {
             what: format!(
                 "{}: no character device has a controller that cangate can drive; `device` is an \
-                 interface such as \"can0\" or a PCI address such as \"0000:03:00.0\"",
+                 interface such as \"can0\", a PCI address such as \"0000:03:00.0\" or a mapped \
+                 controller of kmod/bitcan, /dev/bitcan-NAME",
                 wanted.device
             ),
             source: None,

@@ -43,6 +43,9 @@ impl Receive for DirectReceive {
         budget: usize,
         take: &mut dyn FnMut(Received<'_>),
     ) -> Result<RxReport, PortError> {
+        if self.shared.is_quiet() {
+            return Ok(RxReport::default());
+        }
         let mut inner = self.shared.lock();
         let lost = "lost its controller";
         let due = inner.restart_at().is_some_and(|at| at <= now);
@@ -56,15 +59,20 @@ impl Receive for DirectReceive {
                 inner.arm().map_err(|e| self.fail(lost, e))?;
             }
         }
-        Ok(RxReport {
+        let report = RxReport {
             frames,
             more: inner.more,
             finished: false,
             news: std::mem::take(&mut inner.news),
-        })
+        };
+        self.shared.set_calm(inner.is_calm());
+        Ok(report)
     }
 
     fn deadline(&self) -> Option<Nanos> {
+        if self.shared.is_calm() {
+            return None;
+        }
         self.shared.lock().restart_at()
     }
 
@@ -105,6 +113,10 @@ impl PollReceive for DirectReceive {
     /// The controller says nothing unless it is asked.
     fn is_busy(&self) -> bool {
         !self.shared.rules.interrupts
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.shared.is_quiet()
     }
 }
 

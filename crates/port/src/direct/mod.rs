@@ -14,6 +14,7 @@
 //!   `sent` is counted when the controller says that the frame was acknowledged on the bus.
 
 mod backend;
+mod bitcan;
 mod card;
 mod error_frame;
 mod halves;

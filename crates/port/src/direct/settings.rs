@@ -304,7 +304,7 @@ impl Taking {
             backend.controller().interrupts(true);
             backend.arm()?;
         }
-        self.shared.lock().begin(backend);
+        self.shared.begin(backend);
         Ok(())
     }
 }

@@ -1,13 +1,13 @@
 //! What both halves of a port share: the controller, the queue before it, the counters.
 
-use super::backend::Backend;
+use super::backend::{Backend, Watch};
 use super::error_frame;
 use crate::{LinkState, Received, Stamp, StampSource};
 use controller::{Event, Failure, Gone, State};
 use frame::{Frame, FrameRef, Nanos};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 /// What a port is told when it is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +25,10 @@ pub(super) struct Shared {
     pub(super) name: String,
     pub(super) rules: Rules,
     inner: Mutex<Inner>,
+    /// From the start on, where the backend has one.
+    watch: OnceLock<Arc<dyn Watch>>,
+    /// Nothing is left to be done or told unless the controller has something new.
+    calm: AtomicBool,
     /// Frames that wait: here and in the transmitting half.
     pub(super) waiting: AtomicUsize,
 }
@@ -91,7 +95,36 @@ impl Shared {
                 unsaid: VecDeque::with_capacity(UNSAID),
             }),
             waiting: AtomicUsize::new(0),
+            watch: OnceLock::new(),
+            calm: AtomicBool::new(false),
         }
+    }
+
+    /// The controller has been started.
+    pub(super) fn begin(&self, backend: Box<dyn Backend>) {
+        if let Some(watch) = backend.watch() {
+            // There is one start.
+            let _ = self.watch.set(watch);
+        }
+        self.lock().begin(backend);
+    }
+
+    /// Is it certain that there is nothing to do and nothing to tell?
+    #[inline]
+    pub(super) fn is_quiet(&self) -> bool {
+        self.is_calm() && self.watch.get().is_some_and(|watch| watch.is_quiet())
+    }
+
+    /// Is there nothing to do unless the controller has something new?
+    #[inline]
+    pub(super) fn is_calm(&self) -> bool {
+        self.calm.load(Relaxed)
+    }
+
+    /// Says so, or that it is not.
+    #[inline]
+    pub(super) fn set_calm(&self, calm: bool) {
+        self.calm.store(calm, Relaxed);
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -111,7 +144,7 @@ impl Shared {
 
 impl Inner {
     /// The controller has been started.
-    pub(super) fn begin(&mut self, mut backend: Box<dyn Backend>) {
+    fn begin(&mut self, mut backend: Box<dyn Backend>) {
         self.state = backend.controller().status().state;
         self.backend = Some(backend);
         self.news = true;
@@ -138,6 +171,11 @@ impl Inner {
     /// Frames here and in transmit buffers.
     pub(super) fn held(&self) -> u64 {
         self.queue.len() as u64 + self.in_flight
+    }
+
+    /// Is nothing left to be done or told, unless the controller has something new?
+    pub(super) fn is_calm(&self) -> bool {
+        !self.more && !self.news && self.restart_at.is_none() && self.unsaid.is_empty()
     }
 
     pub(super) const fn restart_at(&self) -> Option<Nanos> {
@@ -216,7 +254,8 @@ impl Inner {
     /// is received.
     pub(super) fn look_after(&mut self, now: Nanos, shared: &Shared) {
         let forgotten = now.saturating_sub(self.last_service) >= PATIENCE;
-        if self.in_flight > 0 && forgotten {
+        if self.in_flight > 0 && forgotten && !shared.is_quiet() {
+            shared.set_calm(false);
             // What is wrong, the receiving half says.
             let _ = self.service(now, 0, false, shared, &mut |_| {});
         }

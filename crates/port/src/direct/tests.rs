@@ -182,9 +182,7 @@ impl Port {
             clock_divider: 0,
         };
         let properties = Sja1000::new(Nothing, wiring).properties().clone();
-        shared
-            .lock()
-            .begin(Box::new(Fake(Arc::clone(&seen), properties)));
+        shared.begin(Box::new(Fake(Arc::clone(&seen), properties)));
         Self {
             seen,
             rx: DirectReceive::new(Arc::clone(&shared)),
