@@ -15,6 +15,7 @@ mod examples;
 mod exec;
 mod experiments;
 mod hops;
+mod mapped;
 mod offload;
 mod says;
 mod shell;
