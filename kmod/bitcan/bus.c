@@ -25,36 +25,62 @@ static struct bitcan_bus *of(struct bc_bus *core)
 	return container_of(core, struct bitcan_bus, core);
 }
 
+static void receive(struct bc_bus *core, int n, const struct canfd_frame *frame, bool fd)
+{
+	struct bitcan_member *member = core->nodes[n].owner;
+
+	if (!member)
+		return;
+	if (member->mapped)
+		bitcan_mapped_receive(member, frame, fd);
+	else
+		bitcan_receive(bitcan_port_of(member), frame, fd);
+}
+
+/* A node's own frame was sent. */
+static void sent(struct bitcan_member *member, int i)
+{
+	struct bitcan_port *port;
+
+	if (member->mapped) {
+		bitcan_mapped_done(member, i, BITCAN_TX_SENT);
+		return;
+	}
+	port = bitcan_port_of(member);
+	if (port->joined_busy) {
+		bitcan_joined_sent(port, true);
+		return;
+	}
+	port->tx_done |= BIT(i);
+	bitcan_raise(port, BITCAN_TX);
+}
+
 static void on_frame(struct bc_bus *core, int n, int i, bool primary)
 {
 	struct bitcan_bus *bus = of(core);
 	struct bc_slot *slot = &core->nodes[n].slots[i];
-	struct bitcan_port *port = core->nodes[n].owner;
+	struct bitcan_member *member = core->nodes[n].owner;
 	const struct canfd_frame *frame = &slot->frame;
 	struct canfd_frame esi;
-	int s, r;
+	u32 hears;
+	int s;
 
 	if (primary) {
-		for (s = 0; s < core->sender_count; s++) {
+		for (s = 0; slot->fd && s < core->sender_count; s++) {
 			if (core->senders[s].node == n && core->senders[s].forced_esi) {
 				esi = slot->frame;
 				esi.flags |= CANFD_ESI;
 				frame = &esi;
 			}
 		}
-		for (r = 0; r < core->top; r++)
-			if (core->nodes[r].owner && bc_receives(core, r))
-				bitcan_receive(core->nodes[r].owner, frame, slot->fd);
+		for (hears = core->hearing; hears; hears &= hears - 1)
+			receive(core, __ffs(hears), frame, slot->fd);
 		bitcan_play_frame(bus, n, slot, frame);
 	}
-	if (port && port->joined_busy) {
-		bitcan_joined_sent(port, true);
-	} else if (port) {
-		port->tx_done |= BIT(i);
-		bitcan_raise(port, BITCAN_TX);
-	} else {
+	if (member)
+		sent(member, i);
+	else
 		bitcan_play_sent(bus);
-	}
 }
 
 static void on_error(struct bc_bus *core, int n, int i, const struct bc_step *step, bool primary)
@@ -65,21 +91,34 @@ static void on_error(struct bc_bus *core, int n, int i, const struct bc_step *st
 
 static void on_state(struct bc_bus *core, int n)
 {
-	struct bitcan_port *port = core->nodes[n].owner;
+	struct bitcan_member *member = core->nodes[n].owner;
 
 	if (core->nodes[n].state == BC_BUS_OFF)
 		bitcan_play_bus_off(of(core), n);
-	if (port)
-		bitcan_raise(port, BITCAN_STATE);
+	if (!member)
+		return;
+	if (member->mapped)
+		bitcan_mapped_state(member);
+	else
+		bitcan_raise(bitcan_port_of(member), BITCAN_STATE);
 }
 
 static void on_dropped(struct bc_bus *core, int n, int i, enum bc_why why)
 {
-	struct bitcan_port *port = core->nodes[n].owner;
+	struct bitcan_member *member = core->nodes[n].owner;
+	struct bitcan_port *port;
 
-	if (!port) {
+	if (!member) {
 		bitcan_play_dropped(of(core), &core->nodes[n].slots[i]);
-	} else if (port->joined_busy) {
+		return;
+	}
+	if (member->mapped) {
+		bitcan_mapped_done(member, i,
+				   why == BC_ONE_SHOT ? BITCAN_TX_FAILED : BITCAN_TX_BUS_OFF);
+		return;
+	}
+	port = bitcan_port_of(member);
+	if (port->joined_busy) {
 		bitcan_joined_sent(port, false);
 	} else if (why == BC_ONE_SHOT) {
 		port->tx_failed |= BIT(i);
@@ -90,9 +129,17 @@ static void on_dropped(struct bc_bus *core, int n, int i, enum bc_why why)
 
 static void on_flagged(struct bc_bus *core, const struct bc_step *step)
 {
-	struct bitcan_port *port = core->nodes[step->node].owner;
+	struct bitcan_member *member = core->nodes[step->node].owner;
+	struct bitcan_port *port;
 
-	if (!port || !(port->can.ctrlmode & CAN_CTRLMODE_BERR_REPORTING))
+	if (!member)
+		return;
+	if (member->mapped) {
+		bitcan_mapped_error(member);
+		return;
+	}
+	port = bitcan_port_of(member);
+	if (!(port->can.ctrlmode & CAN_CTRLMODE_BERR_REPORTING))
 		return;
 	port->error = *step;
 	port->error_tx = step->what == BC_TX_ERROR;
@@ -107,14 +154,23 @@ static const struct bc_ops ops = {
 	.flagged = on_flagged,
 };
 
+/* When the timer is to fire next, where it is not set to that already; else BC_NEVER. */
+static u64 next_time(struct bitcan_bus *bus)
+{
+	u64 next;
+
+	if (!bus->raised && bc_idle(&bus->core))
+		return BC_NEVER;
+	next = bus->raised ? bus->core.now : bc_next(&bus->core);
+	/* A timer that is too early finds nothing to do: no need to cancel it. */
+	return next == bus->armed ? BC_NEVER : next;
+}
+
 /* Sets the timer to what happens next; lets it be where it is set to that already. */
 void bitcan_arm(struct bitcan_bus *bus)
 {
-	u64 next = bus->raised ? bus->core.now : bc_next(&bus->core);
+	u64 next = next_time(bus);
 
-	if (next == bus->armed)
-		return;
-	/* A timer that is too early finds nothing to do: no need to cancel it. */
 	if (next == BC_NEVER)
 		return;
 	bus->armed = next;
@@ -129,8 +185,10 @@ void bitcan_run_now(struct bitcan_bus *bus)
 static enum hrtimer_restart on_timer(struct hrtimer *timer)
 {
 	struct bitcan_bus *bus = container_of(timer, struct bitcan_bus, timer);
+	enum hrtimer_restart restart = HRTIMER_NORESTART;
 	int irqs[BC_NODES], count = 0;
 	u32 raised;
+	u64 next;
 
 	raw_spin_lock(&bitcan_lock);
 	bus->armed = BC_NEVER;
@@ -138,19 +196,30 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 	raised = bus->raised;
 	bus->raised = 0;
 	while (raised) {
-		struct bitcan_port *port = bus->core.nodes[__ffs(raised)].owner;
+		struct bitcan_member *member = bus->core.nodes[__ffs(raised)].owner;
 
 		raised &= raised - 1;
-		if (port && port->joined_to)
-			bitcan_joined_move(port);
-		else if (port)
-			irqs[count++] = port->irq;
+		if (!member)
+			continue;
+		if (!member->mapped && bitcan_port_of(member)->joined_to)
+			bitcan_joined_move(bitcan_port_of(member));
+		else
+			irqs[count++] = member->irq;
 	}
-	bitcan_arm(bus);
+	next = next_time(bus);
+	if (next != BC_NEVER && hrtimer_is_queued(timer)) {
+		/* Another processor has set it since it fired. */
+		bus->armed = next;
+		hrtimer_start(timer, ns_to_ktime(next), HRTIMER_MODE_ABS_HARD);
+	} else if (next != BC_NEVER) {
+		bus->armed = next;
+		hrtimer_set_expires(timer, ns_to_ktime(next));
+		restart = HRTIMER_RESTART;
+	}
 	raw_spin_unlock(&bitcan_lock);
 	while (count--)
 		generic_handle_irq(irqs[count]);
-	return HRTIMER_NORESTART;
+	return restart;
 }
 
 /* The bus of this number, made when it is asked for first. Under bitcan_mutex. */
@@ -191,6 +260,63 @@ void bitcan_buses_free(void)
 		kvfree(bitcan_buses[i]);
 		bitcan_buses[i] = NULL;
 	}
+}
+
+/*
+ * A node on this bus, from its next frame on; -EINVAL: the bus has other bit rates. The first node
+ * that is not the tester's sets them. All that the node's owner keeps about it is to be reset before.
+ */
+int bitcan_attach(struct bitcan_bus *bus, const struct bitcan_wanted *wanted,
+		  struct bitcan_member *member, int *node)
+{
+	struct bc_rate rate, *now = &bus->core.rate;
+	u32 nominal = wanted->nominal, data = wanted->data;
+	unsigned long flags;
+	int err = 0, n = -1;
+
+	if (!bc_rate_set(&rate, nominal, data)) {
+		pr_err("bitcan: %s: no bus has %u/%u bit/s: 1 kbit/s to 20 Mbit/s, data not below nominal\n",
+		       wanted->name, nominal, data);
+		return -EINVAL;
+	}
+	raw_spin_lock_irqsave(&bitcan_lock, flags);
+	bitcan_run_now(bus);
+	if (!bus->up)
+		*now = rate;
+	else if (now->nominal != nominal || (data && now->data && now->data != data))
+		err = -EINVAL;
+	else if (data && !now->data)
+		*now = rate;
+	if (!err) {
+		n = bc_attach(&bus->core, wanted->listen_only, wanted->one_shot, data, BC_NEVER,
+			      member);
+		if (n < 0)
+			err = -ENOSPC;
+	}
+	rate = *now;
+	if (!err) {
+		*node = n;
+		bus->up++;
+		bitcan_arm(bus);
+	}
+	raw_spin_unlock_irqrestore(&bitcan_lock, flags);
+	if (err == -EINVAL)
+		pr_err("bitcan: bus %u runs at %u/%u bit/s, %s is set to %u/%u: give all of a bus the same\n",
+		       bus->number, rate.nominal, rate.data, wanted->name, nominal, data);
+	else if (err)
+		pr_err("bitcan: bus %u is full: %u nodes\n", bus->number, BC_NODES);
+	return err;
+}
+
+/* Off the bus. Under bitcan_lock. */
+void bitcan_detach(struct bitcan_bus *bus, int *node)
+{
+	bitcan_run_now(bus);
+	bc_detach(&bus->core, *node);
+	bus->raised &= ~BIT(*node);
+	*node = -1;
+	bus->up--;
+	bitcan_arm(bus);
 }
 
 static void no_operation(struct irq_data *data)

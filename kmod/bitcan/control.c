@@ -18,6 +18,7 @@ static int show(struct seq_file *seq, void *unused)
 	list_for_each_entry(port, &bitcan_ports, list)
 		seq_printf(seq, "%s bus=%u model=%s\n", port->dev->name, port->bus->number,
 			   bitcan_model_of(port)->name);
+	bitcan_mapped_show(seq);
 	mutex_unlock(&bitcan_mutex);
 	return 0;
 }
@@ -49,7 +50,7 @@ static int add(char *words)
 		}
 	}
 	if (!model) {
-		pr_err("bitcan: add %s: say model=sja1000 or model=mscan\n", name);
+		pr_err("bitcan: add %s: say model=sja1000, model=mscan or model=mapped\n", name);
 		return -EINVAL;
 	}
 	return bitcan_add(name, bus, model, bitcan_net());
@@ -64,7 +65,7 @@ static int join(char *words)
 	if (words)
 		to = bitcan_find(strim(words), bitcan_net());
 	if (!from || !to) {
-		pr_err("bitcan: join FROM TO: two interfaces that are here\n");
+		pr_err("bitcan: join FROM TO: two interfaces that are here; a mapped controller cannot be joined\n");
 		return -ENODEV;
 	}
 	return bitcan_join(from, to);
@@ -149,7 +150,7 @@ static int fault(char *words)
 	struct fault_words f = {
 		.bus = BITCAN_BUSES, .frame = 1, .count = 1, .rate = U32_MAX, .bit = -1,
 	};
-	struct bitcan_port *port = NULL;
+	struct bitcan_member *member = NULL;
 	struct bitcan_bus *bus;
 	struct bc_fault plan;
 	unsigned long flags;
@@ -164,9 +165,16 @@ static int fault(char *words)
 		return -EINVAL;
 	}
 	if (f.node && strcmp(f.node, "tester")) {
-		port = bitcan_find(f.node, bitcan_net());
-		if (!port || port->bus != bus) {
-			pr_err("bitcan: fault: no interface %s on bus %u\n", f.node, f.bus);
+		struct bitcan_port *port = bitcan_find(f.node, bitcan_net());
+		struct bitcan_bus *its = port ? port->bus : NULL;
+
+		if (port)
+			member = &port->member;
+		else
+			member = bitcan_mapped_find(f.node, &its);
+		if (!member || its != bus) {
+			pr_err("bitcan: fault: no interface or controller %s on bus %u\n", f.node,
+			       f.bus);
 			return -ENODEV;
 		}
 	}
@@ -188,7 +196,7 @@ static int fault(char *words)
 
 			/* The tester is the node without an owner. */
 			for (i = 0; i < bus->core.top; i++)
-				if (bus->core.nodes[i].present && bus->core.nodes[i].owner == port)
+				if (bus->core.nodes[i].present && bus->core.nodes[i].owner == member)
 					plan.node = i;
 			if (plan.node < 0)
 				err = -ENETDOWN;
@@ -205,7 +213,7 @@ static int fault(char *words)
 	bitcan_arm(bus);
 	raw_spin_unlock_irqrestore(&bitcan_lock, flags);
 	if (err == -ENETDOWN)
-		pr_err("bitcan: fault: %s is not on bus %u: bring it up first\n", f.node, f.bus);
+		pr_err("bitcan: fault: %s is not on bus %u: bring it up, or start it, first\n", f.node, f.bus);
 	else if (err)
 		pr_err("bitcan: fault: at most %u can be planned at a time\n", BC_FAULTS);
 	return err;
@@ -232,7 +240,8 @@ static ssize_t control_write(struct file *file, const char __user *from, size_t 
 	} else if (!strcmp(word, "add")) {
 		err = add(words);
 	} else if (!strcmp(word, "del")) {
-		err = bitcan_del(words, bitcan_net());
+		err = bitcan_find(words, bitcan_net()) ? bitcan_del(words, bitcan_net()) :
+							 bitcan_mapped_del(words);
 	} else if (!strcmp(word, "join")) {
 		err = join(words);
 	} else if (!strcmp(word, "part")) {
@@ -248,11 +257,18 @@ static ssize_t control_write(struct file *file, const char __user *from, size_t 
 	return err ? err : size;
 }
 
+static long control_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return cmd == BITCAN_NAPI ? bitcan_napi_tell((const void __user *)arg) : -ENOTTY;
+}
+
 static const struct file_operations fops = {
 	.owner = THIS_MODULE,
 	.open = control_open,
 	.read = seq_read,
 	.write = control_write,
+	.unlocked_ioctl = control_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
 	.llseek = seq_lseek,
 	.release = single_release,
 };

@@ -7,6 +7,7 @@
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/netdevice.h>
+#include <linux/seq_file.h>
 #include <linux/spinlock.h>
 #include <linux/version.h>
 
@@ -31,6 +32,20 @@ struct bitcan_bus {
 #define BITCAN_ALL (BIT(5) - 1)
 
 struct bitcan_port;
+
+/* Whose a node of a bus is, for the core; a node without is the tester's. */
+struct bitcan_member {
+	bool mapped;		/* a struct bitcan_mapped, else a struct bitcan_port */
+	u16 number;		/* in stamps */
+	int irq;
+};
+
+/* What a node is to be. */
+struct bitcan_wanted {
+	const char *name;
+	u32 nominal, data;	/* bit/s; data 0: no FD */
+	bool listen_only, one_shot;
+};
 
 /* A model of controller: its registers' behaviour and, above them, its driver's. */
 struct bitcan_model {
@@ -60,11 +75,11 @@ struct bitcan_received {
 
 struct bitcan_port {
 	struct can_priv can;	/* must come first */
+	struct bitcan_member member;
 	struct net_device *dev;
 	struct list_head list;
 	struct bitcan_bus *bus;
 	const struct bitcan_model *model;
-	int irq;
 
 	/* The controller; under bitcan_lock. */
 	int node;		/* in the core; -1: off */
@@ -98,6 +113,9 @@ struct bitcan_bus *bitcan_bus_get(unsigned int number);
 void bitcan_buses_free(void);
 void bitcan_arm(struct bitcan_bus *bus);
 void bitcan_run_now(struct bitcan_bus *bus);
+int bitcan_attach(struct bitcan_bus *bus, const struct bitcan_wanted *wanted,
+		  struct bitcan_member *member, int *node);
+void bitcan_detach(struct bitcan_bus *bus, int *node);
 int bitcan_irq_alloc(void);
 void bitcan_irq_free(int irq);
 
@@ -134,6 +152,21 @@ int bitcan_part(struct bitcan_port *port);
 void bitcan_cut(struct bitcan_port *port);
 const struct bitcan_model *bitcan_model_of(const struct bitcan_port *port);
 
+/* mapped.c: the first four under bitcan_lock, the others under bitcan_mutex */
+void bitcan_mapped_receive(struct bitcan_member *member, const struct canfd_frame *frame, bool fd);
+void bitcan_mapped_done(struct bitcan_member *member, int slot, u32 state);
+void bitcan_mapped_state(struct bitcan_member *member);
+void bitcan_mapped_error(struct bitcan_member *member);
+int bitcan_mapped_add(const char *name, unsigned int bus);
+int bitcan_mapped_del(const char *name);
+void bitcan_mapped_show(struct seq_file *seq);
+struct bitcan_member *bitcan_mapped_find(const char *name, struct bitcan_bus **bus);
+int bitcan_mapped_init(void);
+void bitcan_mapped_exit(void);
+
+/* napi.c */
+int bitcan_napi_tell(const void __user *arg);
+
 /* control.c */
 int bitcan_control_init(void);
 void bitcan_control_exit(void);
@@ -153,11 +186,17 @@ void bitcan_play_bus_off(struct bitcan_bus *bus, int node);
 void bitcan_play_overrun(struct bitcan_bus *bus, int node, const struct canfd_frame *frame,
 			 bool fd);
 
+/* The interface behind a node that is not a mapped controller. */
+static inline struct bitcan_port *bitcan_port_of(struct bitcan_member *member)
+{
+	return container_of(member, struct bitcan_port, member);
+}
+
 static inline u16 bitcan_node_number(const struct bitcan_bus *bus, int node)
 {
-	const struct bitcan_port *port = bus->core.nodes[node].owner;
+	const struct bitcan_member *member = bus->core.nodes[node].owner;
 
-	return port ? port->dev->ifindex & 0xffff : 0;
+	return member ? member->number : 0;
 }
 
 #endif

@@ -13,9 +13,12 @@ static int __init bitcan_init(void)
 	int err;
 
 	bc_wire_init();
-	err = bitcan_control_init();
+	err = bitcan_mapped_init();
 	if (err)
 		return err;
+	err = bitcan_control_init();
+	if (err)
+		goto no_control;
 	err = bitcan_tester_init();
 	if (err)
 		goto no_tester;
@@ -31,6 +34,8 @@ no_nodes:
 	bitcan_tester_exit();
 no_tester:
 	bitcan_control_exit();
+no_control:
+	bitcan_mapped_exit();
 	bitcan_buses_free();
 	return err;
 }
@@ -40,6 +45,7 @@ static void __exit bitcan_exit(void)
 	bitcan_control_exit();
 	bitcan_tester_exit();
 	bitcan_del_all();
+	bitcan_mapped_exit();
 	bitcan_buses_free();
 }
 

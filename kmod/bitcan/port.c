@@ -298,68 +298,33 @@ void bitcan_report_state(struct bitcan_port *port, struct can_frame *cf, enum bc
 
 static int join_bus(struct bitcan_port *port)
 {
-	u32 nominal = port->can.bittiming.bitrate, mode = port->can.ctrlmode;
-	u32 data = mode & CAN_CTRLMODE_FD ? data_bittiming(&port->can)->bitrate : 0;
-	struct bitcan_bus *bus = port->bus;
-	struct bc_rate rate, *now = &bus->core.rate;
-	unsigned long irqflags;
-	int err = 0, node = -1;
+	u32 mode = port->can.ctrlmode;
+	const struct bitcan_wanted wanted = {
+		.name = port->dev->name,
+		.nominal = port->can.bittiming.bitrate,
+		.data = mode & CAN_CTRLMODE_FD ? data_bittiming(&port->can)->bitrate : 0,
+		.listen_only = mode & CAN_CTRLMODE_LISTENONLY,
+		.one_shot = mode & CAN_CTRLMODE_ONE_SHOT,
+	};
 
-	if (!bc_rate_set(&rate, nominal, data)) {
-		netdev_err(port->dev, "no bus has %u/%u bit/s: 1 kbit/s to 20 Mbit/s, data not below nominal\n",
-			   nominal, data);
-		return -EINVAL;
-	}
-	raw_spin_lock_irqsave(&bitcan_lock, irqflags);
-	bitcan_run_now(bus);
-	if (!bus->up)
-		*now = rate;
-	else if (now->nominal != nominal || (data && now->data && now->data != data))
-		err = -EINVAL;
-	else if (data && !now->data)
-		*now = rate;
-	if (!err) {
-		node = bc_attach(&bus->core, mode & CAN_CTRLMODE_LISTENONLY,
-				 mode & CAN_CTRLMODE_ONE_SHOT, mode & CAN_CTRLMODE_FD, BC_NEVER,
-				 port);
-		if (node < 0)
-			err = -ENOSPC;
-	}
-	rate = *now;
-	if (!err) {
-		port->pending = 0;
-		port->tx_done = 0;
-		port->tx_failed = 0;
-		port->fifo_count = 0;
-		port->fifo_used = 0;
-		port->enabled = port->model->enabled;
-		port->node = node;
-		bus->up++;
-		bitcan_arm(bus);
-	}
-	raw_spin_unlock_irqrestore(&bitcan_lock, irqflags);
-	if (err == -EINVAL)
-		netdev_err(port->dev, "bus %u runs at %u/%u bit/s, this interface is set to %u/%u: give all of a bus the same\n",
-			   bus->number, rate.nominal, rate.data, nominal, data);
-	else if (err)
-		netdev_err(port->dev, "bus %u is full: %u nodes\n", bus->number, BC_NODES);
-	return err;
+	port->member.number = port->dev->ifindex & 0xffff;
+	port->pending = 0;
+	port->tx_done = 0;
+	port->tx_failed = 0;
+	port->fifo_count = 0;
+	port->fifo_used = 0;
+	port->enabled = port->model->enabled;
+	return bitcan_attach(port->bus, &wanted, &port->member, &port->node);
 }
 
 static void leave_bus(struct bitcan_port *port)
 {
-	struct bitcan_bus *bus = port->bus;
 	unsigned long irqflags;
 
 	raw_spin_lock_irqsave(&bitcan_lock, irqflags);
 	if (port->node >= 0) {
-		bitcan_run_now(bus);
-		bc_detach(&bus->core, port->node);
-		bus->raised &= ~BIT(port->node);
-		port->node = -1;
+		bitcan_detach(port->bus, &port->node);
 		port->joined_busy = false;
-		bus->up--;
-		bitcan_arm(bus);
 	}
 	raw_spin_unlock_irqrestore(&bitcan_lock, irqflags);
 }
@@ -372,7 +337,7 @@ static int port_open(struct net_device *dev)
 	err = open_candev(dev);
 	if (err)
 		return err;
-	err = request_irq(port->irq, port->model->interrupt, 0, dev->name, dev);
+	err = request_irq(port->member.irq, port->model->interrupt, 0, dev->name, dev);
 	if (err)
 		goto no_irq;
 	port->can.state = CAN_STATE_ERROR_ACTIVE;
@@ -388,7 +353,7 @@ no_bus:
 	if (port->model->close)
 		port->model->close(port);
 	port->can.state = CAN_STATE_STOPPED;
-	free_irq(port->irq, dev);
+	free_irq(port->member.irq, dev);
 no_irq:
 	close_candev(dev);
 	return err;
@@ -400,7 +365,7 @@ static int port_stop(struct net_device *dev)
 
 	netif_stop_queue(dev);
 	leave_bus(port);
-	free_irq(port->irq, dev);
+	free_irq(port->member.irq, dev);
 	if (port->model->close)
 		port->model->close(port);
 	port->can.state = CAN_STATE_STOPPED;
@@ -497,8 +462,10 @@ int bitcan_add(const char *name, unsigned int number, const char *model, struct 
 	for (i = 0; i < ARRAY_SIZE(models); i++)
 		if (!strcmp(models[i]->name, model))
 			break;
+	if (!strcmp(model, "mapped"))
+		return bitcan_mapped_add(name, number);
 	if (i == ARRAY_SIZE(models)) {
-		pr_err("bitcan: no model %s: it is sja1000 or mscan\n", model);
+		pr_err("bitcan: no model %s: it is sja1000, mscan or mapped\n", model);
 		return -EINVAL;
 	}
 	if (!dev_valid_name(name)) {
@@ -535,12 +502,12 @@ int bitcan_add(const char *name, unsigned int number, const char *model, struct 
 	strscpy(dev->name, name, IFNAMSIZ);
 	if (port->model->setup)
 		port->model->setup(port);
-	port->irq = bitcan_irq_alloc();
-	if (port->irq < 0) {
-		err = port->irq;
+	port->member.irq = bitcan_irq_alloc();
+	if (port->member.irq < 0) {
+		err = port->member.irq;
 		goto no_irq;
 	}
-	dev->irq = port->irq;
+	dev->irq = port->member.irq;
 	err = register_candev(dev);
 	if (err)
 		goto no_dev;
@@ -548,7 +515,7 @@ int bitcan_add(const char *name, unsigned int number, const char *model, struct 
 	return 0;
 
 no_dev:
-	bitcan_irq_free(port->irq);
+	bitcan_irq_free(port->member.irq);
 no_irq:
 	if (port->model->teardown)
 		port->model->teardown(port);
@@ -561,7 +528,7 @@ static void remove(struct bitcan_port *port)
 	list_del(&port->list);
 	unregister_candev(port->dev);
 	bitcan_cut(port);
-	bitcan_irq_free(port->irq);
+	bitcan_irq_free(port->member.irq);
 	if (bitcan_model_of(port)->teardown)
 		bitcan_model_of(port)->teardown(port);
 	free_candev(port->dev);

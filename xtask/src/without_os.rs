@@ -22,7 +22,12 @@ fn builds(workspace: &Workspace) -> Result<Tally> {
         return Ok(missing(NO_STD_TARGET));
     }
     let mut build = workspace.cargo("build");
-    for room in ["cangate-frame", "cangate-route", "cangate-engine"] {
+    for room in [
+        "cangate-frame",
+        "cangate-route",
+        "cangate-engine",
+        "cangate-controller",
+    ] {
         build.args(["-p", room]);
     }
     build.args(["--lib", "--no-default-features", "--target", NO_STD_TARGET]);

@@ -139,9 +139,10 @@ impl Conflicts<'_> {
              tester's own precision is measured on the kvaser bench",
         );
         self.refuse(
-            e.priority != Priority::Gateway && !matches!(e.gateway, Gateway::User(_)),
+            e.priority != Priority::Gateway
+                && !matches!(e.gateway, Gateway::User(_) | Gateway::Direct { .. }),
             &[Setting::Priority, Setting::Gateway],
-            "only a gateway in user space has a priority of its own: --gateway user:…",
+            "only a gateway in user space has a priority of its own: --gateway user:… or direct",
         );
         let polled = matches!(
             e.gateway,
@@ -188,6 +189,17 @@ impl Conflicts<'_> {
                 "without a gateway, or with an ideal one, nothing filters, changes or passes a frame on",
             );
         }
+        let direct = matches!(e.gateway, Gateway::Direct { .. });
+        self.refuse(
+            direct && e.bench != Bench::Timed,
+            &[Setting::Gateway, Setting::Bench],
+            "a controller that can be driven from user space is on the timed bench only: --bench timed",
+        );
+        self.refuse(
+            direct && e.hops != Hops::NONE,
+            &[Setting::Gateway, Setting::Hops],
+            "hops go through virtual interfaces, and these ports are no interfaces",
+        );
         let by_vcan = e.hops != Hops::NONE && e.hops.through == Virtual::Vcan;
         let why = match e.gateway {
             Gateway::User(_) => {
@@ -202,7 +214,7 @@ impl Conflicts<'_> {
                 "what BPF puts into a vcan interface does not come back; it does through a pair: \
                  --hops N:vxcan"
             }
-            Gateway::Cangw | Gateway::Ideal | Gateway::None => "",
+            Gateway::Cangw | Gateway::Ideal | Gateway::None | Gateway::Direct { .. } => "",
         };
         self.refuse(
             by_vcan && !why.is_empty(),

@@ -42,6 +42,8 @@ const MODULES: &[&str] = &[
     "sch_prio",
     "sch_fq_codel",
     "act_gact",
+    // A card's interrupts for a process.
+    "uio_pci_generic",
     // What the host gives the guest and takes from it.
     "virtio",
     "virtio_pci",
@@ -54,7 +56,7 @@ const QEMU: &str = "qemu-11.1";
 const GUEST: &str = "guest-1";
 
 fn kernel_name(kernel: Kernel) -> String {
-    format!("kernel-{kernel}-1")
+    format!("kernel-{kernel}-2")
 }
 
 /// The stages that a guest with this kernel needs.

@@ -14,6 +14,8 @@
 //! | [`mod@poll`] | waiting for any of many descriptors |
 //! | [`schedule`] | real-time scheduling and locked memory |
 //! | [`uring`] | datagrams by io_uring: a box for those that come in, one for those that go out |
+//! | [`signals`] | signals of this process |
+//! | [`pci`] | PCI devices without a driver of the kernel's: regions, interrupts |
 //! | [`bitcan`] | the tester of the bit-timed buses of `kmod/bitcan` |
 //!
 //! It says what was tried and what the kernel answered. What follows from that (queues, trying
@@ -32,9 +34,12 @@ pub mod mmsg;
 pub mod netlink;
 mod option;
 pub mod packet;
+pub mod pci;
 pub mod poll;
 pub mod schedule;
+pub mod signals;
 pub mod socket;
+mod tsc;
 pub mod uring;
 
 pub use poll::Poll;

@@ -22,6 +22,9 @@ pub(crate) struct Memory {
 // SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped; every
 // access to it is atomic.
 unsafe impl Send for Memory {}
+// SAFETY: as for `Send`: through a shared reference there are only atomic accesses, which threads may make
+// at the same time.
+unsafe impl Sync for Memory {}
 
 impl Memory {
     /// Maps `len` bytes of a device, rounded down to whole words.
@@ -70,6 +73,7 @@ impl Memory {
         self.words * WORD
     }
 
+    #[inline]
     fn word(&self, at: usize) -> Option<&AtomicU64> {
         if !at.is_multiple_of(WORD) || at / WORD >= self.words {
             return None;
@@ -82,8 +86,18 @@ impl Memory {
     }
 
     /// The word at byte `at`; with acquire ordering, so that what was written before it is seen.
+    #[inline]
     pub(crate) fn get(&self, at: usize) -> Option<u64> {
         Some(self.word(at)?.load(Ordering::Acquire))
+    }
+
+    /// Writes the word at byte `at`, with release ordering: whoever sees it sees what was written
+    /// before; false where there is none.
+    #[inline]
+    pub(crate) fn set(&self, at: usize, value: u64) -> bool {
+        self.word(at)
+            .map(|word| word.store(value, Ordering::Release))
+            .is_some()
     }
 
     /// Copies whole words out of the mapping; false where it does not reach so far.
@@ -119,6 +133,93 @@ impl Drop for Memory {
         // the kernel rounds up to pages as it did for mmap(2). Nobody has a reference into it any
         // more: they borrow from `self`.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.mapped) };
+    }
+}
+
+/// A device's registers, mapped. Each access happens once, with its size, in the order of the program.
+pub(crate) struct Registers32 {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped; it is the
+// device's memory, which no reference of this process points to.
+unsafe impl Send for Registers32 {}
+
+impl Registers32 {
+    /// Maps `len` bytes of a device from its beginning.
+    pub(crate) fn map(device: impl AsFd, len: usize) -> Result<Self, Errno> {
+        // SAFETY: as in `Memory::map`.
+        let start = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                len,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                device,
+                0,
+            )
+        }?;
+        let start = NonNull::new(start.cast()).ok_or(Errno::NOMEM)?;
+        Ok(Self { start, len })
+    }
+
+    /// Bytes.
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Where a register of type `T` is, if it lies within the mapping at a multiple of its size.
+    fn at<T>(&self, offset: usize) -> Option<*mut T> {
+        let size = size_of::<T>();
+        let end = offset.checked_add(size)?;
+        let inside = end <= self.len && offset.is_multiple_of(size);
+        // The mapping begins at a page, so that the pointer is aligned.
+        inside.then(|| self.start.as_ptr().wrapping_add(offset).cast())
+    }
+
+    pub(crate) fn read8(&self, offset: usize) -> Option<u8> {
+        // SAFETY: `at` gives pointers into the mapping only, which lives as long as `self`; any bits are
+        // a `u8`. Volatile: the device sees each access.
+        self.at(offset)
+            .map(|at| unsafe { std::ptr::read_volatile(at) })
+    }
+
+    pub(crate) fn write8(&self, offset: usize, value: u8) {
+        if let Some(at) = self.at(offset) {
+            // SAFETY: as in `read8`; the memory is the device's and nobody has a reference to it.
+            unsafe { std::ptr::write_volatile(at, value) };
+        }
+    }
+
+    /// PCI is little-endian.
+    pub(crate) fn read32(&self, offset: usize) -> Option<u32> {
+        // SAFETY: as in `read8`; `at` gives aligned pointers only, and any bits are a `u32`.
+        let value = self
+            .at(offset)
+            .map(|at| unsafe { std::ptr::read_volatile(at) });
+        value.map(u32::from_le)
+    }
+
+    pub(crate) fn write32(&self, offset: usize, value: u32) {
+        if let Some(at) = self.at(offset) {
+            // SAFETY: as in `write8`; `at` gives aligned pointers only.
+            unsafe { std::ptr::write_volatile(at, value.to_le()) };
+        }
+    }
+}
+
+impl std::fmt::Debug for Registers32 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes of registers", self.len)
+    }
+}
+
+impl Drop for Registers32 {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's, made by `map` with this start and this length; pointers
+        // into it do not outlive the calls above.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }
 }
 

@@ -14,6 +14,7 @@
 //! | [`socketcan`] | `socketcan` | Linux CAN interfaces, by raw sockets |
 //! | [`embedded`] | `bus` | nodes on buses inside the process, in virtual or real time |
 //! | [`log`] | `log` | candump logs, standard input and output |
+//! | [`direct`] | `direct` | CAN controllers driven from user space |
 //!
 //! A kind is a [`PortKind`]: its keyword, and how its [`Settings`] are read from `gateway.toml`. The
 //! settings open the port, and answer what a gateway asks before. The list of kinds, [`Kinds`], is a
@@ -38,6 +39,7 @@ kinds::kinds! {
     "socketcan" => socketcan::SocketCan,
     "bus" => embedded::EmbeddedBus,
     "log" => log::Log,
+    "direct" => direct::Direct,
 }
 
 pub use engine::{

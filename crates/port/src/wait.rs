@@ -31,6 +31,12 @@ pub trait PollReceive: Receive + Send {
     fn is_busy(&self) -> bool {
         false
     }
+
+    /// Is it certain that nothing has happened since the last call of [`Receive::receive`]? Where all
+    /// halves can say so, a worker that does not wait need not ask them.
+    fn is_quiet(&self) -> bool {
+        false
+    }
 }
 
 /// A transmitting half for a worker that waits in poll(2), perhaps in a thread of its own.
@@ -50,6 +56,10 @@ impl<H: PollReceive + ?Sized> PollReceive for Box<H> {
 
     fn is_busy(&self) -> bool {
         (**self).is_busy()
+    }
+
+    fn is_quiet(&self) -> bool {
+        (**self).is_quiet()
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use config::{Diagnostics, Document, Source};
+use port::direct::{DirectSettings, Drive};
 use port::embedded::BusSettings;
 use port::log::{LogSettings, OnFull, Replay, Rotate};
 use port::socketcan::{ReceiveBy, SocketCanSettings, TransmitBy};
@@ -68,6 +69,48 @@ fn defaults() {
             interface: None,
             pace: Replay::Original,
             ..LogSettings::default()
+        })
+    );
+}
+
+#[test]
+fn a_controller_that_is_driven_directly() {
+    assert_eq!(
+        &*good("[ports.can0]\nkind = 'direct'"),
+        &*settings(DirectSettings {
+            device: "can0".into(),
+            channel: None,
+            bitrate: 500_000,
+            sample_point: None,
+            data_bitrate: None,
+            data_sample_point: None,
+            mode: Drive::Poll,
+            listen_only: false,
+            one_shot: false,
+            bus_errors: false,
+            restart: Some(100_000_000),
+            queue: 128,
+        })
+    );
+    assert_eq!(
+        &*good(
+            "[ports.p]\nkind = 'direct'\ndevice = '0000:03:00.0'\nchannel = 1\nbitrate = '250k'\n\
+             sample_point = 0.8\ndata_bitrate = '2M'\ndata_sample_point = 0.75\nmode = 'interrupt'\n\
+             listen_only = true\none_shot = true\nbus_errors = true\nrestart = 'never'\nqueue = 7"
+        ),
+        &*settings(DirectSettings {
+            device: "0000:03:00.0".into(),
+            channel: Some(1),
+            bitrate: 250_000,
+            sample_point: Some(800),
+            data_bitrate: Some(2_000_000),
+            data_sample_point: Some(750),
+            mode: Drive::Interrupt,
+            listen_only: true,
+            one_shot: true,
+            bus_errors: true,
+            restart: None,
+            queue: 7,
         })
     );
 }
@@ -182,7 +225,7 @@ fn an_empty_list_knows_no_kind() {
     assert_eq!(spec, None);
     assert_eq!(found.list()[0].message, "`kind` cannot be `bus`");
     let standard: Vec<_> = Kinds::standard().keywords().collect();
-    assert_eq!(standard, ["socketcan", "bus", "log"]);
+    assert_eq!(standard, ["socketcan", "bus", "log", "direct"]);
 }
 
 #[test]
@@ -285,6 +328,22 @@ fn mistakes_are_named() {
         (
             "[ports.p]\nkind = 'bus'\nfd = true",
             "port `p` has no key `fd`",
+        ),
+        (
+            "[ports.p]\nkind = 'direct'\nsample_point = 87.5",
+            "this is no sample point",
+        ),
+        (
+            "[ports.p]\nkind = 'direct'\nbitrate = '1M'\ndata_bitrate = '500k'",
+            "the data phase cannot be slower than the arbitration phase",
+        ),
+        (
+            "[ports.p]\nkind = 'direct'\nmode = 'irq'",
+            "`mode` cannot be `irq`",
+        ),
+        (
+            "[ports.p]\nkind = 'direct'\nchannel = 8",
+            "`channel` must be from 0 to 7",
         ),
         (
             "[ports.'a b']\nkind = 'bus'",

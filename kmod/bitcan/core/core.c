@@ -17,6 +17,11 @@ void bc_init(struct bc_bus *bus, const struct bc_ops *ops, u64 now)
 	bus->free_from = now;
 }
 
+static int lowest_bit(u32 bits)
+{
+	return __builtin_ctz(bits);
+}
+
 static u64 random64(u64 *seed)
 {
 	/* SplitMix64 */
@@ -533,9 +538,11 @@ static void count_reception(struct bc_bus *bus)
 	int i, s;
 
 	if (!bus->uneasy && bus->sender_count == 1) {
+		u32 hears;
+
 		/* The usual case: all counters are 0, and stay so. */
-		for (i = 0; i < bus->top; i++)
-			bus->nodes[i].received += bc_receives(bus, i);
+		for (hears = bus->hearing; hears; hears &= hears - 1)
+			bus->nodes[lowest_bit(hears)].received++;
 		return;
 	}
 	for (i = 0; i < bus->top; i++) {
@@ -580,7 +587,8 @@ static void end_frame(struct bc_bus *bus)
 		}
 	}
 	count_reception(bus);
-	finish(bus, bus->now, bus->now - bc_time(&bus->rate, RECESSIVE_END, 0));
+	finish(bus, bus->now,
+	       bus->off ? bus->now - bc_time(&bus->rate, RECESSIVE_END, 0) : bus->now);
 }
 
 static void disturbed_steps(struct bc_bus *bus)
@@ -628,7 +636,7 @@ void bc_run(struct bc_bus *bus, u64 t)
 		launch(bus);
 		end_frame(bus);
 	}
-	for (;;) {
+	while (!bc_idle(bus)) {
 		u64 start = next_start(bus), step = next_step(bus);
 
 		if (step <= t && step <= start) {

@@ -239,6 +239,12 @@ static inline bool bc_receives(const struct bc_bus *bus, int node)
 	return bus->hearing >> node & 1;
 }
 
+/* Will nothing happen before somebody sends? (Not always known.) */
+static inline bool bc_idle(const struct bc_bus *bus)
+{
+	return bus->phase == BC_FREE && !bus->pending && !bus->off;
+}
+
 bool bc_plan_fault(struct bc_bus *bus, const struct bc_fault *fault);
 void bc_wire_frame(const struct bc_bus *bus, int node, int slot, struct canfd_frame *frame);
 

@@ -75,6 +75,22 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Write the man pages into a folder.
     Man(Man),
+    /// Hand a PCI card back to its driver when standard input ends. The gateway starts this by itself.
+    #[command(hide = true, name = port::direct::keeper::COMMAND)]
+    KeepCard(KeepCard),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct KeepCard {
+    /// The card's PCI address.
+    #[arg(value_name = "ADDRESS")]
+    pub(crate) address: String,
+    /// The kernel's driver that is to get it; without one, none gets it.
+    #[arg(long, value_name = "DRIVER")]
+    pub(crate) driver: Option<String>,
+    /// How an interface of the card was set up.
+    #[arg(long, value_name = "SETTINGS")]
+    pub(crate) interface: Vec<port::direct::keeper::Interface>,
 }
 
 #[derive(Args, Debug)]

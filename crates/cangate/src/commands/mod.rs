@@ -43,6 +43,10 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Bench(args) => bench::run(&args),
         Command::Lab(args) => lab::run(args, color),
         Command::Report(args) => report::run(&args),
+        Command::KeepCard(args) => {
+            port::direct::keeper::run(&args.address, args.driver.as_deref(), &args.interface)
+                .map_err(Failure::Run)
+        }
     };
     exit_code(done)
 }

@@ -68,6 +68,10 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("cangw -L", Here),
     ("cangate import", Here),
     ("cangate export", Here),
+    (
+        "cangate keep-card",
+        Not("it needs a card that nobody drives; tests/lab/direct.rs does it by a gateway"),
+    ),
     // Benches. The kvaser bench has the interfaces that the documents name.
     ("cangate bench", InGuest("kvaser", 600)),
     ("cangw -A -e -s vcan0 -d vcan1", InGuest("vcan", 300)),

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bus_time;
+mod direct;
 #[path = "../documents/mod.rs"]
 mod documents;
 mod ends;
@@ -14,6 +15,7 @@ mod examples;
 mod exec;
 mod experiments;
 mod hops;
+mod mapped;
 mod offload;
 mod says;
 mod shell;

@@ -4,6 +4,7 @@ use super::interfaces::interfaces;
 use super::routes::routes;
 use crate::choices::{Gateway, Hops, Priority, Transmit, Ways};
 use crate::experiment::Experiment;
+use crate::spec::{BITRATE, DATA_BITRATE};
 use route::cangw::Inexpressible;
 
 /// The control socket of `cangate run`, in the guest.
@@ -31,7 +32,7 @@ fn joined(all: &[Inexpressible]) -> String {
 pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
     match &experiment.gateway {
         Gateway::Cangw => cangw_script(experiment),
-        Gateway::User(_) | Gateway::OwnRules | Gateway::Bpf => {
+        Gateway::User(_) | Gateway::OwnRules | Gateway::Bpf | Gateway::Direct { .. } => {
             Ok(gateway_toml(experiment).unwrap_or_default())
         }
         Gateway::Ideal | Gateway::None => Ok(String::new()),
@@ -51,7 +52,11 @@ pub fn cangw_script(experiment: &Experiment) -> Result<String, GatewayError> {
 #[must_use]
 pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
     let (how, keys) = match &experiment.gateway {
-        Gateway::User(ways) => (process(*ways, experiment.priority), keys(*ways)),
+        Gateway::User(ways) => (
+            process(ways.receive.is_busy(), experiment.priority),
+            keys(*ways),
+        ),
+        Gateway::Direct { irq } => (process(!irq, experiment.priority), String::new()),
         other => (
             format!("offload = \"{}\"\n", other.offload()?),
             String::new(),
@@ -63,6 +68,10 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
         text.push_str(&format!("max_hops = {}\n", experiment.hops.count + 1));
     }
     for name in &names {
+        if let Gateway::Direct { irq } = experiment.gateway {
+            text.push_str(&direct(name, irq, experiment.is_fd()));
+            continue;
+        }
         text.push_str(&format!(
             "\n[ports.{name}]\nkind = \"socketcan\"\ninterface = \"{name}\"\n{keys}"
         ));
@@ -78,9 +87,9 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
 /// How the gateway's process runs. The priority is the papers' (gateway-2011 §3.7). A gateway that
 /// looks for frames without pause has none: the guest has one processor, on which nothing else would
 /// then run, the tester neither.
-fn process(ways: Ways, priority: Priority) -> String {
+fn process(is_busy: bool, priority: Priority) -> String {
     let realtime = match priority {
-        Priority::Gateway if !ways.receive.is_busy() => "realtime = 90\n",
+        Priority::Gateway if !is_busy => "realtime = 90\n",
         _ => "",
     };
     format!("{realtime}lock_memory = true\n")
@@ -94,6 +103,19 @@ fn keys(ways: Ways) -> String {
     };
     let (receive, transmit) = (ways.receive.key(), ways.transmit.key());
     format!("receive = \"{receive}\"\ntransmit = \"{transmit}\"\n{bypass}")
+}
+
+/// A port on a mapped controller.
+fn direct(name: &str, irq: bool, fd: bool) -> String {
+    let mode = if irq { "interrupt" } else { "poll" };
+    let mut text = format!(
+        "\n[ports.{name}]\nkind = \"direct\"\ndevice = \"/dev/bitcan-{name}\"\nbitrate = {BITRATE}\n\
+         mode = \"{mode}\"\n"
+    );
+    if fd {
+        text.push_str(&format!("data_bitrate = {DATA_BITRATE}\n"));
+    }
+    text
 }
 
 /// A configuration as results keep it: of very many routes the first two and the last. The others

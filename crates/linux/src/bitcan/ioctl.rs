@@ -1,8 +1,8 @@
-//! The three calls of the device.
+//! The calls of the module's devices.
 #![allow(unsafe_code, reason = "ioctl(2)")]
 #![allow(clippy::cast_lossless, reason = "musl's ioctl takes a signed number")]
 
-use super::layout::{Setup, Start};
+use super::layout::{Control, Napi, Setup, Start};
 use crate::errno::last_errno;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
@@ -36,6 +36,40 @@ pub(super) fn stop(device: &OwnedFd) -> Result<(), Errno> {
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _) })
 }
 
+pub(super) fn control(device: &OwnedFd, control: &Control) -> Result<(), Errno> {
+    let code = opcode::write::<Control>(b'b', 16);
+    // SAFETY: the device is open; BITCAN_CONTROL reads one `struct bitcan_control`, as which `Control` is
+    // laid out (`repr(C)`, 152 bytes, in the number of the call too); `control` is live.
+    result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(control)) })
+}
+
+pub(super) fn napi(device: &OwnedFd, napi: &Napi) -> Result<(), Errno> {
+    let code = opcode::write::<Napi>(b'b', 8);
+    // SAFETY: the device is open; BITCAN_NAPI reads one `struct bitcan_napi`, as which `Napi` is laid out
+    // (`repr(C)`, 8 bytes, in the number of the call too); `napi` is live.
+    result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(napi)) })
+}
+
+pub(super) fn leave(device: &OwnedFd) -> Result<(), Errno> {
+    number(device, 17, 0)
+}
+
+pub(super) fn abort(device: &OwnedFd, buffers: u32) -> Result<(), Errno> {
+    number(device, 19, buffers)
+}
+
+pub(super) fn recover(device: &OwnedFd) -> Result<(), Errno> {
+    number(device, 20, 0)
+}
+
+/// A call whose argument is a number or nothing.
+fn number(device: &OwnedFd, call: u8, argument: u32) -> Result<(), Errno> {
+    let code = opcode::none(b'b', call);
+    // SAFETY: the device is open; these calls take their argument as a number (BITCAN_LEAVE, BITCAN_ABORT,
+    // BITCAN_RECOVER of bitcan.h), and read or write no memory of this process.
+    result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, libc::c_ulong::from(argument)) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,5 +81,7 @@ mod tests {
         assert_eq!(opcode::read_write::<Setup>(b'b', 1), 0xC028_6201);
         assert_eq!(opcode::write::<Start>(b'b', 2), 0x4018_6202);
         assert_eq!(opcode::none(b'b', 3), 0x6203);
+        assert_eq!(opcode::write::<Control>(b'b', 16), 0x4098_6210);
+        assert_eq!(opcode::write::<Napi>(b'b', 8), 0x4008_6208);
     }
 }

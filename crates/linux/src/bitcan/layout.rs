@@ -1,5 +1,6 @@
 //! What lies in the mapping, byte for byte (`kmod/bitcan/bitcan.h`).
 
+use super::mapped::Wanted;
 use super::types::{Event, Stamp, Timed};
 use crate::can::layout::{CLASSIC_SIZE, FD_SIZE, decode, encode};
 use crate::memory::WORD;
@@ -46,6 +47,58 @@ pub(super) struct Start {
     pub(super) return_bus: u8,
     pub(super) reserved: [u8; 3],
     pub(super) stamp_every: u32,
+}
+
+/// `struct bitcan_napi`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Napi {
+    pub(super) socket: i32,
+    pub(super) ifindex: u32,
+}
+
+/// As many filters as [`Control`] has room for.
+const FILTERS: usize = 16;
+const LISTEN_ONLY: u32 = 1;
+const ONE_SHOT: u32 = 2;
+const FD: u32 = 4;
+
+/// `struct bitcan_control`.
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(C)]
+pub(super) struct Control {
+    version: u32,
+    flags: u32,
+    bitrate: u32,
+    data_bitrate: u32,
+    filters: u32,
+    reserved: u32,
+    filter: [[u32; 2]; FILTERS],
+}
+
+impl Control {
+    /// `None` where there are more filters than fit.
+    pub(super) fn new(wanted: &Wanted<'_>) -> Option<Self> {
+        let mut control = Self {
+            version: wanted.version,
+            bitrate: wanted.bitrate,
+            data_bitrate: wanted.data_bitrate.unwrap_or(0),
+            filters: u32::try_from(wanted.filters.len()).ok()?,
+            ..Self::default()
+        };
+        let to = control.filter.get_mut(..wanted.filters.len())?;
+        for (to, (id, mask)) in to.iter_mut().zip(wanted.filters) {
+            *to = [*id, *mask];
+        }
+        for (set, flag) in [
+            (wanted.listen_only, LISTEN_ONLY),
+            (wanted.one_shot, ONE_SHOT),
+            (wanted.data_bitrate.is_some(), FD),
+        ] {
+            control.flags |= if set { flag } else { 0 };
+        }
+        Some(control)
+    }
 }
 
 impl Setup {
@@ -136,6 +189,7 @@ mod tests {
     fn sizes_are_the_headers() {
         assert_eq!(size_of::<Setup>(), 40);
         assert_eq!(size_of::<Start>(), 24);
+        assert_eq!(size_of::<Control>(), 24 + 16 * 8);
         assert_eq!(ENTRY_SIZE, 8 + 1 + 1 + 6 + size_of::<libc::canfd_frame>());
         assert_eq!(
             ENTRY_SIZE,

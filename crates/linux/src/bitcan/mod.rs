@@ -6,10 +6,12 @@
 
 mod ioctl;
 mod layout;
+mod mapped;
 mod napi;
 mod tester;
 mod types;
 
+pub use mapped::{Controller, REGISTERS, Wanted};
 pub use napi::tell_napi;
 pub use tester::Tester;
-pub use types::{BUSES, DEVICE, Error, Event, Mode, Progress, Stamp, Timed};
+pub use types::{BUSES, ControllerError, DEVICE, Error, Event, Mode, Progress, Stamp, Timed};

@@ -1,12 +1,29 @@
 //! Busy polling of the module's interfaces.
 
+use super::ioctl;
+use super::layout::Napi;
 use crate::Errno;
-use std::os::fd::AsFd;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::net::netdevice::name_to_index;
+use std::os::fd::{AsFd, AsRawFd};
 
-/// Tells a raw CAN socket which controller `SO_BUSY_POLL` is to poll, which the kernel does not.
+/// The module's device for orders.
+const CONTROL: &str = "/dev/bitcan";
+
+/// Tells a raw CAN socket which controller `SO_BUSY_POLL` is to poll, which the kernel does not: a socket
+/// of another family learns it from what it receives, a CAN socket never does.
 ///
 /// # Errors
-/// EOPNOTSUPP: the module has no such call yet, and no interface is polled.
-pub fn tell_napi(_socket: impl AsFd, _interface: &str) -> Result<(), Errno> {
-    Err(Errno::OPNOTSUPP)
+/// ENOENT: there is no `/dev/bitcan`. EACCES: this is no process of root. ENODEV: it is no interface of
+/// the module, or not in the socket's network namespace. EOPNOTSUPP: its controller is no `mscan`, whose
+/// driver alone has a NAPI instance, or the kernel has no busy polling (PREEMPT_RT). ENOTTY: the module
+/// is older.
+pub fn tell_napi(socket: impl AsFd, interface: &str) -> Result<(), Errno> {
+    let device = open(CONTROL, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    let socket = socket.as_fd();
+    let napi = Napi {
+        socket: socket.as_raw_fd(),
+        ifindex: name_to_index(socket, interface)?,
+    };
+    ioctl::napi(&device, &napi)
 }

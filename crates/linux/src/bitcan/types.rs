@@ -106,3 +106,27 @@ pub enum Error {
         source: std::io::Error,
     },
 }
+
+/// Why a mapped controller cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ControllerError {
+    /// The device is not there.
+    #[error(
+        "there is no {0}: load the bit-timed bus (`modprobe bitcan`, kmod/bitcan) and make the controller \
+         (`echo add NAME bus=N model=mapped > /dev/bitcan` makes /dev/bitcan-NAME)"
+    )]
+    Missing(String),
+    /// Somebody has it.
+    #[error("{0} is in use by another process, and one at a time can drive it: end that one first")]
+    Busy(String),
+    /// The system says something else.
+    #[error("{path}: {what}: {source}")]
+    System {
+        /// The device.
+        path: String,
+        /// What was tried.
+        what: &'static str,
+        /// What was said.
+        source: std::io::Error,
+    },
+}

@@ -8,14 +8,14 @@ use frame::wire::BitRate;
 
 pub(super) const RTM_NEWLINK: u16 = 16;
 pub(super) const RTM_GETLINK: u16 = 18;
-const IFLA_IFNAME: u16 = 3;
+pub(super) const IFLA_IFNAME: u16 = 3;
 const IFLA_MTU: u16 = 4;
-const IFLA_TXQLEN: u16 = 13;
-const IFLA_LINKINFO: u16 = 18;
+pub(super) const IFLA_TXQLEN: u16 = 13;
+pub(super) const IFLA_LINKINFO: u16 = 18;
 const IFLA_STATS64: u16 = 23;
 const IFLA_XDP: u16 = 43;
-const IFLA_INFO_KIND: u16 = 1;
-const IFLA_INFO_DATA: u16 = 2;
+pub(super) const IFLA_INFO_KIND: u16 = 1;
+pub(super) const IFLA_INFO_DATA: u16 = 2;
 const IFLA_XDP_PROG_ID: u16 = 4;
 /// `ARPHRD_CAN`
 const CAN: u16 = 280;
@@ -84,19 +84,22 @@ impl Link {
     /// # Errors
     /// [`LinkError::Refused`] with ENODEV where there is none of this name.
     pub fn find(name: &str) -> Result<Self, LinkError> {
-        if name.is_empty() || name.len() > MOST_NAME || name.contains('\0') {
-            return Err(LinkError::Refused(Errno::NODEV));
-        }
-        let mut body = vec![0; IFINFO];
-        attribute(&mut body, IFLA_IFNAME, &[name.as_bytes(), &[0]].concat());
-        let said = Netlink::open()?.one(RTM_GETLINK, body)?;
-        let said = said.map_err(LinkError::Refused)?;
-        let (_, body) = said
-            .iter()
-            .find(|(kind, _)| *kind == RTM_NEWLINK)
-            .ok_or(LinkError::Refused(Errno::NODEV))?;
-        Ok(link(body).map_err(Error::Answer)?)
+        Ok(link(&raw(name)?).map_err(Error::Answer)?)
     }
+}
+
+/// What the kernel says of an interface: the body of RTM_NEWLINK.
+pub(super) fn raw(name: &str) -> Result<Vec<u8>, LinkError> {
+    if name.is_empty() || name.len() > MOST_NAME || name.contains('\0') {
+        return Err(LinkError::Refused(Errno::NODEV));
+    }
+    let mut body = vec![0; IFINFO];
+    attribute(&mut body, IFLA_IFNAME, &[name.as_bytes(), &[0]].concat());
+    let said = Netlink::open()?.one(RTM_GETLINK, body)?;
+    let said = said.map_err(LinkError::Refused)?;
+    let found = said.into_iter().find(|(kind, _)| *kind == RTM_NEWLINK);
+    let (_, body) = found.ok_or(LinkError::Refused(Errno::NODEV))?;
+    Ok(body)
 }
 
 /// Why nothing is known of an interface.

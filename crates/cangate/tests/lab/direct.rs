@@ -1,0 +1,117 @@
+//! Controllers driven from user space, on emulated cards: frames pass, and the kernel's driver gets its cards
+//! back.
+
+use super::{exec, lab};
+use std::collections::HashMap;
+
+/// What each step of a script printed.
+fn steps(bench: &str, script: &str) -> HashMap<String, String> {
+    let here = env!("CARGO_MANIFEST_DIR");
+    let arguments =
+        format!("--bench {bench} --kernel 6.1 --timeout 600 --file {here}/tests/lab/{script}");
+    let output = exec(&arguments, &format!("sh /lab/{script} 2>&1"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    println!("{text}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(text.ends_with("== done\n"), "{text}{said}");
+    let steps = text.split("== ").skip(1);
+    steps
+        .filter_map(|step| step.split_once('\n'))
+        .map(|(name, rest)| (name.to_owned(), rest.to_owned()))
+        .collect()
+}
+
+/// The numbers of `"key":number` in a step, in their order.
+fn numbers(step: &str, key: &str) -> Vec<u64> {
+    let key = format!("\"{key}\":");
+    let parts = step.split(&key).skip(1);
+    let digits = |text: &str| {
+        text.split(|c: char| !c.is_ascii_digit())
+            .next()
+            .map(str::to_owned)
+    };
+    parts
+        .map(|part| digits(part).unwrap().parse().unwrap())
+        .collect()
+}
+
+#[test]
+fn frames_pass_and_cards_come_back() {
+    let Some(_lab) = lab() else { return };
+    let steps = steps("kvaser", "direct.sh");
+    for (mode, status) in [("poll", "status 0"), ("interrupt", "status 137")] {
+        let said = &steps[mode];
+        let has = |words: &str| assert!(said.contains(words), "{mode}: no {words:?} in {said}");
+        has(
+            "123 [8] 11 22 33 44 55 66 77 88\n123 [0]\n12345678 [4] DE AD BE EF\n7FF [0] remote request\n",
+        );
+        // On the other side, as they were sent there.
+        has("456 [1] AA\n1ABCDEF0 [0] remote request\n001 [2] 88 99\n");
+        let received = numbers(said, "received");
+        // 104 and what the FIFO kept of the 20 that came while nobody looked.
+        assert!((105..124).contains(&received[0]), "{said}");
+        assert_eq!(received[1], 3, "{said}");
+        assert!(numbers(said, "overrun")[0] >= 1, "{said}");
+        assert_eq!(numbers(said, "sent")[..2], [3, received[0]], "{said}");
+        assert_eq!(numbers(said, "held")[..2], [0, 0], "{said}");
+        assert_eq!(numbers(said, "lost")[..2], [0, 0], "{said}");
+        has(&format!("on can2: {}\n", received[0] + 3));
+        has(status);
+        has("driver kvaser_pci kvaser_pci\noverride (null)\n");
+    }
+
+    let said = &steps["settings"];
+    let after = |word: &str| {
+        let line = said.lines().find_map(|line| line.strip_prefix(word));
+        line.unwrap_or_else(|| panic!("no {word} in {said}"))
+    };
+    assert!(after("before ").contains("bitrate 250000"), "{said}");
+    assert_eq!(after("before "), after("after "));
+    assert_eq!(
+        after("meanwhile "),
+        "",
+        "the interface is gone while the gateway runs"
+    );
+    assert_eq!(
+        said.matches("another process drives the card").count(),
+        2,
+        "{said}"
+    );
+    assert!(said.ends_with("321 [1] 42\n"), "{said}");
+
+    let said = &steps["mistakes"];
+    for words in [
+        "there is no PCI device can9",
+        "lo is an interface, but not of a PCI card",
+        "cannot do 300000 bit/s exactly: the nearest are 250000 and 320000 bit/s",
+        "the SJA1000 of can1 cannot do FD",
+        "can1 has no channel 5",
+        "which cangate cannot drive",
+    ] {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+    // Nothing was taken.
+    assert_eq!(said.matches("driver kvaser_pci").count(), 6, "{said}");
+}
+
+#[test]
+fn fd_frames_pass_without_a_driver() {
+    let Some(_lab) = lab() else { return };
+    let steps = steps("ctucan", "direct_fd.sh");
+    let long = format!("456##5{:0128}", 7);
+    let first = format!(
+        "123##4112233\n{long}\n12345678##7AABBCCDDEEFF001122334400\n7FF#R\n1ABCDEF0#0102030405060708\n"
+    );
+    for mode in ["poll", "interrupt"] {
+        let said = &steps[mode];
+        let has = |words: &str| assert!(said.contains(words), "{mode}: no {words:?} in {said}");
+        has("615 frames received = 615 routed. All sums add up.\nstatus 0\n");
+        // 11 bytes are padded to 12, as the DLC says.
+        has(&first);
+        has("in order 200\n");
+        // No driver had it, and none gets it.
+        has("driver (null)\n");
+    }
+}

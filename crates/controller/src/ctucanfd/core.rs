@@ -1,0 +1,564 @@
+//! The driver.
+
+use super::filter;
+use super::frame::{Read, read, write};
+use super::registers::*;
+use crate::{
+    BusError, Controller, Event, Failure, Gone, Limits, Mode, Place, Properties, Refused,
+    Registers, StartError, State, Status, Timing, Token, Trouble,
+};
+use frame::{FrameRef, Kind, dlc};
+
+const NAME: &str = "CTU CAN FD";
+
+/// Data sheet, BTR and BTR_FD; the least lengths as in Linux's `ctucanfd_base.c`.
+const NOMINAL: Limits = Limits {
+    prescaler: (1, 255),
+    prescaler_step: 1,
+    before_sample: (2, 190),
+    after_sample: (1, 63),
+    jump: 31,
+};
+const DATA: Limits = Limits {
+    prescaler: (1, 255),
+    prescaler_step: 1,
+    before_sample: (2, 94),
+    after_sample: (1, 31),
+    jump: 31,
+};
+/// The longest phase 1 of each; the rest goes to the propagation segment.
+const NOMINAL_PHASE_1: u32 = 63;
+const DATA_PHASE_1: u32 = 31;
+
+/// Buffers where the core does not say how many it has: before version 2.3, all had four.
+const BUFFERS: usize = 4;
+/// The most that there can be.
+const MOST_BUFFERS: usize = 8;
+
+/// How often the device ID is read until the core has come out of reset.
+const PATIENCE: u32 = 10_000;
+
+/// Bit rates of the data phase above this need the secondary sample point, because the transceiver's
+/// delay reaches into the next bit.
+const FAST: u32 = 1_000_000;
+
+/// A core and its driver.
+pub struct CtuCanFd<R> {
+    registers: R,
+    properties: Properties,
+    /// Frames in transmit buffers, oldest first, from buffer `tail` on.
+    tokens: [Token; MOST_BUFFERS],
+    tail: usize,
+    in_flight: usize,
+    /// The priorities' register.
+    priorities: u32,
+    /// Frames whose fate is to be told by the next service: they were in flight at a stop.
+    unsaid: [Option<(Token, Result<(), Failure>)>; MOST_BUFFERS],
+    status: Status,
+    listen_only: bool,
+    fd: bool,
+    diagnose: bool,
+    interrupts: bool,
+}
+
+impl<R: Registers> CtuCanFd<R> {
+    /// A core by its registers and its clock, Hz. Reads the number of its transmit buffers.
+    pub fn new(mut registers: R, clock: u32) -> Self {
+        let said = (registers.read32(TX_COMMAND) >> 16 & 0xF) as usize;
+        let buffers = match said {
+            2..=MOST_BUFFERS => said,
+            _ => BUFFERS,
+        };
+        Self {
+            registers,
+            properties: properties(clock, buffers),
+            tokens: [0; MOST_BUFFERS],
+            tail: 0,
+            in_flight: 0,
+            priorities: first_priorities(buffers),
+            unsaid: [None; MOST_BUFFERS],
+            status: Status::default(),
+            listen_only: false,
+            fd: false,
+            diagnose: false,
+            interrupts: false,
+        }
+    }
+
+    /// Its registers, when it is no longer needed.
+    pub fn into_registers(self) -> R {
+        self.registers
+    }
+
+    fn get(&mut self, register: u32) -> u32 {
+        self.registers.read32(register)
+    }
+
+    fn set(&mut self, register: u32, value: u32) {
+        self.registers.write32(register, value);
+    }
+
+    fn is_there(&mut self) -> bool {
+        self.get(DEVICE_ID) & 0xFFFF == ID
+    }
+
+    fn reset(&mut self) -> bool {
+        self.set(MODE, MODE_RESET);
+        (0..PATIENCE).any(|_| self.is_there())
+    }
+
+    /// The state of the buffer of the oldest frame.
+    fn oldest(&mut self) -> u32 {
+        self.get(TX_STATUS) >> (4 * self.tail) & 0xF
+    }
+
+    /// Takes the oldest frame away; its buffer can be filled again, as the last one to be sent.
+    fn retire(&mut self) -> Token {
+        let token = self.tokens.get(self.tail).copied().unwrap_or(0);
+        let count = self.properties.buffers;
+        // Before the buffer is ready again: no other frame ever has its priority.
+        self.priorities = turned(self.priorities, count);
+        self.set(TX_PRIORITY, self.priorities);
+        self.set(TX_COMMAND, TX_EMPTY | TX_FIRST << self.tail);
+        self.tail = (self.tail + 1) % count;
+        self.in_flight -= 1;
+        token
+    }
+
+    fn fate(&self, state: u32) -> Option<Result<(), Failure>> {
+        match state {
+            TX_DONE => Some(Ok(())),
+            TX_FAILED if self.status.state == State::BusOff => Some(Err(Failure::BusOff)),
+            TX_FAILED | TX_PARITY => Some(Err(Failure::Error)),
+            TX_ABORTED => Some(Err(Failure::Aborted)),
+            _ => None,
+        }
+    }
+
+    fn transmitted(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        while self.in_flight > 0 {
+            let state = self.oldest();
+            let Some(fate) = self.fate(state) else {
+                return;
+            };
+            let token = self.retire();
+            tell(fate_of(token, fate));
+        }
+    }
+
+    /// What is in flight will not be sent any more; its fate is told by the next service.
+    fn give_up(&mut self, why: Failure) {
+        let mut slot = 0;
+        while self.in_flight > 0 {
+            let state = self.oldest();
+            let fate = self.fate(state).unwrap_or(Err(why));
+            let token = self.retire();
+            while self.unsaid.get(slot).is_some_and(Option::is_some) {
+                slot += 1;
+            }
+            if let Some(free) = self.unsaid.get_mut(slot) {
+                *free = Some((token, fate));
+            }
+        }
+    }
+
+    fn tell_unsaid(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        for slot in &mut self.unsaid {
+            if let Some((token, fate)) = slot.take() {
+                tell(fate_of(token, fate));
+            }
+        }
+    }
+
+    /// Takes one frame; false where there was none.
+    fn receive(&mut self, tell: &mut dyn FnMut(Event<'_>)) -> bool {
+        let mut payload = [0; dlc::FD_MAX];
+        match read(&mut self.registers, &mut payload) {
+            Read::Nothing => return false,
+            Read::Garbage => tell(Event::Overrun {
+                frames: 1,
+                exact: false,
+            }),
+            Read::Frame(header, ticks) => {
+                // A core to whose time base nothing is connected stamps with 0.
+                let stamp = (ticks > 0).then(|| nanoseconds(ticks, self.properties.clock));
+                if let Ok(frame) = FrameRef::new(header, &payload) {
+                    tell(Event::Received { frame, stamp });
+                }
+            }
+        }
+        true
+    }
+
+    fn look_at_errors(&mut self, status: u32, tell: &mut dyn FnMut(Event<'_>)) {
+        let quiet = status & STATUS_WARNING == 0;
+        if quiet && self.status.state == State::Active {
+            return;
+        }
+        let fault = self.get(FAULT);
+        let counters = self.get(COUNTERS);
+        let state = if fault & FAULT_BUS_OFF != 0 {
+            State::BusOff
+        } else if fault & FAULT_PASSIVE != 0 {
+            State::Passive
+        } else if quiet {
+            State::Active
+        } else {
+            State::Warning
+        };
+        let now = Status {
+            state,
+            tec: (counters >> 16 & 0x1FF) as u16,
+            rec: (counters & 0x1FF) as u16,
+        };
+        let changed = now.state != self.status.state;
+        self.status = now;
+        if changed {
+            tell(Event::Status(now));
+        }
+    }
+
+    fn tell_captured(&mut self, interrupts: u32, tell: &mut dyn FnMut(Event<'_>)) {
+        if interrupts & I_DIAGNOSE == 0 {
+            return;
+        }
+        let captured = self.get(CAPTURE);
+        if interrupts & I_ARBITRATION != 0 {
+            tell(Event::ArbitrationLost {
+                bit: lost_bit(captured),
+            });
+        }
+        if interrupts & I_BUS_ERROR != 0 {
+            tell(Event::BusError(bus_error(captured)));
+        }
+    }
+
+    fn set_filters(&mut self, mode: &Mode<'_>) -> u32 {
+        let Some(slots) = filter::compute(mode.filters) else {
+            return 0;
+        };
+        // The upper half says which filters were synthesized: A, B and C.
+        if self.get(FILTER_CONTROL) >> 16 & 0b111 != 0b111 {
+            return 0;
+        }
+        let mut control = 0;
+        for (slot, n) in slots.into_iter().zip(0..) {
+            self.set(FILTER_A_MASK + 8 * n, slot.mask);
+            self.set(FILTER_A_MASK + 8 * n + 4, slot.value);
+            control |= slot.sorts << (4 * n);
+        }
+        self.set(FILTER_CONTROL, control);
+        MODE_FILTERS
+    }
+
+    fn wanted(&self) -> u32 {
+        I_USUAL | if self.diagnose { I_DIAGNOSE } else { 0 }
+    }
+}
+
+impl<R: Registers> Controller for CtuCanFd<R> {
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn start(&mut self, mode: &Mode<'_>) -> Result<(), StartError> {
+        let no_answer = |what| StartError::NoAnswer { name: NAME, what };
+        self.stop();
+        for (timing, limits, data) in [
+            (Some(mode.nominal), &NOMINAL, false),
+            (mode.data, &DATA, true),
+        ] {
+            if timing.is_some_and(|timing| !timing.fits(limits)) {
+                return Err(StartError::Timing { name: NAME, data });
+            }
+        }
+        if !self.is_there() {
+            return Err(no_answer("say its ID"));
+        }
+        if !self.reset() {
+            return Err(no_answer("come out of reset"));
+        }
+        self.set(BTR, bit_time(&mode.nominal, NOMINAL_PHASE_1));
+        let data = mode.data.unwrap_or(mode.nominal);
+        if let Some(data) = &mode.data {
+            self.set(BTR_FD, bit_time(data, DATA_PHASE_1));
+        }
+        self.set(
+            TRV_DELAY,
+            secondary_sample_point(&data, self.properties.clock),
+        );
+        self.tail = 0;
+        self.priorities = first_priorities(self.properties.buffers);
+        self.set(TX_PRIORITY, self.priorities);
+        self.listen_only = mode.listen_only;
+        self.fd = mode.data.is_some();
+        self.diagnose = mode.diagnose;
+        self.interrupts = false;
+        let mut bits = MODE_RX_AUTOMATIC | MODE_FAIL_AT_BUS_OFF | self.set_filters(mode);
+        for (asked, bit) in [
+            (mode.listen_only, MODE_LISTEN),
+            (self.fd, MODE_FD),
+            (mode.one_shot, MODE_LIMIT),
+        ] {
+            bits |= if asked { bit } else { 0 };
+        }
+        let wanted = self.wanted();
+        self.set(INT_ENA_CLR, I_ALL);
+        self.set(INT_MASK_SET, I_ALL & !wanted);
+        self.set(INT_MASK_CLR, wanted);
+        self.set(INT_STAT, I_ALL);
+        self.set(MODE, bits);
+        self.set(MODE, bits | MODE_ENABLED);
+        if self.get(MODE) & MODE_ENABLED == 0 {
+            return Err(no_answer("take part in the bus"));
+        }
+        self.status = Status {
+            state: State::Active,
+            ..Status::default()
+        };
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.set(INT_ENA_CLR, I_ALL);
+        // Those that are on the bus already may be sent or not; the states say what came of it.
+        self.abort();
+        self.give_up(Failure::Aborted);
+        self.reset();
+        self.status.state = State::Stopped;
+        self.interrupts = false;
+    }
+
+    fn room(&self) -> usize {
+        if !self.status.state.passes() {
+            return 0;
+        }
+        // What is still to be told has its place, too.
+        let unsaid = self.unsaid.iter().flatten().count();
+        self.properties
+            .buffers
+            .saturating_sub(self.in_flight + unsaid)
+    }
+
+    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), Refused> {
+        let carries = match frame.kind() {
+            Kind::Classic => !frame.id().is_err(),
+            Kind::Fd => self.fd && !frame.id().is_err() && !frame.id().is_rtr(),
+            Kind::Xl => false,
+        };
+        if !carries || self.listen_only {
+            return Err(Refused::Unsupported);
+        }
+        if !self.status.state.passes() {
+            return Err(Refused::Down);
+        }
+        if self.room() == 0 {
+            return Err(Refused::Full);
+        }
+        let index = (self.tail + self.in_flight) % self.properties.buffers;
+        let Some(place) = self.tokens.get_mut(index) else {
+            return Err(Refused::Full);
+        };
+        *place = token;
+        self.in_flight += 1;
+        write(&mut self.registers, BUFFER * (index as u32 + 1), frame);
+        self.set(TX_COMMAND, TX_READY | TX_FIRST << index);
+        Ok(())
+    }
+
+    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(Event<'_>)) -> Result<bool, Gone> {
+        self.tell_unsaid(tell);
+        if self.status.state == State::Stopped {
+            return Ok(false);
+        }
+        if self.interrupts || self.diagnose {
+            let interrupts = self.get(INT_STAT);
+            if self.interrupts && interrupts == 0 {
+                return Ok(false);
+            }
+            if interrupts != u32::MAX && interrupts != 0 {
+                // Before looking: what happens from now on sets them again.
+                self.set(INT_STAT, interrupts);
+                self.tell_captured(interrupts, tell);
+            }
+        }
+        let mut status = self.get(STATUS);
+        if status == u32::MAX {
+            self.status.state = State::Stopped;
+            while self.in_flight > 0 {
+                let token = self.retire();
+                tell(fate_of(token, Err(Failure::Gone)));
+            }
+            return Err(Gone);
+        }
+        self.look_at_errors(status, tell);
+        let mut frames = 0;
+        let more = loop {
+            self.transmitted(tell);
+            if status & STATUS_OVERRUN != 0 {
+                tell(Event::Overrun {
+                    frames: 1,
+                    exact: false,
+                });
+                self.set(COMMAND, COMMAND_CLEAR_OVERRUN);
+            }
+            if status & STATUS_RECEIVED == 0 {
+                break false;
+            }
+            if frames >= budget {
+                break true;
+            }
+            if !self.receive(tell) {
+                break false;
+            }
+            frames += 1;
+            status = self.get(STATUS);
+        };
+        if self.interrupts && !more {
+            // It stays set while the FIFO is not empty, and for this moment too.
+            self.set(INT_STAT, I_RECEIVED);
+        }
+        Ok(more)
+    }
+
+    fn abort(&mut self) {
+        let count = self.properties.buffers;
+        for n in 0..self.in_flight {
+            let index = (self.tail + n) % count;
+            self.set(TX_COMMAND, TX_ABORT | TX_FIRST << index);
+        }
+    }
+
+    fn interrupts(&mut self, on: bool) {
+        self.interrupts = on && self.status.state != State::Stopped;
+        let wanted = self.wanted();
+        if self.interrupts {
+            self.set(INT_ENA_SET, wanted);
+        } else {
+            self.set(INT_ENA_CLR, I_ALL);
+        }
+    }
+
+    fn restart(&mut self) -> Result<(), StartError> {
+        if self.status.state == State::BusOff {
+            self.abort();
+            self.give_up(Failure::BusOff);
+            self.set(COMMAND, COMMAND_RESET_COUNTERS);
+        }
+        Ok(())
+    }
+
+    fn status(&self) -> Status {
+        self.status
+    }
+}
+
+/// What a core with this clock and so many transmit buffers can do.
+const fn properties(clock: u32, buffers: usize) -> Properties {
+    Properties {
+        name: NAME,
+        clock,
+        nominal: NOMINAL,
+        data: Some(DATA),
+        buffers,
+        stamps: true,
+        listen_only: true,
+        one_shot: true,
+    }
+}
+
+impl CtuCanFd<()> {
+    /// What a core with this clock can do, as far as it is known without asking it.
+    #[must_use]
+    pub const fn usual_properties(clock: u32) -> Properties {
+        properties(clock, BUFFERS)
+    }
+}
+
+fn fate_of(token: Token, fate: Result<(), Failure>) -> Event<'static> {
+    match fate {
+        Ok(()) => Event::Sent { token, stamp: None },
+        Err(why) => Event::Failed { token, why },
+    }
+}
+
+/// The first buffer has the highest priority, 7, and so on.
+fn first_priorities(buffers: usize) -> u32 {
+    (0..buffers as u32).fold(0, |all, n| all | (7 - n) << (4 * n))
+}
+
+/// Each buffer gets the priority of the one before it, the first that of the last.
+fn turned(priorities: u32, buffers: usize) -> u32 {
+    let bits = 4 * buffers as u32;
+    let all = u32::MAX >> (32 - bits);
+    (priorities << 4 | priorities >> (bits - 4)) & all
+}
+
+/// BTR and BTR_FD: propagation segment, phases 1 and 2, prescaler, jump width.
+fn bit_time(timing: &Timing, longest_phase_1: u32) -> u32 {
+    // One tq at least for the propagation segment.
+    let phase_1 = (timing.before_sample - 1).min(longest_phase_1);
+    let propagation = timing.before_sample - phase_1;
+    propagation
+        | phase_1 << 7
+        | timing.after_sample << 13
+        | timing.prescaler << 19
+        | timing.jump << 27
+}
+
+/// TRV_DELAY: the offset of the secondary sample point is the sample point's, in periods of the clock.
+fn secondary_sample_point(data: &Timing, clock: u32) -> u32 {
+    if data.rate(clock) <= FAST {
+        return SSP_NONE;
+    }
+    let offset = (1 + data.before_sample) * data.prescaler;
+    offset.min(SSP_MOST) << 16
+}
+
+fn nanoseconds(ticks: u64, clock: u32) -> u64 {
+    let ns = u128::from(ticks) * 1_000_000_000 / u128::from(clock.max(1));
+    u64::try_from(ns).unwrap_or(u64::MAX)
+}
+
+/// ALC: a field (1 base ID, 2 SRR or RTR, 3 IDE, 4 ID extension, 5 RTR of EFF), and for the IDs how many
+/// bits were left.
+fn lost_bit(captured: u32) -> Option<u8> {
+    let left = (captured >> 16 & 0x1F) as u8;
+    match captured >> 21 & 0x7 {
+        1 => 11_u8.checked_sub(left),
+        2 => Some(11),
+        3 => Some(12),
+        4 => 18_u8.checked_sub(left).map(|n| 13 + n),
+        5 => Some(31),
+        _ => None,
+    }
+}
+
+/// ERR_CAPT: error type in bits 5 to 7, position in bits 0 to 4. Positions are translated to those of
+/// SocketCAN where there is an equal one.
+fn bus_error(captured: u32) -> BusError {
+    let trouble = match captured >> 5 & 0x7 {
+        0 => Trouble::Bit,
+        1 => Trouble::Crc,
+        2 => Trouble::Form,
+        3 => Trouble::Acknowledge,
+        4 => Trouble::Stuff,
+        _ => Trouble::Other,
+    };
+    let place = match captured & 0x1F {
+        // Start of frame, control field, data, CRC, acknowledge, end of frame, error frame, overload.
+        0 => Some(0x03),
+        2 => Some(0x0B),
+        3 => Some(0x0A),
+        4 => Some(0x08),
+        5 => Some(0x19),
+        6 => Some(0x1A),
+        _ => None,
+    };
+    BusError {
+        trouble,
+        place: place.map(Place),
+        // The core does not say it.
+        transmitting: trouble == Trouble::Acknowledge,
+    }
+}

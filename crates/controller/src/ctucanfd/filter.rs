@@ -1,0 +1,73 @@
+//! Acceptance filters (data sheet, section 3.1, FILTER_A_MASK and following).
+//!
+//! Each of the filters A, B and C compares the 29 bits of an ID under a mask, for any of four sorts of
+//! frames. The ID of an SFF frame is in the upper 11 of these bits. RTR is not compared.
+
+use crate::Filter;
+use frame::CanId;
+
+/// Filters of the core that are used.
+const SLOTS: usize = 3;
+
+/// One of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Slot {
+    pub(super) mask: u32,
+    pub(super) value: u32,
+    /// Which sorts: SFF classic, EFF classic, SFF FD, EFF FD; four bits.
+    pub(super) sorts: u32,
+}
+
+const SFF: u32 = 0b0101;
+const EFF: u32 = 0b1010;
+
+/// The narrowest slots that let all frames through that match any of the filters; `None` where no filter
+/// is needed.
+pub(super) fn compute(filters: &[Filter]) -> Option<[Slot; SLOTS]> {
+    if filters.is_empty() {
+        return None;
+    }
+    let mut slots = [Slot::default(); SLOTS];
+    let mut used = 0;
+    for new in filters.iter().flat_map(of).flatten() {
+        match slots.get_mut(used) {
+            Some(free) => {
+                *free = new;
+                used += 1;
+            }
+            // No slot is free: the last one lets through what both do.
+            None => {
+                if let Some(last) = slots.last_mut() {
+                    *last = both(*last, new);
+                }
+            }
+        }
+    }
+    Some(slots)
+}
+
+/// The slots of a filter: one for each format, because their IDs lie in different bits.
+fn of(filter: &Filter) -> [Option<Slot>; 2] {
+    let format =
+        |flag: u32| filter.mask & CanId::EFF_FLAG == 0 || filter.id & CanId::EFF_FLAG == flag;
+    let upper = CanId::EFF_MASK & !CanId::SFF_MASK;
+    let no_sff = filter.id & filter.mask & upper != 0;
+    let slot = |sorts, shift: u32, bits: u32| Slot {
+        mask: (filter.mask & bits) << shift,
+        value: (filter.id & filter.mask & bits) << shift,
+        sorts,
+    };
+    [
+        (format(0) && !no_sff).then(|| slot(SFF, 18, CanId::SFF_MASK)),
+        format(CanId::EFF_FLAG).then(|| slot(EFF, 0, CanId::EFF_MASK)),
+    ]
+}
+
+fn both(a: Slot, b: Slot) -> Slot {
+    let mask = a.mask & b.mask & !(a.value ^ b.value);
+    Slot {
+        mask,
+        value: a.value & mask,
+        sorts: a.sorts | b.sorts,
+    }
+}

@@ -1,0 +1,39 @@
+//! Register-level drivers of CAN controllers.
+//!
+//! A driver reads and writes registers through [`Registers`], and offers what every controller can do
+//! through [`Controller`]: start and stop, a transmit buffer for a frame, and [`Controller::service`],
+//! which tells what has happened. It knows no operating system, allocates nothing and reads no clock,
+//! so that the same code runs in a Linux process, in a test on the host and on bare metal.
+//!
+//! | where | what |
+//! |---|---|
+//! | [`timing`] | bit timing from clock, bit rate and sample point |
+//! | [`mapped`] | the mapped controller of the bit-timed bus `kmod/bitcan`: three buffers, a FIFO of four frames |
+//! | [`sja1000`] | NXP SJA1000 in PeliCAN mode: one transmit buffer, a receive FIFO of 64 bytes |
+//! | [`ctucanfd`] | CTU CAN FD IP core: classic and FD, up to eight transmit buffers, time stamps |
+//!
+//! # Accounting
+//!
+//! A frame that [`Controller::transmit`] took is answered by exactly one [`Event::Sent`] or
+//! [`Event::Failed`] with its [`Token`], also at bus-off, [`Controller::abort`] and
+//! [`Controller::stop`]. A frame that the controller received is handed over once, or was lost to a full
+//! FIFO, which [`Event::Overrun`] says.
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
+pub mod ctucanfd;
+mod driver;
+mod event;
+pub mod mapped;
+mod mode;
+mod registers;
+pub mod sja1000;
+pub mod timing;
+
+pub use driver::{Controller, Gone, Properties, Refused, StartError};
+pub use event::{BusError, Event, Failure, Place, State, Status, Token, Trouble};
+pub use mode::{Filter, Mode};
+pub use registers::Registers;
+pub use timing::{Limits, Timing, TimingError};

@@ -1,0 +1,516 @@
+//! The mapped controller of the bit-timed bus (`kmod/bitcan`, model `mapped`): three transmit buffers and
+//! a receive FIFO of four frames, in a page of memory.
+//!
+//! Source: `kmod/bitcan/bitcan.h`, which says what each register means and who writes it.
+
+use crate::{
+    BusError, Controller, Event, Failure, Gone, Limits, Mode, Properties, Refused, StartError,
+    State, Status, Token, Trouble,
+};
+use frame::{CanId, FrameRef, Header, Kind, flags};
+
+const NAME: &str = "mapped controller of the bit-timed bus";
+/// `BITCAN_VERSION`.
+const VERSION: u32 = 1;
+
+/// Byte offsets of `struct bitcan_registers`. Each names a word of 64 bits, which has two registers of
+/// 32 bits: the first in its first four bytes.
+mod at {
+    /// `version`, `changes`.
+    pub(super) const CHANGES: usize = 0;
+    /// `rx_head`, `overruns`.
+    pub(super) const RX_HEAD: usize = 8;
+    /// `state`, `tec`.
+    pub(super) const STATE: usize = 16;
+    /// `rec`, `arbitration_lost`.
+    pub(super) const REC: usize = 24;
+    /// `errors`.
+    pub(super) const ERRORS: usize = 32;
+    /// `rx_tail`, `irq_enable`: of the process.
+    pub(super) const RX_TAIL: usize = 64;
+    /// `seen`: of the process.
+    pub(super) const SEEN: usize = 72;
+    /// `tx`; in each: flags, frame, state, end.
+    pub(super) const TX: usize = 128;
+    pub(super) const TX_SIZE: usize = 96;
+    pub(super) const TX_FRAME: usize = 8;
+    pub(super) const TX_STATE: usize = 80;
+    pub(super) const TX_END: usize = 88;
+    /// `rx`; in each: end, flags, frame.
+    pub(super) const RX: usize = TX + TX_SIZE * super::BUFFERS;
+    pub(super) const RX_SIZE: usize = 88;
+    pub(super) const RX_FLAGS: usize = 8;
+    pub(super) const RX_FRAME: usize = 16;
+}
+
+/// Transmit buffers.
+const BUFFERS: usize = 3;
+/// Frames in the receive FIFO.
+const FIFO: u32 = 4;
+/// `BITCAN_FRAME_FD`.
+const FRAME_FD: u64 = 1;
+/// `BITCAN_IRQ_RX | BITCAN_IRQ_TX | BITCAN_IRQ_STATE`.
+const IRQ_ALL: u32 = 7;
+/// `BITCAN_TX_…`.
+const TX_PENDING: u32 = 1;
+const TX_SENT: u32 = 2;
+const TX_FAILED: u32 = 3;
+const TX_BUS_OFF: u32 = 5;
+/// The model's clock, Hz; bit times are made of it as the interfaces of the module make them
+/// (`port.c`).
+const CLOCK: u32 = 80_000_000;
+const LIMITS: Limits = Limits {
+    prescaler: (1, 1024),
+    prescaler_step: 1,
+    before_sample: (1, 256),
+    after_sample: (1, 128),
+    jump: 128,
+};
+/// As many acceptance filters as `struct bitcan_control` has room for.
+pub const FILTERS: usize = 16;
+
+/// How the controller takes part in its bus: `struct bitcan_control`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Join<'a> {
+    /// `BITCAN_VERSION`.
+    pub version: u32,
+    /// bit/s.
+    pub bitrate: u32,
+    /// bit/s of the data phase, where it is to do FD.
+    pub data_bitrate: Option<u32>,
+    /// Send nothing.
+    pub listen_only: bool,
+    /// Try each frame once.
+    pub one_shot: bool,
+    /// ID and mask of each acceptance filter, at most [`FILTERS`]; none: all frames.
+    pub filters: &'a [(u32, u32)],
+}
+
+/// Why a device did not do what it was told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trap {
+    /// It is not on the bus, or bus-off.
+    Down,
+    /// It does not take what it was given.
+    Invalid,
+    /// Anything else, in words that continue "the controller does not do what it is told".
+    Other(&'static str),
+}
+
+/// The device of a mapped controller: its page of registers, and what is no register.
+pub trait Device {
+    /// Reads a word of the page; `at` is a multiple of 8. What was written before a word that is read is
+    /// seen (acquire). Beyond the page, all ones.
+    fn get(&self, at: usize) -> u64;
+    /// Writes a word; what was written before is seen by whoever reads it (release).
+    fn set(&mut self, at: usize, word: u64);
+    /// Everything written before is seen before anything is read after it.
+    fn fence(&mut self);
+    /// Rings the doorbell for these transmit buffers, a bit each.
+    ///
+    /// # Errors
+    /// [`Trap`]; nothing is sent then.
+    fn ring(&mut self, buffers: u32) -> Result<(), Trap>;
+    /// On to the bus; all registers are reset.
+    ///
+    /// # Errors
+    /// [`Trap`].
+    fn join(&mut self, join: &Join<'_>) -> Result<(), Trap>;
+    /// Off the bus.
+    fn leave(&mut self);
+    /// Takes back what is in these buffers and not on the wire.
+    fn abort(&mut self, buffers: u32);
+    /// After bus-off.
+    ///
+    /// # Errors
+    /// [`Trap`].
+    fn recover(&mut self) -> Result<(), Trap>;
+}
+
+/// The driver.
+pub struct Mapped<D> {
+    device: D,
+    properties: Properties,
+    /// Transmit buffers whose fate was not told yet, a bit each.
+    busy: u32,
+    tokens: [Token; BUFFERS],
+    /// What became of buffers of before a start.
+    old: [Option<(Token, u32)>; BUFFERS],
+    changes: u32,
+    tail: u32,
+    overruns: u32,
+    arbitration_lost: u32,
+    errors: u32,
+    status: Status,
+    diagnose: bool,
+    fd: bool,
+    listen_only: bool,
+    interrupts: bool,
+    /// There is something to tell that `changes` does not show.
+    look: bool,
+}
+
+const fn first(word: u64) -> u32 {
+    let [a, b, c, d, ..] = word.to_ne_bytes();
+    u32::from_ne_bytes([a, b, c, d])
+}
+
+const fn second(word: u64) -> u32 {
+    let [.., a, b, c, d] = word.to_ne_bytes();
+    u32::from_ne_bytes([a, b, c, d])
+}
+
+const fn both(one: u32, two: u32) -> u64 {
+    let ([a, b, c, d], [e, f, g, h]) = (one.to_ne_bytes(), two.to_ne_bytes());
+    u64::from_ne_bytes([a, b, c, d, e, f, g, h])
+}
+
+const fn buffer(i: usize) -> usize {
+    at::TX + at::TX_SIZE * i
+}
+
+impl<D: Device> Mapped<D> {
+    /// The driver of this device.
+    pub const fn new(device: D) -> Self {
+        Self {
+            device,
+            properties: Properties {
+                name: NAME,
+                clock: CLOCK,
+                nominal: LIMITS,
+                data: Some(LIMITS),
+                buffers: BUFFERS,
+                stamps: true,
+                listen_only: true,
+                one_shot: true,
+            },
+            busy: 0,
+            tokens: [0; BUFFERS],
+            old: [None; BUFFERS],
+            changes: 0,
+            tail: 0,
+            overruns: 0,
+            arbitration_lost: 0,
+            errors: 0,
+            status: Status {
+                state: State::Stopped,
+                tec: 0,
+                rec: 0,
+            },
+            diagnose: false,
+            fd: false,
+            listen_only: false,
+            interrupts: false,
+            look: false,
+        }
+    }
+
+    /// The device.
+    pub const fn device(&mut self) -> &mut D {
+        &mut self.device
+    }
+
+    /// Takes it off the bus and notes what became of what was in flight.
+    fn end(&mut self) {
+        self.device.leave();
+        for (i, (old, token)) in self.old.iter_mut().zip(self.tokens).enumerate() {
+            if self.busy & 1 << i != 0 {
+                *old = Some((token, first(self.device.get(buffer(i) + at::TX_STATE))));
+            }
+        }
+        self.busy = 0;
+        self.look = true;
+    }
+
+    fn tell_sent(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        for old in &mut self.old {
+            if let Some((token, state)) = old.take() {
+                tell(fate(token, state, None));
+            }
+        }
+        for (i, token) in self.tokens.into_iter().enumerate() {
+            if self.busy & 1 << i == 0 {
+                continue;
+            }
+            let state = first(self.device.get(buffer(i) + at::TX_STATE));
+            if state != TX_PENDING {
+                self.busy &= !(1 << i);
+                let end = self.device.get(buffer(i) + at::TX_END);
+                tell(fate(token, state, Some(end)));
+            }
+        }
+    }
+
+    /// Up to `budget` frames; are there more?
+    fn tell_received(&mut self, budget: usize, tell: &mut dyn FnMut(Event<'_>)) -> bool {
+        let head = first(self.device.get(at::RX_HEAD));
+        let mut left = budget;
+        while self.tail != head {
+            if left == 0 {
+                return true;
+            }
+            left -= 1;
+            let entry = at::RX + at::RX_SIZE * (self.tail % FIFO) as usize;
+            let fd = self.device.get(entry + at::RX_FLAGS) & both(1, 0) != 0;
+            let end = self.device.get(entry);
+            let start = self.device.get(entry + at::RX_FRAME);
+            let mut data = [0; 64];
+            let used = if fd { 64 } else { 8 };
+            for (i, chunk) in data.chunks_exact_mut(8).take(used / 8).enumerate() {
+                let word = self.device.get(entry + at::RX_FRAME + 8 + 8 * i);
+                chunk.copy_from_slice(&word.to_ne_bytes());
+            }
+            // Its place is free now.
+            self.tail = self.tail.wrapping_add(1);
+            self.write_tail();
+            if let Some(frame) = view(start, fd, &data) {
+                let stamp = Some(end);
+                tell(Event::Received { frame, stamp });
+            }
+        }
+        false
+    }
+
+    fn write_tail(&mut self) {
+        let enable = if self.interrupts { IRQ_ALL } else { 0 };
+        self.device.set(at::RX_TAIL, both(self.tail, enable));
+    }
+
+    fn tell_changes(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        let overruns = second(self.device.get(at::RX_HEAD));
+        let lost = overruns.wrapping_sub(self.overruns);
+        self.overruns = overruns;
+        if lost > 0 {
+            tell(Event::Overrun {
+                frames: lost,
+                exact: true,
+            });
+        }
+        let (state, rec) = (self.device.get(at::STATE), self.device.get(at::REC));
+        let (lost, errors) = (second(rec), first(self.device.get(at::ERRORS)));
+        if self.diagnose {
+            if lost != self.arbitration_lost {
+                tell(Event::ArbitrationLost { bit: None });
+            }
+            if errors != self.errors {
+                tell(Event::BusError(BusError {
+                    trouble: Trouble::Other,
+                    place: None,
+                    transmitting: self.busy != 0,
+                }));
+            }
+        }
+        (self.arbitration_lost, self.errors) = (lost, errors);
+        let before = self.status.state;
+        if before == State::Stopped {
+            return;
+        }
+        self.status = Status {
+            state: match first(state) {
+                0 => State::Active,
+                1 => State::Warning,
+                2 => State::Passive,
+                _ => State::BusOff,
+            },
+            tec: u16::try_from(second(state)).unwrap_or(u16::MAX),
+            rec: u16::try_from(first(rec)).unwrap_or(u16::MAX),
+        };
+        if self.status.state == State::BusOff {
+            // The model has one byte for it, as the chips have.
+            self.status.tec = 256;
+        }
+        if self.status.state != before {
+            tell(Event::Status(self.status));
+        }
+    }
+}
+
+/// What became of a buffer's frame.
+const fn fate(token: Token, state: u32, stamp: Option<u64>) -> Event<'static> {
+    let why = match state {
+        TX_SENT => return Event::Sent { token, stamp },
+        TX_FAILED => Failure::Error,
+        TX_BUS_OFF => Failure::BusOff,
+        _ => Failure::Aborted,
+    };
+    Event::Failed { token, why }
+}
+
+/// A frame of the FIFO: `struct canfd_frame`'s first eight bytes and its data.
+fn view(start: u64, fd: bool, data: &[u8]) -> Option<FrameRef<'_>> {
+    let [.., len, extra, _, _] = start.to_ne_bytes();
+    let kind = if fd { Kind::Fd } else { Kind::Classic };
+    let header = Header::new(kind, CanId::from_raw(first(start)), usize::from(len)).ok()?;
+    let header = if fd { header.with_flags(extra) } else { header };
+    FrameRef::new(header, data).ok()
+}
+
+impl<D: Device> Controller for Mapped<D> {
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn start(&mut self, mode: &Mode<'_>) -> Result<(), StartError> {
+        self.end();
+        self.status = Status::default();
+        let unsupported = |what| StartError::Unsupported { name: NAME, what };
+        for (timing, data) in [(Some(mode.nominal), false), (mode.data, true)] {
+            if timing.is_some_and(|timing| !timing.fits(&LIMITS)) {
+                return Err(StartError::Timing { name: NAME, data });
+            }
+        }
+        let mut filters = [(0, 0); FILTERS];
+        // More than there is room for: all frames, which is allowed.
+        let count = if mode.filters.len() > FILTERS {
+            0
+        } else {
+            mode.filters.len()
+        };
+        for (to, from) in filters.iter_mut().zip(mode.filters) {
+            *to = (from.id, from.mask);
+        }
+        let join = Join {
+            version: VERSION,
+            bitrate: mode.nominal.rate(CLOCK),
+            data_bitrate: mode.data.map(|data| data.rate(CLOCK)),
+            listen_only: mode.listen_only,
+            one_shot: mode.one_shot,
+            filters: filters.get(..count).unwrap_or_default(),
+        };
+        self.device.join(&join).map_err(|trap| match trap {
+            Trap::Invalid => unsupported(
+                "this: all of a bus have the same bit rates, and the kernel's log says what is wrong",
+            ),
+            Trap::Down => unsupported("anything: it is down"),
+            Trap::Other(what) => StartError::NoAnswer { name: NAME, what },
+        })?;
+        if first(self.device.get(at::CHANGES)) != VERSION {
+            self.device.leave();
+            let what = "its page has another version";
+            return Err(StartError::NoAnswer { name: NAME, what });
+        }
+        self.changes = 0;
+        self.tail = 0;
+        self.overruns = 0;
+        self.arbitration_lost = 0;
+        self.errors = 0;
+        self.interrupts = false;
+        self.diagnose = mode.diagnose;
+        self.fd = mode.data.is_some();
+        self.listen_only = mode.listen_only;
+        self.status.state = State::Active;
+        self.look = true;
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.interrupts(false);
+        self.end();
+        self.status.state = State::Stopped;
+    }
+
+    #[inline]
+    fn room(&self) -> usize {
+        BUFFERS - self.busy.count_ones() as usize
+    }
+
+    #[inline]
+    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), Refused> {
+        let header = frame.header();
+        let fd = header.kind() == Kind::Fd;
+        let known = match header.kind() {
+            Kind::Classic => true,
+            Kind::Fd => self.fd && !header.is_rtr(),
+            Kind::Xl => false,
+        };
+        if !self.status.state.passes() {
+            return Err(Refused::Down);
+        }
+        if !known || header.id().is_err() || self.listen_only {
+            return Err(Refused::Unsupported);
+        }
+        let i = (!self.busy).trailing_zeros() as usize;
+        let Some(to) = self.tokens.get_mut(i) else {
+            return Err(Refused::Full);
+        };
+        *to = token;
+        let at = buffer(i);
+        let extra = header.flags() & (flags::BRS | flags::ESI);
+        let len = u8::try_from(header.len()).unwrap_or(0);
+        let [a, b, c, d] = header.id().raw().to_ne_bytes();
+        let start = u64::from_ne_bytes([a, b, c, d, len, if fd { extra } else { 0 }, 0, 0]);
+        self.device
+            .set(at, if fd { both(FRAME_FD as u32, 0) } else { 0 });
+        self.device.set(at + at::TX_FRAME, start);
+        for (i, chunk) in frame.data().chunks(8).enumerate() {
+            let mut word = [0; 8];
+            for (to, from) in word.iter_mut().zip(chunk) {
+                *to = *from;
+            }
+            self.device
+                .set(at + at::TX_FRAME + 8 + 8 * i, u64::from_ne_bytes(word));
+        }
+        match self.device.ring(1 << i) {
+            Ok(()) => {
+                self.busy |= 1 << i;
+                Ok(())
+            }
+            Err(Trap::Invalid) => Err(Refused::Unsupported),
+            Err(Trap::Down | Trap::Other(_)) => Err(Refused::Down),
+        }
+    }
+
+    #[inline]
+    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(Event<'_>)) -> Result<bool, Gone> {
+        let word = self.device.get(at::CHANGES);
+        let changes = second(word);
+        if changes == self.changes && !self.look {
+            return Ok(false);
+        }
+        if word == u64::MAX {
+            return Err(Gone);
+        }
+        self.tell_sent(tell);
+        let more = self.status.state != State::Stopped && self.tell_received(budget, tell);
+        self.tell_changes(tell);
+        // While there is more, the next call looks again.
+        self.look = more;
+        self.changes = changes;
+        if more {
+            return Ok(true);
+        }
+        // Also where it is polled: whoever looks at these two words sees whether anything is new.
+        self.device.set(at::SEEN, both(changes, 0));
+        if self.interrupts {
+            self.device.fence();
+            // What came while this was said raised no line.
+            return Ok(second(self.device.get(at::CHANGES)) != changes);
+        }
+        Ok(more)
+    }
+
+    fn abort(&mut self) {
+        if self.busy != 0 {
+            self.device.abort(self.busy);
+        }
+    }
+
+    fn interrupts(&mut self, on: bool) {
+        self.interrupts = on;
+        self.write_tail();
+    }
+
+    fn restart(&mut self) -> Result<(), StartError> {
+        if self.status.state != State::BusOff {
+            return Ok(());
+        }
+        self.device.recover().map_err(|_| StartError::NoAnswer {
+            name: NAME,
+            what: "it does not come back after bus-off",
+        })
+    }
+
+    fn status(&self) -> Status {
+        self.status
+    }
+}

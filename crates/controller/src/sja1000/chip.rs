@@ -1,0 +1,511 @@
+//! The driver.
+
+use super::filter::{self, Acceptance};
+use super::frame::{PAYLOAD, read, write};
+use super::registers::*;
+use crate::{
+    BusError, Controller, Event, Failure, Gone, Limits, Mode, Place, Properties, Refused,
+    Registers, StartError, State, Status, Timing, Token, Trouble,
+};
+use frame::{FrameRef, Kind};
+
+const NAME: &str = "SJA1000";
+
+/// Data sheet, sections 6.5.1 to 6.5.3: BTR0 and BTR1.
+const LIMITS: Limits = Limits {
+    prescaler: (1, 64),
+    prescaler_step: 1,
+    before_sample: (1, 16),
+    after_sample: (1, 8),
+    jump: 4,
+};
+
+/// How often a register is read until the chip has changed its mode. It does so within some clock
+/// periods, or at the end of the frame that it sends; an access takes a fraction of a microsecond at
+/// least.
+const PATIENCE: u32 = 10_000;
+
+/// More frames than this are never in the receive FIFO: 64 bytes, 3 at least each.
+const MOST_FRAMES: u32 = 22;
+
+/// Error counters from which on the error state is passive (ISO 11898-1, *Fault confinement*).
+const PASSIVE: u16 = 128;
+
+/// How the chip is wired on its board.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wiring {
+    /// The clock that bit times are made of, Hz: half of the chip's crystal.
+    pub clock: u32,
+    /// The output control register: driver stages and polarity. The mode bits are added.
+    pub output: u8,
+    /// The clock divider register: comparator bypass and clock output. The PeliCAN bit is added.
+    pub clock_divider: u8,
+}
+
+/// An SJA1000 and its driver.
+pub struct Sja1000<R> {
+    registers: R,
+    wiring: Wiring,
+    properties: Properties,
+    /// What its transmit buffer holds.
+    in_flight: Option<InFlight>,
+    /// A frame whose fate is to be told by the next service: it was in flight at a stop.
+    unsaid: Option<(Token, Result<(), Failure>)>,
+    status: Status,
+    mode: Running,
+    acceptance: Acceptance,
+    interrupts: bool,
+    aborting: bool,
+}
+
+/// Of the [`Mode`], what is needed after the start.
+#[derive(Clone, Copy, Default)]
+struct Running {
+    listen_only: bool,
+    one_shot: bool,
+    diagnose: bool,
+    /// The mode register in operating mode.
+    register: u8,
+}
+
+#[derive(Clone, Copy)]
+struct InFlight {
+    token: Token,
+    /// It lost arbitration, as far as it was told.
+    lost: bool,
+}
+
+impl<R: Registers> Sja1000<R> {
+    /// A chip by its registers. Nothing is done with it yet.
+    pub const fn new(registers: R, wiring: Wiring) -> Self {
+        Self {
+            registers,
+            wiring,
+            properties: Properties {
+                name: NAME,
+                clock: wiring.clock,
+                nominal: LIMITS,
+                data: None,
+                buffers: 1,
+                stamps: false,
+                listen_only: true,
+                one_shot: true,
+            },
+            in_flight: None,
+            unsaid: None,
+            status: Status {
+                state: State::Stopped,
+                tec: 0,
+                rec: 0,
+            },
+            mode: Running {
+                listen_only: false,
+                one_shot: false,
+                diagnose: false,
+                register: 0,
+            },
+            acceptance: filter::ALL,
+            interrupts: false,
+            aborting: false,
+        }
+    }
+
+    /// Its registers, when it is no longer needed.
+    pub fn into_registers(self) -> R {
+        self.registers
+    }
+
+    fn get(&mut self, register: u32) -> u8 {
+        self.registers.read8(register)
+    }
+
+    fn set(&mut self, register: u32, value: u8) {
+        self.registers.write8(register, value);
+    }
+
+    /// Commands need a period of the clock to settle (data sheet, section 6.4.4). Until then the status
+    /// register says what was: one read of it is thrown away, as in Linux's `sja1000_write_cmdreg`.
+    /// Only bus-off can be read from it: that is not the command's doing.
+    fn command(&mut self, bits: u8) -> bool {
+        self.set(CMR, bits);
+        self.get(SR) & SR_BUS_OFF == 0
+    }
+
+    /// Enters or leaves reset mode.
+    fn turn(&mut self, register: u8) -> bool {
+        for _ in 0..PATIENCE {
+            self.set(MOD, register);
+            // The upper bits are reserved.
+            if self.get(MOD) & 0x1F == register {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Takes the frame in flight away; its fate is told by the next service.
+    fn give_up(&mut self, why: Failure) {
+        if let Some(frame) = self.in_flight.take() {
+            // In reset mode the bits keep the fate of the last transmission (data sheet, table 12,
+            // notes): complete or not.
+            let sent = self.get(SR) & (SR_COMPLETE | SR_BUFFER_FREE);
+            let fate = if sent == SR_COMPLETE | SR_BUFFER_FREE {
+                Ok(())
+            } else {
+                Err(why)
+            };
+            self.unsaid = Some((frame.token, fate));
+        }
+        self.aborting = false;
+    }
+
+    fn enabled(&self) -> u8 {
+        match (self.interrupts, self.mode.diagnose) {
+            (false, false) => 0,
+            // The bits are needed to know what happened; the line is masked elsewhere.
+            (true, false) => I_USUAL,
+            (_, true) => I_USUAL | I_ARBITRATION | I_BUS_ERROR,
+        }
+    }
+
+    fn tell_unsaid(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        if let Some((token, fate)) = self.unsaid.take() {
+            tell(fate_of(token, fate));
+        }
+    }
+
+    /// The transmit buffer is free: what became of the frame that was in it?
+    fn transmitted(&mut self, status: u8, tell: &mut dyn FnMut(Event<'_>)) {
+        let Some(frame) = self.in_flight.take() else {
+            return;
+        };
+        let aborted = core::mem::take(&mut self.aborting);
+        let fate = if status & SR_COMPLETE != 0 {
+            Ok(())
+        } else if status & SR_BUS_OFF != 0 {
+            Err(Failure::BusOff)
+        } else if aborted {
+            Err(Failure::Aborted)
+        } else if frame.lost {
+            Err(Failure::ArbitrationLost)
+        } else {
+            Err(Failure::Error)
+        };
+        tell(fate_of(frame.token, fate));
+    }
+
+    /// Takes a frame; `status` is what the status register said before. Gives what it says afterwards.
+    fn receive(&mut self, status: u8, tell: &mut dyn FnMut(Event<'_>)) -> u8 {
+        let mut payload = [0; PAYLOAD];
+        let header = read(&mut self.registers, &mut payload);
+        // Bus-off puts other registers in the FIFO's place at any moment. The way there leads over
+        // the warning limit, and takes far longer than reading a frame.
+        if status & SR_ERROR == 0 || self.get(SR) & SR_BUS_OFF == 0 {
+            if let Ok(frame) = FrameRef::new(header, &payload) {
+                tell(Event::Received { frame, stamp: None });
+            }
+            self.command(CMR_RELEASE);
+        }
+        self.get(SR)
+    }
+
+    /// Reads the error counters where they can have changed, and tells of another error state.
+    fn look_at_errors(&mut self, status: u8, tell: &mut dyn FnMut(Event<'_>)) {
+        let quiet = status & (SR_ERROR | SR_BUS_OFF) == 0;
+        if quiet && self.status.state == State::Active {
+            return;
+        }
+        let now = self.read_status(status);
+        if now.state != self.status.state {
+            tell(Event::Status(now));
+        }
+        self.status = now;
+    }
+
+    fn read_status(&mut self, status: u8) -> Status {
+        let tec = u16::from(self.get(TXERR));
+        let rec = u16::from(self.get(RXERR));
+        let state = if status & SR_BUS_OFF != 0 {
+            State::BusOff
+        } else if tec >= PASSIVE || rec >= PASSIVE {
+            State::Passive
+        } else if status & SR_ERROR != 0 {
+            State::Warning
+        } else {
+            State::Active
+        };
+        Status { state, tec, rec }
+    }
+
+    /// What only shows in the interrupt register.
+    fn diagnose(&mut self, interrupts: u8, tell: &mut dyn FnMut(Event<'_>)) {
+        if interrupts & I_ARBITRATION != 0 {
+            // Bits 0 to 4: 0 is the first bit of the ID (data sheet, table 17).
+            let bit = self.get(ALC) & 0x1F;
+            if let Some(frame) = &mut self.in_flight {
+                frame.lost = true;
+            }
+            tell(Event::ArbitrationLost { bit: Some(bit) });
+        }
+        if interrupts & I_BUS_ERROR != 0 {
+            let code = self.get(ECC);
+            tell(Event::BusError(bus_error(code)));
+        }
+    }
+
+    /// In reset mode.
+    fn set_filter(&mut self) {
+        let Acceptance { code, mask } = self.acceptance;
+        for (byte, at) in code.into_iter().zip(ACR0..) {
+            self.set(at, byte);
+        }
+        for (byte, at) in mask.into_iter().zip(AMR0..) {
+            self.set(at, byte);
+        }
+    }
+
+    /// In reset mode: everything but the mode itself.
+    fn set_up(&mut self, mode: &Mode<'_>) -> bool {
+        self.set(IER, 0);
+        self.set(CDR, self.wiring.clock_divider | CDR_PELICAN);
+        self.acceptance = filter::compute(mode.filters);
+        self.set_filter();
+        let (btr0, btr1) = bus_timing(&mode.nominal);
+        self.set(BTR0, btr0);
+        self.set(BTR1, btr1);
+        self.set(OCR, self.wiring.output | OCR_NORMAL);
+        self.set(TXERR, 0);
+        self.set(RXERR, 0);
+        // What another driver left: captured errors, interrupts, frames, an overrun. Entering reset mode
+        // clears the last two on the chip, but not on all of its copies.
+        self.get(ECC);
+        self.get(ALC);
+        self.command(CMR_ABORT | CMR_CLEAR_OVERRUN);
+        for _ in 0..MOST_FRAMES {
+            if self.get(SR) & SR_RECEIVED == 0 {
+                break;
+            }
+            self.command(CMR_RELEASE);
+        }
+        self.get(IR);
+        self.get(CDR) & CDR_PELICAN != 0
+    }
+}
+
+impl<R: Registers> Controller for Sja1000<R> {
+    fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    fn start(&mut self, mode: &Mode<'_>) -> Result<(), StartError> {
+        let unsupported = |what| StartError::Unsupported { name: NAME, what };
+        self.stop();
+        if mode.data.is_some() {
+            return Err(unsupported("FD frames: leave the data bit rate out"));
+        }
+        if !mode.nominal.fits(&LIMITS) {
+            return Err(StartError::Timing {
+                name: NAME,
+                data: false,
+            });
+        }
+        let no_answer = |what| StartError::NoAnswer { name: NAME, what };
+        let stopped = self.get(MOD);
+        if stopped & MOD_RESET == 0 || stopped == 0xFF {
+            return Err(no_answer("enter reset mode"));
+        }
+        if !self.set_up(mode) {
+            return Err(no_answer("enter PeliCAN mode"));
+        }
+        let mut register = MOD_SINGLE_FILTER;
+        if mode.listen_only {
+            register |= MOD_LISTEN;
+        }
+        self.mode = Running {
+            listen_only: mode.listen_only,
+            one_shot: mode.one_shot,
+            diagnose: mode.diagnose,
+            register,
+        };
+        self.interrupts = false;
+        // Listen-only can be chosen in reset mode only; then both bits are written apart.
+        if !self.turn(register | MOD_RESET) || !self.turn(register) {
+            self.stop();
+            return Err(no_answer("enter operating mode"));
+        }
+        self.set(IER, self.enabled());
+        self.status = Status {
+            state: State::Active,
+            ..Status::default()
+        };
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.set(IER, 0);
+        self.turn(MOD_RESET);
+        // What is set already keeps the line raised until it is read.
+        self.get(IR);
+        self.give_up(Failure::Aborted);
+        self.status.state = State::Stopped;
+        self.interrupts = false;
+    }
+
+    fn room(&self) -> usize {
+        // What is still to be told has its place, too.
+        let free = self.in_flight.is_none() && self.unsaid.is_none();
+        usize::from(free && self.status.state.passes())
+    }
+
+    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), Refused> {
+        if frame.kind() != Kind::Classic || frame.id().is_err() || self.mode.listen_only {
+            return Err(Refused::Unsupported);
+        }
+        if !self.status.state.passes() {
+            return Err(Refused::Down);
+        }
+        if self.room() == 0 {
+            return Err(Refused::Full);
+        }
+        write(&mut self.registers, frame);
+        // Both bits in one command: transmitted once only (data sheet, table 11, note 2).
+        let on_bus = self.command(if self.mode.one_shot {
+            CMR_TRANSMIT | CMR_ABORT
+        } else {
+            CMR_TRANSMIT
+        });
+        if !on_bus {
+            // The chip is in reset mode: the frame went to the acceptance filter, and the command
+            // nowhere. A restart writes the filter anew.
+            return Err(Refused::Down);
+        }
+        self.in_flight = Some(InFlight { token, lost: false });
+        Ok(())
+    }
+
+    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(Event<'_>)) -> Result<bool, Gone> {
+        self.tell_unsaid(tell);
+        if self.status.state == State::Stopped {
+            return Ok(false);
+        }
+        if self.enabled() != 0 {
+            let interrupts = self.get(IR);
+            if interrupts == 0 {
+                return Ok(false);
+            }
+            if interrupts != 0xFF {
+                self.diagnose(interrupts, tell);
+            }
+        }
+        let mut status = self.get(SR);
+        // All bits at once cannot be: bus-off is in reset mode, where nothing is received.
+        if status == 0xFF && self.get(MOD) == 0xFF {
+            self.status.state = State::Stopped;
+            if let Some(frame) = self.in_flight.take() {
+                tell(fate_of(frame.token, Err(Failure::Gone)));
+            }
+            return Err(Gone);
+        }
+        let mut frames = 0;
+        let more = loop {
+            // Also while it receives without end, what has left is to be known.
+            if status & (SR_BUFFER_FREE | SR_BUS_OFF) != 0 {
+                self.transmitted(status, tell);
+            }
+            if status & SR_OVERRUN != 0 {
+                tell(Event::Overrun {
+                    frames: 1,
+                    exact: false,
+                });
+                self.command(CMR_CLEAR_OVERRUN);
+                status = self.get(SR);
+                continue;
+            }
+            if status & SR_RECEIVED == 0 {
+                break false;
+            }
+            if frames >= budget {
+                break true;
+            }
+            status = self.receive(status, tell);
+            frames += 1;
+        };
+        self.look_at_errors(status, tell);
+        Ok(more)
+    }
+
+    fn abort(&mut self) {
+        if self.in_flight.is_some() {
+            self.aborting = true;
+            self.command(CMR_ABORT);
+        }
+    }
+
+    fn interrupts(&mut self, on: bool) {
+        self.interrupts = on;
+        if self.status.state != State::Stopped {
+            let enabled = self.enabled();
+            self.set(IER, enabled);
+        }
+    }
+
+    fn restart(&mut self) -> Result<(), StartError> {
+        if self.status.state != State::BusOff {
+            return Ok(());
+        }
+        self.give_up(Failure::BusOff);
+        self.set_filter();
+        let register = self.mode.register;
+        // Bus-off has put it into reset mode; leaving it starts the recovery (data sheet, section
+        // 6.4.10). Until it is over, the status register says bus-off.
+        if self.turn(register) {
+            return Ok(());
+        }
+        Err(StartError::NoAnswer {
+            name: NAME,
+            what: "leave reset mode after bus-off",
+        })
+    }
+
+    fn status(&self) -> Status {
+        self.status
+    }
+}
+
+fn fate_of(token: Token, fate: Result<(), Failure>) -> Event<'static> {
+    match fate {
+        Ok(()) => Event::Sent { token, stamp: None },
+        Err(why) => Event::Failed { token, why },
+    }
+}
+
+/// BTR0 and BTR1 (data sheet, tables 20 and 21): each number less 1.
+const fn bus_timing(timing: &Timing) -> (u8, u8) {
+    let jump = ((timing.jump - 1) as u8) << 6;
+    let after = ((timing.after_sample - 1) as u8) << 4;
+    (
+        jump | (timing.prescaler - 1) as u8,
+        after | (timing.before_sample - 1) as u8,
+    )
+}
+
+/// The error code capture register (data sheet, tables 18 and 19).
+const fn bus_error(code: u8) -> BusError {
+    let place = code & 0x1F;
+    let trouble = match code >> 6 {
+        0 => Trouble::Bit,
+        1 => Trouble::Form,
+        2 => Trouble::Stuff,
+        // Of the others, the segment tells which: 8 is the CRC sequence, 25 the acknowledge slot.
+        _ => match place {
+            0x08 => Trouble::Crc,
+            0x19 => Trouble::Acknowledge,
+            _ => Trouble::Other,
+        },
+    };
+    BusError {
+        trouble,
+        place: Some(Place(place)),
+        transmitting: code & 0x20 == 0,
+    }
+}

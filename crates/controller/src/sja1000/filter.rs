@@ -1,0 +1,62 @@
+//! Acceptance filters (data sheet, section 6.4.15).
+//!
+//! In single filter mode, 32 bits of code and 32 of mask are compared with the first bits of a frame:
+//! of EFF the 29 bits of the ID and RTR; of SFF the 11 bits of the ID, RTR and the first two bytes of the
+//! payload. The same registers serve both formats, so a filter for one format lets frames of the
+//! other through that look alike.
+
+use crate::Filter;
+use frame::CanId;
+
+/// What the registers are to hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Acceptance {
+    pub(super) code: [u8; 4],
+    /// 1: the bit is not compared.
+    pub(super) mask: [u8; 4],
+}
+
+/// All frames.
+pub(super) const ALL: Acceptance = Acceptance {
+    code: [0; 4],
+    mask: [0xFF; 4],
+};
+
+/// The narrowest registers that let all frames through that match any of the filters.
+pub(super) fn compute(filters: &[Filter]) -> Acceptance {
+    let mut all: Option<(u32, u32)> = None;
+    for filter in filters {
+        let [sff, eff] = formats(filter);
+        for (code, compared) in [sff, eff].into_iter().flatten() {
+            all = Some(match all {
+                None => (code, compared),
+                // What two have in common: bits that both compare and that are equal.
+                Some((other, both)) => (other, both & compared & !(other ^ code)),
+            });
+        }
+    }
+    match all {
+        None => ALL,
+        Some((code, compared)) => Acceptance {
+            code: (code & compared).to_be_bytes(),
+            mask: (!compared).to_be_bytes(),
+        },
+    }
+}
+
+/// Code and compared bits for SFF and for EFF frames, where the filter lets any of that format
+/// through.
+fn formats(filter: &Filter) -> [Option<(u32, u32)>; 2] {
+    let of =
+        |format: u32| filter.mask & CanId::EFF_FLAG == 0 || filter.id & CanId::EFF_FLAG == format;
+    let bit = |word: u32, flag: u32| u32::from(word & flag != 0);
+    let sff = |word: u32| (word & CanId::SFF_MASK) << 21 | bit(word, CanId::RTR_FLAG) << 20;
+    let eff = |word: u32| (word & CanId::EFF_MASK) << 3 | bit(word, CanId::RTR_FLAG) << 2;
+    // An SFF ID has none of the upper 18 bits: a filter that wants one lets no SFF frame through.
+    let upper = CanId::EFF_MASK & !CanId::SFF_MASK;
+    let no_sff = filter.id & filter.mask & upper != 0;
+    [
+        (of(0) && !no_sff).then(|| (sff(filter.id), sff(filter.mask))),
+        of(CanId::EFF_FLAG).then(|| (eff(filter.id), eff(filter.mask))),
+    ]
+}

@@ -1,0 +1,19 @@
+//! NXP (Philips) SJA1000 in PeliCAN mode.
+//!
+//! One transmit buffer, a receive FIFO of 64 bytes, acceptance filters, error code capture and
+//! arbitration lost capture.
+//!
+//! Sources: *SJA1000 Stand-alone CAN controller, product specification* (Philips Semiconductors,
+//! 2000-01-04), here "data sheet"; its application note AN97076. The driver works on the chip, on its
+//! copies in FPGAs, and on QEMU's model.
+//!
+//! # What the chip does not tell
+//! * How many frames were lost to a full FIFO: one at least each time that it says so.
+//! * Why a one-shot transmission failed, unless [`Mode::diagnose`](crate::Mode::diagnose) is on.
+
+mod chip;
+mod filter;
+mod frame;
+mod registers;
+
+pub use chip::{Sja1000, Wiring};

@@ -1,0 +1,392 @@
+//! The driver of the mapped controller against a model of the module's registers
+//! (`kmod/bitcan/mapped.c`): no frame is lost or doubled without an event that says so.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use controller::mapped::{Device, Join, Mapped, Trap};
+use controller::timing::usual_sample_point;
+use controller::{Controller, Event, Filter, Mode, Refused, StartError, State, Timing};
+use frame::{CanId, Frame, Kind, flags};
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Bytes of `struct bitcan_registers`.
+const SIZE: usize = 768;
+const TX: usize = 128;
+const RX: usize = 416;
+
+type Joined = (u32, Option<u32>, bool, bool, Vec<(u32, u32)>);
+
+/// What the module does with its page, in the words of bitcan.h.
+#[derive(Default)]
+struct Module {
+    page: Vec<u8>,
+    on: bool,
+    pending: VecDeque<usize>,
+    changes: u32,
+    head: u32,
+    overruns: u32,
+    joined: Option<Joined>,
+    refuse: Option<Trap>,
+}
+
+impl Module {
+    fn word(&self, at: usize) -> u32 {
+        u32::from_ne_bytes(self.page[at..at + 4].try_into().unwrap())
+    }
+
+    fn write(&mut self, at: usize, value: u32) {
+        self.page[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+    }
+
+    fn change(&mut self) {
+        self.changes = self.changes.wrapping_add(1);
+        self.write(4, self.changes);
+    }
+
+    /// A frame ends on the bus.
+    fn receive(&mut self, frame: &Frame, end: u64) {
+        if self.head.wrapping_sub(self.word(64)) >= 4 {
+            self.overruns += 1;
+            self.write(12, self.overruns);
+        } else {
+            let at = RX + 88 * (self.head % 4) as usize;
+            self.page[at..at + 8].copy_from_slice(&end.to_ne_bytes());
+            self.write(at + 8, u32::from(frame.kind() == Kind::Fd));
+            self.write(at + 16, frame.id().raw());
+            self.page[at + 20] = u8::try_from(frame.len()).unwrap();
+            self.page[at + 21] = frame.header().flags();
+            self.page[at + 24..at + 24 + frame.data().len()].copy_from_slice(frame.data());
+            self.head = self.head.wrapping_add(1);
+            self.write(8, self.head);
+        }
+        self.change();
+    }
+
+    /// The oldest frame in a transmit buffer has this fate.
+    fn finish(&mut self, state: u32) -> Option<(u32, Vec<u8>)> {
+        let at = TX + 96 * self.pending.pop_front()?;
+        self.write(at + 80, state);
+        self.change();
+        let len = usize::from(self.page[at + 12]);
+        Some((
+            self.word(at + 8),
+            self.page[at + 16..at + 16 + len].to_vec(),
+        ))
+    }
+
+    fn state(&mut self, state: u32, tec: u32, rec: u32) {
+        self.write(16, state);
+        self.write(20, tec);
+        self.write(24, rec);
+        self.change();
+    }
+}
+
+struct Shared(Rc<RefCell<Module>>);
+
+impl Device for Shared {
+    fn get(&self, at: usize) -> u64 {
+        let module = self.0.borrow();
+        let bytes = module.page.get(at..at + 8);
+        bytes.map_or(u64::MAX, |b| u64::from_ne_bytes(b.try_into().unwrap()))
+    }
+
+    fn set(&mut self, at: usize, word: u64) {
+        if let Some(bytes) = self.0.borrow_mut().page.get_mut(at..at + 8) {
+            bytes.copy_from_slice(&word.to_ne_bytes());
+        }
+    }
+
+    fn fence(&mut self) {}
+
+    fn ring(&mut self, buffers: u32) -> Result<(), Trap> {
+        let mut module = self.0.borrow_mut();
+        if !module.on || module.word(16) == 3 {
+            return Err(Trap::Down);
+        }
+        for slot in (0..3).filter(|slot| buffers & 1 << slot != 0) {
+            assert!(
+                !module.pending.contains(&slot),
+                "a buffer in use is written"
+            );
+            module.write(TX + 96 * slot + 80, 1);
+            module.pending.push_back(slot);
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, join: &Join<'_>) -> Result<(), Trap> {
+        let mut module = self.0.borrow_mut();
+        if let Some(trap) = module.refuse {
+            return Err(trap);
+        }
+        *module = Module {
+            page: vec![0; SIZE],
+            on: true,
+            joined: Some((
+                join.bitrate,
+                join.data_bitrate,
+                join.listen_only,
+                join.one_shot,
+                join.filters.to_vec(),
+            )),
+            ..Module::default()
+        };
+        module.write(0, join.version);
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        let mut module = self.0.borrow_mut();
+        module.on = false;
+        while let Some(slot) = module.pending.pop_front() {
+            module.write(TX + 96 * slot + 80, 4);
+        }
+    }
+
+    fn abort(&mut self, buffers: u32) {
+        let mut module = self.0.borrow_mut();
+        // The first one is on the wire.
+        let on_wire = 1.min(module.pending.len());
+        for slot in module.pending.split_off(on_wire) {
+            assert_ne!(buffers & 1 << slot, 0);
+            module.write(TX + 96 * slot + 80, 4);
+            module.change();
+        }
+    }
+
+    fn recover(&mut self) -> Result<(), Trap> {
+        self.0.borrow_mut().state(0, 0, 0);
+        Ok(())
+    }
+}
+
+fn timing(rate: u32) -> Timing {
+    let limits = Mapped::new(Shared(Rc::default())).properties().nominal;
+    Timing::compute(80_000_000, &limits, rate, usual_sample_point(rate)).unwrap()
+}
+
+fn started(mode: &Mode<'_>) -> (Mapped<Shared>, Rc<RefCell<Module>>) {
+    let module = Rc::new(RefCell::new(Module::default()));
+    let mut driver = Mapped::new(Shared(Rc::clone(&module)));
+    driver.start(mode).unwrap();
+    (driver, module)
+}
+
+fn classic(id: u32, data: &[u8]) -> Frame {
+    Frame::classic(CanId::from_raw(id), data).unwrap()
+}
+
+/// What a service tells, in words.
+fn told(driver: &mut Mapped<Shared>) -> Vec<String> {
+    let mut all = Vec::new();
+    let result = driver.service(8, &mut |event| {
+        all.push(match event {
+            Event::Received { frame, stamp } => {
+                format!(
+                    "received {:x} {:?} {stamp:?}",
+                    frame.id().raw(),
+                    frame.data()
+                )
+            }
+            Event::Status(status) => {
+                format!("{:?} {} {}", status.state, status.tec, status.rec)
+            }
+            other => format!("{other:?}"),
+        });
+    });
+    assert_eq!(result, Ok(false));
+    all
+}
+
+#[test]
+fn it_starts_as_it_is_told() {
+    let filters = [Filter {
+        id: 0x123,
+        mask: 0x7FF,
+    }];
+    let mode = Mode {
+        data: Some(timing(4_000_000)),
+        one_shot: true,
+        filters: &filters,
+        ..Mode::classic(timing(500_000))
+    };
+    let (driver, module) = started(&mode);
+    let expected = (500_000, Some(4_000_000), false, true, vec![(0x123, 0x7FF)]);
+    assert_eq!(module.borrow().joined, Some(expected));
+    assert_eq!(driver.status().state, State::Active);
+    // More filters than it has room for: everything.
+    let many = [Filter { id: 1, mask: 1 }; 17];
+    let (_, module) = started(&Mode {
+        filters: &many,
+        ..Mode::classic(timing(500_000))
+    });
+    assert_eq!(module.borrow().joined.as_ref().unwrap().4, []);
+}
+
+#[test]
+fn what_is_refused_is_said() {
+    let (mut driver, module) = started(&Mode::classic(timing(500_000)));
+    module.borrow_mut().refuse = Some(Trap::Invalid);
+    let error = driver.start(&Mode::classic(timing(250_000))).unwrap_err();
+    assert!(matches!(error, StartError::Unsupported { .. }), "{error}");
+    let down = driver.transmit(classic(1, &[]).view(), 1);
+    assert_eq!(down, Err(Refused::Down));
+}
+
+#[test]
+fn frames_leave_by_three_buffers_and_each_has_one_fate() {
+    let (mut driver, module) = started(&Mode::classic(timing(500_000)));
+    for token in 0..3 {
+        let frame = classic(token as u32 + 1, &[token as u8; 3]);
+        driver.transmit(frame.view(), token).unwrap();
+    }
+    assert_eq!(driver.room(), 0);
+    let full = driver.transmit(classic(9, &[]).view(), 3);
+    assert_eq!(full, Err(Refused::Full));
+    let sent = module.borrow_mut().finish(2).unwrap();
+    assert_eq!(sent, (1, vec![0; 3]));
+    module.borrow_mut().finish(3).unwrap();
+    let expected = [
+        "Sent { token: 0, stamp: Some(0) }",
+        "Failed { token: 1, why: Error }",
+    ];
+    assert_eq!(told(&mut driver), expected);
+    assert_eq!(driver.room(), 2);
+    // Stopped with one in flight: it is told later.
+    driver.stop();
+    assert_eq!(told(&mut driver), ["Failed { token: 2, why: Aborted }"]);
+    assert_eq!(told(&mut driver), [""; 0]);
+}
+
+#[test]
+fn what_it_cannot_send_it_refuses() {
+    let (mut driver, _) = started(&Mode::classic(timing(500_000)));
+    let fd = Frame::fd(CanId::from_raw(1), flags::BRS, &[0; 12]).unwrap();
+    let no = Err(Refused::Unsupported);
+    assert_eq!(driver.transmit(fd.view(), 1), no);
+    let error = classic(CanId::ERR_FLAG | 4, &[0; 8]);
+    assert_eq!(driver.transmit(error.view(), 1), no);
+    let (mut driver, _) = started(&Mode {
+        listen_only: true,
+        ..Mode::classic(timing(500_000))
+    });
+    assert_eq!(driver.transmit(classic(1, &[]).view(), 1), no);
+}
+
+#[test]
+fn states_and_bus_off_and_back() {
+    let (mut driver, module) = started(&Mode::classic(timing(500_000)));
+    assert_eq!(told(&mut driver), [""; 0]);
+    module.borrow_mut().state(1, 100, 3);
+    assert_eq!(told(&mut driver), ["Warning 100 3"]);
+    module.borrow_mut().state(3, 255, 3);
+    assert_eq!(told(&mut driver), ["BusOff 256 3"]);
+    let down = driver.transmit(classic(1, &[]).view(), 1);
+    assert_eq!(down, Err(Refused::Down));
+    driver.restart().unwrap();
+    assert_eq!(told(&mut driver), ["Active 0 0"]);
+}
+
+/// What it has seen is said; with interrupts, they are let through.
+#[test]
+fn what_was_seen_is_acknowledged() {
+    let (mut driver, module) = started(&Mode::classic(timing(500_000)));
+    driver.interrupts(true);
+    assert_eq!(module.borrow().word(68), 7);
+    module.borrow_mut().receive(&classic(5, &[1]), 77);
+    assert_eq!(told(&mut driver), ["received 5 [1] Some(77)"]);
+    let module = module.borrow();
+    assert_eq!((module.word(72), module.word(64)), (module.word(4), 1));
+}
+
+/// What went in and has not come out again.
+#[derive(Default)]
+struct Open {
+    received: VecDeque<u32>,
+    lost: u32,
+    in_flight: Vec<u64>,
+    wrong: Vec<String>,
+}
+
+impl Open {
+    fn service(&mut self, driver: &mut Mapped<Shared>, budget: usize) -> bool {
+        let mut frames = 0;
+        let more = driver.service(budget, &mut |event| match event {
+            Event::Received { frame, .. } => {
+                frames += 1;
+                if self.received.pop_front() != Some(frame.id().raw()) {
+                    self.wrong.push(format!("{frame:?}"));
+                }
+            }
+            Event::Overrun {
+                frames,
+                exact: true,
+            } => self.lost -= frames,
+            Event::Sent { token, .. } | Event::Failed { token, .. } => {
+                match self.in_flight.iter().position(|t| *t == token) {
+                    Some(at) => drop(self.in_flight.remove(at)),
+                    None => self.wrong.push(format!("token {token}")),
+                }
+            }
+            other => self.wrong.push(format!("{other:?}")),
+        });
+        assert!(frames <= budget);
+        more.unwrap()
+    }
+}
+
+proptest! {
+    /// Whatever happens in whatever order: each received frame is handed over once, or an overrun says
+    /// that it was not; each frame taken has one fate.
+    #[test]
+    fn every_frame_has_one_fate(
+        steps in prop::collection::vec((0..5u8, 0..9usize, any::<bool>()), 1..200),
+    ) {
+        let (mut driver, module) = started(&Mode {
+            data: Some(timing(4_000_000)),
+            ..Mode::classic(timing(500_000))
+        });
+        let mut open = Open::default();
+        let (mut put, mut token) = (0, 0);
+        for (what, number, fd) in steps {
+            match what {
+                0 => {
+                    put += 1;
+                    let before = module.borrow().overruns;
+                    let frame = if fd {
+                        Frame::fd(CanId::from_raw(put), 0, &[7; 12]).unwrap()
+                    } else {
+                        classic(put, &[7; 8][..number.min(8)])
+                    };
+                    module.borrow_mut().receive(&frame, 1);
+                    if module.borrow().overruns > before {
+                        open.lost += 1;
+                    } else {
+                        open.received.push_back(put);
+                    }
+                }
+                1 => {
+                    token += 1;
+                    let room = driver.room();
+                    let taken = driver.transmit(classic(1, &[0; 8]).view(), token);
+                    prop_assert_eq!(taken.is_ok(), room > 0);
+                    if taken.is_ok() {
+                        open.in_flight.push(token);
+                    }
+                }
+                2 => drop(module.borrow_mut().finish(2)),
+                3 => driver.abort(),
+                _ => drop(open.service(&mut driver, number)),
+            }
+        }
+        while open.service(&mut driver, 3) {}
+        driver.stop();
+        open.service(&mut driver, 3);
+        prop_assert_eq!(open.wrong, [""; 0]);
+        prop_assert_eq!((open.received.len(), open.lost, open.in_flight.len()), (0, 0, 0));
+    }
+}

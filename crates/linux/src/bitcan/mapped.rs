@@ -1,0 +1,142 @@
+//! A mapped controller of `kmod/bitcan`: its page of registers, and the calls that are no registers.
+
+use super::ioctl;
+use super::layout::Control;
+use super::types::ControllerError as Error;
+use crate::memory::Memory;
+use crate::{Errno, tsc};
+use rustix::fs::{SeekFrom, seek};
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::path::Path;
+use std::sync::atomic::{Ordering, fence};
+
+/// Bytes of `struct bitcan_registers`, which lies at the start of the page.
+pub const REGISTERS: usize = 768;
+/// Where it has `rang`.
+const RANG: usize = 80;
+/// `changes`, `seen`.
+const CHANGES: usize = 0;
+const SEEN: usize = 72;
+
+/// How a mapped controller takes part in its bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wanted<'a> {
+    /// The version of the registers that the caller knows.
+    pub version: u32,
+    /// Bit rate, bit/s.
+    pub bitrate: u32,
+    /// Bit rate of the data phase, bit/s; `None`: classic frames only.
+    pub data_bitrate: Option<u32>,
+    /// Send nothing, not even acknowledgements.
+    pub listen_only: bool,
+    /// Try each frame once.
+    pub one_shot: bool,
+    /// ID and mask of each acceptance filter, as `struct can_filter`; none: all frames. At most 16.
+    pub filters: &'a [(u32, u32)],
+}
+
+/// A mapped controller, open. Closing it, also by the death of the process, takes it off the bus.
+pub struct Controller {
+    device: OwnedFd,
+    memory: Memory,
+}
+
+impl Controller {
+    /// Opens the device, such as `/dev/bitcan-ctl0`. One process at a time can.
+    ///
+    /// # Errors
+    /// [`Error`] says what to do.
+    pub fn open(path: &str) -> Result<Self, Error> {
+        let device = File::options().read(true).write(true).open(Path::new(path));
+        let device: OwnedFd = device
+            .map_err(|e| match Errno::from_io_error(&e) {
+                Some(Errno::NOENT | Errno::NXIO | Errno::NODEV) => Error::Missing(path.to_owned()),
+                Some(Errno::BUSY) => Error::Busy(path.to_owned()),
+                _ => Error::System {
+                    path: path.to_owned(),
+                    what: "cannot be opened",
+                    source: e,
+                },
+            })?
+            .into();
+        let memory = Memory::map(&device, REGISTERS).map_err(|e| Error::System {
+            path: path.to_owned(),
+            what: "cannot be mapped: is it a mapped controller of kmod/bitcan?",
+            source: e.into(),
+        })?;
+        Ok(Self { device, memory })
+    }
+
+    /// A word of the registers; all ones beyond their end.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, at: usize) -> u64 {
+        self.memory.get(at).unwrap_or(u64::MAX)
+    }
+
+    /// Writes a word; beyond the end, nothing.
+    #[inline]
+    pub fn set(&self, at: usize, word: u64) {
+        self.memory.set(at, word);
+    }
+
+    /// What was written is seen before anything is read after this.
+    pub fn fence(&self) {
+        fence(Ordering::SeqCst);
+    }
+
+    /// Rings the doorbell for these transmit buffers, a bit each. The frames are ready at the time of this
+    /// call, where the processor has a counter that the module can read too.
+    ///
+    /// # Errors
+    /// [`Errno::NETDOWN`]: off the bus or bus-off. [`Errno::INVAL`]: no frame that it can send.
+    #[inline]
+    pub fn ring(&self, buffers: u32) -> Result<(), Errno> {
+        self.memory.set(RANG, tsc::now());
+        seek(&self.device, SeekFrom::Start(u64::from(buffers))).map(drop)
+    }
+
+    /// On to the bus.
+    ///
+    /// # Errors
+    /// [`Errno::INVAL`]: another bit rate than the bus has, or none that a bus can have.
+    /// [`Errno::PROTO`]: another version. [`Errno::NOSPC`]: the bus is full. [`Errno::BUSY`]: it is on it.
+    pub fn join(&self, wanted: &Wanted<'_>) -> Result<(), Errno> {
+        let control = Control::new(wanted).ok_or(Errno::INVAL)?;
+        ioctl::control(&self.device, &control)
+    }
+
+    /// Off the bus: what is in transmit buffers is cut, what is in the FIFO stays unread.
+    pub fn leave(&self) {
+        // It cannot fail on a device that was opened as one.
+        let _ = ioctl::leave(&self.device);
+    }
+
+    /// Takes back what is in these buffers and not on the wire.
+    pub fn abort(&self, buffers: u32) {
+        let _ = ioctl::abort(&self.device, buffers);
+    }
+
+    /// After bus-off: begins to count recessive bits.
+    ///
+    /// # Errors
+    /// [`Errno::NETDOWN`]: it is off the bus.
+    pub fn recover(&self) -> Result<(), Errno> {
+        ioctl::recover(&self.device)
+    }
+
+    /// Has anything changed that the process has not said to have seen? Then poll(2) on
+    /// [`Controller::fd`] says so, too.
+    #[inline]
+    #[must_use]
+    pub fn has_news(&self) -> bool {
+        self.get(CHANGES) >> 32 != self.get(SEEN) & u64::from(u32::MAX)
+    }
+
+    /// To be polled for reading.
+    #[must_use]
+    pub fn fd(&self) -> RawFd {
+        self.device.as_raw_fd()
+    }
+}

@@ -1,0 +1,277 @@
+//! How a CAN interface was set up, to set another one up in the same way: the one that its card gets when the
+//! kernel's driver has it again.
+
+use super::interface::{IFINFO, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO};
+use super::interface::{IFLA_TXQLEN, LinkError, RTM_NEWLINK, raw};
+use crate::Errno;
+use crate::netlink::{Error, Netlink, attribute, attributes, inner, nested, number, text};
+use std::fmt::Write as _;
+
+/// `uapi/linux/can/netlink.h`.
+const IFLA_CAN_BITTIMING: u16 = 1;
+const IFLA_CAN_CTRLMODE: u16 = 5;
+const IFLA_CAN_RESTART_MS: u16 = 6;
+const IFLA_CAN_DATA_BITTIMING: u16 = 9;
+
+const IFF_UP: u32 = 1;
+
+/// The settings of a CAN interface: name, bit timing, modes, restart, queue length, and whether it is on.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Saved {
+    /// Its name.
+    pub name: String,
+    up: bool,
+    queue: u32,
+    /// Attributes of `IFLA_INFO_DATA` as they are set.
+    options: Vec<(u16, Vec<u8>)>,
+}
+
+impl Saved {
+    /// Asks the kernel about an interface.
+    ///
+    /// # Errors
+    /// [`LinkError`].
+    pub fn of(name: &str) -> Result<Self, LinkError> {
+        let body = raw(name)?;
+        Ok(read(&body))
+    }
+
+    /// Sets an interface up, which is down, and gives it the name. What the kernel refuses is left out.
+    ///
+    /// # Errors
+    /// What was left out, in words.
+    pub fn restore(&self, interface: &str) -> Result<(), String> {
+        let fail = |error: &dyn std::fmt::Display| format!("{interface}: {error}");
+        let index = super::Link::find(interface).map_err(|e| fail(&e))?.index;
+        let mut netlink = Netlink::open().map_err(|e| fail(&e))?;
+        let mut left_out = Vec::new();
+        for (what, body) in self.requests(index, interface) {
+            match change(&mut netlink, body) {
+                Ok(None) => {}
+                Ok(Some(errno)) => left_out.push(format!("{what} ({errno})")),
+                Err(error) => left_out.push(format!("{what} ({error})")),
+            }
+        }
+        if left_out.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "{interface} did not get back its {}",
+            left_out.join(", ")
+        ))
+    }
+
+    /// What is asked of the kernel, one after the other.
+    fn requests(&self, index: u32, interface: &str) -> Vec<(&'static str, Vec<u8>)> {
+        let start = |flags: u32| {
+            let mut body = vec![0; 4];
+            body.extend(index.to_ne_bytes());
+            body.extend(flags.to_ne_bytes());
+            body.extend(flags.to_ne_bytes());
+            body
+        };
+        let mut all = Vec::new();
+        if self.name != interface {
+            let mut body = start(0);
+            let name = [self.name.as_bytes(), &[0]].concat();
+            attribute(&mut body, IFLA_IFNAME, &name);
+            all.push(("name", body));
+        }
+        let mut data = Vec::new();
+        for (kind, value) in &self.options {
+            attribute(&mut data, *kind, value);
+        }
+        if !data.is_empty() {
+            let mut info = Vec::new();
+            attribute(&mut info, IFLA_INFO_KIND, b"can");
+            nested(&mut info, IFLA_INFO_DATA, &data);
+            let mut body = start(0);
+            nested(&mut body, IFLA_LINKINFO, &info);
+            all.push(("bit timing and modes", body));
+        }
+        let mut body = start(0);
+        attribute(&mut body, IFLA_TXQLEN, &self.queue.to_ne_bytes());
+        all.push(("queue length", body));
+        if self.up {
+            all.push(("being up", start(IFF_UP)));
+        }
+        all
+    }
+
+    /// As one word, to be handed to another process.
+    #[must_use]
+    pub fn to_word(&self) -> String {
+        let mut word = format!("{}/{}/{}", self.name, u8::from(self.up), self.queue);
+        for (kind, value) in &self.options {
+            let _ = write!(word, "/{kind}=");
+            for byte in value {
+                let _ = write!(word, "{byte:02x}");
+            }
+        }
+        word
+    }
+
+    /// What [`Saved::to_word`] wrote.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        let mut parts = word.split('/');
+        let name = parts.next().filter(|name| !name.is_empty())?.to_owned();
+        let up = parts.next()? == "1";
+        let queue = parts.next()?.parse().ok()?;
+        let option = |part: &str| {
+            let (kind, value) = part.split_once('=')?;
+            Some((kind.parse().ok()?, bytes(value)?))
+        };
+        let options = parts.map(option).collect::<Option<_>>()?;
+        Some(Self {
+            name,
+            up,
+            queue,
+            options,
+        })
+    }
+}
+
+fn bytes(hex: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> = hex.bytes().collect();
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    let pairs = digits.chunks(2).map(|pair| std::str::from_utf8(pair).ok());
+    pairs
+        .map(|pair| u8::from_str_radix(pair?, 16).ok())
+        .collect()
+}
+
+fn change(netlink: &mut Netlink, body: Vec<u8>) -> Result<Option<Errno>, Error> {
+    netlink.change(RTM_NEWLINK, 0, body)
+}
+
+/// What RTM_NEWLINK says of these settings. What is malformed is left out.
+fn read(body: &[u8]) -> Saved {
+    let mut saved = Saved::default();
+    let Some((head, rest)) = body.split_first_chunk::<IFINFO>() else {
+        return saved;
+    };
+    saved.up = number(&head[8..12]).unwrap_or(0) & IFF_UP != 0;
+    for (kind, value) in attributes(rest).map_while(Result::ok) {
+        match kind {
+            IFLA_IFNAME => saved.name = text(value),
+            IFLA_TXQLEN => saved.queue = number(value).unwrap_or(0),
+            IFLA_LINKINFO => {
+                if let Some(data) = inner(value, IFLA_INFO_DATA) {
+                    saved.options = options(data);
+                }
+            }
+            _ => {}
+        }
+    }
+    saved
+}
+
+fn options(data: &[u8]) -> Vec<(u16, Vec<u8>)> {
+    let mut all = Vec::new();
+    for kind in [
+        IFLA_CAN_BITTIMING,
+        IFLA_CAN_DATA_BITTIMING,
+        IFLA_CAN_CTRLMODE,
+        IFLA_CAN_RESTART_MS,
+    ] {
+        let Some(value) = inner(data, kind) else {
+            continue;
+        };
+        let mut value = value.to_vec();
+        let first = number(&value).unwrap_or(0);
+        match kind {
+            // Without a bit rate the kernel takes the segments as they are (can_get_bittiming); with
+            // both it refuses. An interface that was never set up has neither.
+            IFLA_CAN_BITTIMING | IFLA_CAN_DATA_BITTIMING => {
+                if first == 0 {
+                    continue;
+                }
+                if let Some(rate) = value.first_chunk_mut::<4>() {
+                    *rate = [0; 4];
+                }
+            }
+            // `struct can_ctrlmode`: a mask of what is set, then the flags. It is told without mask.
+            IFLA_CAN_CTRLMODE => {
+                let Some(flags) = value.get(4..8).map(<[u8]>::to_vec) else {
+                    continue;
+                };
+                if flags == [0; 4] {
+                    continue;
+                }
+                value = [flags.clone(), flags].concat();
+            }
+            _ if first == 0 => continue,
+            _ => {}
+        }
+        all.push((kind, value));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn message() -> Vec<u8> {
+        let mut timing = vec![0; 32];
+        timing[..4].copy_from_slice(&500_000_u32.to_ne_bytes());
+        timing[8] = 125;
+        let mut data = Vec::new();
+        attribute(&mut data, IFLA_CAN_BITTIMING, &timing);
+        attribute(&mut data, IFLA_CAN_CTRLMODE, &[0, 0, 0, 0, 2, 0, 0, 0]);
+        attribute(&mut data, IFLA_CAN_RESTART_MS, &100_u32.to_ne_bytes());
+        attribute(&mut data, IFLA_CAN_DATA_BITTIMING, &[0; 32]);
+        let mut info = Vec::new();
+        nested(&mut info, IFLA_INFO_DATA, &data);
+        let mut body = vec![0; IFINFO];
+        body[8] = 1;
+        attribute(&mut body, IFLA_IFNAME, b"can7\0");
+        attribute(&mut body, IFLA_TXQLEN, &10_u32.to_ne_bytes());
+        nested(&mut body, IFLA_LINKINFO, &info);
+        body
+    }
+
+    #[test]
+    fn settings_are_kept_as_the_kernel_takes_them() {
+        let saved = read(&message());
+        assert_eq!(
+            (saved.name.as_str(), saved.up, saved.queue),
+            ("can7", true, 10)
+        );
+        let kinds: Vec<u16> = saved.options.iter().map(|(kind, _)| *kind).collect();
+        assert_eq!(kinds, [1, 5, 6], "the data phase was never set up");
+        // No bit rate, but the segments; and the mask of what is to be set.
+        assert_eq!(saved.options[0].1[..9], [0, 0, 0, 0, 0, 0, 0, 0, 125]);
+        assert_eq!(saved.options[1].1, [2, 0, 0, 0, 2, 0, 0, 0]);
+        assert_eq!(Saved::from_word(&saved.to_word()), Some(saved.clone()));
+        let asked = saved.requests(9, "can3");
+        let words: Vec<&str> = asked.iter().map(|(what, _)| *what).collect();
+        assert_eq!(
+            words,
+            ["name", "bit timing and modes", "queue length", "being up"]
+        );
+        assert!(
+            asked
+                .iter()
+                .all(|(_, body)| body[4..8] == 9_u32.to_ne_bytes())
+        );
+        assert_eq!(saved.requests(9, "can7").len(), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_panic(body in prop::collection::vec(any::<u8>(), 0..200)) {
+            let saved = read(&body);
+            let _ = saved.requests(1, "x");
+        }
+
+        #[test]
+        fn any_word_is_read_without_panic(word in ".{0,80}") {
+            let _ = Saved::from_word(&word);
+        }
+    }
+}

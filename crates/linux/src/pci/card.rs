@@ -1,0 +1,288 @@
+//! Finding a device, taking it from its driver and giving it back.
+
+use super::config_space::ConfigSpace;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const DEVICES: &str = "/sys/bus/pci/devices";
+const DRIVERS: &str = "/sys/bus/pci/drivers";
+
+/// The driver that lets a process wait for interrupts.
+const UIO: &str = "uio_pci_generic";
+
+/// A word that is no driver's name: with it as override, no driver takes the device.
+const NOBODY: &str = "cangate-direct";
+
+/// How long a driver may take until it has set a device up.
+const PROBE: Duration = Duration::from_secs(5);
+
+/// What went wrong with a PCI device.
+#[derive(thiserror::Error, Debug)]
+pub enum PciError {
+    /// No such interface or address.
+    #[error("there is no PCI device {0}: `lspci -D` lists addresses, `ip link` lists interfaces")]
+    Missing(String),
+    /// An interface that is no PCI device's.
+    #[error(
+        "{0} is an interface, but not of a PCI card: only controllers on PCI cards can be driven directly"
+    )]
+    NotPci(String),
+    /// A file of sysfs.
+    #[error("cannot {what} {}: {source}{}", path.display(), advice(source))]
+    File {
+        /// What was tried.
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// `uio_pci_generic` is not there, or does not take the device.
+    #[error(
+        "{0} has no interrupt for a process: `modprobe uio_pci_generic`, or mode = \"poll\", which needs none"
+    )]
+    NoUio(String),
+    /// The device was handed back, and its driver did not take it.
+    #[error("{address} was handed back, but the driver {driver} did not take it: look at `dmesg`")]
+    NotTaken {
+        /// The device.
+        address: String,
+        /// Its driver.
+        driver: String,
+    },
+    /// What a region should be like and is not.
+    #[error("region {region} of {address} {why}")]
+    Region {
+        /// The device.
+        address: String,
+        /// Which, from 0.
+        region: u8,
+        /// What is wrong.
+        why: &'static str,
+    },
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            " (driving a card directly needs root, and a kernel that is not locked down)"
+        }
+        _ => "",
+    }
+}
+
+/// Vendor and device number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Class {
+    /// The vendor.
+    pub vendor: u16,
+    /// The device.
+    pub device: u16,
+}
+
+/// A PCI device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Card {
+    address: String,
+    class: Class,
+}
+
+impl Card {
+    /// Finds a device by its address (`0000:00:12.0`) or by the name of its network interface. With an
+    /// interface comes its number on the card, from 0.
+    ///
+    /// # Errors
+    /// [`PciError::Missing`], [`PciError::NotPci`].
+    pub fn find(name: &str) -> Result<(Self, Option<u8>), PciError> {
+        if name.is_empty() || name.contains(['/', '\0']) || name == "." || name == ".." {
+            return Err(PciError::Missing(name.to_owned()));
+        }
+        if let Some(card) = Self::at(name) {
+            return Ok((card, None));
+        }
+        let interface = Path::new("/sys/class/net").join(name);
+        if !interface.exists() {
+            return Err(PciError::Missing(name.to_owned()));
+        }
+        let device = fs::canonicalize(interface.join("device")).ok();
+        let card = device
+            .as_deref()
+            .and_then(Path::file_name)
+            .and_then(|address| Self::at(address.to_str()?));
+        let card = card.ok_or_else(|| PciError::NotPci(name.to_owned()))?;
+        // Drivers number the interfaces of a card by one of these; the other is 0.
+        let number = |file: &str| {
+            let text = fs::read_to_string(interface.join(file)).ok()?;
+            let text = text.trim();
+            text.strip_prefix("0x")
+                .map_or_else(|| text.parse().ok(), |hex| u8::from_str_radix(hex, 16).ok())
+        };
+        let channel = number("dev_id")
+            .unwrap_or(0)
+            .max(number("dev_port").unwrap_or(0));
+        Ok((card, Some(channel)))
+    }
+
+    fn at(address: &str) -> Option<Self> {
+        let folder = Path::new(DEVICES).join(address);
+        let number = |file| {
+            let text = fs::read_to_string(folder.join(file)).ok()?;
+            u16::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok()
+        };
+        Some(Self {
+            address: address.to_owned(),
+            class: Class {
+                vendor: number("vendor")?,
+                device: number("device")?,
+            },
+        })
+    }
+
+    /// Its address: domain, bus, device, function.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Whose it is and what it is.
+    #[must_use]
+    pub const fn class(&self) -> Class {
+        self.class
+    }
+
+    /// Its folder in sysfs.
+    pub(super) fn folder(&self) -> PathBuf {
+        Path::new(DEVICES).join(&self.address)
+    }
+
+    /// The driver that has it at the moment.
+    #[must_use]
+    pub fn driver(&self) -> Option<String> {
+        let link = fs::read_link(self.folder().join("driver")).ok()?;
+        Some(link.file_name()?.to_str()?.to_owned())
+    }
+
+    /// Its network interfaces in this network namespace.
+    #[must_use]
+    pub fn interfaces(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder().join("net"));
+        let names = entries.into_iter().flatten().flatten();
+        let mut names: Vec<String> = names
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Is a driver prescribed for it, so that its usual one does not get it?
+    #[must_use]
+    pub fn is_overridden(&self) -> bool {
+        let text = fs::read_to_string(self.folder().join("driver_override"));
+        text.is_ok_and(|text| !matches!(text.trim(), "" | "(null)"))
+    }
+
+    /// Takes it away from its driver: its network interfaces vanish. With `interrupts`,
+    /// `uio_pci_generic` gets it; else nobody does. It decodes its regions then, and neither
+    /// interrupts nor accesses memory by itself.
+    ///
+    /// # Errors
+    /// [`PciError`]. What was done so far, [`give_back`] undoes.
+    pub fn take(&self, interrupts: bool) -> Result<(), PciError> {
+        let folder = self.folder();
+        let heir = if interrupts { UIO } else { NOBODY };
+        if interrupts && !Path::new(DRIVERS).join(UIO).exists() {
+            // Whoever has no modprobe has loaded it already, or is told to.
+            let _ = std::process::Command::new("modprobe").arg(UIO).output();
+            if !Path::new(DRIVERS).join(UIO).exists() {
+                return Err(PciError::NoUio(self.address.clone()));
+            }
+        }
+        write(&folder.join("driver_override"), heir)?;
+        if let Some(driver) = self.driver().filter(|driver| driver != heir) {
+            write(
+                &Path::new(DRIVERS).join(driver).join("unbind"),
+                &self.address,
+            )?;
+        }
+        let config = ConfigSpace::open(self)?;
+        config.quiet()?;
+        if interrupts {
+            if self.driver().as_deref() != Some(UIO) {
+                write(Path::new("/sys/bus/pci/drivers_probe"), &self.address)?;
+            }
+            if self.driver().as_deref() != Some(UIO) {
+                return Err(PciError::NoUio(self.address.clone()));
+            }
+        } else {
+            write(&folder.join("enable"), "1")?;
+        }
+        config.decode()
+    }
+}
+
+/// Hands a device back to the kernel's driver of this name, wherever it is in between, and waits until
+/// the driver has it. A device that the driver has already is left alone.
+///
+/// # Errors
+/// [`PciError`]; [`PciError::NotTaken`] where the driver does not take it.
+pub fn give_back(address: &str, driver: Option<&str>) -> Result<(), PciError> {
+    let card = Card::at(address).ok_or_else(|| PciError::Missing(address.to_owned()))?;
+    let folder = card.folder();
+    // No interrupt and no memory access from here on until the driver has set it up.
+    ConfigSpace::open(&card)?.quiet()?;
+    let now = card.driver();
+    // An empty line takes the override away.
+    write(&folder.join("driver_override"), "\n")?;
+    if now.is_some() && now.as_deref() != driver {
+        let heir = now.unwrap_or_default();
+        write(&Path::new(DRIVERS).join(heir).join("unbind"), address)?;
+    } else if now.is_none() {
+        // It was switched on by hand; the driver switches it on again.
+        let _ = fs::write(folder.join("enable"), "0");
+    }
+    let Some(driver) = driver else {
+        return Ok(());
+    };
+    if card.driver().as_deref() != Some(driver) {
+        write(Path::new("/sys/bus/pci/drivers_probe"), address)?;
+    }
+    let start = Instant::now();
+    while card.driver().as_deref() != Some(driver) {
+        if start.elapsed() > PROBE {
+            return Err(PciError::NotTaken {
+                address: address.to_owned(),
+                driver: driver.to_owned(),
+            });
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), PciError> {
+    fs::write(path, text).map_err(|source| PciError::File {
+        what: "write to",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_is_said() {
+        for name in ["", ".", "..", "a/b", "no-such-interface", "ffff:ff:1f.7"] {
+            assert!(
+                matches!(Card::find(name), Err(PciError::Missing(_))),
+                "{name}"
+            );
+        }
+        assert!(matches!(Card::find("lo"), Err(PciError::NotPci(_))));
+        let error = give_back("ffff:ff:1f.7", None).unwrap_err();
+        assert!(error.to_string().contains("lspci"), "{error}");
+    }
+}

@@ -1,0 +1,83 @@
+//! A device's interrupt, by `uio_pci_generic`.
+
+use super::card::{Card, PciError};
+use super::config_space::ConfigSpace;
+use rustix::io::Errno;
+use std::fs::{self, File};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How long it may take until the device file is there.
+const NODE: Duration = Duration::from_secs(5);
+
+/// Waits for a device's interrupt.
+///
+/// At each interrupt the kernel forbids the device to raise its line, and counts. The file is readable
+/// then. [`Interrupt::arm`] allows it again: a line that is still raised interrupts again at once, so
+/// that nothing is missed between looking at the device and arming.
+#[derive(Debug)]
+pub struct Interrupt {
+    file: File,
+    config: ConfigSpace,
+}
+
+impl Interrupt {
+    /// Opens it. The device is with `uio_pci_generic`. It is not armed.
+    ///
+    /// # Errors
+    /// [`PciError`].
+    pub fn open(card: &Card) -> Result<Self, PciError> {
+        let missing = || PciError::NoUio(card.address().to_owned());
+        let start = Instant::now();
+        let folder = card.folder().join("uio");
+        let path = loop {
+            let entries = fs::read_dir(&folder).map_err(|_| missing())?;
+            let name = entries.flatten().next().map(|entry| entry.file_name());
+            let path = PathBuf::from("/dev").join(name.ok_or_else(missing)?);
+            if path.exists() || start.elapsed() > NODE {
+                break path;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let file = File::options()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(&path)
+            .map_err(|source| PciError::File {
+                what: "open",
+                path,
+                source,
+            })?;
+        let config = ConfigSpace::open(card)?;
+        Ok(Self { file, config })
+    }
+
+    /// What to poll for reading.
+    #[must_use]
+    pub fn fd(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+
+    /// Takes note of interrupts. Says whether there was any since the last call.
+    ///
+    /// # Errors
+    /// What read(2) says: EIO where the device is no longer `uio_pci_generic`'s.
+    pub fn take(&self) -> Result<bool, Errno> {
+        let mut count = [0; 4];
+        match rustix::io::read(self.file.as_fd(), &mut count) {
+            Ok(_) => Ok(true),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(false),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Allows the device to raise its line.
+    ///
+    /// # Errors
+    /// [`PciError::File`].
+    pub fn arm(&self) -> Result<(), PciError> {
+        self.config.interrupts(true)
+    }
+}

@@ -1,0 +1,228 @@
+//! A region (BAR) of a device.
+
+use super::card::{Card, PciError};
+use super::ioports::Ports;
+use crate::memory::Registers32;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+
+/// `IORESOURCE_IO` and `IORESOURCE_MEM` of `linux/ioport.h`, as sysfs's file `resource` shows them.
+const IO: u64 = 0x100;
+const MEMORY: u64 = 0x200;
+
+/// A region of a device, to be read and written. What lies outside of it reads all ones and takes
+/// nothing, as on a bus where nobody answers. Values have the processor's byte order; PCI is little-endian.
+#[derive(Debug)]
+pub struct Region(Way);
+
+#[derive(Debug)]
+enum Way {
+    Memory(Registers32),
+    Ports(Ports),
+    /// One system call an access.
+    File(File, usize),
+}
+
+impl Region {
+    /// Opens region `index` of a device, which has to be switched on.
+    ///
+    /// # Errors
+    /// [`PciError::Region`] where there is none, or it is shorter than `least` bytes;
+    /// [`PciError::File`].
+    pub fn open(card: &Card, index: u8, least: usize) -> Result<Self, PciError> {
+        let wrong = |why| PciError::Region {
+            address: card.address().to_owned(),
+            region: index,
+            why,
+        };
+        let list = card.folder().join("resource");
+        let text = fs::read_to_string(&list).map_err(|source| PciError::File {
+            what: "read",
+            path: list,
+            source,
+        })?;
+        let (start, len, flags) = parse(&text, index).ok_or_else(|| wrong("does not exist"))?;
+        if len < least {
+            return Err(wrong(
+                "is shorter than this card's should be: is it another card?",
+            ));
+        }
+        let path = card.folder().join(format!("resource{index}"));
+        let open = || {
+            let file = File::options().read(true).write(true).open(&path);
+            file.map_err(|source| PciError::File {
+                what: "open",
+                path: path.clone(),
+                source,
+            })
+        };
+        if flags & MEMORY != 0 {
+            let mapped = Registers32::map(open()?, len).map_err(|errno| PciError::File {
+                what: "map",
+                path: path.clone(),
+                source: errno.into(),
+            })?;
+            return Ok(Self(Way::Memory(mapped)));
+        }
+        if flags & IO == 0 {
+            return Err(wrong("is neither memory nor ports"));
+        }
+        let ports = u16::try_from(start).ok().zip(u16::try_from(len).ok());
+        match ports.and_then(|(first, count)| Ports::open(first, count)) {
+            Some(ports) => Ok(Self(Way::Ports(ports))),
+            None => Ok(Self(Way::File(open()?, len))),
+        }
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Way::Memory(memory) => memory.len(),
+            Way::Ports(ports) => ports.len(),
+            Way::File(_, len) => *len,
+        }
+    }
+
+    /// Nothing?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How it is accessed, in words.
+    #[must_use]
+    pub const fn way(&self) -> &'static str {
+        match &self.0 {
+            Way::Memory(_) => "mapped memory",
+            Way::Ports(_) => "port instructions",
+            Way::File(..) => "ports by system calls",
+        }
+    }
+
+    /// Reads 8 bits.
+    #[inline]
+    #[must_use]
+    pub fn read8(&self, at: usize) -> u8 {
+        match &self.0 {
+            Way::Memory(memory) => memory.read8(at),
+            Way::Ports(ports) => ports.read8(at),
+            Way::File(file, len) => read::<1>(file, *len, at).map(u8::from_le_bytes),
+        }
+        .unwrap_or(u8::MAX)
+    }
+
+    /// Writes 8 bits.
+    #[inline]
+    pub fn write8(&self, at: usize, value: u8) {
+        match &self.0 {
+            Way::Memory(memory) => memory.write8(at, value),
+            Way::Ports(ports) => ports.write8(at, value),
+            Way::File(file, len) => write(file, *len, at, &value.to_le_bytes()),
+        }
+    }
+
+    /// Reads 32 bits at a multiple of 4.
+    #[inline]
+    #[must_use]
+    pub fn read32(&self, at: usize) -> u32 {
+        match &self.0 {
+            Way::Memory(memory) => memory.read32(at),
+            Way::Ports(ports) => ports.read32(at),
+            Way::File(file, len) => read::<4>(file, *len, at).map(u32::from_le_bytes),
+        }
+        .unwrap_or(u32::MAX)
+    }
+
+    /// Writes 32 bits at a multiple of 4.
+    #[inline]
+    pub fn write32(&self, at: usize, value: u32) {
+        match &self.0 {
+            Way::Memory(memory) => memory.write32(at, value),
+            Way::Ports(ports) => ports.write32(at, value),
+            Way::File(file, len) => write(file, *len, at, &value.to_le_bytes()),
+        }
+    }
+}
+
+fn read<const N: usize>(file: &File, len: usize, at: usize) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    if at.checked_add(N)? > len {
+        return None;
+    }
+    file.read_exact_at(&mut bytes, at as u64).ok()?;
+    Some(bytes)
+}
+
+fn write(file: &File, len: usize, at: usize, bytes: &[u8]) {
+    if at.checked_add(bytes.len()).is_some_and(|end| end <= len) {
+        // A device that is gone takes nothing; reading says so.
+        let _ = file.write_all_at(bytes, at as u64);
+    }
+}
+
+/// A line of `resource`: the first address, the last one, and flags; zeros where there is none.
+fn parse(text: &str, index: u8) -> Option<(u64, usize, u64)> {
+    let mut words = text.lines().nth(index.into())?.split_ascii_whitespace();
+    let mut number = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
+    let (start, end, flags) = (number()?, number()?, number()?);
+    let len = usize::try_from(end.checked_sub(start)?.checked_add(1)?).ok()?;
+    (end > 0).then_some((start, len, flags))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_list_of_regions_is_read() {
+        let text = "0x000000000000c000 0x000000000000c07f 0x0000000000040101\n\
+                    0x0000000000000000 0x0000000000000000 0x0000000000000000\n\
+                    0x00000000febf0000 0x00000000febf7fff 0x0000000000040200\n";
+        assert_eq!(parse(text, 0), Some((0xC000, 0x80, 0x4_0101)));
+        assert_eq!(parse(text, 1), None);
+        assert_eq!(parse(text, 2), Some((0xFEBF_0000, 0x8000, 0x4_0200)));
+        assert_eq!(parse(text, 3), None);
+    }
+
+    /// A file in a device's place.
+    #[test]
+    fn nothing_beyond_the_end() {
+        let file = tempfile();
+        let region = Region(Way::File(file, 8));
+        region.write32(4, 0x0403_0201);
+        region.write8(3, 0xAB);
+        assert_eq!(region.read32(0), 0xAB00_0000);
+        assert_eq!((region.read8(5), region.read8(8)), (2, 0xFF));
+        region.write32(6, 0);
+        region.write8(usize::MAX, 0);
+        assert_eq!(
+            (region.read32(4), region.read32(6)),
+            (0x0403_0201, u32::MAX)
+        );
+        assert_eq!(region.read32(usize::MAX - 1), u32::MAX);
+    }
+
+    fn tempfile() -> File {
+        let name = format!("cangate-region-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&path)
+            .unwrap();
+        file.set_len(8).unwrap();
+        std::fs::remove_file(path).unwrap();
+        file
+    }
+
+    proptest! {
+        #[test]
+        fn any_list_is_read_without_panic(text in ".{0,200}", index: u8) {
+            let _ = parse(&text, index);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Mapped controllers of the bit-timed bus, `kmod/bitcan`.
+
+use super::backend::{Backend, Found, Trouble, Wanted, Watch};
+use controller::mapped::{Device, Join, Mapped, Trap};
+use controller::{Controller, Properties};
+use linux::Errno;
+use linux::bitcan;
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::Arc;
+
+/// The path of a device begins with it.
+pub(super) const PREFIX: &str = "/dev/bitcan-";
+
+pub(super) fn find(wanted: &Wanted<'_>) -> Result<Box<dyn Found>, Trouble> {
+    if wanted.channel.is_some() {
+        return Err(Trouble {
+            what: format!("{} is one controller: leave `channel` out", wanted.device),
+            source: None,
+        });
+    }
+    let device = Page(Arc::new(bitcan::Controller::open(wanted.device)?));
+    Ok(Box::new(FoundController {
+        controller: Mapped::new(device),
+        interrupts: wanted.interrupts,
+    }))
+}
+
+/// Open, and off the bus: that nobody else can open it is all that has changed.
+struct FoundController {
+    controller: Mapped<Page>,
+    interrupts: bool,
+}
+
+impl Found for FoundController {
+    fn properties(&self) -> Properties {
+        self.controller.properties().clone()
+    }
+
+    fn take(mut self: Box<Self>) -> Result<Box<dyn Backend>, Trouble> {
+        let device = Arc::clone(&self.controller.device().0);
+        Ok(Box::new(MappedBackend {
+            controller: self.controller,
+            interrupt: self.interrupts.then(|| device.fd()),
+            device,
+        }))
+    }
+}
+
+struct MappedBackend {
+    controller: Mapped<Page>,
+    /// The controller's own descriptor.
+    interrupt: Option<RawFd>,
+    device: Arc<bitcan::Controller>,
+}
+
+impl Backend for MappedBackend {
+    fn controller(&mut self) -> &mut dyn Controller {
+        &mut self.controller
+    }
+
+    fn interrupt(&self) -> Option<RawFd> {
+        self.interrupt
+    }
+
+    fn take_interrupt(&mut self) -> io::Result<bool> {
+        Ok(self.device.has_news())
+    }
+
+    fn arm(&mut self) -> io::Result<()> {
+        // The driver has said what it has seen; the line goes up with the next change.
+        Ok(())
+    }
+
+    fn watch(&self) -> Option<Arc<dyn Watch>> {
+        Some(Arc::new(Registers(Arc::clone(&self.device))))
+    }
+}
+
+/// What the driver has seen is in the registers.
+struct Registers(Arc<bitcan::Controller>);
+
+impl Watch for Registers {
+    #[inline]
+    fn is_quiet(&self) -> bool {
+        !self.0.has_news()
+    }
+}
+
+impl Drop for MappedBackend {
+    fn drop(&mut self) {
+        self.controller.stop();
+    }
+}
+
+struct Page(Arc<bitcan::Controller>);
+
+fn trap(errno: Errno) -> Trap {
+    match errno {
+        Errno::NETDOWN => Trap::Down,
+        Errno::INVAL => Trap::Invalid,
+        Errno::PROTO | Errno::NOTTY => {
+            Trap::Other("cangate and the module are of different versions")
+        }
+        Errno::NOSPC => Trap::Other("its bus has no place for another node"),
+        Errno::BUSY => Trap::Other("it is busy"),
+        _ => Trap::Other("the module refuses; the kernel's log may say why"),
+    }
+}
+
+impl Device for Page {
+    #[inline]
+    fn get(&self, at: usize) -> u64 {
+        self.0.get(at)
+    }
+
+    #[inline]
+    fn set(&mut self, at: usize, word: u64) {
+        self.0.set(at, word);
+    }
+
+    fn fence(&mut self) {
+        self.0.fence();
+    }
+
+    #[inline]
+    fn ring(&mut self, buffers: u32) -> Result<(), Trap> {
+        self.0.ring(buffers).map_err(trap)
+    }
+
+    fn join(&mut self, join: &Join<'_>) -> Result<(), Trap> {
+        let wanted = bitcan::Wanted {
+            version: join.version,
+            bitrate: join.bitrate,
+            data_bitrate: join.data_bitrate,
+            listen_only: join.listen_only,
+            one_shot: join.one_shot,
+            filters: join.filters,
+        };
+        self.0.join(&wanted).map_err(trap)
+    }
+
+    fn leave(&mut self) {
+        self.0.leave();
+    }
+
+    fn abort(&mut self, buffers: u32) {
+        self.0.abort(buffers);
+    }
+
+    fn recover(&mut self) -> Result<(), Trap> {
+        self.0.recover().map_err(trap)
+    }
+}

@@ -1,0 +1,69 @@
+//! A card that belongs to this process.
+
+use super::backend::Trouble;
+use super::keeper::Keeper;
+use linux::pci::Card;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The cards that this gateway drives, and which channels of them. Ports on one card share it.
+#[derive(Clone, Default)]
+pub(super) struct Owners(Arc<Mutex<HashMap<String, Entry>>>);
+
+#[derive(Default)]
+struct Entry {
+    keeper: Weak<Keeper>,
+    channels: HashMap<u8, Weak<OwnedCard>>,
+}
+
+/// One channel of a card that the kernel's driver has given up. When the last one of a card is dropped, the
+/// card is handed back.
+pub(super) struct OwnedCard {
+    _keeper: Arc<Keeper>,
+}
+
+impl Owners {
+    /// Takes a card for one of its channels, or joins those who have it.
+    pub(super) fn take(
+        &self,
+        card: &Card,
+        channel: u8,
+        interrupts: bool,
+        usual_driver: &str,
+    ) -> Result<Arc<OwnedCard>, Trouble> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = all.entry(card.address().to_owned()).or_default();
+        let in_use = entry.channels.get(&channel).and_then(Weak::upgrade);
+        if in_use.is_some() {
+            return Err(Trouble {
+                what: format!(
+                    "channel {channel} of {} is in use by this gateway already: to change how a port of \
+                     kind \"direct\" is set up, take it out of the file, reload, put it in again and \
+                     reload once more",
+                    card.address()
+                ),
+                source: None,
+            });
+        }
+        let keeper = match entry.keeper.upgrade() {
+            Some(keeper) => {
+                if interrupts && card.driver().is_none() {
+                    return Err(Trouble {
+                        what: format!(
+                            "another port on the card {} has mode = \"poll\": give all ports on a card \
+                             the same mode",
+                            card.address()
+                        ),
+                        source: None,
+                    });
+                }
+                keeper
+            }
+            None => Arc::new(Keeper::take(card, interrupts, usual_driver)?),
+        };
+        entry.keeper = Arc::downgrade(&keeper);
+        let owned = Arc::new(OwnedCard { _keeper: keeper });
+        entry.channels.insert(channel, Arc::downgrade(&owned));
+        Ok(owned)
+    }
+}

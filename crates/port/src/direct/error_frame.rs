@@ -1,0 +1,136 @@
+//! Error frames as SocketCAN's drivers make them (`uapi/linux/can/error.h`).
+
+use controller::{Event, State, Status, Trouble};
+use frame::{CanId, Frame};
+
+/// Classes: bits of the ID.
+const LOST_ARBITRATION: u32 = 0x002;
+const CONTROLLER: u32 = 0x004;
+const PROTOCOL: u32 = 0x008;
+const NO_ACK: u32 = 0x020;
+const BUS_OFF: u32 = 0x040;
+const BUS_ERROR: u32 = 0x080;
+/// The error counters are in bytes 6 and 7.
+const COUNTERS: u32 = 0x200;
+
+/// Byte 1 of [`CONTROLLER`].
+const RX_OVERFLOW: u8 = 0x01;
+const RX_WARNING: u8 = 0x04;
+const TX_WARNING: u8 = 0x08;
+const RX_PASSIVE: u8 = 0x10;
+const TX_PASSIVE: u8 = 0x20;
+const ACTIVE: u8 = 0x40;
+
+/// Byte 2 of [`PROTOCOL`].
+const BIT: u8 = 0x01;
+const FORM: u8 = 0x02;
+const STUFF: u8 = 0x04;
+const TRANSMITTING: u8 = 0x80;
+
+/// Byte 3 of [`PROTOCOL`]: the CRC sequence, the acknowledge slot.
+const AT_CRC: u8 = 0x08;
+const AT_ACK: u8 = 0x19;
+
+/// The error frame that tells of an event, if it is one that SocketCAN has a frame for.
+pub(super) fn of(event: &Event<'_>) -> Option<Frame> {
+    let mut data = [0; 8];
+    let [place0, trouble1, type2, place3, _, _, tec6, rec7] = &mut data;
+    let class = match *event {
+        Event::Overrun { .. } => {
+            *trouble1 = RX_OVERFLOW;
+            CONTROLLER
+        }
+        Event::ArbitrationLost { bit } => {
+            *place0 = bit.unwrap_or(0);
+            LOST_ARBITRATION
+        }
+        Event::Status(status) => {
+            *tec6 = counter(status.tec);
+            *rec7 = counter(status.rec);
+            *trouble1 = state(&status);
+            COUNTERS
+                | match status.state {
+                    State::BusOff => BUS_OFF,
+                    _ => CONTROLLER,
+                }
+        }
+        Event::BusError(error) => {
+            *place3 = error.place.map_or(0, |place| place.0);
+            match error.trouble {
+                Trouble::Bit => *type2 = BIT,
+                Trouble::Form => *type2 = FORM,
+                Trouble::Stuff => *type2 = STUFF,
+                Trouble::Crc => *place3 = AT_CRC,
+                Trouble::Acknowledge => *place3 = AT_ACK,
+                Trouble::Other => {}
+            }
+            if error.transmitting {
+                *type2 |= TRANSMITTING;
+            }
+            let no_ack = error.trouble == Trouble::Acknowledge;
+            PROTOCOL | BUS_ERROR | if no_ack { NO_ACK } else { 0 }
+        }
+        Event::Received { .. } | Event::Sent { .. } | Event::Failed { .. } => return None,
+    };
+    Frame::classic(CanId::from_raw(CanId::ERR_FLAG | class), &data).ok()
+}
+
+/// A byte holds counters up to 255; beyond that a controller is bus-off.
+fn counter(value: u16) -> u8 {
+    u8::try_from(value).unwrap_or(u8::MAX)
+}
+
+/// As `can_change_state` of Linux's `drivers/net/can/dev/dev.c`: the counter that is higher says which
+/// side it is.
+fn state(status: &Status) -> u8 {
+    let sending = status.tec >= status.rec;
+    let receiving = status.rec >= status.tec;
+    let either = |tx: u8, rx: u8| if sending { tx } else { 0 } | if receiving { rx } else { 0 };
+    match status.state {
+        State::Active => ACTIVE,
+        State::Warning => either(TX_WARNING, RX_WARNING),
+        State::Passive => either(TX_PASSIVE, RX_PASSIVE),
+        State::BusOff | State::Stopped => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use controller::{BusError, Place};
+
+    /// Compared with what `candump -e` calls them (can-utils, lib.c) by the numbers of error.h.
+    #[test]
+    fn each_event_has_its_frame() {
+        let frame = |event| of(&event).unwrap();
+        let overrun = frame(Event::Overrun {
+            frames: 3,
+            exact: false,
+        });
+        assert_eq!((overrun.id().raw(), overrun.data()[1]), (0x2000_0004, 1));
+        let status = |state, tec, rec| frame(Event::Status(Status { state, tec, rec }));
+        let passive = status(State::Passive, 128, 3);
+        assert_eq!(passive.id().raw(), 0x2000_0204);
+        assert_eq!(passive.data(), [0, 0x20, 0, 0, 0, 0, 128, 3]);
+        let off = status(State::BusOff, 256, 0);
+        assert_eq!((off.id().raw(), off.data()[6]), (0x2000_0240, 255));
+        assert_eq!(status(State::Active, 0, 0).data()[1], 0x40);
+        assert_eq!(status(State::Warning, 96, 96).data()[1], 0x0C);
+        let ack = frame(Event::BusError(BusError {
+            trouble: Trouble::Acknowledge,
+            place: Some(Place(0x19)),
+            transmitting: true,
+        }));
+        assert_eq!(ack.id().raw(), 0x2000_00A8);
+        assert_eq!(ack.data()[2..4], [0x80, 0x19]);
+        let lost = frame(Event::ArbitrationLost { bit: Some(5) });
+        assert_eq!((lost.id().raw(), lost.data()[0]), (0x2000_0002, 5));
+        assert_eq!(
+            of(&Event::Sent {
+                token: 1,
+                stamp: None
+            }),
+            None
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! The keeper: a process that hands a card back when its owner is gone, however that ended.
+//!
+//! The owner starts it before it takes the card, with a pipe on its standard input. The end of file there
+//! means that the owner is done, or dead: the kernel closes a process's pipes whatever ends it. Only the
+//! keeper hands cards back, so that there is one way to do it, which every end of a gateway tests.
+//!
+//! It is this same program with a command of its own ([`COMMAND`]), in a process group of its own, so that
+//! an interrupt from a terminal does not reach it, and it ignores SIGTERM.
+
+use super::backend::Trouble;
+use super::pci::silence;
+use linux::link::Saved;
+use linux::pci::{Card, give_back};
+use std::fmt;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::str::FromStr;
+
+/// The hidden command of the program whose process a keeper is: with the card's address, `--driver` with the
+/// driver that is to get it, if there is one, and an `--interface` for each one that it had.
+pub const COMMAND: &str = "keep-card";
+
+/// What it says when it waits.
+const READY: &str = "ready";
+
+/// The driver that a card has while a process waits for its interrupts.
+const UIO: &str = "uio_pci_generic";
+
+/// A card that this process has taken, and the keeper that will hand it back.
+pub(super) struct Keeper {
+    child: Child,
+    /// Closed by [`Drop`].
+    input: Option<ChildStdin>,
+    _lock: linux::pci::ConfigSpace,
+}
+
+impl Keeper {
+    /// Takes a card. `usual_driver` is the kernel's driver for such cards, for one that somebody else took
+    /// and did not hand back.
+    pub(super) fn take(card: &Card, interrupts: bool, usual_driver: &str) -> Result<Self, Trouble> {
+        let address = card.address();
+        let lock = linux::pci::ConfigSpace::open(card)?;
+        if !lock.lock()? {
+            return Err(Trouble {
+                what: format!("another process drives the card {address}: stop it first"),
+                source: None,
+            });
+        }
+        let driver = match card.driver() {
+            Some(driver) if driver == UIO => Some(usual_driver.to_owned()),
+            None if card.is_overridden() => Some(usual_driver.to_owned()),
+            driver => driver,
+        };
+        // Interfaces of this network namespace; others come back as the driver makes them.
+        let interfaces: Vec<Interface> =
+            card.interfaces().iter().filter_map(|n| saved(n)).collect();
+        let mut keeper = Self::start(address, driver.as_deref(), &interfaces, lock)?;
+        keeper.wait_until_ready()?;
+        card.take(interrupts)?;
+        Ok(keeper)
+    }
+
+    fn start(
+        address: &str,
+        driver: Option<&str>,
+        interfaces: &[Interface],
+        lock: linux::pci::ConfigSpace,
+    ) -> Result<Self, Trouble> {
+        // By this link the program is found even if its file was replaced meanwhile.
+        let mut command = Command::new("/proc/self/exe");
+        command.args([COMMAND, address]);
+        command.args(driver.map(|name| format!("--driver={name}")));
+        command.args(interfaces.iter().map(|i| format!("--interface={i}")));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.process_group(0);
+        let mut child = command.spawn().map_err(|error| Trouble {
+            what: "cannot start the process that hands the card back".to_owned(),
+            source: Some(error.into()),
+        })?;
+        Ok(Self {
+            input: child.stdin.take(),
+            child,
+            _lock: lock,
+        })
+    }
+
+    fn wait_until_ready(&mut self) -> Result<(), Trouble> {
+        let mut line = String::new();
+        if let Some(output) = self.child.stdout.take() {
+            // A program that does not know the command says something else, or ends.
+            let _ = BufReader::new(output).take(64).read_line(&mut line);
+        }
+        if line.trim_end() == READY {
+            return Ok(());
+        }
+        Err(Trouble {
+            what: format!(
+                "the process that hands the card back did not start: this program has no command `{COMMAND}`"
+            ),
+            source: None,
+        })
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        // It ends by itself within seconds.
+        let _ = self.child.wait();
+    }
+}
+
+/// An interface of a card: which of the card's, and how it was set up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Interface {
+    channel: u8,
+    saved: Saved,
+}
+
+impl fmt::Display for Interface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.channel, self.saved.to_word())
+    }
+}
+
+impl FromStr for Interface {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once(':').and_then(|(channel, word)| {
+            Some(Self {
+                channel: channel.parse().ok()?,
+                saved: Saved::from_word(word)?,
+            })
+        });
+        parts.ok_or_else(|| "this is not how a gateway describes an interface".to_owned())
+    }
+}
+
+fn saved(name: &str) -> Option<Interface> {
+    let (_, channel) = Card::find(name).ok()?;
+    Some(Interface {
+        channel: channel.unwrap_or(0),
+        saved: Saved::of(name).ok()?,
+    })
+}
+
+/// What the keeper does: waits until its standard input ends, then silences the card's controllers, hands it
+/// back, and sets its interfaces up as they were. Without anybody at the other end, it does so at once.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub fn run(address: &str, driver: Option<&str>, interfaces: &[Interface]) -> Result<(), String> {
+    linux::signals::ignore_termination();
+    let mut stdout = std::io::stdout();
+    let said = writeln!(stdout, "{READY}").and_then(|()| stdout.flush());
+    if said.is_ok() {
+        let mut rest = Vec::new();
+        let _ = std::io::stdin().read_to_end(&mut rest);
+    }
+    let card = Card::find(address).map_err(|error| error.to_string())?.0;
+    // The owner may have died before it took the card.
+    if !card.is_overridden() && card.driver().as_deref() != Some(UIO) {
+        return Ok(());
+    }
+    // What is gone cannot be silenced, and the driver resets what is there.
+    let _ = silence(address);
+    give_back(address, driver).map_err(|error| error.to_string())?;
+    let mut wrong = Vec::new();
+    for name in card.interfaces() {
+        let channel = Card::find(&name).ok().and_then(|(_, channel)| channel);
+        let was = interfaces.iter().find(|was| Some(was.channel) == channel);
+        wrong.extend(was.and_then(|was| was.saved.restore(&name).err()));
+    }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_read_as_it_is_written() {
+        let text = "1:can7/1/10/1=00ff/6=64000000";
+        let interface: Interface = text.parse().unwrap();
+        assert_eq!(interface.to_string(), text);
+        for bad in [
+            "",
+            "can7",
+            "x:can7/1/10",
+            "1:can7/1",
+            "1:can7/1/10/1=0",
+            "256:a/1/1",
+        ] {
+            assert!(bad.parse::<Interface>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! `kind = "direct"`: a controller driven from user space.
+
+use super::backend::{Backend, Found, Trouble, Wanted, find};
+use super::halves::{DirectReceive, DirectTransmit};
+use super::shared::{Rules, Shared};
+use crate::kind::{PlacedPort, PortKind, Settings, queue};
+use crate::{AtStart, Halves, Opener, PortError};
+use config::{Diagnostic, Diagnostics, Misnomer, Table, Value};
+use controller::timing::usual_sample_point;
+use controller::{Limits, Mode, Timing};
+use frame::Nanos;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Controllers driven from user space.
+#[derive(Clone, Copy, Debug)]
+pub struct Direct;
+
+const KEYWORD: &str = "direct";
+
+impl PortKind for Direct {
+    fn keyword(&self) -> &'static str {
+        KEYWORD
+    }
+
+    fn parse(
+        &self,
+        port: &str,
+        table: &mut Table<'_>,
+        found: &mut Diagnostics,
+    ) -> Arc<dyn Settings> {
+        Arc::new(DirectSettings::parse(port, table, found))
+    }
+
+    fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
+        let mut taken: HashMap<(&str, Option<u8>), &str> = HashMap::new();
+        for port in ports {
+            let Some(settings) = port.settings.downcast_ref::<DirectSettings>() else {
+                continue;
+            };
+            let controller = (settings.device.as_str(), settings.channel);
+            if let Some(other) = taken.insert(controller, port.name) {
+                let message = format!("ports `{other}` and `{}` are one controller", port.name);
+                let hint =
+                    "a port receives and transmits; give this one another `device` or `channel`";
+                found.push(Diagnostic::error(port.span.clone(), message).hint(hint));
+            }
+        }
+    }
+}
+
+/// How the controller is watched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Drive {
+    /// Asked again and again, without a pause.
+    #[default]
+    Poll,
+    /// It interrupts.
+    Interrupt,
+}
+
+const DRIVES: [(&str, Drive); 2] = [("poll", Drive::Poll), ("interrupt", Drive::Interrupt)];
+
+/// The pause from bus-off to the restart that is usual, ns.
+const RESTART: Nanos = 100_000_000;
+
+/// The most channels of a card that can be named.
+const CHANNELS: i64 = 7;
+
+const MISNOMERS: &[Misnomer] = &[
+    Misnomer::of(
+        "device",
+        &["interface", "card", "address", "iface", "dev", "pci"],
+    ),
+    Misnomer::of("bitrate", &["rate", "speed", "baud", "baudrate"]),
+    Misnomer::of(
+        "data_bitrate",
+        &["dbitrate", "fd_bitrate", "data_rate", "data_speed"],
+    ),
+    Misnomer::of("sample_point", &["sample-point", "samplepoint", "sp"]),
+    Misnomer::of("listen_only", &["listen-only", "silent", "passive"]),
+    Misnomer::of("one_shot", &["one-shot", "oneshot", "single_shot"]),
+    Misnomer::of("restart", &["restart_ms", "restart-ms", "recovery"]),
+    Misnomer::of("bus_errors", &["berr_reporting", "berr-reporting"]),
+    Misnomer::of("queue", &["txqueuelen", "queue_length", "queue_size"]),
+];
+
+/// A controller driven from user space.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DirectSettings {
+    /// A network interface or a PCI address; by default the port's name.
+    pub device: String,
+    /// Which controller of a card; by default the interface's, or 0.
+    pub channel: Option<u8>,
+    /// bit/s; default 500000.
+    pub bitrate: u32,
+    /// Thousandths of a bit; by default the usual one of the bit rate.
+    pub sample_point: Option<u32>,
+    /// bit/s of the data phase; makes it an FD controller.
+    pub data_bitrate: Option<u32>,
+    /// Thousandths of a bit of the data phase.
+    pub data_sample_point: Option<u32>,
+    /// How it is watched; default poll.
+    pub mode: Drive,
+    /// It sends nothing, not even acknowledgements; default false.
+    pub listen_only: bool,
+    /// Each frame is tried once only; default false.
+    pub one_shot: bool,
+    /// Error frames tell of every error on the bus and of every lost arbitration; default false.
+    pub bus_errors: bool,
+    /// ns from bus-off to the restart; `None`: never. Default 100 ms.
+    pub restart: Option<Nanos>,
+    /// Frames that wait before the transmit buffers; default 128.
+    pub queue: u32,
+}
+
+impl DirectSettings {
+    fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+        table.misnomers(MISNOMERS);
+        let device = table.string("device", found).map(|name| name.value);
+        let channel = table.integer("channel", 0..=CHANNELS, found);
+        let bitrate = table.bitrate("bitrate", found).map_or(500_000, |r| r.value);
+        let data = table.bitrate("data_bitrate", found);
+        if let Some(data) = &data
+            && data.value < bitrate
+        {
+            let message = "the data phase cannot be slower than the arbitration phase";
+            found.push(Diagnostic::error(data.span.clone(), message));
+        }
+        let sample_point = table.get("sample_point");
+        let data_sample_point = table.get("data_sample_point");
+        Self {
+            device: device.unwrap_or(port).to_owned(),
+            channel: channel.map(|n| n.value as u8),
+            bitrate,
+            sample_point: sample_point.and_then(|value| thousandths(&value, found)),
+            data_bitrate: data.map(|rate| rate.value),
+            data_sample_point: data_sample_point.and_then(|value| thousandths(&value, found)),
+            mode: table
+                .one_of("mode", &DRIVES, found)
+                .map_or(Drive::Poll, |mode| mode.value),
+            listen_only: table.flag("listen_only", false, found),
+            one_shot: table.flag("one_shot", false, found),
+            bus_errors: table.flag("bus_errors", false, found),
+            restart: match table.get("restart") {
+                None => Some(RESTART),
+                Some(value) if value.as_str() == Some("never") => None,
+                Some(value) => value.duration(found).map(|time| time.value),
+            },
+            queue: queue(table, 128, found),
+        }
+    }
+
+    fn timing(
+        &self,
+        clock: u32,
+        limits: &Limits,
+        rate: u32,
+        point: Option<u32>,
+    ) -> Result<Timing, Trouble> {
+        let point = point.unwrap_or(usual_sample_point(rate));
+        Ok(Timing::compute(clock, limits, rate, point)?)
+    }
+
+    /// What the controller is to do, if it can.
+    fn plan(&self, found: &dyn Found) -> Result<Plan, Trouble> {
+        let properties = found.properties();
+        let name = properties.name;
+        let clock = properties.clock;
+        let no = |what: &str| {
+            Err(Trouble {
+                what: format!("the {name} of {} cannot do {what}", self.device),
+                source: None,
+            })
+        };
+        let data = match (self.data_bitrate, &properties.data) {
+            (None, _) => None,
+            (Some(_), None) => return no("FD: leave `data_bitrate` out"),
+            (Some(rate), Some(limits)) => {
+                Some(self.timing(clock, limits, rate, self.data_sample_point)?)
+            }
+        };
+        if self.listen_only && !properties.listen_only {
+            return no("`listen_only`");
+        }
+        if self.one_shot && !properties.one_shot {
+            return no("`one_shot`");
+        }
+        Ok(Plan {
+            nominal: self.timing(clock, &properties.nominal, self.bitrate, self.sample_point)?,
+            data,
+            listen_only: self.listen_only,
+            one_shot: self.one_shot,
+            diagnose: self.bus_errors,
+            interrupts: self.mode == Drive::Interrupt,
+        })
+    }
+}
+
+/// Thousandths of a bit, from a number such as 0.875.
+fn thousandths(value: &Value<'_>, found: &mut Diagnostics) -> Option<u32> {
+    let part = value.number(found)?;
+    if (0.001..=0.999).contains(&part.value) {
+        return Some((part.value * 1000.0).round() as u32);
+    }
+    let hint = "a part of the bit between 0 and 1, such as 0.875";
+    value.wrong("this is no sample point", hint, found);
+    None
+}
+
+/// What the controller is to do.
+#[derive(Clone, Copy)]
+struct Plan {
+    nominal: Timing,
+    data: Option<Timing>,
+    listen_only: bool,
+    one_shot: bool,
+    diagnose: bool,
+    interrupts: bool,
+}
+
+impl Settings for DirectSettings {
+    fn kind(&self) -> &'static str {
+        KEYWORD
+    }
+
+    fn describe(&self) -> String {
+        let mut words = format!("controller {}", self.device);
+        if let Some(channel) = self.channel {
+            words.push_str(&format!(", channel {channel}"));
+        }
+        words.push_str(&format!(", driven directly at {} bit/s", self.bitrate));
+        if let Some(data) = self.data_bitrate {
+            words.push_str(&format!(", FD at {data} bit/s"));
+        }
+        words.push_str(match self.mode {
+            Drive::Poll => ", polled",
+            Drive::Interrupt => ", by interrupt",
+        });
+        if self.listen_only {
+            words.push_str(", listens only");
+        }
+        if self.one_shot {
+            words.push_str(", tries each frame once");
+        }
+        format!("{words}; up to {} frames wait", self.queue)
+    }
+
+    fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError> {
+        let fail = |trouble: Trouble| PortError {
+            port: port.to_owned(),
+            what: trouble.what,
+            source: trouble.source,
+        };
+        let wanted = Wanted {
+            device: &self.device,
+            channel: self.channel,
+            interrupts: self.mode == Drive::Interrupt,
+        };
+        let found = find(&wanted, opener).map_err(fail)?;
+        let plan = self.plan(&*found).map_err(fail)?;
+        let rules = Rules {
+            queue: self.queue as usize,
+            listen_only: self.listen_only,
+            fd: plan.data.is_some(),
+            restart: self.restart,
+            interrupts: plan.interrupts,
+        };
+        let shared = Arc::new(Shared::new(port, rules));
+        opener.at_start(Taking {
+            found: Some(found),
+            plan,
+            shared: Arc::clone(&shared),
+        });
+        Ok((
+            Box::new(DirectReceive::new(Arc::clone(&shared))),
+            Box::new(DirectTransmit::new(shared)),
+        ))
+    }
+}
+
+/// The card is taken when nothing else can fail.
+struct Taking {
+    found: Option<Box<dyn Found>>,
+    plan: Plan,
+    shared: Arc<Shared>,
+}
+
+impl Taking {
+    fn take(&mut self) -> Result<(), Trouble> {
+        let Some(found) = self.found.take() else {
+            return Ok(());
+        };
+        let mut backend: Box<dyn Backend> = found.take()?;
+        backend.controller().start(&Mode {
+            nominal: self.plan.nominal,
+            data: self.plan.data,
+            listen_only: self.plan.listen_only,
+            one_shot: self.plan.one_shot,
+            diagnose: self.plan.diagnose,
+            filters: &[],
+        })?;
+        if self.plan.interrupts {
+            backend.controller().interrupts(true);
+            backend.arm()?;
+        }
+        self.shared.begin(backend);
+        Ok(())
+    }
+}
+
+impl AtStart for Taking {
+    fn start(&mut self) -> Result<(), PortError> {
+        self.take().map_err(|trouble| PortError {
+            port: self.shared.name.clone(),
+            what: trouble.what,
+            source: trouble.source,
+        })
+    }
+}

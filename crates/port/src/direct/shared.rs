@@ -1,0 +1,427 @@
+//! What both halves of a port share: the controller, the queue before it, the counters.
+
+use super::backend::{Backend, Watch};
+use super::error_frame;
+use crate::{LinkState, Received, Stamp, StampSource};
+use controller::{Event, Failure, Gone, State};
+use frame::{Frame, FrameRef, Nanos};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+
+/// What a port is told when it is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Rules {
+    /// Frames that wait before the transmit buffers.
+    pub(super) queue: usize,
+    pub(super) listen_only: bool,
+    pub(super) fd: bool,
+    /// ns from bus-off to the restart; `None`: never.
+    pub(super) restart: Option<Nanos>,
+    pub(super) interrupts: bool,
+}
+
+pub(super) struct Shared {
+    pub(super) name: String,
+    pub(super) rules: Rules,
+    inner: Mutex<Inner>,
+    /// From the start on, where the backend has one.
+    watch: OnceLock<Arc<dyn Watch>>,
+    /// Nothing is left to be done or told unless the controller has something new.
+    calm: AtomicBool,
+    /// Frames that wait: here and in the transmitting half.
+    pub(super) waiting: AtomicUsize,
+}
+
+pub(super) struct Inner {
+    /// `None` until the start.
+    backend: Option<Box<dyn Backend>>,
+    queue: VecDeque<Frame>,
+    state: State,
+    /// Frames in transmit buffers.
+    in_flight: u64,
+    token: u64,
+    pub(super) sent: u64,
+    pub(super) lost: u64,
+    /// Frames that found no free transmit buffer.
+    pub(super) stalled: u64,
+    pub(super) overrun: u64,
+    pub(super) restarts: u64,
+    pub(super) error_frames: u64,
+    restart_at: Option<Nanos>,
+    pub(super) news: bool,
+    /// The controller has more than the last call took.
+    pub(super) more: bool,
+    last_service: Nanos,
+    /// Error frames that were found while nobody was there to take them.
+    unsaid: VecDeque<Frame>,
+}
+
+/// Error frames that are kept until somebody can take them; more are counted.
+const UNSAID: usize = 16;
+
+/// How long it may take until frames in flight are looked after by the transmitting half, because nobody
+/// asks the receiving one (at the end of a run), ns.
+const PATIENCE: Nanos = 1_000_000;
+
+/// Why a frame is not taken.
+pub(super) enum No {
+    Full,
+    Down,
+    Unsupported,
+}
+
+impl Shared {
+    pub(super) fn new(name: &str, rules: Rules) -> Self {
+        Self {
+            name: name.to_owned(),
+            rules,
+            inner: Mutex::new(Inner {
+                backend: None,
+                queue: VecDeque::with_capacity(rules.queue),
+                state: State::Stopped,
+                in_flight: 0,
+                token: 0,
+                sent: 0,
+                lost: 0,
+                stalled: 0,
+                overrun: 0,
+                restarts: 0,
+                error_frames: 0,
+                restart_at: None,
+                news: true,
+                more: false,
+                last_service: 0,
+                unsaid: VecDeque::with_capacity(UNSAID),
+            }),
+            waiting: AtomicUsize::new(0),
+            watch: OnceLock::new(),
+            calm: AtomicBool::new(false),
+        }
+    }
+
+    /// The controller has been started.
+    pub(super) fn begin(&self, backend: Box<dyn Backend>) {
+        if let Some(watch) = backend.watch() {
+            // There is one start.
+            let _ = self.watch.set(watch);
+        }
+        self.lock().begin(backend);
+    }
+
+    /// Is it certain that there is nothing to do and nothing to tell?
+    #[inline]
+    pub(super) fn is_quiet(&self) -> bool {
+        self.is_calm() && self.watch.get().is_some_and(|watch| watch.is_quiet())
+    }
+
+    /// Is there nothing to do unless the controller has something new?
+    #[inline]
+    pub(super) fn is_calm(&self) -> bool {
+        self.calm.load(Relaxed)
+    }
+
+    /// Says so, or that it is not.
+    #[inline]
+    pub(super) fn set_calm(&self, calm: bool) {
+        self.calm.store(calm, Relaxed);
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Nothing in it can be half changed.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `None` while the receiving half hands over a frame of this very port.
+    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Inner>> {
+        match self.inner.try_lock() {
+            Ok(inner) => Some(inner),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+impl Inner {
+    /// The controller has been started.
+    fn begin(&mut self, mut backend: Box<dyn Backend>) {
+        self.state = backend.controller().status().state;
+        self.backend = Some(backend);
+        self.news = true;
+    }
+
+    pub(super) fn interrupt(&self) -> Option<std::os::fd::RawFd> {
+        self.backend.as_ref()?.interrupt()
+    }
+
+    pub(super) fn link(&self) -> LinkState {
+        match self.state {
+            State::Stopped => LinkState::Down,
+            State::Active => LinkState::Up,
+            State::Warning => LinkState::ErrorWarning,
+            State::Passive => LinkState::ErrorPassive,
+            State::BusOff => LinkState::BusOff,
+        }
+    }
+
+    pub(super) fn passes(&self) -> bool {
+        self.state.passes()
+    }
+
+    /// Frames here and in transmit buffers.
+    pub(super) fn held(&self) -> u64 {
+        self.queue.len() as u64 + self.in_flight
+    }
+
+    /// Is nothing left to be done or told, unless the controller has something new?
+    pub(super) fn is_calm(&self) -> bool {
+        !self.more && !self.news && self.restart_at.is_none() && self.unsaid.is_empty()
+    }
+
+    pub(super) const fn restart_at(&self) -> Option<Nanos> {
+        self.restart_at
+    }
+
+    /// Could a frame leave that waits?
+    pub(super) fn can_move(&mut self) -> bool {
+        !self.queue.is_empty() && self.room() > 0
+    }
+
+    fn room(&mut self) -> usize {
+        self.backend
+            .as_mut()
+            .map_or(0, |backend| backend.controller().room())
+    }
+
+    /// A frame for the bus, to a transmit buffer if one is free, else to the queue.
+    pub(super) fn offer(&mut self, frame: FrameRef<'_>, shared: &Shared) -> Result<(), No> {
+        if !self.passes() {
+            return Err(No::Down);
+        }
+        if self.queue.is_empty() && self.room() > 0 {
+            return self.put(frame);
+        }
+        if shared.waiting.load(Relaxed) >= shared.rules.queue {
+            return Err(No::Full);
+        }
+        let frame = Frame::from_view(frame).ok_or(No::Unsupported)?;
+        self.push(frame, shared);
+        shared.waiting.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    /// To the queue's end; whoever calls has counted it in [`Shared::waiting`].
+    pub(super) fn push(&mut self, frame: Frame, shared: &Shared) {
+        if self.passes() {
+            self.stalled += u64::from(self.room() == 0);
+            self.queue.push_back(frame);
+        } else {
+            shared.waiting.fetch_sub(1, Relaxed);
+            self.lost += 1;
+        }
+    }
+
+    fn put(&mut self, frame: FrameRef<'_>) -> Result<(), No> {
+        let Some(backend) = &mut self.backend else {
+            return Err(No::Down);
+        };
+        self.token += 1;
+        match backend.controller().transmit(frame, self.token) {
+            Ok(()) => {
+                self.in_flight += 1;
+                Ok(())
+            }
+            Err(controller::Refused::Full) => Err(No::Full),
+            Err(controller::Refused::Down) => Err(No::Down),
+            Err(controller::Refused::Unsupported) => Err(No::Unsupported),
+        }
+    }
+
+    /// From the queue to the transmit buffers, as far as these have room.
+    pub(super) fn move_on(&mut self, shared: &Shared) {
+        while !self.queue.is_empty() && self.room() > 0 {
+            let Some(frame) = self.queue.pop_front() else {
+                return;
+            };
+            shared.waiting.fetch_sub(1, Relaxed);
+            if self.put(frame.view()).is_err() {
+                self.lost += 1;
+            }
+        }
+    }
+
+    /// The transmitting half looks after frames in flight, if the receiving one has not for long. Nothing
+    /// is received.
+    pub(super) fn look_after(&mut self, now: Nanos, shared: &Shared) {
+        let forgotten = now.saturating_sub(self.last_service) >= PATIENCE;
+        if self.in_flight > 0 && forgotten && !shared.is_quiet() {
+            shared.set_calm(false);
+            // What is wrong, the receiving half says.
+            let _ = self.service(now, 0, false, shared, &mut |_| {});
+        }
+    }
+
+    /// Lets the controller tell what has happened. Gives the number of frames that were handed over.
+    pub(super) fn service(
+        &mut self,
+        now: Nanos,
+        budget: usize,
+        errors: bool,
+        shared: &Shared,
+        take: &mut dyn FnMut(Received<'_>),
+    ) -> Result<usize, Gone> {
+        let Some(mut backend) = self.backend.take() else {
+            return Ok(0);
+        };
+        self.last_service = now;
+        if self.restart_at.is_some_and(|at| at <= now) {
+            self.restart_at = None;
+            self.restarts += 1;
+            // A controller that does not restart stays bus-off, and says so.
+            let _ = backend.controller().restart();
+        }
+        let mut frames = 0;
+        if budget > 0 {
+            while let Some(frame) = self.unsaid.pop_front() {
+                self.hand_over_error(&frame, now, errors, take, &mut frames);
+            }
+        }
+        let told = backend.controller().service(budget, &mut |event| {
+            self.tell(
+                &event,
+                now,
+                (budget > 0).then_some(errors),
+                shared,
+                take,
+                &mut frames,
+            );
+        });
+        self.backend = Some(backend);
+        match told {
+            Ok(more) => {
+                self.more = more;
+                self.move_on(shared);
+                Ok(frames)
+            }
+            Err(gone) => {
+                self.become_state(State::Stopped, shared);
+                Err(gone)
+            }
+        }
+    }
+
+    fn hand_over_error(
+        &mut self,
+        frame: &Frame,
+        now: Nanos,
+        wanted: bool,
+        take: &mut dyn FnMut(Received<'_>),
+        frames: &mut usize,
+    ) {
+        if !wanted {
+            self.error_frames += 1;
+            return;
+        }
+        *frames += 1;
+        take(Received {
+            frame: frame.view(),
+            stamp: gateways(now),
+            hops: 0,
+            token: 0,
+        });
+    }
+
+    /// `errors`: are error frames wanted? `None` while nobody can take any.
+    fn tell(
+        &mut self,
+        event: &Event<'_>,
+        now: Nanos,
+        errors: Option<bool>,
+        shared: &Shared,
+        take: &mut dyn FnMut(Received<'_>),
+        frames: &mut usize,
+    ) {
+        match *event {
+            Event::Received { frame, stamp } => {
+                *frames += 1;
+                take(Received {
+                    frame,
+                    stamp: stamp.map_or(gateways(now), |ns| Stamp {
+                        ns,
+                        source: StampSource::Hardware,
+                    }),
+                    hops: 0,
+                    token: 0,
+                });
+                return;
+            }
+            Event::Sent { .. } => {
+                self.in_flight = self.in_flight.saturating_sub(1);
+                self.sent += 1;
+                return;
+            }
+            Event::Failed { why, .. } => {
+                self.in_flight = self.in_flight.saturating_sub(1);
+                self.lost += 1;
+                if why == Failure::Gone {
+                    self.become_state(State::Stopped, shared);
+                }
+            }
+            Event::Overrun { frames, .. } => self.overrun += u64::from(frames),
+            Event::Status(status) => {
+                self.become_state(status.state, shared);
+                if status.state == State::BusOff {
+                    let pause = shared.rules.restart;
+                    self.restart_at = pause.map(|pause| now.saturating_add(pause));
+                }
+            }
+            Event::ArbitrationLost { .. } | Event::BusError(_) => {}
+        }
+        let Some(frame) = error_frame::of(event) else {
+            return;
+        };
+        match errors {
+            Some(wanted) => self.hand_over_error(&frame, now, wanted, take, frames),
+            None if self.unsaid.len() < UNSAID => self.unsaid.push_back(frame),
+            None => self.error_frames += 1,
+        }
+    }
+
+    fn become_state(&mut self, state: State, shared: &Shared) {
+        if self.state == state {
+            return;
+        }
+        self.state = state;
+        self.news = true;
+        if !state.passes() {
+            // What waits cannot leave any more.
+            self.lost += self.queue.len() as u64;
+            shared.waiting.fetch_sub(self.queue.len(), Relaxed);
+            self.queue.clear();
+        }
+    }
+
+    /// Takes note of interrupts: is there anything to look at?
+    pub(super) fn wakes(&mut self) -> std::io::Result<bool> {
+        match &mut self.backend {
+            Some(backend) if backend.interrupt().is_some() => backend.take_interrupt(),
+            _ => Ok(true),
+        }
+    }
+
+    /// Lets the next interrupt through.
+    pub(super) fn arm(&mut self) -> std::io::Result<()> {
+        match &mut self.backend {
+            Some(backend) if backend.interrupt().is_some() => backend.arm(),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Nobody stamped it before the gateway looked.
+const fn gateways(now: Nanos) -> Stamp {
+    Stamp {
+        ns: now,
+        source: StampSource::Gateway,
+    }
+}
