@@ -24,6 +24,7 @@ pub const TARGETS: &[Target] = &[
     targets::cangw::TARGET,
     targets::configuration::TARGET,
     targets::control::TARGET,
+    targets::controller::TARGET,
     targets::log_text::TARGET,
     targets::matrix::TARGET,
     targets::wire::TARGET,

@@ -4,6 +4,7 @@ pub mod bus_operations;
 pub mod cangw;
 pub mod configuration;
 pub mod control;
+pub mod controller;
 pub mod log_text;
 pub mod matrix;
 pub mod wire;

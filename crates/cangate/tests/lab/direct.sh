@@ -42,16 +42,16 @@ for mode in poll interrupt; do
     d2=$!
     candump can1 >dump1 &
     d1=$!
-    sleep 0.2
+    sleep 0.05
     for frame in 123#1122334455667788 123# 12345678#DEADBEEF 7FF#R; do cansend can0 $frame; done
     for frame in 456#AA 1ABCDEF0#R 001#8899; do cansend can2 $frame; done
     cangen can0 -n 100 -g 1 -I i -L 8 -D i
-    sleep 0.3
+    sleep 0.1
     # The FIFO has room for five of them.
     kill -STOP $pid
     cangen can0 -n 20 -g 1 -I 7F0 -L 8 -D i
     kill -CONT $pid
-    sleep 0.3
+    sleep 0.1
     kill $d1 $d2
     echo "on can2: $(wc -l <dump2)"
     frames dump2 | head -5

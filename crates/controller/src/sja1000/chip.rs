@@ -407,12 +407,14 @@ impl<R: Registers> Controller for Sja1000<R> {
             return Err(Gone);
         }
         let mut frames = 0;
+        let mut overrun = false;
         let more = loop {
             // Also while it receives without end, what has left is to be known.
             if status & (SR_BUFFER_FREE | SR_BUS_OFF) != 0 {
                 self.transmitted(status, tell);
             }
-            if status & SR_OVERRUN != 0 {
+            // Once in a call: a chip that is broken must not hold anybody up.
+            if status & SR_OVERRUN != 0 && !core::mem::replace(&mut overrun, true) {
                 tell(Event::Overrun {
                     frames: 1,
                     exact: false,
