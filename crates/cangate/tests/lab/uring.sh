@@ -6,13 +6,13 @@ for end in 0 1; do
     ip link set "a$end" mtu 72
     ip link set "a$end" up
     echo "add b$end bus=2 model=mscan" > /dev/bitcan || exit 99
-    ip link set "b$end" type can bitrate 500000 dbitrate 2000000 fd on || exit 99
+    ip link set "b$end" type can bitrate 50000 dbitrate 200000 fd on || exit 99
     ip link set "b$end" up || exit 99
 done
 {
     printf '[gateway]\ncontrol = "/run/g.sock"\n'
     for port in a1 b1; do
-        printf '[ports.%s]\nkind = "socketcan"\nqueue = 2048\n' $port
+        printf '[ports.%s]\nkind = "socketcan"\nqueue = 2048\nreceive_buffer = 4194304\n' $port
         printf 'receive = "io_uring"\ntransmit = "io_uring"\n'
     done
     printf '[[routes]]\nfrom = "a1"\nto = "b1"\nkind = ["classic", "fd"]\n'
@@ -23,7 +23,9 @@ for i in $(seq 100); do
     cangate stats --socket /run/g.sock >/dev/null 2>&1 && break
     sleep 0.1
 done
-candump -L b0 >/tmp/got &
+# Appended, so that the file can be emptied.
+: >/tmp/got
+candump -L b0 >>/tmp/got &
 DUMP=$!
 sleep 0.5
 
@@ -40,9 +42,9 @@ sed 's/.* //' /tmp/got
 echo "== full"
 # Room for ten frames, each of which takes its time: all others wait in the gateway, in order.
 : >/tmp/got
-cangen a0 -n 1000 -g 0 -I 321 -L 4 -D i
+cangen a0 -n 300 -g 0 -I 321 -L 4 -D i
 for i in $(seq 100); do
-    [ "$(wc -l </tmp/got)" -ge 1000 ] && break
+    [ "$(wc -l </tmp/got)" -ge 300 ] && break
     sleep 0.1
 done
 sed 's/.*#//' /tmp/got
