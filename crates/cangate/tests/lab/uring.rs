@@ -44,7 +44,7 @@ fn passes(kernel: &str) {
     // what the gateway sent is in its counters.
     let number = |line: &str| u32::from_str_radix(line, 16).map(u32::swap_bytes).unwrap();
     let got: Vec<u32> = part("full").lines().map(number).collect();
-    assert!(got.len() > 20, "{kernel}: {got:?}");
+    assert!(got.len() > 5, "{kernel}: {got:?}");
     assert!(got.is_sorted_by(|a, b| a < b), "{kernel}: {got:?}");
     assert_eq!(
         part("again").lines().collect::<Vec<_>>(),
