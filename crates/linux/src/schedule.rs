@@ -51,14 +51,6 @@ pub fn is_realtime() -> bool {
     ) && class >= 0
 }
 
-/// Does the kernel stop real-time threads that never wait for a part of each second
-/// (`kernel.sched_rt_runtime_us`, sched(7))? Yes where it does not say.
-#[must_use]
-pub fn is_realtime_limited() -> bool {
-    let limit = std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us");
-    limit.map_or(true, |text| text.trim() != "-1")
-}
-
 /// Why memory is not locked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotLocked {

@@ -144,8 +144,9 @@ fn an_interface_that_is_not_there_is_named() {
         xl: false,
         queue: 8,
         receive_buffer: None,
-        receive: port::socketcan::ReceiveBy::Read,
-        transmit: port::socketcan::TransmitBy::Write,
+        optimise: None,
+        receive: Some(port::socketcan::ReceiveBy::Read),
+        transmit: Some(port::socketcan::TransmitBy::Write),
         qdisc_bypass: false,
     };
     let spec = PortSpec::new("engine", can);

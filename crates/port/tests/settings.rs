@@ -4,7 +4,7 @@
 use config::{Diagnostics, Document, Source};
 use port::embedded::BusSettings;
 use port::log::{LogSettings, OnFull, Replay, Rotate};
-use port::socketcan::{ReceiveBy, SocketCanSettings, TransmitBy};
+use port::socketcan::{Optimise, ReceiveBy, SocketCanSettings, TransmitBy};
 use port::{Kinds, PortSpec, Settings, Stream};
 use std::sync::Arc;
 
@@ -45,8 +45,9 @@ fn defaults() {
             xl: false,
             queue: 128,
             receive_buffer: None,
-            receive: ReceiveBy::Recvmmsg,
-            transmit: TransmitBy::Sendmmsg,
+            optimise: None,
+            receive: None,
+            transmit: None,
             qdisc_bypass: false,
         })
     );
@@ -77,7 +78,8 @@ fn every_key() {
     assert_eq!(
         &*good(
             "[ports.p]\nkind = 'socketcan'\ninterface = 'can1'\nfd = false\nxl = true\nqueue = 5\n\
-             receive_buffer = 65536\nreceive = 'read'\ntransmit = 'write'"
+             receive_buffer = 65536\nreceive = 'read'\ntransmit = 'ring'\n\
+             optimise = 'cpu'\nqdisc_bypass = true"
         ),
         &*settings(SocketCanSettings {
             interface: "can1".into(),
@@ -85,9 +87,10 @@ fn every_key() {
             xl: true,
             queue: 5,
             receive_buffer: Some(65_536),
-            receive: ReceiveBy::Read,
-            transmit: TransmitBy::Write,
-            qdisc_bypass: false,
+            optimise: Some(Optimise::Cpu),
+            receive: Some(ReceiveBy::Read),
+            transmit: Some(TransmitBy::Ring),
+            qdisc_bypass: true,
         })
     );
     assert_eq!(

@@ -7,18 +7,22 @@ use crate::errno::last_errno;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::io::Errno;
 
-/// Buffers for datagrams that come in, allocated once.
+/// Buffers for datagrams that come in, and the headers over them, made once: a call for one datagram
+/// costs no more because there could be many.
 pub struct Inbox {
     slot: usize,
     data: Box<[u8]>,
     control: Box<[u8]>,
     headers: Vec<libc::mmsghdr>,
-    vectors: Vec<libc::iovec>,
+    /// Only the kernel reads these, through `headers`.
+    _vectors: Vec<libc::iovec>,
+    /// Datagrams of the last call.
+    count: usize,
 }
 
-// SAFETY: what keeps it from being Send are the raw pointers in `headers` and `vectors`. They are
-// written by `receive_from` before each system call and used in no other way than by that call, within
-// the same borrow of the whole; to whom they point is of no meaning afterwards.
+// SAFETY: what keeps it from being Send are the raw pointers in `headers` and `_vectors`. They lead into
+// boxes and vectors that belong to the same value, do not move with it and are never given another
+// length; they are used by `receive_from` only, which borrows the whole mutably.
 unsafe impl Send for Inbox {}
 
 impl Inbox {
@@ -26,12 +30,26 @@ impl Inbox {
     #[must_use]
     pub fn new(count: usize, slot: usize) -> Self {
         let (count, slot) = (count.max(1), slot.max(1));
+        let mut data = vec![0; count.saturating_mul(slot)].into_boxed_slice();
+        let mut control = vec![0; count.saturating_mul(CONTROL_SIZE)].into_boxed_slice();
+        let vector = |slot: &mut [u8]| libc::iovec {
+            iov_base: slot.as_mut_ptr().cast(),
+            iov_len: slot.len(),
+        };
+        let mut vectors: Vec<_> = data.chunks_exact_mut(slot).map(vector).collect();
+        let parts = vectors
+            .iter_mut()
+            .zip(control.chunks_exact_mut(CONTROL_SIZE));
+        let headers = parts
+            .map(|(vector, control)| header(vector, control.as_mut_ptr().cast(), CONTROL_SIZE))
+            .collect();
         Self {
             slot,
-            data: vec![0; count.saturating_mul(slot)].into_boxed_slice(),
-            control: vec![0; count.saturating_mul(CONTROL_SIZE)].into_boxed_slice(),
-            headers: Vec::with_capacity(count),
-            vectors: Vec::with_capacity(count),
+            data,
+            control,
+            headers,
+            _vectors: vectors,
+            count: 0,
         }
     }
 
@@ -45,8 +63,8 @@ impl Inbox {
     #[inline]
     #[must_use]
     pub fn get(&self, i: usize) -> Option<(&[u8], &[u8])> {
-        // No more headers than slots, so that nothing below overflows.
-        let header = self.headers.get(i)?;
+        // As many headers as slots, so that nothing below overflows.
+        let header = self.headers.get(..self.count)?.get(i)?;
         let data = self.data.get(i * self.slot..)?.get(..self.slot)?;
         let control = self.control.get(i * CONTROL_SIZE..)?.get(..CONTROL_SIZE)?;
         let len = (header.msg_len as usize).min(data.len());
@@ -59,7 +77,7 @@ impl Inbox {
     #[inline]
     #[must_use]
     pub fn is_local(&self, i: usize) -> bool {
-        let header = self.headers.get(i);
+        let header = self.headers.get(..self.count).and_then(|all| all.get(i));
         header.is_some_and(|h| h.msg_hdr.msg_flags & libc::MSG_DONTROUTE != 0)
     }
 
@@ -72,47 +90,29 @@ impl Inbox {
     }
 
     fn receive_from(&mut self, socket: BorrowedFd<'_>, want: usize) -> Result<usize, Errno> {
-        let want = want.min(self.capacity());
-        self.headers.clear();
-        self.vectors.clear();
-        let data = self.data.chunks_exact_mut(self.slot);
-        self.vectors.extend(data.take(want).map(|slot| libc::iovec {
-            iov_base: slot.as_mut_ptr().cast(),
-            iov_len: slot.len(),
-        }));
-        let control = self.control.chunks_exact_mut(CONTROL_SIZE);
-        let parts = self.vectors.iter_mut().zip(control);
-        let headers = parts
-            .map(|(vector, control)| header(vector, control.as_mut_ptr().cast(), CONTROL_SIZE));
-        self.headers.extend(headers);
-        // SAFETY: `headers` has as many elements as are said, each with one iovec over its own slot
-        // of `data` and its own slot of `control`, with their true lengths. All of them live in
-        // boxes and vectors that `self` borrows mutably for longer than the call and that nobody
-        // moves in between: both vectors were allocated for as many elements as there are slots,
-        // so that extending them moved nothing. No name and no timeout is asked for. The descriptor is borrowed, so it is open.
+        let want = want.min(self.headers.len());
+        // What the kernel wrote to the headers of the last call; the others are as they were made.
+        for header in self.headers.iter_mut().take(self.count) {
+            header.msg_hdr.msg_controllen = CONTROL_SIZE as _;
+            header.msg_hdr.msg_flags = 0;
+        }
+        self.count = 0;
+        // SAFETY: `headers` has at least `want` elements, each with one iovec over its own slot of
+        // `data` and its own slot of `control`, with their true lengths: `new` made them so, the length
+        // of `control`, which the kernel changes, is set again above for all headers that it wrote to,
+        // and nothing else writes to any. Boxes and vectors were not given another length since
+        // `new`, so all are where they were; `self` is borrowed mutably: nobody reads them during
+        // the call. No name and no timeout is asked for. The descriptor is borrowed, so it is open.
         let n = unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),
                 self.headers.as_mut_ptr(),
-                self.headers.len() as libc::c_uint,
+                want as libc::c_uint,
                 libc::MSG_DONTWAIT,
                 std::ptr::null_mut(),
             )
         };
-        usize::try_from(n).map_err(|_| last_errno())
-    }
-
-    /// One datagram by read(2) into the first slot; 1. A socket that waits, waits.
-    ///
-    /// # Errors
-    /// What the call says.
-    pub fn read_one(&mut self, socket: impl AsFd) -> Result<usize, Errno> {
-        let slot = self.data.get_mut(..self.slot).ok_or(Errno::INVAL)?;
-        let n = rustix::io::read(socket, slot)?;
-        let mut header = header(std::ptr::null_mut(), std::ptr::null_mut(), 0);
-        header.msg_len = n as libc::c_uint;
-        self.headers.clear();
-        self.headers.push(header);
-        Ok(1)
+        self.count = usize::try_from(n).map_err(|_| last_errno())?;
+        Ok(self.count)
     }
 }

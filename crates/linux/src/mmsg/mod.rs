@@ -1,5 +1,5 @@
 //! Many datagrams a call: buffers that are allocated once, for recvmmsg(2) and sendmmsg(2), and
-//! for read(2) and write(2) of one; and what the kernel says beside a datagram.
+//! for write(2) of one; and what the kernel says beside a datagram.
 //!
 //! They work on any datagram socket: what matters is in the buffers, not in the descriptor.
 

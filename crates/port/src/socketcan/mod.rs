@@ -16,6 +16,7 @@
 //!   with can-gw. An interface that does not echo by itself, such as a vcan, is the exception:
 //!   there frames get to anybody by this way only.
 
+mod choose;
 mod config;
 mod filter;
 mod line;
@@ -28,6 +29,7 @@ mod transmit;
 mod way;
 mod words;
 
+pub use choose::Optimise;
 pub use config::{PAPER_NAMES, ReceiveBy, SocketCanConfig, TransmitBy};
 pub use open::open;
 pub use settings::{SocketCan, SocketCanSettings};

@@ -33,7 +33,7 @@ const SLOT_HEADER: usize = 80;
 /// latency in the kernel is of no use: the worker calls again at once.
 const BUSY_POLL: u32 = 50;
 /// Raw CAN sockets mark what they send since this kernel (`raw_sendmsg` in net/can/raw.c).
-const RAW_MARKS_SINCE: (u32, u32) = (6, 3);
+pub(super) const RAW_MARKS_SINCE: (u32, u32) = (6, 3);
 
 /// Opens an interface. It may be down, but it must be there.
 ///

@@ -1,5 +1,6 @@
 //! `kind = "socketcan"`: a Linux CAN interface.
 
+use super::choose::{Choice, Facts, Optimise, choose};
 use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
 use super::open::open;
 use crate::kind::{PortKind, Settings, queue};
@@ -71,6 +72,7 @@ const MISNOMERS: &[Misnomer] = &[
          `receive = \"read\"` and `transmit = \"write\"`; for \"mmsg\", the default, \
          `receive = \"recvmmsg\"` and `transmit = \"sendmmsg\"`",
     ),
+    Misnomer::of("optimise", &["optimize", "optimise_for", "prefer", "mode"]),
     Misnomer::of("receive", &["rx", "receive_by", "input"]),
     Misnomer::of("transmit", &["tx", "send", "transmit_by", "output"]),
     Misnomer::of("qdisc_bypass", &["packet_qdisc_bypass", "bypass"]),
@@ -91,10 +93,12 @@ pub struct SocketCanSettings {
     pub queue: u32,
     /// The socket's receive buffer in bytes (`SO_RCVBUF`); the kernel's default where absent.
     pub receive_buffer: Option<u32>,
-    /// How frames come in; default `"recvmmsg"`.
-    pub receive: ReceiveBy,
-    /// How frames go out; default `"sendmmsg"`.
-    pub transmit: TransmitBy,
+    /// What the ways below are chosen for, where they are not given.
+    pub optimise: Option<Optimise>,
+    /// How frames come in; by default as `optimise` chooses, else `"recvmmsg"`.
+    pub receive: Option<ReceiveBy>,
+    /// How frames go out; by default as `optimise` chooses, else `"sendmmsg"`.
+    pub transmit: Option<TransmitBy>,
     /// With `transmit = "ring"`: past the interface's queue; default false.
     pub qdisc_bypass: bool,
 }
@@ -126,9 +130,11 @@ impl SocketCanSettings {
             .integer("receive_buffer", 4096..=1 << 30, found)
             .map(|n| n.value as u32);
         let receive = table.one_of("receive", &ReceiveBy::ALL, found);
-        let receive = receive.map_or_else(ReceiveBy::default, |by| by.value);
+        let receive = receive.map(|by| by.value);
         let transmit = table.one_of("transmit", &TransmitBy::ALL, found);
-        let transmit = transmit.map_or_else(TransmitBy::default, |by| by.value);
+        let transmit = transmit.map(|by| by.value);
+        let optimise = table.one_of("optimise", &Optimise::ALL, found);
+        let optimise = optimise.map(|what| what.value);
         let qdisc_bypass = qdisc_bypass(transmit, table, found);
         Self {
             interface: interface.map_or(port, |i| i.value).to_owned(),
@@ -136,9 +142,26 @@ impl SocketCanSettings {
             xl,
             queue,
             receive_buffer,
+            optimise,
             receive,
             transmit,
             qdisc_bypass,
+        }
+    }
+
+    /// The ways, and why where something was chosen. What it hangs on is asked of the kernel each
+    /// time.
+    fn ways(&self) -> Choice {
+        match self.optimise {
+            Some(what) => {
+                let facts = Facts::of(&self.interface, self.transmit);
+                choose(what, self.receive, self.transmit, &facts)
+            }
+            None => Choice {
+                receive: self.receive.unwrap_or_default(),
+                transmit: self.transmit.unwrap_or_default(),
+                why: String::new(),
+            },
         }
     }
 }
@@ -156,9 +179,13 @@ impl Settings for SocketCanSettings {
         if self.xl {
             kinds.push_str(", XL");
         }
-        let by = match (self.receive, self.transmit) {
-            (ReceiveBy::Recvmmsg, TransmitBy::Sendmmsg) => String::new(),
-            (receive, transmit) => format!(", by {} and {}", receive.word(), transmit.word()),
+        let ways = self.ways();
+        let by = match (ways.receive, ways.transmit, &*ways.why) {
+            (ReceiveBy::Recvmmsg, TransmitBy::Sendmmsg, "") => String::new(),
+            (receive, transmit, "") => format!(", by {} and {}", receive.word(), transmit.word()),
+            (receive, transmit, why) => {
+                format!(", by {} and {} ({why})", receive.word(), transmit.word())
+            }
         };
         let bypass = if self.qdisc_bypass {
             " past the interface's own queue"
@@ -172,6 +199,7 @@ impl Settings for SocketCanSettings {
     }
 
     fn open(&self, port: &str, _: &mut Opener) -> Result<Halves, PortError> {
+        let ways = self.ways();
         let config = SocketCanConfig {
             interface: self.interface.clone(),
             fd: self.fd,
@@ -179,8 +207,8 @@ impl Settings for SocketCanSettings {
             queue: self.queue as usize,
             receive_buffer: self.receive_buffer,
             hardware_stamps: false,
-            receive: self.receive,
-            transmit: self.transmit,
+            receive: ways.receive,
+            transmit: ways.transmit,
             qdisc_bypass: self.qdisc_bypass,
         };
         open(port, &config)
@@ -192,10 +220,14 @@ impl Settings for SocketCanSettings {
 }
 
 /// `qdisc_bypass`, which only a ring can do.
-fn qdisc_bypass(transmit: TransmitBy, table: &mut Table<'_>, found: &mut Diagnostics) -> bool {
+fn qdisc_bypass(
+    transmit: Option<TransmitBy>,
+    table: &mut Table<'_>,
+    found: &mut Diagnostics,
+) -> bool {
     let bypass = table.flag("qdisc_bypass", false, found);
     if bypass
-        && transmit != TransmitBy::Ring
+        && transmit != Some(TransmitBy::Ring)
         && let Some(value) = table.get("qdisc_bypass")
     {
         let message = "only a ring can send past the interface's queue".to_owned();

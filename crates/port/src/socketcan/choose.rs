@@ -1,0 +1,218 @@
+//! `optimise = …`: which ways to receive and to transmit are chosen for a user who has chosen none.
+//!
+//! The choice hangs on what this machine allows, now and for this process: `cangate check` says what
+//! it is, and why. What measurements it rests on is in docs/guide.md.
+
+use super::config::{ReceiveBy, TransmitBy};
+use super::line::drops_packets;
+use super::open::RAW_MARKS_SINCE;
+use linux::Errno;
+use linux::link::Links;
+use linux::{kernel, packet};
+
+/// What a port is to be good at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Optimise {
+    /// A frame leaves as soon as possible after it came.
+    Latency,
+    /// As many frames a second as possible without a loss.
+    Throughput,
+    /// As little processor time a frame as possible.
+    Cpu,
+}
+
+impl Optimise {
+    /// Each with its word in `gateway.toml`.
+    pub const ALL: [(&'static str, Self); 3] = [
+        ("latency", Self::Latency),
+        ("throughput", Self::Throughput),
+        ("cpu", Self::Cpu),
+    ];
+
+    /// Its word in `gateway.toml`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::Throughput => "throughput",
+            Self::Cpu => "cpu",
+        }
+    }
+}
+
+/// What decides.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Facts {
+    /// Why there can be no receiving ring on this interface.
+    no_ring: Option<String>,
+    /// Processors on which this process may run.
+    processors: usize,
+}
+
+impl Facts {
+    /// Asks the kernel.
+    pub(super) fn of(interface: &str, transmit: Option<TransmitBy>) -> Self {
+        Self {
+            no_ring: no_ring(interface, transmit),
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+fn no_ring(interface: &str, transmit: Option<TransmitBy>) -> Option<String> {
+    match packet::Socket::open() {
+        Ok(_) => {}
+        Err(Errno::PERM | Errno::ACCESS) => {
+            return Some("no ring without CAP_NET_RAW".to_owned());
+        }
+        Err(why) => return Some(format!("no ring without packet sockets ({why})")),
+    }
+    let marks = transmit == Some(TransmitBy::Ring) || kernel::is_at_least(RAW_MARKS_SINCE);
+    let links = Links::now().unwrap_or_default();
+    match links.get(interface) {
+        Some(link) if !marks && drops_packets(&link.kind, link.echo) => {
+            Some(format!("no ring on {interface}, a vcan, before Linux 6.3"))
+        }
+        _ => None,
+    }
+}
+
+/// The ways, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Choice {
+    pub(super) receive: ReceiveBy,
+    pub(super) transmit: TransmitBy,
+    pub(super) why: String,
+}
+
+/// Chooses; what the user has chosen stays.
+pub(super) fn choose(
+    what: Optimise,
+    receive: Option<ReceiveBy>,
+    transmit: Option<TransmitBy>,
+    facts: &Facts,
+) -> Choice {
+    let alone = facts.processors < 2;
+    let (best, mut reasons) = match (what, &facts.no_ring) {
+        (Optimise::Latency, None) if alone => (
+            ReceiveBy::Ring,
+            vec!["one processor, so that the worker waits".to_owned()],
+        ),
+        (Optimise::Latency, None) => (
+            ReceiveBy::RingBusy,
+            vec![format!(
+                "{} processors, so that the worker never waits",
+                facts.processors
+            )],
+        ),
+        (Optimise::Latency, Some(why)) if alone => (
+            ReceiveBy::Recvmmsg,
+            vec![
+                why.clone(),
+                "one processor, so that the worker waits".to_owned(),
+            ],
+        ),
+        (Optimise::Latency, Some(why)) => (
+            ReceiveBy::ReadNonblock,
+            vec![
+                why.clone(),
+                format!(
+                    "{} processors, so that the worker never waits",
+                    facts.processors
+                ),
+            ],
+        ),
+        (Optimise::Throughput | Optimise::Cpu, None) => (
+            ReceiveBy::Ring,
+            vec!["a ring brings frames without a system call".to_owned()],
+        ),
+        (Optimise::Throughput | Optimise::Cpu, Some(why)) => {
+            (ReceiveBy::Recvmmsg, vec![why.clone()])
+        }
+    };
+    if receive.is_some() {
+        reasons = vec!["`receive` is given".to_owned()];
+    }
+    let sends = match what {
+        Optimise::Latency => TransmitBy::Write,
+        Optimise::Throughput | Optimise::Cpu => TransmitBy::Sendmmsg,
+    };
+    if transmit.is_some() {
+        reasons.push("`transmit` is given".to_owned());
+    }
+    Choice {
+        receive: receive.unwrap_or(best),
+        transmit: transmit.unwrap_or(sends),
+        why: format!("chosen for {}: {}", what.word(), reasons.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(no_ring: Option<&str>, processors: usize) -> Facts {
+        Facts {
+            no_ring: no_ring.map(str::to_owned),
+            processors,
+        }
+    }
+
+    #[test]
+    fn what_the_machine_has_decides() {
+        use Optimise::{Cpu, Latency, Throughput};
+        let cases = [
+            (Latency, None, 4, ReceiveBy::RingBusy, TransmitBy::Write),
+            (Latency, None, 1, ReceiveBy::Ring, TransmitBy::Write),
+            (
+                Latency,
+                Some("x"),
+                4,
+                ReceiveBy::ReadNonblock,
+                TransmitBy::Write,
+            ),
+            (
+                Latency,
+                Some("x"),
+                1,
+                ReceiveBy::Recvmmsg,
+                TransmitBy::Write,
+            ),
+            (Throughput, None, 4, ReceiveBy::Ring, TransmitBy::Sendmmsg),
+            (
+                Throughput,
+                Some("x"),
+                4,
+                ReceiveBy::Recvmmsg,
+                TransmitBy::Sendmmsg,
+            ),
+            (Cpu, None, 1, ReceiveBy::Ring, TransmitBy::Sendmmsg),
+        ];
+        for (what, no_ring, processors, receive, transmit) in cases {
+            let choice = choose(what, None, None, &facts(no_ring, processors));
+            assert_eq!(
+                (choice.receive, choice.transmit),
+                (receive, transmit),
+                "{choice:?}"
+            );
+            let said = no_ring.is_none_or(|why| choice.why.contains(why));
+            assert!(said && choice.why.contains(what.word()), "{choice:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_user_has_chosen_stays() {
+        let facts = facts(None, 4);
+        let choice = choose(Optimise::Latency, Some(ReceiveBy::Read), None, &facts);
+        assert_eq!(
+            (choice.receive, choice.transmit),
+            (ReceiveBy::Read, TransmitBy::Write)
+        );
+        assert!(choice.why.contains("`receive` is given"), "{}", choice.why);
+        let choice = choose(Optimise::Cpu, None, Some(TransmitBy::Ring), &facts);
+        assert_eq!(
+            (choice.receive, choice.transmit),
+            (ReceiveBy::Ring, TransmitBy::Ring)
+        );
+    }
+}
