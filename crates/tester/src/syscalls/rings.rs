@@ -49,8 +49,9 @@ impl Receiver {
 }
 
 impl Mover for Receiver {
-    fn empty(&mut self) {
+    fn empty(&mut self) -> Result<(), Refusal> {
         while self.ring.receive(usize::MAX, &mut |_| ()) > 0 {}
+        Ok(())
     }
 
     fn remark(&self) -> Option<&'static str> {

@@ -24,8 +24,13 @@ pub enum Direction {
 
 /// A way that is ready.
 pub(super) trait Mover {
-    /// Throws away what came before the next burst.
-    fn empty(&mut self) {}
+    /// Throws away what came, and receives nothing before it is asked to.
+    ///
+    /// # Errors
+    /// Why it cannot go on.
+    fn empty(&mut self) -> Result<(), Refusal> {
+        Ok(())
+    }
 
     /// What is to be known about its figures.
     fn remark(&self) -> Option<&'static str> {
@@ -39,11 +44,6 @@ pub(super) trait Mover {
 
     /// Waits until what it sent has left, where nobody else sees that.
     fn settle(&mut self, _patience: Duration) -> Result<(), BurstError> {
-        Ok(())
-    }
-
-    /// Makes ready for the next burst; those frames are there already where it receives.
-    fn prepare(&mut self) -> Result<(), Refusal> {
         Ok(())
     }
 
@@ -172,7 +172,18 @@ impl Calls {
     }
 }
 
+/// Reads until nothing is left.
+fn drain(socket: &Socket) {
+    let mut bytes = [0; CLASSIC_SIZE];
+    while linux::socket::read(socket, &mut bytes).is_ok() {}
+}
+
 impl Mover for Calls {
+    fn empty(&mut self) -> Result<(), Refusal> {
+        drain(&self.socket);
+        Ok(())
+    }
+
     fn move_frames(&mut self, n: u32) -> Result<(), Errno> {
         (self.call)(&mut self.frames, &self.socket, n)
     }
@@ -199,8 +210,9 @@ impl UringReceiver {
 impl Mover for UringReceiver {
     /// A request that stays would receive the frames while they are sent, so that nobody could
     /// tell what that costs. So each burst begins without one.
-    fn prepare(&mut self) -> Result<(), Refusal> {
+    fn empty(&mut self) -> Result<(), Refusal> {
         self.inbox = Self::inbox(&self.socket)?;
+        drain(&self.socket);
         Ok(())
     }
 
