@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod bench;
+mod capture;
 mod demo;
 mod generate;
 mod kernel;
@@ -41,6 +42,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Routes(args) => service::routes(&args, color),
         Command::Reload(args) => service::reload(&args, color),
         Command::Bench(args) => bench::run(&args),
+        Command::Capture(args) => capture::run(&args),
         Command::Lab(args) => lab::run(args, color),
         Command::Report(args) => report::run(&args),
     };

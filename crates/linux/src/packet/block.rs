@@ -30,7 +30,7 @@ pub struct Caught<'a> {
     pub interface: u32,
     /// It was seen on its way to the driver (`PACKET_OUTGOING`), not as received or echoed.
     pub outgoing: bool,
-    /// The kernel's frame structure, for [`crate::can::decode`].
+    /// The kernel's frame structure, for [`crate::can::layout::decode`].
     pub bytes: &'a [u8],
 }
 

@@ -88,9 +88,6 @@ pub struct Taken {
     pub frames: u32,
     /// Frames that were announced but not there; counted, so that none is missing from the sums.
     pub malformed: u32,
-    /// The kernel had dropped frames when it closed the block: ask for the statistics. Frames that
-    /// are dropped when all blocks are full show in the next one only.
-    pub losing: bool,
 }
 
 /// A packet socket with a ring of blocks, at first attached to nothing.
@@ -231,8 +228,15 @@ impl BlockRing {
         Some(Taken {
             frames: walked.frames,
             malformed: walked.malformed,
-            losing: status & LOSING != 0,
         })
+    }
+
+    /// Has the kernel dropped frames before it closed the next block, which it has handed over, and
+    /// since the statistics were last asked for?
+    #[must_use]
+    pub fn is_losing(&self) -> bool {
+        let both = USER | LOSING;
+        self.word(STATUS_AT).load(Ordering::Acquire) & both == both
     }
 
     /// Frames in the block that the kernel fills at the moment; the next call of
