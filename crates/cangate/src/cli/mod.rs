@@ -70,6 +70,9 @@ pub(crate) enum Command {
     Bench(bench::Bench),
     /// Record CAN interfaces to candump text, pcapng or Parquet, with an exact count of what was lost.
     Capture(Box<capture::Capture>),
+    /// Measure what recorders cost: cangate capture, candump, tcpdump. Used by the lab, in a guest.
+    #[command(hide = true)]
+    BenchCapture(capture::BenchCapture),
     /// Run commands and experiments on real kernels in virtual machines.
     Lab(lab::Lab),
     /// Make a site (HTML pages) from a folder of results, with filters, charts and a table.

@@ -24,6 +24,8 @@ pub(super) struct Watch {
     error_frames: bool,
     names: Names,
     events: Events,
+    /// As they were when something last changed.
+    links: Links,
     /// Index and state of each choice that has a name.
     states: Vec<(u32, State)>,
     /// Places by index; `u16::MAX`: not known yet.
@@ -57,11 +59,12 @@ impl Watch {
             error_frames,
             names,
             events,
+            links: Links::default(),
             states: vec![(0, State::Up); choices.len()],
             places: Vec::new(),
             remarks: Vec::new(),
         };
-        watch.look(&links);
+        watch.look(links);
         Ok(watch)
     }
 
@@ -105,7 +108,7 @@ impl Watch {
             return false;
         }
         match Links::now() {
-            Ok(links) => self.look(&links),
+            Ok(links) => self.look(links),
             Err(error) => {
                 self.remarks
                     .push(format!("cannot list the interfaces: {error}"));
@@ -118,7 +121,7 @@ impl Watch {
         std::mem::take(&mut self.remarks)
     }
 
-    fn look(&mut self, links: &Links) -> bool {
+    fn look(&mut self, links: Links) -> bool {
         let mut changed = false;
         // An index may have another name now.
         self.places.clear();
@@ -145,6 +148,7 @@ impl Watch {
             }
             *state = new;
         }
+        self.links = links;
         changed
     }
 
@@ -158,13 +162,11 @@ impl Watch {
     }
 
     fn find(&mut self, index: u32) -> u16 {
-        let known = self.choices.iter().zip(&self.states);
-        let mut known = known.filter(|(_, (known, _))| *known == index);
-        let name = known.find_map(|(choice, _)| choice.name.clone());
-        let name = name.unwrap_or_else(|| {
-            // It may be gone already: then its number has to do.
-            Links::now().map_or_else(|_| format!("#{index}"), |links| links.name(index))
-        });
+        if self.links.at(index).is_none() {
+            // It is new, or gone already: then its number has to do.
+            self.links = Links::now().unwrap_or_default();
+        }
+        let name = self.links.name(index);
         let place = self.names.place(&name);
         let at = index as usize;
         if at < MOST_INDEX {
