@@ -26,6 +26,7 @@ pub const TARGETS: &[Target] = &[
     targets::control::TARGET,
     targets::log_text::TARGET,
     targets::matrix::TARGET,
+    targets::ring_block::TARGET,
     targets::wire::TARGET,
 ];
 

@@ -24,8 +24,10 @@ use std::time::Duration;
 
 /// Frames are sent in groups, so long apart.
 const TICK: Duration = Duration::from_millis(1);
-/// A recorder is given so long to start, and to write what it has at the end.
-const SETTLE: Duration = Duration::from_secs(2);
+/// A recorder is given so long to start.
+const START: Duration = Duration::from_secs(2);
+/// And so long to write what it has, with time to spare: cangate writes Parquet every 10 seconds.
+const SETTLE: Duration = Duration::from_secs(12);
 
 /// What is measured.
 #[derive(Clone, Debug)]
@@ -94,7 +96,7 @@ pub fn measure(trial: &Trial<'_>) -> Result<Cost, RecorderError> {
         sockets.push((socket, interface));
     }
     let mut children = start(trial)?;
-    sleep(SETTLE);
+    sleep(START);
     let fail = |error| RecorderError::Run(trial.name.to_owned(), error);
     let all = |children: &[Child]| {
         children

@@ -6,6 +6,7 @@ pub mod configuration;
 pub mod control;
 pub mod log_text;
 pub mod matrix;
+pub mod ring_block;
 pub mod wire;
 
 use config::{Diagnostic, Source};

@@ -68,6 +68,15 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("cangw -L", Here),
     ("cangate import", Here),
     ("cangate export", Here),
+    // Recordings are tried by tests/lab/capture.rs.
+    (
+        "cangate capture",
+        Not("it records until it is stopped; tests/lab/capture.rs records"),
+    ),
+    (
+        "cangate lab exec --bench vcan --file /usr/bin/tcpdump",
+        Not("it needs tcpdump on the host, and takes minutes"),
+    ),
     // Benches. The kvaser bench has the interfaces that the documents name.
     ("cangate bench", InGuest("kvaser", 600)),
     ("cangw -A -e -s vcan0 -d vcan1", InGuest("vcan", 300)),

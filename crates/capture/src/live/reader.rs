@@ -8,6 +8,7 @@ use crate::names::Names;
 use crate::queue::{Message, Sender};
 use frame::Nanos;
 use linux::Poll;
+use linux::can::layout::XL_SIZE;
 use linux::packet::{BlockRing, Program};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -242,6 +243,11 @@ impl Filling {
     fn take(&mut self, record: &Record<'_>) {
         if self.left == 0 {
             self.after_end += 1;
+            return;
+        }
+        if record.bytes.len() > XL_SIZE {
+            // No CAN frame is so long; a chunk has no room for it.
+            self.counts.malformed += 1;
             return;
         }
         self.left -= 1;
