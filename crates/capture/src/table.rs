@@ -9,7 +9,9 @@ use frame::Kind;
 use parquet::basic::Compression;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter};
+use parquet::file::metadata::{
+    FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
+};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
@@ -153,7 +155,7 @@ impl Table {
 
     fn footer(&self) -> Result<Vec<u8>, ParquetError> {
         let groups = self.writer.flushed_row_groups().to_vec();
-        let rows = groups.iter().map(|group| group.num_rows()).sum();
+        let rows = groups.iter().map(RowGroupMetaData::num_rows).sum();
         let schema = self.writer.schema_descr().clone();
         let program = concat!("cangate ", env!("CARGO_PKG_VERSION"));
         let lost = KeyValue::new("cangate.lost".to_owned(), self.lost.to_string());

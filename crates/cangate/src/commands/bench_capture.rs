@@ -173,7 +173,9 @@ fn written(said: &Path) -> Result<u64, Failure> {
     let text = fs::read_to_string(said).map_err(|error| Failure::file("read", said, &error))?;
     let json: serde_json::Value = serde_json::from_str(&text)
         .map_err(|error| Failure::Run(format!("what cangate said: {error}")))?;
-    let frames = json.pointer("/written/frames").and_then(|n| n.as_u64());
+    let frames = json
+        .pointer("/written/frames")
+        .and_then(serde_json::Value::as_u64);
     frames.ok_or_else(|| Failure::Run("cangate did not say what it wrote".to_owned()))
 }
 
