@@ -27,6 +27,7 @@ pub const TARGETS: &[Target] = &[
     targets::controller::TARGET,
     targets::log_text::TARGET,
     targets::matrix::TARGET,
+    targets::ring_block::TARGET,
     targets::wire::TARGET,
 ];
 

@@ -5,3 +5,5 @@
 
 pub use crate::filter::blocks;
 pub use crate::match_key::{Class, sort, sorts};
+#[cfg(feature = "config")]
+pub use crate::text::ids::{Wrong, filters as id_filters, raw_filter};

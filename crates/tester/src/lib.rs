@@ -23,6 +23,7 @@ mod plan;
 mod play;
 mod realtime;
 mod recorder;
+pub mod recorders;
 mod setup;
 mod sockets;
 pub mod syscalls;

@@ -7,6 +7,7 @@ pub mod control;
 pub mod controller;
 pub mod log_text;
 pub mod matrix;
+pub mod ring_block;
 pub mod wire;
 
 use config::{Diagnostic, Source};

@@ -1,6 +1,7 @@
 //! The command line: one definition for parsing, help, man pages and completions.
 
 pub(crate) mod bench;
+pub(crate) mod capture;
 pub(crate) mod experiment;
 pub(crate) mod lab;
 pub(crate) mod report;
@@ -67,6 +68,11 @@ pub(crate) enum Command {
     Export(Export),
     /// Measure the latency of a gateway: send frames into it and stamp the frames that come out.
     Bench(bench::Bench),
+    /// Record CAN interfaces to candump text, pcapng or Parquet, with an exact count of what was lost.
+    Capture(Box<capture::Capture>),
+    /// Measure what recorders cost: cangate capture, candump, tcpdump. Used by the lab, in a guest.
+    #[command(hide = true)]
+    BenchCapture(capture::BenchCapture),
     /// Run commands and experiments on real kernels in virtual machines.
     Lab(lab::Lab),
     /// Make a site (HTML pages) from a folder of results, with filters, charts and a table.

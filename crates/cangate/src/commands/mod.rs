@@ -1,6 +1,8 @@
 //! One file a command.
 
 mod bench;
+mod bench_capture;
+mod capture;
 mod demo;
 mod generate;
 mod kernel;
@@ -41,6 +43,8 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Routes(args) => service::routes(&args, color),
         Command::Reload(args) => service::reload(&args, color),
         Command::Bench(args) => bench::run(&args),
+        Command::Capture(args) => capture::run(&args),
+        Command::BenchCapture(args) => bench_capture::run(&args),
         Command::Lab(args) => lab::run(args, color),
         Command::Report(args) => report::run(&args),
         Command::KeepCard(args) => {

@@ -72,6 +72,15 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
         "cangate keep-card",
         Not("it needs a card that nobody drives; tests/lab/direct.rs does it by a gateway"),
     ),
+    // Recordings are tried by tests/lab/capture.rs.
+    (
+        "cangate capture",
+        Not("it records until it is stopped; tests/lab/capture.rs records"),
+    ),
+    (
+        "cangate lab exec --bench vcan --file /usr/bin/tcpdump",
+        Not("it needs tcpdump on the host, and takes minutes"),
+    ),
     // Benches. The kvaser bench has the interfaces that the documents name.
     ("cangate bench", InGuest("kvaser", 600)),
     ("cangate bench syscalls", InGuest("vcan", 300)),

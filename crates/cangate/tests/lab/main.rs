@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bus_time;
+mod capture;
 mod direct;
 #[path = "../documents/mod.rs"]
 mod documents;

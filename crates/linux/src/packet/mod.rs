@@ -2,13 +2,19 @@
 //! interfaces before the protocols do, and can share rings of memory with the kernel.
 //!
 //! [`Socket`] is the socket with its options and its interface. [`RxRing`] and [`TxRing`] are rings in
-//! which each frame has a slot. A socket has one ring.
+//! which each frame has a slot, for ports; [`BlockRing`] has many frames in a block, for recording many
+//! interfaces. A socket has one ring.
 
+pub mod block;
+mod blocks;
 mod mapping;
+mod program;
 mod rx_ring;
 mod socket;
 mod tx_ring;
 
+pub use blocks::{BlockRing, RingError, RingOptions, Taken};
+pub use program::{Program, Rule, TooLong};
 pub use rx_ring::{RxRing, Slot};
 pub use socket::{Protocol, Socket, Statistics, Version};
 pub use tx_ring::TxRing;

@@ -1,13 +1,11 @@
 //! A log that is divided into several files.
 
+use super::old_files::OldFiles;
 use super::output::whole_lines;
 use frame::Nanos;
-use std::collections::VecDeque;
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// How long the present file is used on where it cannot be exchanged, before the next attempt, ns.
 const RETRY: Nanos = 10_000_000_000;
@@ -28,15 +26,13 @@ pub struct Rotate {
 #[derive(Debug)]
 pub(super) struct Rotation {
     rotate: Rotate,
-    path: PathBuf,
     /// Bytes in the present file.
     bytes: u64,
     /// When this run wrote the first line into it.
     begun: Option<Nanos>,
     /// What is in it is of an earlier run and stays as an old file.
     earlier: bool,
-    /// The old files, the oldest first.
-    old: VecDeque<u64>,
+    old: OldFiles,
     /// No attempt before.
     retry_at: Nanos,
     failed: u64,
@@ -52,15 +48,12 @@ impl Rotation {
         bytes: u64,
         earlier: bool,
     ) -> io::Result<Self> {
-        let mut old = old_files(&path)?;
-        old.sort_unstable();
         Ok(Self {
             rotate,
-            path,
             bytes,
             begun: None,
             earlier: earlier && bytes > 0,
-            old: old.into(),
+            old: OldFiles::find(path, "", rotate.keep)?,
             retry_at: 0,
             failed: 0,
             why: None,
@@ -125,7 +118,7 @@ impl Rotation {
         Some(format!(
             "{}: {} times no new file could be begun or no old one removed ({why}); no frame is \
              lost, the present file is used on",
-            self.path.display(),
+            self.old.path().display(),
             self.failed
         ))
     }
@@ -133,85 +126,11 @@ impl Rotation {
     /// The present file becomes an old one, and a new one takes its name. If that fails, all is as
     /// before.
     fn exchange(&mut self, file: &mut File) -> io::Result<()> {
-        let mut number = self.old.back().map_or(1, |last| last + 1);
-        while fs::symlink_metadata(numbered(&self.path, number)).is_ok() {
-            number += 1;
-        }
-        let old = numbered(&self.path, number);
-        let moved = match fs::rename(&self.path, &old) {
-            Ok(()) => true,
-            // Somebody else has moved it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-            Err(error) => return Err(error),
-        };
-        let new = File::options()
-            .append(true)
-            .create_new(true)
-            .open(&self.path);
-        let new = match new {
-            Ok(new) => new,
-            Err(error) => {
-                if moved {
-                    // Best effort: the first error is the one to report.
-                    let _ = fs::rename(&old, &self.path);
-                }
-                return Err(error);
-            }
-        };
-        // Whoever may read the one may read the other, as far as this user can say so.
-        if let Ok(meta) = file.metadata() {
-            let _ = new.set_permissions(meta.permissions());
-        }
-        *file = new;
-        if moved {
-            self.old.push_back(number);
-        }
-        self.remove_oldest();
+        let append = File::options().append(true).create_new(true).to_owned();
+        self.old.exchange(file, &append)?;
+        let (failed, why) = self.old.remove_oldest();
+        self.failed += failed;
+        self.why = why.or(self.why.take());
         Ok(())
     }
-
-    fn remove_oldest(&mut self) {
-        let keep = self.rotate.keep.map_or(usize::MAX, |keep| keep as usize);
-        while self.old.len() > keep
-            && let Some(number) = self.old.pop_front()
-        {
-            match fs::remove_file(numbered(&self.path, number)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    self.failed += 1;
-                    self.why = Some(error);
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
-/// `out.log`, 7 → `out.log.000007`.
-fn numbered(path: &Path, number: u64) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(format!(".{number:06}"));
-    PathBuf::from(name)
-}
-
-/// The numbers of a log's old files, in any order.
-fn old_files(path: &Path) -> io::Result<Vec<u64>> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let stem = path.file_name().unwrap_or(OsStr::new("")).as_bytes();
-    let number = |name: &OsStr| -> Option<u64> {
-        let digits = name.as_bytes().strip_prefix(stem)?.strip_prefix(b".")?;
-        let all_digits = digits.len() >= 6 && digits.iter().all(u8::is_ascii_digit);
-        str::from_utf8(digits)
-            .ok()
-            .filter(|_| all_digits)?
-            .parse()
-            .ok()
-    };
-    let mut numbers = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        numbers.extend(number(&entry?.file_name()));
-    }
-    Ok(numbers)
 }

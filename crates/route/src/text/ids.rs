@@ -9,7 +9,7 @@ use alloc::{format, string::String, vec, vec::Vec};
 use frame::CanId;
 
 /// What is wrong with a text, and what to do.
-pub(crate) type Wrong = (String, String);
+pub type Wrong = (String, String);
 
 fn wrong<T>(what: impl Into<String>, hint: impl Into<String>) -> Result<T, Wrong> {
     Err((what.into(), hint.into()))
@@ -122,7 +122,10 @@ pub(crate) fn range(text: &str) -> Result<(Id, Id), Wrong> {
 
 /// An element of `id`: `123`, `200-2FF`, `100:700`, each with `!` in front for all others of that
 /// frame format. An inverted mask can come out as several filters, any of which must hold.
-pub(crate) fn filters(text: &str) -> Result<Vec<IdFilter>, Wrong> {
+///
+/// # Errors
+/// [`Wrong`]
+pub fn filters(text: &str) -> Result<Vec<IdFilter>, Wrong> {
     let trimmed = text.trim();
     let (inverted, plain) = match trimmed.strip_prefix('!') {
         Some(rest) => (true, rest.trim()),
@@ -212,7 +215,10 @@ fn others(value: Id, mask: u32) -> Vec<IdFilter> {
 }
 
 /// can-gw's and the raw socket's filter, `123:C00007FF`, or `123~C00007FF` for the others.
-pub(crate) fn raw_filter(text: &str) -> Result<IdFilter, Wrong> {
+///
+/// # Errors
+/// [`Wrong`]
+pub fn raw_filter(text: &str) -> Result<IdFilter, Wrong> {
     let hint = "write ID:MASK in hex as can-gw does, \"123:C00007FF\", or ID~MASK for the others";
     let bad = || (format!("`{text}` is no raw filter"), String::from(hint));
     let split = text.find([':', '~']).ok_or_else(bad)?;

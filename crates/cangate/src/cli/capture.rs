@@ -1,0 +1,227 @@
+//! The options of `cangate capture`.
+
+use capture::{Form, Trigger};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Capture {
+    /// The interfaces, each with filters behind it as candump has them: can0,123:7FF,400~700.
+    ///
+    /// `any` is every CAN interface, also those that appear later.
+    #[arg(value_name = "IFACE[,FILTER]…", required = true)]
+    pub(crate) interfaces: Vec<String>,
+    /// The file to write; its ending says the format: .log (candump), .pcapng, .parquet.
+    ///
+    /// .log.gz, .log.zst, .pcapng.gz and .pcapng.zst are compressed. `-` is standard output. A file of
+    /// this name that is there already is kept: it gets a number (drive.000001.log).
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// The format, where the file's name does not say it.
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub(crate) format: Option<Format>,
+    #[command(flatten, next_help_heading = "Which frames")]
+    pub(crate) which: Which,
+    #[command(flatten, next_help_heading = "Files and end")]
+    pub(crate) files: Files,
+    #[command(flatten, next_help_heading = "Only around triggers")]
+    pub(crate) keep: Keep,
+    #[command(flatten, next_help_heading = "Memory and output")]
+    pub(crate) memory: Memory,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  Two buses, as candump writes them
+      cangate capture can0 can1 --out drive.log
+  All buses, for Wireshark, in compressed files of an hour, at most a day's
+      cangate capture any --out drive.pcapng.zst --rotate 1h --files 24
+  The minute before and ten seconds after each fault
+      cangate capture can0 can1 --out fault.pcapng --keep 60s --after 10s \\
+          --trigger error,7E8#037F,signal
+  Into Wireshark at once
+      cangate capture can0 --out - --format pcapng | wireshark -k -i -
+
+Text and pcapng are written at least once a second, Parquet every 10 seconds; what was written can be
+read after a crash. What comes from the bus stays in the kernel's ring for at most 250 ms.
+
+Exit status: 0: nothing was lost; 1: it could not be recorded; 2: the options are wrong; 3: frames
+were lost, the summary says how many and where; 4: standard output was closed.";
+
+/// In which form frames are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// candump's log format.
+    Log,
+    /// pcapng with link type 227 (CAN_SOCKETCAN).
+    Pcapng,
+    /// Parquet, a row for each frame.
+    Parquet,
+}
+
+impl From<Format> for Form {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Log => Self::Text,
+            Format::Pcapng => Self::Pcapng,
+            Format::Parquet => Self::Parquet,
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Which {
+    /// Record only frames with these IDs: 123, 200-2FF, 100:700, !123; can be given several times.
+    ///
+    /// A frame is recorded if any of the filters lets it pass. The kernel filters.
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    pub(crate) filter: Vec<String>,
+    /// Do not record the controllers' error frames.
+    #[arg(long)]
+    pub(crate) no_error_frames: bool,
+    /// Whose time stamps.
+    #[arg(long, value_name = "WHOSE", value_enum, default_value_t = Stamps::Kernel)]
+    pub(crate) stamps: Stamps,
+}
+
+/// Whose time stamps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Stamps {
+    /// The kernel's, when the driver hands over the frame; Unix time.
+    Kernel,
+    /// The controller's where the driver has them, with the controller's epoch; else the kernel's.
+    Hardware,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Files {
+    /// Go on in a new file after so many bytes or so much time, or both: 100M, 1h, 100M,1h.
+    ///
+    /// The file that is complete gets a number: drive.000001.log is the oldest.
+    #[arg(long, value_name = "SIZE|TIME", value_parser = rotate)]
+    pub(crate) rotate: Option<Rotate>,
+    /// Keep at most so many complete files; older ones are removed.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) files: Option<u32>,
+    /// End after so many frames.
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+    /// End after so long: 10s, 5min.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<Duration>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Keep {
+    /// Keep the frames of so long in memory, and write them when a trigger comes.
+    ///
+    /// Each trigger begins a file with a number: fault.000001.log. A trigger that comes while a file is
+    /// written extends that file.
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "trigger", conflicts_with = "rotate")]
+    pub(crate) keep: Option<Duration>,
+    /// What triggers, separated by commas: IDs (123, 200-2FF), IDs with the begin of the payload
+    /// (7E8#037FX1, X is any digit), `error` (any error frame), `signal` (SIGUSR1).
+    #[arg(long, value_name = "LIST", value_parser = Triggers::read, requires = "keep")]
+    pub(crate) trigger: Vec<Triggers>,
+    /// Write so much time behind a trigger, too.
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1s", requires = "keep")]
+    pub(crate) after: Duration,
+    /// Bytes of memory for the time before a trigger; the oldest frames go first.
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256MiB", requires = "keep")]
+    pub(crate) memory: u64,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Memory {
+    /// Bytes of the kernel's ring, from which frames are taken.
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "16MiB")]
+    pub(crate) ring: u64,
+    /// Bytes of memory for frames that wait for the file.
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "32MiB")]
+    pub(crate) buffer: u64,
+    /// Print the summary as JSON on standard output; on standard error if frames go to standard output.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say only errors and remarks: no rates and no summary.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Makes virtual interfaces, sends into them, and lets one recorder after the other record.
+#[derive(Args, Debug)]
+pub(crate) struct BenchCapture {
+    /// So many virtual interfaces; they are made, and removed at the end.
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(crate) interfaces: u32,
+    /// Frames in a second over all interfaces; can be given several times.
+    #[arg(long, value_name = "RATE", default_values_t = [10_000], value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) rate: Vec<u32>,
+    /// Frames of each trial.
+    #[arg(long, value_name = "N", default_value_t = 40_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) frames: u32,
+    /// Only these recorders: none, cangate-log, cangate-pcapng, cangate-parquet, candump, tcpdump.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) recorder: Vec<String>,
+    /// The folder for the recorders' files; better none of a disk.
+    #[arg(long, value_name = "DIR", default_value = "/tmp")]
+    pub(crate) dir: PathBuf,
+    /// Print JSON, one object for each trial.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// When a new file begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rotate {
+    pub(crate) size: Option<u64>,
+    pub(crate) every: Option<Duration>,
+}
+
+/// Triggers that were given together.
+#[derive(Clone, Debug)]
+pub(crate) struct Triggers(pub(crate) Vec<Trigger>);
+
+impl Triggers {
+    fn read(text: &str) -> Result<Self, String> {
+        Trigger::list(text)
+            .map(Self)
+            .map_err(|error| error.to_string())
+    }
+}
+
+fn hinted(error: &config::UnitError) -> String {
+    format!("{error}; {}", error.hint)
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    config::size(text).map_err(|error| hinted(&error))
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let nanos = config::duration(text).map_err(|error| hinted(&error))?;
+    if nanos == 0 {
+        return Err("give a time above 0".to_owned());
+    }
+    Ok(Duration::from_nanos(nanos))
+}
+
+fn rotate(text: &str) -> Result<Rotate, String> {
+    let mut rotate = Rotate::default();
+    for part in text.split(',').map(str::trim) {
+        if let Ok(every) = duration(part) {
+            rotate.every = Some(every);
+        } else if let Ok(size) = size(part) {
+            if size < 4096 {
+                return Err(format!("`{part}`: give at least 4096 bytes"));
+            }
+            rotate.size = Some(size);
+        } else {
+            return Err(format!(
+                "`{part}` is no size and no time: write 100M, 1h, or 100M,1h"
+            ));
+        }
+    }
+    Ok(rotate)
+}

@@ -1,0 +1,282 @@
+//! `cangate capture`.
+
+use crate::cli::capture::{Capture, Stamps};
+use crate::failure::Failure;
+use capture::live::{Control, LiveError, Progress, Settings, Summary, record};
+use capture::{Choice, Keep, Output, Rotate};
+use linux::packet::RingOptions;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+/// Frames were lost.
+const LOSS: u8 = 3;
+/// Bytes of a block of the ring, and of a chunk.
+const BLOCK: u64 = 1 << 18;
+
+/// Records until it is told to end.
+pub(crate) fn run(args: &Capture) -> Result<(), Failure> {
+    let settings = settings(args)?;
+    let control = control()?;
+    let mut display = Display {
+        terminal: std::io::stderr().is_terminal() && !args.memory.quiet,
+        shown: 0,
+        last: (Duration::ZERO, 0, 0),
+    };
+    let summary = record(&settings, &control, &mut |progress| display.show(progress));
+    display.clear();
+    let summary = summary.map_err(|error| match error {
+        LiveError::NoInterface { .. } | LiveError::TooLong(_) => Failure::input(error),
+        error => Failure::run(error),
+    })?;
+    say(args, &settings, &summary)?;
+    if settings.output.is_stream() && summary.written.ended.is_some() {
+        return Err(Failure::Ended {
+            status: Failure::CLOSED,
+            text: "standard output was closed before all frames were written to it".to_owned(),
+        });
+    }
+    match summary.counts.lost() {
+        0 => Ok(()),
+        lost => Err(Failure::Ended {
+            status: LOSS,
+            text: format!("{lost} frames were lost: {}", losses(&summary)),
+        }),
+    }
+}
+
+fn settings(args: &Capture) -> Result<Settings, Failure> {
+    let mut choices = Vec::new();
+    for text in &args.interfaces {
+        let choice = Choice::read(text, &args.which.filter).map_err(Failure::input)?;
+        if choices
+            .iter()
+            .any(|known: &Choice| known.name == choice.name)
+        {
+            return Err(Failure::Input(format!(
+                "`{text}`: this interface was named before; put all its filters behind one name"
+            )));
+        }
+        choices.push(choice);
+    }
+    // `any` is for those that are not named.
+    choices.sort_by_key(|choice| choice.name.is_none());
+    let output = Output::of(&args.out, args.format.map(Into::into)).map_err(Failure::input)?;
+    if args.keep.keep.is_some() && output.is_stream() {
+        return Err(Failure::Input(
+            "--keep writes a file for each trigger: name a file, not `-`".to_owned(),
+        ));
+    }
+    let blocks = u32::try_from(args.memory.ring / BLOCK).unwrap_or(u32::MAX);
+    if !(2..=8192).contains(&blocks) {
+        return Err(Failure::Input(
+            "--ring: give 512KiB to 2GiB; 16MiB hold about 140 000 classic frames".to_owned(),
+        ));
+    }
+    let rotate = args.files.rotate.unwrap_or_default();
+    Ok(Settings {
+        choices,
+        error_frames: !args.which.no_error_frames,
+        ring: RingOptions {
+            block_size: BLOCK as u32,
+            blocks,
+            hardware_stamps: args.which.stamps == Stamps::Hardware,
+            ..RingOptions::default()
+        },
+        queue: usize::try_from(args.memory.buffer / BLOCK)
+            .unwrap_or(usize::MAX)
+            .clamp(2, 1 << 16),
+        output,
+        rotate: Rotate {
+            size: rotate.size,
+            every: rotate.every,
+            keep: args.files.files,
+        },
+        keep: args.keep.keep.map(|before| Keep {
+            before,
+            after: args.keep.after,
+            memory: args.keep.memory,
+            triggers: args.keep.trigger.iter().flat_map(|t| t.0.clone()).collect(),
+        }),
+        frames: args.files.count,
+        duration: args.files.duration,
+    })
+}
+
+fn control() -> Result<Control, Failure> {
+    use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
+    let control = Control::default();
+    let flags = [
+        (SIGINT, &control.stop),
+        (SIGTERM, &control.stop),
+        (SIGUSR1, &control.trigger),
+    ];
+    for (signal, flag) in flags {
+        signal_hook::flag::register(signal, flag.clone())
+            .map_err(|error| Failure::Run(format!("cannot listen to signals: {error}")))?;
+    }
+    Ok(control)
+}
+
+/// The line of rates on a terminal, and remarks.
+struct Display {
+    terminal: bool,
+    /// Characters of the line that is shown.
+    shown: usize,
+    /// Time, frames and bytes when it was shown.
+    last: (Duration, u64, u64),
+}
+
+impl Display {
+    fn show(&mut self, progress: &Progress<'_>) {
+        if !progress.remarks.is_empty() {
+            self.clear();
+        }
+        let mut err = std::io::stderr().lock();
+        for remark in &progress.remarks {
+            // Nobody may be there to read it.
+            let _ = writeln!(err, "{remark}");
+        }
+        drop(err);
+        if !self.terminal {
+            return;
+        }
+        let (frames, bytes) = (progress.counts.received(), progress.written.bytes);
+        let (then, frames_then, bytes_then) = self.last;
+        let seconds = progress
+            .elapsed
+            .saturating_sub(then)
+            .as_secs_f64()
+            .max(0.001);
+        let rate = |now: u64, then: u64| (now - then) as f64 / seconds;
+        let line = format!(
+            "{:>8.0} frames/s {:>8.1} kB/s to the file  {} frames  {} lost",
+            rate(frames, frames_then),
+            rate(bytes, bytes_then) / 1e3,
+            frames,
+            progress.counts.lost()
+        );
+        self.last = (progress.elapsed, frames, bytes);
+        let _ = write!(std::io::stderr(), "\r{line:<width$}", width = self.shown);
+        self.shown = line.len();
+    }
+
+    fn clear(&mut self) {
+        if self.shown > 0 {
+            let _ = write!(std::io::stderr(), "\r{:width$}\r", "", width = self.shown);
+            self.shown = 0;
+        }
+    }
+}
+
+fn losses(summary: &Summary) -> String {
+    let counts = &summary.counts;
+    let sum = |of: fn(&capture::InterfaceCounts) -> u64| -> u64 {
+        counts.interfaces.iter().map(of).sum()
+    };
+    let parts = [
+        (counts.lost_ring, "the kernel's ring was full (--ring)"),
+        (
+            sum(|i| i.lost_queue),
+            "the file was too slow for the memory (--buffer)",
+        ),
+        (sum(|i| i.lost_file), "the file could not be written"),
+        (
+            counts.malformed + sum(|i| i.no_frames),
+            "no frames by their form",
+        ),
+    ];
+    let parts = parts.iter().filter(|(frames, _)| *frames > 0);
+    let parts: Vec<_> = parts.map(|(n, why)| format!("{n}: {why}")).collect();
+    parts.join("; ")
+}
+
+fn say(args: &Capture, settings: &Settings, summary: &Summary) -> Result<(), Failure> {
+    if args.memory.json {
+        let text = json(settings, summary);
+        if settings.output.is_stream() {
+            let _ = writeln!(std::io::stderr(), "{text}");
+        } else {
+            writeln!(std::io::stdout(), "{text}")?;
+        }
+        return Ok(());
+    }
+    if args.memory.quiet {
+        return Ok(());
+    }
+    let counts = &summary.counts;
+    let mut text = format!(
+        "{} frames in {:.1} s, {} lost; ",
+        counts.received(),
+        summary.elapsed.as_secs_f64(),
+        counts.lost()
+    );
+    let written = &summary.written;
+    let files = match written.files {
+        1 => "1 file".to_owned(),
+        n => format!("{n} files"),
+    };
+    let _ = match settings.keep {
+        Some(_) => write!(
+            text,
+            "{} triggers, {} frames in {files}, {} bytes",
+            written.triggers, written.frames, written.bytes
+        ),
+        None => write!(
+            text,
+            "{}: {} frames in {files}, {} bytes",
+            settings.output.path.display(),
+            written.frames,
+            written.bytes
+        ),
+    };
+    if summary.names.len() > 1 {
+        for (name, one) in summary.names.iter().zip(&counts.interfaces) {
+            let lost = one.lost_queue + one.lost_file + one.no_frames;
+            let _ = write!(text, "\n  {name}: {} frames, {lost} lost", one.received);
+        }
+        if counts.lost_ring > 0 {
+            let _ = write!(
+                text,
+                "\n  lost in the ring, on any of them: {}",
+                counts.lost_ring
+            );
+        }
+    }
+    let _ = writeln!(std::io::stderr(), "{text}");
+    Ok(())
+}
+
+fn json(settings: &Settings, summary: &Summary) -> serde_json::Value {
+    let counts = &summary.counts;
+    let interface = |(name, one): (_, &capture::InterfaceCounts)| {
+        json!({
+            "name": name,
+            "received": one.received,
+            "payload_bytes": one.payload_bytes,
+            "lost_queue": one.lost_queue,
+            "lost_file": one.lost_file,
+            "no_frames": one.no_frames,
+        })
+    };
+    let none = capture::InterfaceCounts::default();
+    let all = counts.interfaces.iter().chain(std::iter::repeat(&none));
+    let names = summary.names.iter().map(|name| &**name);
+    json!({
+        "seconds": summary.elapsed.as_secs_f64(),
+        "file": settings.output.path,
+        "received": counts.received(),
+        "recorded": counts.recorded(),
+        "lost": counts.lost(),
+        "lost_ring": counts.lost_ring,
+        "malformed": counts.malformed,
+        "interfaces": names.zip(all).map(interface).collect::<Vec<_>>(),
+        "written": {
+            "frames": summary.written.frames,
+            "bytes": summary.written.bytes,
+            "files": summary.written.files,
+            "triggers": summary.written.triggers,
+        },
+    })
+}

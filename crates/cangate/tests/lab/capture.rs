@@ -1,0 +1,95 @@
+//! Recording in a guest, where everything that can go wrong does.
+
+use super::{exec, lab};
+use std::collections::BTreeMap;
+
+/// What each part of the script said.
+fn parts(text: &str) -> BTreeMap<&str, Vec<&str>> {
+    let parts = text.split("== ").skip(1);
+    parts
+        .map(|part| {
+            let mut lines = part.lines();
+            (lines.next().unwrap(), lines.collect())
+        })
+        .collect()
+}
+
+/// The objects of JSON among the lines.
+fn json(lines: &[&str]) -> Vec<serde_json::Value> {
+    let lines = lines.iter().filter(|line| line.starts_with('{'));
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn recordings_are_whole_and_what_is_lost_is_counted() {
+    let Some(_lab) = lab() else { return };
+    let here = env!("CARGO_MANIFEST_DIR");
+    let output = exec(
+        &format!("--timeout 300 --file {here}/tests/lab/capture.sh"),
+        "sh /lab/capture.sh 2>&1",
+    )
+    .output()
+    .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        text.ends_with("== done\n"),
+        "{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let parts = parts(&text);
+    let number = |value: &serde_json::Value, key: &str| value[key].as_u64().unwrap();
+
+    // 500 and 4 frames on vcan0 beside one error frame, 100 and 1 on vcan1.
+    let forms = &parts["forms"];
+    let all = json(forms);
+    let received: Vec<_> = all.iter().map(|one| number(one, "received")).collect();
+    assert_eq!(received, [605, 605, 504], "{text}");
+    for one in &all {
+        assert_eq!(number(one, "lost"), 0, "{text}");
+        assert_eq!(number(&one["written"], "frames"), number(one, "received"));
+    }
+    assert!(forms.contains(&"same lines"), "{text}");
+    assert!(forms.contains(&"vcan0 20000004#0001000000000000"), "{text}");
+    // The section's block, and this machine's byte order.
+    assert!(forms.contains(&" 0a0d0d0a 00000034 1a2b3c4d"), "{text}");
+    assert_eq!(forms.iter().filter(|l| **l == "status 0").count(), 4);
+    // 501 of 123 on vcan0, one of 456 on vcan1, one of 300; and the error frame.
+    assert!(forms.contains(&"filtered 504"), "{text}");
+
+    let loss = &json(&parts["loss"])[0];
+    assert!(number(loss, "lost_ring") > 0, "{text}");
+    assert_eq!(number(loss, "received") + number(loss, "lost"), 20_100);
+    assert!(parts["loss"].contains(&"status 3"), "{text}");
+    // The frames behind the gap are there.
+    assert!(number(loss, "received") > 100, "{text}");
+
+    assert_eq!(parts["kill"], ["700", " 0a"], "whole lines, all of them");
+
+    let full = &json(&parts["full"])[0];
+    let interface = &full["interfaces"][0];
+    let (received, lost) = (number(full, "received"), number(interface, "lost_file"));
+    assert_eq!(received, 6000, "{text}");
+    assert!(lost > 0 && number(full, "lost") == lost, "{text}");
+    assert_eq!(
+        number(&full["written"], "frames") + lost,
+        received,
+        "{text}"
+    );
+    // Beside the frames a line for each loss.
+    let lines: u64 = parts["full"].last().unwrap().parse().unwrap();
+    assert!((1..5).contains(&(lines + lost - received)), "{text}");
+
+    let gone = &parts["gone"];
+    assert_eq!(number(&json(gone)[0], "received"), 60, "{text}");
+    assert!(gone.iter().any(|line| line.starts_with("vcan1 is gone")));
+
+    let trigger = &parts["trigger"];
+    let files = ["       51 j.000001.log", "       51 j.000002.log"];
+    assert!(files.iter().all(|file| trigger.contains(file)), "{text}");
+    assert!(trigger.contains(&"vcan0 7E8#031122"), "{text}");
+    assert_eq!(number(&json(trigger)[0]["written"], "triggers"), 2);
+
+    assert_eq!(parts["end"], ["status 0", "25"], "{text}");
+}

@@ -1,0 +1,255 @@
+//! Frames on their way from the reader to the writer.
+
+use frame::{FrameRef, Nanos};
+
+/// Bytes of memory of a full chunk.
+pub(crate) const CHUNK: usize = 1 << 18;
+/// Bytes before an entry's own: stamp, length, interface, kind, three unused.
+const HEADER: usize = 16;
+
+const FRAME: u8 = 0;
+const SENT: u8 = 1;
+const GAP: u8 = 2;
+
+/// A frame that was recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Record<'a> {
+    /// Unix time, ns; the controller's own epoch where hardware stamps were asked for.
+    pub stamp: Nanos,
+    /// Its interface, as a place in [`crate::Names`].
+    pub interface: u16,
+    /// It was seen on its way to the driver. An echo is not: it looks like any received frame.
+    pub sent: bool,
+    /// The kernel's frame structure.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    /// The frame; `None` where the bytes are none.
+    #[inline]
+    #[must_use]
+    pub fn frame(&self) -> Option<FrameRef<'a>> {
+        linux::can::layout::decode(self.bytes)
+    }
+}
+
+/// Where frames were lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Where {
+    /// The kernel's ring was full; the kernel does not say of which interface they were.
+    Ring,
+    /// The queue to the writer was full.
+    Queue,
+    /// The file could not be written.
+    File,
+}
+
+impl Where {
+    /// In words, for a remark in a file.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Ring => "the kernel's ring was full",
+            Self::Queue => "the queue to the file was full",
+            Self::File => "the file could not be written",
+        }
+    }
+}
+
+/// Frames that are missing before the next entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gap {
+    /// The last stamp before the loss was noticed.
+    pub stamp: Nanos,
+    /// Whose frames they were; `None` where nobody can say.
+    pub interface: Option<u16>,
+    /// How many.
+    pub frames: u64,
+    /// Where they were lost.
+    pub at: Where,
+}
+
+/// What stands in a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Entry<'a> {
+    /// A frame.
+    Frame(Record<'a>),
+    /// A loss.
+    Gap(Gap),
+}
+
+/// Some frames in their order, one behind the other in memory. It is used again and again, so that
+/// nothing is allocated for a frame.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Chunk {
+    bytes: Vec<u8>,
+    frames: u64,
+}
+
+impl Chunk {
+    /// An empty one with room for a full one's entries.
+    #[must_use]
+    pub fn with_room() -> Self {
+        Self {
+            bytes: Vec::with_capacity(CHUNK),
+            frames: 0,
+        }
+    }
+
+    /// How many frames are in it.
+    #[must_use]
+    pub const fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Bytes of memory that its entries take.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Nothing in it?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Has room for one more frame of any kind?
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.bytes.len() + HEADER + linux::can::layout::XL_SIZE <= CHUNK
+    }
+
+    /// Forgets all entries; the memory stays.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.frames = 0;
+    }
+
+    /// Adds a frame.
+    #[inline]
+    pub fn push(&mut self, record: &Record<'_>) {
+        let kind = if record.sent { SENT } else { FRAME };
+        self.put(record.stamp, record.interface, kind, record.bytes);
+        self.frames += 1;
+    }
+
+    /// Adds a loss.
+    pub fn push_gap(&mut self, gap: &Gap) {
+        let mut bytes = [0; 9];
+        if let Some((count, at)) = bytes.split_first_chunk_mut::<8>() {
+            *count = gap.frames.to_ne_bytes();
+            at.fill(gap.at as u8);
+        }
+        let interface = gap.interface.unwrap_or(u16::MAX);
+        self.put(gap.stamp, interface, GAP, &bytes);
+    }
+
+    /// Adds an entry of another chunk.
+    pub fn push_entry(&mut self, entry: &Entry<'_>) {
+        match entry {
+            Entry::Frame(record) => self.push(record),
+            Entry::Gap(gap) => self.push_gap(gap),
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, stamp: Nanos, interface: u16, kind: u8, bytes: &[u8]) {
+        let mut header = [0; HEADER];
+        header[..8].copy_from_slice(&stamp.to_ne_bytes());
+        // No frame structure is longer than 2060 bytes.
+        header[8..10].copy_from_slice(&(bytes.len() as u16).to_ne_bytes());
+        header[10..12].copy_from_slice(&interface.to_ne_bytes());
+        header[12] = kind;
+        self.bytes.extend_from_slice(&header);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The entries, in the order in which they were added.
+    #[must_use]
+    pub fn entries(&self) -> Entries<'_> {
+        Entries(&self.bytes)
+    }
+}
+
+/// The entries of a [`Chunk`].
+#[derive(Clone, Debug)]
+pub struct Entries<'a>(&'a [u8]);
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Entry<'a>> {
+        let (header, rest) = self.0.split_first_chunk::<HEADER>()?;
+        let [t0, t1, t2, t3, t4, t5, t6, t7, l0, l1, i0, i1, kind, ..] = *header;
+        let stamp = u64::from_ne_bytes([t0, t1, t2, t3, t4, t5, t6, t7]);
+        let len = usize::from(u16::from_ne_bytes([l0, l1]));
+        let interface = u16::from_ne_bytes([i0, i1]);
+        let (bytes, rest) = rest.split_at_checked(len)?;
+        self.0 = rest;
+        if kind != GAP {
+            return Some(Entry::Frame(Record {
+                stamp,
+                interface,
+                sent: kind == SENT,
+                bytes,
+            }));
+        }
+        let (count, at) = bytes.split_first_chunk::<8>()?;
+        Some(Entry::Gap(Gap {
+            stamp,
+            interface: (interface != u16::MAX).then_some(interface),
+            frames: u64::from_ne_bytes(*count),
+            at: match at {
+                [0] => Where::Ring,
+                [1] => Where::Queue,
+                _ => Where::File,
+            },
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_in_comes_out_in_order() {
+        let mut chunk = Chunk::with_room();
+        let bytes = [7; 72];
+        let gap = |interface, at| {
+            Entry::Gap(Gap {
+                stamp: 5,
+                interface,
+                frames: 1 << 40,
+                at,
+            })
+        };
+        let frame = |stamp, sent, len| {
+            Entry::Frame(Record {
+                stamp,
+                interface: 3,
+                sent,
+                bytes: &bytes[..len],
+            })
+        };
+        let all = [
+            frame(u64::MAX, false, 16),
+            gap(None, Where::Ring),
+            gap(Some(0), Where::Queue),
+            frame(1, true, 72),
+            gap(Some(9), Where::File),
+        ];
+        all.iter().for_each(|entry| chunk.push_entry(entry));
+        assert_eq!(chunk.entries().collect::<Vec<_>>(), all);
+        assert_eq!(chunk.frames(), 2);
+        let room = chunk.bytes.capacity();
+        while chunk.has_room() {
+            chunk.push_entry(&frame(1, true, 72));
+        }
+        assert_eq!(chunk.bytes.capacity(), room, "nothing was allocated");
+        chunk.clear();
+        assert!(chunk.is_empty() && chunk.entries().next().is_none());
+    }
+}

@@ -1,0 +1,252 @@
+//! Files that are written, exchanged and never left half.
+
+use crate::form::Output;
+use port::log::OldFiles;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// When a record goes on in a new file, and how many old ones are kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Rotate {
+    /// A file has about so many bytes, as they are on the disk.
+    pub size: Option<u64>,
+    /// A file is written for so long.
+    pub every: Option<Duration>,
+    /// So many old files are kept, those written last; `None`: all.
+    pub keep: Option<u32>,
+}
+
+/// A file that cannot be begun.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {path}: {source}{hint}", path = .path.display())]
+pub struct FileError {
+    /// Its name.
+    pub path: PathBuf,
+    /// What the system said.
+    pub source: io::Error,
+    /// What to do.
+    hint: &'static str,
+}
+
+impl FileError {
+    pub(crate) fn of(path: &Path, source: io::Error) -> Self {
+        let hint = match source.kind() {
+            io::ErrorKind::NotFound => ": make the folder first",
+            io::ErrorKind::PermissionDenied => ": name a file where you may write",
+            io::ErrorKind::StorageFull => ": make room, or record to another place",
+            _ => "",
+        };
+        Self {
+            path: path.to_owned(),
+            source,
+            hint,
+        }
+    }
+}
+
+/// The place that bytes go to.
+#[derive(Debug)]
+pub(crate) struct Target {
+    place: Place,
+    /// Bytes of whole pieces.
+    body: u64,
+    /// What stands behind them.
+    tail: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Place {
+    Stream(io::Stdout),
+    /// A device or a pipe, which has no place to come back to.
+    Special(File),
+    Regular(File, OldFiles),
+    /// A file of its own for each trigger; none at the moment.
+    Numbered(Option<File>, OldFiles),
+}
+
+fn options() -> OpenOptions {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    options
+}
+
+impl Target {
+    /// Begins a record. A file of this name that is there already becomes an old one.
+    pub(crate) fn open(output: &Output, keep: Option<u32>) -> Result<Self, FileError> {
+        let path = &output.path;
+        let fail = |source| FileError::of(path, source);
+        if output.is_stream() {
+            return Ok(Self::at(Place::Stream(io::stdout())));
+        }
+        let there = std::fs::metadata(path).ok();
+        if there.as_ref().is_some_and(|meta| !meta.is_file()) {
+            let file = File::options().write(true).open(path).map_err(fail)?;
+            return Ok(Self::at(Place::Special(file)));
+        }
+        let mut old = OldFiles::find(path.clone(), &output.ending, keep).map_err(fail)?;
+        let file = match options().open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let mut file = File::options().write(true).open(path).map_err(fail)?;
+                if there.is_some_and(|meta| meta.len() > 0) {
+                    old.exchange(&mut file, &options()).map_err(fail)?;
+                    old.remove_oldest();
+                }
+                file
+            }
+            Err(error) => return Err(fail(error)),
+        };
+        Ok(Self::at(Place::Regular(file, old)))
+    }
+
+    /// A file for each trigger; the first begins later.
+    pub(crate) fn numbered(output: &Output, keep: Option<u32>) -> Result<Self, FileError> {
+        let fail = |source| FileError::of(&output.path, source);
+        let old = OldFiles::find(output.path.clone(), &output.ending, keep).map_err(fail)?;
+        let (trial, _) = old.next();
+        // Better now than at the first trigger.
+        options()
+            .open(&trial)
+            .and_then(|_| std::fs::remove_file(&trial))
+            .map_err(|source| FileError::of(&trial, source))?;
+        Ok(Self::at(Place::Numbered(None, old)))
+    }
+
+    const fn at(place: Place) -> Self {
+        Self {
+            place,
+            body: 0,
+            tail: Vec::new(),
+        }
+    }
+
+    /// Bytes in the present file.
+    pub(crate) fn len(&self) -> u64 {
+        self.body + self.tail.len() as u64
+    }
+
+    /// Can the record go on in another file?
+    pub(crate) const fn rotates(&self) -> bool {
+        matches!(self.place, Place::Regular(..))
+    }
+
+    /// Adds a piece, and exchanges what stands at the end. If that fails, the file is as before.
+    pub(crate) fn put(&mut self, bytes: &[u8], tail: Vec<u8>) -> io::Result<()> {
+        let done = match &mut self.place {
+            Place::Stream(stdout) => stdout.write_all(bytes).and_then(|()| stdout.flush()),
+            Place::Special(file) => file.write_all(bytes),
+            Place::Regular(file, _) | Place::Numbered(Some(file), _) => {
+                let end = self.body + bytes.len() as u64;
+                let done = file
+                    .write_all_at(bytes, self.body)
+                    .and_then(|()| file.write_all_at(&tail, end))
+                    .and_then(|()| {
+                        // A footer is hardly ever shorter than the one before it, with its group.
+                        let shorter =
+                            end + (tail.len() as u64) < self.body + self.tail.len() as u64;
+                        if shorter {
+                            file.set_len(end + tail.len() as u64)
+                        } else {
+                            Ok(())
+                        }
+                    });
+                if done.is_err() {
+                    // What had been whole stays whole, as far as the disk lets it.
+                    let _ = file.write_all_at(&self.tail, self.body);
+                    let _ = file.set_len(self.body + self.tail.len() as u64);
+                }
+                done
+            }
+            Place::Numbered(None, _) => Err(io::ErrorKind::NotFound.into()),
+        };
+        done?;
+        self.body += bytes.len() as u64;
+        self.tail = tail;
+        Ok(())
+    }
+
+    /// The present file is complete; the next one begins, empty. Gives the name of the old one.
+    pub(crate) fn exchange(&mut self) -> io::Result<Option<PathBuf>> {
+        let old = match &mut self.place {
+            Place::Regular(file, old) => {
+                let name = old.exchange(file, &options())?;
+                old.remove_oldest();
+                name
+            }
+            Place::Numbered(Some(_), _) => {
+                return self.begin_numbered().map(Some).map_err(|e| e.source);
+            }
+            _ => return Ok(None),
+        };
+        self.body = 0;
+        self.tail.clear();
+        Ok(old)
+    }
+
+    /// Empties the present file, of which nothing is of use.
+    pub(crate) fn empty(&mut self) -> io::Result<()> {
+        self.body = 0;
+        self.tail.clear();
+        match &mut self.place {
+            Place::Regular(file, _) | Place::Numbered(Some(file), _) => file.set_len(0),
+            _ => Ok(()),
+        }
+    }
+
+    /// Begins the file of a trigger; gives its name.
+    pub(crate) fn begin_numbered(&mut self) -> Result<PathBuf, FileError> {
+        let Place::Numbered(present, old) = &mut self.place else {
+            return Ok(PathBuf::new());
+        };
+        let (name, number) = old.next();
+        let file = options().open(&name);
+        *present = Some(file.map_err(|source| FileError::of(&name, source))?);
+        old.add(number);
+        old.remove_oldest();
+        self.body = 0;
+        self.tail.clear();
+        Ok(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_that_does_not_fit_leaves_the_file_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.log");
+        let output = Output::of(&path, None).unwrap();
+        let mut target = Target::open(&output, None).unwrap();
+        target.put(b"one", b"TAIL".to_vec()).unwrap();
+        target.put(b"two", b"END".to_vec()).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"onetwoEND");
+        let old = target.exchange().unwrap().unwrap();
+        assert_eq!(old, dir.path().join("a.000001.log"));
+        target.put(b"three", Vec::new()).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"three");
+        drop(target);
+        // A new record keeps what is there.
+        let target = Target::open(&output, None).unwrap();
+        assert_eq!(target.len(), 0);
+        assert_eq!(
+            std::fs::read(dir.path().join("a.000002.log")).unwrap(),
+            b"three"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_said_with_its_name() {
+        let output = Output::of(Path::new("/no-such-folder/a.log"), None).unwrap();
+        let error = Target::open(&output, None).unwrap_err().to_string();
+        assert!(error.contains("/no-such-folder/a.log") && error.contains("folder first"));
+        let full = Output::of(Path::new("/dev/full"), Some(crate::Form::Text)).unwrap();
+        let mut target = Target::open(&full, None).unwrap();
+        let error = target.put(b"x", Vec::new()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+}

@@ -1,0 +1,232 @@
+//! In which form frames are written, and how a file's name says it.
+
+use crate::chunk::{Gap, Record};
+use crate::names::Known;
+use crate::pack::Packing;
+use crate::pcapng::Pcapng;
+use crate::table::Table;
+use crate::text::Text;
+use parquet::errors::ParquetError;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// In which form frames are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// candump's log format, `.log`.
+    Text,
+    /// pcapng with link type 227, `.pcapng`.
+    Pcapng,
+    /// Parquet, a row for each frame, `.parquet`.
+    Parquet,
+}
+
+impl Form {
+    /// Collected frames are written at least so often.
+    #[must_use]
+    pub const fn flush_every(self) -> Duration {
+        match self {
+            Self::Text | Self::Pcapng => Duration::from_secs(1),
+            Self::Parquet => Duration::from_secs(10),
+        }
+    }
+}
+
+/// Where frames are written to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Output {
+    /// The file; `-` is standard output.
+    pub path: PathBuf,
+    /// In which form.
+    pub form: Form,
+    /// How it is compressed.
+    pub packing: Packing,
+    /// The end of the name, which stays behind a number.
+    pub(crate) ending: String,
+}
+
+/// A name that does not say the form, or a form that cannot be.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum FormError {
+    /// The name says nothing.
+    #[error(
+        "{0}: the name says no format: end it in .log, .pcapng or .parquet (.gz or .zst behind \
+         .log and .pcapng compresses), or give --format"
+    )]
+    Unknown(String),
+    /// Parquet is compressed inside.
+    #[error("{0}: Parquet is compressed by itself: leave out {1}")]
+    Packed(String, &'static str),
+    /// Parquet cannot go there.
+    #[error(
+        "Parquet cannot be written to standard output, which has no place to come back to: name a \
+         file, or use --format log or pcapng"
+    )]
+    Stream,
+}
+
+impl Output {
+    /// What a name says; `form` wins over its ending.
+    ///
+    /// # Errors
+    /// [`FormError`]
+    pub fn of(path: &Path, form: Option<Form>) -> Result<Self, FormError> {
+        let name = path.to_string_lossy();
+        let mut stem: &str = &name;
+        let mut packing = Packing::None;
+        for one in [Packing::Gzip, Packing::Zstd] {
+            if let Some(rest) = stem.strip_suffix(one.ending()) {
+                (stem, packing) = (rest, one);
+                break;
+            }
+        }
+        let endings = [
+            (".log", Form::Text),
+            (".txt", Form::Text),
+            (".pcapng", Form::Pcapng),
+            (".parquet", Form::Parquet),
+        ];
+        let said = endings.into_iter().find(|(e, _)| stem.ends_with(e));
+        let ending = said.map_or("", |(ending, _)| ending);
+        let Some(form) = form.or(said.map(|(_, form)| form)) else {
+            return Err(FormError::Unknown(name.into_owned()));
+        };
+        if form == Form::Parquet && packing != Packing::None {
+            return Err(FormError::Packed(name.into_owned(), packing.ending()));
+        }
+        let output = Self {
+            path: path.to_owned(),
+            form,
+            packing,
+            ending: format!("{ending}{}", packing.ending()),
+        };
+        if output.is_stream() && form == Form::Parquet {
+            return Err(FormError::Stream);
+        }
+        Ok(output)
+    }
+
+    /// Is it standard output?
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        self.path == Path::new("-")
+    }
+}
+
+/// Frames in one of the forms, as bytes of a file.
+pub(crate) enum Format {
+    Text(Text),
+    Pcapng(Pcapng),
+    Table(Box<Table>),
+}
+
+impl Format {
+    pub(crate) fn new(form: Form) -> Result<Self, ParquetError> {
+        Ok(match form {
+            Form::Text => Self::Text(Text::default()),
+            Form::Pcapng => Self::Pcapng(Pcapng::default()),
+            Form::Parquet => Self::Table(Box::new(Table::new()?)),
+        })
+    }
+
+    /// A file begins.
+    pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
+        match self {
+            Self::Text(_) => {}
+            Self::Pcapng(pcapng) => pcapng.begin(out),
+            Self::Table(table) => table.begin(),
+        }
+    }
+
+    /// Adds a frame; `false` where its bytes are none.
+    #[inline]
+    pub(crate) fn frame(
+        &mut self,
+        record: &Record<'_>,
+        names: &mut Known,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        match self {
+            Self::Text(text) => text.frame(record, names.get(record.interface), out),
+            Self::Pcapng(pcapng) => pcapng.frame(record, names.get(record.interface), out),
+            Self::Table(table) => table.frame(record),
+        }
+    }
+
+    /// Adds a loss.
+    pub(crate) fn gap(&mut self, gap: &Gap, names: &mut Known, out: &mut Vec<u8>) {
+        let name = gap.interface.map(|place| names.get(place));
+        match self {
+            Self::Text(_) => Text::gap(gap, name, out),
+            Self::Pcapng(pcapng) => pcapng.gap(gap, name, out),
+            Self::Table(table) => table.gap(gap),
+        }
+    }
+
+    /// Must what was collected be written?
+    pub(crate) fn is_full(&self, out: &[u8]) -> bool {
+        match self {
+            Self::Text(_) | Self::Pcapng(_) => out.len() >= 1 << 18,
+            Self::Table(table) => table.is_full(),
+        }
+    }
+
+    /// Adds what was collected; gives what stands at the end of the file until the next time.
+    pub(crate) fn flush(
+        &mut self,
+        names: &[Arc<str>],
+        out: &mut Vec<u8>,
+    ) -> Result<Vec<u8>, ParquetError> {
+        match self {
+            Self::Text(_) | Self::Pcapng(_) => Ok(Vec::new()),
+            Self::Table(table) => table.flush(names, out),
+        }
+    }
+
+    /// The file ends.
+    pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
+        if let Self::Pcapng(pcapng) = self {
+            pcapng.end(out);
+        }
+    }
+
+    /// Can the file go on after a piece of it could not be written?
+    pub(crate) const fn goes_on(&self) -> bool {
+        !matches!(self, Self::Table(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_says_the_form() {
+        let of = |name: &str| Output::of(Path::new(name), None);
+        let said = |name: &str| of(name).map(|o| (o.form, o.packing, o.ending));
+        let is = |form, packing, ending: &str| Ok((form, packing, ending.to_owned()));
+        assert_eq!(said("a/b.log"), is(Form::Text, Packing::None, ".log"));
+        assert_eq!(
+            said("b.pcapng.zst"),
+            is(Form::Pcapng, Packing::Zstd, ".pcapng.zst")
+        );
+        assert_eq!(said("b.log.gz"), is(Form::Text, Packing::Gzip, ".log.gz"));
+        assert_eq!(
+            said("b.parquet"),
+            is(Form::Parquet, Packing::None, ".parquet")
+        );
+        assert!(matches!(said("b.pcap"), Err(FormError::Unknown(_))));
+        assert!(matches!(
+            said("b.parquet.gz"),
+            Err(FormError::Packed(_, ".gz"))
+        ));
+        let stream = Output::of(Path::new("-"), Some(Form::Parquet));
+        assert_eq!(stream, Err(FormError::Stream));
+        let other = Output::of(Path::new("b.zst"), Some(Form::Pcapng)).unwrap();
+        assert_eq!(
+            (other.packing, other.ending.as_str()),
+            (Packing::Zstd, ".zst")
+        );
+    }
+}

@@ -1,0 +1,136 @@
+//! Which interfaces, and which of their frames.
+
+use linux::can::Filter;
+use linux::packet::Rule;
+use route::{Ids, PortId, RawFilter, Route, Routes, Table};
+
+/// An interface that was asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// Its name; `None`: every CAN interface, also those that come later.
+    pub name: Option<String>,
+    /// Frames that pass any of these; none at all means every frame.
+    pub filters: Vec<Filter>,
+}
+
+/// A text that names no interface or no filter.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{text}`: {what}; {hint}")]
+pub struct ChoiceError {
+    text: String,
+    what: String,
+    hint: String,
+}
+
+impl Choice {
+    /// Reads `can0`, or as candump has it `can0,123:7FF,400~700`: filters in SocketCAN's raw bits.
+    /// `any` is every CAN interface. `also` are filters as routes have them, which are added.
+    ///
+    /// # Errors
+    /// [`ChoiceError`]
+    pub fn read(text: &str, also: &[String]) -> Result<Self, ChoiceError> {
+        let wrong = |what: String, hint: String| ChoiceError {
+            text: text.to_owned(),
+            what,
+            hint,
+        };
+        let mut parts = text.split(',');
+        let name = parts.next().unwrap_or_default();
+        if name.is_empty() || name.len() > 15 || name.contains(['/', ' ']) {
+            return Err(wrong(
+                format!("`{name}` is no interface"),
+                "name one, for example can0, or `any` for all CAN interfaces".to_owned(),
+            ));
+        }
+        let mut filters = Vec::new();
+        for part in parts {
+            if part.starts_with(['#', 'j', 'J']) {
+                return Err(wrong(
+                    format!("`{part}` is not known here"),
+                    "error frames are recorded always, or with --no-error-frames never".to_owned(),
+                ));
+            }
+            let read = route::parts::raw_filter(part).map_err(|(what, hint)| wrong(what, hint))?;
+            let route::IdSet::Masked { id, mask } = read.set else {
+                continue;
+            };
+            let inverted = if read.inverted {
+                RawFilter::INVERTED
+            } else {
+                0
+            };
+            filters.push(Filter {
+                id: id & !RawFilter::INVERTED | inverted,
+                mask,
+            });
+        }
+        if !also.is_empty() {
+            let also: Vec<&str> = also.iter().map(String::as_str).collect();
+            let more = raw_filters(&also).map_err(|(what, hint)| wrong(what, hint))?;
+            filters.extend(more.iter().map(|f| Filter {
+                id: f.id,
+                mask: f.mask,
+            }));
+        }
+        Ok(Self {
+            name: (name != "any").then(|| name.to_owned()),
+            filters,
+        })
+    }
+
+    /// What the kernel is asked for, where the interface has these indices.
+    pub(crate) fn rule(&self, indices: Vec<u32>) -> Rule {
+        Rule {
+            interfaces: self.name.is_some().then_some(indices),
+            filters: self.filters.clone(),
+        }
+    }
+}
+
+/// Filters as routes have them (`123`, `200-2FF`, `100:700`, `!123`), as raw sockets have them.
+pub(crate) fn raw_filters(texts: &[&str]) -> Result<Vec<RawFilter>, (String, String)> {
+    let mut route = Route::new("filter", vec![PortId(0)], vec![PortId(1)]);
+    for text in texts {
+        route.matching.ids.extend(route::parts::id_filters(text)?);
+    }
+    let routes = Routes {
+        routes: vec![route],
+        ..Routes::default()
+    };
+    let table = Table::compile(&routes, 2).map_err(|errors| {
+        let what = errors.first().map(ToString::to_string).unwrap_or_default();
+        (what, "write the filter in another way".to_owned())
+    })?;
+    Ok(match table.interest(PortId(0)).ids {
+        Ids::Filters(filters) => filters,
+        Ids::Nothing => Vec::new(),
+        Ids::Everything => vec![RawFilter { id: 0, mask: 0 }],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_filters() {
+        let plain = Choice::read("can0", &[]).unwrap();
+        assert_eq!(
+            (plain.name.as_deref(), plain.filters.len()),
+            (Some("can0"), 0)
+        );
+        assert_eq!(Choice::read("any", &[]).unwrap().name, None);
+        let both = Choice::read("can1,123:7FF,400~700", &["200-2FF".to_owned()]).unwrap();
+        let of = |id, mask| Filter { id, mask };
+        assert_eq!(
+            both.filters[..2],
+            [of(0x123, 0x7FF), of(0x2000_0400, 0x700)]
+        );
+        assert_eq!(both.filters[2], of(0x200, 0x8000_0700));
+        for bad in ["", "a/b", "can0,zz", "can0,#FF", "can0,12"] {
+            assert!(Choice::read(bad, &[]).is_err(), "{bad}");
+        }
+        let error = Choice::read("can0", &["12".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("three or eight"), "{error}");
+    }
+}

@@ -1,0 +1,220 @@
+//! The last seconds in memory, and a file for each trigger.
+
+use crate::chunk::{Chunk, Entry};
+use crate::recorder::{Recorder, Remark};
+use crate::trigger::Trigger;
+use frame::Nanos;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What is kept, and when it is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Keep {
+    /// So much time before a trigger is written.
+    pub before: Duration,
+    /// So much time behind it.
+    pub after: Duration,
+    /// Bytes of memory; the oldest frames go first.
+    pub memory: u64,
+    /// What triggers.
+    pub triggers: Vec<Trigger>,
+}
+
+/// Keeps frames in memory until a trigger comes. A trigger that comes while a file is written
+/// extends this file.
+pub struct Keeper {
+    settings: Keep,
+    recorder: Recorder,
+    /// The oldest first; the last one is being filled.
+    kept: VecDeque<Kept>,
+    /// The file that is being written.
+    open: Option<Open>,
+    /// How far back memory reached at worst, ns, where it was too small.
+    short: Option<Nanos>,
+}
+
+#[derive(Default)]
+struct Kept {
+    chunk: Chunk,
+    /// Its newest stamp.
+    newest: Nanos,
+}
+
+struct Open {
+    name: PathBuf,
+    /// The last stamp that belongs into it.
+    until: Nanos,
+    /// It ends at this time at the latest, if no frame says so before.
+    latest: u64,
+}
+
+impl Keeper {
+    /// Keeps nothing yet. The recorder has a file for each trigger.
+    #[must_use]
+    pub const fn new(settings: Keep, recorder: Recorder) -> Self {
+        Self {
+            settings,
+            recorder,
+            kept: VecDeque::new(),
+            open: None,
+            short: None,
+        }
+    }
+
+    /// What writes the files.
+    pub const fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+
+    /// Takes a chunk's entries.
+    pub fn take(&mut self, chunk: &Chunk, now: u64) {
+        for entry in chunk.entries() {
+            if let Entry::Frame(record) = &entry {
+                let over = self.open.as_ref();
+                if over.is_some_and(|open| record.stamp > open.until) {
+                    self.close();
+                }
+                let triggers = &self.settings.triggers;
+                if let Some(trigger) = triggers.iter().find(|trigger| trigger.is(record)) {
+                    let by = trigger.to_string();
+                    self.trigger(by, record.stamp, now);
+                }
+            }
+            if self.open.is_some() {
+                self.recorder.entry(&entry, now);
+            }
+            self.keep(&entry);
+        }
+        self.tick(now);
+    }
+
+    /// SIGUSR1 came, at this Unix time.
+    pub fn signal(&mut self, stamp: Nanos, now: u64) {
+        if self.settings.triggers.contains(&Trigger::Signal) {
+            self.trigger(Trigger::Signal.to_string(), stamp, now);
+        }
+    }
+
+    /// Does what is due.
+    pub fn tick(&mut self, now: u64) {
+        if self.open.as_ref().is_some_and(|open| now >= open.latest) {
+            self.close();
+        }
+        if self.open.is_some() {
+            self.recorder.tick(now);
+        }
+    }
+
+    /// When something is due, if nothing comes.
+    #[must_use]
+    pub fn due(&self) -> Option<u64> {
+        let open = self.open.as_ref()?;
+        let due = self.recorder.due().unwrap_or(u64::MAX);
+        Some(due.min(open.latest))
+    }
+
+    /// The end of all; the file that is open ends here.
+    pub fn end(&mut self) {
+        if self.open.is_some() {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        self.open = None;
+        self.recorder.end();
+    }
+
+    fn trigger(&mut self, by: String, stamp: Nanos, now: u64) {
+        self.recorder.triggered();
+        let after = self.settings.after.as_nanos() as u64;
+        let until = stamp.saturating_add(after);
+        // Blocks of the ring and chunks come late.
+        let latest = now.saturating_add(after).saturating_add(2_000_000_000);
+        if let Some(open) = &mut self.open {
+            (open.until, open.latest) = (open.until.max(until), latest);
+            let file = open.name.clone();
+            self.recorder.remark(Remark::Triggered {
+                by,
+                file,
+                extended: true,
+            });
+            return;
+        }
+        let name = match self.recorder.begin_numbered(now) {
+            Ok(name) => name,
+            Err(error) => {
+                self.recorder.remark(Remark::Failing(error.to_string()));
+                return;
+            }
+        };
+        let from = stamp.saturating_sub(self.settings.before.as_nanos() as u64);
+        if let Some(short) = self.short.take() {
+            self.recorder.remark(Remark::Short(short / 1_000_000_000));
+        }
+        for kept in &self.kept {
+            for entry in kept.chunk.entries() {
+                let at = match &entry {
+                    Entry::Frame(record) => record.stamp,
+                    Entry::Gap(gap) => gap.stamp,
+                };
+                if at >= from {
+                    self.recorder.entry(&entry, now);
+                }
+            }
+        }
+        self.recorder.remark(Remark::Triggered {
+            by,
+            file: name.clone(),
+            extended: false,
+        });
+        self.open = Some(Open {
+            name,
+            until,
+            latest,
+        });
+    }
+
+    fn keep(&mut self, entry: &Entry<'_>) {
+        if self.kept.back().is_none_or(|last| !last.chunk.has_room()) {
+            let chunk = self.forget();
+            self.kept.push_back(Kept {
+                chunk: chunk.unwrap_or_else(Chunk::with_room),
+                newest: 0,
+            });
+        }
+        if let Some(last) = self.kept.back_mut() {
+            if let Entry::Frame(record) = entry {
+                last.newest = last.newest.max(record.stamp);
+            }
+            last.chunk.push_entry(entry);
+        }
+    }
+
+    /// Makes room for one more chunk; gives one that is free.
+    fn forget(&mut self) -> Option<Chunk> {
+        let newest = self.kept.back()?.newest;
+        let before = self.settings.before.as_nanos() as u64;
+        let most = (self.settings.memory / crate::chunk::CHUNK as u64).max(2) as usize;
+        let mut free = None;
+        while let Some(first) = self.kept.front() {
+            let age = newest.saturating_sub(first.newest);
+            if age <= before {
+                if self.kept.len() < most {
+                    break;
+                }
+                let worst = self.short.unwrap_or(Nanos::MAX);
+                self.short = Some(worst.min(age));
+            }
+            free = self.kept.pop_front().map(|kept| kept.chunk);
+        }
+        if let Some(chunk) = &mut free {
+            chunk.clear();
+        }
+        free
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! Recording any number of CAN interfaces.
+//!
+//! ```text
+//! ring of blocks ──► chunks ──► queue ──► formats ──► packing ──► files
+//!   (kernel)        reader's thread     │  writer's thread
+//!                                       └─ or memory, until a trigger
+//! ```
+//!
+//! The reader copies frames out of the kernel's ring into [`Chunk`]s and never waits for a file. The
+//! queue between the threads is bounded; a chunk that finds no room is dropped, and its frames are
+//! counted by interface. The kernel counts what found no room in the ring. So every frame that
+//! passed the filter is in exactly one place of [`Counts`].
+//!
+//! * [`live`]: from interfaces; [`Recorder`]: from chunks into files; [`Keeper`]: the last seconds
+//!   in memory, and a file for each trigger.
+//! * [`Form`]: candump's text, pcapng, Parquet; [`Packing`]: gzip, Zstandard.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+
+mod chunk;
+mod counts;
+mod file;
+mod form;
+mod interfaces;
+mod keeper;
+pub mod live;
+mod names;
+mod pack;
+mod pcapng;
+mod queue;
+mod recorder;
+mod table;
+mod text;
+mod trigger;
+
+pub use chunk::{Chunk, Entry, Gap, Record, Where};
+pub use counts::{Counts, InterfaceCounts};
+pub use file::{FileError, Rotate};
+pub use form::{Form, FormError, Output};
+pub use interfaces::{Choice, ChoiceError};
+pub use keeper::{Keep, Keeper};
+pub use names::Names;
+pub use pack::Packing;
+pub use recorder::{Done, Recorder, Remark};
+pub use trigger::{Trigger, TriggerError};

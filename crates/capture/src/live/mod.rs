@@ -1,0 +1,101 @@
+//! From interfaces into files.
+
+mod reader;
+mod settings;
+mod watch;
+mod writer;
+
+pub use settings::{Control, LiveError, Progress, Settings, Summary};
+
+use crate::keeper::Keeper;
+use crate::names::Names;
+use crate::queue::queue;
+use crate::recorder::Recorder;
+use reader::Reader;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+use writer::{Sink, Writer};
+
+/// How often [`record`] says how far it is.
+const EACH: Duration = Duration::from_secs(1);
+
+/// Records until it is told to end, by `control` or by the settings. `each_second` is called so
+/// often, and at the end.
+///
+/// # Errors
+/// [`LiveError`] before the first frame; what goes wrong later is counted and said.
+pub fn record(
+    settings: &Settings,
+    control: &Control,
+    each_second: &mut dyn FnMut(&Progress<'_>),
+) -> Result<Summary, LiveError> {
+    let names = Names::default();
+    let start = Instant::now();
+    let mut reader = Reader::open(settings, names.clone(), start)?;
+    let numbered = settings.keep.is_some();
+    let recorder = Recorder::new(&settings.output, settings.rotate, &names, 0, numbered)?;
+    let sink = match &settings.keep {
+        Some(keep) => Sink::Triggered(Box::new(Keeper::new(keep.clone(), recorder))),
+        None => Sink::Always(Box::new(recorder)),
+    };
+    let (sender, inbox) = queue(settings.queue);
+    let shared = Arc::default();
+    let writer = Writer::new(sink, inbox, Arc::clone(&shared), start);
+    let writer = thread::Builder::new()
+        .name("writer".to_owned())
+        .spawn(move || writer.run())
+        .map_err(LiveError::Thread)?;
+
+    reader.start(sender)?;
+    let mut next = EACH;
+    let ended = loop {
+        if control.stop() || reader.is_done() {
+            break true;
+        }
+        if shared.ended().is_some() {
+            break false;
+        }
+        let now = start.elapsed();
+        if now >= next {
+            next = now + EACH;
+            reader.each_second();
+            shared.add_to(reader.counts());
+            let remarks = [reader.take_remarks(), shared.take_remarks()].concat();
+            each_second(&Progress {
+                elapsed: now,
+                counts: reader.counts(),
+                written: shared.done(),
+                remarks,
+                names: &names,
+            });
+        }
+        if control.take_trigger() {
+            reader.signal();
+        }
+        reader.step(next.saturating_sub(start.elapsed()));
+    };
+    reader.end(ended);
+    // The writer ends when nobody can send to it any more.
+    let (counts, remarks) = reader.close();
+    let fine = writer.join().is_ok();
+    let mut counts = counts;
+    shared.add_to(&mut counts);
+    let written = shared.done();
+    each_second(&Progress {
+        elapsed: start.elapsed(),
+        counts: &counts,
+        written: written.clone(),
+        remarks: [remarks, shared.take_remarks()].concat(),
+        names: &names,
+    });
+    if !fine {
+        return Err(LiveError::Writer);
+    }
+    Ok(Summary {
+        elapsed: start.elapsed(),
+        counts,
+        written,
+        names: names.all(),
+    })
+}

@@ -1,0 +1,194 @@
+//! The interfaces that are recorded: they come, go and change their indices.
+
+use super::settings::LiveError;
+use crate::interfaces::Choice;
+use crate::names::Names;
+use linux::link::{Events, Links};
+use linux::packet::{Program, Rule};
+use std::os::fd::{AsRawFd as _, RawFd};
+
+/// Indices above this one are looked up one by one.
+const MOST_INDEX: usize = 1 << 16;
+
+/// How an interface was when it was last looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Gone,
+    Down,
+    Up,
+}
+
+/// Which interface has which index and name.
+pub(super) struct Watch {
+    choices: Vec<Choice>,
+    error_frames: bool,
+    names: Names,
+    events: Events,
+    /// As they were when something last changed.
+    links: Links,
+    /// Index and state of each choice that has a name.
+    states: Vec<(u32, State)>,
+    /// Places by index; `u16::MAX`: not known yet.
+    places: Vec<u16>,
+    remarks: Vec<String>,
+}
+
+impl Watch {
+    /// Finds the interfaces.
+    pub(super) fn open(
+        choices: &[Choice],
+        error_frames: bool,
+        names: Names,
+    ) -> Result<Self, LiveError> {
+        // First: what changes from now on is told.
+        let events = Events::open()?;
+        let links = Links::now()?;
+        for choice in choices {
+            let Some(name) = &choice.name else { continue };
+            if links.can(name).is_none() {
+                return Err(LiveError::NoInterface {
+                    name: name.clone(),
+                    there: there(&links),
+                });
+            }
+            // In the order in which they were asked for.
+            names.place(name);
+        }
+        let mut watch = Self {
+            choices: choices.to_vec(),
+            error_frames,
+            names,
+            events,
+            links: Links::default(),
+            states: vec![(0, State::Up); choices.len()],
+            places: Vec::new(),
+            remarks: Vec::new(),
+        };
+        watch.look(links);
+        Ok(watch)
+    }
+
+    pub(super) fn fd(&self) -> RawFd {
+        self.events.fd().as_raw_fd()
+    }
+
+    /// What the kernel is to let through.
+    pub(super) fn program(&self) -> Result<Program, LiveError> {
+        let rule = |(choice, (index, state)): (&Choice, &(u32, State))| -> Rule {
+            let there = *state != State::Gone;
+            choice.rule(there.then_some(*index).into_iter().collect())
+        };
+        // Many interfaces without filters are one rule.
+        let mut rules: Vec<Rule> = Vec::new();
+        for rule in self.choices.iter().zip(&self.states).map(rule) {
+            match rules.last_mut() {
+                Some(Rule {
+                    interfaces: Some(all),
+                    filters,
+                }) if *filters == rule.filters && rule.interfaces.is_some() => {
+                    all.extend(rule.interfaces.unwrap_or_default());
+                }
+                _ => rules.push(rule),
+            }
+        }
+        Ok(Program::new(&rules, self.error_frames)?)
+    }
+
+    /// The interface to attach to: the only one, or 0 for all.
+    pub(super) fn attachment(&self) -> u32 {
+        match (self.choices.as_slice(), self.states.as_slice()) {
+            ([Choice { name: Some(_), .. }], [(index, _)]) => *index,
+            _ => 0,
+        }
+    }
+
+    /// Takes what was told; true where the filter must be made anew.
+    pub(super) fn changed(&mut self) -> bool {
+        if !self.events.drain() {
+            return false;
+        }
+        match Links::now() {
+            Ok(links) => self.look(links),
+            Err(error) => {
+                self.remarks
+                    .push(format!("cannot list the interfaces: {error}"));
+                false
+            }
+        }
+    }
+
+    pub(super) fn take_remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
+    }
+
+    fn look(&mut self, links: Links) -> bool {
+        let mut changed = false;
+        // An index may have another name now.
+        self.places.clear();
+        for (choice, state) in self.choices.iter().zip(&mut self.states) {
+            let Some(name) = &choice.name else { continue };
+            let new = match links.get(name).filter(|link| link.can) {
+                None => (state.0, State::Gone),
+                Some(link) if link.up => (link.index, State::Up),
+                Some(link) => (link.index, State::Down),
+            };
+            if new == *state {
+                continue;
+            }
+            changed |= new.0 != state.0 || new.1 == State::Gone || state.1 == State::Gone;
+            match (state.0, new.1) {
+                (0, State::Up) => {}
+                (_, State::Gone) => self.remarks.push(format!(
+                    "{name} is gone; it is recorded again when it is back"
+                )),
+                (_, State::Down) => self.remarks.push(format!(
+                    "{name} is down; `ip link set {name} up` brings frames"
+                )),
+                (_, State::Up) => self.remarks.push(format!("{name} is up")),
+            }
+            *state = new;
+        }
+        self.links = links;
+        changed
+    }
+
+    /// The place of the interface with an index.
+    #[inline]
+    pub(super) fn place(&mut self, index: u32) -> u16 {
+        match self.places.get(index as usize) {
+            Some(place) if *place != u16::MAX => *place,
+            _ => self.find(index),
+        }
+    }
+
+    fn find(&mut self, index: u32) -> u16 {
+        if self.links.at(index).is_none() {
+            // It is new, or gone already: then its number has to do.
+            self.links = Links::now().unwrap_or_default();
+        }
+        let name = self.links.name(index);
+        let place = self.names.place(&name);
+        let at = index as usize;
+        if at < MOST_INDEX {
+            if self.places.len() <= at {
+                self.places.resize(at + 1, u16::MAX);
+            }
+            if let Some(slot) = self.places.get_mut(at) {
+                *slot = place;
+            }
+        }
+        place
+    }
+}
+
+/// The CAN interfaces of this machine, in words.
+fn there(links: &Links) -> String {
+    let all: Vec<&str> = links.all_can().map(|link| link.name.as_str()).collect();
+    if all.is_empty() {
+        "this machine has none; make a virtual one with `ip link add dev vcan0 type vcan && ip link \
+         set vcan0 up`"
+            .to_owned()
+    } else {
+        format!("CAN interfaces here: {}", all.join(", "))
+    }
+}

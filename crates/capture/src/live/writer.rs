@@ -1,0 +1,141 @@
+//! The writer's thread.
+
+use super::settings::words;
+use crate::chunk::Chunk;
+use crate::counts::Counts;
+use crate::keeper::Keeper;
+use crate::queue::{Inbox, Message};
+use crate::recorder::{Done, Recorder};
+use std::io;
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Where chunks go.
+pub(super) enum Sink {
+    Always(Box<Recorder>),
+    Triggered(Box<Keeper>),
+}
+
+/// What the writer says, for whoever asks.
+#[derive(Debug, Default)]
+pub(super) struct Shared(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    done: Done,
+    remarks: Vec<String>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn done(&self) -> Done {
+        self.lock().done.clone()
+    }
+
+    pub(super) fn ended(&self) -> Option<io::ErrorKind> {
+        self.lock().done.ended
+    }
+
+    pub(super) fn take_remarks(&self) -> Vec<String> {
+        std::mem::take(&mut self.lock().remarks)
+    }
+
+    /// What could not be written stands in the counts, too.
+    pub(super) fn add_to(&self, counts: &mut Counts) {
+        let state = self.lock();
+        for (place, frames) in state.done.lost.iter().enumerate() {
+            counts.at(place as u16).lost_file = *frames;
+        }
+        for (place, frames) in state.done.no_frames.iter().enumerate() {
+            counts.at(place as u16).no_frames = *frames;
+        }
+    }
+}
+
+/// Takes chunks out of the queue until nobody can send any more.
+pub(super) struct Writer {
+    sink: Sink,
+    inbox: Inbox,
+    shared: Arc<Shared>,
+    start: Instant,
+}
+
+impl Writer {
+    pub(super) const fn new(sink: Sink, inbox: Inbox, shared: Arc<Shared>, start: Instant) -> Self {
+        Self {
+            sink,
+            inbox,
+            shared,
+            start,
+        }
+    }
+
+    pub(super) fn run(mut self) {
+        loop {
+            let due = match &self.sink {
+                Sink::Always(recorder) => recorder.due(),
+                Sink::Triggered(keeper) => keeper.due(),
+            };
+            let message = match due {
+                // Nothing waits: nobody wakes up for nothing.
+                None => self.inbox.full.recv().map_err(RecvTimeoutError::from),
+                Some(due) => {
+                    let time = due.saturating_sub(self.now());
+                    self.inbox.full.recv_timeout(Duration::from_nanos(time))
+                }
+            };
+            match message {
+                Ok(Message::Chunk(chunk, now)) => self.chunk(chunk, now),
+                Ok(Message::Signal(stamp)) => {
+                    let now = self.now();
+                    if let Sink::Triggered(keeper) = &mut self.sink {
+                        keeper.signal(stamp, now);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let now = self.now();
+                    match &mut self.sink {
+                        Sink::Always(recorder) => recorder.tick(now),
+                        Sink::Triggered(keeper) => keeper.tick(now),
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.say();
+        }
+        match &mut self.sink {
+            Sink::Always(recorder) => recorder.end(),
+            Sink::Triggered(keeper) => keeper.end(),
+        }
+        self.say();
+    }
+
+    fn now(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
+    }
+
+    fn chunk(&mut self, mut chunk: Chunk, now: u64) {
+        match &mut self.sink {
+            Sink::Always(recorder) => recorder.take(&chunk, now),
+            Sink::Triggered(keeper) => keeper.take(&chunk, now),
+        }
+        chunk.clear();
+        // The reader may have ended; then nobody needs it.
+        let _ = self.inbox.empty.try_send(chunk);
+    }
+
+    fn say(&mut self) {
+        let recorder = match &mut self.sink {
+            Sink::Always(recorder) => recorder,
+            Sink::Triggered(keeper) => keeper.recorder(),
+        };
+        let remarks = recorder.take_remarks();
+        let mut state = self.shared.lock();
+        state.done.clone_from(recorder.done());
+        state.remarks.extend(remarks.iter().map(words));
+    }
+}

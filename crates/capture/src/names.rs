@@ -1,0 +1,56 @@
+//! The names of the interfaces that are recorded.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// The names of interfaces by their place, in the order in which they were first seen. Names are
+/// added by the reader and looked up by the writer.
+#[derive(Clone, Debug, Default)]
+pub struct Names(Arc<RwLock<Vec<Arc<str>>>>);
+
+impl Names {
+    /// The place of a name; it is added if it is new.
+    pub fn place(&self, name: &str) -> u16 {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let place = all.iter().position(|known| &**known == name);
+        let place = place.unwrap_or_else(|| {
+            all.push(name.into());
+            all.len() - 1
+        });
+        // A kernel with so many CAN interfaces does not exist; the last place is nobody's.
+        u16::try_from(place).unwrap_or(u16::MAX - 1)
+    }
+
+    /// All names.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<str>> {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// The names that one reader knows; it asks again only for a place that is new.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    names: Names,
+    known: Vec<Arc<str>>,
+}
+
+impl Known {
+    pub(crate) fn new(names: Names) -> Self {
+        Self {
+            names,
+            known: Vec::new(),
+        }
+    }
+
+    /// The name at a place.
+    #[inline]
+    pub(crate) fn get(&mut self, place: u16) -> &str {
+        if usize::from(place) >= self.known.len() {
+            self.known = self.names.all();
+        }
+        self.known.get(usize::from(place)).map_or("?", |name| name)
+    }
+}

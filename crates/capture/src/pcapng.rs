@@ -1,0 +1,237 @@
+//! pcapng (draft-ietf-opsawg-pcapng), with link type 227, LINKTYPE_CAN_SOCKETCAN of tcpdump.org.
+//!
+//! Numbers of the file are in the machine's byte order, which its first block says. In the frames
+//! the ID is big-endian; of an XL frame the priority with the VCID too, but the length and the
+//! acceptance field are little-endian, as libpcap writes them.
+
+use crate::chunk::{Gap, Record};
+use frame::{FrameRef, Kind, flags};
+
+const SECTION: u32 = 0x0A0D_0D0A;
+const INTERFACE: u32 = 1;
+const STATISTICS: u32 = 5;
+const PACKET: u32 = 6;
+const BYTE_ORDER: u32 = 0x1A2B_3C4D;
+/// LINKTYPE_CAN_SOCKETCAN
+const CAN: u16 = 227;
+
+// Options, by block.
+const COMMENT: u16 = 1;
+const SECTION_APPLICATION: u16 = 4;
+const INTERFACE_NAME: u16 = 2;
+const INTERFACE_RESOLUTION: u16 = 9;
+const PACKET_FLAGS: u16 = 2;
+const PACKET_DROPPED: u16 = 4;
+const STATISTICS_RECEIVED: u16 = 4;
+const STATISTICS_DROPPED_BY_SYSTEM: u16 = 7;
+
+/// Outbound, in a packet's flags.
+const OUTBOUND: u32 = 2;
+
+/// An interface of the present section.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// Its number in the section, plus one; 0: it is not in it yet.
+    number: u32,
+    frames: u64,
+    lost: u64,
+    /// Lost since the last frame.
+    gap: u64,
+    last: u64,
+}
+
+/// Writes blocks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pcapng {
+    by_place: Vec<Seen>,
+    interfaces: u32,
+    /// Lost since the last frame, on nobody knows which interface.
+    gap: u64,
+    lost: u64,
+}
+
+impl Pcapng {
+    /// A section begins: with a file, or again in it.
+    pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
+        *self = Self {
+            gap: self.gap,
+            ..Self::default()
+        };
+        let program = concat!("cangate ", env!("CARGO_PKG_VERSION"));
+        block(SECTION, out, |out| {
+            word(BYTE_ORDER, out);
+            out.extend_from_slice(&1_u16.to_ne_bytes());
+            out.extend_from_slice(&0_u16.to_ne_bytes());
+            // The section's length is not known.
+            out.extend_from_slice(&u64::MAX.to_ne_bytes());
+            option(SECTION_APPLICATION, program.as_bytes(), out);
+            option(0, &[], out);
+        });
+    }
+
+    /// The interface at a place, and what is known of it; its block is written if it is new.
+    #[inline]
+    fn seen(&mut self, place: u16, name: &str, out: &mut Vec<u8>) -> &mut Seen {
+        let at = usize::from(place);
+        if at >= self.by_place.len() {
+            self.by_place.resize(at + 1, Seen::default());
+        }
+        #[expect(clippy::indexing_slicing, reason = "the vector was made long enough")]
+        let seen = &mut self.by_place[at];
+        if seen.number == 0 {
+            self.interfaces += 1;
+            seen.number = self.interfaces;
+            block(INTERFACE, out, |out| {
+                out.extend_from_slice(&CAN.to_ne_bytes());
+                out.extend_from_slice(&[0; 2]);
+                // Frames are never cut off.
+                word(0, out);
+                option(INTERFACE_NAME, name.as_bytes(), out);
+                // Stamps are nanoseconds.
+                option(INTERFACE_RESOLUTION, &[9], out);
+                option(0, &[], out);
+            });
+        }
+        seen
+    }
+
+    /// Adds a frame; `false` where the bytes are none.
+    #[inline]
+    pub(crate) fn frame(&mut self, record: &Record<'_>, name: &str, out: &mut Vec<u8>) -> bool {
+        let Some(frame) = record.frame() else {
+            return false;
+        };
+        let anywhere = std::mem::take(&mut self.gap);
+        let seen = self.seen(record.interface, name, out);
+        seen.frames += 1;
+        seen.last = record.stamp;
+        let (number, gap) = (seen.number - 1, std::mem::take(&mut seen.gap));
+        block(PACKET, out, |out| {
+            word(number, out);
+            word((record.stamp >> 32) as u32, out);
+            word(record.stamp as u32, out);
+            let lengths = out.len();
+            out.extend_from_slice(&[0; 8]);
+            let begin = out.len();
+            on_the_wire(&frame, out);
+            let len = (out.len() - begin) as u32;
+            let both = [len.to_ne_bytes(), len.to_ne_bytes()];
+            if let Some(place) = out.get_mut(lengths..begin) {
+                place.copy_from_slice(both.as_flattened());
+            }
+            pad(out.len() - begin, out);
+            if record.sent || gap > 0 || anywhere > 0 {
+                if record.sent {
+                    option(PACKET_FLAGS, &OUTBOUND.to_ne_bytes(), out);
+                }
+                if gap > 0 {
+                    option(PACKET_DROPPED, &gap.to_ne_bytes(), out);
+                }
+                if anywhere > 0 {
+                    option(COMMENT, missing(anywhere).as_bytes(), out);
+                }
+                option(0, &[], out);
+            }
+        });
+        true
+    }
+
+    /// Remembers a loss; it stands with the next frame, and in the statistics at the end.
+    pub(crate) fn gap(&mut self, gap: &Gap, name: Option<&str>, out: &mut Vec<u8>) {
+        match (gap.interface, name) {
+            (Some(place), Some(name)) => {
+                let seen = self.seen(place, name, out);
+                seen.gap += gap.frames;
+                seen.lost += gap.frames;
+                seen.last = seen.last.max(gap.stamp);
+            }
+            _ => {
+                self.gap += gap.frames;
+                self.lost += gap.frames;
+            }
+        }
+    }
+
+    /// The section ends.
+    pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
+        // With one interface only, all losses are its own.
+        let only = self.interfaces == 1;
+        let anywhere = std::mem::take(&mut self.lost);
+        for seen in self.by_place.iter().filter(|seen| seen.number > 0) {
+            block(STATISTICS, out, |out| {
+                word(seen.number - 1, out);
+                word((seen.last >> 32) as u32, out);
+                word(seen.last as u32, out);
+                let lost = seen.lost + if only { anywhere } else { 0 };
+                let received = seen.frames + lost;
+                option(STATISTICS_RECEIVED, &received.to_ne_bytes(), out);
+                option(STATISTICS_DROPPED_BY_SYSTEM, &lost.to_ne_bytes(), out);
+                if anywhere > 0 && !only {
+                    option(COMMENT, missing(anywhere).as_bytes(), out);
+                }
+                option(0, &[], out);
+            });
+        }
+    }
+}
+
+/// A loss that belongs to no interface.
+fn missing(frames: u64) -> String {
+    format!("{frames} frames of any interface are missing: the kernel's ring was full")
+}
+
+/// A block: its type, its length before and behind what is in it.
+#[inline]
+fn block(kind: u32, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+    let begin = out.len();
+    word(kind, out);
+    word(0, out);
+    body(out);
+    let len = (out.len() + 4 - begin) as u32;
+    word(len, out);
+    if let Some(place) = out.get_mut(begin + 4..begin + 8) {
+        place.copy_from_slice(&len.to_ne_bytes());
+    }
+}
+
+#[inline]
+fn word(value: u32, out: &mut Vec<u8>) {
+    out.extend_from_slice(&value.to_ne_bytes());
+}
+
+fn option(code: u16, value: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&code.to_ne_bytes());
+    out.extend_from_slice(&(value.len() as u16).to_ne_bytes());
+    out.extend_from_slice(value);
+    pad(value.len(), out);
+}
+
+/// Fills up to whole words.
+#[inline]
+fn pad(len: usize, out: &mut Vec<u8>) {
+    let missing = len.next_multiple_of(4) - len;
+    out.extend(std::iter::repeat_n(0, missing));
+}
+
+/// The frame as LINKTYPE_CAN_SOCKETCAN has it.
+#[inline]
+fn on_the_wire(frame: &FrameRef<'_>, out: &mut Vec<u8>) {
+    let header = frame.header();
+    if header.kind() == Kind::Xl {
+        let xl = header.xl();
+        let priority = header.id().number() | u32::from(xl.vcid) << 16;
+        out.extend_from_slice(&priority.to_be_bytes());
+        out.extend_from_slice(&[header.flags() | flags::XL_XLF, xl.sdt]);
+        out.extend_from_slice(&(header.len() as u16).to_le_bytes());
+        out.extend_from_slice(&xl.af.to_le_bytes());
+    } else {
+        let fd = header.kind() == Kind::Fd;
+        let flags = if fd { header.flags() | flags::FDF } else { 0 };
+        out.extend_from_slice(&header.id().raw().to_be_bytes());
+        out.extend_from_slice(&[header.len() as u8, flags, 0, header.len8_dlc()]);
+    }
+    out.extend_from_slice(frame.data());
+}
+
+#[cfg(test)]
+mod tests;

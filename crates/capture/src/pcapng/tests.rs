@@ -1,0 +1,183 @@
+//! Read back by a small reader of its own, which knows only the format's description.
+
+use super::*;
+use crate::chunk::Where;
+use linux::can::layout::encode;
+
+/// A block: its type and what is in it.
+fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
+        let (kind, len) = (word(0), word(4) as usize);
+        assert!(len.is_multiple_of(4), "whole words");
+        assert_eq!(
+            word(len - 4) as usize,
+            len,
+            "the length stands at both ends"
+        );
+        found.push((kind, bytes[8..len - 4].to_vec()));
+        bytes = &bytes[len..];
+    }
+    found
+}
+
+fn options(mut bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
+    let mut found = Vec::new();
+    while bytes.len() >= 4 {
+        let half = |at: usize| u16::from_ne_bytes(bytes[at..at + 2].try_into().unwrap());
+        let (code, len) = (half(0), usize::from(half(2)));
+        if code == 0 {
+            assert_eq!((len, bytes.len()), (0, 4), "the end stands at the end");
+            break;
+        }
+        found.push((code, bytes[4..4 + len].to_vec()));
+        bytes = &bytes[4 + len.next_multiple_of(4)..];
+    }
+    found
+}
+
+fn kernel(text: &str) -> Vec<u8> {
+    let mut buf = frame::FrameBuf::new();
+    frame::text::parse_frame(text.as_bytes(), &mut buf).unwrap();
+    let mut bytes = vec![0; 2060];
+    let n = encode(buf.view(), &mut bytes).unwrap();
+    bytes.truncate(n);
+    bytes
+}
+
+#[test]
+fn frames_as_the_link_type_has_them() {
+    // The examples are written by hand from LINKTYPE_CAN_SOCKETCAN's description.
+    let cases: [(&str, &[u8]); 6] = [
+        ("123#DEAD", &[0, 0, 1, 0x23, 2, 0, 0, 0, 0xDE, 0xAD]),
+        ("12345678#R5", &[0xD2, 0x34, 0x56, 0x78, 5, 0, 0, 0]),
+        ("123##1AABB", &[0, 0, 1, 0x23, 2, 5, 0, 0, 0xAA, 0xBB]),
+        (
+            "20000080#0011223344556677",
+            &[
+                0x20, 0, 0, 0x80, 8, 0, 0, 0, 0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+            ],
+        ),
+        (
+            "123#0011223344556677_F",
+            &[
+                0, 0, 1, 0x23, 8, 0, 0, 15, 0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+            ],
+        ),
+        (
+            "45123#81:07:12345678#AA",
+            &[
+                0, 0x45, 1, 0x23, 0x81, 7, 1, 0, 0x78, 0x56, 0x34, 0x12, 0xAA,
+            ],
+        ),
+    ];
+    for (text, expected) in cases {
+        let bytes = kernel(text);
+        let record = Record {
+            stamp: 0x0123_4567_89AB_CDEF,
+            interface: 4,
+            sent: false,
+            bytes: &bytes,
+        };
+        let mut out = Vec::new();
+        let mut pcapng = Pcapng::default();
+        pcapng.begin(&mut out);
+        assert!(pcapng.frame(&record, "can4", &mut out));
+        let found = blocks(&out);
+        let kinds: Vec<u32> = found.iter().map(|(kind, _)| *kind).collect();
+        assert_eq!(kinds, [SECTION, INTERFACE, PACKET]);
+        assert_eq!(found[1].1[..2], 227_u16.to_ne_bytes());
+        assert_eq!(
+            options(&found[1].1[8..]),
+            [(2, b"can4".to_vec()), (9, vec![9])]
+        );
+        let packet = &found[2].1;
+        let word = |at: usize| u32::from_ne_bytes(packet[at..at + 4].try_into().unwrap());
+        assert_eq!((word(0), word(4), word(8)), (0, 0x0123_4567, 0x89AB_CDEF));
+        assert_eq!((word(12), word(16)), (expected.len() as u32, word(12)));
+        assert_eq!(&packet[20..20 + expected.len()], expected, "{text}");
+        assert_eq!(packet.len(), 20 + expected.len().next_multiple_of(4));
+    }
+}
+
+#[test]
+fn losses_stand_with_the_next_frame_and_in_the_statistics() {
+    let bytes = kernel("123#01");
+    let record = |interface, stamp, sent| Record {
+        stamp,
+        interface,
+        sent,
+        bytes: &bytes,
+    };
+    let gap = |interface, frames, at| Gap {
+        stamp: 1,
+        interface,
+        frames,
+        at,
+    };
+    let mut out = Vec::new();
+    let mut pcapng = Pcapng::default();
+    pcapng.begin(&mut out);
+    pcapng.gap(&gap(Some(1), 7, Where::Queue), Some("can1"), &mut out);
+    pcapng.gap(&gap(None, 5, Where::Ring), None, &mut out);
+    assert!(pcapng.frame(&record(0, 10, true), "can0", &mut out));
+    assert!(pcapng.frame(&record(1, 20, false), "can1", &mut out));
+    pcapng.end(&mut out);
+    let found = blocks(&out);
+    let packets: Vec<_> = found.iter().filter(|b| b.0 == PACKET).collect();
+    let first = options(&packets[0].1[32..]);
+    assert_eq!(first[0], (2, OUTBOUND.to_ne_bytes().to_vec()));
+    let (code, text) = &first[1];
+    assert!(*code == 1 && text.starts_with(b"5 frames of any interface"));
+    let second = options(&packets[1].1[32..]);
+    assert_eq!(second, [(4, 7_u64.to_ne_bytes().to_vec())]);
+    let statistics: Vec<_> = found.iter().filter(|b| b.0 == STATISTICS).collect();
+    // can1 was said first, because its loss was.
+    let counted = |n: usize| options(&statistics[n].1[12..]);
+    let number = |n: u64| n.to_ne_bytes().to_vec();
+    assert_eq!(counted(0)[..2], [(4, number(1)), (7, number(0))]);
+    assert_eq!(counted(1)[..2], [(4, number(8)), (7, number(7))]);
+}
+
+#[test]
+fn with_one_interface_every_loss_is_its_own_and_a_section_can_begin_again() {
+    let bytes = kernel("123#01");
+    let mut out = Vec::new();
+    let mut pcapng = Pcapng::default();
+    for _ in 0..2 {
+        pcapng.begin(&mut out);
+        let record = Record {
+            stamp: 9,
+            interface: 0,
+            sent: false,
+            bytes: &bytes,
+        };
+        assert!(pcapng.frame(&record, "can0", &mut out));
+        let gap = Gap {
+            stamp: 9,
+            interface: None,
+            frames: 3,
+            at: Where::Ring,
+        };
+        pcapng.gap(&gap, None, &mut out);
+        pcapng.end(&mut out);
+    }
+    let found = blocks(&out);
+    let kinds: Vec<u32> = found.iter().map(|(kind, _)| *kind).collect();
+    let section = [SECTION, INTERFACE, PACKET, STATISTICS];
+    assert_eq!(kinds, [section, section].concat());
+    for (kind, body) in &found {
+        if *kind == STATISTICS {
+            let lost = options(&body[12..]);
+            assert_eq!(lost[1], (7, 3_u64.to_ne_bytes().to_vec()));
+        }
+    }
+    let no_frame = Record {
+        stamp: 0,
+        interface: 0,
+        sent: false,
+        bytes: &[0; 15],
+    };
+    assert!(!pcapng.frame(&no_frame, "can0", &mut out));
+}

@@ -1,0 +1,90 @@
+//! The way from the reader to the writer.
+
+use crate::chunk::Chunk;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+
+/// What the writer gets.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// Frames, and the time at which they were handed over, ns of a clock that only goes forward.
+    Chunk(Chunk, u64),
+    /// SIGUSR1 came, at this Unix time, ns.
+    Signal(u64),
+}
+
+/// The reader's end: never waits, and allocates no more chunks than the queue is long.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    full: SyncSender<Message>,
+    empty: Receiver<Chunk>,
+    made: usize,
+    most: usize,
+}
+
+/// The writer's end.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    pub(crate) full: Receiver<Message>,
+    pub(crate) empty: SyncSender<Chunk>,
+}
+
+/// A queue of so many chunks.
+pub(crate) fn queue(chunks: usize) -> (Sender, Inbox) {
+    let (full, inbox) = sync_channel(chunks + 8);
+    let (back, empty) = sync_channel(chunks + 8);
+    let sender = Sender {
+        full,
+        empty,
+        made: 0,
+        most: chunks,
+    };
+    let inbox = Inbox {
+        full: inbox,
+        empty: back,
+    };
+    (sender, inbox)
+}
+
+impl Sender {
+    /// An empty chunk to be filled; `None` where all are on their way.
+    pub(crate) fn chunk(&mut self) -> Option<Chunk> {
+        if let Ok(chunk) = self.empty.try_recv() {
+            return Some(chunk);
+        }
+        if self.made == self.most {
+            return None;
+        }
+        self.made += 1;
+        Some(Chunk::with_room())
+    }
+
+    /// Hands it over; gives it back where the writer has ended.
+    pub(crate) fn send(&self, message: Message) -> Result<(), Message> {
+        match self.full.try_send(message) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(message) | TrySendError::Disconnected(message)) => Err(message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_chunks_than_the_queue_is_long() {
+        let (mut sender, inbox) = queue(2);
+        for _ in 0..2 {
+            let chunk = sender.chunk().unwrap();
+            sender.send(Message::Chunk(chunk, 0)).unwrap();
+        }
+        assert!(sender.chunk().is_none());
+        let Ok(Message::Chunk(chunk, _)) = inbox.full.recv() else {
+            panic!("a chunk was sent");
+        };
+        inbox.empty.send(chunk).unwrap();
+        assert!(sender.chunk().is_some() && sender.chunk().is_none());
+        drop(inbox);
+        assert!(sender.send(Message::Signal(1)).is_err());
+    }
+}

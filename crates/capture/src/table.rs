@@ -1,0 +1,260 @@
+//! Parquet: a row for each frame.
+//!
+//! Rows are collected and written as row groups. Behind each the footer is written, and the next row
+//! group takes the footer's place: so the file can be read whenever no write is going on.
+
+use crate::chunk::{Gap, Record};
+use bytes::Bytes;
+use frame::Kind;
+use parquet::basic::Compression;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{
+    FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter, RowGroupMetaData,
+};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use std::sync::Arc;
+
+/// The columns, in the order in which they are written.
+const SCHEMA: &str = "message capture {
+    required int64 time (TIMESTAMP(NANOS,true));
+    required binary interface (STRING);
+    required boolean sent;
+    required binary kind (STRING);
+    required int32 id (INTEGER(32,false));
+    required boolean eff;
+    required boolean rtr;
+    required boolean error;
+    required int32 flags (INTEGER(8,false));
+    required int32 dlc (INTEGER(16,false));
+    required int32 len (INTEGER(16,false));
+    required int32 vcid (INTEGER(8,false));
+    required int32 sdt (INTEGER(8,false));
+    required int32 af (INTEGER(32,false));
+    required binary data;
+    required int64 lost_before (INTEGER(64,false));
+}";
+
+/// Rows of a full row group.
+const GROUP: usize = 1 << 16;
+/// Bytes of payload of a full row group.
+const MOST_BYTES: usize = 1 << 22;
+
+/// Collects rows and writes them.
+pub(crate) struct Table {
+    writer: SerializedFileWriter<Vec<u8>>,
+    rows: Rows,
+    /// Lost since the last frame.
+    gap: u64,
+    lost: u64,
+    broken: Option<ParquetError>,
+}
+
+#[derive(Default)]
+struct Rows {
+    time: Vec<i64>,
+    interface: Vec<u16>,
+    sent: Vec<bool>,
+    kind: Vec<Kind>,
+    id: Vec<i32>,
+    eff: Vec<bool>,
+    rtr: Vec<bool>,
+    error: Vec<bool>,
+    flags: Vec<i32>,
+    dlc: Vec<i32>,
+    len: Vec<i32>,
+    vcid: Vec<i32>,
+    sdt: Vec<i32>,
+    af: Vec<i32>,
+    data: Vec<u8>,
+    /// Where each payload ends in `data`.
+    ends: Vec<usize>,
+    lost_before: Vec<i64>,
+}
+
+impl Table {
+    pub(crate) fn new() -> Result<Self, ParquetError> {
+        Ok(Self {
+            writer: writer()?,
+            rows: Rows::default(),
+            gap: 0,
+            lost: 0,
+            broken: None,
+        })
+    }
+
+    /// A file begins: what had been collected and not written is forgotten.
+    pub(crate) fn begin(&mut self) {
+        let gap = self.gap;
+        match Self::new() {
+            Ok(new) => *self = Self { gap, ..new },
+            Err(error) => self.broken = Some(error),
+        }
+    }
+
+    /// Adds a row; `false` where the bytes are no frame.
+    #[inline]
+    pub(crate) fn frame(&mut self, record: &Record<'_>) -> bool {
+        let Some(frame) = record.frame() else {
+            return false;
+        };
+        let (header, rows) = (frame.header(), &mut self.rows);
+        let (id, xl) = (header.id(), header.xl());
+        rows.time.push(record.stamp.cast_signed());
+        rows.interface.push(record.interface);
+        rows.sent.push(record.sent);
+        rows.kind.push(header.kind());
+        rows.id.push(id.number().cast_signed());
+        rows.eff.push(id.is_eff());
+        rows.rtr.push(header.is_rtr());
+        rows.error.push(id.is_err());
+        rows.flags.push(i32::from(header.flags()));
+        rows.dlc.push(i32::from(header.dlc()));
+        rows.len.push(header.len() as i32);
+        rows.vcid.push(i32::from(xl.vcid));
+        rows.sdt.push(i32::from(xl.sdt));
+        rows.af.push(xl.af.cast_signed());
+        rows.data.extend_from_slice(frame.data());
+        rows.ends.push(rows.data.len());
+        rows.lost_before
+            .push(std::mem::take(&mut self.gap).cast_signed());
+        true
+    }
+
+    pub(crate) const fn gap(&mut self, gap: &Gap) {
+        self.gap += gap.frames;
+        self.lost += gap.frames;
+    }
+
+    /// Is a row group full?
+    pub(crate) fn is_full(&self) -> bool {
+        self.rows.time.len() >= GROUP || self.rows.data.len() >= MOST_BYTES
+    }
+
+    /// Adds the rows' group to `out`, and gives the footer that stands behind it.
+    pub(crate) fn flush(
+        &mut self,
+        names: &[Arc<str>],
+        out: &mut Vec<u8>,
+    ) -> Result<Vec<u8>, ParquetError> {
+        if let Some(error) = self.broken.take() {
+            return Err(error);
+        }
+        if !self.rows.time.is_empty() {
+            let group = self.writer.next_row_group()?;
+            let done = self.rows.write(group, names);
+            self.rows.clear();
+            done?;
+        }
+        self.writer.flush().map_err(ParquetError::from)?;
+        out.append(self.writer.inner_mut());
+        self.footer()
+    }
+
+    fn footer(&self) -> Result<Vec<u8>, ParquetError> {
+        let groups = self.writer.flushed_row_groups().to_vec();
+        let rows = groups.iter().map(RowGroupMetaData::num_rows).sum();
+        let schema = self.writer.schema_descr().clone();
+        let program = concat!("cangate ", env!("CARGO_PKG_VERSION"));
+        let lost = KeyValue::new("cangate.lost".to_owned(), self.lost.to_string());
+        let file = FileMetaData::new(
+            2,
+            rows,
+            Some(program.to_owned()),
+            Some(vec![lost]),
+            Arc::new(schema),
+            None,
+        );
+        let mut footer = Vec::new();
+        let meta = ParquetMetaData::new(file, groups);
+        ParquetMetaDataWriter::new(&mut footer, &meta).finish()?;
+        Ok(footer)
+    }
+}
+
+fn writer() -> Result<SerializedFileWriter<Vec<u8>>, ParquetError> {
+    let schema = Arc::new(parse_message_type(SCHEMA)?);
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .build();
+    SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))
+}
+
+impl Rows {
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    fn write(
+        &self,
+        group: SerializedRowGroupWriter<'_, Vec<u8>>,
+        names: &[Arc<str>],
+    ) -> Result<(), ParquetError> {
+        let names: Vec<ByteArray> = names.iter().map(|n| ByteArray::from(&**n)).collect();
+        let unknown = ByteArray::from("?");
+        let interfaces = self.interface.iter().map(|place| {
+            let name = names.get(usize::from(*place));
+            name.unwrap_or(&unknown).clone()
+        });
+        let kinds = [Kind::Classic, Kind::Fd, Kind::Xl].map(|kind| {
+            let text = match kind {
+                Kind::Classic => "classic",
+                Kind::Fd => "fd",
+                Kind::Xl => "xl",
+            };
+            ByteArray::from(text)
+        });
+        let kinds = self
+            .kind
+            .iter()
+            .filter_map(|kind| kinds.get(*kind as usize));
+        // The payloads are parts of one piece of memory.
+        let all = Bytes::copy_from_slice(&self.data);
+        let begins = std::iter::once(&0).chain(&self.ends);
+        let data = begins
+            .zip(&self.ends)
+            .map(|(from, to)| ByteArray::from(all.slice(*from..*to)));
+
+        let mut columns = Columns(group);
+        columns.put::<Int64Type>(&self.time)?;
+        columns.put::<ByteArrayType>(&interfaces.collect::<Vec<_>>())?;
+        columns.put::<BoolType>(&self.sent)?;
+        columns.put::<ByteArrayType>(&kinds.cloned().collect::<Vec<_>>())?;
+        columns.put::<Int32Type>(&self.id)?;
+        columns.put::<BoolType>(&self.eff)?;
+        columns.put::<BoolType>(&self.rtr)?;
+        columns.put::<BoolType>(&self.error)?;
+        columns.put::<Int32Type>(&self.flags)?;
+        columns.put::<Int32Type>(&self.dlc)?;
+        columns.put::<Int32Type>(&self.len)?;
+        columns.put::<Int32Type>(&self.vcid)?;
+        columns.put::<Int32Type>(&self.sdt)?;
+        columns.put::<Int32Type>(&self.af)?;
+        columns.put::<ByteArrayType>(&data.collect::<Vec<_>>())?;
+        columns.put::<Int64Type>(&self.lost_before)?;
+        columns.0.close()?;
+        Ok(())
+    }
+}
+
+/// Writes columns one after the other, in the schema's order.
+struct Columns<'a>(SerializedRowGroupWriter<'a, Vec<u8>>);
+
+impl Columns<'_> {
+    fn put<T: DataType>(&mut self, values: &[T::T]) -> Result<(), ParquetError> {
+        let Some(mut column) = self.0.next_column()? else {
+            return Err(ParquetError::General(
+                "more columns than the schema has".into(),
+            ));
+        };
+        column.typed::<T>().write_batch(values, None, None)?;
+        column.close()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! Read back by the crate that others read with.
+
+use super::*;
+use crate::chunk::Where;
+use linux::can::layout::encode;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::RowAccessor;
+
+#[test]
+fn rows_are_frames_and_the_file_is_whole_after_each_flush() {
+    let names: Vec<Arc<str>> = vec!["can0".into(), "can1".into()];
+    let texts = [
+        "123#DEAD",
+        "12345678#R5",
+        "123##1AABB",
+        "20000080#0011223344556677",
+    ];
+    let mut table = Table::new().unwrap();
+    table.begin();
+    let mut body = Vec::new();
+    for (round, whole) in [4_i64, 8].into_iter().enumerate() {
+        for (n, text) in texts.iter().enumerate() {
+            let mut buf = frame::FrameBuf::new();
+            frame::text::parse_frame(text.as_bytes(), &mut buf).unwrap();
+            let mut bytes = [0; 80];
+            let len = encode(buf.view(), &mut bytes).unwrap();
+            let record = Record {
+                stamp: (round * 10 + n) as u64,
+                interface: (n % 2) as u16,
+                sent: n == 3,
+                bytes: &bytes[..len],
+            };
+            assert!(table.frame(&record));
+        }
+        table.gap(&Gap {
+            stamp: 0,
+            interface: None,
+            frames: 7,
+            at: Where::Ring,
+        });
+        let footer = table.flush(&names, &mut body).unwrap();
+        let file = Bytes::from([body.clone(), footer].concat());
+        let reader = SerializedFileReader::new(file).unwrap();
+        assert_eq!(reader.metadata().file_metadata().num_rows(), whole);
+        let rows: Vec<_> = reader
+            .get_row_iter(None)
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(rows.len() as i64, whole);
+        let last = &rows[round * 4 + 3];
+        assert_eq!(last.get_string(1).unwrap(), "can1");
+        assert!(last.get_bool(2).unwrap() && last.get_bool(7).unwrap());
+        assert_eq!(
+            last.get_bytes(14).unwrap().data(),
+            [0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77]
+        );
+        let fd = &rows[round * 4 + 2];
+        assert_eq!(fd.get_string(3).unwrap(), "fd");
+        assert_eq!(fd.get_bytes(14).unwrap().data(), [0xAA, 0xBB]);
+        let remote = &rows[round * 4 + 1];
+        assert!(remote.get_bool(5).unwrap() && remote.get_bool(6).unwrap());
+        assert_eq!(remote.get_uint(4).unwrap(), 0x1234_5678);
+        assert!(remote.get_bytes(14).unwrap().data().is_empty());
+    }
+}

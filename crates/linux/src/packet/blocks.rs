@@ -1,0 +1,323 @@
+//! A ring of blocks that the kernel fills with frames (`TPACKET_V3`, packet(7),
+//! `Documentation/networking/packet_mmap.rst`): for recording, where the number of frames counts and
+//! the latency of a single one does not.
+//!
+//! The kernel writes frame after frame into a block, and hands it over when it is full or when a
+//! time has passed since its first frame. So nobody is woken up for a single frame, and no frame
+//! needs a system call. Where the reader is late by the whole ring, the kernel drops frames and
+//! counts them.
+#![allow(unsafe_code, reason = "memory that the kernel fills")]
+
+use super::block::{Caught, STATUS_AT, walk};
+use super::program::Program;
+use super::socket::{Protocol, Socket, Statistics, Version};
+use crate::Errno;
+use crate::option::{get, set};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::os::fd::{AsRawFd, RawFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// `TP_STATUS_KERNEL`: the block is the kernel's.
+const KERNEL: u32 = 0;
+/// `TP_STATUS_USER`: the block is ours.
+const USER: u32 = 1;
+/// `TP_STATUS_LOSING`: frames were dropped since the statistics were last asked for.
+const LOSING: u32 = 4;
+/// Where a block's header says how many frames are in it.
+const COUNT_AT: usize = 12;
+/// `struct tpacket_req3` has the size of a frame's slot; with blocks it only has to divide them.
+const SLOT: u32 = 2048;
+
+/// How large the ring is and when blocks are handed over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RingOptions {
+    /// Bytes of a block: a power of two, at least 4096.
+    pub block_size: u32,
+    /// How many blocks, at least 2.
+    pub blocks: u32,
+    /// So long after its first frame a block that is not full is handed over; whole milliseconds.
+    pub timeout: Duration,
+    /// Ask for the controllers' own stamps.
+    pub hardware_stamps: bool,
+}
+
+impl Default for RingOptions {
+    /// 16 MiB in blocks of 256 KiB, and 250 ms.
+    fn default() -> Self {
+        Self {
+            block_size: 1 << 18,
+            blocks: 64,
+            timeout: Duration::from_millis(250),
+            hardware_stamps: false,
+        }
+    }
+}
+
+/// Why there is no ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RingError {
+    /// The process may not.
+    #[error("recording needs CAP_NET_RAW: run as root, or `setcap cap_net_raw+ep` the program")]
+    Forbidden,
+    /// The kernel has no packet sockets.
+    #[error("this kernel has no packet sockets: load them with `modprobe af_packet`")]
+    NoPackets,
+    /// There is no memory of this size.
+    #[error("the kernel has no {0} KiB for the ring: ask for a smaller one")]
+    Memory(u64),
+    /// Something else went wrong.
+    #[error("{step}: {errno}")]
+    Refused {
+        /// What was tried.
+        step: &'static str,
+        /// What the kernel said.
+        errno: Errno,
+    },
+}
+
+const fn refused(step: &'static str) -> impl Fn(Errno) -> RingError {
+    move |errno| RingError::Refused { step, errno }
+}
+
+/// What one block brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Taken {
+    /// Frames that were handed over.
+    pub frames: u32,
+    /// Frames that were announced but not there; counted, so that none is missing from the sums.
+    pub malformed: u32,
+}
+
+/// A packet socket with a ring of blocks, at first attached to nothing.
+pub struct BlockRing {
+    socket: Socket,
+    start: NonNull<u8>,
+    block_size: usize,
+    blocks: usize,
+    /// The block to be filled next, or that waits to be read.
+    next: usize,
+}
+
+// SAFETY: the mapping belongs to this value alone and stays until it is dropped; it is accessed
+// through `&mut self`, besides by the kernel, with which `status` agrees.
+unsafe impl Send for BlockRing {}
+
+impl BlockRing {
+    /// Makes the ring. What the machine itself sends is not taken on its way out, but as its echo:
+    /// once, and when a real bus had it.
+    ///
+    /// # Errors
+    /// [`RingError`]
+    pub fn new(options: &RingOptions) -> Result<Self, RingError> {
+        let size = u64::from(options.block_size) * u64::from(options.blocks);
+        let socket = Socket::open().map_err(|errno| match errno {
+            Errno::PERM | Errno::ACCESS => RingError::Forbidden,
+            Errno::AFNOSUPPORT => RingError::NoPackets,
+            errno => refused("opening a packet socket")(errno),
+        })?;
+        socket
+            .set_version(Version::V3)
+            .map_err(refused("asking for rings of blocks (TPACKET_V3)"))?;
+        socket
+            .ignore_outgoing()
+            .map_err(refused("leaving out outgoing frames, which Linux 4.20 can"))?;
+        if options.hardware_stamps {
+            socket
+                .ask_for_hardware_stamps()
+                .map_err(refused("asking for hardware stamps"))?;
+        }
+        let whole = usize::try_from(size).map_err(|_| RingError::Memory(size / 1024))?;
+        // struct tpacket_req3: block size and number, frame size and number, timeout in ms, bytes
+        // of a private area, features.
+        let request: [u32; 7] = [
+            options.block_size,
+            options.blocks,
+            SLOT,
+            (size / u64::from(SLOT)).try_into().unwrap_or(u32::MAX),
+            u32::try_from(options.timeout.as_millis()).unwrap_or(u32::MAX),
+            0,
+            0,
+        ];
+        let no_memory = |step| {
+            move |errno| match errno {
+                Errno::NOMEM => RingError::Memory(size / 1024),
+                errno => refused(step)(errno),
+            }
+        };
+        set(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)
+            .map_err(no_memory("making the ring"))?;
+        // SAFETY: the kernel chooses a place where nothing is (a null hint without MAP_FIXED), so
+        // that no memory of this process changes; nobody else gets the address.
+        let start = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                whole,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                &socket,
+                0,
+            )
+        };
+        let start = start.map_err(no_memory("mapping the ring"))?;
+        Ok(Self {
+            socket,
+            start: NonNull::new(start.cast()).ok_or(RingError::Memory(size / 1024))?,
+            block_size: options.block_size as usize,
+            blocks: options.blocks as usize,
+            next: 0,
+        })
+    }
+
+    /// Which frames are taken from now on.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn set_filter(&self, program: &Program) -> Result<(), Errno> {
+        self.socket.set_filter(program.instructions())
+    }
+
+    /// Takes frames of the interface of this number, or of all of them where it is 0; can be repeated.
+    ///
+    /// # Errors
+    /// ENODEV where there is no such interface.
+    pub fn attach(&self, interface: u32) -> Result<(), Errno> {
+        self.socket.attach(interface, Protocol::All)
+    }
+
+    /// For polling: readable when a block is there. It reports an error once when its interface goes
+    /// down; [`BlockRing::take_error`] clears it.
+    #[must_use]
+    pub fn fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    /// What has happened to the socket: ENETDOWN where its interface went down or away.
+    pub fn take_error(&self) -> Option<Errno> {
+        let mut code = 0_i32;
+        get(&self.socket, libc::SOL_SOCKET, libc::SO_ERROR, &mut code).ok()?;
+        (code != 0).then(|| Errno::from_raw_os_error(code))
+    }
+
+    /// Frames that passed the filter and those that were dropped, since the last call of this.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn take_statistics(&self) -> Result<Statistics, Errno> {
+        self.socket.take_statistics()
+    }
+
+    /// Hands over the frames of the next block and gives it back to the kernel; `None` where the
+    /// kernel has not handed it over yet.
+    pub fn take_block(&mut self, take: impl FnMut(Caught<'_>)) -> Option<Taken> {
+        let status = self.word(STATUS_AT).load(Ordering::Acquire);
+        if status & USER == 0 {
+            return None;
+        }
+        // SAFETY: the block lies within the mapping, since `next < blocks`; the mapping lives as
+        // long as `self`. While the status says USER, the kernel does not write to the block
+        // (`prb_dispatch_next_block` freezes the queue instead); nobody else has access, and the
+        // slice ends before the status is given back below.
+        let block = unsafe { std::slice::from_raw_parts(self.block().as_ptr(), self.block_size) };
+        let walked = walk(block, take);
+        // Until the kernel opens it again, nothing waits in it.
+        self.word(COUNT_AT).store(0, Ordering::Relaxed);
+        self.word(STATUS_AT).store(KERNEL, Ordering::Release);
+        self.next = (self.next + 1) % self.blocks;
+        Some(Taken {
+            frames: walked.frames,
+            malformed: walked.malformed,
+        })
+    }
+
+    /// Has the kernel dropped frames before it closed the next block, which it has handed over, and
+    /// since the statistics were last asked for?
+    #[must_use]
+    pub fn is_losing(&self) -> bool {
+        let both = USER | LOSING;
+        self.word(STATUS_AT).load(Ordering::Acquire) & both == both
+    }
+
+    /// Frames in the block that the kernel fills at the moment; the next call of
+    /// [`BlockRing::take_block`] brings them when the block is handed over.
+    #[must_use]
+    pub fn waiting(&self) -> u32 {
+        self.word(COUNT_AT).load(Ordering::Acquire)
+    }
+
+    fn block(&self) -> NonNull<u8> {
+        // SAFETY: `next < blocks`, so that the block's begin lies within the mapping.
+        unsafe { self.start.add(self.next * self.block_size) }
+    }
+
+    /// A word of the next block's header, which the kernel may write at any time.
+    fn word(&self, at: usize) -> &AtomicU32 {
+        // SAFETY: `at` is one of two constants below 48, the size of a block's header, and a
+        // multiple of 4, and blocks begin at pages, so that the word lies within the mapping and is
+        // aligned; the mapping lives as long as `self`. The kernel's writes are like stores of
+        // another thread's.
+        unsafe { AtomicU32::from_ptr(self.block().add(at).cast().as_ptr()) }
+    }
+}
+
+impl Drop for BlockRing {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's, made by `new` with this start and this length; nobody
+        // has a reference into it any more: they borrow from `self`.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.block_size * self.blocks) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::netdevice::name_to_index;
+    use std::net::UdpSocket;
+
+    /// Needs CAP_NET_RAW but no CAN: the ring takes any datagrams, here of the loopback interface.
+    #[test]
+    fn the_kernel_fills_blocks_and_counts_what_found_no_room() {
+        let options = RingOptions {
+            block_size: 4096,
+            blocks: 4,
+            timeout: Duration::from_millis(5),
+            hardware_stamps: false,
+        };
+        let mut ring = match BlockRing::new(&options) {
+            Ok(ring) => ring,
+            Err(why @ (RingError::Forbidden | RingError::NoPackets)) => {
+                eprintln!("SKIPPED because {why}");
+                return;
+            }
+            Err(why) => panic!("{why}"),
+        };
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let to = receiver.local_addr().unwrap();
+        ring.attach(name_to_index(&ring.socket, "lo").unwrap())
+            .unwrap();
+        ring.take_statistics().unwrap();
+        for number in 0..300_u32 {
+            sender.send_to(&number.to_ne_bytes(), to).unwrap();
+        }
+        ring.set_filter(&Program::nothing()).unwrap();
+        let mut found = 0_u64;
+        // The last block is handed over after its time.
+        while ring.waiting() > 0 {
+            let mut poll = crate::Poll::default();
+            poll.add_fd(ring.fd(), true, false);
+            poll.wait(Some(Duration::from_secs(1))).unwrap();
+            while let Some(taken) = ring.take_block(|caught| assert!(caught.stamp > 0)) {
+                assert_eq!(taken.malformed, 0);
+                found += u64::from(taken.frames);
+            }
+        }
+        let statistics = ring.take_statistics().unwrap();
+        assert!(statistics.dropped > 0, "{statistics:?}");
+        assert_eq!(u64::from(statistics.seen - statistics.dropped), found);
+        assert!(statistics.seen >= 300);
+        sender.send_to(&[0], to).unwrap();
+        assert_eq!(ring.take_statistics().unwrap(), Statistics::default());
+    }
+}

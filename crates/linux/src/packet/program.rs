@@ -1,0 +1,261 @@
+//! Which frames a packet socket takes, as a program for the kernel (classic BPF,
+//! `Documentation/networking/filter.rst`).
+//!
+//! The meaning is that of raw CAN sockets' filters (raw(7), `net/can/af_can.c`), for each interface
+//! by itself.
+
+use crate::can::Filter;
+use crate::classic_bpf::{DEVICE_TYPE, INTERFACE, Instruction, MOST_INSTRUCTIONS};
+use frame::CanId;
+
+/// `ARPHRD_CAN`
+const CAN: u32 = 280;
+const KEEP: Instruction = Instruction::keep(u32::MAX);
+const DROP: Instruction = Instruction::keep(0);
+/// `CAN_INV_FILTER`
+const INVERTED: u32 = 0x2000_0000;
+
+// Comparisons that `Instruction` has no name for (`uapi/linux/bpf_common.h`).
+const MORE: u16 = (libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K) as u16;
+const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+
+/// What is taken from some interfaces.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Rule {
+    /// Indices of the interfaces; `None`: all CAN interfaces that no earlier rule names.
+    pub interfaces: Option<Vec<u32>>,
+    /// Data and remote frames that pass any of these; none at all means every frame.
+    pub filters: Vec<Filter>,
+}
+
+/// A program for [`super::BlockRing::set_filter`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Program(pub(super) Vec<Instruction>);
+
+/// More filters than the kernel takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "the filters need {0} instructions, the kernel takes 4096: leave some out, or use masks \
+     (`100:700`) in place of many IDs"
+)]
+pub struct TooLong(pub usize);
+
+impl Program {
+    /// Takes nothing.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self(vec![DROP])
+    }
+
+    /// Takes what the first rule that names a frame's interface lets through; error frames of the
+    /// controller are taken from all interfaces of the rules, or from none.
+    ///
+    /// # Errors
+    /// [`TooLong`]
+    pub fn new(rules: &[Rule], error_frames: bool) -> Result<Self, TooLong> {
+        let mut code = vec![
+            Instruction::load(DEVICE_TYPE),
+            Instruction::jump_equal(CAN, 1, 0),
+            DROP,
+        ];
+        for rule in rules {
+            let body = body(&rule.filters, error_frames);
+            let Some(interfaces) = &rule.interfaces else {
+                code.extend(body);
+                continue;
+            };
+            for (first, last) in ranges(interfaces) {
+                code.push(Instruction::load(INTERFACE));
+                code.push(compare(AT_LEAST, first, 1, 0));
+                code.push(go(body.len() + 2));
+                code.push(compare(MORE, last, 0, 1));
+                code.push(go(body.len()));
+                code.extend_from_slice(&body);
+            }
+        }
+        code.push(DROP);
+        if code.len() > MOST_INSTRUCTIONS {
+            return Err(TooLong(code.len()));
+        }
+        Ok(Self(code))
+    }
+
+    /// The instructions.
+    #[must_use]
+    pub fn instructions(&self) -> &[Instruction] {
+        &self.0
+    }
+}
+
+/// Decides by the frame, in every case.
+fn body(filters: &[Filter], error_frames: bool) -> Vec<Instruction> {
+    if filters.is_empty() && error_frames {
+        return vec![KEEP];
+    }
+    let error = swapped(CanId::ERR_FLAG);
+    let mut code = vec![
+        Instruction::load(0),
+        Instruction::and(error),
+        Instruction::jump_equal(0, 1, 0),
+        if error_frames { KEEP } else { DROP },
+    ];
+    for filter in filters {
+        let (id, mask, inverted) = parts(filter);
+        code.push(Instruction::load(0));
+        code.push(Instruction::and(swapped(mask)));
+        let (then, or_else) = if inverted { (1, 0) } else { (0, 1) };
+        code.push(Instruction::jump_equal(swapped(id & mask), then, or_else));
+        code.push(KEEP);
+    }
+    code.push(if filters.is_empty() { KEEP } else { DROP });
+    code
+}
+
+/// ID, mask as the kernel applies it, and whether the others are meant (`can_rcv_list_find`).
+fn parts(filter: &Filter) -> (u32, u32, bool) {
+    let inverted = filter.id & INVERTED != 0;
+    let (id, mut mask) = (filter.id & !INVERTED, filter.mask & !CanId::ERR_FLAG);
+    if mask & CanId::EFF_FLAG != 0 && id & CanId::EFF_FLAG == 0 {
+        mask &= CanId::SFF_MASK | CanId::EFF_FLAG | CanId::RTR_FLAG;
+    }
+    (id, mask, inverted)
+}
+
+/// A load of four bytes reads them as big-endian; the kernel's frames have the machine's order.
+const fn swapped(value: u32) -> u32 {
+    u32::from_be_bytes(value.to_ne_bytes())
+}
+
+/// The indices as few ranges.
+fn ranges(indices: &[u32]) -> Vec<(u32, u32)> {
+    let mut sorted = indices.to_vec();
+    sorted.sort_unstable();
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for index in sorted {
+        match ranges.last_mut() {
+            Some((_, last)) if index <= last.saturating_add(1) => *last = index,
+            _ => ranges.push((index, index)),
+        }
+    }
+    ranges
+}
+
+const fn compare(code: u16, k: u32, jt: u8, jf: u8) -> Instruction {
+    Instruction { code, jt, jf, k }
+}
+
+/// Jumps of a condition reach 255 instructions only; this one goes as far as a program is long.
+const fn go(over: usize) -> Instruction {
+    Instruction::jump(over as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// As the kernel runs it.
+    fn run(program: &Program, device: u32, interface: u32, frame: &[u8]) -> bool {
+        let (mut at, mut a) = (0, 0_u32);
+        let code = |i: Instruction| i.code;
+        loop {
+            let i = program.0[at];
+            at += 1;
+            let jump = |holds: bool| usize::from(if holds { i.jt } else { i.jf });
+            match i.code {
+                c if c == code(DROP) => return i.k != 0,
+                c if c == code(go(0)) => at += i.k as usize,
+                c if c == code(Instruction::and(0)) => a &= i.k,
+                c if c == code(Instruction::jump_equal(0, 0, 0)) => at += jump(a == i.k),
+                MORE => at += jump(a > i.k),
+                AT_LEAST => at += jump(a >= i.k),
+                c if c == code(Instruction::load(0)) => {
+                    a = match i.k {
+                        DEVICE_TYPE => device,
+                        INTERFACE => interface,
+                        from => u32::from_be_bytes(frame[from as usize..][..4].try_into().unwrap()),
+                    };
+                }
+                other => panic!("{other}"),
+            }
+        }
+    }
+
+    /// As raw(7) says it.
+    fn passes(rules: &[Rule], errors: bool, interface: u32, id: u32) -> bool {
+        let names = |rule: &&Rule| {
+            let all = rule.interfaces.as_ref();
+            all.is_none_or(|list| list.contains(&interface))
+        };
+        let Some(rule) = rules.iter().find(names) else {
+            return false;
+        };
+        if id & CanId::ERR_FLAG != 0 {
+            return errors;
+        }
+        rule.filters.is_empty()
+            || rule.filters.iter().any(|f| {
+                let short = f.mask & CanId::EFF_FLAG != 0 && f.id & CanId::EFF_FLAG == 0;
+                let mask = if short {
+                    f.mask & (CanId::SFF_MASK | CanId::EFF_FLAG | CanId::RTR_FLAG)
+                } else {
+                    f.mask
+                };
+                let agrees = (id ^ f.id) & mask & !CanId::ERR_FLAG == 0;
+                agrees != (f.id & INVERTED != 0)
+            })
+    }
+
+    fn filter() -> impl Strategy<Value = Filter> {
+        let mask = prop_oneof![
+            Just(0xC000_07FF),
+            Just(0xDFFF_FFFF),
+            Just(0x700),
+            any::<u32>()
+        ];
+        (any::<u32>(), mask).prop_map(|(id, mask)| Filter { id, mask })
+    }
+
+    fn rule() -> impl Strategy<Value = Rule> {
+        let interfaces = prop::option::weighted(0.8, prop::collection::vec(1_u32..12, 0..5));
+        let filters = prop_oneof![
+            prop::collection::vec(filter(), 0..3),
+            prop::collection::vec(filter(), 70..90)
+        ];
+        (interfaces, filters).prop_map(|(interfaces, filters)| Rule {
+            interfaces,
+            filters,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_program_says_what_the_rules_say(
+            rules in prop::collection::vec(rule(), 0..4), errors in any::<bool>(),
+            ids in prop::collection::vec(any::<u32>(), 8),
+        ) {
+            let program = Program::new(&rules, errors).unwrap();
+            let near = rules.iter().flat_map(|r| &r.filters).map(|f| f.id & !INVERTED);
+            for id in ids.iter().copied().chain(near.take(20)) {
+                for interface in 1..12 {
+                    let frame = [id.to_ne_bytes(), [0; 4], [0; 4], [0; 4]].concat();
+                    let said = run(&program, CAN, interface, &frame);
+                    prop_assert_eq!(said, passes(&rules, errors, interface, id),
+                        "{:08X} on {}", id, interface);
+                    prop_assert!(!run(&program, 1, interface, &frame), "no CAN");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_are_one_range_and_too_much_is_refused() {
+        assert_eq!(ranges(&[5, 3, 4, 9, 4]), [(3, 5), (9, 9)]);
+        let filters = vec![Filter { id: 1, mask: 1 }; 1100];
+        let rule = Rule {
+            interfaces: None,
+            filters,
+        };
+        assert!(matches!(Program::new(&[rule], true), Err(TooLong(n)) if n > MOST_INSTRUCTIONS));
+    }
+}

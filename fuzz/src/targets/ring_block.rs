@@ -1,0 +1,51 @@
+//! A block of a packet socket's ring, as the kernel fills it: whatever its offsets say, each frame that
+//! it announces is counted once, and what is found can be a frame of a chunk and a line of a log.
+
+use crate::Target;
+use capture::{Chunk, Entry, Record};
+use linux::packet::block::walk;
+
+/// See the module.
+pub const TARGET: Target = Target {
+    name: "ring_block",
+    run,
+    words: &["\u{1}\0\0\0", "\u{30}\0\0\0", "\u{60}\0\u{60}\0", "\u{10}\0\0\0\u{10}\0\0\0"],
+};
+
+/// Where the block says how many frames are in it.
+const COUNT_AT: usize = 12;
+
+fn run(input: &[u8]) {
+    let mut chunk = Chunk::with_room();
+    let mut stamps = Vec::new();
+    let done = walk(input, |caught| {
+        assert!(caught.bytes.len() <= input.len());
+        // No frame is longer; a chunk has room for that many bytes only.
+        if caught.bytes.len() > 2060 || !chunk.has_room() {
+            return;
+        }
+        stamps.push((caught.stamp, caught.bytes));
+        chunk.push(&Record {
+            stamp: caught.stamp,
+            interface: 0,
+            sent: caught.outgoing,
+            bytes: caught.bytes,
+        });
+    });
+    let count = input.get(COUNT_AT..).and_then(<[u8]>::first_chunk);
+    let announced = count.map_or(0, |count| u32::from_ne_bytes(*count));
+    if input.len() >= 20 {
+        assert_eq!(done.frames.checked_add(done.malformed), Some(announced));
+    }
+    let found: Vec<_> = chunk
+        .entries()
+        .map(|entry| match entry {
+            Entry::Frame(record) => {
+                let _ = record.frame();
+                (record.stamp, record.bytes)
+            }
+            Entry::Gap(gap) => panic!("a gap that nobody made: {gap:?}"),
+        })
+        .collect();
+    assert_eq!(found, stamps);
+}
