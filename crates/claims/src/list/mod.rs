@@ -25,11 +25,13 @@ mod o5_many_routes;
 mod o6_flood;
 mod o7_rate;
 mod o8_own_rules;
+mod o9_direct;
 mod s1_system_calls;
 mod s2_one_at_a_time;
 mod s3_every_120;
 mod s4_saturation;
 mod s5_busy_polling;
+mod s7_polling;
 mod ways;
 
 use crate::claim::Claim;
@@ -55,6 +57,7 @@ const LIST: &[&[Claim]] = &[
     s3_every_120::CLAIMS,
     s4_saturation::CLAIMS,
     s5_busy_polling::CLAIMS,
+    s7_polling::CLAIMS,
     o1_one_route::CLAIMS,
     o2_changes::CLAIMS,
     o3_list::CLAIMS,
@@ -63,6 +66,7 @@ const LIST: &[&[Claim]] = &[
     o6_flood::CLAIMS,
     o7_rate::CLAIMS,
     o8_own_rules::CLAIMS,
+    o9_direct::CLAIMS,
     o11_best_pair::CLAIMS,
     o12_best_rate::CLAIMS,
     o13_every_120::CLAIMS,
@@ -131,7 +135,7 @@ mod tests {
         let names: BTreeSet<_> = all.iter().map(|c| c.id).collect();
         assert_eq!(names.len(), all.len());
         let of = |kind| all.iter().filter(|c| c.kind() == kind).count();
-        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (17, 12));
+        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (19, 14));
         for id in ["G4", "G5", "G6", "G7", "G8", "G10"] {
             for path in ["user", "bpf"] {
                 let name = format!("{id}/{path}");
