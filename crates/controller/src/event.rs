@@ -49,6 +49,16 @@ pub enum Event<'a> {
     BusError(BusError),
 }
 
+impl Event<'_> {
+    /// What became of a frame, without a stamp.
+    pub(crate) const fn end(token: Token, fate: Result<(), Failure>) -> Self {
+        match fate {
+            Ok(()) => Self::Sent { token, stamp: None },
+            Err(why) => Self::Failed { token, why },
+        }
+    }
+}
+
 /// Why a frame was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Failure {

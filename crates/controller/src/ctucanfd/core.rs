@@ -2,10 +2,14 @@
 
 use super::filter;
 use super::frame::{Read, read, write};
+use super::numbers::{
+    DATA_PHASE_1, NOMINAL_PHASE_1, bit_time, bus_error, first_priorities, lost_bit, nanoseconds,
+    secondary_sample_point, turned,
+};
 use super::registers::*;
 use crate::{
-    BusError, Controller, Event, Failure, Gone, Limits, Mode, Place, Properties, Refused,
-    Registers, StartError, State, Status, Timing, Token, Trouble,
+    Controller, Event, Failure, Gone, Limits, Mode, Properties, Refused, Registers, StartError,
+    State, Status, Token,
 };
 use frame::{FrameRef, Kind, dlc};
 
@@ -26,10 +30,6 @@ const DATA: Limits = Limits {
     after_sample: (1, 31),
     jump: 31,
 };
-/// The longest phase 1 of each; the rest goes to the propagation segment.
-const NOMINAL_PHASE_1: u32 = 63;
-const DATA_PHASE_1: u32 = 31;
-
 /// Buffers where the core does not say how many it has: before version 2.3, all had four.
 const BUFFERS: usize = 4;
 /// The most that there can be.
@@ -37,10 +37,6 @@ const MOST_BUFFERS: usize = 8;
 
 /// How often the device ID is read until the core has come out of reset.
 const PATIENCE: u32 = 10_000;
-
-/// Bit rates of the data phase above this need the secondary sample point, because the transceiver's
-/// delay reaches into the next bit.
-const FAST: u32 = 1_000_000;
 
 /// A core and its driver.
 pub struct CtuCanFd<R> {
@@ -142,7 +138,7 @@ impl<R: Registers> CtuCanFd<R> {
                 return;
             };
             let token = self.retire();
-            tell(fate_of(token, fate));
+            tell(Event::end(token, fate));
         }
     }
 
@@ -165,7 +161,7 @@ impl<R: Registers> CtuCanFd<R> {
     fn tell_unsaid(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
         for slot in &mut self.unsaid {
             if let Some((token, fate)) = slot.take() {
-                tell(fate_of(token, fate));
+                tell(Event::end(token, fate));
             }
         }
     }
@@ -387,7 +383,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
             self.status.state = State::Stopped;
             while self.in_flight > 0 {
                 let token = self.retire();
-                tell(fate_of(token, Err(Failure::Gone)));
+                tell(Event::end(token, Err(Failure::Gone)));
             }
             return Err(Gone);
         }
@@ -472,93 +468,5 @@ impl CtuCanFd<()> {
     #[must_use]
     pub const fn usual_properties(clock: u32) -> Properties {
         properties(clock, BUFFERS)
-    }
-}
-
-fn fate_of(token: Token, fate: Result<(), Failure>) -> Event<'static> {
-    match fate {
-        Ok(()) => Event::Sent { token, stamp: None },
-        Err(why) => Event::Failed { token, why },
-    }
-}
-
-/// The first buffer has the highest priority, 7, and so on.
-fn first_priorities(buffers: usize) -> u32 {
-    (0..buffers as u32).fold(0, |all, n| all | (7 - n) << (4 * n))
-}
-
-/// Each buffer gets the priority of the one before it, the first that of the last.
-fn turned(priorities: u32, buffers: usize) -> u32 {
-    let bits = 4 * buffers as u32;
-    let all = u32::MAX >> (32 - bits);
-    (priorities << 4 | priorities >> (bits - 4)) & all
-}
-
-/// BTR and BTR_FD: propagation segment, phases 1 and 2, prescaler, jump width.
-fn bit_time(timing: &Timing, longest_phase_1: u32) -> u32 {
-    // One tq at least for the propagation segment.
-    let phase_1 = (timing.before_sample - 1).min(longest_phase_1);
-    let propagation = timing.before_sample - phase_1;
-    propagation
-        | phase_1 << 7
-        | timing.after_sample << 13
-        | timing.prescaler << 19
-        | timing.jump << 27
-}
-
-/// TRV_DELAY: the offset of the secondary sample point is the sample point's, in periods of the clock.
-fn secondary_sample_point(data: &Timing, clock: u32) -> u32 {
-    if data.rate(clock) <= FAST {
-        return SSP_NONE;
-    }
-    let offset = (1 + data.before_sample) * data.prescaler;
-    offset.min(SSP_MOST) << 16
-}
-
-fn nanoseconds(ticks: u64, clock: u32) -> u64 {
-    let ns = u128::from(ticks) * 1_000_000_000 / u128::from(clock.max(1));
-    u64::try_from(ns).unwrap_or(u64::MAX)
-}
-
-/// ALC: a field (1 base ID, 2 SRR or RTR, 3 IDE, 4 ID extension, 5 RTR of EFF), and for the IDs how many
-/// bits were left.
-fn lost_bit(captured: u32) -> Option<u8> {
-    let left = (captured >> 16 & 0x1F) as u8;
-    match captured >> 21 & 0x7 {
-        1 => 11_u8.checked_sub(left),
-        2 => Some(11),
-        3 => Some(12),
-        4 => 18_u8.checked_sub(left).map(|n| 13 + n),
-        5 => Some(31),
-        _ => None,
-    }
-}
-
-/// ERR_CAPT: error type in bits 5 to 7, position in bits 0 to 4. Positions are translated to those of
-/// SocketCAN where there is an equal one.
-fn bus_error(captured: u32) -> BusError {
-    let trouble = match captured >> 5 & 0x7 {
-        0 => Trouble::Bit,
-        1 => Trouble::Crc,
-        2 => Trouble::Form,
-        3 => Trouble::Acknowledge,
-        4 => Trouble::Stuff,
-        _ => Trouble::Other,
-    };
-    let place = match captured & 0x1F {
-        // Start of frame, control field, data, CRC, acknowledge, end of frame, error frame, overload.
-        0 => Some(0x03),
-        2 => Some(0x0B),
-        3 => Some(0x0A),
-        4 => Some(0x08),
-        5 => Some(0x19),
-        6 => Some(0x1A),
-        _ => None,
-    };
-    BusError {
-        trouble,
-        place: place.map(Place),
-        // The core does not say it.
-        transmitting: trouble == Trouble::Acknowledge,
     }
 }

@@ -14,6 +14,7 @@
 mod core;
 mod filter;
 mod frame;
+mod numbers;
 mod registers;
 
 pub use self::core::CtuCanFd;

@@ -2,10 +2,11 @@
 
 use super::filter::{self, Acceptance};
 use super::frame::{PAYLOAD, read, write};
+use super::numbers::{bus_error, bus_timing};
 use super::registers::*;
 use crate::{
-    BusError, Controller, Event, Failure, Gone, Limits, Mode, Place, Properties, Refused,
-    Registers, StartError, State, Status, Timing, Token, Trouble,
+    Controller, Event, Failure, Gone, Limits, Mode, Properties, Refused, Registers, StartError,
+    State, Status, Token,
 };
 use frame::{FrameRef, Kind};
 
@@ -170,7 +171,7 @@ impl<R: Registers> Sja1000<R> {
 
     fn tell_unsaid(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
         if let Some((token, fate)) = self.unsaid.take() {
-            tell(fate_of(token, fate));
+            tell(Event::end(token, fate));
         }
     }
 
@@ -191,7 +192,7 @@ impl<R: Registers> Sja1000<R> {
         } else {
             Err(Failure::Error)
         };
-        tell(fate_of(frame.token, fate));
+        tell(Event::end(frame.token, fate));
     }
 
     /// Takes a frame; `status` is what the status register said before. Gives what it says afterwards.
@@ -402,7 +403,7 @@ impl<R: Registers> Controller for Sja1000<R> {
         if status == 0xFF && self.get(MOD) == 0xFF {
             self.status.state = State::Stopped;
             if let Some(frame) = self.in_flight.take() {
-                tell(fate_of(frame.token, Err(Failure::Gone)));
+                tell(Event::end(frame.token, Err(Failure::Gone)));
             }
             return Err(Gone);
         }
@@ -471,43 +472,5 @@ impl<R: Registers> Controller for Sja1000<R> {
 
     fn status(&self) -> Status {
         self.status
-    }
-}
-
-fn fate_of(token: Token, fate: Result<(), Failure>) -> Event<'static> {
-    match fate {
-        Ok(()) => Event::Sent { token, stamp: None },
-        Err(why) => Event::Failed { token, why },
-    }
-}
-
-/// BTR0 and BTR1 (data sheet, tables 20 and 21): each number less 1.
-const fn bus_timing(timing: &Timing) -> (u8, u8) {
-    let jump = ((timing.jump - 1) as u8) << 6;
-    let after = ((timing.after_sample - 1) as u8) << 4;
-    (
-        jump | (timing.prescaler - 1) as u8,
-        after | (timing.before_sample - 1) as u8,
-    )
-}
-
-/// The error code capture register (data sheet, tables 18 and 19).
-const fn bus_error(code: u8) -> BusError {
-    let place = code & 0x1F;
-    let trouble = match code >> 6 {
-        0 => Trouble::Bit,
-        1 => Trouble::Form,
-        2 => Trouble::Stuff,
-        // Of the others, the segment tells which: 8 is the CRC sequence, 25 the acknowledge slot.
-        _ => match place {
-            0x08 => Trouble::Crc,
-            0x19 => Trouble::Acknowledge,
-            _ => Trouble::Other,
-        },
-    };
-    BusError {
-        trouble,
-        place: Some(Place(place)),
-        transmitting: code & 0x20 == 0,
     }
 }

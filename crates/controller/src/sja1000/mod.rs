@@ -14,6 +14,7 @@
 mod chip;
 mod filter;
 mod frame;
+mod numbers;
 mod registers;
 
 pub use chip::{Sja1000, Wiring};
