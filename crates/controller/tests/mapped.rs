@@ -1,6 +1,8 @@
 //! The driver of the mapped controller against a model of the module's registers
 //! (`kmod/bitcan/mapped.c`): no frame is lost or doubled without an event that says so.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use controller::mapped::{Device, Join, Mapped, Trap};
 use controller::timing::usual_sample_point;
 use controller::{Controller, Event, Filter, Mode, Refused, StartError, State, Timing};

@@ -142,6 +142,17 @@ impl Conflicts<'_> {
                 "without a gateway, or with an ideal one, nothing filters, changes or passes a frame on",
             );
         }
+        let direct = matches!(e.gateway, Gateway::Direct { .. });
+        self.refuse(
+            direct && e.bench != Bench::Timed,
+            &[Setting::Gateway, Setting::Bench],
+            "a controller that can be driven from user space is on the timed bench only: --bench timed",
+        );
+        self.refuse(
+            direct && e.hops != Hops::NONE,
+            &[Setting::Gateway, Setting::Hops],
+            "hops go through virtual interfaces, and these ports are no interfaces",
+        );
         let by_vcan = e.hops != Hops::NONE && e.hops.through == Virtual::Vcan;
         let why = match e.gateway {
             Gateway::User(_) => {
@@ -156,7 +167,7 @@ impl Conflicts<'_> {
                 "what BPF puts into a vcan interface does not come back; it does through a pair: \
                  --hops N:vxcan"
             }
-            Gateway::Cangw | Gateway::Ideal | Gateway::None => "",
+            Gateway::Cangw | Gateway::Ideal | Gateway::None | Gateway::Direct { .. } => "",
         };
         self.refuse(
             by_vcan && !why.is_empty(),

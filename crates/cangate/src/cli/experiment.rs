@@ -25,12 +25,14 @@ pub(crate) struct Chosen {
         verbatim_doc_comment
     )]
     pub(crate) bench: String,
-    /// The gateway under test: cangw, can-gw, bpf, user:read-write, ideal or none.
+    /// The gateway under test: cangw, can-gw, bpf, user:read-write, direct, direct:irq, ideal or none.
     ///
     ///   cangw            can-gw in the kernel; Debian's program cangw adds the rules
     ///   can-gw           can-gw in the kernel; cangate adds the rules (offload = "can-gw")
     ///   bpf              cangate's BPF program in the kernel (offload = "bpf")
     ///   user:read-write  cangate in user space, one read and one write per frame
+    ///   direct           cangate on two controllers in its own memory, polling (timed bench only)
+    ///   direct:irq       the same, by interrupt
     ///   ideal            a gateway without software: what the bench itself costs
     ///   none             no gateway: the precision of the tester (kvaser bench only)
     ///

@@ -29,6 +29,13 @@ pub enum Gateway {
     /// `cangate run` with `offload = "bpf"`.
     #[serde(rename = "bpf")]
     Bpf,
+    /// `cangate run` with ports of kind `direct`, on mapped controllers of the timed bench: polling, or
+    /// by interrupt.
+    #[serde(rename = "direct")]
+    Direct {
+        /// By interrupt?
+        irq: bool,
+    },
 }
 
 impl Gateway {
@@ -50,7 +57,7 @@ impl Gateway {
         match self {
             Self::OwnRules => Some("can-gw"),
             Self::Bpf => Some("bpf"),
-            Self::Cangw | Self::User(_) | Self::Ideal | Self::None => None,
+            Self::Cangw | Self::User(_) | Self::Ideal | Self::None | Self::Direct { .. } => None,
         }
     }
 }
@@ -67,6 +74,8 @@ impl fmt::Display for Gateway {
             Self::None => f.write_str("none"),
             Self::OwnRules => f.write_str("can-gw"),
             Self::Bpf => f.write_str("bpf"),
+            Self::Direct { irq: false } => f.write_str("direct"),
+            Self::Direct { irq: true } => f.write_str("direct:irq"),
         }
     }
 }
@@ -81,11 +90,13 @@ impl FromStr for Gateway {
             ("none", _) => Ok(Self::None),
             ("can-gw", _) => Ok(Self::OwnRules),
             ("bpf", _) => Ok(Self::Bpf),
+            ("direct", _) => Ok(Self::Direct { irq: false }),
+            ("direct:irq", _) => Ok(Self::Direct { irq: true }),
             (_, Some(io)) if USER_IO.contains(&io) => Ok(Self::User(io.to_owned())),
             _ => Err(WordError::unknown(
                 text,
                 "gateway",
-                "cangw, can-gw, bpf, user:read-write, ideal, none",
+                "cangw, can-gw, bpf, user:read-write, direct, direct:irq, ideal, none",
             )),
         }
     }

@@ -124,7 +124,7 @@ fn agree(experiment: &Experiment, observed: &Observed, counts: &Counts) -> Resul
     let taken = match experiment.gateway {
         Gateway::Cangw | Gateway::OwnRules => counts.handled + counts.dropped,
         // What was taken and not sent is among these already.
-        Gateway::User(_) | Gateway::Bpf | Gateway::None => counts.handled,
+        Gateway::User(_) | Gateway::Bpf | Gateway::None | Gateway::Direct { .. } => counts.handled,
         // What is received is in the other controller at once.
         Gateway::Ideal => counts.received,
     };

@@ -78,6 +78,28 @@ impl Counts {
         }
     }
 
+    /// Reads `/dev/bitcan`: what mapped controllers counted. What a FIFO lost, the tester's stamps
+    /// say, and the gateway's own count of it is left out.
+    pub(super) fn controllers(&mut self, text: &str) {
+        self.overrun = 0;
+        for line in text.lines() {
+            let mut words = line.split_whitespace();
+            let name = words.next();
+            for word in words {
+                let Some((key, Ok(number))) = word.split_once('=').map(|(k, n)| (k, n.parse()))
+                else {
+                    continue;
+                };
+                match (name, key) {
+                    (Some(INCOMING), "received") => self.received = number,
+                    (Some(INCOMING), "overrun") => self.receive_errors = number,
+                    (Some(OUTGOING), "sent") => self.sent = number,
+                    _ => {}
+                }
+            }
+        }
+    }
+
     /// Reads `/proc/net/softnet_stat`: hexadecimal, the second number of a processor's line.
     pub(super) fn backlog(&mut self, text: &str) {
         let second = |line: &str| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok();
@@ -156,6 +178,23 @@ mod tests {
              gw1:       0       2    0    0    0     0          0         0     2000     497    0    0    0     0       0          0\n",
         );
         counts.backlog("00000a00 00000010 00000000\n");
+        let mut mapped = Counts {
+            overrun: 3,
+            ..Counts::default()
+        };
+        mapped.controllers(
+            "can7 bus=0 model=mscan\n\
+             gw0 bus=0 model=mapped received=97 overrun=3 unread=0 sent=5 failed=0 cut=0 pending=0\n\
+             gw1 bus=1 model=mapped received=1 overrun=0 unread=0 sent=96 failed=0 cut=0 pending=1\n",
+        );
+        let expected = (97, 3, 96, 0);
+        let read = (
+            mapped.received,
+            mapped.receive_errors,
+            mapped.sent,
+            mapped.overrun,
+        );
+        assert_eq!(read, expected);
         let rules = counts.rules(
             "cangw -A -s gw0 -d gw1 -f 001:7FF # 400 handled 2 dropped 1 deleted\n\
              cangw -A -s gw0 -d gw1 -f 002:7FF # 10 handled 0 dropped 0 deleted\n",

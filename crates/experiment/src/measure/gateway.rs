@@ -26,6 +26,8 @@ pub(super) enum UnderTest {
     Cangw(usize),
     /// `cangate run`.
     User(#[allow(dead_code)] Background),
+    /// `cangate run` on mapped controllers.
+    Direct(#[allow(dead_code)] Background),
     /// `cangate run` with its routes in the kernel, how, and how many there are.
     InKernel(#[allow(dead_code)] Background, InKernel, usize),
     /// None, or one without software: nothing runs and nothing is asked.
@@ -94,6 +96,12 @@ impl UnderTest {
                 }
                 Err(MeasureError::GatewaySilent(LOOK_EVERY * LOOKS))
             }
+            Gateway::Direct { .. } => {
+                map_controllers()?;
+                let mut running = cangate_run(&config)?;
+                answers(&mut running)?;
+                Ok(Self::Direct(running))
+            }
             Gateway::OwnRules => {
                 virtual_interfaces(experiment)?;
                 let hops = format!("max_hops={}", experiment.hops.count + 1);
@@ -137,6 +145,10 @@ impl UnderTest {
                 }
             }
             Self::User(_) => counts.stats(&stats()?)?,
+            Self::Direct(_) => {
+                counts.stats(&stats()?)?;
+                counts.controllers(&read("/dev/bitcan")?);
+            }
             Self::InKernel(_, how, routes) => {
                 let there = match how {
                     InKernel::Rules => counts.kernel_rules(&ask()?)?,
@@ -276,6 +288,22 @@ fn join_controllers() -> Result<(), MeasureError> {
     output(Some(GATEWAY), &["sh", "-c", &order])?;
     for name in both {
         output(Some(GATEWAY), &["ip", "link", "set", "dev", name, "up"])?;
+    }
+    Ok(())
+}
+
+/// The gateway's interfaces become mapped controllers of the same names on the same buses.
+fn map_controllers() -> Result<(), MeasureError> {
+    let orders = [INCOMING, OUTGOING].iter().enumerate();
+    let orders = orders.flat_map(|(bus, name)| {
+        [
+            format!("del {name}"),
+            format!("add {name} bus={bus} model=mapped"),
+        ]
+    });
+    for order in orders {
+        let order = format!("echo {order} > /dev/bitcan");
+        output(Some(GATEWAY), &["sh", "-c", &order])?;
     }
     Ok(())
 }

@@ -137,6 +137,7 @@ fn setup(experiment: &Experiment) -> Result<Setup, MeasureError> {
             Gateway::None => Measure::Sending,
             Gateway::Cangw
             | Gateway::User(_)
+            | Gateway::Direct { .. }
             | Gateway::OwnRules
             | Gateway::Bpf
             | Gateway::Ideal => Measure::Gateway,

@@ -4,6 +4,7 @@ use super::interfaces::interfaces;
 use super::routes::routes;
 use crate::choices::{Gateway, Hops};
 use crate::experiment::Experiment;
+use crate::spec::{BITRATE, DATA_BITRATE};
 use route::cangw::Inexpressible;
 
 /// The control socket of `cangate run`, in the guest.
@@ -31,7 +32,7 @@ fn joined(all: &[Inexpressible]) -> String {
 pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
     match &experiment.gateway {
         Gateway::Cangw => cangw_script(experiment),
-        Gateway::User(_) | Gateway::OwnRules | Gateway::Bpf => {
+        Gateway::User(_) | Gateway::OwnRules | Gateway::Bpf | Gateway::Direct { .. } => {
             Ok(gateway_toml(experiment).unwrap_or_default())
         }
         Gateway::Ideal | Gateway::None => Ok(String::new()),
@@ -50,9 +51,11 @@ pub fn cangw_script(experiment: &Experiment) -> Result<String, GatewayError> {
 /// The `gateway.toml` of `cangate run`; `None` where the experiment's gateway is another.
 #[must_use]
 pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
+    // The papers' priority (gateway-2011 §3.7).
+    let realtime = "realtime = 90\nlock_memory = true\n".to_owned();
     let (how, ways) = match &experiment.gateway {
-        // The papers' priority (gateway-2011 §3.7).
-        Gateway::User(pair) => ("realtime = 90\nlock_memory = true\n".to_owned(), ways(pair)),
+        Gateway::User(pair) => (realtime, ways(pair)),
+        Gateway::Direct { .. } => (realtime, String::new()),
         other => (
             format!("offload = \"{}\"\n", other.offload()?),
             String::new(),
@@ -64,6 +67,10 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
         text.push_str(&format!("max_hops = {}\n", experiment.hops.count + 1));
     }
     for name in &names {
+        if let Gateway::Direct { irq } = experiment.gateway {
+            text.push_str(&direct(name, irq, experiment.is_fd()));
+            continue;
+        }
         text.push_str(&format!(
             "\n[ports.{name}]\nkind = \"socketcan\"\ninterface = \"{name}\"\n{ways}"
         ));
@@ -74,6 +81,19 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
     text.push('\n');
     text.push_str(&route::config::to_toml(&routes(experiment).routes, &names));
     Some(text)
+}
+
+/// A port on a mapped controller.
+fn direct(name: &str, irq: bool, fd: bool) -> String {
+    let mode = if irq { "interrupt" } else { "poll" };
+    let mut text = format!(
+        "\n[ports.{name}]\nkind = \"direct\"\ndevice = \"/dev/bitcan-{name}\"\nbitrate = {BITRATE}\n\
+         mode = \"{mode}\"\n"
+    );
+    if fd {
+        text.push_str(&format!("data_bitrate = {DATA_BITRATE}\n"));
+    }
+    text
 }
 
 /// The keys of a port for a pair of ways to receive and to transmit.
