@@ -13,6 +13,7 @@ mod ends;
 mod examples;
 mod exec;
 mod experiments;
+mod halves;
 mod hops;
 mod offload;
 mod says;
