@@ -15,6 +15,7 @@ mod ends;
 mod examples;
 mod exec;
 mod experiments;
+mod halves;
 mod hops;
 mod mapped;
 mod offload;

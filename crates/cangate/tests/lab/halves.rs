@@ -1,0 +1,48 @@
+//! Ways to receive and to transmit, in `cangate run` on real controllers.
+
+use super::{exec, lab};
+use serde_json::Value;
+
+/// What a script of this folder printed.
+fn run(arguments: &str, script: &str) -> String {
+    let here = env!("CARGO_MANIFEST_DIR");
+    let arguments = format!("{arguments} --timeout 300 --file {here}/tests/lab/{script}");
+    let command = format!("sh /lab/{script} 2>&1");
+    let output = exec(&arguments, &command).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    println!("{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.ends_with("done\n"), "{text}");
+    text
+}
+
+/// The controllers echo what is sent to everybody on the interface, also to the port itself: by no pair
+/// of ways it comes in.
+#[test]
+fn by_no_pair_of_ways_a_port_receives_what_it_sent() {
+    let Some(_lab) = lab() else { return };
+    let text = run("--fast --bench kvaser --kernel 6.1", "halves.sh");
+    let mut tried = 0;
+    for step in text.split("== ").skip(1).filter(|step| step.contains('{')) {
+        let json = step.lines().find(|line| line.starts_with('{')).unwrap();
+        let stats: Value = serde_json::from_str(json).unwrap();
+        let ports = stats["ports"].as_array().unwrap();
+        let counts: Vec<_> = ports
+            .iter()
+            .map(|port| (port["received"].as_u64(), port["tx"]["sent"].as_u64()))
+            .collect();
+        let expected = [(Some(40), Some(20)), (Some(20), Some(40))];
+        assert_eq!(counts, expected, "{step}");
+        assert!(step.contains("status 0"), "{step}");
+        tried += 1;
+    }
+    assert_eq!(tried, 12);
+}
+
+/// What a ring sends has not come by the CAN protocol; can-gw takes it all the same.
+#[test]
+fn can_gw_takes_what_a_ring_sends() {
+    let Some(_lab) = lab() else { return };
+    let text = run("--fast --bench none --kernel 6.1", "ring_can_gw.sh");
+    let passed = text.lines().filter(|line| *line == "25 of 25");
+    assert_eq!(passed.count(), 3, "{text}");
+}
