@@ -245,7 +245,7 @@ mod tests {
     fn frames_of_each_form_are_counted() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
-        let mut counted = |bytes: &[u8]| {
+        let counted = |bytes: &[u8]| {
             fs::write(&path, bytes).unwrap();
             count(&path).ok()
         };

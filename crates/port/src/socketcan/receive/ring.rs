@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Frames that are handed over before the frames made of them leave.
 const BATCH: usize = 64;
-/// A worker that never waits finds the ring empty again and again. It asks for an error at every so
-/// manieth time only, which is about every millisecond.
+/// A worker that never waits finds the ring empty again and again. It asks for an error once in so
+/// many times, which is about every millisecond.
 const LOOKS: u32 = 2048;
 
 pub(in super::super) struct ByRing {
