@@ -88,9 +88,10 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
 /// looks for frames without pause has none: the guest has one processor, on which nothing else would
 /// then run, the tester neither.
 fn process(is_busy: bool, priority: Priority) -> String {
+    // Without a word it would have 50.
     let realtime = match priority {
         Priority::Gateway if !is_busy => "realtime = 90\n",
-        _ => "",
+        _ => "realtime = false\n",
     };
     format!("{realtime}lock_memory = true\n")
 }

@@ -78,27 +78,6 @@ fn word<T: PartialEq>(all: &[(&'static str, T)], one: &T) -> &'static str {
         .map_or("", |(word, _)| word)
 }
 
-/// The user-space gateways of syscalls-2014 (Table 3.1), by the paper's names, as pairs of ways.
-/// Its busy polling without interrupts (`readbusynoirq-write`) is a pair that it shares with
-/// `readbusy-write`; what differs is set at the interface (`napi_defer_hard_irqs`,
-/// `gro_flush_timeout`).
-pub const PAPER_NAMES: [(&str, ReceiveBy, TransmitBy); 10] = [
-    ("read-write", ReceiveBy::Read, TransmitBy::Write),
-    ("readnb-write", ReceiveBy::ReadNonblock, TransmitBy::Write),
-    ("readbusy-write", ReceiveBy::ReadBusypoll, TransmitBy::Write),
-    (
-        "readbusynoirq-write",
-        ReceiveBy::ReadBusypoll,
-        TransmitBy::Write,
-    ),
-    ("mmap-mmap", ReceiveBy::Ring, TransmitBy::Ring),
-    ("mmap-write", ReceiveBy::Ring, TransmitBy::Write),
-    ("mmapbusy-mmap", ReceiveBy::RingBusy, TransmitBy::Ring),
-    ("mmapbusy-write", ReceiveBy::RingBusy, TransmitBy::Write),
-    ("readnb-mmap", ReceiveBy::ReadNonblock, TransmitBy::Ring),
-    ("mmsg-mmsg", ReceiveBy::Recvmmsg, TransmitBy::Sendmmsg),
-];
-
 /// A CAN interface and what to do with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SocketCanConfig {
@@ -153,14 +132,6 @@ mod tests {
         }
         for (word, by) in TransmitBy::ALL {
             assert_eq!(by.word(), word);
-        }
-        for (i, (name, ..)) in PAPER_NAMES.iter().enumerate() {
-            assert!(
-                PAPER_NAMES
-                    .iter()
-                    .skip(i + 1)
-                    .all(|(other, ..)| other != name)
-            );
         }
     }
 }

@@ -30,7 +30,7 @@ mod way;
 mod words;
 
 pub use choose::Optimise;
-pub use config::{PAPER_NAMES, ReceiveBy, SocketCanConfig, TransmitBy};
+pub use config::{ReceiveBy, SocketCanConfig, TransmitBy};
 pub use open::open;
 pub use settings::{SocketCan, SocketCanSettings};
 
