@@ -5,10 +5,14 @@ use std::collections::BTreeSet;
 
 #[test]
 fn the_lab_has_every_way_of_a_port_by_the_same_word() {
-    let lab: BTreeSet<_> = experiment::Receive::ALL.map(|way| way.key()).into();
+    let lab: BTreeSet<_> = experiment::Receive::ALL
+        .map(experiment::Receive::key)
+        .into();
     let port: BTreeSet<_> = ReceiveBy::ALL.map(|(word, _)| word).into();
     assert_eq!(lab, port);
-    let lab: BTreeSet<_> = experiment::Transmit::ALL.map(|way| way.key()).into();
+    let lab: BTreeSet<_> = experiment::Transmit::ALL
+        .map(experiment::Transmit::key)
+        .into();
     let port: BTreeSet<_> = TransmitBy::ALL.map(|(word, _)| word).into();
     assert_eq!(lab, port);
 }

@@ -103,7 +103,7 @@ impl Conflicts<'_> {
         self.refuse(
             e.is_fd() && e.bench == Bench::Kvaser,
             &[Setting::Payload, Setting::Bench],
-            "the cards of the kvaser bench are classic: --bench timed or ctucan has FD",
+            "FD frames need --bench timed or ctucan: the cards of the kvaser bench are classic",
         );
         self.refuse(
             e.bench == Bench::Ctucan && e.kernel.starts_with("5.10"),

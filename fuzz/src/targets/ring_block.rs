@@ -9,7 +9,12 @@ use linux::packet::block::walk;
 pub const TARGET: Target = Target {
     name: "ring_block",
     run,
-    words: &["\u{1}\0\0\0", "\u{30}\0\0\0", "\u{60}\0\u{60}\0", "\u{10}\0\0\0\u{10}\0\0\0"],
+    words: &[
+        "\u{1}\0\0\0",
+        "\u{30}\0\0\0",
+        "\u{60}\0\u{60}\0",
+        "\u{10}\0\0\0\u{10}\0\0\0",
+    ],
 };
 
 /// Where the block says how many frames are in it.

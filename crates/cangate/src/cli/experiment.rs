@@ -63,7 +63,7 @@ pub(crate) struct Chosen {
     /// read-noirq-write, mmap is ring, mmapbusy is ring-busy, mmsg is recvmmsg and
     /// sendmmsg.
     ///
-    /// Example: --gateway bpf. Two rings: --gateway user:ring-ring
+    /// Examples: --gateway bpf, --gateway user:read-write, --gateway user:ring-ring
     #[arg(
         long,
         value_name = "GATEWAY",

@@ -87,8 +87,11 @@ fn each_word_of_a_value_is_explained() {
     let measure = stdout(cangate().args(["help", "lab", "measure"]), 0);
     for (option, words) in [
         ("--kernel", "5.10 6.1 6.12 7.3 -rt"),
-        ("--bench", "kvaser timed"),
-        ("--gateway", "cangw can-gw bpf user:read-write none"),
+        ("--bench", "kvaser ctucan timed"),
+        (
+            "--gateway",
+            "cangw can-gw bpf user:read-write direct direct:irq ideal none io_uring mmap",
+        ),
         (
             "--traffic",
             "oneatatime load:PERCENT flood period:MICROSECONDS",
@@ -98,6 +101,7 @@ fn each_word_of_a_value_is_explained() {
         ("--modify", "none copy id and or xor set crc8 xorsum"),
         ("--hops", "N:2 N:vxcan N:2:vxcan"),
         ("--cpu", "pc board board:N shift:N"),
+        ("--priority", "gateway ordinary softirq"),
         ("--boot", "nohz=off nohz=off+threadirqs none"),
     ] {
         let own = option_of(&measure, option);

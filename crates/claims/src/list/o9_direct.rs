@@ -25,7 +25,7 @@ const O9: Claim = Claim {
     figure: "≤ 0.15",
     criterion: "own share (p50 less the bench's floor) of direct / that of can-gw ≤ 0.15",
     needs: |extent, _| needs(extent, DIRECT),
-    judge: |evidence, extent, _| judge(evidence, extent, DIRECT, 0.15),
+    judge: |evidence, extent, _| judge(evidence, extent, &DIRECT, 0.15),
     ..Claim::BLANK
 };
 
@@ -36,7 +36,7 @@ const O10: Claim = Claim {
     figure: "≤ 0.60",
     criterion: "own share (p50 less the bench's floor) of direct:irq / that of can-gw ≤ 0.60",
     needs: |extent, _| needs(extent, BY_INTERRUPT),
-    judge: |evidence, extent, _: DataPath| judge(evidence, extent, BY_INTERRUPT, 0.60),
+    judge: |evidence, extent, _: DataPath| judge(evidence, extent, &BY_INTERRUPT, 0.60),
     ..O9
 };
 
@@ -49,11 +49,11 @@ fn needs(extent: Extent, gateway: Gateway) -> Vec<experiment::Experiment> {
 fn judge(
     evidence: &Evidence,
     extent: Extent,
-    gateway: Gateway,
+    gateway: &Gateway,
     most: f64,
 ) -> Result<Judgement, Missing> {
-    let of = |gateway| own(evidence, &one_at_a_time(extent, gateway));
-    let (direct, kernel) = (of(gateway.clone())?, of(KERNEL)?);
+    let of = |gateway: &Gateway| own(evidence, &one_at_a_time(extent, gateway.clone()));
+    let (direct, kernel) = (of(gateway)?, of(&KERNEL)?);
     let times = ratio(direct, kernel);
     let mut conditions = Conditions::default();
     conditions.add(
