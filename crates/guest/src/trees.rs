@@ -53,7 +53,7 @@ const MODULES: &[&str] = &[
 
 /// The stages' names. A recipe that changes gets another.
 const QEMU: &str = "qemu-11.1";
-const GUEST: &str = "guest-1";
+const GUEST: &str = "guest-2";
 
 fn kernel_name(kernel: Kernel) -> String {
     format!("kernel-{kernel}-2")
@@ -165,6 +165,7 @@ pub(crate) fn guest(
         "kmod",
         "procps",
         "rt-tests",
+        "tcpdump",
         "util-linux",
     ];
     let recipe = Recipe {

@@ -35,6 +35,7 @@ const PROGRAMS: &[&str] = &[
     "ss",
     "taskset",
     "tc",
+    "tcpdump",
     "unshare",
     // can-utils
     "asc2log",
