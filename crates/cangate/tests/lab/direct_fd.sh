@@ -1,6 +1,7 @@
 # FD frames through CTU CAN FD controllers that no driver of the kernel's has: from a log to card y, over the
 # bus to card x, through the gateway to the other bus, and from there by card y into a log.
 cd /tmp
+rmmod ctucanfd_pci ctucanfd
 gateway() {
     cat >g.toml <<END
 [ports.play]

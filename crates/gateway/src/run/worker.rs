@@ -147,14 +147,21 @@ impl Worker<'_> {
     /// finds a frame much earlier than a step after a step. Gives the time, some looks old at most:
     /// reading the clock costs more than a look, and would come between a frame and its step.
     fn look_out(&self, mut now: Nanos, deadline: Option<Nanos>) -> Nanos {
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             if deadline.is_some_and(|at| at <= now) {
-                return now;
+                // Also where the time is still that of the step before: it must go on.
+                return if round == 0 { self.clock.now() } else { now };
             }
-            for _ in 0..LOOKS {
+            for look in 0..LOOKS {
                 if self.mailbox.is_waiting() || !self.engine.receiving().all(PollReceive::is_quiet)
                 {
-                    return now;
+                    // At the very first look the time is that of the step before, and most halves
+                    // cannot say that nothing has happened: with them, time would stand still.
+                    return if round == 0 && look == 0 {
+                        self.clock.now()
+                    } else {
+                        now
+                    };
                 }
                 std::hint::spin_loop();
             }
