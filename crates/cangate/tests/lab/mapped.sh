@@ -28,7 +28,8 @@ for mode in poll interrupt; do
 	# In use: it stays.
 	echo del gw0 > /dev/bitcan || echo "$mode: in use"
 	# A second process does not get it.
-	cangate run -q /tmp/gateway.toml 2>&1 | grep -o 'in use by another process' | head -1
+	cp /tmp/gateway.toml /tmp/other.toml
+	cangate run -q /tmp/other.toml 2>&1 | grep -o 'in use by another process' | head -1
 	# Frames that go wrong are sent again.
 	echo fault bus=1 node=gw1 frame=1 count=1 kind=bit bit=20 > /dev/bitcan
 	cansend can0 124#01

@@ -6,6 +6,7 @@ use super::interface::{IFLA_TXQLEN, LinkError, RTM_NEWLINK, raw};
 use crate::Errno;
 use crate::netlink::{Error, Netlink, attribute, attributes, inner, nested, number, text};
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 /// `uapi/linux/can/netlink.h`.
 const IFLA_CAN_BITTIMING: u16 = 1;
@@ -14,6 +15,9 @@ const IFLA_CAN_RESTART_MS: u16 = 6;
 const IFLA_CAN_DATA_BITTIMING: u16 = 9;
 
 const IFF_UP: u32 = 1;
+
+/// How long another card may have the name that is wanted.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The settings of a CAN interface: name, bit timing, modes, restart, queue length, and whether it is on.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -45,8 +49,19 @@ impl Saved {
         let index = super::Link::find(interface).map_err(|e| fail(&e))?.index;
         let mut netlink = Netlink::open().map_err(|e| fail(&e))?;
         let mut left_out = Vec::new();
+        if self.name != interface {
+            // Cards that come back together can get one another's names: each gives up the one that
+            // it has been given before it asks for its own.
+            let _ = change(&mut netlink, rename(index, &format!("back{index}")));
+        }
         for (what, body) in self.requests(index, interface) {
-            match change(&mut netlink, body) {
+            let mut answer = change(&mut netlink, body.clone());
+            let begin = Instant::now();
+            while matches!(answer, Ok(Some(Errno::EXIST))) && begin.elapsed() < PATIENCE {
+                std::thread::sleep(Duration::from_millis(5));
+                answer = change(&mut netlink, body.clone());
+            }
+            match answer {
                 Ok(None) => {}
                 Ok(Some(errno)) => left_out.push(format!("{what} ({errno})")),
                 Err(error) => left_out.push(format!("{what} ({error})")),
@@ -63,19 +78,10 @@ impl Saved {
 
     /// What is asked of the kernel, one after the other.
     fn requests(&self, index: u32, interface: &str) -> Vec<(&'static str, Vec<u8>)> {
-        let start = |flags: u32| {
-            let mut body = vec![0; 4];
-            body.extend(index.to_ne_bytes());
-            body.extend(flags.to_ne_bytes());
-            body.extend(flags.to_ne_bytes());
-            body
-        };
+        let start = |flags: u32| head(index, flags);
         let mut all = Vec::new();
         if self.name != interface {
-            let mut body = start(0);
-            let name = [self.name.as_bytes(), &[0]].concat();
-            attribute(&mut body, IFLA_IFNAME, &name);
-            all.push(("name", body));
+            all.push(("name", rename(index, &self.name)));
         }
         let mut data = Vec::new();
         for (kind, value) in &self.options {
@@ -141,6 +147,22 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
     pairs
         .map(|pair| u8::from_str_radix(pair?, 16).ok())
         .collect()
+}
+
+/// `struct ifinfomsg` of an interface, with these flags set.
+fn head(index: u32, flags: u32) -> Vec<u8> {
+    let mut body = vec![0; 4];
+    body.extend(index.to_ne_bytes());
+    body.extend(flags.to_ne_bytes());
+    body.extend(flags.to_ne_bytes());
+    body
+}
+
+/// Asks for another name for an interface that is down.
+fn rename(index: u32, name: &str) -> Vec<u8> {
+    let mut body = head(index, 0);
+    attribute(&mut body, IFLA_IFNAME, &[name.as_bytes(), &[0]].concat());
+    body
 }
 
 fn change(netlink: &mut Netlink, body: Vec<u8>) -> Result<Option<Errno>, Error> {
