@@ -19,6 +19,8 @@ struct CounterKind;
 #[derive(PartialEq, Debug)]
 struct CounterSettings {
     frames: u32,
+    /// Never to be waited for.
+    busy: bool,
 }
 
 /// Numbers that all ports of this kind share in a run.
@@ -34,6 +36,7 @@ impl PortKind for CounterKind {
         let frames = table.integer("frames", 0..=1000, found);
         Arc::new(CounterSettings {
             frames: frames.map_or(0, |n| n.value as u32),
+            busy: table.flag("busy", false, found),
         })
     }
 
@@ -62,6 +65,7 @@ impl Settings for CounterSettings {
         let next = opener.shared(NextNumber::default).clone();
         let rx = Counting {
             left: self.frames,
+            busy: self.busy,
             next,
         };
         Ok((Box::new(rx), Box::new(Swallowing { frames: 0 })))
@@ -74,6 +78,7 @@ impl Settings for CounterSettings {
 
 struct Counting {
     left: u32,
+    busy: bool,
     next: NextNumber,
 }
 
@@ -102,7 +107,7 @@ impl Receive for Counting {
         Ok(RxReport {
             frames,
             more: self.left > 0,
-            finished: self.left == 0,
+            finished: self.left == 0 && !self.busy,
             ..RxReport::default()
         })
     }
@@ -119,6 +124,10 @@ impl Receive for Counting {
 impl PollReceive for Counting {
     fn wait(&self) -> Wait {
         Wait::default()
+    }
+
+    fn is_busy(&self) -> bool {
+        self.busy
     }
 }
 
@@ -248,4 +257,34 @@ fn a_run_that_waits_for_an_end_asks_every_kind_for_it() {
         Err(RunError::NoEnd) => {}
         other => panic!("{other:?}"),
     }
+}
+
+/// A half that cannot say that nothing has happened is asked again and again; time goes on meanwhile, and
+/// with it what other ports wait for.
+#[test]
+fn beside_a_port_that_is_never_waited_for_time_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (read, write) = (folder.path().join("in.log"), folder.path().join("out.log"));
+    std::fs::write(&read, "(1.000000) can0 123#01\n(1.020000) can0 123#02\n").unwrap();
+    let text = format!(
+        "{START}[ports.busy]\nkind = 'counter'\nbusy = true\n\
+         [ports.log]\nkind = 'log'\nread = '{}'\nwrite = '{}'\npace = 'original'\n\
+         [[routes]]\nfrom = 'log'\nto = 'busy'\n[[routes]]\nfrom = 'busy'\nto = 'log'\n",
+        read.display(),
+        write.display()
+    );
+    let source = with_socket(&text, folder.path());
+    let (told, ended) = std::sync::mpsc::channel();
+    let options = options(folder.path());
+    std::thread::spawn(move || {
+        let (config, _) = load(&source, &kinds()).unwrap();
+        let summary = run(config, &kinds(), &options, &|_| ()).unwrap();
+        told.send(summary.stats.process).unwrap();
+    });
+    // Only a run that hangs takes so long.
+    let process = ended
+        .recv_timeout(std::time::Duration::from_secs(60))
+        .unwrap();
+    process.check().unwrap();
+    assert_eq!(process.port("busy").unwrap().tx.sent, 2);
 }

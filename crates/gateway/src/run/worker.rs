@@ -90,7 +90,7 @@ impl Worker<'_> {
             let busy = self.engine.receiving().any(PollReceive::is_busy);
             if busy && spin.goes_on(now) {
                 idle = 0;
-                read = Some(self.look_out(now, step.deadline));
+                read = self.look_out(step.deadline);
                 continue;
             }
             idle = if step.frames > 0 || step.held != held {
@@ -144,30 +144,26 @@ impl Worker<'_> {
     }
 
     /// Looks at halves that can say at a glance that nothing has happened, again and again, which
-    /// finds a frame much earlier than a step after a step. Gives the time, some looks old at most:
-    /// reading the clock costs more than a look, and would come between a frame and its step.
-    fn look_out(&self, mut now: Nanos, deadline: Option<Nanos>) -> Nanos {
-        for round in 0..ROUNDS {
-            if deadline.is_some_and(|at| at <= now) {
-                // Also where the time is still that of the step before: it must go on.
-                return if round == 0 { self.clock.now() } else { now };
-            }
-            for look in 0..LOOKS {
+    /// finds a frame much earlier than a step after a step. Gives the time that it has read, some looks
+    /// old at most: reading the clock costs more than a look, and would come between a frame and its
+    /// step. It reads none where a half has news at once, or cannot say (most cannot).
+    fn look_out(&self, deadline: Option<Nanos>) -> Option<Nanos> {
+        let mut read = None;
+        for _ in 0..ROUNDS {
+            for _ in 0..LOOKS {
                 if self.mailbox.is_waiting() || !self.engine.receiving().all(PollReceive::is_quiet)
                 {
-                    // At the very first look the time is that of the step before, and most halves
-                    // cannot say that nothing has happened: with them, time would stand still.
-                    return if round == 0 && look == 0 {
-                        self.clock.now()
-                    } else {
-                        now
-                    };
+                    return read;
                 }
                 std::hint::spin_loop();
             }
-            now = self.clock.now();
+            let now = self.clock.now();
+            read = Some(now);
+            if deadline.is_some_and(|at| at <= now) {
+                break;
+            }
         }
-        now
+        read
     }
 
     /// Has the run come to its end by itself? Not before all that came in has also left: ports
