@@ -1,8 +1,17 @@
 //! The same halves by io_uring, where this machine has it.
 
 use super::super::receive::uring::ByUring as ReceiveByUring;
+use super::super::shared::Shared;
+use super::super::transmit::RawTransmit;
 use super::super::transmit::uring::ByUring as TransmitByUring;
-use super::*;
+use super::bench::{Bench, End, Failing, UP, bench_with, classic, receiving};
+use super::fates::{each_has_one_fate, op};
+use super::frames::{fd, one_of_each_goes};
+use linux::Errno;
+use linux::can::InterfaceState;
+use linux::can::layout::XL_SIZE;
+use proptest::prelude::*;
+use std::sync::Arc;
 
 /// A bench by io_uring; `None`, and words about it, where there is none.
 fn uring(queue: usize, link: InterfaceState) -> Option<Bench> {
@@ -33,27 +42,14 @@ fn frames_of_every_kind_come_and_go_by_io_uring() {
     let Some(mut bench) = uring(8, link) else {
         return;
     };
-    let fd = Frame::fd(CanId::eff(5).unwrap(), flags::BRS, &[7; 24]).unwrap();
-    let mut xl = FrameBuf::new();
-    xl.reset(Header::new(Kind::Xl, CanId::from_raw(9), 300).unwrap());
-    for view in [classic(1).view(), fd.view(), xl.view()] {
-        bench.tx.transmit(0, Outgoing::new(view, 0)).unwrap();
-    }
-    let report = bench.tx.flush(0).unwrap();
-    assert_eq!((report.sent, report.held), (3, 0));
-    let expected = [
-        classic(1).view().to_string(),
-        fd.view().to_string(),
-        xl.view().to_string(),
-    ];
-    assert_eq!(bench.sent(), expected);
+    let expected = one_of_each_goes(&mut bench);
     assert_eq!(bench.rx.deadline(), Some(0), "nobody began to receive");
     assert!(bench.take(0).is_empty());
     assert_eq!(bench.rx.deadline(), None);
     assert!(bench.rx.wait().fd.is_some());
     bench.come(&classic(3));
     bench.bus.send(&[0; 15]).unwrap();
-    bench.come(&fd);
+    bench.come(&fd());
     assert_eq!(bench.take(0), ["003#00000003", &expected[1]]);
     assert_eq!(bench.rx.counters().malformed, 1);
     assert!(bench.take(0).is_empty(), "nothing there is no error");
@@ -101,39 +97,13 @@ fn down_and_up_again_by_io_uring() {
 }
 
 proptest! {
-    /// As by system calls: each frame that was taken is sent once, in order, or counted as lost, or
-    /// held; with chains of requests that end anywhere.
+    /// As by system calls, with chains of requests that end anywhere.
     #[test]
     fn every_frame_taken_by_io_uring_has_one_fate(
         ops in prop::collection::vec(op(), 1..60), queue in 1usize..9,
     ) {
-        let Some(mut bench) = uring(queue, UP) else {
-            return Ok(());
-        };
-        let (mut now, mut taken, mut out) = (0, 0u32, Vec::new());
-        for op in ops {
-            match op {
-                Op::Offer(echo) => {
-                    let frame = classic(taken);
-                    let outgoing = Outgoing { echo, ..Outgoing::new(frame.view(), 0) };
-                    taken += u32::from(bench.tx.transmit(now, outgoing).is_ok());
-                }
-                Op::Flush(errors) => {
-                    *bench.line().send_errors.lock().unwrap() = errors.into();
-                    let report = bench.tx.flush(now).unwrap();
-                    prop_assert_eq!(bench.tx.counters().held, report.held as u64);
-                }
-                Op::Link(up) => bench.set_link(Ok(InterfaceState { up, ..UP })),
-                Op::Later => now += 600_000_000,
-            }
-            out.extend(bench.sent());
-            let c = bench.tx.counters();
-            prop_assert_eq!(c.taken, u64::from(taken));
-            prop_assert_eq!(c.taken, c.sent + c.lost + c.held);
-            prop_assert_eq!(c.sent, out.len() as u64);
+        if let Some(bench) = uring(queue, UP) {
+            each_has_one_fate(bench, ops)?;
         }
-        let number = |text: &String| u32::from_str_radix(&text[text.len() - 8..], 16).unwrap();
-        let numbers: Vec<u32> = out.iter().map(number).collect();
-        prop_assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "{:?}", numbers);
     }
 }

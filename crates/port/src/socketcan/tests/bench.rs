@@ -1,0 +1,252 @@
+//! The halves over a pair of sockets, and an interface that does what the test says.
+
+use super::super::config::{ReceiveBy, TransmitBy};
+use super::super::line::Line;
+use super::super::receive::RawReceive;
+use super::super::receive::mmsg::{ByRecvmmsg, Lost};
+use super::super::receive::read::ByRead;
+use super::super::shared::Shared;
+use super::super::transmit::RawTransmit;
+use super::super::transmit::slots::{FromSlots, Loopback};
+use super::super::way::{Arrival, Brought, ReceiveWay, TransmitWay};
+use crate::{Outgoing, PollReceive, PollTransmit, RawFilter, Received, Refused};
+use frame::{CanId, Frame, Nanos};
+use linux::Errno;
+use linux::can::InterfaceState;
+use linux::can::layout::{FD_SIZE, XL_SIZE, decode, encode};
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::net::UnixDatagram;
+use std::sync::{Arc, Mutex};
+
+pub(super) const UP: InterfaceState = InterfaceState {
+    index: 4,
+    mtu: FD_SIZE,
+    up: true,
+    running: true,
+    echo: true,
+};
+
+/// Another socket, and an interface of paper.
+pub(super) struct Fake {
+    pub(super) socket: UnixDatagram,
+    pub(super) link: Mutex<Result<InterfaceState, Errno>>,
+    /// What the next calls fail with.
+    pub(super) receive_errors: Mutex<VecDeque<Errno>>,
+    pub(super) send_errors: Mutex<VecDeque<Option<Errno>>>,
+    /// What was asked of it.
+    pub(super) calls: Mutex<Vec<String>>,
+    /// What the kernel says that it lost.
+    pub(super) lost: Mutex<Option<u32>>,
+}
+
+impl Fake {
+    pub(super) fn called(&self, what: String) {
+        self.calls.lock().unwrap().push(what);
+    }
+}
+
+/// What the halves have of it.
+#[derive(Clone)]
+pub(super) struct End(pub(super) Arc<Fake>);
+
+impl Line for End {
+    fn look(&self) -> Result<InterfaceState, Errno> {
+        *self.0.link.lock().unwrap()
+    }
+
+    fn attach(&self, index: u32) -> Result<(), Errno> {
+        self.0.called(format!("attach {index}"));
+        Ok(())
+    }
+
+    fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno> {
+        self.0.called(format!("{} filters", filters.len()));
+        Ok(())
+    }
+}
+
+impl AsFd for End {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.socket.as_fd()
+    }
+}
+
+impl AsRawFd for End {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.socket.as_raw_fd()
+    }
+}
+
+impl Lost for End {
+    fn lost(&self) -> Option<u32> {
+        *self.0.lost.lock().unwrap()
+    }
+}
+
+impl Loopback for End {
+    fn set_loopback(&self, on: bool) -> Result<(), Errno> {
+        self.0.called(format!("loopback {on}"));
+        Ok(())
+    }
+}
+
+/// A way whose calls fail where the test says so.
+pub(super) struct Failing<W> {
+    pub(super) way: W,
+    pub(super) fake: Arc<Fake>,
+}
+
+impl<W: ReceiveWay> ReceiveWay for Failing<W> {
+    fn fd(&self) -> RawFd {
+        self.way.fd()
+    }
+
+    fn receive(
+        &mut self,
+        want: usize,
+        take: &mut dyn FnMut(Arrival<'_>),
+    ) -> Result<Brought, Errno> {
+        match self.fake.receive_errors.lock().unwrap().pop_front() {
+            Some(error) => Err(error),
+            None => self.way.receive(want, take),
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        self.way.is_due()
+    }
+
+    fn lost(&self) -> Option<u32> {
+        self.way.lost()
+    }
+}
+
+impl<W: TransmitWay> TransmitWay for Failing<W> {
+    fn fd(&self) -> RawFd {
+        self.way.fd()
+    }
+
+    fn slots(&self) -> usize {
+        self.way.slots()
+    }
+
+    fn slot(&mut self, i: usize) -> Option<(&mut [u8], &mut usize)> {
+        self.way.slot(i)
+    }
+
+    fn set_loopback(&mut self, on: bool) -> Result<(), Errno> {
+        self.way.set_loopback(on)
+    }
+
+    fn send(&mut self, first: usize, count: usize) -> Result<usize, Errno> {
+        match self.fake.send_errors.lock().unwrap().pop_front().flatten() {
+            Some(error) => Err(error),
+            None => self.way.send(first, count),
+        }
+    }
+}
+
+pub(super) struct Bench {
+    pub(super) fake: Arc<Fake>,
+    pub(super) rx: Box<dyn PollReceive>,
+    pub(super) tx: Box<dyn PollTransmit>,
+    /// The other end: what the bus would be.
+    pub(super) bus: UnixDatagram,
+}
+
+pub(super) fn bench_with(queue: usize, link: InterfaceState) -> Bench {
+    bench_by((ReceiveBy::Recvmmsg, TransmitBy::Sendmmsg), queue, link)
+}
+
+pub(super) fn bench_by(by: (ReceiveBy, TransmitBy), queue: usize, link: InterfaceState) -> Bench {
+    let (socket, bus) = UnixDatagram::pair().unwrap();
+    // As every CAN socket of the port.
+    socket.set_nonblocking(true).unwrap();
+    bus.set_nonblocking(true).unwrap();
+    let fake = Arc::new(Fake {
+        socket,
+        link: Mutex::new(Ok(link)),
+        receive_errors: Mutex::default(),
+        send_errors: Mutex::default(),
+        calls: Mutex::default(),
+        lost: Mutex::default(),
+    });
+    let end = End(Arc::clone(&fake));
+    let shared = Shared::attach(end.clone(), "engine", "can7", Vec::new()).unwrap();
+    let shared = Arc::new(shared);
+    let rx: Box<dyn PollReceive> = match by.0 {
+        ReceiveBy::Recvmmsg => receiving(&fake, &shared, ByRecvmmsg::new(end.clone(), XL_SIZE)),
+        _ => receiving(&fake, &shared, ByRead::new(end.clone(), XL_SIZE, false)),
+    };
+    let way = Failing {
+        way: FromSlots::new(end, queue, XL_SIZE, by.1 == TransmitBy::Write),
+        fake: Arc::clone(&fake),
+    };
+    Bench {
+        rx,
+        tx: Box::new(RawTransmit::new(shared, way, queue, (true, true))),
+        fake,
+        bus,
+    }
+}
+
+pub(super) fn receiving(
+    fake: &Arc<Fake>,
+    shared: &Arc<Shared>,
+    way: impl ReceiveWay + 'static,
+) -> Box<dyn PollReceive> {
+    let fake = Arc::clone(fake);
+    let way = Failing { way, fake };
+    Box::new(RawReceive::new(Arc::clone(shared), way, false))
+}
+
+pub(super) fn bench() -> Bench {
+    bench_with(8, UP)
+}
+
+pub(super) fn classic(id: u32) -> Frame {
+    Frame::classic(CanId::from_raw(id), &id.to_be_bytes()).unwrap()
+}
+
+impl Bench {
+    /// A frame comes from the bus.
+    pub(super) fn come(&self, frame: &Frame) {
+        let mut bytes = [0; FD_SIZE];
+        let n = encode(frame.view(), &mut bytes).unwrap();
+        self.bus.send(&bytes[..n]).unwrap();
+    }
+
+    pub(super) fn take(&mut self, now: Nanos) -> Vec<String> {
+        let mut got = Vec::new();
+        let mut keep = |r: Received<'_>| got.push(r.frame.to_string());
+        self.rx.receive(now, 100, &mut keep).unwrap();
+        got
+    }
+
+    pub(super) fn offer(&mut self, now: Nanos, id: u32) -> Result<crate::Accepted, Refused> {
+        self.tx.transmit(now, Outgoing::new(classic(id).view(), 0))
+    }
+
+    /// What went out to the bus.
+    pub(super) fn sent(&self) -> Vec<String> {
+        let mut bytes = [0; XL_SIZE];
+        let mut out = Vec::new();
+        while let Ok(n) = self.bus.recv(&mut bytes) {
+            out.push(decode(&bytes[..n]).unwrap().to_string());
+        }
+        out
+    }
+
+    pub(super) fn line(&self) -> &Fake {
+        &self.fake
+    }
+
+    pub(super) fn set_link(&self, link: Result<InterfaceState, Errno>) {
+        *self.line().link.lock().unwrap() = link;
+    }
+
+    pub(super) fn calls(&self) -> Vec<String> {
+        std::mem::take(&mut *self.line().calls.lock().unwrap())
+    }
+}

@@ -1,0 +1,213 @@
+//! Frames of every kind, full queues and buffers, echo.
+
+use super::super::config::{ReceiveBy, TransmitBy};
+use super::bench::{Bench, UP, bench, bench_by, bench_with, classic};
+use crate::{Outgoing, Refused};
+use frame::{CanId, Frame, FrameBuf, Header, Kind, flags};
+use linux::Errno;
+use linux::can::InterfaceState;
+use linux::can::layout::{CLASSIC_SIZE, XL_SIZE};
+
+#[test]
+fn frames_of_every_kind_come_and_go() {
+    for receive in [ReceiveBy::Recvmmsg, ReceiveBy::Read] {
+        for transmit in [TransmitBy::Sendmmsg, TransmitBy::Write] {
+            every_kind_by((receive, transmit));
+        }
+    }
+}
+
+pub(super) fn fd() -> Frame {
+    Frame::fd(CanId::eff(5).unwrap(), flags::BRS, &[7; 24]).unwrap()
+}
+
+/// A frame of each kind goes out; gives what was seen on the bus.
+pub(super) fn one_of_each_goes(bench: &mut Bench) -> [String; 3] {
+    let fd = fd();
+    let mut xl = FrameBuf::new();
+    xl.reset(Header::new(Kind::Xl, CanId::from_raw(9), 300).unwrap());
+    for view in [classic(1).view(), fd.view(), xl.view()] {
+        bench.tx.transmit(0, Outgoing::new(view, 0)).unwrap();
+    }
+    let report = bench.tx.flush(0).unwrap();
+    assert_eq!((report.sent, report.held), (3, 0));
+    let expected = [
+        classic(1).view().to_string(),
+        fd.view().to_string(),
+        xl.view().to_string(),
+    ];
+    assert_eq!(bench.sent(), expected);
+    expected
+}
+
+fn every_kind_by(by: (ReceiveBy, TransmitBy)) {
+    let link = InterfaceState { mtu: XL_SIZE, ..UP };
+    let mut bench = bench_by(by, 8, link);
+    let expected = one_of_each_goes(&mut bench);
+    bench.come(&classic(3));
+    bench.come(&fd());
+    let mut got = bench.take(0);
+    if by.0 == ReceiveBy::Read {
+        // One a call; whoever polls again gets the next.
+        assert_eq!(got.len(), 1);
+        got.extend(bench.take(0));
+    }
+    assert_eq!(got, ["003#00000003", &expected[1]]);
+    assert_eq!(bench.take(0).len(), 0, "nothing there is no error");
+}
+
+/// What is held, refused and lost is the same whatever moves the frames.
+#[test]
+fn one_by_one_a_full_queue_loses_nothing() {
+    let mut bench = bench_by((ReceiveBy::Read, TransmitBy::Write), 4, UP);
+    for id in 0..4 {
+        bench.offer(0, id).unwrap();
+    }
+    let errors = [None, Some(Errno::NOBUFS)];
+    bench.line().send_errors.lock().unwrap().extend(errors);
+    let report = bench.tx.flush(0).unwrap();
+    assert_eq!((report.sent, report.held), (1, 3));
+    assert_eq!(bench.offer(0, 4), Ok(crate::Accepted));
+    assert_eq!(bench.offer(0, 5), Err(Refused::Full));
+    assert_eq!(bench.tx.flush(1_000_000).unwrap().sent, 4);
+    let expected: Vec<String> = (0..5).map(|id| classic(id).view().to_string()).collect();
+    assert_eq!(bench.sent(), expected);
+    assert_eq!(bench.tx.counters().taken, 5);
+}
+
+#[test]
+fn what_is_no_frame_is_counted() {
+    let mut bench = bench();
+    bench.bus.send(&[0; 15]).unwrap();
+    bench.come(&classic(3));
+    let mut long = [0; CLASSIC_SIZE];
+    long[4] = 9;
+    bench.bus.send(&long).unwrap();
+    assert_eq!(bench.take(0).len(), 1);
+    assert_eq!(bench.rx.counters().malformed, 2);
+}
+
+#[test]
+fn a_budget_is_kept_over_several_batches() {
+    let mut bench = bench();
+    let mut got = 0;
+    for round in 0..30 {
+        for id in 0..5 {
+            bench.come(&classic(round * 5 + id));
+        }
+        let report = bench.rx.receive(0, 3, &mut |_| got += 1).unwrap();
+        assert_eq!((report.frames, report.more), (3, true));
+        let report = bench.rx.receive(0, 100, &mut |_| got += 1).unwrap();
+        assert_eq!((report.frames, report.more), (2, false));
+    }
+    assert_eq!(got, 150);
+}
+
+#[test]
+fn no_buffers_means_later_not_lost() {
+    let mut bench = bench();
+    for id in 0..4 {
+        bench.offer(0, id).unwrap();
+    }
+    let errors = [Some(Errno::NOBUFS), Some(Errno::NOBUFS)];
+    bench.line().send_errors.lock().unwrap().extend(errors);
+    assert_eq!(bench.tx.flush(1_000).unwrap().held, 4);
+    assert!(!bench.tx.wait().writable, "poll would say writable at once");
+    assert!(bench.tx.deadline().is_some_and(|at| at > 1_000));
+    assert_eq!(bench.tx.flush(2_000_000).unwrap().held, 4);
+    assert_eq!(bench.tx.flush(3_000_000).unwrap().sent, 4);
+    assert_eq!(bench.sent().len(), 4);
+    let counters = bench.tx.counters();
+    assert_eq!((counters.sent, counters.lost, counters.stalled), (4, 0, 2));
+    assert_eq!(bench.tx.wait(), crate::Wait::default());
+    assert_eq!(bench.tx.deadline(), None);
+}
+
+#[test]
+fn a_full_socket_buffer_is_polled_for() {
+    let mut bench = bench_with(4096, UP);
+    assert!((0..4096).all(|id| bench.offer(0, id).is_ok()));
+    let report = bench.tx.flush(0).unwrap();
+    assert!(
+        report.held > 0,
+        "the peer's queue took everything: nothing is shown"
+    );
+    assert!(bench.tx.wait().writable && bench.tx.wait().fd.is_some());
+    let mut out = bench.sent();
+    while bench.tx.flush(0).unwrap().held > 0 {
+        out.extend(bench.sent());
+    }
+    out.extend(bench.sent());
+    let expected: Vec<String> = (0..4096).map(|id| classic(id).view().to_string()).collect();
+    assert_eq!(out, expected);
+}
+
+#[test]
+fn a_full_ring_refuses() {
+    let mut bench = bench_with(2, UP);
+    assert!(bench.offer(0, 1).is_ok() && bench.offer(0, 2).is_ok());
+    let errors = &bench.line().send_errors;
+    errors.lock().unwrap().push_back(Some(Errno::NOBUFS));
+    assert_eq!(bench.offer(0, 3), Err(Refused::Full));
+    // The interface has just said that it has no room: it is not asked for every frame.
+    assert_eq!(bench.offer(0, 3), Err(Refused::Full));
+    assert_eq!(bench.tx.counters().stalled, 1);
+    bench.tx.flush(1_000_000).unwrap();
+    assert!(bench.offer(1_000_000, 3).is_ok());
+}
+
+#[test]
+fn a_batch_larger_than_the_ring_leaves_as_it_comes() {
+    let mut bench = bench_with(2, UP);
+    assert!((0..7).all(|id| bench.offer(0, id).is_ok()));
+    bench.tx.flush(0).unwrap();
+    let expected: Vec<String> = (0..7).map(|id| classic(id).view().to_string()).collect();
+    assert_eq!(bench.sent(), expected);
+    assert!((0..2).all(|id| bench.offer(0, id).is_ok()));
+    bench
+        .line()
+        .send_errors
+        .lock()
+        .unwrap()
+        .push_back(Some(Errno::NETDOWN));
+    bench.set_link(Ok(InterfaceState { up: false, ..UP }));
+    assert_eq!(bench.offer(0, 3), Err(Refused::Down));
+    assert_eq!(bench.tx.counters().lost, 2);
+}
+
+/// After the last frame of a flood none comes beside which the kernel could say it.
+#[test]
+fn what_was_lost_after_the_last_frame_is_counted_too() {
+    let bench = bench();
+    let set = |lost| *bench.line().lost.lock().unwrap() = lost;
+    assert_eq!(bench.rx.counters().overrun, 0, "a kernel that does not say");
+    set(Some(7));
+    assert_eq!(bench.rx.counters().overrun, 7);
+    assert_eq!(bench.rx.counters().overrun, 7, "once");
+    set(Some(9));
+    assert_eq!(bench.rx.counters().overrun, 9);
+}
+
+#[test]
+fn echo_follows_the_route_where_the_driver_can() {
+    let echoes = |echo: bool| {
+        let mut bench = bench_with(8, InterfaceState { echo, ..UP });
+        bench.calls();
+        for (id, echo) in [(1, false), (2, false), (3, true), (4, false)] {
+            let frame = classic(id);
+            let outgoing = Outgoing {
+                echo,
+                ..Outgoing::new(frame.view(), 0)
+            };
+            bench.tx.transmit(0, outgoing).unwrap();
+        }
+        bench.tx.flush(0).unwrap();
+        assert_eq!(bench.sent().len(), 4);
+        bench.calls()
+    };
+    assert_eq!(
+        echoes(true),
+        ["loopback false", "loopback true", "loopback false"]
+    );
+    assert_eq!(echoes(false), ["loopback true"]);
+}

@@ -1,0 +1,8 @@
+//! The halves over a pair of Unix datagram sockets instead of a raw CAN socket: the same system
+//! calls and buffers, and an interface that does what the test says.
+
+mod bench;
+mod fates;
+mod frames;
+mod states;
+mod uring;

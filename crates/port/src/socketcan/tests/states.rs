@@ -1,0 +1,193 @@
+//! Interfaces that go down, are unplugged, go bus-off, and come back.
+
+use super::super::words::words;
+use super::bench::{UP, bench, bench_with, classic};
+use crate::{Ids, Interest, LinkState, Outgoing, RawFilter, Refused};
+use frame::{CanId, Frame};
+use linux::Errno;
+use linux::can::layout::CLASSIC_SIZE;
+use linux::can::{InterfaceState, Obstacle, OpenError, error_class};
+
+#[test]
+fn the_mtu_says_what_is_carried() {
+    let link = InterfaceState {
+        mtu: CLASSIC_SIZE,
+        ..UP
+    };
+    let mut bench = bench_with(8, link);
+    let fd = Frame::fd(CanId::from_raw(5), 0, &[]).unwrap();
+    let refused = bench.tx.transmit(0, Outgoing::new(fd.view(), 0));
+    assert_eq!(refused, Err(Refused::Unsupported));
+    let error = Frame::classic(CanId::from_raw(0x2000_0004), &[0; 8]).unwrap();
+    let refused = bench.tx.transmit(0, Outgoing::new(error.view(), 0));
+    assert_eq!(refused, Err(Refused::Unsupported));
+    assert!(bench.offer(0, 1).is_ok());
+}
+
+#[test]
+fn down_and_up_again() {
+    let mut bench = bench();
+    bench.offer(0, 1).unwrap();
+    bench.set_link(Ok(InterfaceState { up: false, ..UP }));
+    bench
+        .line()
+        .receive_errors
+        .lock()
+        .unwrap()
+        .push_back(Errno::NETDOWN);
+    assert!(bench.take(0).is_empty());
+    assert!(!bench.rx.is_up());
+    assert_eq!(bench.tx.flush(0).unwrap().held, 0);
+    assert_eq!(bench.tx.counters().lost, 1, "what waited is stale");
+    assert_eq!(bench.offer(0, 2), Err(Refused::Down));
+    assert!(bench.rx.wait().fd.is_some());
+    // It stays down, then comes up.
+    let later = bench.rx.deadline().unwrap();
+    assert_eq!(bench.offer(later, 2), Err(Refused::Down));
+    bench.set_link(Ok(UP));
+    bench.calls();
+    let later = bench.rx.deadline().unwrap();
+    assert!(bench.offer(later, 2).is_ok());
+    assert!(bench.rx.is_up());
+    assert_eq!(bench.rx.counters().reopened, 1);
+    assert_eq!(bench.calls(), [""; 0], "the socket was bound all the time");
+    assert!(bench.rx.remarks()[0].contains("can7 is down"));
+}
+
+#[test]
+fn a_frame_from_it_shows_that_it_is_up() {
+    let mut bench = bench();
+    bench
+        .line()
+        .receive_errors
+        .lock()
+        .unwrap()
+        .push_back(Errno::NETDOWN);
+    bench.take(0);
+    assert!(!bench.rx.is_up());
+    bench.come(&classic(1));
+    assert_eq!(bench.take(1).len(), 1);
+    assert!(bench.rx.is_up());
+}
+
+#[test]
+fn unplugged_and_plugged_in_again() {
+    let mut bench = bench();
+    assert_eq!(bench.calls(), ["0 filters", "attach 4"]);
+    bench.offer(0, 1).unwrap();
+    bench.set_link(Err(Errno::NODEV));
+    bench
+        .line()
+        .send_errors
+        .lock()
+        .unwrap()
+        .push_back(Some(Errno::NODEV));
+    bench.tx.flush(0).unwrap();
+    assert_eq!(bench.tx.counters().lost, 1);
+    assert!(bench.rx.wait().fd.is_none(), "nothing to poll");
+    // New filters meanwhile are kept for later.
+    let filter = RawFilter { id: 1, mask: 0x7FF };
+    let interest = Interest {
+        ids: Ids::Filters(vec![filter; 1]),
+        ..Interest::default()
+    };
+    bench.rx.set_interest(&interest).unwrap();
+    let mut now = 0;
+    for _ in 0..20 {
+        now = bench.rx.deadline().unwrap().max(now);
+        assert!(bench.take(now).is_empty());
+    }
+    assert_eq!(bench.calls(), ["loopback false"]);
+    bench.set_link(Ok(InterfaceState { index: 9, ..UP }));
+    let longest = bench.rx.deadline().unwrap() - now;
+    assert!(longest <= 500_000_000, "{longest}");
+    now += longest;
+    bench.come(&classic(1));
+    assert_eq!(bench.take(now).len(), 1);
+    // Filters first: no frame is to slip by between the two.
+    assert_eq!(bench.calls(), ["1 filters", "attach 9"]);
+    assert_eq!(bench.rx.counters().reopened, 1);
+    assert!(bench.offer(now, 1).is_ok());
+}
+
+#[test]
+fn bus_off_is_noticed_and_its_end_too() {
+    let error =
+        |class: u32| Frame::classic(CanId::from_raw(CanId::ERR_FLAG | class), &[0; 8]).unwrap();
+    let mut bench = bench();
+    bench.set_link(Ok(InterfaceState {
+        running: false,
+        ..UP
+    }));
+    bench.come(&error(error_class::BUS_OFF));
+    assert!(bench.take(0).is_empty());
+    assert_eq!(bench.offer(0, 1), Err(Refused::Down));
+    assert!(bench.rx.remarks()[0].contains("bus-off"));
+    bench.set_link(Ok(UP));
+    bench.come(&error(error_class::RESTARTED));
+    bench.take(1);
+    assert!(bench.offer(2, 1).is_ok());
+    assert_eq!(bench.rx.counters().error_frames, 2);
+    bench
+        .rx
+        .set_interest(&Interest {
+            error_frames: true,
+            ..Interest::default()
+        })
+        .unwrap();
+    bench.come(&error(error_class::CONTROLLER));
+    assert_eq!(bench.take(3).len(), 1);
+    assert_eq!(bench.rx.counters().error_frames, 2);
+}
+
+/// Each change is told once, whatever comes in between.
+#[test]
+fn the_error_state_is_told_when_it_changes() {
+    let mut bench = bench();
+    let mut link_after = |class: u32, trouble: u8| {
+        let data = [0, trouble, 0, 0, 0, 0, 0, 0];
+        let id = CanId::from_raw(CanId::ERR_FLAG | class);
+        bench.come(&Frame::classic(id, &data).unwrap());
+        let report = bench.rx.receive(0, 64, &mut |_| ()).unwrap();
+        (report.news, bench.rx.link())
+    };
+    let crtl = error_class::CONTROLLER;
+    // The first report is always worth a look: the interface may be down from the start.
+    assert_eq!(link_after(crtl, 0x01), (true, LinkState::Up), "an overflow");
+    assert_eq!(link_after(crtl, 0x08), (true, LinkState::ErrorWarning));
+    assert_eq!(link_after(crtl, 0x04), (false, LinkState::ErrorWarning));
+    assert_eq!(link_after(crtl, 0x20), (true, LinkState::ErrorPassive));
+    assert_eq!(
+        link_after(0x80, 0),
+        (false, LinkState::ErrorPassive),
+        "a bus error"
+    );
+    let off = error_class::BUS_OFF;
+    assert_eq!(link_after(off, 0), (true, LinkState::BusOff));
+    // The bench's interface can be used, so that the next look finds it up: error-active.
+    let again = error_class::RESTARTED;
+    assert_eq!(link_after(again, 0), (false, LinkState::BusOff));
+    assert_eq!(link_after(crtl, 0), (true, LinkState::Up));
+    assert_eq!(link_after(crtl, 0x10), (true, LinkState::ErrorPassive));
+    assert_eq!(link_after(crtl, 0x40), (true, LinkState::Up));
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let no_can = OpenError {
+        interface: "can7".to_owned(),
+        obstacle: Obstacle::NoCan,
+        source: Errno::AFNOSUPPORT,
+    };
+    assert!(words(&no_can).contains("modprobe can`"));
+    assert!(words(&no_can).contains("kind = \"bus\""));
+    let gone = OpenError {
+        obstacle: Obstacle::NoInterface(vec!["can0".to_owned()]),
+        source: Errno::NODEV,
+        ..no_can
+    };
+    assert_eq!(
+        words(&gone),
+        "there is no interface can7; CAN interfaces here: can0"
+    );
+}
