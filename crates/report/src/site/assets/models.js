@@ -6,7 +6,7 @@
     bench: (v) => `${v} bench`, gateway: (v) => (v === "none" ? "no gateway" : v), traffic: (v) => v,
     load: (v) => (v === "none" ? "no load" : `load ${v}`), payload: (v) => (/^\d+$/.test(v) ? `${v} B` : `payload ${v}`),
     filters: (v) => (v === "none" ? "no filters" : `filters ${v}`), modify: (v) => (v === "none" ? "unchanged" : `modify ${v}`),
-    hops: (v) => (v === "0" ? "no hops" : `hops ${v}`),
+    hops: (v) => (v === "0" ? "no hops" : `hops ${v}`), priority: (v) => (v === "softirq" ? "softirq first" : `priority ${v}`),
   };
   const say = ([key, value]) => (words[key] ? words[key](value) : `${key} ${value}`);
 
@@ -22,7 +22,7 @@
     const quiet = ["clock", "seed", "frames", "stamp-every"];
     const name = (e, but) => pairs(e, differing.filter((k) => !but.includes(k))).map(say).join(", ");
     // What an experiment does without is left out, where something else is left to say.
-    const without = ([key, v]) => (["load", "filters", "modify", "boot"].includes(key) && v === "none") || (key === "hops" && v === "0");
+    const without = ([key, v]) => (["load", "filters", "modify", "boot"].includes(key) && v === "none") || (key === "hops" && v === "0") || (key === "priority" && v === "gateway");
     const plain = (e) => pairs(e, differing.filter((k) => !quiet.includes(k))).filter((pair) => !without(pair));
     let names = experiments.map((e) => plain(e).map(say).join(", "));
     // Two that are alike are told by what is of less interest, then by their files.
