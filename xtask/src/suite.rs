@@ -174,7 +174,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
             }
             "lab" => lab::setup(workspace),
             "test" => {
-                let run = debug_tests(workspace, options)?;
+                let run = debug_tests(workspace)?;
                 Ok(built.borrow_mut().hand_over(run, options))
             }
             "heavy" => {
@@ -202,18 +202,15 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
     }
 }
 
-/// All tests that are quick enough without optimization. Ignored ones are the next step's. Those
-/// that boot guests say that they are left out, in a quick run.
-fn debug_tests(workspace: &Workspace, options: &Options) -> Result<libtest::Run> {
+/// All tests that are quick enough without optimization. Ignored ones are the next step's.
+fn debug_tests(workspace: &Workspace) -> Result<libtest::Run> {
     let mut test = workspace.cargo("test");
     test.args(["--workspace", "--no-fail-fast", "--", "--show-output"]);
-    if options.is_quick() {
-        test.env("CANGATE_LAB_TESTS", "0");
-    }
     libtest::run(&mut test, &workspace.log("test"))
 }
 
-/// Tests that are marked `#[ignore]` because they need an optimized build.
+/// Tests that are marked `#[ignore]` because they need an optimized build, or boot guests: there it is
+/// half of their time, and the states that they save are those of `reproduce`.
 fn heavy_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<libtest::Run> {
     let mut packages = BTreeSet::new();
     let mut selectors = BTreeSet::new();

@@ -11,13 +11,14 @@ use crate::progress::Progress;
 use crate::qemu::{Options, Process};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a guest that is to be saved may take until it stops itself, in real time, on the
 /// slowest host that we think of.
 const BOOT: Duration = Duration::from_secs(300);
 /// How often a guest is booted to be saved before that is given up. At the first try it is as it
-/// should be nearly always, on a very busy host every other time.
+/// should be nearly always.
 const TRIES: u32 = 20;
 /// How many images are kept; 40 MB each with a release build in it.
 const IMAGES: usize = 12;
@@ -81,8 +82,13 @@ pub(crate) fn state(
         progress.stage(&format!("{what}: {} MB of memory", options.memory));
         for _ in 0..TRIES {
             let deadline = Instant::now() + BOOT;
-            let mut process = Process::start(qemu, options, &part.join("qemu"))?;
+            // Where its main loop waits until the thread of the guest's processor has stopped, it
+            // stops as it usually does.
+            let mut process = linux::schedule::on_one_processor(turn(), || {
+                Process::start(qemu, options, &part.join("qemu"))
+            })?;
             let mut stops = || {
+                process.processor_first(deadline)?;
                 if let Some(file) = options.restore {
                     process.resume(file, deadline)?;
                 }
@@ -107,6 +113,12 @@ pub(crate) fn state(
         }
         Err(error) => Err(error),
     }
+}
+
+/// A number that spreads machines that are saved at the same time over the host's processors.
+fn turn() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    (std::process::id() as usize).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A saved machine.

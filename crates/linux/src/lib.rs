@@ -12,7 +12,7 @@
 //! | [`socket`] | options that any socket has |
 //! | [`kernel`] | which kernel runs |
 //! | [`mod@poll`] | waiting for any of many descriptors |
-//! | [`schedule`] | real-time scheduling and locked memory |
+//! | [`schedule`] | scheduling and locked memory |
 //! | [`uring`] | datagrams by io_uring: a box for those that come in, one for those that go out |
 //! | [`signals`] | signals of this process |
 //! | [`pci`] | PCI devices without a driver of the kernel's: regions, interrupts |

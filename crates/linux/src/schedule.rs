@@ -1,14 +1,14 @@
-//! Real-time scheduling of the calling thread, and memory that stays in memory.
+//! Scheduling of the calling thread, and memory that stays in memory.
 
 #![allow(
     unsafe_code,
-    reason = "pthread_setschedparam(3), which no safe library offers"
+    reason = "pthread_setschedparam(3), sched_setscheduler(2) and sched_getscheduler(2), which no safe library offers"
 )]
 
 use crate::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{Resource, getrlimit};
-use rustix::thread::{CapabilitySet, capabilities};
+use rustix::thread::{CapabilitySet, CpuSet, capabilities, sched_getaffinity, sched_setaffinity};
 use std::io;
 
 /// Gives the calling thread the scheduling class SCHED_FIFO: it runs before every ordinary
@@ -20,18 +20,18 @@ pub fn schedule_fifo(priority: u8) -> io::Result<()> {
     if !(1..=99).contains(&priority) {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
     }
+    set_class(libc::SCHED_FIFO, libc::c_int::from(priority))
+}
+
+/// Gives the calling thread a scheduling class.
+fn set_class(class: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     // SAFETY: `sched_param` is a C struct of integers, for which all zeros are a valid value.
     let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
-    parameters.sched_priority = libc::c_int::from(priority);
+    parameters.sched_priority = priority;
     // SAFETY: the pointer is to a live `sched_param`, which the call only reads;
     // `pthread_self` has no precondition and names a thread that runs: this one.
-    let error = unsafe {
-        libc::pthread_setschedparam(
-            libc::pthread_self(),
-            libc::SCHED_FIFO,
-            &raw const parameters,
-        )
-    };
+    let error =
+        unsafe { libc::pthread_setschedparam(libc::pthread_self(), class, &raw const parameters) };
     if error == 0 {
         Ok(())
     } else {
@@ -39,16 +39,73 @@ pub fn schedule_fifo(priority: u8) -> io::Result<()> {
     }
 }
 
-/// Runs the calling thread with a real-time class, SCHED_FIFO or SCHED_RR?
-#[must_use]
-pub fn is_realtime() -> bool {
+/// Calls `start` with the calling thread on one of its processors and in the class SCHED_BATCH.
+/// Threads and processes that `start` starts inherit both, so that none of them interrupts another
+/// when it wakes up: on the one processor, it waits until the other waits or has had its share
+/// (sched(7)). The calling thread is as before afterwards. `turn` chooses the processor, so that
+/// several callers can spread.
+///
+/// A thread with a real-time class keeps it, and where a system refuses, `start` runs all the same.
+pub fn on_one_processor<T>(turn: usize, start: impl FnOnce() -> T) -> T {
+    let before = sched_getaffinity(None).ok();
+    if let Some(all) = &before {
+        let allowed = (0..CpuSet::MAX_CPU).filter(|cpu| all.is_set(*cpu));
+        let mut one = CpuSet::new();
+        if let Some(cpu) = allowed.clone().nth(turn % allowed.count().max(1)) {
+            one.set(cpu);
+            let _ = sched_setaffinity(None, &one);
+        }
+    }
+    let ordinary = class() == libc::SCHED_OTHER && set_class(libc::SCHED_BATCH, 0).is_ok();
+    let started = start();
+    if ordinary {
+        let _ = set_class(libc::SCHED_OTHER, 0);
+    }
+    if let Some(all) = &before {
+        let _ = sched_setaffinity(None, all);
+    }
+    started
+}
+
+/// Gives a thread the class SCHED_IDLE: it runs only where no other thread wants its processor, or
+/// for a very small share of it (sched(7)). The number of a process names its first thread.
+///
+/// # Errors
+/// ESRCH where there is no such thread, EPERM where it is another user's.
+pub fn last_in_line(thread: u32) -> io::Result<()> {
+    let thread = libc::pid_t::try_from(thread).map_err(|_| Errno::SRCH)?;
+    // 0 would name the caller.
+    if thread == 0 {
+        return Err(Errno::SRCH.into());
+    }
+    // SAFETY: `sched_param` is a C struct of integers, for which all zeros are a valid value.
+    let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live `sched_param`, which the call only reads.
+    let result =
+        unsafe { libc::sched_setscheduler(thread, libc::SCHED_IDLE, &raw const parameters) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// The scheduling class of the calling thread; below zero where it cannot be known.
+fn class() -> libc::c_int {
     // SAFETY: the call has no precondition; 0 names the calling thread.
     let class = unsafe { libc::sched_getscheduler(0) };
     // With a flag in it where children do not inherit the class.
-    matches!(
-        class & !libc::SCHED_RESET_ON_FORK,
-        libc::SCHED_FIFO | libc::SCHED_RR
-    ) && class >= 0
+    if class < 0 {
+        class
+    } else {
+        class & !libc::SCHED_RESET_ON_FORK
+    }
+}
+
+/// Runs the calling thread with a real-time class, SCHED_FIFO or SCHED_RR?
+#[must_use]
+pub fn is_realtime() -> bool {
+    matches!(class(), libc::SCHED_FIFO | libc::SCHED_RR)
 }
 
 /// Why memory is not locked.
@@ -88,6 +145,39 @@ mod tests {
             let error = schedule_fifo(priority).unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::EINVAL));
         }
+    }
+
+    #[test]
+    fn what_is_started_on_one_processor_inherits_it_and_the_caller_does_not_keep_it() {
+        let seen = || (class(), sched_getaffinity(None).unwrap());
+        let before = seen();
+        for turn in [0, 1, 7, usize::MAX] {
+            let inherited = on_one_processor(turn, || std::thread::spawn(seen).join().unwrap());
+            assert_eq!(inherited.1.count(), 1);
+            if before.0 == libc::SCHED_OTHER {
+                assert_eq!(inherited.0, libc::SCHED_BATCH);
+            }
+            assert_eq!(seen(), before);
+        }
+    }
+
+    #[test]
+    fn only_the_thread_that_is_named_is_last_in_line() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("100")
+            .spawn()
+            .unwrap();
+        let result = last_in_line(child.id());
+        // The 41st value of proc_pid_stat(5); the name before it has no blanks.
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        result.unwrap();
+        let policy = stat.split_whitespace().nth(40).unwrap();
+        assert_eq!(policy, libc::SCHED_IDLE.to_string());
+        assert_ne!(class(), libc::SCHED_IDLE);
+        assert!(last_in_line(0).is_err());
+        assert!(last_in_line(u32::MAX).is_err());
     }
 
     /// Allowed or not depends on the machine; what must not happen is another answer.

@@ -50,6 +50,7 @@ fn model(planned: &[Planned]) -> Vec<(Nanos, Nanos)> {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn a_guests_buses_keep_the_models_time() {
     let Some(_guest) = lab() else { return };
     let dir = tempfile::tempdir().unwrap();
@@ -101,6 +102,7 @@ fn a_guests_buses_keep_the_models_time() {
 /// Interfaces go down under a flood, testers are killed, the module is taken out while frames are
 /// under way: what is still there goes on to work, and the kernel has nothing to complain about.
 #[test]
+#[ignore = "boots a guest"]
 fn what_is_taken_away_under_a_flood_does_no_harm() {
     let Some(_guest) = lab() else { return };
     let script = r#"

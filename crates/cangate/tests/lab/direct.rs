@@ -38,6 +38,7 @@ fn numbers(step: &str, key: &str) -> Vec<u64> {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn frames_pass_and_cards_come_back() {
     let Some(_lab) = lab() else { return };
     let steps = steps("kvaser", "direct.sh");
@@ -97,6 +98,7 @@ fn frames_pass_and_cards_come_back() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn fd_frames_pass_without_a_driver() {
     let Some(_lab) = lab() else { return };
     let steps = steps("ctucan", "direct_fd.sh");

@@ -14,6 +14,7 @@ fn failed(arguments: &str, command: &str) -> String {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn a_panic_is_told_with_the_end_of_the_console() {
     let Some(_lab) = lab() else { return };
     let words = failed(
@@ -28,6 +29,7 @@ fn a_panic_is_told_with_the_end_of_the_console() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn want_of_memory_is_told() {
     let Some(_lab) = lab() else { return };
     let words = failed("--bench none --memory 320", "tail /dev/zero");
@@ -38,6 +40,7 @@ fn want_of_memory_is_told() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn a_guest_that_never_ends_is_given_up() {
     let Some(_lab) = lab() else { return };
     let words = failed("--bench none --timeout 3", "while :; do :; done");
@@ -45,6 +48,7 @@ fn a_guest_that_never_ends_is_given_up() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn a_guest_that_is_switched_off_under_its_job_is_told() {
     let Some(_lab) = lab() else { return };
     let words = failed("--bench none", "poweroff -f");
@@ -110,12 +114,14 @@ fn ended_by(signal: &str) {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn an_interrupt_leaves_nothing_behind() {
     let Some(_lab) = lab() else { return };
     ended_by("INT");
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn a_kill_leaves_nothing_behind() {
     let Some(_lab) = lab() else { return };
     ended_by("KILL");

@@ -38,6 +38,7 @@ fn folder_with_cangate() -> tempfile::TempDir {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn examples_that_boot_guests_end_in_time() {
     let Some(_lab) = lab() else { return };
     let folder = folder_with_cangate();
@@ -64,6 +65,7 @@ struct Block {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn examples_with_can_interfaces_run_in_a_guest_that_has_them() {
     let Some(_lab) = lab() else { return };
     let mut blocks: Vec<Block> = Vec::new();

@@ -8,6 +8,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn output_and_status_are_those_of_the_command() {
     let Some(_lab) = lab() else { return };
     let output = exec(
@@ -24,6 +25,7 @@ fn output_and_status_are_those_of_the_command() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn a_command_that_is_not_there_is_said() {
     let Some(_lab) = lab() else { return };
     let mut command = exec("--bench none", "");
@@ -38,6 +40,7 @@ fn a_command_that_is_not_there_is_said() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn much_output_comes_whole_and_in_order() {
     let Some(_lab) = lab() else { return };
     let output = exec("--bench none", "seq 300000").output().unwrap();
@@ -50,6 +53,7 @@ fn much_output_comes_whole_and_in_order() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn files_come_with_their_libraries_and_under_the_name_that_they_are_given() {
     let Some(_lab) = lab() else { return };
     let dir = tempfile::tempdir().unwrap();
@@ -79,6 +83,7 @@ fn files_come_with_their_libraries_and_under_the_name_that_they_are_given() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn the_cards_of_the_kvaser_bench_are_on_their_buses() {
     let Some(_lab) = lab() else { return };
     let output = exec(
@@ -101,6 +106,7 @@ fn the_cards_of_the_kvaser_bench_are_on_their_buses() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn the_vcan_bench_has_two_interfaces_and_can_gw() {
     let Some(_lab) = lab() else { return };
     let output = exec(
@@ -119,6 +125,7 @@ fn the_vcan_bench_has_two_interfaces_and_can_gw() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn virtual_time_gives_the_same_bytes_whatever_else_the_host_does() {
     let Some(_lab) = lab() else { return };
     // Stamps of frames, the clock to the nanosecond, and what depends on both: random numbers.
@@ -150,6 +157,7 @@ fn virtual_time_gives_the_same_bytes_whatever_else_the_host_does() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn memory_that_is_too_little_for_the_image_is_refused() {
     let Some(_lab) = lab() else { return };
     let output = exec("--bench none --memory 64", "true").output().unwrap();

@@ -59,6 +59,7 @@ fn measured(words: &[&str], out: &Path) -> Vec<u8> {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn the_same_experiment_gives_the_same_bytes_beside_a_hog() {
     let Some(_guest) = lab() else { return };
     let dir = tempfile::tempdir().unwrap();
@@ -76,6 +77,7 @@ fn the_same_experiment_gives_the_same_bytes_beside_a_hog() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn what_the_bench_costs_is_taken_off() {
     let Some(_guest) = lab() else { return };
     // FD where there is a real driver for it.
@@ -96,6 +98,7 @@ fn what_the_bench_costs_is_taken_off() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn controllers_are_joined_and_parted_while_they_are_down() {
     let Some(_guest) = lab() else { return };
     let script = r#"
@@ -163,6 +166,7 @@ fn controllers_are_joined_and_parted_while_they_are_down() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn a_matrix_is_made_once_and_listed() {
     let Some(_guest) = lab() else { return };
     let dir = tempfile::tempdir().unwrap();
@@ -195,6 +199,7 @@ fn a_matrix_is_made_once_and_listed() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn the_highest_rate_is_searched_for_once() {
     let Some(_guest) = lab() else { return };
     let dir = tempfile::tempdir().unwrap();

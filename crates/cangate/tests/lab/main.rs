@@ -1,8 +1,8 @@
 //! `cangate lab exec` from outside: guests that do what they are told, and guests that go wrong.
 //!
 //! These need the lab's packages (`cangate lab setup`). Where they are missing, the tests say so
-//! and do nothing, unless CANGATE_LAB_TESTS=1 asks for them: then they are fetched. With
-//! CANGATE_LAB_TESTS=0 they do nothing either: guests take minutes.
+//! and do nothing, unless CANGATE_LAB_TESTS=1 asks for them: then they are fetched. They are ignored
+//! without `--ignored`: guests take minutes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -26,21 +26,41 @@ mod steps;
 mod uring;
 
 use assert_cmd::Command;
-use std::sync::{Mutex, MutexGuard};
+use std::num::NonZero;
+use std::sync::{Condvar, Mutex, PoisonError};
 
-/// One guest at a time: a second one would only be in the first one's way.
-static ONE: Mutex<()> = Mutex::new(());
+/// As many guests at a time as there are processors: one more would only be in their way.
+static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// The right to run a guest, until it is dropped.
+struct Right;
+
+impl Right {
+    fn wait() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let (running, fewer) = &RUNNING;
+        let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = fewer
+            .wait_while(running, |running| *running >= processors)
+            .unwrap_or_else(PoisonError::into_inner);
+        *running += 1;
+        Self
+    }
+}
+
+impl Drop for Right {
+    fn drop(&mut self) {
+        let (running, fewer) = &RUNNING;
+        *running.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        fewer.notify_one();
+    }
+}
 
 /// The right to run a guest; `None`, and words about it, if there is nothing to run it with.
-fn lab() -> Option<MutexGuard<'static, ()>> {
+fn lab() -> Option<Right> {
     let kernel = "6.1".parse().unwrap();
     let locations = guest::Locations::default();
-    let wish = std::env::var("CANGATE_LAB_TESTS").unwrap_or_default();
-    if wish == "0" {
-        eprintln!("SKIPPED because CANGATE_LAB_TESTS=0: no guests are wanted");
-        return None;
-    }
-    let asked = wish == "1";
+    let asked = std::env::var_os("CANGATE_LAB_TESTS").is_some_and(|wish| wish == "1");
     if !asked && !guest::Lab::open(&locations).is_ok_and(|lab| lab.is_set_up(kernel)) {
         eprintln!(
             "SKIPPED because the lab is not set up: `cangate lab setup` does it, or \
@@ -48,10 +68,7 @@ fn lab() -> Option<MutexGuard<'static, ()>> {
         );
         return None;
     }
-    Some(
-        ONE.lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner),
-    )
+    Some(Right::wait())
 }
 
 /// `cangate lab exec` with these arguments, separated by blanks, and a shell's command.

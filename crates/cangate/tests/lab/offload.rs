@@ -160,12 +160,14 @@ fn lives(kernel: &str, offload: &str, place: &str) {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn can_gw_from_start_to_end() {
     let Some(_lab) = lab() else { return };
     lives("6.1", "can-gw", "by can-gw");
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn bpf_from_start_to_end() {
     let Some(_lab) = lab() else { return };
     // With tcx; `auto` below with clsact.
@@ -173,6 +175,7 @@ fn bpf_from_start_to_end() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn auto_from_start_to_end() {
     let Some(_lab) = lab() else { return };
     lives("6.1", "auto", "by BPF");

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[test]
+#[ignore = "boots a guest"]
 fn commands_come_from_a_pipe() {
     let Some(_lab) = lab() else { return };
     let run = |bench: &str, commands: &str| {
@@ -135,11 +136,12 @@ impl OnTerminal {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(
-                Instant::now() < deadline,
-                "it does not end: {:?}",
-                self.seen
-            );
+            if Instant::now() >= deadline {
+                for bytes in self.shown.try_iter() {
+                    self.seen.push_str(&String::from_utf8_lossy(&bytes));
+                }
+                panic!("it does not end: {:?}", self.seen);
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -163,6 +165,7 @@ fn resize(terminal: &File, rows: u16, columns: u16) {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn a_terminal_has_its_size_its_keys_and_its_modes_afterwards() {
     let Some(_lab) = lab() else { return };
     let mut shell = OnTerminal::start();
@@ -175,9 +178,10 @@ fn a_terminal_has_its_size_its_keys_and_its_modes_afterwards() {
     // The shell learns of it as soon as the signal has been handled.
     shell.keys("until [ \"$(stty size)\" = '20 70' ]; do :; done; echo resi''zed\n");
     shell.until("resized");
-    // Ctrl-C is for what runs in the guest.
-    shell.keys("sleep 1000\n");
-    shell.until("sleep 1000");
+    // Ctrl-C is for what runs in the guest. It says itself that it runs: what is typed while the
+    // shell is between two jobs is echoed too, and Ctrl-C then also takes what is typed after it.
+    shell.keys("sh -c 'echo star\"\"ted; exec sleep 1000'\n");
+    shell.until("started");
     shell.keys("\u{3}");
     shell.until(":~# ");
     shell.keys("exit 7\n");
@@ -186,6 +190,7 @@ fn a_terminal_has_its_size_its_keys_and_its_modes_afterwards() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn ctrl_d_and_a_signal_end_it() {
     let Some(_lab) = lab() else { return };
     let mut shell = OnTerminal::start();

@@ -22,6 +22,7 @@ fn at(lines: &[&str], words: &str) -> usize {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn an_experiment_is_said_before_it_is_made() {
     let Some(_lab) = lab() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -41,6 +42,7 @@ fn an_experiment_is_said_before_it_is_made() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn experiments_are_counted_before_they_begin_and_the_time_left_has_a_basis() {
     let Some(_lab) = lab() else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -70,6 +70,7 @@ fn passes(kernel: &str) {
 
 /// Every way is there on 6.1, or says why not.
 #[test]
+#[ignore = "boots a guest"]
 fn each_way_costs_something() {
     let Some(_lab) = lab() else { return };
     let mut bench = exec(
@@ -94,6 +95,7 @@ fn each_way_costs_something() {
 }
 
 #[test]
+#[ignore = "boots a guest"]
 fn frames_pass_by_io_uring() {
     let Some(_lab) = lab() else { return };
     passes("6.1");

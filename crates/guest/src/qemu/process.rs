@@ -100,6 +100,17 @@ impl Process {
         Ok(monitor)
     }
 
+    /// Has the main loop wait for the thread of the guest's processor, where both want the same
+    /// processor of the host.
+    pub(crate) fn processor_first(&mut self, deadline: Instant) -> Result<(), MonitorError> {
+        // Once it greets, there are both; what is started before is in the main loop's class.
+        self.monitor(deadline)?;
+        if let Err(error) = linux::schedule::last_in_line(self.child.id()) {
+            tracing::debug!("the main loop keeps its scheduling class: {error}");
+        }
+        Ok(())
+    }
+
     /// Waits until the guest stops itself: by the agent's write to the panic device, which stops
     /// the machine at that very instruction. A command of ours would stop it wherever it happened
     /// to be.
