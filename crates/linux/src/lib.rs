@@ -11,7 +11,7 @@
 //! | [`link`] | network interfaces: list, watch, bit rate, controller state |
 //! | [`socket`] | options that any socket has |
 //! | [`kernel`] | which kernel runs |
-//! | [`mod@poll`] | waiting for any of many descriptors |
+//! | [`mod@poll`], [`mod@epoll`] | waiting for any of a few descriptors, and of many |
 //! | [`schedule`] | scheduling and locked memory |
 //! | [`uring`] | datagrams by io_uring: a box for those that come in, one for those that go out |
 //! | [`signals`] | signals of this process |
@@ -26,6 +26,7 @@
 pub mod bitcan;
 pub mod can;
 pub mod classic_bpf;
+pub mod epoll;
 mod errno;
 pub mod kernel;
 pub mod link;
@@ -42,6 +43,7 @@ pub mod socket;
 mod tsc;
 pub mod uring;
 
+pub use epoll::Epoll;
 pub use poll::Poll;
 /// What the kernel answers when it refuses.
 pub use rustix::io::Errno;

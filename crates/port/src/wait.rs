@@ -1,4 +1,4 @@
-//! Halves that can be waited for with poll(2).
+//! Halves that can be waited for with epoll(7).
 //!
 //! [`Receive`] and [`Transmit`] say a time at which they want to be called again. A half of this
 //! crate says besides which file descriptor brings it work earlier: that means something only where
@@ -11,8 +11,9 @@ use std::os::fd::RawFd;
 /// own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wait {
-    /// A file descriptor to poll, valid until the next call on the half; `None` where there is
-    /// none to wait for, and only the half's deadline counts.
+    /// A file descriptor to wait for until the next call on the half; `None` where there is none, and
+    /// only the half's deadline counts. As long as the half lives, the same number is to be the same
+    /// open file: who waits tells the kernel only when the number changes.
     pub fd: Option<RawFd>,
     /// Poll it for reading.
     pub readable: bool,
@@ -20,7 +21,7 @@ pub struct Wait {
     pub writable: bool,
 }
 
-/// A receiving half for a worker that waits in poll(2), perhaps in a thread of its own.
+/// A receiving half for a worker that waits in epoll_wait(2), perhaps in a thread of its own.
 pub trait PollReceive: Receive + Send {
     /// Call again when this is ready, or at [`Receive::deadline`], whichever comes first.
     fn wait(&self) -> Wait;
@@ -39,7 +40,7 @@ pub trait PollReceive: Receive + Send {
     }
 }
 
-/// A transmitting half for a worker that waits in poll(2), perhaps in a thread of its own.
+/// A transmitting half for a worker that waits in epoll_wait(2), perhaps in a thread of its own.
 pub trait PollTransmit: Transmit + Send {
     /// While frames are held: flush again when this is ready, or at [`Transmit::deadline`],
     /// whichever comes first.

@@ -21,7 +21,8 @@ fn run(arguments: &str, script: &str) -> String {
 #[ignore = "boots a guest"]
 fn by_no_pair_of_ways_a_port_receives_what_it_sent() {
     let Some(_lab) = lab() else { return };
-    let text = run("--fast --bench kvaser --kernel 6.1", "halves.sh");
+    // In virtual time: on a busy host, a controller would now and then be read too late.
+    let text = run("--bench kvaser --kernel 6.1", "halves.sh");
     let mut tried = 0;
     for step in text.split("== ").skip(1).filter(|step| step.contains('{')) {
         let json = step.lines().find(|line| line.starts_with('{')).unwrap();

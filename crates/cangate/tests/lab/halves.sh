@@ -52,6 +52,8 @@ try() { # `receive` `transmit` [more]
     wait $!
     echo "status $?"
 }
+# Until the kernel has noticed that the links are up; in virtual time this takes no time.
+sleep 3
 for receive in recvmmsg read-nonblock read-busypoll ring ring-busy; do
     try "$receive" write
     try "$receive" ring

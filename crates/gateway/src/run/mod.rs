@@ -1,6 +1,6 @@
 //! The engine in real time: one worker thread for frames, this thread for everything else.
 //!
-//! The worker receives, decides and transmits, and waits in ppoll(2) when there is nothing to do.
+//! The worker receives, decides and transmits, and waits in the kernel when there is nothing to do.
 //! The control thread waits for signals and for clients of the control socket; reading and
 //! compiling a new configuration, opening and closing ports, writing JSON happen here. What the
 //! worker must do for it (copy counters, take over a table) it does between two batches. See

@@ -1,50 +1,126 @@
-//! What the worker waits for in ppoll(2).
+//! What the worker waits for.
 
 use super::halves::Engine;
 use super::watch::watch;
 use engine::Receive;
-use linux::Poll;
+use linux::poll::Watch;
+use linux::{Epoll, Poll};
 use port::{PollReceive, PollTransmit};
 use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-/// The mailbox's bell is the first descriptor of a wait for work; those of receiving halves follow.
+/// The mailbox's bell is the first place of a wait for work; those of receiving halves follow.
 const FIRST_RECEIVER: usize = 1;
 
-/// The worker's list of descriptors, made anew for each waiting, because what ports wait for
-/// changes. The room is reused.
+/// So many receiving halves ppoll(2) waits for in less time than epoll_wait(2): see docs/performance.md.
+const FEW: usize = 2;
+
+/// What the worker waits for, said anew for each waiting, because it changes with what ports hold.
+///
+/// Of many ports, the kernel is told only what has changed (epoll(7)): asked by ppoll(2) about all, it
+/// took longer with each port that was there.
 pub(crate) struct Waiting {
-    poll: Poll,
+    places: Places,
+    /// Where there can be no set of descriptors (no memory, too many of them), it is not tried again
+    /// before ports change.
+    refused: bool,
+}
+
+enum Places {
+    Few(Poll),
+    Many(Epoll),
+}
+
+impl Places {
+    fn clear(&mut self) {
+        match self {
+            Self::Few(poll) => poll.clear(),
+            Self::Many(epoll) => epoll.clear(),
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, what: Option<Watch>) {
+        match self {
+            // The kernel passes over a negative number, and it keeps the place.
+            Self::Few(poll) => match what {
+                Some(what) => poll.add(what),
+                None => poll.add_fd(-1, false, false),
+            },
+            Self::Many(epoll) => epoll.add(what),
+        }
+    }
+
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
+        match self {
+            Self::Few(poll) => poll.wait(timeout),
+            Self::Many(epoll) => epoll.wait(timeout),
+        }
+    }
+
+    fn is_ready(&self, place: usize) -> bool {
+        match self {
+            Self::Few(poll) => poll.is_ready(place),
+            Self::Many(epoll) => epoll.is_ready(place),
+        }
+    }
 }
 
 impl Waiting {
     pub(crate) fn new() -> Self {
         Self {
-            poll: Poll::with_capacity(64),
+            places: Places::Few(Poll::with_capacity(64)),
+            refused: false,
         }
+    }
+
+    /// Ports may have been closed or replaced since the last waiting.
+    pub(crate) fn forget(&mut self) {
+        self.refused = false;
+        if let Places::Many(epoll) = &mut self.places {
+            epoll.forget();
+        }
+    }
+
+    /// Begins to say what is waited for.
+    fn begin(&mut self, engine: &Engine) {
+        if matches!(self.places, Places::Few(_))
+            && !self.refused
+            && engine.receiving().nth(FEW).is_some()
+        {
+            match Epoll::new() {
+                Ok(epoll) => self.places = Places::Many(epoll),
+                Err(_) => self.refused = true,
+            }
+        }
+        self.places.clear();
     }
 
     /// Waits until the bell rings, a frame may have come in, or there may be room for one that is
     /// held; at most so long (`None`: for ever). Was there anything?
     ///
     /// # Errors
-    /// Those of ppoll(2).
+    /// Those of epoll_wait(2) and epoll_ctl(2), or of ppoll(2).
     pub(crate) fn for_work(
         &mut self,
         bell: RawFd,
         engine: &Engine,
         timeout: Option<Duration>,
     ) -> io::Result<bool> {
-        self.poll.clear();
-        self.poll.add_fd(bell, true, false);
+        self.begin(engine);
+        self.places.add(Some(Watch {
+            fd: bell,
+            readable: true,
+            writable: false,
+        }));
         for half in engine.receiving() {
-            self.poll.add(watch(half.wait()));
+            self.places.add(watch(half.wait()));
         }
         for half in engine.sending() {
-            self.poll.add(watch(half.wait()));
+            self.places.add(watch(half.wait()));
         }
-        Ok(self.poll.wait(timeout)? > 0)
+        Ok(self.places.wait(timeout)? > 0)
     }
 
     /// After [`Waiting::for_work`]: the engine's next step passes over receiving halves that wait
@@ -52,25 +128,22 @@ impl Waiting {
     pub(crate) fn skip_idle(&self, engine: &mut Engine) {
         let mut place = FIRST_RECEIVER;
         engine.skip_once(|half| {
-            if half.wait().fd.is_none() {
-                return false;
-            }
-            let ready = self.poll.is_ready(place);
+            let ready = self.places.is_ready(place);
             place += 1;
-            !ready && half.deadline().is_none()
+            half.wait().fd.is_some() && !ready && half.deadline().is_none()
         });
     }
 
     /// Waits until there may be room for a frame that is held, at most so long.
     ///
     /// # Errors
-    /// Those of ppoll(2).
+    /// As [`Waiting::for_work`].
     pub(crate) fn for_room(&mut self, engine: &Engine, timeout: Duration) -> io::Result<()> {
-        self.poll.clear();
+        self.places.clear();
         for half in engine.sending() {
-            self.poll.add(watch(half.wait()));
+            self.places.add(watch(half.wait()));
         }
-        self.poll.wait(Some(timeout)).map(drop)
+        self.places.wait(Some(timeout)).map(drop)
     }
 }
 

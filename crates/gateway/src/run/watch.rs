@@ -1,4 +1,4 @@
-//! From what a half waits for to what poll(2) watches.
+//! From what a half waits for to what the kernel watches.
 
 use linux::poll::Watch;
 use port::Wait;

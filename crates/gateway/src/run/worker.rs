@@ -60,7 +60,7 @@ impl Worker<'_> {
         let ended = loop {
             if self.mailbox.is_waiting() {
                 idle = 0;
-                if let Some(time) = self.read_mail() {
+                if let Some(time) = self.read_mail(&mut waiting) {
                     self.drain(&mut waiting, time);
                     break Ended::Stopped;
                 }
@@ -182,7 +182,7 @@ impl Worker<'_> {
     }
 
     /// Does what the control thread asks. Gives the time for an orderly end, where that is it.
-    fn read_mail(&mut self) -> Option<Duration> {
+    fn read_mail(&mut self, waiting: &mut Waiting) -> Option<Duration> {
         let mut stop = None;
         while let Some(message) = self.mailbox.take() {
             // Whoever asked and went away misses nothing.
@@ -192,6 +192,7 @@ impl Worker<'_> {
                     let _ = reply.try_send(counts);
                 }
                 Message::Apply(change, reply) => {
+                    waiting.forget();
                     let _ = reply.try_send(self.engine.apply(*change));
                 }
                 Message::Settle(name, settled) => self.engine.settle(&name, settled),

@@ -1,0 +1,434 @@
+//! Waiting for any of many descriptors without handing all of them to the kernel each time.
+
+#![allow(
+    unsafe_code,
+    reason = "epoll_ctl(2) on descriptors that are kept by number"
+)]
+
+use crate::Errno;
+use crate::poll::{Poll, Watch};
+use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, Event, EventFlags};
+use rustix::io::Result;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+/// What is always reported, wanted or not (epoll_ctl(2)).
+const ALWAYS: EventFlags = EventFlags::ERR.union(EventFlags::HUP);
+
+/// Places at which somebody may wait for a descriptor, said anew for each waiting as with [`Poll`]. The
+/// kernel keeps what was said last, and is told only what has changed: a waiting costs as much for
+/// hundreds of descriptors as for a few.
+///
+/// As long as a place names the same number, that must be the same open file: the kernel forgets a file
+/// that is closed, and this does not notice. [`Epoll::forget`] is for whoever closes files.
+pub struct Epoll {
+    set: OwnedFd,
+    /// What was said, by place.
+    places: Vec<Option<Watch>>,
+    /// The place that is said next.
+    next: usize,
+    /// Something else was said than the last time.
+    changed: bool,
+    /// The kernel is told all.
+    anew: bool,
+    /// What the kernel has been told, in the order of descriptors.
+    files: Vec<File>,
+    /// Room for another such list.
+    spare: Vec<File>,
+    /// How many files are always ready.
+    always: usize,
+    /// Room for what is ready.
+    events: Vec<Event>,
+    /// What each descriptor is ready for after a waiting, by its number.
+    ready: Vec<EventFlags>,
+    /// The kernel has no epoll_pwait2(2), which came with 5.11: another call waits for the set.
+    old: Option<Poll>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct File {
+    fd: RawFd,
+    what: EventFlags,
+    /// It cannot be waited for, because it is always ready: a file on a disk.
+    always: bool,
+}
+
+impl Epoll {
+    /// An empty set.
+    ///
+    /// # Errors
+    /// Those of epoll_create1(2): too many descriptors, no memory.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self {
+            set: epoll::create(CreateFlags::CLOEXEC)?,
+            places: Vec::new(),
+            next: 0,
+            changed: false,
+            anew: false,
+            files: Vec::new(),
+            spare: Vec::new(),
+            always: 0,
+            events: Vec::with_capacity(1),
+            ready: Vec::new(),
+            old: None,
+        })
+    }
+
+    /// What was said before is said anew, place by place.
+    pub fn clear(&mut self) {
+        self.next = 0;
+    }
+
+    /// Says what is waited for at the next place; `None` for nothing.
+    #[inline]
+    pub fn add(&mut self, what: impl Into<Option<Watch>>) {
+        let what = what.into();
+        match self.places.get_mut(self.next) {
+            Some(before) if *before == what => {}
+            Some(before) => {
+                *before = what;
+                self.changed = true;
+            }
+            None => {
+                self.places.push(what);
+                self.changed = true;
+            }
+        }
+        self.next += 1;
+    }
+
+    /// Descriptors may have been closed: the kernel is told all anew at the next waiting.
+    pub fn forget(&mut self) {
+        self.anew = true;
+    }
+
+    /// Waits until a descriptor is ready, at most so long (`None`: for ever). Gives the number of
+    /// ready descriptors, 0 after the time or a signal.
+    ///
+    /// # Errors
+    /// Those of epoll_ctl(2) and epoll_wait(2): no memory, or more descriptors than
+    /// `/proc/sys/fs/epoll/max_user_watches` allows.
+    pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
+        if self.changed || self.anew || self.next < self.places.len() {
+            self.places.truncate(self.next);
+            // Where this fails, all is told anew the next time.
+            let anew = std::mem::replace(&mut self.anew, true);
+            self.tell(anew)?;
+            self.anew = false;
+            self.changed = false;
+        }
+        self.mark(false);
+        self.events.clear();
+        let timeout = if self.always > 0 {
+            Some(Duration::ZERO)
+        } else {
+            timeout
+        };
+        match self.wait_for_events(timeout) {
+            Ok(()) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.mark(true);
+        Ok(self.events.len() + self.always)
+    }
+
+    /// Is the descriptor ready that was said at this place? Errors and hang-ups count.
+    #[must_use]
+    pub fn is_ready(&self, place: usize) -> bool {
+        let Some(Some(watch)) = self.places.get(place) else {
+            return false;
+        };
+        let flags = usize::try_from(watch.fd)
+            .ok()
+            .and_then(|fd| self.ready.get(fd));
+        flags.is_some_and(|flags| flags.intersects(flags_of(*watch) | ALWAYS))
+    }
+
+    fn wait_for_events(&mut self, timeout: Option<Duration>) -> Result<()> {
+        // A time beyond what the kernel can say is as good as for ever.
+        let time = timeout.and_then(|time| Timespec::try_from(time).ok());
+        if self.old.is_none() {
+            let events = spare_capacity(&mut self.events);
+            match epoll::wait(&self.set, events, time.as_ref()) {
+                Err(Errno::NOSYS) => self.old = Some(Poll::with_capacity(1)),
+                result => return result.map(drop),
+            }
+        }
+        if let Some(poll) = &mut self.old {
+            poll.clear();
+            poll.add_fd(self.set.as_raw_fd(), true, false);
+            poll.wait(timeout)
+                .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))?;
+        }
+        let at_once = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        epoll::wait(&self.set, spare_capacity(&mut self.events), Some(&at_once)).map(drop)
+    }
+
+    /// Enters what the events say, or takes it out again.
+    fn mark(&mut self, enter: bool) {
+        for event in &self.events {
+            let fd = usize::try_from(event.data.u64()).ok();
+            if let Some(ready) = fd.and_then(|fd| self.ready.get_mut(fd)) {
+                *ready = if enter {
+                    event.flags
+                } else {
+                    EventFlags::empty()
+                };
+            }
+        }
+    }
+
+    /// Tells the kernel what has changed, or all.
+    fn tell(&mut self, anew: bool) -> Result<()> {
+        let mut wanted = std::mem::take(&mut self.spare);
+        wanted.clear();
+        for watch in self.places.iter().flatten().filter(|watch| watch.fd >= 0) {
+            wanted.push(File {
+                fd: watch.fd,
+                what: flags_of(*watch),
+                always: false,
+            });
+        }
+        wanted.sort_unstable_by_key(|file| file.fd);
+        // Both halves of a port may wait for one descriptor.
+        wanted.dedup_by(|next, first| {
+            let same = next.fd == first.fd;
+            if same {
+                first.what |= next.what;
+            }
+            same
+        });
+        let mut before = std::mem::take(&mut self.files);
+        let gone = |file: &File| find(&wanted, file.fd).is_none() && !file.always;
+        let mut closed = false;
+        for file in before.iter().filter(|file| gone(file)) {
+            // One that somebody else still has open stays in the set, out of reach.
+            closed |= control(&self.set, libc::EPOLL_CTL_DEL, file).is_err();
+        }
+        if anew || closed {
+            self.set = epoll::create(CreateFlags::CLOEXEC)?;
+            before.clear();
+        }
+        for file in &mut wanted {
+            let told = match find(&before, file.fd) {
+                Some(known) if known.what == file.what || known.always => {
+                    file.always = known.always;
+                    Ok(())
+                }
+                Some(_) => control(&self.set, libc::EPOLL_CTL_MOD, file),
+                None => control(&self.set, libc::EPOLL_CTL_ADD, file),
+            };
+            match told {
+                Ok(()) => {}
+                // A file on a disk, one that is closed, or the number is that of the set by now: as
+                // poll(2) does, say that it is ready, and whoever uses it learns more.
+                Err(Errno::PERM | Errno::BADF | Errno::INVAL) => file.always = true,
+                Err(error) => return Err(error),
+            }
+        }
+        self.events.clear();
+        // None at all is refused.
+        self.events.reserve(wanted.len().max(1));
+        self.ready.clear();
+        let most = wanted.last().map_or(0, |file| file.fd as usize + 1);
+        self.ready.resize(most, EventFlags::empty());
+        self.always = 0;
+        for file in wanted.iter().filter(|file| file.always) {
+            self.ready[file.fd as usize] = file.what | EventFlags::ERR;
+            self.always += 1;
+        }
+        self.files = wanted;
+        self.spare = before;
+        Ok(())
+    }
+}
+
+/// The file of this number, in a list in the order of numbers.
+fn find(files: &[File], fd: RawFd) -> Option<&File> {
+    let at = files.binary_search_by_key(&fd, |file| file.fd);
+    files.get(at.ok()?)
+}
+
+fn flags_of(watch: Watch) -> EventFlags {
+    let mut flags = EventFlags::empty();
+    flags.set(EventFlags::IN, watch.readable);
+    flags.set(EventFlags::OUT, watch.writable);
+    flags
+}
+
+/// epoll_ctl(2): an event's data is the descriptor's number.
+fn control(set: &OwnedFd, what: libc::c_int, file: &File) -> Result<()> {
+    let mut event = libc::epoll_event {
+        events: file.what.bits(),
+        u64: file.fd as u64,
+    };
+    // SAFETY: the pointer is to a live `epoll_event`, which the call only reads. Numbers are all that
+    // it gets besides; one that names no open file is answered with EBADF.
+    let result = unsafe { libc::epoll_ctl(set.as_raw_fd(), what, file.fd, &raw mut event) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::fs::File as DiskFile;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    fn watch(stream: &impl AsRawFd, readable: bool, writable: bool) -> Option<Watch> {
+        Some(Watch {
+            fd: stream.as_raw_fd(),
+            readable,
+            writable,
+        })
+    }
+
+    fn at_once(epoll: &mut Epoll, places: &[Option<Watch>]) -> Vec<bool> {
+        epoll.clear();
+        for place in places {
+            epoll.add(*place);
+        }
+        let ready = epoll.wait(Some(Duration::ZERO)).unwrap();
+        let places: Vec<bool> = (0..places.len()).map(|at| epoll.is_ready(at)).collect();
+        assert_eq!(ready > 0, places.contains(&true));
+        places
+    }
+
+    #[test]
+    fn what_is_ready_is_said_by_place() {
+        let (mut a, b) = UnixStream::pair().unwrap();
+        let (_c, d) = UnixStream::pair().unwrap();
+        let mut epoll = Epoll::new().unwrap();
+        let places = [watch(&d, true, false), None, watch(&b, true, false)];
+        assert_eq!(at_once(&mut epoll, &places), [false, false, false]);
+        a.write_all(b"x").unwrap();
+        for _ in 0..3 {
+            assert_eq!(at_once(&mut epoll, &places), [false, false, true]);
+        }
+        // Both directions of one descriptor, at two places; then one of them less.
+        let both = [watch(&b, true, false), watch(&b, false, true)];
+        assert_eq!(at_once(&mut epoll, &both), [true, true]);
+        (&b).read_exact(&mut [0]).unwrap();
+        assert_eq!(at_once(&mut epoll, &both), [false, true]);
+        assert_eq!(at_once(&mut epoll, &both[..1]), [false]);
+        assert_eq!(at_once(&mut epoll, &[]), []);
+        // A hang-up is said, wanted or not.
+        drop(a);
+        assert_eq!(at_once(&mut epoll, &[watch(&b, false, false)]), [true]);
+    }
+
+    #[test]
+    fn the_time_ends_the_waiting_on_any_kernel() {
+        let (mut a, b) = UnixStream::pair().unwrap();
+        let mut epoll = Epoll::new().unwrap();
+        for old in [false, true] {
+            epoll.old = old.then(Poll::default);
+            for time in [Duration::from_micros(1_100), Duration::from_millis(1)] {
+                epoll.clear();
+                epoll.add(watch(&b, true, false));
+                assert_eq!(epoll.wait(Some(time)).unwrap(), 0);
+            }
+            a.write_all(b"x").unwrap();
+            epoll.clear();
+            epoll.add(watch(&b, true, false));
+            assert_eq!(epoll.wait(None).unwrap(), 1);
+            assert!(epoll.is_ready(0));
+            (&b).read_exact(&mut [0]).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_file_on_a_disk_and_a_closed_one_are_always_ready_and_a_negative_one_never() {
+        let file: DiskFile = tempfile::tempfile().unwrap();
+        let (mut a, b) = UnixStream::pair().unwrap();
+        let mut epoll = Epoll::new().unwrap();
+        let nobody = Watch {
+            fd: -1,
+            readable: true,
+            writable: true,
+        };
+        let closed = Watch {
+            fd: 1 << 19,
+            ..nobody
+        };
+        let places = [
+            watch(&file, true, false),
+            watch(&b, true, false),
+            Some(nobody),
+            Some(closed),
+        ];
+        assert_eq!(at_once(&mut epoll, &places), [true, false, false, true]);
+        a.write_all(b"x").unwrap();
+        assert_eq!(at_once(&mut epoll, &places), [true, true, false, true]);
+        assert_eq!(at_once(&mut epoll, &places[1..3]), [true, false]);
+    }
+
+    /// A number that names another file: after `forget`, it is that one.
+    #[test]
+    fn what_was_closed_is_forgotten() {
+        let (_far, near) = UnixStream::pair().unwrap();
+        let (mut other_far, other) = UnixStream::pair().unwrap();
+        let mut epoll = Epoll::new().unwrap();
+        let places = [watch(&near, true, false)];
+        assert_eq!(at_once(&mut epoll, &places), [false]);
+        // Somebody else has it open still: the kernel would go on to report it.
+        let kept = near.try_clone().unwrap();
+        let mut owned = OwnedFd::from(near);
+        rustix::io::dup2(&other, &mut owned).unwrap();
+        other_far.write_all(b"x").unwrap();
+        epoll.forget();
+        assert_eq!(at_once(&mut epoll, &places), [true]);
+        drop(kept);
+        drop(owned);
+        // Closed without a word, and no longer waited for: nothing is left.
+        let more = [None, watch(&other, true, false)];
+        assert_eq!(at_once(&mut epoll, &more), [false, true]);
+    }
+
+    proptest! {
+        /// Whatever is waited for one time after another: the same places as by poll(2).
+        #[test]
+        fn as_poll_says(
+            rounds in prop::collection::vec(
+                prop::collection::vec(prop::option::of((0..6_usize, any::<bool>(), any::<bool>())), 0..8),
+                1..12,
+            ),
+            full in prop::collection::vec(any::<bool>(), 6),
+        ) {
+            let pairs: Vec<_> = (0..6).map(|_| UnixStream::pair().unwrap()).collect();
+            for ((far, _), full) in pairs.iter().zip(&full) {
+                if *full {
+                    (&*far).write_all(b"x").unwrap();
+                }
+            }
+            let mut epoll = Epoll::new().unwrap();
+            for round in rounds {
+                let places: Vec<_> = round
+                    .iter()
+                    .map(|place| place.and_then(|(at, r, w)| watch(&pairs[at].1, r, w)))
+                    .collect();
+                let mut poll = Poll::default();
+                for place in &places {
+                    match place {
+                        Some(watch) => poll.add(*watch),
+                        None => poll.add_fd(-1, true, true),
+                    }
+                }
+                poll.wait(Some(Duration::ZERO)).unwrap();
+                let by_poll: Vec<bool> = (0..places.len()).map(|at| poll.is_ready(at)).collect();
+                prop_assert_eq!(at_once(&mut epoll, &places), by_poll);
+            }
+        }
+    }
+}
