@@ -11,7 +11,7 @@ use experiment::recorders::Recording;
 use experiment::schedule::{ScheduleError, Versions};
 use experiment::store::{Store, StoreError, Stored};
 use experiment::trial::{Failed, Machine, TrialError};
-use experiment::{Experiment, with_floors};
+use experiment::{ByCommand, Experiment, with_floors};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -119,28 +119,30 @@ pub fn printed(
     extent: Extent,
     begin: &mut dyn FnMut(&str),
 ) -> Result<Printed, ScheduleError> {
-    let mut all = Printed::default();
-    if let Some(bursts) = claims.iter().find_map(|c| c.bursts(extent)) {
-        let versions = machine.versions(&bursts.kernel)?;
-        all.points = Some(match bursts.find(store, &versions) {
-            Some(points) => Ok(points),
-            None => {
-                begin("system calls");
-                only_failed(bursts.make(machine, store, &versions)?)?
-            }
-        });
+    let bursts = claims.iter().find_map(|c| c.bursts(extent));
+    let recorders = claims.iter().find_map(|c| c.recorders(extent));
+    Ok(Printed {
+        points: print(machine, store, bursts, || begin("system calls"))?,
+        recordings: print(machine, store, recorders, || begin("recorders"))?,
+    })
+}
+
+/// One of them, where there is a claim that needs it.
+fn print<M: ByCommand>(
+    machine: &dyn Machine,
+    store: &Store,
+    measurement: Option<M>,
+    begin: impl FnOnce(),
+) -> Result<Option<Result<M::Found, Failed>>, ScheduleError> {
+    let Some(measurement) = measurement else {
+        return Ok(None);
+    };
+    let versions = machine.versions(measurement.kernel())?;
+    if let Some(found) = measurement.find(store, &versions) {
+        return Ok(Some(Ok(found)));
     }
-    if let Some(recorders) = claims.iter().find_map(|c| c.recorders(extent)) {
-        let versions = machine.versions(&recorders.kernel)?;
-        all.recordings = Some(match recorders.find(store, &versions) {
-            Some(recordings) => Ok(recordings),
-            None => {
-                begin("recorders");
-                only_failed(recorders.make(machine, store, &versions)?)?
-            }
-        });
-    }
-    Ok(all)
+    begin();
+    only_failed(measurement.make(machine, store, &versions)?).map(Some)
 }
 
 /// A guest that went wrong is a result, a host that cannot run guests is an error.

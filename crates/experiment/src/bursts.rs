@@ -5,8 +5,6 @@
 
 use crate::by_command::ByCommand;
 use crate::choices::Cpu;
-use crate::store::{Store, StoreError};
-use crate::trial::{Machine, TrialError};
 use serde::{Deserialize, Serialize};
 
 /// Which measurement.
@@ -41,53 +39,32 @@ struct Printed {
     points: Vec<Point>,
 }
 
-impl Bursts {
-    /// Its name, and that of its file.
-    #[must_use]
-    pub fn name(&self) -> String {
+impl ByCommand for Bursts {
+    const COMMAND: &'static str = "cangate bench syscalls";
+
+    type Found = Vec<Point>;
+
+    fn name(&self) -> String {
         let cpu = self.cpu.to_string().replace(':', "-");
         format!("syscalls_{}_{cpu}_{}.json", self.kernel, self.most)
     }
 
-    fn measured<T>(&self, how: impl FnOnce(&ByCommand<'_>) -> T) -> T {
+    fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
+    fn cpu(&self) -> Cpu {
+        self.cpu
+    }
+
+    fn options(&self) -> Vec<String> {
         let most = self.most.to_string();
-        how(&ByCommand {
-            file: self.name(),
-            kernel: &self.kernel,
-            cpu: self.cpu,
-            line: &[
-                "cangate",
-                "bench",
-                "syscalls",
-                "vcan0",
-                "--virtual-time",
-                "--json",
-                "--frames",
-                &most,
-            ],
-            what: "cangate bench syscalls",
-        })
+        let options = ["vcan0", "--virtual-time", "--json", "--frames", &most];
+        options.map(str::to_owned).to_vec()
     }
 
-    /// What a folder has of it, made with these versions.
-    #[must_use]
-    pub fn find(&self, store: &Store, versions: &[(String, String)]) -> Option<Vec<Point>> {
-        self.measured(|by| by.find(store, versions))
-    }
-
-    /// Makes it and keeps it.
-    ///
-    /// # Errors
-    /// [`TrialError`] in the inner result; the outer one's where it cannot be kept.
-    pub fn make(
-        &self,
-        machine: &dyn Machine,
-        store: &Store,
-        versions: &[(String, String)],
-    ) -> Result<Result<Vec<Point>, TrialError>, StoreError> {
-        let read =
-            |text: &[u8]| serde_json::from_slice(text).map(|printed: Printed| printed.points);
-        self.measured(|by| by.make(machine, store, versions, read))
+    fn read(&self, printed: &[u8]) -> Result<Vec<Point>, serde_json::Error> {
+        serde_json::from_slice(printed).map(|printed: Printed| printed.points)
     }
 }
 
@@ -96,6 +73,7 @@ mod tests {
     use super::*;
     use crate::by_command::printing::Printing;
     use crate::fake;
+    use crate::store::Store;
 
     #[test]
     fn points_are_read_and_kept() {

@@ -17,55 +17,54 @@ use std::time::Duration;
 /// that.
 pub const STDOUT: &str = "stdout";
 
-/// A command in a guest with virtual CAN interfaces.
-pub(crate) struct ByCommand<'a> {
-    /// The name of the file that keeps what it printed.
-    pub(crate) file: String,
+/// A command in a guest with virtual CAN interfaces, and what it measures.
+pub trait ByCommand {
+    /// The command, by its words.
+    const COMMAND: &'static str;
+
+    /// What it finds out.
+    type Found: Serialize + DeserializeOwned;
+
+    /// Its name, and that of the file that keeps what it found out.
+    fn name(&self) -> String;
+
     /// The guest's kernel.
-    pub(crate) kernel: &'a str,
+    fn kernel(&self) -> &str;
+
     /// Its processor.
-    pub(crate) cpu: Cpu,
-    /// Program and arguments.
-    pub(crate) line: &'a [&'a str],
-    /// The program's name for messages.
-    pub(crate) what: &'a str,
-}
+    fn cpu(&self) -> Cpu;
 
-/// As it is kept.
-#[derive(Serialize, Deserialize)]
-struct Kept<T> {
-    versions: Vec<(String, String)>,
-    found: T,
-}
+    /// What its command line goes on with.
+    fn options(&self) -> Vec<String>;
 
-impl ByCommand<'_> {
+    /// Reads what the command printed.
+    ///
+    /// # Errors
+    /// It is not what the command prints.
+    fn read(&self, printed: &[u8]) -> Result<Self::Found, serde_json::Error>;
+
     /// What a folder has of it, made with these versions.
-    pub(crate) fn find<T: DeserializeOwned>(
-        &self,
-        store: &Store,
-        versions: &[(String, String)],
-    ) -> Option<T> {
-        let text = std::fs::read_to_string(store.dir().join(&self.file)).ok()?;
-        let kept: Kept<T> = serde_json::from_str(&text).ok()?;
+    fn find(&self, store: &Store, versions: &[(String, String)]) -> Option<Self::Found> {
+        let text = std::fs::read_to_string(store.dir().join(self.name())).ok()?;
+        let kept: Kept<Self::Found> = serde_json::from_str(&text).ok()?;
         (kept.versions == versions).then_some(kept.found)
     }
 
-    /// Makes it and keeps it; `read` makes of what was printed what it says.
+    /// Makes it and keeps it.
     ///
     /// # Errors
     /// [`TrialError`] in the inner result; the outer one's where it cannot be kept.
-    pub(crate) fn make<T: Serialize>(
+    fn make(
         &self,
         machine: &dyn Machine,
         store: &Store,
         versions: &[(String, String)],
-        read: impl FnOnce(&[u8]) -> Result<T, serde_json::Error>,
-    ) -> Result<Result<T, TrialError>, StoreError> {
-        let found = match self.try_make(machine, read) {
+    ) -> Result<Result<Self::Found, TrialError>, StoreError> {
+        let found = match try_make(self, machine) {
             Ok(found) => found,
             Err(error) => return Ok(Err(error)),
         };
-        let path = store.dir().join(&self.file);
+        let path = store.dir().join(self.name());
         let kept = Kept {
             versions: versions.to_vec(),
             found,
@@ -78,51 +77,57 @@ impl ByCommand<'_> {
         store.put(&path, text.as_bytes())?;
         Ok(Ok(kept.found))
     }
+}
 
-    fn try_make<T>(
-        &self,
-        machine: &dyn Machine,
-        read: impl FnOnce(&[u8]) -> Result<T, serde_json::Error>,
-    ) -> Result<T, TrialError> {
-        let outcome = machine.run(&self.spec())?;
-        let failed = |why: String| {
-            TrialError::Failed(Failed {
-                why,
-                console: outcome.console.clone(),
-            })
-        };
-        if let Some(failure) = &outcome.failure {
-            return Err(failed(with_causes(failure)));
-        }
-        if outcome.status != Some(0) {
-            return Err(failed(format!("{} failed in the guest", self.what)));
-        }
-        let printed = outcome.outputs.iter().find(|(name, _)| name == STDOUT);
-        let (_, text) = printed.ok_or_else(|| failed("it printed nothing".to_owned()))?;
-        read(text).map_err(|e| failed(format!("what it printed cannot be read: {e}")))
+/// As it is kept.
+#[derive(Serialize, Deserialize)]
+struct Kept<T> {
+    versions: Vec<(String, String)>,
+    found: T,
+}
+
+fn try_make<M: ByCommand + ?Sized>(
+    measurement: &M,
+    machine: &dyn Machine,
+) -> Result<M::Found, TrialError> {
+    let words = M::COMMAND.split(' ').map(str::to_owned);
+    let line = words.chain(measurement.options()).collect();
+    let spec = spec(measurement.kernel(), measurement.cpu(), line);
+    let outcome = machine.run(&spec)?;
+    let failed = |why: String| {
+        TrialError::Failed(Failed {
+            why,
+            console: outcome.console.clone(),
+        })
+    };
+    if let Some(failure) = &outcome.failure {
+        return Err(failed(with_causes(failure)));
     }
+    if outcome.status != Some(0) {
+        return Err(failed(format!("{} failed in the guest", M::COMMAND)));
+    }
+    let printed = outcome.outputs.iter().find(|(name, _)| name == STDOUT);
+    let (_, text) = printed.ok_or_else(|| failed("it printed nothing".to_owned()))?;
+    let found = measurement.read(text);
+    found.map_err(|e| failed(format!("what it printed cannot be read: {e}")))
+}
 
-    fn spec(&self) -> Spec {
-        Spec {
-            kernel: self.kernel.to_owned(),
-            bench: Bench::Vcan,
-            controller: self.cpu.controller(),
-            bitrate: BITRATE,
-            data_bitrate: None,
-            ethernet: false,
-            time: Time::Virtual {
-                shift: self.cpu.shift(),
-            },
-            boot: vec![],
-            memory: 512,
-            files: vec![],
-            job: Job::Exec {
-                command: self.line.iter().map(|word| (*word).to_owned()).collect(),
-            },
-            prepare: None,
-            timeout: Duration::from_secs(900),
-            trace_registers: false,
-        }
+fn spec(kernel: &str, cpu: Cpu, command: Vec<String>) -> Spec {
+    Spec {
+        kernel: kernel.to_owned(),
+        bench: Bench::Vcan,
+        controller: cpu.controller(),
+        bitrate: BITRATE,
+        data_bitrate: None,
+        ethernet: false,
+        time: Time::Virtual { shift: cpu.shift() },
+        boot: vec![],
+        memory: 512,
+        files: vec![],
+        job: Job::Exec { command },
+        prepare: None,
+        timeout: Duration::from_secs(900),
+        trace_registers: false,
     }
 }
 

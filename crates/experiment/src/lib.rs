@@ -38,7 +38,7 @@ pub mod trial;
 pub mod under_test;
 
 pub use agent::Agent;
-pub use by_command::STDOUT;
+pub use by_command::{ByCommand, STDOUT};
 pub use choices::{
     Boot, Cpu, Filters, Gateway, Hops, Load, Modify, PAPER_NAMES, Priority, Receive, Transmit,
     Virtual, Ways,

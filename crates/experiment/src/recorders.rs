@@ -3,8 +3,6 @@
 
 use crate::by_command::ByCommand;
 use crate::choices::Cpu;
-use crate::store::{Store, StoreError};
-use crate::trial::{Machine, TrialError};
 use serde::{Deserialize, Serialize};
 
 /// Which measurement: 32 virtual interfaces, each recorder at each rate.
@@ -45,10 +43,12 @@ impl Recording {
     }
 }
 
-impl Recorders {
-    /// Its name, and that of its file.
-    #[must_use]
-    pub fn name(&self) -> String {
+impl ByCommand for Recorders {
+    const COMMAND: &'static str = "cangate bench-capture";
+
+    type Found = Vec<Recording>;
+
+    fn name(&self) -> String {
         let cpu = self.cpu.to_string().replace(':', "-");
         let rates: Vec<_> = self.rates.iter().map(u32::to_string).collect();
         format!(
@@ -59,46 +59,30 @@ impl Recorders {
         )
     }
 
-    fn measured<T>(&self, how: impl FnOnce(&ByCommand<'_>) -> T) -> T {
+    fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
+    fn cpu(&self) -> Cpu {
+        self.cpu
+    }
+
+    fn options(&self) -> Vec<String> {
         let (frames, names) = (self.frames.to_string(), self.names.join(","));
-        let rates: Vec<_> = self.rates.iter().map(u32::to_string).collect();
-        let mut line = vec!["cangate", "bench-capture", "--json", "--frames", &frames];
-        line.extend(["--recorder", &names]);
-        for rate in &rates {
-            line.extend(["--rate", rate]);
-        }
-        how(&ByCommand {
-            file: self.name(),
-            kernel: &self.kernel,
-            cpu: self.cpu,
-            line: &line,
-            what: "cangate bench-capture",
-        })
+        let options = ["--json", "--frames", &frames, "--recorder", &names];
+        let rates = self.rates.iter().map(u32::to_string);
+        let rates = rates.flat_map(|rate| ["--rate".to_owned(), rate]);
+        options
+            .map(str::to_owned)
+            .into_iter()
+            .chain(rates)
+            .collect()
     }
 
-    /// What a folder has of it, made with these versions.
-    #[must_use]
-    pub fn find(&self, store: &Store, versions: &[(String, String)]) -> Option<Vec<Recording>> {
-        self.measured(|by| by.find(store, versions))
-    }
-
-    /// Makes it and keeps it.
-    ///
-    /// # Errors
-    /// [`TrialError`] in the inner result; the outer one's where it cannot be kept.
-    pub fn make(
-        &self,
-        machine: &dyn Machine,
-        store: &Store,
-        versions: &[(String, String)],
-    ) -> Result<Result<Vec<Recording>, TrialError>, StoreError> {
-        // An object for each trial, one after the other.
-        let read = |text: &[u8]| {
-            serde_json::Deserializer::from_slice(text)
-                .into_iter()
-                .collect()
-        };
-        self.measured(|by| by.make(machine, store, versions, read))
+    /// An object for each trial, one after the other.
+    fn read(&self, printed: &[u8]) -> Result<Vec<Recording>, serde_json::Error> {
+        let trials = serde_json::Deserializer::from_slice(printed);
+        trials.into_iter().collect()
     }
 }
 
@@ -107,6 +91,7 @@ mod tests {
     use super::*;
     use crate::by_command::printing::Printing;
     use crate::fake;
+    use crate::store::Store;
 
     #[test]
     fn trials_are_read_and_kept() {
