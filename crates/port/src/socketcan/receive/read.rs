@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn whoever_is_behind_takes_all_at_once() {
         let (mut way, bus) = pair(true);
-        let come = |n| (0..n).for_each(|_| drop(bus.send(b"x").unwrap()));
+        let come = |n| (0..n).for_each(|_| assert_eq!(bus.send(b"x").unwrap(), 1));
         come(6);
         assert_eq!(step(&mut way), (1, 1), "nobody knows yet");
         assert_eq!(step(&mut way), (5, 6));
