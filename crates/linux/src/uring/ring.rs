@@ -191,6 +191,9 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         if self.end() {
+            // The kernel takes a closed ring apart later, in a thread of its own: until then a socket
+            // that only the ring still has would go on receiving.
+            let _ = self.ring.submitter().unregister_files();
             // SAFETY: the region is not used afterwards: this is the end of its owner.
             unsafe { ManuallyDrop::drop(&mut self.region) };
         }

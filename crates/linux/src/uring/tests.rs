@@ -231,3 +231,20 @@ proptest! {
         prop_assert_eq!(got, expected);
     }
 }
+
+/// A socket that only the ring has is closed with it, so that it receives nothing any more.
+#[test]
+fn nothing_is_left_behind() -> Tested {
+    for armed in [false, true] {
+        let (a, b) = pair();
+        let mut inbox = open!(Inbox::open(&b, 4, 8));
+        if armed {
+            assert_eq!(inbox.receive(4), Err(Errno::AGAIN));
+        }
+        drop(b);
+        a.send(b"x").unwrap();
+        drop(inbox);
+        assert!(a.send(b"y").is_err(), "armed: {armed}");
+    }
+    Ok(())
+}

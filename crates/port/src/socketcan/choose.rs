@@ -1,7 +1,8 @@
 //! `optimise = …`: which ways to receive and to transmit are chosen for a user who has chosen none.
 //!
 //! The choice hangs on what this machine allows, now and for this process: `cangate check` says what
-//! it is, and why. What measurements it rests on is in docs/guide.md.
+//! it is, and why. The measurements that it rests on are in docs/guide.md ("Which way to receive and
+//! transmit?").
 
 use super::config::{ReceiveBy, TransmitBy};
 use super::line::drops_packets;
@@ -105,8 +106,9 @@ pub(super) fn choose(
                 facts.processors
             )],
         ),
+        // One call brings the frame, and no time stamp is fetched with it: earlier than recvmmsg.
         (Optimise::Latency, Some(why)) if alone => (
-            ReceiveBy::Recvmmsg,
+            ReceiveBy::Read,
             vec![
                 why.clone(),
                 "one processor, so that the worker waits".to_owned(),
@@ -171,13 +173,7 @@ mod tests {
                 ReceiveBy::ReadNonblock,
                 TransmitBy::Write,
             ),
-            (
-                Latency,
-                Some("x"),
-                1,
-                ReceiveBy::Recvmmsg,
-                TransmitBy::Write,
-            ),
+            (Latency, Some("x"), 1, ReceiveBy::Read, TransmitBy::Write),
             (Throughput, None, 4, ReceiveBy::Ring, TransmitBy::Sendmmsg),
             (
                 Throughput,

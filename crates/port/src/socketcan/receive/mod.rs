@@ -9,8 +9,8 @@ use super::filter::filters;
 use super::shared::{Errors, Shared, State};
 use super::way::{Arrival, ReceiveWay};
 use crate::{
-    Interest, LinkState, PollReceive, PortError, Receive, Received, RxCounters, RxReport, Stamp,
-    StampSource, Wait,
+    Ids, Interest, LinkState, PollReceive, PortError, Receive, Received, RxCounters, RxReport,
+    Stamp, StampSource, Wait,
 };
 use frame::{FrameRef, Nanos};
 use linux::Errno;
@@ -18,11 +18,20 @@ use linux::can::layout::decode;
 use linux::can::{controller_trouble, error_class};
 use std::sync::Arc;
 
+/// How often a port is looked at that is never waited for, and from which no route takes frames, ns:
+/// a look may be a system call, and would come before each frame of the other ports. It finds out
+/// what became of the interface, which the watch over all interfaces tells, too.
+const UNASKED: Nanos = 1_000_000;
+
 /// The receiving half, by whichever way.
 pub(super) struct RawReceive<W> {
     shared: Arc<Shared>,
     way: W,
     inspector: Inspector,
+    /// Some route takes frames from here.
+    wanted: bool,
+    /// When it is looked at again where none does.
+    next: Nanos,
 }
 
 /// What is done with each datagram that came in.
@@ -46,7 +55,22 @@ impl<W: ReceiveWay> RawReceive<W> {
                 dropped: 0,
                 counters: RxCounters::default(),
             },
+            wanted: true,
+            next: 0,
         }
+    }
+
+    /// Is a look left out now?
+    #[inline]
+    fn rests(&mut self, now: Nanos) -> bool {
+        if self.wanted || !self.is_busy() {
+            return false;
+        }
+        if now < self.next {
+            return true;
+        }
+        self.next = now.saturating_add(UNASKED);
+        false
     }
 }
 
@@ -124,6 +148,12 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
     ) -> Result<RxReport, PortError> {
         self.shared.try_again(now);
         let (mut frames, mut looked, mut more) = (0, 0, false);
+        if self.rests(now) {
+            return Ok(RxReport {
+                news: self.shared.take_news(),
+                ..RxReport::default()
+            });
+        }
         while looked < budget && self.shared.state() != State::Gone {
             let (shared, inspector) = (&*self.shared, &mut self.inspector);
             let mut inspect = |arrival: Arrival<'_>| {
@@ -189,6 +219,7 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
 
     fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
         self.inspector.error_frames = interest.error_frames;
+        self.wanted = interest.error_frames || !matches!(interest.ids, Ids::Nothing);
         self.shared.set_filters(filters(interest))
     }
 

@@ -117,6 +117,10 @@ impl<W: ReceiveWay> ReceiveWay for Failing<W> {
         self.way.is_due()
     }
 
+    fn is_busy(&self) -> bool {
+        self.way.is_busy()
+    }
+
     fn lost(&self) -> Option<u32> {
         self.way.lost()
     }
@@ -177,7 +181,10 @@ pub(super) fn bench_by(by: (ReceiveBy, TransmitBy), queue: usize, link: Interfac
     let shared = Arc::new(shared);
     let rx: Box<dyn PollReceive> = match by.0 {
         ReceiveBy::Recvmmsg => receiving(&fake, &shared, ByRecvmmsg::new(end.clone(), XL_SIZE)),
-        _ => receiving(&fake, &shared, ByRead::new(end.clone(), XL_SIZE, false)),
+        by => {
+            let busy = by != ReceiveBy::Read;
+            receiving(&fake, &shared, ByRead::new(end.clone(), XL_SIZE, busy))
+        }
     };
     let way = Failing {
         way: FromSlots::new(end, queue, XL_SIZE, by.1 == TransmitBy::Write),

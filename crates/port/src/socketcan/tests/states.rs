@@ -1,7 +1,8 @@
 //! Interfaces that go down, are unplugged, go bus-off, and come back.
 
 use super::super::words::words;
-use super::bench::{UP, bench, bench_with, classic};
+use super::bench::{UP, bench, bench_by, bench_with, classic};
+use crate::socketcan::config::{ReceiveBy, TransmitBy};
 use crate::{Ids, Interest, LinkState, Outgoing, RawFilter, Refused};
 use frame::{CanId, Frame};
 use linux::Errno;
@@ -190,4 +191,24 @@ fn what_is_missing_is_said() {
         words(&gone),
         "there is no interface can7; CAN interfaces here: can0"
     );
+}
+
+/// It would be asked before each frame of the ports from which routes do take some.
+#[test]
+fn a_port_that_no_route_takes_frames_from_is_seldom_looked_at() {
+    let mut bench = bench_by((ReceiveBy::ReadNonblock, TransmitBy::Write), 8, UP);
+    let interest = |ids| Interest {
+        ids,
+        ..Interest::default()
+    };
+    bench.rx.set_interest(&interest(Ids::Nothing)).unwrap();
+    let start = 1_000_000;
+    assert_eq!(bench.take(start).len(), 0);
+    bench.come(&classic(1));
+    assert_eq!(bench.take(start + 999_999).len(), 0);
+    assert_eq!(bench.take(start + 1_000_000).len(), 1);
+    bench.come(&classic(2));
+    assert_eq!(bench.take(start + 1_000_001).len(), 0);
+    bench.rx.set_interest(&interest(Ids::Everything)).unwrap();
+    assert_eq!(bench.take(start + 1_000_001).len(), 1);
 }
