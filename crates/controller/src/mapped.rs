@@ -223,6 +223,10 @@ impl<D: Device> Mapped<D> {
     }
 
     fn tell_sent(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        // After a start or a stop there is a look anyway.
+        if self.busy == 0 && !self.look {
+            return;
+        }
         for old in &mut self.old {
             if let Some((token, state)) = old.take() {
                 tell(fate(token, state, None));
@@ -254,16 +258,22 @@ impl<D: Device> Mapped<D> {
             let fd = self.device.get(entry + at::RX_FLAGS) & both(1, 0) != 0;
             let end = self.device.get(entry);
             let start = self.device.get(entry + at::RX_FRAME);
-            let mut data = [0; 64];
-            let used = if fd { 64 } else { 8 };
-            for (i, chunk) in data.chunks_exact_mut(8).take(used / 8).enumerate() {
-                let word = self.device.get(entry + at::RX_FRAME + 8 + 8 * i);
-                chunk.copy_from_slice(&word.to_ne_bytes());
-            }
+            let word = |i| self.device.get(entry + at::RX_FRAME + 8 + 8 * i);
+            let (mut long, short);
+            let data: &[u8] = if fd {
+                long = [0; 64];
+                for (i, to) in long.as_chunks_mut().0.iter_mut().enumerate() {
+                    *to = word(i).to_ne_bytes();
+                }
+                &long
+            } else {
+                short = word(0).to_ne_bytes();
+                &short
+            };
             // Its place is free now.
             self.tail = self.tail.wrapping_add(1);
             self.write_tail();
-            if let Some(frame) = view(start, fd, &data) {
+            if let Some(frame) = view(start, fd, data) {
                 let stamp = Some(end);
                 tell(Event::Received { frame, stamp });
             }
@@ -323,6 +333,14 @@ impl<D: Device> Mapped<D> {
             tell(Event::Status(self.status));
         }
     }
+}
+
+/// A word that begins with these bytes, fewer than eight, and is zero behind them.
+#[inline]
+fn partial(bytes: &[u8]) -> u64 {
+    let word = (bytes.iter().rev()).fold(0, |word, byte| word << 8 | u64::from(*byte));
+    // The first byte is the lowest one so far.
+    u64::from_ne_bytes(word.to_le_bytes())
 }
 
 /// What became of a buffer's frame.
@@ -442,13 +460,14 @@ impl<D: Device> Controller for Mapped<D> {
         self.device
             .set(at, if fd { both(FRAME_FD as u32, 0) } else { 0 });
         self.device.set(at + at::TX_FRAME, start);
-        for (i, chunk) in frame.data().chunks(8).enumerate() {
-            let mut word = [0; 8];
-            for (to, from) in word.iter_mut().zip(chunk) {
-                *to = *from;
-            }
-            self.device
-                .set(at + at::TX_FRAME + 8 + 8 * i, u64::from_ne_bytes(word));
+        let (words, rest) = frame.data().as_chunks();
+        let mut place = at + at::TX_FRAME + 8;
+        for bytes in words {
+            self.device.set(place, u64::from_ne_bytes(*bytes));
+            place += 8;
+        }
+        if !rest.is_empty() {
+            self.device.set(place, partial(rest));
         }
         match self.device.ring(1 << i) {
             Ok(()) => {

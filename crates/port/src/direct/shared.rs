@@ -402,11 +402,13 @@ impl Inner {
     }
 
     /// Takes note of interrupts: is there anything to look at?
-    pub(super) fn wakes(&mut self) -> std::io::Result<bool> {
-        match &mut self.backend {
-            Some(backend) if backend.interrupt().is_some() => backend.take_interrupt(),
-            _ => Ok(true),
-        }
+    pub(super) fn has_work(&mut self, now: Nanos) -> std::io::Result<bool> {
+        let woken = match &mut self.backend {
+            Some(backend) if backend.interrupt().is_some() => backend.take_interrupt()?,
+            _ => true,
+        };
+        let due = self.restart_at.is_some_and(|at| at <= now);
+        Ok(woken || due || self.more)
     }
 
     /// Lets the next interrupt through.
