@@ -157,10 +157,15 @@ impl DirectTransmit {
     }
 
     /// What was put aside, behind what waits already.
+    #[inline]
     fn bring_in(&mut self) {
-        if self.aside.is_empty() {
-            return;
+        if !self.aside.is_empty() {
+            self.bring_in_some();
         }
+    }
+
+    #[cold]
+    fn bring_in_some(&mut self) {
         if let Some(mut inner) = self.shared.try_lock() {
             for frame in self.aside.drain(..) {
                 inner.push(frame, &self.shared);

@@ -198,8 +198,11 @@ impl Inner {
         if !self.passes() {
             return Err(No::Down);
         }
-        if self.queue.is_empty() && self.room() > 0 {
-            return self.put(frame);
+        if self.queue.is_empty() {
+            match self.put(frame) {
+                Err(No::Full) => {}
+                answer => return answer,
+            }
         }
         if shared.waiting.load(Relaxed) >= shared.rules.queue {
             return Err(No::Full);
@@ -221,6 +224,7 @@ impl Inner {
         }
     }
 
+    #[inline]
     fn put(&mut self, frame: FrameRef<'_>) -> Result<(), No> {
         let Some(backend) = &mut self.backend else {
             return Err(No::Down);
@@ -238,7 +242,14 @@ impl Inner {
     }
 
     /// From the queue to the transmit buffers, as far as these have room.
+    #[inline]
     pub(super) fn move_on(&mut self, shared: &Shared) {
+        if !self.queue.is_empty() {
+            self.move_some(shared);
+        }
+    }
+
+    fn move_some(&mut self, shared: &Shared) {
         while !self.queue.is_empty() && self.room() > 0 {
             let Some(frame) = self.queue.pop_front() else {
                 return;
