@@ -66,6 +66,8 @@ const LIMITS: Limits = Limits {
     after_sample: (1, 128),
     jump: 128,
 };
+/// Is the first byte of a word its lowest one?
+const LITTLE: bool = cfg!(target_endian = "little");
 /// As many acceptance filters as `struct bitcan_control` has room for.
 pub const FILTERS: usize = 16;
 
@@ -150,19 +152,25 @@ pub struct Mapped<D> {
     look: bool,
 }
 
+// By shifts and not by bytes, of which the compiler makes many instructions.
+
+/// The register in a word's first four bytes.
+#[inline]
 const fn first(word: u64) -> u32 {
-    let [a, b, c, d, ..] = word.to_ne_bytes();
-    u32::from_ne_bytes([a, b, c, d])
+    (word >> if LITTLE { 0 } else { 32 }) as u32
 }
 
+/// The register in its last four bytes.
+#[inline]
 const fn second(word: u64) -> u32 {
-    let [.., a, b, c, d] = word.to_ne_bytes();
-    u32::from_ne_bytes([a, b, c, d])
+    (word >> if LITTLE { 32 } else { 0 }) as u32
 }
 
+/// The word of two registers.
+#[inline]
 const fn both(one: u32, two: u32) -> u64 {
-    let ([a, b, c, d], [e, f, g, h]) = (one.to_ne_bytes(), two.to_ne_bytes());
-    u64::from_ne_bytes([a, b, c, d, e, f, g, h])
+    let (low, high) = if LITTLE { (one, two) } else { (two, one) };
+    (high as u64) << 32 | low as u64
 }
 
 const fn buffer(i: usize) -> usize {
@@ -223,15 +231,24 @@ impl<D: Device> Mapped<D> {
     }
 
     fn tell_sent(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
-        for old in &mut self.old {
-            if let Some((token, state)) = old.take() {
-                tell(fate(token, state, None));
+        // After a start or a stop there is a look anyway.
+        if self.busy == 0 && !self.look {
+            return;
+        }
+        if self.look {
+            for old in &mut self.old {
+                if let Some((token, state)) = old.take() {
+                    tell(fate(token, state, None));
+                }
             }
         }
-        for (i, token) in self.tokens.into_iter().enumerate() {
-            if self.busy & 1 << i == 0 {
-                continue;
-            }
+        let mut left = self.busy;
+        while left != 0 {
+            let i = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let Some(&token) = self.tokens.get(i) else {
+                return;
+            };
             let state = first(self.device.get(buffer(i) + at::TX_STATE));
             if state != TX_PENDING {
                 self.busy &= !(1 << i);
@@ -254,16 +271,22 @@ impl<D: Device> Mapped<D> {
             let fd = self.device.get(entry + at::RX_FLAGS) & both(1, 0) != 0;
             let end = self.device.get(entry);
             let start = self.device.get(entry + at::RX_FRAME);
-            let mut data = [0; 64];
-            let used = if fd { 64 } else { 8 };
-            for (i, chunk) in data.chunks_exact_mut(8).take(used / 8).enumerate() {
-                let word = self.device.get(entry + at::RX_FRAME + 8 + 8 * i);
-                chunk.copy_from_slice(&word.to_ne_bytes());
-            }
+            let word = |i| self.device.get(entry + at::RX_FRAME + 8 + 8 * i);
+            let (mut long, short);
+            let data: &[u8] = if fd {
+                long = [0; 64];
+                for (i, to) in long.as_chunks_mut().0.iter_mut().enumerate() {
+                    *to = word(i).to_ne_bytes();
+                }
+                &long
+            } else {
+                short = word(0).to_ne_bytes();
+                &short
+            };
             // Its place is free now.
             self.tail = self.tail.wrapping_add(1);
             self.write_tail();
-            if let Some(frame) = view(start, fd, &data) {
+            if let Some(frame) = view(start, fd, data) {
                 let stamp = Some(end);
                 tell(Event::Received { frame, stamp });
             }
@@ -325,6 +348,18 @@ impl<D: Device> Mapped<D> {
     }
 }
 
+/// A word that begins with these bytes, fewer than eight, and is zero behind them.
+#[inline]
+fn partial(bytes: &[u8]) -> u64 {
+    let (low, rest, shift) = match bytes.split_first_chunk() {
+        Some((low, rest)) => (u64::from(u32::from_le_bytes(*low)), rest, 32),
+        None => (0, bytes, 0),
+    };
+    let high = (rest.iter().rev()).fold(0, |word, byte| word << 8 | u64::from(*byte));
+    // The first byte is the lowest one so far.
+    u64::from_le(high << shift | low)
+}
+
 /// What became of a buffer's frame.
 const fn fate(token: Token, state: u32, stamp: Option<u64>) -> Event<'static> {
     let why = match state {
@@ -338,7 +373,7 @@ const fn fate(token: Token, state: u32, stamp: Option<u64>) -> Event<'static> {
 
 /// A frame of the FIFO: `struct canfd_frame`'s first eight bytes and its data.
 fn view(start: u64, fd: bool, data: &[u8]) -> Option<FrameRef<'_>> {
-    let [.., len, extra, _, _] = start.to_ne_bytes();
+    let [len, extra, _, _] = second(start).to_ne_bytes();
     let kind = if fd { Kind::Fd } else { Kind::Classic };
     let header = Header::new(kind, CanId::from_raw(first(start)), usize::from(len)).ok()?;
     let header = if fd { header.with_flags(extra) } else { header };
@@ -437,18 +472,19 @@ impl<D: Device> Controller for Mapped<D> {
         let at = buffer(i);
         let extra = header.flags() & (flags::BRS | flags::ESI);
         let len = u8::try_from(header.len()).unwrap_or(0);
-        let [a, b, c, d] = header.id().raw().to_ne_bytes();
-        let start = u64::from_ne_bytes([a, b, c, d, len, if fd { extra } else { 0 }, 0, 0]);
+        let rest = u32::from_ne_bytes([len, if fd { extra } else { 0 }, 0, 0]);
+        let start = both(header.id().raw(), rest);
         self.device
             .set(at, if fd { both(FRAME_FD as u32, 0) } else { 0 });
         self.device.set(at + at::TX_FRAME, start);
-        for (i, chunk) in frame.data().chunks(8).enumerate() {
-            let mut word = [0; 8];
-            for (to, from) in word.iter_mut().zip(chunk) {
-                *to = *from;
-            }
-            self.device
-                .set(at + at::TX_FRAME + 8 + 8 * i, u64::from_ne_bytes(word));
+        let (words, rest) = frame.data().as_chunks();
+        let mut place = at + at::TX_FRAME + 8;
+        for bytes in words {
+            self.device.set(place, u64::from_ne_bytes(*bytes));
+            place += 8;
+        }
+        if !rest.is_empty() {
+            self.device.set(place, partial(rest));
         }
         match self.device.ring(1 << i) {
             Ok(()) => {

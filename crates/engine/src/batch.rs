@@ -42,6 +42,7 @@ pub(crate) struct Batch<'e, T> {
 }
 
 impl<T: Transmit> Sink for Batch<'_, T> {
+    #[inline]
     fn taken(&mut self, route: RouteId) {
         self.forwarding = None;
         if let Some(count) = self.routes.get_mut(route.0 as usize) {
@@ -56,6 +57,7 @@ impl<T: Transmit> Sink for Batch<'_, T> {
         }
     }
 
+    #[inline]
     fn forward(&mut self, copy: Forward<'_>) {
         let at = copy.route.0 as usize;
         // Layout::new made sure that all three exist; a mistake there would show as an imbalance,

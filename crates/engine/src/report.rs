@@ -14,6 +14,9 @@ pub struct RxReport {
     pub finished: bool,
     /// [`Receive::link`](crate::Receive::link) may say something else than before.
     pub news: bool,
+    /// Frames that the transmitting half of this port held have left or were given up: it is flushed
+    /// once more, so that it says what it holds still.
+    pub ended: bool,
 }
 
 /// What [`Transmit::flush`](crate::Transmit::flush) did.

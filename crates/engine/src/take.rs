@@ -25,7 +25,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             return self.take_what_has_room(from, now);
         }
         let (frames, more) = self.hand_over(from, now, self.budget);
-        if frames > 0 {
+        if frames > 0 || self.tx.get(from).is_some_and(|port| port.touched) {
             self.flush_touched(now);
         }
         (frames, more)
@@ -124,6 +124,11 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             Ok(report) => {
                 source.reported += report.frames as u64;
                 self.events |= report.news;
+                if report.ended
+                    && let Some(port) = tx.get_mut(from)
+                {
+                    port.touched |= port.held > 0;
+                }
                 if report.finished {
                     source.state = PortState::Finished;
                 }

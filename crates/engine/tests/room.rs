@@ -141,3 +141,47 @@ proptest! {
         }
     }
 }
+
+/// Frames that are held are not flushed for nothing: the half that saw them leave says so, and the step in
+/// which it does asks what is held still.
+#[test]
+fn a_port_whose_frames_have_left_is_flushed_once_more() {
+    let (mut engine, ports) = engine(2, &[], &all(vec![route("r", &[0], &[1])]));
+    ports[1].inside().queue = 4;
+    ports[1].inside().room = 0;
+    ports[0].feed(0..1);
+    assert_eq!(engine.step(0).held, 1);
+    assert_eq!(ports[1].inside().flushes, 1);
+    assert_eq!(engine.step(1).held, 1);
+    assert_eq!(ports[1].inside().flushes, 2);
+    ports[1].inside().ended = true;
+    assert_eq!(engine.step(2).held, 1);
+    assert_eq!(ports[1].inside().flushes, 4);
+    ports[1].inside().room = usize::MAX;
+    assert_eq!(engine.step(3).held, 0);
+    // Nothing is held any more, whatever it says.
+    let flushes = ports[1].inside().flushes;
+    engine.step(4);
+    assert_eq!(ports[1].inside().flushes, flushes);
+    engine.snapshot().check().unwrap();
+}
+
+/// With a budget of one frame, who has the first turn sends first.
+#[test]
+fn who_was_looked_for_has_the_first_turn() {
+    let (mut engine, ports) = engine(3, &[], &all(vec![route("r", &[0, 1], &[2])]));
+    for (number, name) in [(0_u64, 1_usize), (10, 0), (20, 1), (30, 1)] {
+        let mut seen = 0;
+        assert!(engine.look_for(|_| {
+            seen += 1;
+            seen == name + 1
+        }));
+        ports[0].feed(number..number + 1);
+        ports[1].feed(number + 1..number + 2);
+        ports[2].inside().sent.clear();
+        assert_eq!(engine.step(number).frames, 2);
+        let first = number + name as u64;
+        assert_eq!(ports[2].sent_tokens().first(), Some(&first));
+    }
+    assert!(!engine.look_for(|_| false));
+}

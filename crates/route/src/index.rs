@@ -310,20 +310,22 @@ impl Index {
                 scratch.push(self.cursor(found));
             }
         };
-        if let [group] = &self.groups[..] {
-            add(self.find(group, raw));
-        } else {
-            for (bits, groups) in self.bits.chunks(64).zip(self.groups.chunks(64)) {
-                let mut may = 0_u64;
-                for bits in bits.iter().rev() {
-                    let (word, bit) = bits.place(raw);
-                    may = may << 1 | self.words.get(word).copied().unwrap_or(0) >> bit & 1;
-                }
-                while may != 0 {
-                    if let Some(group) = groups.get(may.trailing_zeros() as usize) {
-                        add(self.find(group, raw));
+        match &self.groups[..] {
+            [] => {}
+            [group] => add(self.find(group, raw)),
+            groups => {
+                for (bits, groups) in self.bits.chunks(64).zip(groups.chunks(64)) {
+                    let mut may = 0_u64;
+                    for bits in bits.iter().rev() {
+                        let (word, bit) = bits.place(raw);
+                        may = may << 1 | self.words.get(word).copied().unwrap_or(0) >> bit & 1;
                     }
-                    may &= may - 1;
+                    while may != 0 {
+                        if let Some(group) = groups.get(may.trailing_zeros() as usize) {
+                            add(self.find(group, raw));
+                        }
+                        may &= may - 1;
+                    }
                 }
             }
         }
@@ -332,13 +334,16 @@ impl Index {
         }
         if !scratch.is_empty() {
             self.merge(scratch, each);
-        } else if only & MANY == 0 {
-            each(only);
+            return;
+        }
+        let list = if only & MANY == 0 {
+            core::slice::from_ref(&only)
         } else {
-            for route in self.list(only) {
-                if !each(*route) {
-                    return;
-                }
+            self.list(only)
+        };
+        for route in list {
+            if !each(*route) {
+                return;
             }
         }
     }

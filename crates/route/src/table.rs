@@ -210,6 +210,7 @@ impl Table {
 
     /// Says where a frame goes. Allocates nothing. `memory` must be this table's; with another
     /// table's, rate limits are those of other routes.
+    #[inline]
     pub fn decide(
         &self,
         memory: &mut Memory,
@@ -254,6 +255,7 @@ impl Table {
     }
 
     /// Everything but the ID, which the index has looked at.
+    #[inline]
     fn agrees(&self, route: &Compiled, key: &MatchKey<'_>, from: PortId) -> bool {
         route.sorts & key.sort != 0
             && (route.len.0..=route.len.1).contains(&key.len)
@@ -270,6 +272,7 @@ impl Table {
     }
 
     /// What a route does with a frame that it took.
+    #[inline]
     fn send(
         &self,
         route: &Compiled,

@@ -45,6 +45,8 @@ pub struct Inside {
     pub link: LinkState,
     /// The next report says that `link` may have changed.
     pub news: bool,
+    /// The next report says that frames have left that were held.
+    pub ended: bool,
     pub classic_only: bool,
     pub rx_fails: bool,
     pub flush_fails: bool,
@@ -134,6 +136,7 @@ impl Receive for MemoryRx {
             more: !empty,
             finished: empty && inside.ends,
             news: inside.news,
+            ended: inside.ended,
         })
     }
 

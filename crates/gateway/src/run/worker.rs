@@ -147,12 +147,11 @@ impl Worker<'_> {
     /// finds a frame much earlier than a step after a step. Gives the time that it has read, some looks
     /// old at most: reading the clock costs more than a look, and would come between a frame and its
     /// step. It reads none where a half has news at once, or cannot say (most cannot).
-    fn look_out(&self, deadline: Option<Nanos>) -> Option<Nanos> {
+    fn look_out(&mut self, deadline: Option<Nanos>) -> Option<Nanos> {
         let mut read = None;
         for _ in 0..ROUNDS {
             for _ in 0..LOOKS {
-                if self.mailbox.is_waiting() || !self.engine.receiving().all(PollReceive::is_quiet)
-                {
+                if self.mailbox.is_waiting() || self.engine.look_for(|half| !half.is_quiet()) {
                     return read;
                 }
                 std::hint::spin_loop();

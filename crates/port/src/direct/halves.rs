@@ -43,19 +43,20 @@ impl Receive for DirectReceive {
         budget: usize,
         take: &mut dyn FnMut(Received<'_>),
     ) -> Result<RxReport, PortError> {
-        if self.shared.is_quiet() {
+        let shared = &*self.shared;
+        if shared.is_quiet() {
             return Ok(RxReport::default());
         }
-        let mut inner = self.shared.lock();
+        let mut inner = shared.lock();
         let lost = "lost its controller";
-        let due = inner.restart_at().is_some_and(|at| at <= now);
-        let woken = inner.wakes().map_err(|e| self.fail(lost, e))?;
         let mut frames = 0;
-        if woken || due || inner.more {
+        let before = inner.held();
+        let waits = shared.rules.interrupts;
+        if !waits || inner.has_work(now).map_err(|e| self.fail(lost, e))? {
             frames = inner
-                .service(now, budget, self.error_frames, &self.shared, take)
+                .service(now, budget, self.error_frames, shared, take)
                 .map_err(|e| self.fail(lost, GoneError(e)))?;
-            if !inner.more {
+            if waits && !inner.more {
                 inner.arm().map_err(|e| self.fail(lost, e))?;
             }
         }
@@ -64,8 +65,9 @@ impl Receive for DirectReceive {
             more: inner.more,
             finished: false,
             news: std::mem::take(&mut inner.news),
+            ended: inner.held() < before,
         };
-        self.shared.set_calm(inner.is_calm());
+        shared.set_calm(inner.is_calm());
         Ok(report)
     }
 
@@ -155,10 +157,15 @@ impl DirectTransmit {
     }
 
     /// What was put aside, behind what waits already.
+    #[inline]
     fn bring_in(&mut self) {
-        if self.aside.is_empty() {
-            return;
+        if !self.aside.is_empty() {
+            self.bring_in_some();
         }
+    }
+
+    #[cold]
+    fn bring_in_some(&mut self) {
         if let Some(mut inner) = self.shared.try_lock() {
             for frame in self.aside.drain(..) {
                 inner.push(frame, &self.shared);
@@ -184,10 +191,13 @@ impl Transmit for DirectTransmit {
             return Err(Refused::Unsupported);
         }
         self.bring_in();
-        let shared = Arc::clone(&self.shared);
-        let answer = match shared.try_lock() {
-            Some(mut inner) => inner.offer(outgoing.frame, &shared),
-            None => self.put_aside(outgoing.frame),
+        let lock = self.shared.try_lock();
+        let answer = match lock {
+            Some(mut inner) => inner.offer(outgoing.frame, &self.shared),
+            None => {
+                drop(lock);
+                self.put_aside(outgoing.frame)
+            }
         };
         match answer {
             Ok(()) => {

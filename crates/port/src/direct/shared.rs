@@ -198,8 +198,11 @@ impl Inner {
         if !self.passes() {
             return Err(No::Down);
         }
-        if self.queue.is_empty() && self.room() > 0 {
-            return self.put(frame);
+        if self.queue.is_empty() {
+            match self.put(frame) {
+                Err(No::Full) => {}
+                answer => return answer,
+            }
         }
         if shared.waiting.load(Relaxed) >= shared.rules.queue {
             return Err(No::Full);
@@ -221,6 +224,7 @@ impl Inner {
         }
     }
 
+    #[inline]
     fn put(&mut self, frame: FrameRef<'_>) -> Result<(), No> {
         let Some(backend) = &mut self.backend else {
             return Err(No::Down);
@@ -238,7 +242,14 @@ impl Inner {
     }
 
     /// From the queue to the transmit buffers, as far as these have room.
+    #[inline]
     pub(super) fn move_on(&mut self, shared: &Shared) {
+        if !self.queue.is_empty() {
+            self.move_some(shared);
+        }
+    }
+
+    fn move_some(&mut self, shared: &Shared) {
         while !self.queue.is_empty() && self.room() > 0 {
             let Some(frame) = self.queue.pop_front() else {
                 return;
@@ -402,11 +413,13 @@ impl Inner {
     }
 
     /// Takes note of interrupts: is there anything to look at?
-    pub(super) fn wakes(&mut self) -> std::io::Result<bool> {
-        match &mut self.backend {
-            Some(backend) if backend.interrupt().is_some() => backend.take_interrupt(),
-            _ => Ok(true),
-        }
+    pub(super) fn has_work(&mut self, now: Nanos) -> std::io::Result<bool> {
+        let woken = match &mut self.backend {
+            Some(backend) if backend.interrupt().is_some() => backend.take_interrupt()?,
+            _ => true,
+        };
+        let due = self.restart_at.is_some_and(|at| at <= now);
+        Ok(woken || due || self.more)
     }
 
     /// Lets the next interrupt through.

@@ -197,6 +197,7 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
             more,
             finished: false,
             news: self.shared.take_news(),
+            ended: false,
         })
     }
 
