@@ -1,14 +1,12 @@
 //! What needs a real kernel with CAN, in guests of the lab.
 
-use crate::command::{command, on_path, show};
+use crate::command::{on_path, show};
 use crate::libtest;
 use crate::report::Tally;
 use crate::workspace::Workspace;
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
-use std::num::NonZero;
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What the lab's own set-up cannot do without.
 const NEEDS: [&str; 2] = ["apt-get", "dpkg-deb"];
@@ -20,13 +18,11 @@ fn cangate(workspace: &Workspace) -> Result<Command> {
     if !show(&mut build)? {
         bail!("cangate does not build");
     }
-    Ok(built(workspace))
-}
-
-/// The program under test, where it is built.
-fn built(workspace: &Workspace) -> Command {
-    let program = workspace.target.join("release").join("cangate");
-    command(program, &workspace.root)
+    let mut cangate = Command::new(workspace.target.join("release").join("cangate"));
+    cangate
+        .current_dir(&workspace.root)
+        .stdin(std::process::Stdio::null());
+    Ok(cangate)
 }
 
 /// What is tested against the kernel itself, on more kernels than the tests' usual one: programs
@@ -79,84 +75,34 @@ pub(crate) fn guests(
         }
         return Ok(tally);
     }
-    // Built once, before any of them runs.
-    cangate(workspace)?;
-    let runs: Vec<InGuest<'_>> = programs
-        .iter()
-        .flat_map(|(program, tests)| {
-            let on = kernels(program).into_iter();
-            on.map(move |kernel| InGuest {
-                program,
-                tests: tests.len() as u64,
-                kernel,
-            })
-        })
-        .collect();
-    // A guest seldom uses more than one processor.
-    let guests = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<Tally> {
-        let mut tally = Tally::default();
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(run) = runs.get(number) else {
-                return Ok(tally);
-            };
-            tally.add(run.tally(workspace, number)?);
-        }
-    };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..guests).map(|_| scope.spawn(work)).collect();
-        for worker in workers {
-            match worker.join() {
-                Ok(more) => tally.add(more?),
-                Err(_) => bail!("a thread that runs guests panicked"),
-            }
-        }
-        Ok(())
-    })?;
-    Ok(tally)
-}
-
-/// A test program to run in a guest.
-struct InGuest<'p> {
-    program: &'p str,
-    /// How many of its tests wait for a guest.
-    tests: u64,
-    kernel: Option<&'static str>,
-}
-
-impl InGuest<'_> {
-    fn tally(&self, workspace: &Workspace, number: usize) -> Result<Tally> {
-        let mut exec = built(workspace);
+    let runs = programs.iter().flat_map(|(program, tests)| {
+        let on = kernels(program).into_iter();
+        on.map(move |kernel| (program, tests, kernel))
+    });
+    for (number, (program, tests, kernel)) in runs.enumerate() {
+        let file = workspace.root.join(program);
+        let mut exec = cangate(workspace)?;
         exec.args(["lab", "exec", "--fast", "--bench", "vcan"]);
-        let name = self.program.rsplit('/').next().unwrap_or_default();
-        let mut name = name
-            .rsplit_once('-')
-            .map_or(name, |(name, _)| name)
-            .to_owned();
-        if let Some(kernel) = self.kernel {
+        if let Some(kernel) = kernel {
+            println!("{program} on kernel {kernel}");
             exec.args(["--kernel", kernel]);
-            name = format!("{name} on {kernel}");
         }
-        let file = workspace.root.join(self.program);
         exec.arg("--file")
             .arg(format!("{}=under-test", file.display()))
             .args(["--", "under-test", "--show-output"]);
         // What was built with optimization is the heavy tests' program.
-        if self.program.split('/').any(|part| part == "release") {
+        if program.split('/').any(|part| part == "release") {
             exec.arg("--ignored");
         }
-        let log = workspace.log(&format!("guest-{number}"));
-        let run = libtest::run_beside(&mut exec, &log, &format!("{name}: "))?;
-        let mut tally = run.tally;
-        let ran = tally.passed + tally.failed + tally.skipped.len() as u64;
-        if ran < self.tests {
-            println!("{name}: {} tests were to run, {ran} did", self.tests);
+        let run = libtest::run(&mut exec, &workspace.log(&format!("guest-{number}")))?;
+        let ran = run.tally.passed + run.tally.failed + run.tally.skipped.len() as u64;
+        if ran < tests.len() as u64 {
+            println!("{} tests were to run, {ran} did", tests.len());
             tally.add(Tally::failed());
         }
-        Ok(tally)
+        tally.add(run.tally);
     }
+    Ok(tally)
 }
 
 /// `cangate lab reproduce --quick`: every claim gets a verdict, and the page is written.

@@ -31,21 +31,16 @@ pub(crate) struct Run {
 /// Runs `cargo test … -- --show-output`, or a test program, shows what matters of its output,
 /// keeps all of it in `log`, and counts.
 pub(crate) fn run(command: &mut Command, log: &Path) -> Result<Run> {
-    run_beside(command, log, "")
-}
-
-/// As [`run`], with `name` before each line: others run at the same time.
-pub(crate) fn run_beside(command: &mut Command, log: &Path, name: &str) -> Result<Run> {
     let mut reader = Reader::default();
     let good = read_lines(command, log, |line| {
         if reader.line(line) {
-            println!("{name}{line}");
+            println!("{line}");
         }
     })?;
     if reader.ignored > 0 {
-        println!("{name}{} marked as heavy did not run here", reader.ignored);
+        println!("{} marked as heavy did not run here", reader.ignored);
     }
-    println!("{name}the whole output is in {}", log.display());
+    println!("the whole output is in {}", log.display());
     let guests = std::mem::take(&mut reader.guests);
     let heavy = reader.ignored;
     Ok(Run {

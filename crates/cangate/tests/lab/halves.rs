@@ -1,6 +1,6 @@
 //! Ways to receive and to transmit, in `cangate run` on real controllers.
 
-use super::{exec, lab};
+use super::{exec, fast_lab, lab};
 use serde_json::Value;
 
 /// What a script of this folder printed.
@@ -44,7 +44,7 @@ fn by_no_pair_of_ways_a_port_receives_what_it_sent() {
 #[test]
 #[ignore = "boots a guest"]
 fn can_gw_takes_what_a_ring_sends() {
-    let Some(_lab) = lab() else { return };
+    let Some(_lab) = fast_lab() else { return };
     let text = run("--fast --bench none --kernel 6.1", "ring_can_gw.sh");
     let passed = text.lines().filter(|line| *line == "25 of 25");
     assert_eq!(passed.count(), 3, "{text}");

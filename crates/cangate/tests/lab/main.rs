@@ -29,35 +29,45 @@ use assert_cmd::Command;
 use std::num::NonZero;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// As many guests at a time as there are processors: one more would only be in their way.
-static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+/// As many processors of guests at a time as the host has: more would only be in one another's way.
+static TAKEN: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
-/// The right to run a guest, until it is dropped.
-struct Right;
+/// The right to run a guest of so many processors, until it is dropped.
+struct Right(usize);
 
 impl Right {
-    fn wait() -> Self {
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let (running, fewer) = &RUNNING;
-        let running = running.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut running = fewer
-            .wait_while(running, |running| *running >= processors)
+    fn wait(wanted: usize) -> Self {
+        let all = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let wanted = wanted.min(all);
+        let (taken, fewer) = &TAKEN;
+        let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = fewer
+            .wait_while(taken, |taken| *taken + wanted > all)
             .unwrap_or_else(PoisonError::into_inner);
-        *running += 1;
-        Self
+        *taken += wanted;
+        Self(wanted)
     }
 }
 
 impl Drop for Right {
     fn drop(&mut self) {
-        let (running, fewer) = &RUNNING;
-        *running.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        fewer.notify_one();
+        let (taken, fewer) = &TAKEN;
+        *taken.lock().unwrap_or_else(PoisonError::into_inner) -= self.0;
+        fewer.notify_all();
     }
 }
 
 /// The right to run a guest; `None`, and words about it, if there is nothing to run it with.
 fn lab() -> Option<Right> {
+    is_there().then(|| Right::wait(1))
+}
+
+/// The right to run a guest with `--fast`, which has two processors.
+fn fast_lab() -> Option<Right> {
+    is_there().then(|| Right::wait(2))
+}
+
+fn is_there() -> bool {
     let kernel = "6.1".parse().unwrap();
     let locations = guest::Locations::default();
     let asked = std::env::var_os("CANGATE_LAB_TESTS").is_some_and(|wish| wish == "1");
@@ -66,9 +76,9 @@ fn lab() -> Option<Right> {
             "SKIPPED because the lab is not set up: `cangate lab setup` does it, or \
              CANGATE_LAB_TESTS=1 lets the tests do it"
         );
-        return None;
+        return false;
     }
-    Some(Right::wait())
+    true
 }
 
 /// `cangate lab exec` with these arguments, separated by blanks, and a shell's command.

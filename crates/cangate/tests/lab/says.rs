@@ -1,6 +1,6 @@
 //! What `cangate run` says of real interfaces, and the frames that the kernel's filters keep from it.
 
-use super::{exec, lab};
+use super::{exec, fast_lab};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -45,7 +45,7 @@ fn links(objects: &[Value]) -> Vec<[&str; 3]> {
 #[test]
 #[ignore = "boots a guest"]
 fn links_and_filtered_frames_are_told() {
-    let Some(_lab) = lab() else { return };
+    let Some(_lab) = fast_lab() else { return };
     let steps = steps();
     let said = |step: &str| steps.get(step).unwrap().as_str();
 

@@ -1,7 +1,7 @@
 //! A gateway whose ports receive and transmit by io_uring, in a guest; what is said where the kernel has
 //! none; and what each way costs there.
 
-use super::{exec, lab};
+use super::{exec, fast_lab, lab};
 use serde_json::Value;
 
 /// The parts of what `uring.sh` printed, by their titles.
@@ -97,14 +97,14 @@ fn each_way_costs_something() {
 #[test]
 #[ignore = "boots a guest"]
 fn frames_pass_by_io_uring() {
-    let Some(_lab) = lab() else { return };
+    let Some(_lab) = fast_lab() else { return };
     passes("6.1");
 }
 
 #[test]
 #[ignore = "heavy"]
 fn an_old_kernel_is_named() {
-    let Some(_lab) = lab() else { return };
+    let Some(_lab) = fast_lab() else { return };
     let gateway = "printf '[ports.vcan0]\\nkind = \"socketcan\"\\nreceive = \"io_uring\"\\n' > /tmp/g.toml; \
                    cangate run /tmp/g.toml 2>&1; cangate bench syscalls vcan0 --frames 10";
     let output = exec("--fast --kernel 5.10 --timeout 300", gateway);
@@ -122,6 +122,6 @@ fn an_old_kernel_is_named() {
 #[test]
 #[ignore = "heavy"]
 fn frames_pass_by_io_uring_on_a_newer_kernel() {
-    let Some(_lab) = lab() else { return };
+    let Some(_lab) = fast_lab() else { return };
     passes("7.3");
 }
