@@ -41,6 +41,7 @@ const MODULES: &[&str] = &[
     "sch_ingress",
     "sch_prio",
     "sch_fq_codel",
+    "sch_tbf",
     "act_gact",
     // A card's interrupts for a process.
     "uio_pci_generic",
@@ -56,7 +57,7 @@ const QEMU: &str = "qemu-11.1";
 const GUEST: &str = "guest-2";
 
 fn kernel_name(kernel: Kernel) -> String {
-    format!("kernel-{kernel}-2")
+    format!("kernel-{kernel}-3")
 }
 
 /// The stages that a guest with this kernel needs.
