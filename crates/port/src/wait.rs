@@ -1,4 +1,4 @@
-//! Halves that can be waited for with epoll(7).
+//! Halves that can be waited for in poll(2) or epoll_wait(2).
 //!
 //! [`Receive`] and [`Transmit`] say a time at which they want to be called again. A half of this
 //! crate says besides which file descriptor brings it work earlier: that means something only where
@@ -21,7 +21,7 @@ pub struct Wait {
     pub writable: bool,
 }
 
-/// A receiving half for a worker that waits in epoll_wait(2), perhaps in a thread of its own.
+/// A receiving half for a worker that waits, perhaps in a thread of its own.
 pub trait PollReceive: Receive + Send {
     /// Call again when this is ready, or at [`Receive::deadline`], whichever comes first.
     fn wait(&self) -> Wait;
@@ -40,7 +40,7 @@ pub trait PollReceive: Receive + Send {
     }
 }
 
-/// A transmitting half for a worker that waits in epoll_wait(2), perhaps in a thread of its own.
+/// A transmitting half for a worker that waits, perhaps in a thread of its own.
 pub trait PollTransmit: Transmit + Send {
     /// While frames are held: flush again when this is ready, or at [`Transmit::deadline`],
     /// whichever comes first.

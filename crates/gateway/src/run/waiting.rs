@@ -22,8 +22,8 @@ const FEW: usize = 2;
 /// took longer with each port that was there.
 pub(crate) struct Waiting {
     places: Places,
-    /// Where there can be no set of descriptors (no memory, too many of them), it is not tried again
-    /// before ports change.
+    /// Where there can be no set of descriptors (no memory, too many of them, a limit on what they
+    /// hold), it is not tried again before ports change.
     refused: bool,
 }
 
@@ -120,7 +120,13 @@ impl Waiting {
         for half in engine.sending() {
             self.places.add(watch(half.wait()));
         }
-        Ok(self.places.wait(timeout)? > 0)
+        let ready = self.places.wait(timeout);
+        if ready.is_err() && matches!(self.places, Places::Many(_)) {
+            // To ask about all each time is slower, but takes nothing of the kernel's limits.
+            self.places = Places::Few(Poll::with_capacity(64));
+            self.refused = true;
+        }
+        Ok(ready? > 0)
     }
 
     /// After [`Waiting::for_work`]: the engine's next step passes over receiving halves that wait
