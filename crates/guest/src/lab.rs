@@ -8,7 +8,7 @@ use crate::kmod;
 use crate::machine::Bench;
 use crate::own;
 use crate::progress::Progress;
-use crate::trees::{self, KernelTree};
+use crate::trees::{self, Bootable, KernelTree};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -96,8 +96,8 @@ impl Lab {
         &self,
         kernel: Kernel,
         progress: &dyn Progress,
-    ) -> Result<KernelTree, Error> {
-        trees::kernel(&self.cache, self.mirror.as_deref(), progress, kernel)
+    ) -> Result<Bootable, Error> {
+        trees::bootable(&self.cache, self.mirror.as_deref(), progress, kernel)
     }
 
     /// The kernel modules of our own that a bench needs.
@@ -133,8 +133,8 @@ impl Lab {
     ) -> Result<Vec<(String, String)>, Error> {
         let qemu = self.qemu(progress)?;
         let guest = self.guest(progress)?;
-        let tree = self.kernel(kernel, progress)?;
-        versions(&qemu, &guest, &tree)
+        let kernel = self.kernel(kernel, progress)?;
+        versions(&qemu, &guest, &kernel.tree)
     }
 }
 

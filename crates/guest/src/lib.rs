@@ -31,6 +31,7 @@ mod run;
 mod snapshot;
 mod spec;
 mod trees;
+mod vmlinux;
 mod wire;
 
 pub use causes::with_causes;

@@ -14,6 +14,7 @@ use crate::progress::{Progress, Sink};
 use crate::qemu::{self, End, Options, Process, Trouble, pass_on};
 use crate::snapshot;
 use crate::spec::SpecError;
+use crate::trees::Bootable;
 use crate::wire::Piece;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,7 +67,7 @@ impl Lab {
         spec.check()?;
         let qemu = self.qemu(progress)?;
         let guest = self.guest(progress)?;
-        let tree = self.kernel(kernel, progress)?;
+        let Bootable { tree, file: booted } = self.kernel(kernel, progress)?;
         let modules = self.modules(kernel, &tree, spec.bench, progress)?;
         let hash = snapshot::image_hash(&[&guest, &tree.tree], &modules, &spec.files)?;
         let image = snapshot::image(&self.cache, &hash, progress, |path| {
@@ -87,16 +88,12 @@ impl Lab {
         // Only in virtual time a guest does not notice that it was stopped. An image with files of
         // the caller's is rarely booted twice.
         let saved = matches!(spec.time, Time::Virtual { .. }) && spec.files.is_empty();
-        let (vmlinuz, console, output) = (
-            tree.vmlinuz(),
-            folder.path("console"),
-            folder.path("output"),
-        );
+        let (console, output) = (folder.path("console"), folder.path("output"));
         let input = begin.is_some().then(|| folder.path("input"));
         // The agent's, and the kernel's own.
         let words = |pause| [Orders::of(spec, pause).words(), spec.boot.clone()].concat();
         let mut options = Options {
-            kernel: &vmlinuz,
+            kernel: &booted,
             image: &image,
             console: &console,
             output: &output,

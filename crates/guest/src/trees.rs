@@ -5,6 +5,7 @@ use crate::error::{Error, tail};
 use crate::fetch::{self, Recipe, Tree};
 use crate::kernels::{Kernel, Release};
 use crate::progress::Progress;
+use crate::vmlinux;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,9 +61,19 @@ fn kernel_name(kernel: Kernel) -> String {
     format!("kernel-{kernel}-3")
 }
 
+/// The stage with the unpacked kernel of that tree.
+fn vmlinux_name(kernel: Kernel) -> String {
+    format!("{}.vmlinux", kernel_name(kernel))
+}
+
 /// The stages that a guest with this kernel needs.
-pub(crate) fn names(kernel: Kernel) -> [String; 3] {
-    [QEMU.to_owned(), GUEST.to_owned(), kernel_name(kernel)]
+pub(crate) fn names(kernel: Kernel) -> [String; 4] {
+    [
+        QEMU.to_owned(),
+        GUEST.to_owned(),
+        kernel_name(kernel),
+        vmlinux_name(kernel),
+    ]
 }
 
 /// A kernel, unpacked.
@@ -72,6 +83,15 @@ pub(crate) struct KernelTree {
     pub(crate) tree: Tree,
     /// The kernel's own version: `6.1.0-50-rt-amd64`.
     pub(crate) version: String,
+}
+
+/// A kernel that can be booted.
+#[derive(Clone, Debug)]
+pub(crate) struct Bootable {
+    /// With its modules.
+    pub(crate) tree: KernelTree,
+    /// What QEMU is given as the kernel.
+    pub(crate) file: PathBuf,
 }
 
 impl KernelTree {
@@ -101,7 +121,7 @@ impl KernelTree {
     }
 
     /// The kernel's image: since 7.x it is in the folder of the modules.
-    pub(crate) fn vmlinuz(&self) -> PathBuf {
+    fn vmlinuz(&self) -> PathBuf {
         let new = self.modules().join("vmlinuz");
         if new.is_file() {
             return new;
@@ -214,6 +234,30 @@ pub(crate) fn kernel(
         depmod(&programs, tree, &made.version)
     })?;
     KernelTree::open(tree, kernel)
+}
+
+/// A kernel, ready to be booted: unpacked once by the host, where that can be.
+pub(crate) fn bootable(
+    cache: &Cache,
+    mirror: Option<&str>,
+    progress: &dyn Progress,
+    wanted: Kernel,
+) -> Result<Bootable, Error> {
+    const NAME: &str = "vmlinux";
+    let tree = kernel(cache, mirror, progress, wanted)?;
+    let vmlinuz = tree.vmlinuz();
+    let made = cache.stage(&vmlinux_name(wanted), progress, |part| {
+        progress.stage(&format!("decompressing kernel {wanted}"));
+        if let Err(why) = vmlinux::unpack(&vmlinuz, &part.join(NAME))? {
+            tracing::warn!("kernel {wanted} boots as it came, which takes longer: {why}");
+        }
+        Ok(())
+    })?;
+    let file = Some(made.join(NAME)).filter(|file| file.is_file());
+    Ok(Bootable {
+        tree,
+        file: file.unwrap_or(vmlinuz),
+    })
 }
 
 /// Writes modules.dep and its kin, as installing the package would have.
