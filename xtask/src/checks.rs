@@ -2,7 +2,7 @@
 
 use crate::command::{line, on_path, show};
 use crate::report::Tally;
-use crate::workspace::{Workspace, metadata, packages, users_of_dependencies};
+use crate::workspace::{Workspace, users_of_dependencies};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,18 +17,13 @@ const DECLARED_BY_MACRO: [&str; 2] = ["crates/route/src/operations", "crates/por
 /// The package whose features are the kinds of port.
 const PORT: &str = "cangate-port";
 
-/// `cargo fmt --check`, for the workspace and the fuzz targets.
+/// `cargo fmt --check`.
 pub(crate) fn format(workspace: &Workspace) -> Result<Tally> {
     if !on_path("cargo-fmt") {
         return Ok(Tally::skipped("format because rustfmt is missing"));
     }
-    let mut tally = Tally::default();
-    for folder in [workspace.root.clone(), workspace.root.join("fuzz")] {
-        let mut format = crate::command::command(crate::workspace::cargo(), &folder);
-        tally.add(Tally::check(show(
-            format.args(["fmt", "--all", "--check"]),
-        )?));
-    }
+    let mut format = crate::command::command(crate::workspace::cargo(), &workspace.root);
+    let mut tally = Tally::check(show(format.args(["fmt", "--all", "--check"]))?);
     // `cargo fmt` does not see files that a macro declares.
     let mut format = crate::command::command("rustfmt", &workspace.root);
     format.args(["--check", "--edition", "2024"]);
@@ -60,17 +55,9 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
     if !on_path("cargo-clippy") {
         return Ok(Tally::skipped("clippy because it is missing"));
     }
-    let warnings = ["--", "-D", "warnings"];
     let mut clippy = workspace.cargo("clippy");
-    clippy.args(["--workspace", "--all-targets"]).args(warnings);
-    let mut tally = Tally::check(show(&mut clippy)?);
-    let mut fuzz = workspace.cargo("clippy");
-    fuzz.args(["--manifest-path", "fuzz/Cargo.toml", "--all-targets"])
-        .arg("--target-dir")
-        .arg(&workspace.target)
-        .args(warnings);
-    tally.add(Tally::check(show(&mut fuzz)?));
-    Ok(tally)
+    clippy.args(["--workspace", "--all-targets", "--", "-D", "warnings"]);
+    Ok(Tally::check(show(&mut clippy)?))
 }
 
 /// Each kind of port builds without the others, and the gateway without any.
@@ -184,11 +171,7 @@ pub(crate) fn dependencies(workspace: &Workspace) -> Result<Tally> {
     let text =
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let reasons = reasons(&text);
-    let mut users = users_of_dependencies(&workspace.packages);
-    let fuzz = packages(&metadata(&workspace.root.join("fuzz"))?)?;
-    for (dependency, names) in users_of_dependencies(&fuzz) {
-        users.entry(dependency).or_default().extend(names);
-    }
+    let users = users_of_dependencies(&workspace.packages);
     let mut tally = Tally::default();
     for (dependency, names) in &users {
         let known = reasons.contains(&dependency.as_str());

@@ -5,7 +5,6 @@
 //! and needs a nightly toolchain and cargo-fuzz.
 
 use crate::command::{command, on_path, output, read_lines, show};
-use crate::libtest;
 use crate::report::Tally;
 use crate::workspace::Workspace;
 use anyhow::{Result, bail};
@@ -28,6 +27,9 @@ pub(crate) struct Options {
     /// Start of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Build as tests are built: nothing is compiled again, and an input takes longer
+    #[arg(long, conflicts_with = "coverage")]
+    debug: bool,
 }
 
 impl Options {
@@ -39,6 +41,7 @@ impl Options {
             coverage: false,
             input: None,
             seed: 1,
+            debug: true,
         }
     }
 }
@@ -69,8 +72,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Tally> {
     if options.coverage {
         return coverage(workspace, options, &known);
     }
-    let mut tally = own_tests(workspace)?;
-    let mut smoke = smoke(workspace);
+    let mut tally = Tally::default();
+    let mut smoke = runner(workspace, options.debug)?;
     smoke.arg("--seconds").arg(options.seconds.to_string());
     smoke.arg("--seed").arg(options.seed.to_string());
     if let Some(input) = &options.input {
@@ -90,30 +93,26 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Tests of the fuzzing itself.
-fn own_tests(workspace: &Workspace) -> Result<Tally> {
-    let mut test = in_fuzz(workspace, "test");
-    test.args(["--lib", "--", "--show-output"]);
-    Ok(libtest::run(&mut test, &workspace.log("fuzz-tests"))?.tally)
+/// The smoke runner, built.
+fn runner(workspace: &Workspace, debug: bool) -> Result<Command> {
+    let (profile, folder) = if debug {
+        ("dev", "debug")
+    } else {
+        ("smoke", "smoke")
+    };
+    let mut build = workspace.cargo("build");
+    // With all of the workspace, and so with the same features of every crate as in its tests.
+    build.args(["--workspace", "--bin", "smoke", "--profile", profile]);
+    if !show(&mut build)? {
+        bail!("the fuzz targets do not build");
+    }
+    Ok(command(
+        workspace.target.join(folder).join("smoke"),
+        &workspace.root,
+    ))
 }
 
-/// The smoke runner.
-fn smoke(workspace: &Workspace) -> Command {
-    let mut command = in_fuzz(workspace, "run");
-    command.args(["--bin", "smoke", "--"]);
-    command
-}
-
-/// cargo for the fuzz package, in the workspace's target folder.
-fn in_fuzz(workspace: &Workspace, subcommand: &str) -> Command {
-    let mut command = workspace.cargo(subcommand);
-    command
-        .args(["--manifest-path", "fuzz/Cargo.toml"])
-        .args(["--profile", "smoke", "--target-dir"])
-        .arg(&workspace.target);
-    command
-}
-
+/// With libFuzzer, led by coverage.
 fn coverage(workspace: &Workspace, options: &Options, known: &[String]) -> Result<Tally> {
     let because = if !on_path("rustup") || !has_nightly(workspace)? {
         Some("there is no nightly toolchain; to have it: rustup toolchain install nightly")
