@@ -3,6 +3,8 @@
 //! Two things drive the same functions: libFuzzer (`fuzz_targets/`, nightly, led by coverage) and
 //! the smoke runner (`src/bin/smoke.rs`, stable Rust, seeds mutated at random).
 
+#![forbid(unsafe_code)]
+
 pub mod bytes;
 pub mod mutate;
 pub mod targets;

@@ -3,6 +3,8 @@
 //! An input that panics, or takes longer than [`SLOW`], is written to `fuzz/artifacts/TARGET/`
 //! and the target has failed.
 
+#![forbid(unsafe_code)]
+
 use cangate_fuzz::mutate::Mutator;
 use cangate_fuzz::{TARGETS, Target};
 use clap::Parser;

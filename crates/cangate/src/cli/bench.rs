@@ -275,7 +275,7 @@ fn ids(text: &str) -> Result<(CanId, CanId), String> {
     Ok((id(first)?, id(last)?))
 }
 
-fn id(text: &str) -> Result<CanId, String> {
+pub(super) fn id(text: &str) -> Result<CanId, String> {
     // `from_str_radix` also takes a sign; only digits are allowed here.
     if !text.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Err("give hexadecimal digits only".to_owned());
@@ -289,7 +289,7 @@ fn id(text: &str) -> Result<CanId, String> {
     }
 }
 
-fn rate(text: &str) -> Result<u32, String> {
+pub(super) fn rate(text: &str) -> Result<u32, String> {
     parse_rate(text).map_err(|e| e.to_string())
 }
 

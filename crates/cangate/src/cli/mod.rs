@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod capture;
 pub(crate) mod experiment;
 pub(crate) mod lab;
+pub(crate) mod ping;
 pub(crate) mod report;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -68,6 +69,8 @@ pub(crate) enum Command {
     Export(Export),
     /// Measure the latency of a gateway: send frames into it and stamp the frames that come out.
     Bench(bench::Bench),
+    /// Measure round trips: one port asks, another answers.
+    Ping(Box<ping::Ping>),
     /// Record CAN interfaces to candump text, pcapng or Parquet, with an exact count of what was lost.
     Capture(Box<capture::Capture>),
     /// Measure what recorders cost: cangate capture, candump, tcpdump. Used by the lab, in a guest.

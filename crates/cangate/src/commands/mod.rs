@@ -9,6 +9,7 @@ mod kernel;
 mod lab;
 mod offline;
 pub(crate) mod outcome;
+mod ping;
 mod report;
 mod service;
 mod syscalls;
@@ -44,6 +45,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Reload(args) => service::reload(&args, color),
         Command::Bench(args) => bench::run(&args),
         Command::Capture(args) => capture::run(&args),
+        Command::Ping(args) => ping::run(&args, color),
         Command::BenchCapture(args) => bench_capture::run(&args),
         Command::Lab(args) => lab::run(args, color),
         Command::Report(args) => report::run(&args),

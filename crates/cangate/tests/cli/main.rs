@@ -17,6 +17,7 @@ mod gateway;
 mod generate;
 mod lab;
 mod outputs;
+mod ping;
 mod place;
 mod report;
 mod run;

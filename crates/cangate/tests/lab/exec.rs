@@ -93,13 +93,22 @@ fn the_cards_of_the_kvaser_bench_are_on_their_buses() {
          sleep 0.1
          cansend can0 111#; ip netns exec gw cansend gw1 222#
          sleep 0.1
-         for i in can1 gw0 can2 gw1; do echo $i $(sed 's/.* //' /tmp/$i); done",
+         for i in can1 gw0 can2 gw1; do echo $i $(sed 's/.* //' /tmp/$i); done
+         for way in 'read write' 'recvmmsg sendmmsg' 'ring ring'; do
+             set -- $way
+             cangate ping can0 can1 --masters 2 --count 50 --receive $1 --transmit $2 | grep sent
+         done",
     )
     .output()
     .unwrap();
+    let ping = "can0 7E0 > 7E1: 50 sent, 50 answered, 0 not answered in time\n\
+                can0 7E2 > 7E3: 50 sent, 50 answered, 0 not answered in time\n";
     assert_eq!(
         text(&output.stdout),
-        "can1 111#\ngw0 111#\ncan2 222#\ngw1 222#\n",
+        format!(
+            "can1 111#\ngw0 111#\ncan2 222#\ngw1 222#\n{}",
+            ping.repeat(3)
+        ),
         "{}",
         text(&output.stderr)
     );

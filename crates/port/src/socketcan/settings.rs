@@ -104,6 +104,22 @@ pub struct SocketCanSettings {
 }
 
 impl SocketCanSettings {
+    /// An interface, with the defaults of everything else.
+    #[must_use]
+    pub fn new(interface: impl Into<String>) -> Self {
+        Self {
+            interface: interface.into(),
+            fd: true,
+            xl: false,
+            queue: 128,
+            receive_buffer: None,
+            optimise: None,
+            receive: None,
+            transmit: None,
+            qdisc_bypass: false,
+        }
+    }
+
     fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
         table.misnomers(MISNOMERS);
         let interface = match table.get("interface") {

@@ -1,0 +1,262 @@
+//! `cangate ping`.
+
+mod words;
+
+use crate::cli::ping::Ping;
+use crate::failure::Failure;
+use crate::input::{load_config, read_source};
+use crate::output;
+use frame::CanId;
+use frame::wire::BitRate;
+use ping::{Live, Part, Party, Plan, Played, Settings, Stop, bus_time, play};
+use port::socketcan::SocketCanSettings;
+use port::{Opener, PortSpec};
+use probe::Description;
+use probe::traffic::MOST_FRAMES;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+/// Frames were not answered in time.
+const LOSS: u8 = 3;
+
+/// What was measured, and what it is to be seen beside.
+struct Outcome {
+    played: Vec<Played>,
+    warnings: Vec<String>,
+    /// How long each master's two frames are on the bus at least, ns, where that is known.
+    bus: Option<u64>,
+}
+
+/// Asks and answers until all is done, or it is told to end.
+pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
+    let plans = plans(args)?;
+    let ports = ports(args, color)?;
+    if let Some(path) = &args.output.out {
+        output::file(path)?;
+    }
+    let rate = rate(args, &ports)?;
+    let bus = plans.first().and_then(|plan| bus_time(plan, rate));
+    let parties = open(args, &plans, &ports)?;
+    let settings = Settings {
+        priority: (args.timing.priority > 0).then_some(args.timing.priority),
+        keep: if args.output.out.is_some() {
+            usize::try_from(args.timing.count).unwrap_or(usize::MAX)
+        } else {
+            0
+        },
+    };
+    let (played, mut warnings) = played(args, parties, settings)?;
+    let shorter = |one: &Played| one.trips.count() > 0 && Some(one.trips.min()) < bus;
+    let bus = if played.iter().any(shorter) {
+        warnings.push(
+            "round trips are shorter than the two frames at this bit rate: on this bus, as on one of \
+             emulated cards, frames take no time"
+                .to_owned(),
+        );
+        None
+    } else {
+        bus
+    };
+    let outcome = Outcome {
+        played,
+        warnings,
+        bus,
+    };
+    if let Some(path) = &args.output.out {
+        let results = ping::results::of(&outcome.played, description(args, &outcome));
+        probe::results::write(path, &results).map_err(Failure::run)?;
+    }
+    let text = if args.output.json {
+        format!("{:#}\n", words::json(args, &outcome))
+    } else {
+        words::text(args, &outcome)
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    if let Some(error) = outcome.played.iter().find_map(|one| one.error.as_ref()) {
+        return Err(Failure::run(error));
+    }
+    match outcome.played.iter().map(|one| one.counts.lost).sum() {
+        0u64 => Ok(()),
+        1 => Err(ended("1 frame was not answered in time".to_owned())),
+        lost => Err(ended(format!("{lost} frames were not answered in time"))),
+    }
+}
+
+fn ended(text: String) -> Failure {
+    Failure::Ended { status: LOSS, text }
+}
+
+/// What each master sends.
+fn plans(args: &Ping) -> Result<Vec<Plan>, Failure> {
+    let frames = &args.frames;
+    let after = |id: CanId, places: u32| {
+        let number = id.number() + places;
+        let next = if id.is_eff() {
+            CanId::eff(number)
+        } else {
+            CanId::sff(number)
+        };
+        next.map_err(|error| {
+            Failure::input(format!(
+                "the IDs after {id} do not suffice: {error}; give a lower --id"
+            ))
+        })
+    };
+    let count = args.timing.count;
+    if args.output.out.is_some() && !(1..=u64::from(MOST_FRAMES)).contains(&count) {
+        return Err(Failure::Input(format!(
+            "--out keeps every round trip: give --count 1 to {MOST_FRAMES}"
+        )));
+    }
+    let mut plans = Vec::new();
+    for master in 0..u32::from(frames.masters) {
+        let id = after(frames.id, 2 * master)?;
+        let answer = match frames.answer {
+            Some(answer) => answer,
+            None => after(frames.id, 2 * master + 1)?,
+        };
+        let plan = Plan {
+            id,
+            answer,
+            len: frames.payload,
+            fd: frames.fd.then(|| Plan::fd_flags(frames.brs)),
+            period: args.timing.period * 1_000,
+            count: (count > 0).then_some(count),
+            timeout: args.timing.timeout * 1_000_000,
+        };
+        plan.check().map_err(Failure::input)?;
+        plans.push(plan);
+    }
+    Ok(plans)
+}
+
+/// The ports as they are to be opened.
+fn ports(args: &Ping, color: bool) -> Result<Vec<PortSpec>, Failure> {
+    let Some(file) = &args.config else {
+        let ways = &args.ways;
+        return Ok(args
+            .ports
+            .iter()
+            .map(|name| {
+                let mut settings = SocketCanSettings::new(name);
+                settings.receive = Some(ways.receive);
+                settings.transmit = Some(ways.transmit);
+                PortSpec::new(name, settings)
+            })
+            .collect());
+    };
+    let source = read_source(file)?;
+    // Warnings are about routes, which nobody uses here.
+    let (config, _) = load_config(&source, color)?;
+    let named = |name: &String| {
+        let found = config.ports.iter().find(|port| port.name == *name);
+        found.cloned().ok_or_else(|| {
+            Failure::Input(format!(
+                "{} has no port `{name}`; it has {}",
+                file.display(),
+                config.port_names().join(", ")
+            ))
+        })
+    };
+    args.ports.iter().map(named).collect()
+}
+
+/// The bit rate of the bus, where frames take time on it and somebody knows which.
+fn rate(args: &Ping, ports: &[PortSpec]) -> Result<Option<BitRate>, Failure> {
+    if let Some(nominal) = args.timing.bitrate {
+        return BitRate::new(nominal, args.timing.data_bitrate)
+            .map(Some)
+            .map_err(Failure::input);
+    }
+    let interface = ports.first().and_then(PortSpec::interface);
+    Ok(interface.and_then(|name| tester::bit_rate(name, args.frames.brs).ok().flatten()))
+}
+
+/// Opens a port for each master and each slave.
+fn open(args: &Ping, plans: &[Plan], ports: &[PortSpec]) -> Result<Vec<Party>, Failure> {
+    let unix = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    let mut opener = Opener::new(0, u64::try_from(unix.as_nanos()).unwrap_or(0));
+    let mut parties = Vec::new();
+    for (place, port) in ports.iter().enumerate() {
+        let part = if args.slave || place > 0 {
+            Part::Slave
+        } else {
+            Part::Master
+        };
+        for plan in plans {
+            let halves = port.open(&mut opener).map_err(Failure::run)?;
+            parties.push(Party {
+                name: port.name.clone(),
+                part,
+                plan: *plan,
+                halves,
+            });
+        }
+    }
+    opener.start().map_err(|errors| {
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Failure::Run(errors.join("\n"))
+    })?;
+    Ok(parties)
+}
+
+/// Lets them play, with signals and a display beside.
+fn played(
+    args: &Ping,
+    parties: Vec<Party>,
+    settings: Settings,
+) -> Result<(Vec<Played>, Vec<String>), Failure> {
+    let stop = Stop::new().map_err(Failure::run)?;
+    let mut signals = Signals::new([SIGINT, SIGTERM])
+        .map_err(|error| Failure::Run(format!("cannot listen to signals: {error}")))?;
+    let handle = signals.handle();
+    let live: Vec<Live> = parties.iter().map(|_| Live::default()).collect();
+    let shown: Vec<(usize, Plan)> = parties
+        .iter()
+        .enumerate()
+        .filter(|(_, party)| party.part == Part::Master)
+        .map(|(place, party)| (place, party.plan))
+        .collect();
+    let through = AtomicBool::new(false);
+    Ok(std::thread::scope(|scope| {
+        scope.spawn(|| {
+            if signals.forever().next().is_some() {
+                stop.end();
+            }
+        });
+        scope.spawn(|| words::display(args, &shown, &live, &|| through.load(Ordering::Relaxed)));
+        let done = play(parties, settings, &stop, &live);
+        through.store(true, Ordering::Relaxed);
+        handle.close();
+        done
+    }))
+}
+
+fn description(args: &Ping, outcome: &Outcome) -> Description {
+    let command: Vec<String> = std::env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let mut more = vec![("ports".to_owned(), args.ports.join(", "))];
+    if let Some(bus) = outcome.bus {
+        more.push(("time on the bus, ns".to_owned(), bus.to_string()));
+    }
+    Description {
+        title: format!(
+            "cangate ping: round trips over {}",
+            args.ports.join(" and ")
+        ),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command.join(" "),
+        traffic: words::what(args),
+        more,
+        ..Description::default()
+    }
+}
+
+/// How often a display is drawn anew.
+const DISPLAY: Duration = Duration::from_millis(200);

@@ -1,0 +1,379 @@
+//! Who asks and takes the time.
+
+use crate::slave::{BUDGET, only, take};
+use crate::{Next, Plan, number};
+use frame::{Frame, Nanos};
+use port::{Interest, Outgoing, PortError, Receive, Refused, Transmit};
+use std::collections::VecDeque;
+
+/// How many of the last lost round trips are remembered, to know a late answer from a strange one.
+const REMEMBERED: usize = 64;
+
+/// How long a master waits before it asks a port again that had no room or was down, ns.
+const AGAIN: Nanos = 1_000_000;
+
+/// One round trip, when it has come to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// Its number, from 0.
+    pub number: u64,
+    /// When the call that sent it began.
+    pub sent: Nanos,
+    /// When the call that brought the answer had returned; `None`: no answer in time.
+    pub answered: Option<Nanos>,
+}
+
+impl RoundTrip {
+    /// How long it took, ns.
+    #[must_use]
+    pub fn duration(&self) -> Option<Nanos> {
+        Some(self.answered?.saturating_sub(self.sent))
+    }
+}
+
+/// What a master counted. `sent = answered + lost`, and one more while it waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Frames sent.
+    pub sent: u64,
+    /// Round trips with an answer in time.
+    pub answered: u64,
+    /// Round trips without.
+    pub lost: u64,
+    /// Of the lost ones, those whose answer came after its time.
+    pub late: u64,
+    /// Answers with a number that is not waited for: a second answer, or somebody else's.
+    pub strange: u64,
+    /// Times that a frame could not be sent and was tried again: no room, or the interface down.
+    pub stalled: u64,
+    /// Places of the period that passed while an answer was waited for.
+    pub skipped: u64,
+}
+
+/// Sends, waits for the answer, sends the next.
+#[derive(Debug)]
+pub struct Master {
+    /// The port's name, for errors.
+    port: String,
+    plan: Plan,
+    number: u64,
+    waiting: Option<Waiting>,
+    /// When the next frame is due.
+    due: Option<Nanos>,
+    lost: VecDeque<u64>,
+    frames: Vec<Frame>,
+    counts: Counts,
+    ended: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    number: u64,
+    sent: Nanos,
+}
+
+impl Master {
+    /// A master on the port of this name, which begins at its first step.
+    #[must_use]
+    pub fn new(port: impl Into<String>, plan: Plan) -> Self {
+        Self {
+            port: port.into(),
+            plan,
+            number: 0,
+            waiting: None,
+            due: None,
+            lost: VecDeque::with_capacity(REMEMBERED),
+            frames: Vec::with_capacity(BUDGET),
+            counts: Counts::default(),
+            ended: false,
+        }
+    }
+
+    /// What it wants to receive.
+    #[must_use]
+    pub fn interest(&self) -> Interest {
+        only(self.plan.answer)
+    }
+
+    /// What it counted so far.
+    #[must_use]
+    pub const fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Sends no more frames; the answer that it waits for may still come.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Takes what has come and sends what is due. Each round trip that ends goes to `sink`.
+    ///
+    /// # Errors
+    /// [`PortError`] where the port cannot go on, or cannot carry such frames.
+    pub fn step(
+        &mut self,
+        receive: &mut dyn Receive,
+        transmit: &mut dyn Transmit,
+        clock: &mut dyn FnMut() -> Nanos,
+        sink: &mut dyn FnMut(RoundTrip),
+    ) -> Result<Next, PortError> {
+        let report = take(receive, self.plan.answer, clock(), &mut self.frames)?;
+        let now = clock();
+        for index in 0..self.frames.len() {
+            if let Some(frame) = self.frames.get(index).copied() {
+                self.answer(&frame, now, sink);
+            }
+        }
+        self.frames.clear();
+        let timeout = self.plan.timeout;
+        if let Some(waiting) = self.waiting
+            && now >= waiting.sent.saturating_add(timeout)
+        {
+            self.waiting = None;
+            self.counts.lost += 1;
+            if self.lost.len() == REMEMBERED {
+                self.lost.pop_front();
+            }
+            self.lost.push_back(waiting.number);
+            self.skip(now);
+            sink(RoundTrip {
+                number: waiting.number,
+                sent: waiting.sent,
+                answered: None,
+            });
+        }
+        if let Some(waiting) = self.waiting {
+            // What the port held at first may leave now.
+            transmit.flush(now)?;
+            let end = waiting.sent.saturating_add(timeout);
+            return Ok(Next::At(Some(if report.more { 0 } else { end })));
+        }
+        if self.ended || self.plan.count.is_some_and(|count| self.number >= count) {
+            return Ok(Next::Done);
+        }
+        let due = *self.due.get_or_insert(now);
+        if now < due {
+            return Ok(Next::At(Some(if report.more { 0 } else { due })));
+        }
+        self.send(due, transmit, clock)
+    }
+
+    /// Sends the next frame, and says when its answer will be lost.
+    fn send(
+        &mut self,
+        due: Nanos,
+        transmit: &mut dyn Transmit,
+        clock: &mut dyn FnMut() -> Nanos,
+    ) -> Result<Next, PortError> {
+        let number = self.number;
+        let frame = self.plan.frame(self.plan.id, number);
+        let frame = frame.map_err(|error| self.error(error.to_string()))?;
+        let sent = clock();
+        match transmit.transmit(sent, Outgoing::new(frame.view(), 0)) {
+            Ok(_) => transmit.flush(sent)?,
+            Err(Refused::Unsupported) => {
+                let kind = if self.plan.fd.is_some() {
+                    "FD"
+                } else {
+                    "classic"
+                };
+                return Err(self.error(format!("it carries no {kind} frames")));
+            }
+            Err(Refused::Full | Refused::Down) => {
+                self.counts.stalled += 1;
+                transmit.flush(sent)?;
+                return Ok(Next::At(Some(sent.saturating_add(AGAIN))));
+            }
+        };
+        self.counts.sent += 1;
+        self.number += 1;
+        self.waiting = Some(Waiting { number, sent });
+        self.due = Some(self.next_place(due, sent));
+        Ok(Next::At(Some(sent.saturating_add(self.plan.timeout))))
+    }
+
+    fn error(&self, what: String) -> PortError {
+        PortError {
+            port: self.port.clone(),
+            what,
+            source: None,
+        }
+    }
+
+    /// The first place of the period after this frame. Places that an answer used up are taken off
+    /// when it has come: see [`Self::answer`].
+    fn next_place(&self, due: Nanos, sent: Nanos) -> Nanos {
+        if self.plan.period == 0 {
+            sent
+        } else {
+            due.saturating_add(self.plan.period)
+        }
+    }
+
+    /// Looks at an answer that has come.
+    fn answer(&mut self, frame: &Frame, now: Nanos, sink: &mut dyn FnMut(RoundTrip)) {
+        let data = frame.data();
+        if let Some(waiting) = self.waiting
+            && number::is(waiting.number, data)
+        {
+            self.waiting = None;
+            self.counts.answered += 1;
+            sink(RoundTrip {
+                number: waiting.number,
+                sent: waiting.sent,
+                answered: Some(now),
+            });
+            self.skip(now);
+        } else if let Some(place) = self.lost.iter().position(|&lost| number::is(lost, data)) {
+            self.lost.remove(place);
+            self.counts.late += 1;
+        } else {
+            self.counts.strange += 1;
+        }
+    }
+
+    /// Leaves out the places of the period that are past: frames that were held back would come in
+    /// a burst, which nobody asked for.
+    fn skip(&mut self, now: Nanos) {
+        if let (Some(due), 1..) = (self.due, self.plan.period)
+            && let Some(behind) = now.checked_sub(due)
+        {
+            let places = behind / self.plan.period;
+            self.counts.skipped += places;
+            self.due = Some(due + places * self.plan.period);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::plan;
+    use crate::test_port::Pair;
+
+    /// A master on a port, with what it said.
+    struct Bench {
+        master: Master,
+        port: Pair,
+        now: Nanos,
+        trips: Vec<RoundTrip>,
+    }
+
+    impl Bench {
+        fn new(plan: Plan) -> Self {
+            Self {
+                master: Master::new("a", plan),
+                port: Pair::default(),
+                now: 1_000,
+                trips: Vec::new(),
+            }
+        }
+
+        fn step(&mut self, now: Nanos) -> Next {
+            self.now = now;
+            let (receive, transmit) = self.port.halves();
+            let trips = &mut self.trips;
+            let mut sink = |trip| trips.push(trip);
+            let step = self.master.step(receive, transmit, &mut || now, &mut sink);
+            step.unwrap()
+        }
+
+        fn answer(&mut self, number: u64) {
+            let plan = self.master.plan;
+            let frame = plan.frame(plan.answer, number).unwrap();
+            self.port.incoming.push_back(frame);
+        }
+
+        fn durations(&self) -> Vec<Option<Nanos>> {
+            self.trips.iter().map(RoundTrip::duration).collect()
+        }
+    }
+
+    #[test]
+    fn one_after_the_other() {
+        let mut bench = Bench::new(plan());
+        assert_eq!(bench.step(1_000), Next::At(Some(1_001_000)));
+        bench.answer(0);
+        // It has come, and the next one leaves at once.
+        assert_eq!(bench.step(3_000), Next::At(Some(1_003_000)));
+        bench.answer(1);
+        bench.step(4_000);
+        bench.answer(2);
+        assert_eq!(bench.step(9_000), Next::Done);
+        assert_eq!(bench.durations(), [Some(2_000), Some(1_000), Some(5_000)]);
+        let counts = bench.master.counts();
+        assert_eq!((counts.sent, counts.answered, counts.lost), (3, 3, 0));
+        assert_eq!(bench.port.outgoing().len(), 3);
+    }
+
+    #[test]
+    fn at_the_places_of_a_period() {
+        let mut bench = Bench::new(Plan {
+            period: 10_000,
+            ..plan()
+        });
+        bench.step(1_000);
+        bench.answer(0);
+        assert_eq!(bench.step(3_000), Next::At(Some(11_000)));
+        assert_eq!(bench.step(10_999), Next::At(Some(11_000)));
+        bench.step(11_000);
+        bench.answer(1);
+        // Two places have passed: the third is used, late, and the next is again of the period.
+        bench.step(35_000);
+        assert_eq!(bench.master.counts().skipped, 1);
+        bench.answer(2);
+        assert_eq!(bench.step(36_000), Next::Done);
+        assert_eq!(bench.trips[2].sent, 35_000);
+    }
+
+    #[test]
+    fn what_does_not_come_is_lost_and_may_be_late() {
+        let mut bench = Bench::new(plan());
+        bench.step(0);
+        // Lost, and the next one leaves in the same step.
+        assert_eq!(bench.step(1_000_000), Next::At(Some(2_000_000)));
+        bench.answer(0);
+        bench.answer(0);
+        bench.answer(1);
+        bench.step(1_500_000);
+        assert_eq!(bench.durations(), [None, Some(500_000)]);
+        let counts = bench.master.counts();
+        assert_eq!((counts.lost, counts.late, counts.strange), (1, 1, 1));
+    }
+
+    #[test]
+    fn no_room_is_tried_again() {
+        let mut bench = Bench::new(plan());
+        bench.port.refuse(Some(Refused::Full));
+        assert_eq!(bench.step(5), Next::At(Some(5 + AGAIN)));
+        bench.port.refuse(None);
+        bench.step(5 + AGAIN);
+        let counts = bench.master.counts();
+        assert_eq!((counts.sent, counts.stalled), (1, 1));
+    }
+
+    #[test]
+    fn a_port_that_cannot_is_named() {
+        let mut bench = Bench::new(plan());
+        bench.port.refuse(Some(Refused::Unsupported));
+        let (receive, transmit) = bench.port.halves();
+        let step = bench.master.step(receive, transmit, &mut || 0, &mut |_| ());
+        assert_eq!(
+            step.unwrap_err().to_string(),
+            "a: it carries no classic frames"
+        );
+    }
+
+    #[test]
+    fn it_ends_when_it_is_told() {
+        let mut bench = Bench::new(Plan {
+            count: None,
+            ..plan()
+        });
+        bench.step(0);
+        bench.master.end();
+        assert_eq!(bench.step(10), Next::At(Some(1_000_000)));
+        bench.answer(0);
+        assert_eq!(bench.step(20), Next::Done);
+    }
+}

@@ -1,0 +1,505 @@
+//! Masters and slaves with their ports, in threads that wait for them.
+
+use crate::{Answered, Counts, Master, Next, Plan, RoundTrip, RoundTrips, Slave};
+use frame::Nanos;
+use linux::poll::Poll;
+use linux::schedule::{lock_memory, schedule_fifo};
+use port::{Halves, PortError, RxCounters, TxCounters};
+use rustix::event::{EventfdFlags, eventfd};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// What somebody on a port does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Asks.
+    Master,
+    /// Answers.
+    Slave,
+}
+
+/// Somebody on a port of their own.
+pub struct Party {
+    /// The port's name.
+    pub name: String,
+    /// What it does.
+    pub part: Part,
+    /// Of a slave: of its master.
+    pub plan: Plan,
+    /// The port.
+    pub halves: Halves,
+}
+
+/// What a master did so far, for a display: written by its thread, read by another.
+#[derive(Debug, Default)]
+pub struct Live {
+    answered: AtomicU64,
+    lost: AtomicU64,
+    sum: AtomicU64,
+    min: AtomicU64,
+    max: AtomicU64,
+    last: AtomicU64,
+}
+
+impl Live {
+    fn add(&self, trip: &RoundTrip) {
+        let Some(duration) = trip.duration() else {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        // Only one thread writes.
+        if self.answered.load(Ordering::Relaxed) == 0 {
+            self.min.store(duration, Ordering::Relaxed);
+        } else {
+            self.min.fetch_min(duration, Ordering::Relaxed);
+        }
+        self.max.fetch_max(duration, Ordering::Relaxed);
+        self.last.store(duration, Ordering::Relaxed);
+        self.sum.fetch_add(duration, Ordering::Relaxed);
+        self.answered.fetch_add(1, Ordering::Release);
+    }
+
+    /// Round trips with an answer.
+    #[must_use]
+    pub fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Acquire)
+    }
+
+    /// Round trips without.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// The shortest, the last, the mean and the longest so far, ns; 0 without any.
+    #[must_use]
+    pub fn figures(&self) -> [Nanos; 4] {
+        let answered = self.answered();
+        let of = |value: &AtomicU64| value.load(Ordering::Relaxed);
+        let mean = of(&self.sum).checked_div(answered).unwrap_or(0);
+        [of(&self.min), of(&self.last), mean, of(&self.max)]
+    }
+}
+
+/// By which a run is ended.
+#[derive(Debug)]
+pub struct Stop {
+    /// Masters send nothing more.
+    asked: Flag,
+    /// Slaves answer nothing more.
+    over: Flag,
+}
+
+/// Something that has happened or not, which wakes up who waits.
+#[derive(Debug)]
+struct Flag {
+    set: AtomicBool,
+    fd: OwnedFd,
+}
+
+impl Flag {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            set: AtomicBool::new(false),
+            fd: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+        })
+    }
+
+    fn set(&self) {
+        self.set.store(true, Ordering::SeqCst);
+        // It stays readable: nobody reads it.
+        let _ = rustix::io::write(&self.fd, &1u64.to_ne_bytes());
+    }
+
+    fn is_set(&self) -> bool {
+        self.set.load(Ordering::Relaxed)
+    }
+}
+
+impl Stop {
+    /// For one run.
+    ///
+    /// # Errors
+    /// The process has no descriptor left.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self {
+            asked: Flag::new()?,
+            over: Flag::new()?,
+        })
+    }
+
+    /// Ends the run: masters still wait for the answer of the frame that they sent.
+    pub fn end(&self) {
+        self.asked.set();
+    }
+}
+
+/// How somebody ended.
+#[derive(Debug)]
+pub struct Played {
+    /// The port's name.
+    pub name: String,
+    /// What it did.
+    pub part: Part,
+    /// What it was to do.
+    pub plan: Plan,
+    /// Of a master.
+    pub counts: Counts,
+    /// Of a master.
+    pub trips: RoundTrips,
+    /// Of a master, where they were to be kept: each round trip.
+    pub kept: Vec<RoundTrip>,
+    /// Of a slave.
+    pub answered: Answered,
+    /// What the port counted of its receiving side.
+    pub received: RxCounters,
+    /// What the port counted of its transmitting side.
+    pub transmitted: TxCounters,
+    /// Why its port could not go on.
+    pub error: Option<PortError>,
+}
+
+/// How a run is to be.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// SCHED_FIFO with this priority, 1 to 99, for every thread.
+    pub priority: Option<u8>,
+    /// So many round trips of each master are kept; 0: none.
+    pub keep: usize,
+}
+
+/// Plays until all masters are through, or [`Stop::end`]. `live` has a place for each party. Gives how
+/// each ended, in the given order, and sentences on what the system did not allow.
+pub fn play(
+    parties: Vec<Party>,
+    settings: Settings,
+    stop: &Stop,
+    live: &[Live],
+) -> (Vec<Played>, Vec<String>) {
+    let masters = parties.iter().filter(|p| p.part == Part::Master).count();
+    let run = Run {
+        settings,
+        stop,
+        masters: AtomicUsize::new(masters),
+        alone: masters == 0,
+        start: Instant::now(),
+    };
+    let mut warnings = Vec::new();
+    if let Err(why) = lock_memory() {
+        warnings.push(format!(
+            "memory is not locked ({why}): a page fault can make a round trip longer; raise the limit \
+             (ulimit -l unlimited), or run as root"
+        ));
+    }
+    let mut all: Vec<(usize, Player<'_>)> = Vec::new();
+    for (place, party) in parties.into_iter().enumerate() {
+        all.push((place, Player::new(party, settings, live.get(place))));
+    }
+    // What has no descriptor can only be asked: by one thread, which asks it when another of its kind
+    // has done something.
+    let (asked, waited): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|(_, p)| !p.can_be_waited_for());
+    let mut groups: Vec<Vec<(usize, Player<'_>)>> =
+        waited.into_iter().map(|one| vec![one]).collect();
+    if !asked.is_empty() {
+        groups.push(asked);
+    }
+    let mut done: Vec<(usize, Played)> = Vec::new();
+    std::thread::scope(|scope| {
+        let run = &run;
+        let threads: Vec<_> = groups
+            .into_iter()
+            .map(|group| scope.spawn(move || run.group(group)))
+            .collect();
+        for thread in threads {
+            match thread.join() {
+                Ok((played, said)) => {
+                    done.extend(played);
+                    warnings.extend(said);
+                }
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
+    warnings.sort();
+    warnings.dedup();
+    done.sort_by_key(|(place, _)| *place);
+    (
+        done.into_iter().map(|(_, played)| played).collect(),
+        warnings,
+    )
+}
+
+/// What the threads of a run share.
+struct Run<'a> {
+    settings: Settings,
+    stop: &'a Stop,
+    /// Masters that are not through.
+    masters: AtomicUsize,
+    /// There is none, and slaves answer until they are told to end.
+    alone: bool,
+    start: Instant,
+}
+
+impl Run<'_> {
+    fn now(&self) -> Nanos {
+        Nanos::try_from(self.start.elapsed().as_nanos()).unwrap_or(Nanos::MAX)
+    }
+
+    /// A thread's work.
+    fn group(&self, mut group: Vec<(usize, Player<'_>)>) -> (Vec<(usize, Played)>, Option<String>) {
+        let said = self.prepare();
+        for (_, player) in &mut group {
+            player.begin();
+        }
+        let mut poll = Poll::with_capacity(2 * group.len() + 2);
+        loop {
+            let mut next = None;
+            for (_, player) in &mut group {
+                self.step(player, &mut next);
+            }
+            if group.iter().all(|(_, player)| player.done) {
+                break;
+            }
+            if let Err(error) = self.wait(&mut poll, &group, next) {
+                for (_, player) in &mut group {
+                    player.fail_to_wait(&error);
+                }
+                self.stop.asked.set();
+                self.stop.over.set();
+            }
+        }
+        let played = group
+            .into_iter()
+            .map(|(place, player)| (place, player.end()));
+        (played.collect(), said)
+    }
+
+    fn prepare(&self) -> Option<String> {
+        let priority = self.settings.priority?;
+        let error = schedule_fifo(priority).err()?;
+        Some(format!(
+            "ordinary scheduling ({error}): other programs can make a round trip longer; allow \
+             real-time priorities (/etc/security/limits.conf: rtprio {priority}), or run as root"
+        ))
+    }
+
+    /// One step of one of them; `next` becomes the time at which somebody is to be asked again.
+    fn step(&self, player: &mut Player<'_>, next: &mut Option<Nanos>) {
+        if player.done {
+            return;
+        }
+        let over = self.stop.over.is_set() || self.alone && self.stop.asked.is_set();
+        let is_master = matches!(player.role, Role::Master(_));
+        if over && !is_master {
+            player.done = true;
+            return;
+        }
+        if self.stop.asked.is_set() {
+            player.told();
+        }
+        match player.step(&mut || self.now()) {
+            Ok(Next::At(at)) => {
+                let port = player.deadline();
+                *next = [*next, at, port].into_iter().flatten().min();
+                return;
+            }
+            Ok(Next::Done) => {}
+            Err(error) => {
+                player.error = Some(error);
+                // Nobody waits for what cannot come any more.
+                self.stop.asked.set();
+            }
+        }
+        player.done = true;
+        if is_master && self.masters.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.stop.over.set();
+        }
+    }
+
+    fn wait(
+        &self,
+        poll: &mut Poll,
+        group: &[(usize, Player<'_>)],
+        next: Option<Nanos>,
+    ) -> io::Result<()> {
+        let timeout = match next.map(|next| next.checked_sub(self.now())) {
+            None => None,
+            Some(Some(left @ 1..)) => Some(Duration::from_nanos(left)),
+            Some(_) => return Ok(()),
+        };
+        poll.clear();
+        for flag in [&self.stop.asked, &self.stop.over] {
+            // Who was told need not be woken up by it again.
+            if !flag.is_set() {
+                poll.add_fd(flag.fd.as_raw_fd(), true, false);
+            }
+        }
+        for (_, player) in group.iter().filter(|(_, player)| !player.done) {
+            let (receive, transmit) = &player.halves;
+            if receive.is_busy() {
+                return Ok(());
+            }
+            let mut add = |wait: port::Wait| {
+                if let Some(fd) = wait.fd {
+                    poll.add_fd(fd, wait.readable, wait.writable);
+                }
+            };
+            add(receive.wait());
+            if transmit.counters().held > 0 {
+                add(transmit.wait());
+            }
+        }
+        poll.wait(timeout).map(|_| ())
+    }
+}
+
+/// Somebody who plays.
+struct Player<'a> {
+    name: String,
+    plan: Plan,
+    role: Role<'a>,
+    halves: Halves,
+    error: Option<PortError>,
+    done: bool,
+}
+
+enum Role<'a> {
+    Master(Box<Asking<'a>>),
+    Slave(Slave),
+}
+
+/// A master with what it measured.
+struct Asking<'a> {
+    master: Master,
+    trips: RoundTrips,
+    kept: Vec<RoundTrip>,
+    keep: usize,
+    live: Option<&'a Live>,
+}
+
+impl Asking<'_> {
+    fn step(
+        &mut self,
+        halves: &mut Halves,
+        clock: &mut dyn FnMut() -> Nanos,
+    ) -> Result<Next, PortError> {
+        let Self {
+            master,
+            trips,
+            kept,
+            keep,
+            live,
+        } = self;
+        let (receive, transmit) = halves;
+        master.step(receive, transmit, clock, &mut |trip| {
+            if let Some(live) = live {
+                live.add(&trip);
+            }
+            if let Some(duration) = trip.duration() {
+                trips.add(duration);
+            }
+            if kept.len() < *keep {
+                kept.push(trip);
+            }
+        })
+    }
+}
+
+impl<'a> Player<'a> {
+    fn new(party: Party, settings: Settings, live: Option<&'a Live>) -> Self {
+        let role = match party.part {
+            Part::Master => Role::Master(Box::new(Asking {
+                master: Master::new(&party.name, party.plan),
+                trips: RoundTrips::new(),
+                kept: Vec::with_capacity(settings.keep),
+                keep: settings.keep,
+                live,
+            })),
+            Part::Slave => Role::Slave(Slave::new(&party.plan)),
+        };
+        Self {
+            name: party.name,
+            plan: party.plan,
+            role,
+            halves: party.halves,
+            error: None,
+            done: false,
+        }
+    }
+
+    fn can_be_waited_for(&self) -> bool {
+        self.halves.0.wait().fd.is_some() || self.halves.0.is_busy()
+    }
+
+    fn begin(&mut self) {
+        let interest = match &self.role {
+            Role::Master(asking) => asking.master.interest(),
+            Role::Slave(slave) => slave.interest(),
+        };
+        if let Err(error) = self.halves.0.set_interest(&interest) {
+            self.error = Some(error);
+        }
+    }
+
+    fn told(&mut self) {
+        if let Role::Master(asking) = &mut self.role {
+            asking.master.end();
+        }
+    }
+
+    fn step(&mut self, clock: &mut dyn FnMut() -> Nanos) -> Result<Next, PortError> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        match &mut self.role {
+            Role::Slave(slave) => slave.step(&mut self.halves.0, &mut self.halves.1, clock),
+            Role::Master(asking) => asking.step(&mut self.halves, clock),
+        }
+    }
+
+    /// When its port wants to be asked.
+    fn deadline(&self) -> Option<Nanos> {
+        let (receive, transmit) = &self.halves;
+        let held = transmit.counters().held > 0;
+        let transmit = transmit.deadline().filter(|_| held);
+        [receive.deadline(), transmit].into_iter().flatten().min()
+    }
+
+    fn fail_to_wait(&mut self, error: &io::Error) {
+        self.error = Some(PortError {
+            port: self.name.clone(),
+            what: format!("waiting for it failed: {error}"),
+            source: None,
+        });
+    }
+
+    fn end(self) -> Played {
+        let (receive, transmit) = &self.halves;
+        let (received, transmitted) = (receive.counters(), transmit.counters());
+        let mut played = Played {
+            name: self.name,
+            part: Part::Slave,
+            plan: self.plan,
+            counts: Counts::default(),
+            trips: RoundTrips::default(),
+            kept: Vec::new(),
+            answered: Answered::default(),
+            received,
+            transmitted,
+            error: self.error,
+        };
+        match self.role {
+            Role::Slave(slave) => played.answered = slave.counts(),
+            Role::Master(asking) => {
+                played.part = Part::Master;
+                played.counts = asking.master.counts();
+                played.trips = asking.trips;
+                played.kept = asking.kept;
+            }
+        }
+        played
+    }
+}

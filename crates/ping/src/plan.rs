@@ -1,0 +1,170 @@
+//! What a master sends.
+
+use frame::wire::{self, BitRate};
+use frame::{CanId, Frame, LengthError, Nanos, flags};
+
+/// The longest time that an answer can be waited for, and the longest period, ns: an hour.
+pub const LONGEST_TIMEOUT: Nanos = 3_600_000_000_000;
+
+/// What a master sends and its slave answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The ID of what the master sends.
+    pub id: CanId,
+    /// The ID of what the slave answers. It differs from `id`.
+    pub answer: CanId,
+    /// Payload bytes of both, 0 to 8, or to 64 with `fd`. The first four are the round trip's
+    /// number, as far as there is room for it.
+    pub len: usize,
+    /// FD frames, with these flags (`flags::BRS`).
+    pub fd: Option<u8>,
+    /// From one frame to the next, ns; 0: the next one when the answer has come.
+    pub period: Nanos,
+    /// So many round trips; `None`: until somebody ends it.
+    pub count: Option<u64>,
+    /// An answer that has not come after this time is lost, ns, 1 to [`LONGEST_TIMEOUT`].
+    pub timeout: Nanos,
+}
+
+/// Why a plan cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// An answer would be taken for a question.
+    #[error("question and answer have the same ID, {0}: a slave could not tell them apart")]
+    SameId(CanId),
+    /// No such payload.
+    #[error("{len} bytes of payload: {source}")]
+    Length {
+        /// The payload that was asked for, bytes.
+        len: usize,
+        /// What can be.
+        source: LengthError,
+    },
+    /// No such time.
+    #[error("the timeout must be 1 ns to 1 h")]
+    Timeout,
+    /// No such time.
+    #[error("the period must be at most 1 h")]
+    Period,
+}
+
+impl Plan {
+    /// Checks it.
+    ///
+    /// # Errors
+    /// [`PlanError`] says what cannot be.
+    pub fn check(&self) -> Result<(), PlanError> {
+        if self.id == self.answer {
+            return Err(PlanError::SameId(self.id));
+        }
+        if !(1..=LONGEST_TIMEOUT).contains(&self.timeout) {
+            return Err(PlanError::Timeout);
+        }
+        if self.period > LONGEST_TIMEOUT {
+            return Err(PlanError::Period);
+        }
+        let len = self.len;
+        let length = |source| PlanError::Length { len, source };
+        self.frame(self.id, 0).map(|_| ()).map_err(length)
+    }
+
+    /// The frame of this round trip with one of the two IDs.
+    pub(crate) fn frame(&self, id: CanId, number: u64) -> Result<Frame, LengthError> {
+        let mut data = [0; 64];
+        // An impossible length is for the frame to refuse.
+        let data = data.get_mut(..self.len).unwrap_or_default();
+        crate::number::write(number, data);
+        if self.len > data.len() {
+            return Frame::classic(id, &[0; 65]);
+        }
+        match self.fd {
+            Some(flags) => Frame::fd(id, flags, data),
+            None => Frame::classic(id, data),
+        }
+    }
+}
+
+/// The least time that a round trip takes on a bus, ns: both frames from start of frame to end of
+/// frame, and the intermission between them. `None` for a bus on which frames take no time.
+///
+/// drivers-2009 §3.1 has 241 µs for 8 bytes at 1 Mbit/s, with the stuff bits of one payload; this
+/// is exact for the first round trip's, whose number is 0.
+#[must_use]
+pub fn bus_time(plan: &Plan, rate: Option<BitRate>) -> Option<Nanos> {
+    let rate = rate?;
+    let of = |id, intermission| -> Option<Nanos> {
+        let frame = plan.frame(id, 0).ok()?;
+        Some(wire::length(frame.view())?.duration(rate, intermission))
+    };
+    Some(of(plan.id, true)? + of(plan.answer, false)?)
+}
+
+/// FD's flags: with or without the data phase at the data bit rate.
+impl Plan {
+    /// The flags of FD frames.
+    #[must_use]
+    pub const fn fd_flags(brs: bool) -> u8 {
+        if brs { flags::BRS } else { 0 }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn plan() -> Plan {
+        Plan {
+            id: CanId::sff(0x100).unwrap(),
+            answer: CanId::sff(0x101).unwrap(),
+            len: 8,
+            fd: None,
+            period: 0,
+            count: Some(3),
+            timeout: 1_000_000,
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let good = plan();
+        assert_eq!(good.check(), Ok(()));
+        let same = Plan {
+            answer: good.id,
+            ..good
+        };
+        assert_eq!(same.check(), Err(PlanError::SameId(good.id)));
+        for len in [9, 64, 65, usize::MAX] {
+            let long = Plan { len, ..good };
+            assert!(
+                matches!(long.check(), Err(PlanError::Length { .. })),
+                "{len}"
+            );
+        }
+        let fd = Plan {
+            len: 64,
+            fd: Some(0),
+            ..good
+        };
+        assert_eq!(fd.check(), Ok(()));
+        let hasty = Plan { timeout: 0, ..good };
+        assert_eq!(hasty.check(), Err(PlanError::Timeout));
+        let slow = Plan {
+            period: LONGEST_TIMEOUT + 1,
+            ..good
+        };
+        assert_eq!(slow.check(), Err(PlanError::Period));
+    }
+
+    #[test]
+    fn the_papers_bus_time() {
+        // 8 bytes at 1 Mbit/s: 108 bits and stuff bits; the paper's two frames have 119 bits
+        // each with end of frame.
+        let rate = BitRate::new(1_000_000, None).unwrap();
+        let time = bus_time(&plan(), Some(rate)).unwrap();
+        assert!(
+            (2 * 108_000 + 3_000..=2 * 132_000 + 3_000).contains(&time),
+            "{time}"
+        );
+        assert_eq!(bus_time(&plan(), None), None);
+    }
+}

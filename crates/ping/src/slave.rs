@@ -1,0 +1,166 @@
+//! Who answers.
+
+use crate::{Next, Plan};
+use frame::{CanId, Frame, FrameRef, Nanos};
+use port::{Ids, Interest, Outgoing, PortError, RawFilter, Receive, Refused, Transmit};
+
+/// How many frames are taken at once.
+pub(crate) const BUDGET: usize = 16;
+
+/// All bits of an ID and the flags EFF and RTR; the error flag has no place in a filter
+/// (`uapi/linux/can.h`).
+const EXACTLY: u32 = 0xDFFF_FFFF;
+
+/// Answers every frame of one ID by a frame with the same payload and another ID.
+#[derive(Debug)]
+pub struct Slave {
+    id: CanId,
+    answer: CanId,
+    frames: Vec<Frame>,
+    counts: Answered,
+}
+
+/// What a slave did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answered {
+    /// Frames answered.
+    pub answered: u64,
+    /// Frames whose answer found no room in the port's queue, or an interface that is down.
+    pub unanswered: u64,
+}
+
+impl Slave {
+    /// The slave of a master with this plan.
+    #[must_use]
+    pub fn new(plan: &Plan) -> Self {
+        Self {
+            id: plan.id,
+            answer: plan.answer,
+            frames: Vec::with_capacity(BUDGET),
+            counts: Answered::default(),
+        }
+    }
+
+    /// What it wants to receive.
+    #[must_use]
+    pub fn interest(&self) -> Interest {
+        only(self.id)
+    }
+
+    /// What it did so far.
+    #[must_use]
+    pub const fn counts(&self) -> Answered {
+        self.counts
+    }
+
+    /// Answers what has come.
+    ///
+    /// # Errors
+    /// [`PortError`] where the port cannot go on.
+    pub fn step(
+        &mut self,
+        receive: &mut dyn Receive,
+        transmit: &mut dyn Transmit,
+        clock: &mut dyn FnMut() -> Nanos,
+    ) -> Result<Next, PortError> {
+        let report = take(receive, self.id, clock(), &mut self.frames)?;
+        for frame in self.frames.drain(..) {
+            let header = frame.header().with_id(self.answer);
+            let Ok(answer) = FrameRef::new(header, frame.data()) else {
+                self.counts.unanswered += 1;
+                continue;
+            };
+            match transmit.transmit(clock(), Outgoing::new(answer, 0)) {
+                Ok(_) => self.counts.answered += 1,
+                Err(Refused::Full | Refused::Down | Refused::Unsupported) => {
+                    self.counts.unanswered += 1;
+                }
+            }
+        }
+        transmit.flush(clock())?;
+        Ok(if report.more {
+            Next::At(Some(0))
+        } else {
+            Next::At(None)
+        })
+    }
+}
+
+/// The interest of who wants frames of one ID, whatever their kind.
+pub(crate) fn only(id: CanId) -> Interest {
+    Interest {
+        ids: Ids::Filters(vec![RawFilter {
+            id: id.raw(),
+            mask: EXACTLY,
+        }]),
+        xl: false,
+        ..Interest::default()
+    }
+}
+
+/// Takes the data frames of this ID.
+pub(crate) fn take(
+    receive: &mut dyn Receive,
+    id: CanId,
+    now: Nanos,
+    frames: &mut Vec<Frame>,
+) -> Result<port::RxReport, PortError> {
+    receive.receive(now, BUDGET, &mut |received| {
+        // A port may hand over more than was asked for.
+        if received.frame.id() == id
+            && let Some(frame) = Frame::from_view(received.frame)
+        {
+            frames.push(frame);
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::plan;
+    use crate::test_port::Pair;
+
+    #[test]
+    fn it_answers_what_is_asked_and_nothing_else() {
+        let plan = plan();
+        let mut slave = Slave::new(&plan);
+        let mut port = Pair::default();
+        let asked = plan.frame(plan.id, 7).unwrap();
+        port.incoming
+            .extend([asked, plan.frame(plan.answer, 7).unwrap(), asked]);
+        let (receive, transmit) = port.halves();
+        let next = slave.step(receive, transmit, &mut || 5).unwrap();
+        assert_eq!(next, Next::At(None));
+        let answer = plan.frame(plan.answer, 7).unwrap();
+        assert_eq!(port.outgoing(), [answer, answer]);
+        assert_eq!(slave.counts().answered, 2);
+    }
+
+    #[test]
+    fn what_cannot_be_answered_is_counted() {
+        let plan = plan();
+        let mut slave = Slave::new(&plan);
+        let mut port = Pair::default();
+        port.refuse(Some(Refused::Full));
+        port.incoming.push_back(plan.frame(plan.id, 7).unwrap());
+        let (receive, transmit) = port.halves();
+        slave.step(receive, transmit, &mut || 5).unwrap();
+        assert_eq!(
+            slave.counts(),
+            Answered {
+                answered: 0,
+                unanswered: 1
+            }
+        );
+    }
+
+    #[test]
+    fn the_interest_is_one_id() {
+        let Ids::Filters(filters) = Slave::new(&plan()).interest().ids else {
+            panic!("no filters");
+        };
+        let pass = |raw| filters.iter().any(|f| f.passes(raw));
+        assert!(pass(0x100) && !pass(0x101) && !pass(0x8000_0100) && !pass(0x4000_0100));
+    }
+}

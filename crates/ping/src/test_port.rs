@@ -1,0 +1,103 @@
+//! A port for tests: frames that wait, frames that were sent.
+
+use frame::{Frame, Nanos};
+use port::{
+    Accepted, FlushReport, Outgoing, PortError, Receive, Received, Refused, RxCounters, RxReport,
+    Stamp, Transmit, TxCounters,
+};
+use std::collections::VecDeque;
+
+/// Both halves and what is in them.
+#[derive(Default)]
+pub(crate) struct Pair {
+    pub(crate) incoming: Waiting,
+    transmit: Sent,
+}
+
+#[derive(Default)]
+pub(crate) struct Sent {
+    frames: Vec<Frame>,
+    refuse: Option<Refused>,
+}
+
+impl Pair {
+    pub(crate) fn halves(&mut self) -> (&mut Waiting, &mut Sent) {
+        (&mut self.incoming, &mut self.transmit)
+    }
+
+    pub(crate) fn outgoing(&self) -> &[Frame] {
+        &self.transmit.frames
+    }
+
+    pub(crate) fn refuse(&mut self, why: Option<Refused>) {
+        self.transmit.refuse = why;
+    }
+}
+
+/// Frames that wait.
+#[derive(Default)]
+pub(crate) struct Waiting(VecDeque<Frame>);
+
+impl Waiting {
+    pub(crate) fn push_back(&mut self, frame: Frame) {
+        self.0.push_back(frame);
+    }
+
+    pub(crate) fn extend(&mut self, frames: impl IntoIterator<Item = Frame>) {
+        self.0.extend(frames);
+    }
+}
+
+impl Receive for Waiting {
+    fn receive(
+        &mut self,
+        _: Nanos,
+        budget: usize,
+        take: &mut dyn FnMut(Received<'_>),
+    ) -> Result<RxReport, PortError> {
+        let mut report = RxReport::default();
+        while report.frames < budget
+            && let Some(frame) = self.0.pop_front()
+        {
+            take(Received {
+                frame: frame.view(),
+                stamp: Stamp::default(),
+                hops: 0,
+                token: 0,
+            });
+            report.frames += 1;
+        }
+        report.more = !self.0.is_empty();
+        Ok(report)
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn counters(&self) -> RxCounters {
+        RxCounters::default()
+    }
+}
+
+impl Transmit for Sent {
+    fn transmit(&mut self, _: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+        if let Some(why) = self.refuse {
+            return Err(why);
+        }
+        self.frames.extend(Frame::from_view(outgoing.frame));
+        Ok(Accepted)
+    }
+
+    fn flush(&mut self, _: Nanos) -> Result<FlushReport, PortError> {
+        Ok(FlushReport::default())
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn counters(&self) -> TxCounters {
+        TxCounters::default()
+    }
+}
