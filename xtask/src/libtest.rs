@@ -79,6 +79,9 @@ enum Part {
     Failures,
 }
 
+/// Stands for a test that nobody knows the name of.
+pub(crate) const NAMELESS: &str = "a test";
+
 impl Reader {
     /// Takes a line; true where a person wants to see it at once.
     fn line(&mut self, line: &str) -> bool {
@@ -124,7 +127,7 @@ impl Reader {
     fn skip(&mut self, because: &str) {
         // From a thread of the test, which libtest does not capture: no name is known.
         let test = if self.test.is_empty() {
-            "a test"
+            NAMELESS
         } else if self.counted {
             return;
         } else {
