@@ -283,13 +283,13 @@ impl<D: Device> Mapped<D> {
                 short = word(0).to_ne_bytes();
                 &short
             };
-            // Its place is free now.
             self.tail = self.tail.wrapping_add(1);
-            self.write_tail();
             if let Some(frame) = view(start, fd, data) {
                 let stamp = Some(end);
                 tell(Event::Received { frame, stamp });
             }
+            // Its place is free now. To say so takes time that a frame need not wait for.
+            self.write_tail();
         }
         false
     }
@@ -297,6 +297,18 @@ impl<D: Device> Mapped<D> {
     fn write_tail(&mut self) {
         let enable = if self.interrupts { IRQ_ALL } else { 0 };
         self.device.set(at::RX_TAIL, both(self.tail, enable));
+    }
+
+    /// An FD frame's data into a transmit buffer.
+    fn write_data(&mut self, mut place: usize, data: &[u8]) {
+        let (words, rest) = data.as_chunks();
+        for bytes in words {
+            self.device.set(place, u64::from_ne_bytes(*bytes));
+            place += 8;
+        }
+        if !rest.is_empty() {
+            self.device.set(place, partial(rest));
+        }
     }
 
     fn tell_changes(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
@@ -371,7 +383,22 @@ const fn fate(token: Token, state: u32, stamp: Option<u64>) -> Event<'static> {
     Event::Failed { token, why }
 }
 
+/// A classic frame's data, at most eight bytes, as a word that is zero behind them.
+#[inline]
+fn word_of(data: &[u8]) -> u64 {
+    match (data.first_chunk(), data.last_chunk()) {
+        // The last four bytes lie over the first ones, and are the same where they do.
+        (Some(first), Some(last)) => {
+            let at = 8 * (data.len() - 4).min(4);
+            let low = u64::from(u32::from_le_bytes(*first));
+            u64::from_le(low | u64::from(u32::from_le_bytes(*last)) << at)
+        }
+        _ => partial(data),
+    }
+}
+
 /// A frame of the FIFO: `struct canfd_frame`'s first eight bytes and its data.
+#[inline]
 fn view(start: u64, fd: bool, data: &[u8]) -> Option<FrameRef<'_>> {
     let [len, extra, _, _] = second(start).to_ne_bytes();
     let kind = if fd { Kind::Fd } else { Kind::Classic };
@@ -477,14 +504,11 @@ impl<D: Device> Controller for Mapped<D> {
         self.device
             .set(at, if fd { both(FRAME_FD as u32, 0) } else { 0 });
         self.device.set(at + at::TX_FRAME, start);
-        let (words, rest) = frame.data().as_chunks();
-        let mut place = at + at::TX_FRAME + 8;
-        for bytes in words {
-            self.device.set(place, u64::from_ne_bytes(*bytes));
-            place += 8;
-        }
-        if !rest.is_empty() {
-            self.device.set(place, partial(rest));
+        let place = at + at::TX_FRAME + 8;
+        if fd {
+            self.write_data(place, frame.data());
+        } else {
+            self.device.set(place, word_of(frame.data()));
         }
         match self.device.ring(1 << i) {
             Ok(()) => {
@@ -548,5 +572,21 @@ impl<D: Device> Controller for Mapped<D> {
 
     fn status(&self) -> Status {
         self.status
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first byte of a frame lies lowest in memory, and behind the last one there are zeros.
+    #[test]
+    fn a_frames_data_is_a_word() {
+        let data = [1, 2, 3, 4, 5, 6, 7, 0xF8];
+        for len in 0..=8 {
+            let mut expected = [0; 8];
+            expected[..len].copy_from_slice(&data[..len]);
+            assert_eq!(word_of(&data[..len]).to_ne_bytes(), expected, "{len} bytes");
+        }
     }
 }

@@ -96,6 +96,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         };
         self.reloads += 1;
         self.first = 0;
+        // Ports that stay keep what they hold.
+        self.holding = true;
         // A port that is new may have its interface down.
         self.events |= self.rx.iter().any(Receiver::has_news);
         for (i, error) in failed {

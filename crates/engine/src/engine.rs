@@ -77,6 +77,8 @@ pub struct Engine<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     /// The port whose turn is the next step's first.
     pub(crate) first: usize,
     pub(crate) budget: usize,
+    /// A port may hold frames since its last flush: the next step looks which.
+    pub(crate) holding: bool,
     at: Nanos,
     pub(crate) events: bool,
 }
@@ -112,6 +114,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             reloads: 0,
             first: 0,
             budget: BUDGET,
+            holding: false,
             at: 0,
             // Interfaces may be down from the start.
             events,
@@ -132,7 +135,9 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     pub fn step(&mut self, now: Nanos) -> Step {
         self.at = now;
         let mut step = Step::default();
-        self.flush_held(now);
+        if self.holding {
+            self.flush_held(now);
+        }
         let ports = self.rx.len();
         for i in 0..ports {
             let turn = self.first + i;
@@ -154,7 +159,9 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     pub fn flush(&mut self, now: Nanos) -> Step {
         self.at = now;
         let mut step = Step::default();
-        self.flush_held(now);
+        if self.holding {
+            self.flush_held(now);
+        }
         self.sum_up(&mut step);
         step
     }
@@ -175,7 +182,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         self.events = true;
     }
 
-    fn sum_up(&self, step: &mut Step) {
+    fn sum_up(&mut self, step: &mut Step) {
         step.finished = true;
         let mut deadline: Option<Nanos> = None;
         let mut sooner = |half: Option<Nanos>| {
@@ -198,6 +205,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
                 sooner(tx.half.deadline());
             }
         }
+        self.holding = step.held > 0;
         step.deadline = deadline;
         step.events = self.events;
     }

@@ -91,15 +91,6 @@ impl Memory {
         Some(self.word(at)?.load(Ordering::Acquire))
     }
 
-    /// Writes the word at byte `at`, with release ordering: whoever sees it sees what was written
-    /// before; false where there is none.
-    #[inline]
-    pub(crate) fn set(&self, at: usize, value: u64) -> bool {
-        self.word(at)
-            .map(|word| word.store(value, Ordering::Release))
-            .is_some()
-    }
-
     /// Copies whole words out of the mapping; false where it does not reach so far.
     pub(crate) fn read(&self, at: usize, into: &mut [u64]) -> bool {
         let end = into.len().checked_mul(WORD).and_then(|n| n.checked_add(at));
@@ -133,6 +124,49 @@ impl Drop for Memory {
         // the kernel rounds up to pages as it did for mmap(2). Nobody has a reference into it any
         // more: they borrow from `self`.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.mapped) };
+    }
+}
+
+/// A mapping of `WORDS` words. That their number is known when this is compiled leaves out most of the
+/// comparisons with it, on a way where each instruction counts.
+pub(crate) struct Page<const WORDS: usize>(Memory);
+
+impl<const WORDS: usize> Page<WORDS> {
+    /// Maps a device's first words.
+    pub(crate) fn map(device: impl AsFd) -> Result<Self, Errno> {
+        Self::of(Memory::map(device, WORDS * WORD)?)
+    }
+
+    fn of(memory: Memory) -> Result<Self, Errno> {
+        if memory.words < WORDS {
+            return Err(Errno::INVAL);
+        }
+        Ok(Self(memory))
+    }
+
+    #[inline]
+    fn word(&self, at: usize) -> Option<&AtomicU64> {
+        if !at.is_multiple_of(WORD) || at / WORD >= WORDS {
+            return None;
+        }
+        // SAFETY: `at / WORD` is below `WORDS`, and `of` takes no mapping that has fewer words; the rest
+        // as in `Memory::word`.
+        Some(unsafe { AtomicU64::from_ptr(self.0.start.as_ptr().add(at / WORD)) })
+    }
+
+    /// As [`Memory::get`].
+    #[inline]
+    pub(crate) fn get(&self, at: usize) -> Option<u64> {
+        Some(self.word(at)?.load(Ordering::Acquire))
+    }
+
+    /// Writes the word at byte `at`, with release ordering: whoever sees it sees what was written
+    /// before; false where there is none.
+    #[inline]
+    pub(crate) fn set(&self, at: usize, value: u64) -> bool {
+        self.word(at)
+            .map(|word| word.store(value, Ordering::Release))
+            .is_some()
     }
 }
 
@@ -241,5 +275,15 @@ mod tests {
         assert!(!memory.write(usize::MAX - 7, &[3]));
         assert_eq!(memory.get(4096), None);
         assert_eq!(memory.get(3), None, "not at a word");
+    }
+
+    #[test]
+    fn a_page_has_as_many_words_as_it_says() {
+        let page = Page::<4>::of(Memory::anonymous(32)).unwrap();
+        assert!(page.set(24, 7));
+        assert_eq!((page.get(24), page.get(0)), (Some(7), Some(0)));
+        assert!(!page.set(32, 7));
+        assert_eq!((page.get(32), page.get(3)), (None, None));
+        assert!(Page::<5>::of(Memory::anonymous(32)).is_err());
     }
 }

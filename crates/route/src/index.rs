@@ -288,9 +288,24 @@ impl Index {
         }
     }
 
+    /// The only route that names this ID, where that can be said at a glance: what most frames of most
+    /// tables meet. `Err`: [`Index::routes`] knows.
+    #[inline]
+    pub(crate) fn only(&self, raw: u32) -> Result<Option<u32>, ()> {
+        let found = match &self.groups[..] {
+            [] => self.always,
+            [group] if self.always == NONE => self.find(group, raw),
+            _ => return Err(()),
+        };
+        match found {
+            NONE => Ok(None),
+            route if route & MANY == 0 => Ok(Some(route)),
+            _ => Err(()),
+        }
+    }
+
     /// Calls `each` with every route that names this ID, in ascending order, each once, until it
     /// says `false`. `scratch` must have room for [`Index::lists`] cursors.
-    #[inline]
     pub(crate) fn routes(
         &self,
         raw: u32,

@@ -52,9 +52,20 @@ impl Compiled {
     const SAME_PORT: u8 = 2;
     /// No action touches the payload, so it need not be copied.
     const HEADER_ONLY: u8 = 4;
+    /// Sends each frame of its sorts as it is to one other port: no pattern, no limit of length, rate
+    /// or hops, no action.
+    const PLAIN: u8 = 8;
 
     const fn is(&self, flag: u8) -> bool {
         self.flags & flag != 0
+    }
+
+    /// Is it [`Compiled::PLAIN`]?
+    fn is_plain(&self) -> bool {
+        !self.is(Self::DROP | Self::SAME_PORT)
+            && (self.patterns, self.ops, self.destinations) == (0, 0, 1)
+            && self.len == (0, u16::MAX)
+            && (self.hop_limit, self.limit) == (0, u32::MAX)
     }
 }
 
@@ -151,7 +162,7 @@ impl Table {
         };
         let ops: Vec<_> = route.actions.iter().map(Action::compile).collect();
         // The counts were checked to fit.
-        self.routes.push(Compiled {
+        let mut compiled = Compiled {
             sorts: sorts(route),
             flags: [
                 (route.drop, Compiled::DROP),
@@ -173,7 +184,11 @@ impl Table {
             first_pattern: self.patterns.len() as u32,
             first_op: self.ops.len() as u32,
             first_to: self.to.len() as u32,
-        });
+        };
+        if compiled.is_plain() {
+            compiled.flags |= Compiled::PLAIN;
+        }
+        self.routes.push(compiled);
         self.patterns.extend(matching.payload.iter().cloned());
         self.ops.extend(ops);
         if route.to.len() > 1 {
@@ -228,21 +243,82 @@ impl Table {
             Class::Eff => eff,
             Class::Err => err,
         };
+        match index.only(key.raw) {
+            Ok(None) => {}
+            Ok(Some(at)) => self.decide_one(at, &key, memory, arrival, frame, sink),
+            Err(()) => self.decide_each(index, &key, memory, arrival, frame, sink),
+        }
+    }
+
+    /// What each of the routes does that name a frame's ID. Apart, as [`Table::take`] is.
+    #[inline(never)]
+    fn decide_each(
+        &self,
+        index: &Index,
+        key: &MatchKey<'_>,
+        memory: &mut Memory,
+        arrival: Arrival,
+        frame: FrameRef<'_>,
+        sink: &mut impl Sink,
+    ) {
         let (cursors, mut work) = memory.parts();
         index.routes(key.raw, cursors, |at| {
-            let Some(route) = self.routes.get(at as usize) else {
-                return true;
-            };
-            if !self.agrees(route, &key, arrival.from) {
-                return true;
-            }
+            self.take(at, key, &mut work, arrival, frame, sink)
+        });
+    }
+
+    /// What the only route does that names a frame's ID.
+    #[inline]
+    fn decide_one(
+        &self,
+        at: u32,
+        key: &MatchKey<'_>,
+        memory: &mut Memory,
+        arrival: Arrival,
+        frame: FrameRef<'_>,
+        sink: &mut impl Sink,
+    ) {
+        let Some(route) = self.routes.get(at as usize) else {
+            return;
+        };
+        if !route.is(Compiled::PLAIN) || arrival.hops >= self.max_hops {
+            self.take(at, key, &mut memory.parts().1, arrival, frame, sink);
+        } else if route.sorts & key.sort != 0 && route.to != arrival.from {
             let id = RouteId(at);
             sink.taken(id);
-            if let Err(why) = self.send(route, id, &mut work, arrival, frame, sink) {
-                sink.stopped(id, why);
-            }
-            !(self.first || route.is(Compiled::DROP))
-        });
+            sink.forward(Forward {
+                route: id,
+                to: route.to,
+                frame,
+                hops: arrival.hops + 1,
+            });
+        }
+    }
+
+    /// What a route does that names the frame's ID. False where no other one is asked after it. Apart, so that
+    /// plain routes, which need none of it, keep their few instructions.
+    #[inline(never)]
+    fn take(
+        &self,
+        at: u32,
+        key: &MatchKey<'_>,
+        work: &mut Work<'_>,
+        arrival: Arrival,
+        frame: FrameRef<'_>,
+        sink: &mut impl Sink,
+    ) -> bool {
+        let Some(route) = self.routes.get(at as usize) else {
+            return true;
+        };
+        if !self.agrees(route, key, arrival.from) {
+            return true;
+        }
+        let id = RouteId(at);
+        sink.taken(id);
+        if let Err(why) = self.send(route, id, work, arrival, frame, sink) {
+            sink.stopped(id, why);
+        }
+        !(self.first || route.is(Compiled::DROP))
     }
 
     #[inline]

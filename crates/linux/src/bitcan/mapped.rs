@@ -3,7 +3,7 @@
 use super::ioctl;
 use super::layout::Control;
 use super::types::ControllerError as Error;
-use crate::memory::Memory;
+use crate::memory::{Page, WORD};
 use crate::{Errno, tsc};
 use rustix::fs::{SeekFrom, seek};
 use std::fs::File;
@@ -39,7 +39,7 @@ pub struct Wanted<'a> {
 /// A mapped controller, open. Closing it, also by the death of the process, takes it off the bus.
 pub struct Controller {
     device: OwnedFd,
-    memory: Memory,
+    memory: Page<{ REGISTERS / WORD }>,
 }
 
 impl Controller {
@@ -60,7 +60,7 @@ impl Controller {
                 },
             })?
             .into();
-        let memory = Memory::map(&device, REGISTERS).map_err(|e| Error::System {
+        let memory = Page::map(&device).map_err(|e| Error::System {
             path: path.to_owned(),
             what: "cannot be mapped: is it a mapped controller of kmod/bitcan?",
             source: e.into(),

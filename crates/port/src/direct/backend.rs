@@ -5,7 +5,6 @@ use crate::Opener;
 use controller::Controller;
 use std::io;
 use std::os::fd::RawFd;
-use std::sync::Arc;
 
 /// A controller, and what the operating system has to do with it.
 ///
@@ -31,7 +30,7 @@ pub trait Backend: Send {
     fn arm(&mut self) -> io::Result<()>;
 
     /// Where it can be seen at a glance that nothing has happened.
-    fn watch(&self) -> Option<Arc<dyn Watch>> {
+    fn watch(&self) -> Option<Box<dyn Watch>> {
         None
     }
 }

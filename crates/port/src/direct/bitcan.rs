@@ -72,8 +72,8 @@ impl Backend for MappedBackend {
         Ok(())
     }
 
-    fn watch(&self) -> Option<Arc<dyn Watch>> {
-        Some(Arc::new(Registers(Arc::clone(&self.device))))
+    fn watch(&self) -> Option<Box<dyn Watch>> {
+        Some(Box::new(Registers(Arc::clone(&self.device))))
     }
 }
 

@@ -104,7 +104,7 @@ impl Receive for DirectReceive {
 
 impl PollReceive for DirectReceive {
     fn wait(&self) -> Wait {
-        let fd = self.shared.lock().interrupt();
+        let fd = self.shared.interrupt();
         Wait {
             fd,
             readable: fd.is_some(),
@@ -254,7 +254,7 @@ impl Transmit for DirectTransmit {
 
 impl PollTransmit for DirectTransmit {
     fn wait(&self) -> Wait {
-        let fd = self.shared.lock().interrupt();
+        let fd = self.shared.interrupt();
         Wait {
             fd,
             readable: fd.is_some(),

@@ -6,8 +6,9 @@ use crate::{LinkState, Received, Stamp, StampSource};
 use controller::{Event, Failure, Gone, State};
 use frame::{Frame, FrameRef, Nanos};
 use std::collections::VecDeque;
+use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 /// What a port is told when it is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +27,9 @@ pub(super) struct Shared {
     pub(super) rules: Rules,
     inner: Mutex<Inner>,
     /// From the start on, where the backend has one.
-    watch: OnceLock<Arc<dyn Watch>>,
+    watch: OnceLock<Box<dyn Watch>>,
+    /// The same: what to poll for the controller's interrupt.
+    interrupt: OnceLock<RawFd>,
     /// Nothing is left to be done or told unless the controller has something new.
     calm: AtomicBool,
     /// Frames that wait: here and in the transmitting half.
@@ -96,6 +99,7 @@ impl Shared {
             }),
             waiting: AtomicUsize::new(0),
             watch: OnceLock::new(),
+            interrupt: OnceLock::new(),
             calm: AtomicBool::new(false),
         }
     }
@@ -106,7 +110,16 @@ impl Shared {
             // There is one start.
             let _ = self.watch.set(watch);
         }
+        if let Some(interrupt) = backend.interrupt() {
+            let _ = self.interrupt.set(interrupt);
+        }
         self.lock().begin(backend);
+    }
+
+    /// What to poll for the controller's interrupt.
+    #[inline]
+    pub(super) fn interrupt(&self) -> Option<RawFd> {
+        self.interrupt.get().copied()
     }
 
     /// Is it certain that there is nothing to do and nothing to tell?
@@ -148,10 +161,6 @@ impl Inner {
         self.state = backend.controller().status().state;
         self.backend = Some(backend);
         self.news = true;
-    }
-
-    pub(super) fn interrupt(&self) -> Option<std::os::fd::RawFd> {
-        self.backend.as_ref()?.interrupt()
     }
 
     pub(super) fn link(&self) -> LinkState {
@@ -298,6 +307,12 @@ impl Inner {
             }
         }
         let told = backend.controller().service(budget, &mut |event| {
+            // Before all others: a frame waits.
+            if let Event::Received { frame, stamp } = event {
+                frames += 1;
+                take(received(frame, stamp, now));
+                return;
+            }
             self.tell(
                 &event,
                 now,
@@ -342,7 +357,8 @@ impl Inner {
         });
     }
 
-    /// `errors`: are error frames wanted? `None` while nobody can take any.
+    /// What a controller tells besides the frames that it received. `errors`: are error frames wanted?
+    /// `None` while nobody can take any.
     fn tell(
         &mut self,
         event: &Event<'_>,
@@ -353,19 +369,8 @@ impl Inner {
         frames: &mut usize,
     ) {
         match *event {
-            Event::Received { frame, stamp } => {
-                *frames += 1;
-                take(Received {
-                    frame,
-                    stamp: stamp.map_or(gateways(now), |ns| Stamp {
-                        ns,
-                        source: StampSource::Hardware,
-                    }),
-                    hops: 0,
-                    token: 0,
-                });
-                return;
-            }
+            // `service` has handed it over.
+            Event::Received { .. } => return,
             Event::Sent { .. } => {
                 self.in_flight = self.in_flight.saturating_sub(1);
                 self.sent += 1;
@@ -428,6 +433,20 @@ impl Inner {
             Some(backend) if backend.interrupt().is_some() => backend.arm(),
             _ => Ok(()),
         }
+    }
+}
+
+/// A frame that the controller has stamped, if it can.
+#[inline]
+fn received(frame: FrameRef<'_>, stamp: Option<Nanos>, now: Nanos) -> Received<'_> {
+    Received {
+        frame,
+        stamp: stamp.map_or(gateways(now), |ns| Stamp {
+            ns,
+            source: StampSource::Hardware,
+        }),
+        hops: 0,
+        token: 0,
     }
 }
 
