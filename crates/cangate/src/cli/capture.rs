@@ -84,7 +84,7 @@ pub(crate) struct Which {
     /// Tell received frames from those that this machine sent.
     ///
     /// Text lines end in R or T as candump -x writes them; in pcapng and Parquet it stands with the frame.
-    /// Needs CAP_BPF. A sent frame costs twice as much.
+    /// Needs CAP_BPF, and memory of about the size of --ring.
     #[arg(short = 'x', long)]
     pub(crate) direction: bool,
     /// Whose time stamps.
