@@ -28,6 +28,7 @@ pub const TARGETS: &[Target] = &[
     targets::control::TARGET,
     targets::controller::TARGET,
     targets::log_text::TARGET,
+    targets::mapped_page::TARGET,
     targets::matrix::TARGET,
     targets::ring_block::TARGET,
     targets::wire::TARGET,

@@ -31,6 +31,9 @@ const ON_MANY: [&str; 3] = ["cangw_kernel", "data_paths", "bpf_life"];
 /// A real-time one, and the newest.
 const MORE: [&str; 2] = ["6.12-rt", "7.3"];
 
+/// What concerns newer kernels more than the usual one: XL frames have options of sockets there.
+const ON_NEW: [&str; 1] = ["socketcan_xl"];
+
 /// Tests of a program, by the starts of their names, that a kernel is spared: what they are about
 /// does not differ between it and the others. Entrances are attached by clsact on 6.1 and by tcx on
 /// 7.3; how a gateway that was killed amid it is found again, and what it may do without
@@ -40,6 +43,9 @@ const SPARED: [(&str, &str, &[&str]); 1] =
 
 /// The kernels on which a test program runs: `None` is the usual one.
 fn kernels(program: &str) -> Vec<Option<&'static str>> {
+    if ON_NEW.contains(&plain_name(program)) {
+        return vec![Some("7.3")];
+    }
     let mut kernels = vec![None];
     if ON_MANY.contains(&plain_name(program)) {
         kernels.extend(MORE.map(Some));
@@ -173,6 +179,8 @@ mod tests {
         assert_eq!(usual, [None]);
         let many = kernels("target/debug/deps/bpf_life-0123abc");
         assert_eq!(many, [None, Some("6.12-rt"), Some("7.3")]);
+        let new = kernels("target/debug/deps/socketcan_xl-0123abc");
+        assert_eq!(new, [Some("7.3")]);
         let life = "target/debug/deps/bpf_life-0123abc";
         assert!(spared(life, None).is_empty() && spared(life, Some("7.3")).is_empty());
         assert_eq!(spared(life, Some("6.12-rt")).len(), 2);

@@ -14,7 +14,7 @@ pub(crate) const NO_STD_TARGET: &str = "thumbv7em-none-eabi";
 pub(crate) const BARE_TARGET: &str = "x86_64-unknown-none";
 
 /// Programs out of the distribution.
-const PROGRAMS: [Program; 4] = [
+const PROGRAMS: [Program; 5] = [
     Program {
         names: &["chromium", "chromium-browser", "google-chrome"],
         package: "chromium",
@@ -26,6 +26,12 @@ const PROGRAMS: [Program; 4] = [
         package: "can-utils",
         why: "what we write as text is read by its programs",
         quick: true,
+    },
+    Program {
+        names: &["tshark"],
+        package: "tshark",
+        why: "what we write as pcapng is read by Wireshark",
+        quick: false,
     },
     Program {
         names: &[crate::bpf::COMPILER],

@@ -69,6 +69,8 @@ pub struct Bus {
     simulator: Simulator,
     /// Starts of frame so far.
     starts: u64,
+    /// Does any node try each frame only once?
+    one_shots: bool,
     /// Nodes on the bus that acknowledge.
     ackers: usize,
     /// Nodes on the bus that know no FD.
@@ -106,6 +108,7 @@ impl Bus {
             deaf: Vec::new(),
             simulator: Simulator::default(),
             starts: 0,
+            one_shots: false,
             ackers: 0,
             classic: 0,
             off: 0,
@@ -125,6 +128,7 @@ impl Bus {
             Ok(id) if id < u16::MAX => NodeId(id),
             _ => return Err(ConfigError::TooManyNodes(node.name)),
         };
+        self.one_shots |= node.one_shot;
         self.nodes.push(Node::new(node, self.now));
         self.heads.push(NO_KEY);
         self.received.push(0);
@@ -216,7 +220,7 @@ impl Bus {
                 }
                 (_, Some(start)) if start < t => {
                     self.advance(start);
-                    self.arbitrate();
+                    self.arbitrate(&mut observer);
                 }
                 _ => break,
             }

@@ -51,7 +51,7 @@ pub struct NodeConfig {
     pub queue: usize,
     /// Frames with a time in the future that may be handed in beforehand.
     pub scheduled: usize,
-    /// Every frame is tried once: a failed attempt drops it.
+    /// Every frame is tried once: a failed attempt drops it, and so does a lost arbitration.
     pub one_shot: bool,
     /// Receives only: no acknowledge, no error flags, counters stand still (ISO 11898-1,
     /// bus monitoring).

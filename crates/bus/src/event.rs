@@ -21,7 +21,7 @@ pub enum ErrorState {
 /// Why a frame was given up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DropReason {
-    /// The only attempt of a one-shot node failed.
+    /// The only attempt of a one-shot node failed, or it lost the arbitration.
     OneShot,
     /// The node went bus-off while the frame waited, or was bus-off when it fell due.
     BusOff,

@@ -184,6 +184,14 @@ impl Node {
         }
     }
 
+    /// Takes out the frame that competes; the queue moves up.
+    pub(crate) fn remove_best(&mut self) -> Option<Pending> {
+        let pending = self.mailboxes.get(self.best).copied()?;
+        self.in_flight = self.best;
+        self.remove_in_flight();
+        Some(pending)
+    }
+
     /// Takes everything out, oldest first.
     pub(crate) fn drain(&mut self, mut gone: impl FnMut(&Pending)) {
         self.mailboxes.sort_unstable_by_key(|p| p.order);

@@ -295,6 +295,24 @@ fn one_shot_tries_once() {
     assert!(log[2].contains("0 sent 6 at 1"));
 }
 
+#[test]
+fn one_shot_gives_up_where_it_loses_the_arbitration() {
+    let mut bus = with(3, |i, n| n.one_shot = i < 2);
+    // Both wait while another frame is on the wire; of two one-shot nodes the better one wins.
+    bus.send(NodeId(2), 0, &sff(0x001, &[]), 1).unwrap();
+    let now = bus.now() + 20 * BIT;
+    let mut early = log(&mut bus, now);
+    bus.send(NodeId(1), now, &sff(0x123, &[]), 5).unwrap();
+    bus.send(N0, now, &sff(0x124, &[]), 6).unwrap();
+    bus.send(N0, now, &sff(0x125, &[]), 7).unwrap();
+    early.extend(log(&mut bus, 1_000_000));
+    let ends: Vec<_> = early.iter().map(|l| l.split_once(' ').unwrap().1).collect();
+    let of = |what: &str| ends.iter().position(|l| l.contains(what)).unwrap();
+    assert!(of("dropped 6: OneShot") < of("sent 5"), "{early:?}");
+    assert!(of("sent 5") < of("sent 7"), "only that one: {early:?}");
+    assert_eq!(ends.iter().filter(|l| l.contains("dropped")).count(), 1);
+}
+
 /// A classic node stumbles over FDF: bit 14 of an SFF frame without stuff bits before it.
 #[test]
 fn classic_nodes_destroy_fd_frames() {

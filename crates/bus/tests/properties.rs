@@ -230,7 +230,8 @@ fn competing<'a>(
     let mut there: Vec<(Nanos, u64, &Frame)> = taken
         .iter()
         .filter(|(tag, (n, ready, _))| {
-            *n == node && *ready <= t && watch.ended.get(tag).is_none_or(|&end| end > t)
+            // What a one-shot node gives up at `t` has competed until then.
+            *n == node && *ready <= t && watch.ended.get(tag).is_none_or(|&end| end >= t)
         })
         .map(|(tag, (_, ready, frame))| (*ready, *tag, frame))
         .collect();

@@ -1,5 +1,6 @@
 //! Frames on their way from the reader to the writer.
 
+use frame::text::Direction;
 use frame::{FrameRef, Nanos};
 
 /// Bytes of memory of a full chunk.
@@ -10,6 +11,7 @@ const HEADER: usize = 16;
 const FRAME: u8 = 0;
 const SENT: u8 = 1;
 const GAP: u8 = 2;
+const RECEIVED: u8 = 3;
 
 /// A frame that was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,8 +20,8 @@ pub struct Record<'a> {
     pub stamp: Nanos,
     /// Its interface, as a place in [`crate::Names`].
     pub interface: u16,
-    /// It was seen on its way to the driver. An echo is not: it looks like any received frame.
-    pub sent: bool,
+    /// Did this machine send it? `None`: nobody asked, or nobody knows.
+    pub direction: Option<Direction>,
     /// The kernel's frame structure.
     pub bytes: &'a [u8],
 }
@@ -129,7 +131,11 @@ impl Chunk {
     /// Adds a frame.
     #[inline]
     pub fn push(&mut self, record: &Record<'_>) {
-        let kind = if record.sent { SENT } else { FRAME };
+        let kind = match record.direction {
+            None => FRAME,
+            Some(Direction::Sent) => SENT,
+            Some(Direction::Received) => RECEIVED,
+        };
         self.put(record.stamp, record.interface, kind, record.bytes);
         self.frames += 1;
     }
@@ -192,7 +198,11 @@ impl<'a> Iterator for Entries<'a> {
             return Some(Entry::Frame(Record {
                 stamp,
                 interface,
-                sent: kind == SENT,
+                direction: match kind {
+                    SENT => Some(Direction::Sent),
+                    RECEIVED => Some(Direction::Received),
+                    _ => None,
+                },
                 bytes,
             }));
         }
@@ -226,19 +236,19 @@ mod tests {
                 at,
             })
         };
-        let frame = |stamp, sent, len| {
+        let frame = |stamp, direction, len| {
             Entry::Frame(Record {
                 stamp,
                 interface: 3,
-                sent,
+                direction,
                 bytes: &bytes[..len],
             })
         };
         let all = [
-            frame(u64::MAX, false, 16),
+            frame(u64::MAX, Some(Direction::Received), 16),
             gap(None, Where::Ring),
             gap(Some(0), Where::Queue),
-            frame(1, true, 72),
+            frame(1, Some(Direction::Sent), 72),
             gap(Some(9), Where::File),
         ];
         all.iter().for_each(|entry| chunk.push_entry(entry));
@@ -246,7 +256,7 @@ mod tests {
         assert_eq!(chunk.frames(), 2);
         let room = chunk.bytes.capacity();
         while chunk.has_room() {
-            chunk.push_entry(&frame(1, true, 72));
+            chunk.push_entry(&frame(1, Some(Direction::Sent), 72));
         }
         assert_eq!(chunk.bytes.capacity(), room, "nothing was allocated");
         chunk.clear();

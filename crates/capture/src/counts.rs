@@ -9,6 +9,9 @@ pub struct InterfaceCounts {
     pub received: u64,
     /// Of these: bytes of payload.
     pub payload_bytes: u64,
+    /// Besides: frames for which the kernel's ring had no room. `None` where nobody knows of which
+    /// interface they were: they are in [`Counts::lost_ring`] only.
+    pub lost_ring: Option<u64>,
     /// Of these: frames for which the queue to the file had no room.
     pub lost_queue: u64,
     /// Of these: frames that could not be written.
@@ -22,12 +25,14 @@ pub struct InterfaceCounts {
 pub struct Counts {
     /// By the interfaces' places in [`crate::Names`].
     pub interfaces: Vec<InterfaceCounts>,
-    /// Frames for which the kernel's ring had no room. It does not say of which interface they were.
+    /// Frames for which the kernel's ring had no room. All interfaces together.
     pub lost_ring: u64,
     /// Frames that the kernel announced and that were not in the ring whole.
     pub malformed: u64,
     /// Frames that the kernel says it put into the ring, as soon as all of it has been read.
     pub passed: u64,
+    /// Of the received frames: those of which it was asked who sent them, and nobody knows.
+    pub no_direction: u64,
 }
 
 impl Counts {

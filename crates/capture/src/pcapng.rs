@@ -5,6 +5,7 @@
 //! acceptance field are little-endian, as libpcap writes them.
 
 use crate::chunk::{Gap, Record};
+use frame::text::Direction;
 use frame::{FrameRef, Kind, flags};
 
 const SECTION: u32 = 0x0A0D_0D0A;
@@ -25,7 +26,8 @@ const PACKET_DROPPED: u16 = 4;
 const STATISTICS_RECEIVED: u16 = 4;
 const STATISTICS_DROPPED_BY_SYSTEM: u16 = 7;
 
-/// Outbound, in a packet's flags.
+// A packet's flags.
+const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
 
 /// An interface of the present section.
@@ -120,9 +122,13 @@ impl Pcapng {
                 place.copy_from_slice(both.as_flattened());
             }
             pad(out.len() - begin, out);
-            if record.sent || gap > 0 || anywhere > 0 {
-                if record.sent {
-                    option(PACKET_FLAGS, &OUTBOUND.to_ne_bytes(), out);
+            if record.direction.is_some() || gap > 0 || anywhere > 0 {
+                if let Some(direction) = record.direction {
+                    let flags = match direction {
+                        Direction::Received => INBOUND,
+                        Direction::Sent => OUTBOUND,
+                    };
+                    option(PACKET_FLAGS, &flags.to_ne_bytes(), out);
                 }
                 if gap > 0 {
                     option(PACKET_DROPPED, &gap.to_ne_bytes(), out);

@@ -6,6 +6,7 @@
 use crate::chunk::{Gap, Record};
 use bytes::Bytes;
 use frame::Kind;
+use frame::text::Direction;
 use parquet::basic::Compression;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 const SCHEMA: &str = "message capture {
     required int64 time (TIMESTAMP(NANOS,true));
     required binary interface (STRING);
-    required boolean sent;
+    optional boolean sent;
     required binary kind (STRING);
     required int32 id (INTEGER(32,false));
     required boolean eff;
@@ -56,7 +57,10 @@ pub(crate) struct Table {
 struct Rows {
     time: Vec<i64>,
     interface: Vec<u16>,
+    /// Of the frames that it is known of.
     sent: Vec<bool>,
+    /// 1: it is known, 0: it is not (definition levels).
+    sent_known: Vec<i16>,
     kind: Vec<Kind>,
     id: Vec<i32>,
     eff: Vec<bool>,
@@ -104,7 +108,9 @@ impl Table {
         let (id, xl) = (header.id(), header.xl());
         rows.time.push(record.stamp.cast_signed());
         rows.interface.push(record.interface);
-        rows.sent.push(record.sent);
+        rows.sent
+            .extend(record.direction.map(|one| one == Direction::Sent));
+        rows.sent_known.push(record.direction.is_some().into());
         rows.kind.push(header.kind());
         rows.id.push(id.number().cast_signed());
         rows.eff.push(id.is_eff());
@@ -222,7 +228,7 @@ impl Rows {
         let mut columns = Columns(group);
         columns.put::<Int64Type>(&self.time)?;
         columns.put::<ByteArrayType>(&interfaces.collect::<Vec<_>>())?;
-        columns.put::<BoolType>(&self.sent)?;
+        columns.put_known::<BoolType>(&self.sent, &self.sent_known)?;
         columns.put::<ByteArrayType>(&kinds.cloned().collect::<Vec<_>>())?;
         columns.put::<Int32Type>(&self.id)?;
         columns.put::<BoolType>(&self.eff)?;
@@ -246,12 +252,29 @@ struct Columns<'a>(SerializedRowGroupWriter<'a, Vec<u8>>);
 
 impl Columns<'_> {
     fn put<T: DataType>(&mut self, values: &[T::T]) -> Result<(), ParquetError> {
+        self.write::<T>(values, None)
+    }
+
+    /// A column with rows without a value.
+    fn put_known<T: DataType>(
+        &mut self,
+        values: &[T::T],
+        known: &[i16],
+    ) -> Result<(), ParquetError> {
+        self.write::<T>(values, Some(known))
+    }
+
+    fn write<T: DataType>(
+        &mut self,
+        values: &[T::T],
+        known: Option<&[i16]>,
+    ) -> Result<(), ParquetError> {
         let Some(mut column) = self.0.next_column()? else {
             return Err(ParquetError::General(
                 "more columns than the schema has".into(),
             ));
         };
-        column.typed::<T>().write_batch(values, None, None)?;
+        column.typed::<T>().write_batch(values, known, None)?;
         column.close()
     }
 }

@@ -2,6 +2,7 @@
 //! without `core::fmt`.
 
 use crate::chunk::{Gap, Record};
+use frame::text::Direction;
 use frame::{CanId, FrameRef, Kind, Nanos, flags};
 use std::io::Write as _;
 
@@ -44,8 +45,10 @@ impl Text {
         out.extend_from_slice(name.as_bytes());
         out.push(b' ');
         one(&frame, out);
-        if record.sent {
-            out.extend_from_slice(b" T");
+        match record.direction {
+            None => {}
+            Some(Direction::Received) => out.extend_from_slice(b" R"),
+            Some(Direction::Sent) => out.extend_from_slice(b" T"),
         }
         out.push(b'\n');
         true
@@ -161,7 +164,7 @@ fn short(id: u32, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frame::text::{Direction, Line};
+    use frame::text::Line;
     use proptest::prelude::*;
 
     proptest! {
@@ -173,7 +176,7 @@ mod tests {
                 prop::collection::vec(any::<u8>(), 13..200),
             ],
             len in any::<u8>(), stamps in prop::collection::vec(any::<u64>(), 3),
-            sent in any::<bool>(), nanos in any::<bool>(),
+            sent in any::<Option<bool>>(), nanos in any::<bool>(),
         ) {
             let mut kernel = kernel;
             kernel[4] = len;
@@ -184,8 +187,9 @@ mod tests {
                 kernel[4] %= 9;
             }
             let mut text = Text { nanos, ..Text::default() };
+            let direction = sent.map(|sent| if sent { Direction::Sent } else { Direction::Received });
             for stamp in stamps {
-                let record = Record { stamp, interface: 0, sent, bytes: &kernel };
+                let record = Record { stamp, interface: 0, direction, bytes: &kernel };
                 let mut out = Vec::new();
                 let done = text.frame(&record, "can0", &mut out);
                 let Some(frame) = record.frame() else {
@@ -196,7 +200,7 @@ mod tests {
                     stamp,
                     interface: "can0",
                     frame,
-                    direction: sent.then_some(Direction::Sent),
+                    direction,
                 };
                 let expected = if nanos { format!("{line:.9}\n") } else { format!("{line}\n") };
                 prop_assert_eq!(String::from_utf8(out).unwrap(), expected);

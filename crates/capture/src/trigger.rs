@@ -134,7 +134,7 @@ mod tests {
         let record = Record {
             stamp: 0,
             interface: 0,
-            sent: false,
+            direction: None,
             bytes: &bytes[..n],
         };
         let list = Trigger::list(trigger).unwrap();

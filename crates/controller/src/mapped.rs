@@ -148,6 +148,8 @@ pub struct Mapped<D> {
     fd: bool,
     listen_only: bool,
     interrupts: bool,
+    /// The page says what no controller can say: nothing in it is believed any more.
+    broken: bool,
     /// There is something to tell that `changes` does not show.
     look: bool,
 }
@@ -209,6 +211,7 @@ impl<D: Device> Mapped<D> {
             fd: false,
             listen_only: false,
             interrupts: false,
+            broken: false,
             look: false,
         }
     }
@@ -222,12 +225,27 @@ impl<D: Device> Mapped<D> {
     fn end(&mut self) {
         self.device.leave();
         for (i, (old, token)) in self.old.iter_mut().zip(self.tokens).enumerate() {
-            if self.busy & 1 << i != 0 {
+            // What is there from an earlier end has not been told yet.
+            if self.busy & 1 << i != 0 && old.is_none() {
                 *old = Some((token, first(self.device.get(buffer(i) + at::TX_STATE))));
             }
         }
-        self.busy = 0;
+        // They stay taken until their fate is told.
         self.look = true;
+    }
+
+    /// It does not answer any more, or only nonsense: what was in flight is answered.
+    #[cold]
+    fn gone(&mut self, tell: &mut dyn FnMut(Event<'_>)) -> Gone {
+        let why = Failure::Gone;
+        for (i, (old, token)) in self.old.iter_mut().zip(self.tokens).enumerate() {
+            if self.busy & 1 << i != 0 {
+                *old = None;
+                tell(Event::Failed { token, why });
+            }
+        }
+        self.busy = 0;
+        Gone
     }
 
     fn tell_sent(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
@@ -236,8 +254,9 @@ impl<D: Device> Mapped<D> {
             return;
         }
         if self.look {
-            for old in &mut self.old {
+            for (i, old) in self.old.iter_mut().enumerate() {
                 if let Some((token, state)) = old.take() {
+                    self.busy &= !(1 << i);
                     tell(fate(token, state, None));
                 }
             }
@@ -261,6 +280,10 @@ impl<D: Device> Mapped<D> {
     /// Up to `budget` frames; are there more?
     fn tell_received(&mut self, budget: usize, tell: &mut dyn FnMut(Event<'_>)) -> bool {
         let head = first(self.device.get(at::RX_HEAD));
+        if head.wrapping_sub(self.tail) > FIFO {
+            self.broken = true;
+            return false;
+        }
         let mut left = budget;
         while self.tail != head {
             if left == 0 {
@@ -287,6 +310,8 @@ impl<D: Device> Mapped<D> {
             if let Some(frame) = view(start, fd, data) {
                 let stamp = Some(end);
                 tell(Event::Received { frame, stamp });
+            } else {
+                self.broken = true;
             }
             // Its place is free now. To say so takes time that a frame need not wait for.
             self.write_tail();
@@ -402,7 +427,11 @@ fn word_of(data: &[u8]) -> u64 {
 fn view(start: u64, fd: bool, data: &[u8]) -> Option<FrameRef<'_>> {
     let [len, extra, _, _] = second(start).to_ne_bytes();
     let kind = if fd { Kind::Fd } else { Kind::Classic };
-    let header = Header::new(kind, CanId::from_raw(first(start)), usize::from(len)).ok()?;
+    let id = CanId::from_raw(first(start));
+    if id.is_err() {
+        return None;
+    }
+    let header = Header::new(kind, id, usize::from(len)).ok()?;
     let header = if fd { header.with_flags(extra) } else { header };
     FrameRef::new(header, data).ok()
 }
@@ -453,6 +482,7 @@ impl<D: Device> Controller for Mapped<D> {
         }
         self.changes = 0;
         self.tail = 0;
+        self.broken = false;
         self.overruns = 0;
         self.arbitration_lost = 0;
         self.errors = 0;
@@ -528,10 +558,13 @@ impl<D: Device> Controller for Mapped<D> {
             return Ok(false);
         }
         if word == u64::MAX {
-            return Err(Gone);
+            return Err(self.gone(tell));
         }
         self.tell_sent(tell);
         let more = self.status.state != State::Stopped && self.tell_received(budget, tell);
+        if self.broken {
+            return Err(self.gone(tell));
+        }
         self.tell_changes(tell);
         // While there is more, the next call looks again.
         self.look = more;

@@ -303,6 +303,43 @@ fn what_was_seen_is_acknowledged() {
     assert_eq!((module.word(72), module.word(64)), (module.word(4), 1));
 }
 
+/// What lies in the page cannot be: the controller is gone, and what it had is answered.
+#[test]
+fn nonsense_in_the_page_is_no_frame() {
+    let head = 8;
+    let first_id = 128 + 3 * 96 + 16;
+    for (what, id, frames) in [("far ahead", 5, 9), ("an error frame", 0x2000_0004, 1)] {
+        let (mut driver, module) = started(&Mode::classic(timing(500_000)));
+        driver.transmit(classic(1, &[0; 8]).view(), 7).unwrap();
+        module.borrow_mut().receive(&classic(5, &[1]), 77);
+        module.borrow_mut().write(first_id, id);
+        module.borrow_mut().write(head, frames);
+        let mut said = Vec::new();
+        let answer = driver.service(9, &mut |event| said.push(format!("{event:?}")));
+        assert!(answer.is_err(), "{what}");
+        assert_eq!(said, ["Failed { token: 7, why: Gone }"], "{what}");
+    }
+}
+
+/// A buffer stays taken until the fate of its frame was told, so that two starts in a row forget none.
+#[test]
+fn frames_from_before_several_starts_are_answered() {
+    let mode = Mode::classic(timing(500_000));
+    let (mut driver, _module) = started(&mode);
+    driver.transmit(classic(1, &[]).view(), 7).unwrap();
+    driver.start(&mode).unwrap();
+    assert_eq!(driver.room(), 2);
+    driver.transmit(classic(1, &[]).view(), 8).unwrap();
+    driver.start(&mode).unwrap();
+    driver.stop();
+    let mut said = Vec::new();
+    let _ = driver.service(9, &mut |event| match event {
+        Event::Failed { token, .. } => said.push(token),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!((said, driver.room()), (vec![7, 8], 3));
+}
+
 /// What went in and has not come out again.
 #[derive(Default)]
 struct Open {

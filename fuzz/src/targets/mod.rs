@@ -6,6 +6,7 @@ pub mod configuration;
 pub mod control;
 pub mod controller;
 pub mod log_text;
+pub mod mapped_page;
 pub mod matrix;
 pub mod ring_block;
 pub mod wire;

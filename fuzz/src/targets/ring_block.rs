@@ -33,7 +33,7 @@ fn run(input: &[u8]) {
         chunk.push(&Record {
             stamp: caught.stamp,
             interface: 0,
-            sent: caught.outgoing,
+            direction: caught.outgoing.then_some(frame::text::Direction::Sent),
             bytes: caught.bytes,
         });
     });

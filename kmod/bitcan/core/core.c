@@ -88,6 +88,8 @@ int bc_attach(struct bc_bus *bus, bool listen_only, bool one_shot, bool fd, u64 
 	node->joined = bus->now;
 	bus->listening |= 1u << i;
 	bus->planned = false;
+	if (one_shot)
+		bus->one_shots |= 1u << i;
 	if (!listen_only)
 		bus->ackers++;
 	if (!fd)
@@ -110,6 +112,7 @@ void bc_detach(struct bc_bus *bus, int n)
 
 	if (!node->present)
 		return;
+	bus->one_shots &= ~(1u << n);
 	for (i = 0; bus->phase != BC_FREE && i < bus->sender_count; i++) {
 		if (bus->senders[i].failed)
 			continue;
@@ -399,6 +402,29 @@ static void launch(struct bc_bus *bus)
 	}
 }
 
+/* One-shot nodes that have lost this arbitration give up their frame. */
+static void give_up(struct bc_bus *bus)
+{
+	int i, s;
+
+	for (i = 0; i < bus->top; i++) {
+		struct bc_node *node = &bus->nodes[i];
+		int slot = node->best;
+		bool sends = false;
+
+		if (!node->one_shot || !competes(node) || start_of(bus, node) > bus->now)
+			continue;
+		for (s = 0; s < bus->sender_count; s++)
+			sends |= bus->senders[s].node == i;
+		if (sends)
+			continue;
+		node->dropped++;
+		node->slots[slot].used = false;
+		choose(bus, node);
+		bus->ops->dropped(bus, i, slot, BC_ONE_SHOT);
+	}
+}
+
 /* A frame starts now. */
 static void arbitrate(struct bc_bus *bus)
 {
@@ -411,6 +437,8 @@ static void arbitrate(struct bc_bus *bus)
 		return;
 	fine = plain(bus, &length);
 	bus->start = bus->now;
+	if (bus->one_shots)
+		give_up(bus);
 	launch(bus);
 	if (bus->off)
 		bc_end_recessive(bus);
@@ -666,7 +694,7 @@ u64 bc_next(struct bc_bus *bus)
 	if (bus->planned)
 		return bus->plan_end;
 	choose_senders(bus, start);
-	if (bus->fault_count || bus->fault_ppm || !plain(bus, &length))
+	if (bus->fault_count || bus->fault_ppm || bus->one_shots || !plain(bus, &length))
 		return start + 1 < step ? start + 1 : step;
 	end = start + bc_time(&bus->rate, length.nominal, length.data);
 	if (end > step)

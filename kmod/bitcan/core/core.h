@@ -205,6 +205,7 @@ struct bc_bus {
 	int step;		/* of BC_DISTURBED */
 	u64 starts;
 	int top;		/* nodes are below it */
+	u32 one_shots;		/* nodes that try each frame once, a bit each */
 	u32 listening;		/* nodes that are not bus-off, a bit each */
 	int pending, ackers, classic, off;
 	bool uneasy;		/* a counter may be above 0 */

@@ -19,9 +19,12 @@ const RECESSIVE_END: u32 = 8;
 
 impl Bus {
     /// A frame starts now.
-    pub(super) fn arbitrate(&mut self) {
+    pub(super) fn arbitrate(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
         self.choose_senders();
         self.start = self.now;
+        if self.one_shots && !self.senders.is_empty() {
+            self.give_up(observer);
+        }
         self.starts += 1;
         self.deaf.clear();
         for s in 0..self.senders.len() {
@@ -81,6 +84,30 @@ impl Bus {
                 node,
                 frame: None,
                 failed: false,
+            });
+        }
+    }
+
+    /// One-shot nodes that have lost this arbitration give up their frame.
+    fn give_up(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+        for n in 0..self.nodes.len() {
+            let node = &mut self.nodes[n];
+            let competes = self.heads[n] != NO_KEY && node.suspended_until <= self.now;
+            let sends = self.senders.iter().any(|s| s.node == n);
+            if !node.config.one_shot || !competes || sends {
+                continue;
+            }
+            let Some(pending) = node.remove_best() else {
+                continue;
+            };
+            node.dropped += 1;
+            self.update_head(n);
+            observer(&Event::Dropped {
+                at: self.now,
+                node: NodeId(n as u16),
+                tag: pending.tag,
+                why: DropReason::OneShot,
+                frame: &pending.frame,
             });
         }
     }

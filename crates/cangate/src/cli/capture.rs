@@ -81,6 +81,12 @@ pub(crate) struct Which {
     /// Do not record the controllers' error frames.
     #[arg(long)]
     pub(crate) no_error_frames: bool,
+    /// Tell received frames from those that this machine sent.
+    ///
+    /// Text lines end in R or T as candump -x writes them; in pcapng and Parquet it stands with the frame.
+    /// Needs CAP_BPF, and memory of about the size of --ring.
+    #[arg(short = 'x', long)]
+    pub(crate) direction: bool,
     /// Whose time stamps.
     #[arg(long, value_name = "WHOSE", value_enum, default_value_t = Stamps::Kernel)]
     pub(crate) stamps: Stamps,

@@ -78,6 +78,7 @@ fn settings(args: &Capture) -> Result<Settings, Failure> {
     Ok(Settings {
         choices,
         error_frames: !args.which.no_error_frames,
+        direction: args.which.direction,
         ring: RingOptions {
             block_size: BLOCK as u32,
             blocks,
@@ -233,16 +234,25 @@ fn say(args: &Capture, settings: &Settings, summary: &Summary) -> Result<(), Fai
     };
     if summary.names.len() > 1 {
         for (name, one) in summary.names.iter().zip(&counts.interfaces) {
-            let lost = one.lost_queue + one.lost_file + one.no_frames;
+            let ring = one.lost_ring.unwrap_or_default();
+            let lost = ring + one.lost_queue + one.lost_file + one.no_frames;
             let _ = write!(text, "\n  {name}: {} frames, {lost} lost", one.received);
         }
-        if counts.lost_ring > 0 {
+        let by_interface = counts.interfaces.iter().filter_map(|one| one.lost_ring);
+        if by_interface.sum::<u64>() < counts.lost_ring {
             let _ = write!(
                 text,
                 "\n  lost in the ring, on any of them: {}",
                 counts.lost_ring
             );
         }
+    }
+    if counts.no_direction > 0 {
+        let _ = write!(
+            text,
+            "\n  of {} frames nobody knows whether they were sent or received (a larger --ring helps)",
+            counts.no_direction
+        );
     }
     let _ = writeln!(std::io::stderr(), "{text}");
     Ok(())
@@ -255,6 +265,7 @@ fn json(settings: &Settings, summary: &Summary) -> serde_json::Value {
             "name": name,
             "received": one.received,
             "payload_bytes": one.payload_bytes,
+            "lost_ring": one.lost_ring,
             "lost_queue": one.lost_queue,
             "lost_file": one.lost_file,
             "no_frames": one.no_frames,
@@ -271,6 +282,7 @@ fn json(settings: &Settings, summary: &Summary) -> serde_json::Value {
         "lost": counts.lost(),
         "lost_ring": counts.lost_ring,
         "malformed": counts.malformed,
+        "no_direction": counts.no_direction,
         "interfaces": names.zip(all).map(interface).collect::<Vec<_>>(),
         "written": {
             "frames": summary.written.frames,

@@ -66,6 +66,30 @@ fn recordings_are_whole_and_what_is_lost_is_counted() {
     // The frames behind the gap are there.
     assert!(number(loss, "received") > 100, "{text}");
 
+    let losses = &json(&parts["losses"])[0];
+    let of = |n: usize, key: &str| losses["interfaces"][n][key].as_u64().unwrap();
+    assert_eq!(
+        of(0, "received") + of(0, "lost_ring"),
+        9000,
+        "by interface: {text}"
+    );
+    assert_eq!(of(1, "received") + of(1, "lost_ring"), 3000, "{text}");
+    assert_eq!((of(2, "received"), of(2, "lost_ring")), (40, 0), "{text}");
+    assert!(of(0, "lost_ring") > 0 && of(1, "lost_ring") > 0, "{text}");
+    let sum = of(0, "lost_ring") + of(1, "lost_ring");
+    assert_eq!(sum, number(losses, "lost_ring"), "{text}");
+
+    let direction = &parts["direction"];
+    assert!(direction.contains(&"same as candump -x"), "{text}");
+    // 3 and 300 of vx0 and one more; 6 and 300 of vx1.
+    assert!(direction.contains(&"sent 304 received 306"), "{text}");
+    assert!(direction.contains(&"sent 306 received 304"), "{text}");
+    assert!(direction.contains(&"vcan0 300# T"), "{text}");
+    for one in &json(direction) {
+        assert_eq!(number(one, "no_direction"), 0, "{text}");
+        assert_eq!(number(&one["written"], "frames"), 610, "{text}");
+    }
+
     assert_eq!(parts["kill"], ["700", " 0a"], "whole lines, all of them");
 
     let full = &json(&parts["full"])[0];

@@ -32,6 +32,32 @@ cangate capture vcan0 --out e.pcapng --ring 512KiB --json > e.json & e=$!
 sleep 1; kill -STOP $e; send vcan0 20000; kill -CONT $e; sleep 1; send vcan0 100; sleep 1
 end $e; cat e.json
 
+echo "== losses"
+# Of three interfaces, two lose; which, and how many, the program before the ring counts.
+ip link add vcan2 type vcan; ip link set vcan2 up
+cangate capture vcan0 vcan1 vcan2 --out m.log --ring 512KiB --json > m.json & m=$!
+sleep 1; send vcan2 40; sleep 1; kill -STOP $m; send vcan0 9000; send vcan1 3000; kill -CONT $m; sleep 1
+end $m; cat m.json
+
+echo "== direction"
+# A pair of interfaces: what one end sends, the other receives, and the same frame goes both ways.
+ip link add vx0 type vxcan peer name vx1; ip link set vx0 up; ip link set vx1 up
+cangate capture vx0 vx1 vcan0 -x --out n.log --quiet & n=$!
+cangate capture vx0 -x --out n.pcapng --json > n.json & o=$!
+cangate capture vx0 -x --out n.parquet --json > p.json & p=$!
+candump -L -x vx0 > vx0.log & dump=$!
+sleep 1
+# cansend has closed its socket before a frame that waits could come back; these do not wait.
+for i in 1 2 3; do cansend vx0 123#0$i; cansend vx1 123#0$i; cansend vx1 12345678#R; done
+cangen vx0 -g 0 -n 300 -I 123 -L 1 -D i & cangen vx1 -g 0 -n 300 -I 123 -L 1 -D i; wait $!
+cansend vcan0 300#; cansend vx0 456#0102030405060708
+sleep 1; kill $dump; end $n; end $o; end $p
+grep vx0 n.log | cmp - vx0.log && echo "same as candump -x"
+echo "sent $(grep -c 'vx0.* T$' n.log) received $(grep -c 'vx0.* R$' n.log)"
+echo "sent $(grep -c 'vx1.* T$' n.log) received $(grep -c 'vx1.* R$' n.log)"
+grep vcan0 n.log | cut -d' ' -f2-
+cat n.json p.json
+
 echo "== kill"
 cangate capture vcan0 --out f.log --quiet & f=$!
 sleep 1; send vcan0 700; sleep 2; kill -9 $f; wait $f 2>/dev/null

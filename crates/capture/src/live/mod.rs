@@ -1,6 +1,7 @@
 //! From interfaces into files.
 
 mod reader;
+mod sent;
 mod settings;
 mod watch;
 mod writer;

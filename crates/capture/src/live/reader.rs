@@ -1,5 +1,6 @@
 //! The reader's side: out of the kernel's ring into chunks.
 
+use super::sent::Sent;
 use super::settings::{LiveError, Settings};
 use super::watch::Watch;
 use crate::chunk::{Chunk, Gap, Record, Where};
@@ -7,9 +8,9 @@ use crate::counts::Counts;
 use crate::names::Names;
 use crate::queue::{Message, Sender};
 use frame::Nanos;
-use linux::Poll;
 use linux::can::layout::XL_SIZE;
-use linux::packet::{BlockRing, Program};
+use linux::packet::{BlockRing, Passed, Program, SentRing};
+use linux::{Errno, Poll};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The part that can be borrowed while the ring hands over frames.
@@ -27,11 +28,23 @@ struct Filling {
     left: u64,
     after_end: u64,
     start: Instant,
+    /// Frames that were read, by the number of their interface.
+    read: Vec<u64>,
 }
+
+/// Interfaces with a number above this one are not counted by themselves.
+const MOST_INDEX: usize = 1 << 12;
+
+/// Bytes that a classic frame takes in the ring: as many sent ones can wait as frames are in it.
+const SLOT: usize = 112;
 
 /// Reads frames and never waits for a file.
 pub(super) struct Reader {
     ring: BlockRing,
+    /// What the kernel let through, by interface; `None` where it does not count that.
+    passed: Option<Passed>,
+    /// What this machine sent, if somebody wants to know.
+    sent: Option<Sent>,
     poll: Poll,
     filling: Filling,
     until: Option<Duration>,
@@ -49,13 +62,29 @@ impl Reader {
         let watch = Watch::open(&settings.choices, settings.error_frames, names)?;
         let program = watch.program()?;
         let ring = BlockRing::new(&settings.ring)?;
-        ring.set_filter(&program)
-            .map_err(|errno| LiveError::Refused {
-                step: "setting the filter (`sysctl net.core.optmem_max` limits its length)",
-                errno,
-            })?;
+        let passed = Passed::new().ok();
+        // Where the kernel takes no such program, losses are counted for all interfaces together.
+        let passed = passed.filter(|passed| ring.set_counting_filter(&program, passed).is_ok());
+        if passed.is_none() {
+            ring.set_filter(&program)
+                .map_err(|errno| LiveError::Refused {
+                    step: "setting the filter (`sysctl net.core.optmem_max` limits its length)",
+                    errno,
+                })?;
+        }
+        let sent = if settings.direction {
+            let frames = settings.ring.block_size as usize * settings.ring.blocks as usize / SLOT;
+            let ring = SentRing::new(frames, settings.ring.hardware_stamps)
+                .map_err(LiveError::NoDirection)?;
+            ring.set_filter(&program).map_err(LiveError::NoDirection)?;
+            Some(Sent::new(ring, 2 * frames))
+        } else {
+            None
+        };
         Ok(Self {
             ring,
+            passed,
+            sent,
             poll: Poll::default(),
             filling: Filling {
                 watch,
@@ -68,6 +97,7 @@ impl Reader {
                 left: settings.frames.unwrap_or(u64::MAX),
                 after_end: 0,
                 start,
+                read: Vec::new(),
             },
             until: settings.duration,
             timeout: settings.ring.timeout,
@@ -78,11 +108,29 @@ impl Reader {
     /// From now on frames are taken.
     pub(super) fn start(&mut self, sender: Sender) -> Result<(), LiveError> {
         self.filling.sender = Some(sender);
-        let attached = self.ring.attach(self.filling.watch.attachment());
-        attached.map_err(|errno| LiveError::Refused {
+        self.attach().map_err(|errno| LiveError::Refused {
             step: "attaching to the interface",
             errno,
         })
+    }
+
+    /// The ring of sent frames last: see [`SentRing`].
+    fn attach(&self) -> Result<(), Errno> {
+        let interface = self.filling.watch.attachment();
+        self.ring.attach(interface)?;
+        self.sent
+            .as_ref()
+            .map_or(Ok(()), |sent| sent.ring.attach(interface))
+    }
+
+    fn set_filter(&self, program: &Program) -> Result<(), Errno> {
+        if let Some(sent) = &self.sent {
+            sent.ring.set_filter(program)?;
+        }
+        match &self.passed {
+            Some(passed) => self.ring.set_counting_filter(program, passed),
+            None => self.ring.set_filter(program),
+        }
     }
 
     /// Is everything there that was asked for?
@@ -128,17 +176,17 @@ impl Reader {
 
     fn filter(&mut self) {
         let done = self.filling.watch.program().and_then(|program| {
-            let set = self.ring.set_filter(&program);
-            set.map_err(|errno| LiveError::Refused {
-                step: "setting the filter",
-                errno,
-            })
+            self.set_filter(&program)
+                .map_err(|errno| LiveError::Refused {
+                    step: "setting the filter",
+                    errno,
+                })
         });
         if let Err(error) = done {
             self.remarks.push(error.to_string());
         }
         // An interface that is gone cannot be attached to; it is tried again when it is back.
-        let _ = self.ring.attach(self.filling.watch.attachment());
+        let _ = self.attach();
     }
 
     /// Takes all blocks that the kernel has handed over.
@@ -147,19 +195,32 @@ impl Reader {
             if self.ring.is_losing() {
                 self.statistics();
             }
-            let filling = &mut self.filling;
+            let (filling, sent) = (&mut self.filling, &mut self.sent);
+            if let Some(sent) = sent {
+                sent.take();
+            }
             let Some(taken) = self.ring.take_block(|caught| {
+                filling.count(caught.interface);
+                let direction = sent
+                    .as_mut()
+                    .and_then(|sent| sent.direction(caught.interface, caught.stamp, caught.bytes));
                 let interface = filling.watch.place(caught.interface);
                 filling.take(&Record {
                     stamp: caught.stamp,
                     interface,
-                    sent: caught.outgoing,
+                    direction,
                     bytes: caught.bytes,
                 });
             }) else {
                 break;
             };
             self.filling.counts.malformed += u64::from(taken.malformed);
+        }
+        if let Some(sent) = &mut self.sent {
+            self.filling.counts.no_direction = sent.waiting.unknown;
+            if self.ring.waiting() == 0 {
+                sent.is_level();
+            }
         }
         self.filling.hand_over();
     }
@@ -223,11 +284,49 @@ impl Reader {
             let read = counts.received() + self.filling.after_end + counts.malformed;
             (read, counts.passed)
         };
-        if whole && read != passed {
+        if whole && read == passed {
+            self.losses_by_interface();
+        } else if whole {
             self.remarks.push(format!(
                 "the kernel says that it put {passed} frames into the ring, but {read} were read; \
                  please report this"
             ));
+        }
+    }
+
+    /// Everything that was let through was read or lost: the difference is what was lost.
+    fn losses_by_interface(&mut self) {
+        let Some(passed) = &self.passed else { return };
+        let Filling {
+            counts,
+            watch,
+            read,
+            ..
+        } = &mut self.filling;
+        let mut lost = Vec::new();
+        if counts.lost_ring > 0 {
+            for interface in 1..MOST_INDEX {
+                let read = read.get(interface).copied().unwrap_or_default();
+                let passed = passed.of(interface as u32).ok().flatten();
+                match passed.unwrap_or_default().saturating_sub(read) {
+                    0 => {}
+                    frames => lost.push((interface as u32, frames)),
+                }
+            }
+        }
+        // An interface with a higher number may have lost some.
+        if lost.iter().map(|(_, frames)| frames).sum::<u64>() != counts.lost_ring {
+            return;
+        }
+        for (interface, _) in &lost {
+            counts.at(watch.place(*interface));
+        }
+        for one in &mut counts.interfaces {
+            one.lost_ring = Some(0);
+        }
+        for (interface, frames) in lost {
+            let count = &mut counts.at(watch.place(interface)).lost_ring;
+            *count = count.map(|before| before + frames);
         }
     }
 
@@ -239,6 +338,19 @@ impl Reader {
 }
 
 impl Filling {
+    /// A frame of this interface was read.
+    #[inline]
+    fn count(&mut self, interface: u32) {
+        match self.read.get_mut(interface as usize) {
+            Some(read) => *read += 1,
+            None if (interface as usize) < MOST_INDEX => {
+                self.read.resize(interface as usize + 1, 0);
+                self.count(interface);
+            }
+            None => {}
+        }
+    }
+
     #[inline]
     fn take(&mut self, record: &Record<'_>) {
         if self.left == 0 {

@@ -20,6 +20,8 @@ pub struct Settings {
     pub choices: Vec<Choice>,
     /// Error frames of the controllers too.
     pub error_frames: bool,
+    /// Tell received frames from sent ones.
+    pub direction: bool,
     /// The kernel's ring.
     pub ring: RingOptions,
     /// Chunks of 256 KiB that may be on their way to the writer.
@@ -111,6 +113,12 @@ pub enum LiveError {
         /// What the kernel said.
         errno: Errno,
     },
+    /// Who sent a frame cannot be told.
+    #[error(
+        "cannot tell received frames from sent ones ({0}): it needs CAP_BPF beside CAP_NET_RAW (run as \
+         root), or leave out --direction"
+    )]
+    NoDirection(Errno),
     /// The file cannot be begun.
     #[error(transparent)]
     File(#[from] FileError),

@@ -77,7 +77,7 @@ fn frames_as_the_link_type_has_them() {
         let record = Record {
             stamp: 0x0123_4567_89AB_CDEF,
             interface: 4,
-            sent: false,
+            direction: None,
             bytes: &bytes,
         };
         let mut out = Vec::new();
@@ -104,10 +104,10 @@ fn frames_as_the_link_type_has_them() {
 #[test]
 fn losses_stand_with_the_next_frame_and_in_the_statistics() {
     let bytes = kernel("123#01");
-    let record = |interface, stamp, sent| Record {
+    let record = |interface, stamp, direction| Record {
         stamp,
         interface,
-        sent,
+        direction: Some(direction),
         bytes: &bytes,
     };
     let gap = |interface, frames, at| Gap {
@@ -121,8 +121,8 @@ fn losses_stand_with_the_next_frame_and_in_the_statistics() {
     pcapng.begin(&mut out);
     pcapng.gap(&gap(Some(1), 7, Where::Queue), Some("can1"), &mut out);
     pcapng.gap(&gap(None, 5, Where::Ring), None, &mut out);
-    assert!(pcapng.frame(&record(0, 10, true), "can0", &mut out));
-    assert!(pcapng.frame(&record(1, 20, false), "can1", &mut out));
+    assert!(pcapng.frame(&record(0, 10, Direction::Sent), "can0", &mut out));
+    assert!(pcapng.frame(&record(1, 20, Direction::Received), "can1", &mut out));
     pcapng.end(&mut out);
     let found = blocks(&out);
     let packets: Vec<_> = found.iter().filter(|b| b.0 == PACKET).collect();
@@ -131,11 +131,14 @@ fn losses_stand_with_the_next_frame_and_in_the_statistics() {
     let (code, text) = &first[1];
     assert!(*code == 1 && text.starts_with(b"5 frames of any interface"));
     let second = options(&packets[1].1[32..]);
-    assert_eq!(second, [(4, 7_u64.to_ne_bytes().to_vec())]);
+    let number = |n: u64| n.to_ne_bytes().to_vec();
+    assert_eq!(
+        second,
+        [(2, INBOUND.to_ne_bytes().to_vec()), (4, number(7))]
+    );
     let statistics: Vec<_> = found.iter().filter(|b| b.0 == STATISTICS).collect();
     // can1 was said first, because its loss was.
     let counted = |n: usize| options(&statistics[n].1[12..]);
-    let number = |n: u64| n.to_ne_bytes().to_vec();
     assert_eq!(counted(0)[..2], [(4, number(1)), (7, number(0))]);
     assert_eq!(counted(1)[..2], [(4, number(8)), (7, number(7))]);
 }
@@ -150,7 +153,7 @@ fn with_one_interface_every_loss_is_its_own_and_a_section_can_begin_again() {
         let record = Record {
             stamp: 9,
             interface: 0,
-            sent: false,
+            direction: None,
             bytes: &bytes,
         };
         assert!(pcapng.frame(&record, "can0", &mut out));
@@ -176,7 +179,7 @@ fn with_one_interface_every_loss_is_its_own_and_a_section_can_begin_again() {
     let no_frame = Record {
         stamp: 0,
         interface: 0,
-        sent: false,
+        direction: None,
         bytes: &[0; 15],
     };
     assert!(!pcapng.frame(&no_frame, "can0", &mut out));

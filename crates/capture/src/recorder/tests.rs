@@ -14,7 +14,7 @@ fn push(chunk: &mut Chunk, number: u32, stamp: u64) {
     chunk.push(&Record {
         stamp,
         interface: 0,
-        sent: false,
+        direction: None,
         bytes: &bytes,
     });
 }

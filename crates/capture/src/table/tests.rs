@@ -27,7 +27,11 @@ fn rows_are_frames_and_the_file_is_whole_after_each_flush() {
             let record = Record {
                 stamp: (round * 10 + n) as u64,
                 interface: (n % 2) as u16,
-                sent: n == 3,
+                direction: match n {
+                    3 => Some(Direction::Sent),
+                    2 => Some(Direction::Received),
+                    _ => None,
+                },
                 bytes: &bytes[..len],
             };
             assert!(table.frame(&record));
@@ -58,8 +62,10 @@ fn rows_are_frames_and_the_file_is_whole_after_each_flush() {
         let fd = &rows[round * 4 + 2];
         assert_eq!(fd.get_string(3).unwrap(), "fd");
         assert_eq!(fd.get_bytes(14).unwrap().data(), [0xAA, 0xBB]);
+        assert!(!fd.get_bool(2).unwrap());
         let remote = &rows[round * 4 + 1];
         assert!(remote.get_bool(5).unwrap() && remote.get_bool(6).unwrap());
+        assert!(remote.get_bool(2).is_err(), "nobody knows who sent it");
         assert_eq!(remote.get_uint(4).unwrap(), 0x1234_5678);
         assert!(remote.get_bytes(14).unwrap().data().is_empty());
     }

@@ -62,7 +62,7 @@ impl fmt::Display for OpenError {
             ),
             Obstacle::Socket => f.write_str("cannot open a raw CAN socket"),
             Obstacle::NoXl => f.write_str(
-                "this kernel has no CAN XL, which is in Linux since 6.2: leave out `xl = true`",
+                "this kernel has no CAN XL, which is in Linux since 6.1: leave out `xl = true`",
             ),
             Obstacle::OldKernel => f.write_str(
                 "this kernel's raw CAN sockets lack an option, FD frames or error frames: Linux \

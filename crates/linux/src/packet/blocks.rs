@@ -9,6 +9,7 @@
 #![allow(unsafe_code, reason = "memory that the kernel fills")]
 
 use super::block::{Caught, STATUS_AT, walk};
+use super::passed::Passed;
 use super::program::Program;
 use super::socket::{Protocol, Socket, Statistics, Version};
 use crate::Errno;
@@ -176,6 +177,14 @@ impl BlockRing {
     /// What the kernel says.
     pub fn set_filter(&self, program: &Program) -> Result<(), Errno> {
         self.socket.set_filter(program.instructions())
+    }
+
+    /// As [`BlockRing::set_filter`], and `passed` counts what is taken or finds no room, by interface.
+    ///
+    /// # Errors
+    /// What the kernel says: EPERM without CAP_BPF.
+    pub fn set_counting_filter(&self, program: &Program, passed: &Passed) -> Result<(), Errno> {
+        passed.attach(&self.socket, program)
     }
 
     /// Takes frames of the interface of this number, or of all of them where it is 0; can be repeated.

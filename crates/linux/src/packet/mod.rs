@@ -3,18 +3,24 @@
 //!
 //! [`Socket`] is the socket with its options and its interface. [`RxRing`] and [`TxRing`] are rings in
 //! which each frame has a slot, for ports; [`BlockRing`] has many frames in a block, for recording many
-//! interfaces. A socket has one ring.
+//! interfaces, with [`Passed`], which counts by interface, and [`SentRing`], which tells what this machine
+//! sent. A socket has one ring.
 
 pub mod block;
 mod blocks;
+mod kernel;
 mod mapping;
+mod passed;
 mod program;
 mod rx_ring;
+mod sent;
 mod socket;
 mod tx_ring;
 
 pub use blocks::{BlockRing, RingError, RingOptions, Taken};
+pub use passed::Passed;
 pub use program::{Program, Rule, TooLong};
 pub use rx_ring::{RxRing, Slot};
+pub use sent::{SENT_BYTES, SentRing};
 pub use socket::{Protocol, Socket, Statistics, Version};
 pub use tx_ring::TxRing;

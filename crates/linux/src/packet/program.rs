@@ -16,8 +16,8 @@ const DROP: Instruction = Instruction::keep(0);
 const INVERTED: u32 = 0x2000_0000;
 
 // Comparisons that `Instruction` has no name for (`uapi/linux/bpf_common.h`).
-const MORE: u16 = (libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K) as u16;
-const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+pub(super) const MORE: u16 = (libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K) as u16;
+pub(super) const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
 
 /// What is taken from some interfaces.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -22,6 +22,10 @@ const LOSING: u32 = 1 << 2;
 /// net/packet/af_packet.c).
 const HEADER: usize = 80;
 
+/// `sll_ifindex` of the address, which follows `struct tpacket2_hdr`.
+const INTERFACE_AT: usize =
+    size_of::<Head>().next_multiple_of(16) + offset_of!(libc::sockaddr_ll, sll_ifindex);
+
 type Head = libc::tpacket2_hdr;
 
 /// A ring of frames that came in.
@@ -72,6 +76,24 @@ impl RxRing {
                 return done;
             }
             take(self.slot(status));
+            self.map.set_status(self.next, KERNEL);
+            self.next += 1;
+            if self.next == self.map.slots() {
+                self.next = 0;
+            }
+        }
+        want
+    }
+
+    /// As [`RxRing::receive`], with the number of each frame's interface.
+    pub fn receive_of(&mut self, want: usize, take: &mut dyn FnMut(u32, Slot<'_>)) -> usize {
+        for done in 0..want {
+            let status = self.map.status(self.next);
+            if status & USER == 0 {
+                return done;
+            }
+            let interface = number(self.map.bytes(self.next, INTERFACE_AT, size_of::<u32>()));
+            take(interface, self.slot(status));
             self.map.set_status(self.next, KERNEL);
             self.next += 1;
             if self.next == self.map.slots() {

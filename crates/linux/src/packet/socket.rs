@@ -23,7 +23,7 @@ pub enum Protocol {
     Can = 0x000C,
     /// CAN FD frames.
     CanFd = 0x000D,
-    /// CAN XL frames (Linux 6.2).
+    /// CAN XL frames (Linux 6.1).
     CanXl = 0x000E,
     /// Every kind, also what the machine sends where that is not left out
     /// ([`Socket::ignore_outgoing`]).

@@ -1,0 +1,216 @@
+//! Which frames this machine sent.
+//!
+//! A ring beside the recorded one has the echoes only ([`SentRing`]). Each of its frames is in the recorded
+//! ring too, a moment later, or found no room there. So a frame is an echo if the same bytes of the same
+//! interface wait here with a stamp that is not later than its own; it takes the first of them.
+
+use frame::Nanos;
+use frame::text::Direction;
+use linux::packet::{SENT_BYTES, SentRing};
+use std::collections::VecDeque;
+
+/// A clock that was set differs by more than this; a frame whose stamp is so much later than that of one
+/// that waits came after it for certain.
+const FAR: Nanos = 1_000_000_000;
+
+/// A sent frame: what the other ring has to have for it.
+#[derive(Clone, Copy, Debug)]
+struct Echo {
+    stamp: Nanos,
+    len: u8,
+    bytes: [u8; SENT_BYTES],
+}
+
+/// Sent frames that were not found in the recorded ring yet.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    /// Number of the interface, and its frames in the order in which they came.
+    interfaces: Vec<(u32, VecDeque<Echo>)>,
+    /// Frames of an interface that are kept at most.
+    most: usize,
+    /// Sent frames may be missing here.
+    unsure: bool,
+    /// Frames that were told to be received or sent, and nobody knows.
+    pub(super) unknown: u64,
+}
+
+impl Waiting {
+    fn of(&mut self, interface: u32) -> &mut VecDeque<Echo> {
+        let at = self.interfaces.iter().position(|(n, _)| *n == interface);
+        let at = at.unwrap_or_else(|| {
+            self.interfaces.push((interface, VecDeque::new()));
+            self.interfaces.len() - 1
+        });
+        #[expect(clippy::indexing_slicing, reason = "it was found there or just added")]
+        &mut self.interfaces[at].1
+    }
+
+    /// An echo came.
+    fn add(&mut self, interface: u32, stamp: Nanos, bytes: &[u8]) {
+        let mut echo = Echo {
+            stamp,
+            len: 0,
+            bytes: [0; SENT_BYTES],
+        };
+        for (to, from) in echo.bytes.iter_mut().zip(bytes) {
+            *to = *from;
+            echo.len += 1;
+        }
+        let most = self.most;
+        let queue = self.of(interface);
+        queue.push_back(echo);
+        if queue.len() > most {
+            queue.pop_front();
+        }
+    }
+
+    /// Who sent this frame of the recorded ring?
+    fn direction(&mut self, interface: u32, stamp: Nanos, bytes: &[u8]) -> Option<Direction> {
+        let start = bytes.get(..SENT_BYTES).unwrap_or(bytes);
+        let queue = self.of(interface);
+        let old = |echo: &Echo| echo.stamp.abs_diff(stamp) > FAR;
+        while queue.front().is_some_and(old) {
+            // Its frame found no room in the recorded ring.
+            queue.pop_front();
+        }
+        let found = queue
+            .iter()
+            .take_while(|echo| echo.stamp <= stamp)
+            .position(|echo| echo.bytes.get(..echo.len.into()) == Some(start));
+        if let Some(at) = found {
+            queue.remove(at);
+            return Some(Direction::Sent);
+        }
+        if self.unsure {
+            self.unknown += 1;
+            return None;
+        }
+        Some(Direction::Received)
+    }
+}
+
+/// The ring of echoes, and what was taken from it.
+pub(super) struct Sent {
+    pub(super) ring: SentRing,
+    pub(super) waiting: Waiting,
+}
+
+impl Sent {
+    pub(super) fn new(ring: SentRing, most: usize) -> Self {
+        Self {
+            ring,
+            waiting: Waiting {
+                most,
+                ..Waiting::default()
+            },
+        }
+    }
+
+    /// Takes what is there; to be done before each block of the recorded ring.
+    pub(super) fn take(&mut self) {
+        let Self { ring, waiting } = self;
+        ring.take(&mut |interface, slot| waiting.add(interface, slot.stamp, slot.bytes));
+        // Where the kernel does not say, it is not sure either.
+        waiting.unsure |= ring.take_dropped() != Ok(0);
+    }
+
+    /// The recorded ring is empty: all echoes that were dropped so far were of frames before this.
+    pub(super) const fn is_level(&mut self) {
+        self.waiting.unsure = false;
+    }
+
+    /// Who sent this frame of the recorded ring? `None`: it is not known, and counted.
+    pub(super) fn direction(
+        &mut self,
+        interface: u32,
+        stamp: Nanos,
+        bytes: &[u8],
+    ) -> Option<Direction> {
+        self.waiting.direction(interface, stamp, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn waiting() -> Waiting {
+        Waiting {
+            most: 1000,
+            ..Waiting::default()
+        }
+    }
+
+    proptest! {
+        /// Frames of two interfaces, of few different contents, so that sent and received ones are
+        /// equal; some of them find no room in the recorded ring; echoes are taken in pieces.
+        #[test]
+        fn every_recorded_frame_has_its_own_direction(
+            frames in prop::collection::vec(
+                (0_u32..2, any::<bool>(), 0_u8..3, 1_u64..1000, prop::bool::weighted(0.9)), 0..200),
+            piece in 1_usize..20,
+        ) {
+            let mut waiting = waiting();
+            let (mut now, mut read) = (0, 0);
+            let all: Vec<_> = frames.iter().map(|(interface, sent, content, gap, room)| {
+                now += 2 * gap;
+                (*interface, *sent, [*content; 72], now + 1, *room)
+            }).collect();
+            let mut lost: Vec<(u32, [u8; 72], u64)> = Vec::new();
+            for (number, (interface, sent, bytes, stamp, room)) in all.iter().enumerate() {
+                if number >= read {
+                    // The ring of echoes is ahead by as much as a block has.
+                    for (interface, _, bytes, stamp, _) in
+                        all.iter().skip(read).take(piece).filter(|f| f.1)
+                    {
+                        // Its stamp is taken before the other ring's, or is the same.
+                        waiting.add(*interface, stamp - stamp % 2, &bytes[..SENT_BYTES]);
+                    }
+                    read += piece;
+                }
+                if !room {
+                    if *sent {
+                        lost.push((*interface, *bytes, *stamp));
+                    }
+                    continue;
+                }
+                let said = waiting.direction(*interface, *stamp, bytes);
+                // Only the echo of a frame that was lost can be taken for an equal one after it.
+                let mistaken = lost.iter().any(|l| l.0 == *interface && l.1 == *bytes);
+                if *sent || !mistaken {
+                    let right = if *sent { Direction::Sent } else { Direction::Received };
+                    prop_assert_eq!(said, Some(right));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_nobody_knows_is_said_and_old_echoes_are_forgotten() {
+        let mut waiting = waiting();
+        waiting.unsure = true;
+        assert_eq!(waiting.direction(3, 10, &[1; 16]), None);
+        waiting.add(3, 20, &[1; 16]);
+        assert_eq!(waiting.direction(3, 20, &[1; 16]), Some(Direction::Sent));
+        assert_eq!(waiting.unknown, 1);
+        waiting.unsure = false;
+        waiting.add(3, 30, &[1; 16]);
+        let late = 31 + FAR;
+        assert_eq!(
+            waiting.direction(3, late, &[1; 16]),
+            Some(Direction::Received)
+        );
+        waiting.most = 2;
+        for _ in 0..5 {
+            waiting.add(3, late, &[2; 16]);
+        }
+        assert_eq!(waiting.of(3).len(), 2);
+        // Shorter ones are no begin of longer ones.
+        waiting.add(4, late, &[5; 16]);
+        assert_eq!(
+            waiting.direction(4, late, &[5; 17]),
+            Some(Direction::Received)
+        );
+    }
+}

@@ -1,0 +1,247 @@
+//! What a program for a socket can say besides whether a frame is taken: of which interface it was,
+//! and whether a socket of this machine sent it.
+//!
+//! A packet socket counts what it drops for all interfaces together, and its rings do not say whether a
+//! frame is the echo of one that was sent. A program of the kernel's present BPF knows both:
+//! `__sk_buff::ifindex` is the interface, and `__sk_buff::sk` is set where a frame comes back from the
+//! driver as an echo (`can_create_echo_skb`; raw sockets say MSG_DONTROUTE by the same sign,
+//! `raw_rcv` of net/can/raw.c). So the filter's classic program is translated, and two things are added
+//! where it keeps a frame.
+
+use super::kernel::{self, Counters, Op};
+use super::program::{AT_LEAST, MORE, Program};
+use crate::Errno;
+use crate::classic_bpf::{DEVICE_TYPE, INTERFACE, Instruction};
+use std::os::fd::AsFd;
+
+/// Interfaces with a number below this one have a counter of their own, the others share the first.
+const COUNTERS: u32 = 4096;
+/// `ARPHRD_CAN`
+const CAN: i32 = 280;
+/// `ETH_P_CAN`, `ETH_P_CANFD`, `ETH_P_CANXL`: only CAN devices have such frames.
+const PROTOCOLS: [u16; 3] = [0x000C, 0x000D, 0x000E];
+
+// Members of `struct __sk_buff` (`uapi/linux/bpf.h`), in bytes from its begin.
+const PROTOCOL_AT: i16 = 16;
+const INTERFACE_AT: i16 = 40;
+const SOCKET_AT: i16 = 168;
+
+// Codes of instructions.
+const LOAD_WORD: u8 = 0x61;
+const LOAD_DOUBLE: u8 = 0x79;
+const LOAD_FRAME: u8 = 0x20;
+const LOAD_MAP: u8 = 0x18;
+const STORE_WORD: u8 = 0x63;
+const ADD_ATOMIC: u8 = 0xDB;
+const SET: u8 = 0xB7;
+const COPY: u8 = 0xBF;
+const ADD: u8 = 0x07;
+const AND_32: u8 = 0x54;
+const GO: u8 = 0x05;
+const IF_EQUAL: u8 = 0x15;
+const IF_BELOW: u8 = 0xA5;
+// Of the lower 32 bits, each with its contrary.
+const IF_EQUAL_32: u8 = 0x16;
+const IF_OTHER_32: u8 = 0x56;
+const IF_MORE_32: u8 = 0x26;
+const IF_AT_MOST_32: u8 = 0xB6;
+const IF_AT_LEAST_32: u8 = 0x36;
+const IF_BELOW_32: u8 = 0xA6;
+const CALL: u8 = 0x85;
+const END: u8 = 0x95;
+/// `bpf_map_lookup_elem`
+const LOOK_UP: i32 = 1;
+/// `BPF_PSEUDO_MAP_FD`
+const MAP: u8 = 1;
+
+/// How many frames a ring's filter has let through, by interface.
+pub struct Passed(Counters);
+
+impl Passed {
+    /// Nothing is counted yet.
+    ///
+    /// # Errors
+    /// EPERM without CAP_BPF (before Linux 5.8 CAP_SYS_ADMIN), ENOSYS where the kernel has no bpf(2).
+    pub fn new() -> Result<Self, Errno> {
+        Ok(Self(Counters::new(COUNTERS)?))
+    }
+
+    /// Frames of the interface with this number; `None` where it shares its counter with others.
+    ///
+    /// # Errors
+    /// What bpf(2) says.
+    pub fn of(&self, interface: u32) -> Result<Option<u64>, Errno> {
+        if interface == 0 || interface >= COUNTERS {
+            return Ok(None);
+        }
+        self.0.get(interface).map(Some)
+    }
+
+    /// Puts the program before a socket; what it keeps is counted here from now on.
+    pub(super) fn attach(&self, socket: impl AsFd, program: &Program) -> Result<(), Errno> {
+        let end = count(self.0.number()?);
+        kernel::attach(socket, &translate(program, &PROTOCOLS, &end)?)
+    }
+}
+
+/// Puts a program before a socket that keeps, of what `program` keeps, the first `bytes` bytes of the
+/// echoes of frames that sockets of this machine sent.
+pub(super) fn attach_sent(socket: impl AsFd, program: &Program, bytes: u16) -> Result<(), Errno> {
+    kernel::attach(socket, &translate(program, &PROTOCOLS, &sent(bytes))?)
+}
+
+const fn load(code: u8, to: u8, at: i16) -> Op {
+    Op::new(code, to, CONTEXT, at, 0)
+}
+
+const fn set(to: u8, value: i32) -> Op {
+    Op::new(SET, to, 0, 0, value)
+}
+
+const fn go(code: u8, register: u8, value: i32, over: i16) -> Op {
+    Op::new(code, register, 0, over, value)
+}
+
+/// Where a program keeps the address of the frame's `__sk_buff`: calls leave this register alone, and
+/// loads from the frame want it there.
+const CONTEXT: u8 = 6;
+/// The register that addresses the stack's end.
+const STACK: u8 = 10;
+const DONE: Op = Op::new(END, 0, 0, 0, 0);
+
+/// Counts the frame and keeps all of it.
+fn count(map: i32) -> Vec<Op> {
+    vec![
+        load(LOAD_WORD, 1, INTERFACE_AT),
+        go(IF_BELOW, 1, COUNTERS as i32, 1),
+        set(1, 0),
+        Op::new(STORE_WORD, STACK, 1, -4, 0),
+        Op::new(COPY, 2, STACK, 0, 0),
+        Op::new(ADD, 2, 0, 0, -4),
+        Op::new(LOAD_MAP, 1, MAP, 0, map),
+        Op::new(0, 0, 0, 0, 0),
+        Op::new(CALL, 0, 0, 0, LOOK_UP),
+        go(IF_EQUAL, 0, 0, 2),
+        set(1, 1),
+        Op::new(ADD_ATOMIC, 0, 1, 0, 0),
+        set(0, -1),
+        DONE,
+    ]
+}
+
+/// Keeps so many bytes of the frame if a socket of this machine sent it.
+fn sent(bytes: u16) -> Vec<Op> {
+    vec![
+        load(LOAD_DOUBLE, 1, SOCKET_AT),
+        set(0, 0),
+        go(IF_EQUAL, 1, 0, 1),
+        set(0, i32::from(bytes)),
+        DONE,
+    ]
+}
+
+/// Which instructions can be reached: the kernel refuses programs with others. Jumps lead forward only.
+fn reached(classic: &[Instruction]) -> Vec<bool> {
+    let mut reached = vec![false; classic.len()];
+    let reach = |to: usize, reached: &mut Vec<bool>| {
+        if let Some(one) = reached.get_mut(to) {
+            *one = true;
+        }
+    };
+    reach(0, &mut reached);
+    for (at, one) in classic.iter().enumerate() {
+        let class = u32::from(one.code) & 7;
+        if !reached.get(at).is_some_and(|reached| *reached) || class == libc::BPF_RET {
+            continue;
+        }
+        let next = at + 1;
+        if one.code == Instruction::jump(0).code {
+            reach(next + one.k as usize, &mut reached);
+        } else {
+            reach(next + usize::from(one.jt), &mut reached);
+            reach(next + usize::from(one.jf), &mut reached);
+        }
+    }
+    reached
+}
+
+/// The classic program in the kernel's present instructions; `end` stands for "keep all".
+fn translate(program: &Program, protocols: &[u16], end: &[Op]) -> Result<Vec<Op>, Errno> {
+    let classic = program.instructions();
+    let mut out = vec![Op::new(COPY, CONTEXT, 1, 0, 0)];
+    // Where each instruction begins, and which jumps wait for that: of which operation, to where.
+    let mut begins = Vec::with_capacity(classic.len());
+    let mut jumps: Vec<(usize, Option<usize>)> = Vec::new();
+    let code = |i: Instruction| i.code;
+    let reached = reached(classic);
+    for (at, one) in classic.iter().enumerate() {
+        begins.push(out.len());
+        if !reached.get(at).is_some_and(|reached| *reached) {
+            continue;
+        }
+        let mut jump = |out: &mut Vec<Op>, op: Op, to: Option<usize>| {
+            jumps.push((out.len(), to));
+            out.push(op);
+        };
+        let over = |n: u32| Some(at + 1 + n as usize);
+        let condition = match one.code {
+            c if c == code(Instruction::jump_equal(0, 0, 0)) => Some((IF_EQUAL_32, IF_OTHER_32)),
+            AT_LEAST => Some((IF_AT_LEAST_32, IF_BELOW_32)),
+            MORE => Some((IF_MORE_32, IF_AT_MOST_32)),
+            _ => None,
+        };
+        let value = one.k.cast_signed();
+        if let Some((holds, not)) = condition {
+            // One of the ways is mostly to the next instruction.
+            if one.jt == 0 {
+                jump(&mut out, go(not, 0, value, 0), over(one.jf.into()));
+            } else {
+                jump(&mut out, go(holds, 0, value, 0), over(one.jt.into()));
+                if one.jf != 0 {
+                    jump(&mut out, go(GO, 0, 0, 0), over(one.jf.into()));
+                }
+            }
+        } else if one.code == code(Instruction::jump(0)) {
+            jump(&mut out, go(GO, 0, 0, 0), over(one.k));
+        } else if *one == Instruction::keep(0) {
+            out.extend([set(0, 0), DONE]);
+        } else if one.code == code(Instruction::keep(0)) {
+            jump(&mut out, go(GO, 0, 0, 0), None);
+        } else if one.code == code(Instruction::and(0)) {
+            out.push(Op::new(AND_32, 0, 0, 0, value));
+        } else if *one == Instruction::load(DEVICE_TYPE) {
+            out.push(load(LOAD_WORD, 0, PROTOCOL_AT));
+            for (n, protocol) in protocols.iter().enumerate() {
+                let left = (protocols.len() - 1 - n) as i16;
+                let network = i32::from(protocol.to_be());
+                out.push(go(IF_EQUAL, 0, network, left + 2));
+            }
+            out.extend([set(0, 0), go(GO, 0, 0, 1), set(0, CAN)]);
+        } else if *one == Instruction::load(INTERFACE) {
+            out.push(load(LOAD_WORD, 0, INTERFACE_AT));
+        } else if one.code == code(Instruction::load(0)) {
+            out.push(Op::new(LOAD_FRAME, 0, 0, 0, value));
+        } else {
+            return Err(Errno::INVAL);
+        }
+    }
+    let keep = out.len();
+    let keeps = jumps.iter().any(|(_, to)| to.is_none());
+    for (at, to) in jumps {
+        let to = match to {
+            None => keep,
+            Some(to) => *begins.get(to).ok_or(Errno::INVAL)?,
+        };
+        let over = i16::try_from(to - at - 1).map_err(|_| Errno::TOOBIG)?;
+        if let Some(op) = out.get_mut(at) {
+            op.offset = over;
+        }
+    }
+    if keeps {
+        out.extend_from_slice(end);
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests;

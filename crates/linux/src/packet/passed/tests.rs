@@ -1,0 +1,122 @@
+use super::super::Rule;
+use super::*;
+use crate::can::Filter;
+use crate::classic_bpf;
+use proptest::prelude::*;
+use std::os::unix::net::UnixDatagram;
+
+/// Can programs be loaded here? Else says why not.
+fn can_load() -> bool {
+    match Passed::new() {
+        Ok(_) => true,
+        Err(why) => {
+            eprintln!("SKIPPED because the kernel takes no BPF programs from this process: {why}");
+            false
+        }
+    }
+}
+
+/// What comes through, of these frames' first words.
+fn through(socket: &(UnixDatagram, UnixDatagram), ids: &[u32]) -> Vec<u32> {
+    let mut found = Vec::new();
+    for id in ids {
+        let frame = [id.to_ne_bytes(), [0; 4], [0; 4], [0; 4]].concat();
+        let _ = socket.0.send(&frame);
+        let mut bytes = [0; 16];
+        if socket.1.recv(&mut bytes).is_ok_and(|n| n == 16) {
+            found.push(u32::from_ne_bytes(*bytes.first_chunk().unwrap()));
+        }
+    }
+    found
+}
+
+fn pair() -> (UnixDatagram, UnixDatagram) {
+    let pair = UnixDatagram::pair().unwrap();
+    pair.1.set_nonblocking(true).unwrap();
+    pair
+}
+
+fn filter() -> impl Strategy<Value = Filter> {
+    let mask = prop_oneof![
+        Just(0xC000_07FF),
+        Just(0xDFFF_FFFF),
+        Just(0x700),
+        any::<u32>()
+    ];
+    (any::<u32>(), mask).prop_map(|(id, mask)| Filter { id, mask })
+}
+
+/// A rule for a datagram socket, whose datagrams are of interface 0.
+fn rule() -> impl Strategy<Value = Rule> {
+    let interfaces = prop::option::weighted(0.8, prop::collection::vec(0_u32..3, 0..3));
+    let filters = prop::collection::vec(filter(), 0..100);
+    (interfaces, filters).prop_map(|(interfaces, filters)| Rule {
+        interfaces,
+        filters,
+    })
+}
+
+/// Without what no datagram socket has: the device's type.
+fn on_any_device(program: &Program) -> Program {
+    let begin = program.0.iter().position(|i| *i == Instruction::keep(0));
+    Program(program.0[begin.unwrap() + 1..].to_vec())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// The kernel runs both; the interface is the one of a datagram, which has none: 0.
+    #[test]
+    fn the_translation_does_what_the_classic_program_does(
+        rules in prop::collection::vec(rule(), 1..4), errors in any::<bool>(),
+        ids in prop::collection::vec(any::<u32>(), 12),
+    ) {
+        if !can_load() {
+            return Ok(());
+        }
+        let program = Program::new(&rules, errors).unwrap();
+        let near = rules.iter().flat_map(|r| &r.filters).map(|f| f.id);
+        let ids: Vec<u32> = ids.iter().copied().chain(near.take(12)).collect();
+        let (classic, present) = (pair(), pair());
+        // A datagram has no device: the classic program would end there.
+        let bare = on_any_device(&program);
+        // An interface that is none cannot be loaded by a classic program either (`SKF_AD_IFINDEX`
+        // drops then), so 0 stands in its place.
+        let zero: Vec<Instruction> = bare.0.iter().map(|i| match *i {
+            load if load == Instruction::load(INTERFACE) => Instruction { code: 0, k: 0, ..load },
+            other => other,
+        }).collect();
+        classic_bpf::attach(&classic.1, &zero).unwrap();
+        let passed = Passed::new().unwrap();
+        // Datagrams of unix sockets have protocol 0.
+        let all = translate(&program, &[9, 0], &count(passed.0.number().unwrap())).unwrap();
+        kernel::attach(&present.1, &all).unwrap();
+        let found = through(&present, &ids);
+        prop_assert_eq!(&found, &through(&classic, &ids));
+        prop_assert_eq!(passed.0.get(0).unwrap(), found.len() as u64);
+        // They have a socket: that of who sent them.
+        kernel::attach(&present.1, &translate(&program, &[0], &sent(16)).unwrap()).unwrap();
+        prop_assert_eq!(through(&present, &ids), found);
+        // Another protocol is no CAN frame.
+        kernel::attach(&present.1, &translate(&program, &PROTOCOLS, &sent(16)).unwrap()).unwrap();
+        prop_assert!(through(&present, &ids).is_empty());
+    }
+}
+
+#[test]
+fn a_long_program_is_taken() {
+    if !can_load() {
+        return;
+    }
+    let filters = vec![Filter { id: 1, mask: 1 }; 300];
+    let rule = Rule {
+        interfaces: None,
+        filters,
+    };
+    let program = Program::new(&[rule], true).unwrap();
+    let socket = pair();
+    Passed::new().unwrap().attach(&socket.1, &program).unwrap();
+    attach_sent(&socket.1, &program, 48).unwrap();
+    assert_eq!(Passed::new().unwrap().of(COUNTERS), Ok(None));
+    assert_eq!(Passed::new().unwrap().of(1), Ok(Some(0)));
+}

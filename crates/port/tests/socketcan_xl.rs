@@ -1,0 +1,146 @@
+//! XL frames by every way to receive and to transmit, on real virtual interfaces.
+//!
+//! Needs a kernel with CAN XL (6.1 and later) besides what `socketcan_ways.rs` needs. Since 6.9, raw sockets
+//! have to be told to pass virtual networks' numbers on, so the step `guests` runs it on a newer one.
+#![allow(clippy::unwrap_used)]
+
+use frame::FrameBuf;
+use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
+use port::{Halves, Outgoing};
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
+
+/// `CANXL_MAX_MTU` (`uapi/linux/can.h`).
+const XL_MTU: u32 = 2060;
+
+fn ip(arguments: &str) -> Result<(), String> {
+    let output = Command::new("ip")
+        .args(arguments.split(' '))
+        .output()
+        .map_err(|e| format!("`ip` cannot be run ({e})"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`ip {arguments}` failed ({})", said.trim()))
+}
+
+/// Two ends of a wire that carries XL frames.
+struct Pair;
+
+impl Pair {
+    fn new() -> Result<Self, String> {
+        let error = open("probe", &SocketCanConfig::new("lo")).err();
+        if error.is_some_and(|error| error.to_string().contains("modprobe can")) {
+            return Err("this kernel has no AF_CAN (EAFNOSUPPORT)".to_owned());
+        }
+        let _ = ip("link del cgwx0");
+        ip("link add cgwx0 type vxcan peer name cgwx1")?;
+        let pair = Self;
+        for end in ["cgwx0", "cgwx1"] {
+            ip(&format!("link set {end} mtu {XL_MTU}"))
+                .map_err(|why| format!("this kernel has no CAN XL: {why}"))?;
+            ip(&format!("link set {end} up"))?;
+        }
+        Ok(pair)
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        let _ = ip("link del cgwx0");
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap().as_nanos() as u64
+}
+
+fn frames() -> Vec<FrameBuf> {
+    let long = "A5".repeat(2048);
+    let some = "0123456789ABCDEF".repeat(20);
+    let texts = [
+        "00123#80:00:00000000#01".to_owned(),
+        "007FF#81:07:12345678#1122334455667788".to_owned(),
+        format!("00000#80:FF:FFFFFFFF#{some}"),
+        format!("00456#80:01:00000001#{long}"),
+        // With a virtual network's number, which raw sockets pass on as they are told to.
+        "45123#80:00:00000000#02".to_owned(),
+        // Others still pass beside them.
+        "123#DEAD".to_owned(),
+        "12345678##1AABB".to_owned(),
+    ];
+    let read = |text: &String| {
+        let mut buf = FrameBuf::new();
+        frame::text::parse_frame(text.as_bytes(), &mut buf).unwrap();
+        buf
+    };
+    texts.iter().map(read).collect()
+}
+
+fn send(halves: &mut Halves, frames: &[FrameBuf], by: &str) {
+    for frame in frames {
+        let taken = halves.1.transmit(now(), Outgoing::new(frame.view(), 0));
+        assert!(taken.is_ok(), "{by}: {taken:?} {}", frame.view());
+    }
+    let start = Instant::now();
+    while halves.1.flush(now()).unwrap().held > 0 && start.elapsed() < Duration::from_secs(2) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn take(halves: &mut Halves, count: usize) -> Vec<String> {
+    let (mut got, start) = (Vec::new(), Instant::now());
+    while got.len() < count && start.elapsed() < Duration::from_secs(1) {
+        let keep = &mut |r: port::Received<'_>| got.push(r.frame.to_string());
+        halves.0.receive(now(), 64, keep).unwrap();
+    }
+    got
+}
+
+#[test]
+fn xl_frames_come_and_go_by_every_pair() {
+    let pair = Pair::new();
+    let _pair = match pair {
+        Ok(pair) => pair,
+        Err(why) => {
+            eprintln!("SKIPPED because {why}");
+            return;
+        }
+    };
+    let frames = frames();
+    let texts: Vec<String> = frames.iter().map(|f| f.view().to_string()).collect();
+    let mut wrong = Vec::new();
+    for (name, receive) in ReceiveBy::ALL {
+        for (way, transmit) in TransmitBy::ALL {
+            let by = format!("{name}-{way}");
+            let with = |config| SocketCanConfig { xl: true, ..config };
+            let config = SocketCanConfig {
+                receive,
+                transmit,
+                ..SocketCanConfig::new("cgwx0")
+            };
+            let mut near = open("near", &with(config)).unwrap();
+            let mut far = open("far", &with(SocketCanConfig::new("cgwx1"))).unwrap();
+            send(&mut near, &frames, &by);
+            let out = take(&mut far, frames.len());
+            send(&mut far, &frames, &by);
+            let back = take(&mut near, frames.len());
+            let c = near.1.counters();
+            for (what, got) in [("out", out), ("in", back)] {
+                if got != texts {
+                    wrong.push(format!("{by} {what}: {} of {}", got.len(), texts.len()));
+                }
+            }
+            if (c.taken, c.sent, c.lost, c.held) != (7, 7, 0, 0) {
+                wrong.push(format!("{by}: {c:?}"));
+            }
+            let c = near.0.counters();
+            if (c.overrun, c.malformed) != (0, 0) {
+                wrong.push(format!("{by}: {c:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
