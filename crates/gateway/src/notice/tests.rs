@@ -106,6 +106,19 @@ fn bus_off_and_its_end_are_said_with_what_to_do() {
         "port body: interface can7 is bus-off: frames for it are not sent until the controller \
          is restarted (`ip link set can7 type can restart`, or `restart-ms`)"
     );
+    // A controller that we drive ourselves is nothing that `ip` knows.
+    let own = Notice::Link {
+        port: "body".into(),
+        interface: None,
+        before: LinkState::Up,
+        now: LinkState::BusOff,
+        source: LinkSource::Socket,
+    };
+    assert_eq!(
+        own.to_string(),
+        "port body: is bus-off: frames for it are not sent until the controller is restarted \
+         (key `restart` of a `direct` port)"
+    );
     let up = link(LinkState::BusOff, LinkState::Up);
     assert_eq!(up.level(), Level::Info);
     assert_eq!(

@@ -48,9 +48,14 @@ fn plural(n: usize, what: &str) -> String {
     }
 }
 
-/// What follows from a state, and what to do.
-const fn consequence(now: LinkState) -> &'static str {
+/// What follows from a state, and what to do: for an interface of Linux, or for a controller of our own.
+const fn consequence(now: LinkState, is_interface: bool) -> &'static str {
     match now {
+        LinkState::BusOff if !is_interface => {
+            ": frames for it are not sent until the controller is restarted (key `restart` of a `direct` port)"
+        }
+        LinkState::Down if !is_interface => ": frames for it are not sent until it is up again",
+        LinkState::Gone if !is_interface => ": frames for it are not sent until it is there again",
         LinkState::Up | LinkState::ErrorWarning => "",
         LinkState::ErrorPassive => {
             ": many frames fail on the bus; check the wiring, the termination and the bit rate"
@@ -100,7 +105,7 @@ impl fmt::Display for Notice {
                     write!(f, "interface {interface} ")?;
                 }
                 let name = interface.as_deref().unwrap_or(port);
-                let consequence = consequence(*now).replace("NAME", name);
+                let consequence = consequence(*now, interface.is_some()).replace("NAME", name);
                 match (before, now) {
                     (_, LinkState::Up) => write!(f, "is up again (it was {before})"),
                     _ => write!(f, "is {now}{consequence}"),
