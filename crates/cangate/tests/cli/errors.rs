@@ -31,6 +31,8 @@ const WRONG: &[(&str, i32)] = &[
     ("export --cangw DIR/logs.toml", 2),
     ("bench --send no0 --receive no1", 2),
     ("bench syscalls no0 --frames 0", 2),
+    ("ping --config DIR/logs.toml nobody", 2),
+    ("ping --id 100 --answer 100 no0", 2),
     ("capture no0 --out DIR/recording.xyz", 2),
     ("bench --send no0 --receive no1 --log DIR/missing.log", 2),
     ("report DIR/missing", 2),

@@ -84,6 +84,7 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     // Benches. The kvaser bench has the interfaces that the documents name.
     ("cangate bench", InGuest("kvaser", 600)),
     ("cangate bench syscalls", InGuest("vcan", 300)),
+    ("cangate ping", InGuest("kvaser", 300)),
     ("cangw -A -e -s vcan0 -d vcan1", InGuest("vcan", 300)),
     (
         "cangate bench --send vcan0 --receive vcan1",

@@ -183,6 +183,6 @@ mod tests {
         let error = OpenError::attach("lo", Errno::NODEV);
         assert!(matches!(error.obstacle, Obstacle::NotCan(_)), "{error}");
         let error = OpenError::option("can7", true, Errno::NOPROTOOPT);
-        assert!(error.to_string().contains("6.2"), "{error}");
+        assert!(error.to_string().contains("since 6.1"), "{error}");
     }
 }
