@@ -96,7 +96,7 @@ fn the_cards_of_the_kvaser_bench_are_on_their_buses() {
          for i in can1 gw0 can2 gw1; do echo $i $(sed 's/.* //' /tmp/$i); done
          for way in 'read write' 'recvmmsg sendmmsg' 'ring ring'; do
              set -- $way
-             cangate ping can0 can1 --masters 2 --count 50 --receive $1 --transmit $2 | grep sent
+             cangate ping can0 can1 --masters 2 --count 50 --period 0 --receive $1 --transmit $2 | grep sent
          done",
     )
     .output()
