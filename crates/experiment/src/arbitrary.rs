@@ -1,6 +1,6 @@
 //! For tests: any experiment.
 
-use crate::choices::{Cpu, Filters, Gateway, Load, MOST_EFF, Priority, Ways};
+use crate::choices::{Cpu, Filters, Gateway, Load, MOST_EFF, Priority, Task, Ways};
 use crate::experiment::Experiment;
 use guest::Kernel;
 use guest::machine::Bench;
@@ -53,6 +53,12 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
             Priority::Ordinary,
             Priority::Softirq,
         ]),
+        prop::sample::select(vec![Task::Gateway, Task::RoundTrip]),
+        prop::sample::select(vec![
+            "none",
+            "irq-thread:95",
+            "irq-thread:1+threaded-napi+netdev-budget:1",
+        ]),
     );
     let numbers = (
         2..=64u8,
@@ -67,12 +73,13 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
             traffic,
             gateway,
             cpu,
-            (kernel, bench, load, modify, hops, boot, priority),
+            (kernel, bench, load, modify, hops, boot, priority, task, tuning),
             n,
         )| {
             Experiment {
                 kernel: kernel.to_string(),
                 bench,
+                task,
                 gateway,
                 traffic,
                 load,
@@ -84,6 +91,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
                 cpu,
                 boot: boot.parse().unwrap(),
                 priority,
+                tuning: tuning.parse().unwrap(),
                 seed: n.2,
                 real_time: n.3,
                 stamp_every: n.4,

@@ -1,7 +1,7 @@
 //! Which settings go together.
 
 use crate::choices::{
-    Filters, Gateway, Hops, MOST_FILTERS, Modify, Priority, Receive, Virtual, Ways,
+    Filters, Gateway, Hops, MOST_FILTERS, Modify, Priority, Receive, Task, Transmit, Virtual, Ways,
 };
 use crate::experiment::Experiment;
 use crate::settings::Setting;
@@ -39,6 +39,8 @@ impl Experiment {
         conflicts.frames();
         conflicts.bench();
         conflicts.gateway();
+        conflicts.task();
+        conflicts.tuning();
         conflicts.changes();
         if conflicts.found.is_empty() {
             Ok(())
@@ -96,7 +98,8 @@ impl Conflicts<'_> {
         let e = self.experiment;
         let timed = e.bench == Bench::Timed;
         self.refuse(
-            !matches!(e.bench, Bench::Kvaser | Bench::Ctucan | Bench::Timed),
+            !matches!(e.bench, Bench::Kvaser | Bench::Ctucan | Bench::Timed)
+                && e.task == Task::Gateway,
             &[Setting::Bench],
             "no tester is on this bench: measure on kvaser, ctucan or timed",
         );
@@ -229,6 +232,110 @@ impl Conflicts<'_> {
         );
     }
 
+    /// What a round trip can be over.
+    fn task(&mut self) {
+        let e = self.experiment;
+        if e.task == Task::Gateway {
+            return;
+        }
+        let sockets = matches!(e.gateway, Gateway::User(_));
+        self.refuse(
+            !sockets && !matches!(e.gateway, Gateway::Direct { .. }),
+            &[Setting::Gateway, Setting::Task],
+            "a round trip is between two programs: --gateway user:RECEIVE-TRANSMIT or direct:irq says how \
+             both receive and transmit",
+        );
+        self.refuse(
+            e.bench == Bench::None,
+            &[Setting::Bench, Setting::Task],
+            "it needs CAN interfaces: --bench timed, kvaser, ctucan or vcan",
+        );
+        self.refuse(
+            !matches!(e.traffic, Pattern::OneAtATime | Pattern::Period(_)),
+            &[Setting::Traffic, Setting::Task],
+            "the next frame leaves when the answer has come, or in a period: --traffic oneatatime or \
+             period:MICROSECONDS",
+        );
+        let busy = match e.gateway {
+            Gateway::User(ways) => ways.receive.is_busy(),
+            Gateway::Direct { irq } => !irq,
+            _ => false,
+        };
+        self.refuse(
+            busy,
+            &[Setting::Gateway, Setting::Task],
+            "both ends share one processor, which the one that looks for frames without pause would not \
+             leave to the other: a way that waits, as user:read-write or direct:irq",
+        );
+        let bypass = matches!(
+            e.gateway,
+            Gateway::User(Ways {
+                transmit: Transmit::RingBypass,
+                ..
+            })
+        );
+        self.refuse(
+            e.bench == Bench::Vcan && (bypass || !sockets),
+            &[Setting::Gateway, Setting::Bench],
+            "on a virtual interface both ends have sockets with a queueing discipline: \
+             user:RECEIVE-TRANSMIT without -bypass",
+        );
+        self.refuse(
+            e.priority == Priority::Softirq,
+            &[Setting::Priority, Setting::Task],
+            "ksoftirqd's priority is a matter of gateways: gateway or ordinary",
+        );
+        let whole = matches!(e.traffic, Pattern::Period(ns) if ns % 1000 != 0);
+        self.refuse(
+            whole,
+            &[Setting::Traffic, Setting::Task],
+            "the period of round trips is a whole number of microseconds",
+        );
+        for (is_set, setting) in [
+            (e.filters != Filters::None, Setting::Filters),
+            (e.modify != Modify::None, Setting::Modify),
+            (e.hops != Hops::NONE, Setting::Hops),
+            (e.stamp_every != 1, Setting::StampEvery),
+        ] {
+            self.refuse(
+                is_set,
+                &[setting, Setting::Task],
+                "between the two ends of a round trip there is no gateway: leave it out",
+            );
+        }
+    }
+
+    /// What can be tuned where.
+    fn tuning(&mut self) {
+        let e = self.experiment;
+        let threads = e.is_rt() || e.boot.0.iter().any(|word| word == "threadirqs");
+        let sockets = matches!(e.bench, Bench::Timed | Bench::Kvaser | Bench::Ctucan);
+        self.refuse(
+            e.tuning.irq_thread.is_some() && !(threads && sockets),
+            &[Setting::Tuning, Setting::Kernel, Setting::Boot],
+            "controllers have interrupt threads with PREEMPT_RT or by the kernel's parameter threadirqs: \
+             --kernel 6.1-rt, or --boot threadirqs",
+        );
+        let napi = e.bench == Bench::Timed && e.cpu.controller() == Controller::Mscan;
+        let mapped = matches!(e.gateway, Gateway::Direct { .. });
+        self.refuse(
+            e.tuning.threaded_napi && !napi,
+            &[Setting::Tuning, Setting::Bench, Setting::Cpu],
+            "the driver of the mscan controllers is the one that reads frames in NAPI: --bench timed \
+             --cpu board",
+        );
+        self.refuse(
+            e.tuning.threaded_napi && e.kernel.starts_with("5.10"),
+            &[Setting::Tuning, Setting::Kernel],
+            "threaded NAPI came with Linux 5.12: --kernel 6.1 or newer",
+        );
+        self.refuse(
+            (e.tuning.threaded_napi || e.tuning.irq_thread.is_some()) && mapped,
+            &[Setting::Tuning, Setting::Gateway],
+            "mapped controllers have no interfaces whose threads could be tuned",
+        );
+    }
+
     /// What a gateway can do to frames at the same time.
     fn changes(&mut self) {
         let e = self.experiment;
@@ -307,5 +414,27 @@ mod tests {
         assert!(refused(&[(S::Clock, "real"), (S::Bench, "timed")]).contains("virtual time"));
         assert!(refused(&[(S::Modify, "crc8"), (S::Payload, "2")]).contains("at least 3"));
         assert!(refused(&[(S::Bench, "vcan")]).contains("no tester"));
+        let trips = |more: &[(Setting, &'static str)]| {
+            let mut words = vec![(S::Task, "round-trip"), (S::Gateway, "user:read-write")];
+            words.extend(more);
+            Experiment::from_words(words).unwrap().check()
+        };
+        assert_eq!(trips(&[]), Ok(()));
+        assert_eq!(trips(&[(S::Bench, "vcan")]), Ok(()));
+        for (setting, word) in [
+            (S::Gateway, "can-gw"),
+            (S::Gateway, "direct"),
+            (S::Gateway, "user:ring-busy-ring"),
+            (S::Bench, "none"),
+            (S::Traffic, "flood"),
+            (S::Traffic, "period:0.5"),
+            (S::Filters, "sff:2"),
+            (S::Tuning, "irq-thread:95"),
+            (S::Tuning, "threaded-napi"),
+        ] {
+            assert!(trips(&[(setting, word)]).is_err(), "{setting} {word}");
+        }
+        let rt = [(S::Kernel, "6.12-rt"), (S::Tuning, "irq-thread:95")];
+        assert_eq!(trips(&rt), Ok(()));
     }
 }

@@ -86,8 +86,12 @@ pub fn is_of(
 pub fn experiment_of(description: &Description) -> Option<Experiment> {
     let mut experiment = Experiment::default();
     for &setting in Setting::ALL {
-        let (_, word) = description.more.iter().find(|(n, _)| n == setting.name())?;
-        setting.apply(&mut experiment, word).ok()?;
+        match description.more.iter().find(|(n, _)| n == setting.name()) {
+            Some((_, word)) => setting.apply(&mut experiment, word).ok()?,
+            // Results from before there was a choice.
+            None if matches!(setting, Setting::Task | Setting::Tuning) => {}
+            None => return None,
+        }
     }
     Some(experiment)
 }

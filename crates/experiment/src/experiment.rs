@@ -1,6 +1,6 @@
 //! One experiment: everything that is chosen, and nothing that is found out.
 
-use crate::choices::{Boot, Cpu, Filters, Gateway, Hops, Load, Modify, Priority};
+use crate::choices::{Boot, Cpu, Filters, Gateway, Hops, Load, Modify, Priority, Task, Tuning};
 use guest::machine::Bench;
 use probe::traffic::Pattern;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,10 @@ pub struct Experiment {
     pub kernel: String,
     /// Kvaser or timed.
     pub bench: Bench,
-    /// The gateway under test.
+    /// What the machine under test does.
+    #[serde(default)]
+    pub task: Task,
+    /// The gateway under test; of a round trip the ways of both ends.
     pub gateway: Gateway,
     /// How frames come.
     pub traffic: Pattern,
@@ -39,6 +42,9 @@ pub struct Experiment {
     pub boot: Boot,
     /// Who goes first in the gateway's machine.
     pub priority: Priority,
+    /// How the kernel is tuned.
+    #[serde(default)]
+    pub tuning: Tuning,
     /// Seed of everything random.
     pub seed: u64,
     /// Not in virtual time.
@@ -55,6 +61,7 @@ impl Default for Experiment {
         Self {
             kernel: "6.1".to_owned(),
             bench: Bench::Kvaser,
+            task: Task::Gateway,
             gateway: Gateway::Cangw,
             traffic: Pattern::OneAtATime,
             load: Load::None,
@@ -66,6 +73,7 @@ impl Default for Experiment {
             cpu: Cpu::Pc,
             boot: Boot::default(),
             priority: Priority::Gateway,
+            tuning: Tuning::default(),
             seed: 1,
             real_time: false,
             stamp_every: 1,
@@ -85,7 +93,8 @@ impl Experiment {
     /// is above its median. `None` where there is no gateway, or where figures do not repeat.
     #[must_use]
     pub fn floor(&self) -> Option<Self> {
-        (self.gateway.has_routes() && !self.real_time).then(|| Self {
+        let routes = self.task == Task::Gateway && self.gateway.has_routes();
+        (routes && !self.real_time).then(|| Self {
             gateway: Gateway::Ideal,
             traffic: Pattern::OneAtATime,
             load: Load::None,
@@ -94,6 +103,7 @@ impl Experiment {
             modify: Modify::None,
             hops: Hops::NONE,
             priority: Priority::Gateway,
+            tuning: Tuning::default(),
             seed: 1,
             stamp_every: 1,
             ..self.clone()

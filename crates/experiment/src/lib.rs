@@ -30,6 +30,7 @@ mod preparation;
 pub mod rate;
 pub mod recorders;
 pub mod registers;
+pub mod round_trip;
 pub mod schedule;
 pub mod settings;
 pub mod spec;
@@ -40,8 +41,8 @@ pub mod under_test;
 pub use agent::Agent;
 pub use by_command::{ByCommand, STDOUT};
 pub use choices::{
-    Boot, Cpu, Filters, Gateway, Hops, Load, Modify, PAPER_NAMES, Priority, Receive, Transmit,
-    Virtual, Ways,
+    Boot, Cpu, Filters, Gateway, Hops, Load, Modify, PAPER_NAMES, Priority, Receive, Task,
+    Transmit, Tuning, Virtual, Ways,
 };
 pub use conflicts::Conflict;
 pub use experiment::{Experiment, with_floors};

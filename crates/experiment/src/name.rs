@@ -1,6 +1,6 @@
 //! The one name of an experiment, the command that makes it, and its title.
 
-use crate::choices::{Boot, Priority};
+use crate::choices::{Boot, Priority, Task, Tuning};
 use crate::experiment::Experiment;
 use crate::settings::Setting;
 
@@ -26,7 +26,7 @@ impl Experiment {
                 _ => name.push_str(&format!("_{setting}-{word}")),
             }
         }
-        name
+        shortened(name)
     }
 
     /// The options of `lab measure` that make it.
@@ -40,6 +40,8 @@ impl Experiment {
                 Setting::StampEvery if self.stamp_every == 1 => {}
                 Setting::Priority if self.priority == Priority::Gateway => {}
                 Setting::Boot if self.boot == Boot::default() => {}
+                Setting::Task if self.task == Task::Gateway => {}
+                Setting::Tuning if self.tuning == Tuning::default() => {}
                 _ => line.push_str(&format!(" --{setting} {word}")),
             }
         }
@@ -50,8 +52,12 @@ impl Experiment {
     #[must_use]
     pub fn title(&self) -> String {
         let default = Experiment::default();
+        let task = match self.task {
+            Task::Gateway => "",
+            Task::RoundTrip => "round trips, ",
+        };
         let mut title = format!(
-            "{} on {}, {} bench, {}, load {}, {} B",
+            "{task}{} on {}, {} bench, {}, load {}, {} B",
             self.gateway, self.kernel, self.bench, self.traffic, self.load, self.payload
         );
         for setting in [
@@ -60,6 +66,7 @@ impl Experiment {
             Setting::Hops,
             Setting::Cpu,
             Setting::Priority,
+            Setting::Tuning,
             Setting::Boot,
             Setting::StampEvery,
         ] {
@@ -73,6 +80,23 @@ impl Experiment {
         }
         title
     }
+}
+
+/// The longest name, bytes: Linux's NAME_MAX, with room for what a store puts around it.
+const LONGEST: usize = 255 - 20;
+
+/// A name that is too long for a file, with a checksum in the place of its end.
+fn shortened(name: String) -> String {
+    if name.len() <= LONGEST {
+        return name;
+    }
+    // FNV-1a, 64 bits: it is the same on every machine and with every compiler.
+    let sum = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let end = format!("_{sum:016x}");
+    let kept: String = name.chars().take(LONGEST - end.len()).collect();
+    kept + &end
 }
 
 #[cfg(test)]
@@ -104,8 +128,7 @@ mod tests {
             prop_assert_eq!(a == b, a.name() == b.name());
             let fit = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
             prop_assert!(a.name().chars().all(fit), "{}", a.name());
-            // Linux's NAME_MAX, with room for what a store puts around it.
-            prop_assert!(a.name().len() <= 255 - 20, "{}", a.name());
+            prop_assert!(a.name().len() <= LONGEST, "{}", a.name());
             // One setting only.
             for (s, word) in b.settings() {
                 let mut c = a.clone();

@@ -31,6 +31,8 @@ settings! {
     Kernel = "kernel",
     /// The CAN interfaces.
     Bench = "bench",
+    /// What the machine under test does.
+    Task = "task",
     /// The gateway under test.
     Gateway = "gateway",
     /// How frames come.
@@ -49,6 +51,8 @@ settings! {
     Cpu = "cpu",
     /// Who goes first in the gateway's machine.
     Priority = "priority",
+    /// How the kernel is tuned.
+    Tuning = "tuning",
     /// Parameters for the guest's kernel.
     Boot = "boot",
     /// How many frames.
@@ -110,6 +114,7 @@ impl Setting {
         match self {
             Self::Kernel => e.kernel = word.parse::<Kernel>()?.to_string(),
             Self::Bench => e.bench = word.parse()?,
+            Self::Task => e.task = word.parse()?,
             Self::Gateway => e.gateway = word.parse()?,
             Self::Traffic => e.traffic = word.parse()?,
             Self::Load => e.load = word.parse()?,
@@ -119,6 +124,7 @@ impl Setting {
             Self::Hops => e.hops = word.parse()?,
             Self::Cpu => e.cpu = word.parse()?,
             Self::Priority => e.priority = word.parse()?,
+            Self::Tuning => e.tuning = word.parse()?,
             Self::Boot => e.boot = word.parse()?,
             Self::Frames => e.frames = number(word, 1, MOST_FRAMES, "number of frames")?,
             Self::Seed => e.seed = number(word, 0, u64::MAX, "seed")?,
@@ -142,6 +148,7 @@ impl Setting {
         match self {
             Self::Kernel => e.kernel.clone(),
             Self::Bench => e.bench.to_string(),
+            Self::Task => e.task.to_string(),
             Self::Gateway => e.gateway.to_string(),
             Self::Traffic => e.traffic.to_string(),
             Self::Load => e.load.to_string(),
@@ -151,6 +158,7 @@ impl Setting {
             Self::Hops => e.hops.to_string(),
             Self::Cpu => e.cpu.to_string(),
             Self::Priority => e.priority.to_string(),
+            Self::Tuning => e.tuning.to_string(),
             Self::Boot => e.boot.to_string(),
             Self::Frames => e.frames.to_string(),
             Self::Seed => e.seed.to_string(),

@@ -175,6 +175,23 @@ pub(crate) struct Chosen {
         verbatim_doc_comment
     )]
     pub(crate) priority: String,
+    /// How the kernel is tuned: irq-thread:N, threaded-napi, netdev-budget:N, joined by +; or none.
+    ///
+    ///   irq-thread:N     the interrupt threads of the CAN controllers have real-time priority N, 1 to
+    ///                    99; the kernel's is 50. Kernels with -rt have such threads, others with
+    ///                    --boot threadirqs
+    ///   threaded-napi    received frames are read in threads (mscan controllers: --cpu board); with
+    ///                    irq-thread:N, these have priority N, too
+    ///   netdev-budget:N  at most N frames in one run of the receive soft interrupt, 1 to 100000
+    ///
+    /// Examples: --tuning irq-thread:95, --tuning threaded-napi+netdev-budget:1
+    #[arg(
+        long,
+        value_name = "TUNING",
+        default_value = "none",
+        verbatim_doc_comment
+    )]
+    pub(crate) tuning: String,
     /// Parameters for the guest's kernel, joined by +; none for no parameter.
     ///
     /// Parameters that the lab sets itself are refused.
@@ -191,6 +208,20 @@ pub(crate) struct Chosen {
 pub(crate) struct Measure {
     #[command(flatten)]
     pub(crate) locations: Locations,
+    /// What is measured: gateway or round-trip.
+    ///
+    ///   gateway     the latency of a gateway between two buses
+    ///   round-trip  two programs on two controllers of one bus ask and answer each other, as
+    ///               `cangate ping` does; --gateway says by which ways both receive and transmit
+    ///
+    /// Example: --task round-trip --gateway user:read-write --bench timed
+    #[arg(
+        long,
+        value_name = "TASK",
+        default_value = "gateway",
+        verbatim_doc_comment
+    )]
+    pub(crate) task: String,
     #[command(flatten)]
     pub(crate) chosen: Chosen,
     /// When frames are sent: oneatatime, load:PERCENT, flood or period:MICROSECONDS.

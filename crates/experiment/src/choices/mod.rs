@@ -8,6 +8,8 @@ mod hops;
 mod load;
 mod modify;
 mod priority;
+mod task;
+mod tuning;
 mod ways;
 mod word;
 
@@ -19,6 +21,8 @@ pub use hops::{Hops, MOST_HOPS, Virtual};
 pub use load::Load;
 pub use modify::Modify;
 pub use priority::Priority;
+pub use task::Task;
+pub use tuning::Tuning;
 pub use ways::{PAPER_NAMES, Receive, Transmit, Ways};
 pub use word::WordError;
 pub(crate) use word::number;

@@ -73,6 +73,17 @@ pub enum MeasureError {
     /// The frames before the measurement did not come through.
     #[error("while warming up: {0}")]
     WarmUp(String),
+    /// Round trips are missing.
+    #[error("{made} round trips of {asked} were made")]
+    RoundTrips {
+        /// How many were asked for.
+        asked: u32,
+        /// How many are in the file.
+        made: usize,
+    },
+    /// The file of round trips cannot be read.
+    #[error(transparent)]
+    Trips(#[from] probe::results::ReadError),
     /// The sums do not add up.
     #[error(transparent)]
     Imbalance(#[from] Imbalance),

@@ -103,7 +103,7 @@ impl UnderTest {
                 Err(MeasureError::GatewaySilent(LOOK_EVERY * LOOKS))
             }
             Gateway::Direct { .. } => {
-                map_controllers()?;
+                map_controllers([0, 1])?;
                 let mut running = cangate_run(&config)?;
                 answers(&mut running)?;
                 Ok(Self::Direct(running))
@@ -272,7 +272,7 @@ fn virtual_interfaces(experiment: &Experiment) -> Result<(), MeasureError> {
 fn prefer_sending() -> Result<(), MeasureError> {
     let thread = format!("-{}", OUTGOING);
     let is_it = |name: &str| name.starts_with("irq/") && name.ends_with(&thread);
-    if set_priority_of(is_it, 95)? {
+    if set_priorities_of(is_it, 95)? > 0 {
         return Ok(());
     }
     Err(MeasureError::NoInterruptThread(OUTGOING))
@@ -280,24 +280,28 @@ fn prefer_sending() -> Result<(), MeasureError> {
 
 /// Gives a thread of the kernel a real-time priority.
 fn set_priority(thread: &'static str, priority: u8) -> Result<(), MeasureError> {
-    if set_priority_of(|name| name == thread, priority)? {
+    if set_priorities_of(|name| name == thread, priority)? > 0 {
         return Ok(());
     }
     Err(MeasureError::NoThread(thread))
 }
 
-/// Gives the first thread whose name fits a real-time priority; was there one?
-fn set_priority_of(fits: impl Fn(&str) -> bool, priority: u8) -> Result<bool, MeasureError> {
+/// Gives the threads whose names fit a real-time priority; how many are there?
+pub(super) fn set_priorities_of(
+    fits: impl Fn(&str) -> bool,
+    priority: u8,
+) -> Result<usize, MeasureError> {
+    let mut found = 0;
     let entries = std::fs::read_dir("/proc").map_err(file("read", "/proc"))?;
     for entry in entries.flatten() {
         let name = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
         if fits(name.trim()) {
             let id = entry.file_name().to_string_lossy().into_owned();
             output(None, &["chrt", "-f", "-p", &priority.to_string(), &id])?;
-            return Ok(true);
+            found += 1;
         }
     }
-    Ok(false)
+    Ok(found)
 }
 
 /// The incoming interface's interrupts stay off while somebody polls it: after a poll that found
@@ -327,9 +331,9 @@ fn join_controllers() -> Result<(), MeasureError> {
     Ok(())
 }
 
-/// The gateway's interfaces become mapped controllers of the same names on the same buses.
-fn map_controllers() -> Result<(), MeasureError> {
-    let orders = [INCOMING, OUTGOING].iter().enumerate();
+/// The gateway's interfaces become mapped controllers of the same names, on these buses.
+pub(super) fn map_controllers(buses: [u8; 2]) -> Result<(), MeasureError> {
+    let orders = buses.iter().zip([INCOMING, OUTGOING]);
     let orders = orders.flat_map(|(bus, name)| {
         [
             format!("del {name}"),
@@ -352,11 +356,11 @@ fn take_over_card() -> Result<(), MeasureError> {
     Ok(())
 }
 
-fn write(path: &str, text: &str) -> Result<(), MeasureError> {
+pub(super) fn write(path: &str, text: &str) -> Result<(), MeasureError> {
     std::fs::write(path, text).map_err(file("write", path))
 }
 
-fn file<'a>(
+pub(super) fn file<'a>(
     verb: &'static str,
     path: &'a str,
 ) -> impl FnOnce(std::io::Error) -> MeasureError + use<'a> {

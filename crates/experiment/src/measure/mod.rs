@@ -7,11 +7,13 @@ mod error;
 mod gateway;
 mod kernel_counts;
 mod load;
+mod round_trip;
+mod tuning;
 
 pub use counts::CountsError;
 pub use error::MeasureError;
 
-use crate::choices::{Gateway, Load};
+use crate::choices::{Gateway, Load, Task};
 use crate::describe::describe;
 use crate::experiment::Experiment;
 use crate::plan::{bit_rate, plan};
@@ -21,6 +23,7 @@ use guest::agent::Outputs;
 use guest::machine::Bench;
 use probe::Description;
 use probe::traffic::Pattern;
+use round_trip::RoundTrip;
 use std::time::Duration;
 use tester::{Bitcan, Buses, Interfaces, Measure, Outcome, Setup};
 
@@ -38,23 +41,46 @@ const PAUSES: u32 = 20;
 /// Pause after counting, so that what the kernel still clears away is no load of the measurement.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// Starts the gateway.
+/// Starts the gateway, or gets both ends of a round trip ready.
 ///
 /// # Errors
 /// [`MeasureError`]: it does not start.
 pub fn prepare(experiment: &Experiment) -> Result<Prepared, MeasureError> {
-    gateway::UnderTest::start(experiment).map(Prepared)
+    match experiment.task {
+        Task::Gateway => {
+            let under_test = gateway::UnderTest::start(experiment)?;
+            tuning::apply(experiment)?;
+            Ok(Prepared(Ready::Gateway(under_test)))
+        }
+        Task::RoundTrip => RoundTrip::prepare(experiment).map(|ends| Prepared(Ready::Ends(ends))),
+    }
 }
 
-/// A guest whose gateway runs.
-pub struct Prepared(gateway::UnderTest);
+/// A guest in which a measurement can begin.
+pub struct Prepared(Ready);
+
+enum Ready {
+    Gateway(gateway::UnderTest),
+    Ends(RoundTrip),
+}
 
 /// Measures in a prepared guest, and hands out the results.
 ///
 /// # Errors
 /// [`MeasureError`]: what could not be had, or which counts do not agree.
 pub fn measure(
-    Prepared(under_test): Prepared,
+    Prepared(ready): Prepared,
+    experiment: &Experiment,
+    outputs: &mut Outputs,
+) -> Result<(), MeasureError> {
+    match ready {
+        Ready::Gateway(under_test) => latencies(under_test, experiment, outputs),
+        Ready::Ends(ends) => ends.measure(experiment, outputs),
+    }
+}
+
+fn latencies(
+    under_test: gateway::UnderTest,
     experiment: &Experiment,
     outputs: &mut Outputs,
 ) -> Result<(), MeasureError> {

@@ -12,7 +12,7 @@ pub use routes::{routes, sent_id};
 mod tests {
     use super::*;
     use crate::arbitrary::any_experiment;
-    use crate::choices::{Cpu, Filters, Gateway, Hops, Modify, Priority, Virtual};
+    use crate::choices::{Cpu, Filters, Gateway, Hops, Modify, Priority, Task, Tuning, Virtual};
     use crate::experiment::Experiment;
     use crate::settings::Setting;
     use frame::CanId;
@@ -178,6 +178,8 @@ mod tests {
         e.bench = guest::machine::Bench::Timed;
         e.cpu = Cpu::Board;
         e.priority = Priority::Gateway;
+        e.task = Task::Gateway;
+        e.tuning = Tuning::default();
         e.kernel = "6.1".to_owned();
         e.real_time = false;
         e.stamp_every = 1;

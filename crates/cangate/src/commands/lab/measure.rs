@@ -5,10 +5,10 @@ use super::units::micros;
 use crate::cli::lab::{Chosen, Measure};
 use crate::failure::Failure;
 use crate::output;
-use experiment::Experiment;
 use experiment::figures::{Figures, Latencies};
 use experiment::settings::Setting;
 use experiment::trial::{self, TrialError};
+use experiment::{Experiment, Task, round_trip};
 use probe::Results;
 use std::io::Write;
 
@@ -75,7 +75,8 @@ fn experiment(args: &Measure) -> Result<Experiment, Failure> {
     let clock = if args.real_time { "real" } else { "virtual" };
     let (frames, stamps) = (args.frames.to_string(), args.stamp_every.to_string());
     let words = [
-        (Setting::Traffic, args.traffic.as_str()),
+        (Setting::Task, args.task.as_str()),
+        (Setting::Traffic, &args.traffic),
         (Setting::Frames, &frames),
         (Setting::Clock, clock),
         (Setting::StampEvery, &stamps),
@@ -97,6 +98,7 @@ pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experime
         (Setting::Hops, &args.hops),
         (Setting::Cpu, &args.cpu),
         (Setting::Priority, &args.priority),
+        (Setting::Tuning, &args.tuning),
         (Setting::Boot, &args.boot),
         (Setting::Seed, &seed),
     ];
@@ -156,8 +158,24 @@ fn words(
     };
     let mut text = format!("{}\n\n", results.description.title);
     match &figures.latency_ns {
+        Some(latency) if experiment.task == Task::RoundTrip => {
+            text.push_str(&format!("round trip, µs   {}\n", row(latency)));
+        }
         Some(latency) => text.push_str(&format!("latency, µs      {}\n", row(latency))),
         None => text.push_str("no frame came back\n"),
+    }
+    if let (Some(latency), Some(bus)) = (&figures.latency_ns, round_trip::bus_time(results)) {
+        let own = Latencies {
+            min: latency.min - bus,
+            p50: latency.p50 - bus,
+            p99: latency.p99 - bus,
+            max: latency.max - bus,
+        };
+        text.push_str(&format!(
+            "  both frames on the bus: {}\n  less these     {}\n",
+            micros(bus),
+            row(&own)
+        ));
     }
     if let (Some(floor), Some(own)) = (floor, own_share(figures, floor)) {
         text.push_str(&format!(

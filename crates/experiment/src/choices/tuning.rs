@@ -1,0 +1,112 @@
+//! How the kernel's part of a frame's way is tuned.
+
+use super::word::{WordError, number};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// How the kernel's part of a frame's way is tuned; usually not at all.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+pub struct Tuning {
+    /// The interrupt threads of the CAN controllers have this real-time priority, 1 to 99; the kernel
+    /// gives all interrupt threads 50. There are threads on PREEMPT_RT, and with the kernel's parameter
+    /// `threadirqs`. With [`Tuning::threaded_napi`] it is the priority of its threads, too.
+    pub irq_thread: Option<u8>,
+    /// The interfaces' NAPI runs in threads of its own (`/sys/class/net/NAME/threaded`, Linux 5.12).
+    pub threaded_napi: bool,
+    /// `net.core.netdev_budget`: so many frames in one run of the receive soft interrupt, 1 to 100 000.
+    pub netdev_budget: Option<u32>,
+}
+
+const IRQ_THREAD: &str = "irq-thread";
+const THREADED_NAPI: &str = "threaded-napi";
+const NETDEV_BUDGET: &str = "netdev-budget";
+
+impl fmt::Display for Tuning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            self.irq_thread.map(|n| format!("{IRQ_THREAD}:{n}")),
+            self.threaded_napi.then(|| THREADED_NAPI.to_owned()),
+            self.netdev_budget.map(|n| format!("{NETDEV_BUDGET}:{n}")),
+        ];
+        let parts: Vec<_> = parts.into_iter().flatten().collect();
+        if parts.is_empty() {
+            return f.write_str("none");
+        }
+        f.write_str(&parts.join("+"))
+    }
+}
+
+impl FromStr for Tuning {
+    type Err = WordError;
+
+    fn from_str(text: &str) -> Result<Self, WordError> {
+        let mut tuning = Self::default();
+        if text == "none" {
+            return Ok(tuning);
+        }
+        for word in text.split('+') {
+            let twice = match word.split_once(':') {
+                Some((IRQ_THREAD, n)) => {
+                    let priority = number(n, 1, 99, "real-time priority")?;
+                    tuning.irq_thread.replace(priority).is_some()
+                }
+                Some((NETDEV_BUDGET, n)) => {
+                    let budget = number(n, 1, 100_000, "number of frames")?;
+                    tuning.netdev_budget.replace(budget).is_some()
+                }
+                None if word == THREADED_NAPI => std::mem::replace(&mut tuning.threaded_napi, true),
+                _ => {
+                    return Err(WordError::unknown(
+                        word,
+                        "tuning",
+                        "irq-thread:PRIORITY, threaded-napi, netdev-budget:FRAMES, several of them \
+                         joined by +, none",
+                    ));
+                }
+            };
+            if twice {
+                return Err(WordError::new(
+                    format!("`{word}` is there twice"),
+                    "leave one out",
+                ));
+            }
+        }
+        Ok(tuning)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back_in_one_order() {
+        for word in [
+            "none",
+            "irq-thread:95",
+            "threaded-napi",
+            "netdev-budget:1",
+            "irq-thread:95+threaded-napi+netdev-budget:300",
+        ] {
+            assert_eq!(word.parse::<Tuning>().unwrap().to_string(), word);
+        }
+        let turned: Tuning = "netdev-budget:1+irq-thread:95".parse().unwrap();
+        assert_eq!(turned.to_string(), "irq-thread:95+netdev-budget:1");
+        for bad in [
+            "",
+            "irq-thread",
+            "irq-thread:0",
+            "irq-thread:100",
+            "netdev-budget:0",
+            "threaded-napi:1",
+            "threaded-napi+threaded-napi",
+            "irq-thread:1+irq-thread:2",
+            "none+threaded-napi",
+        ] {
+            assert!(bad.parse::<Tuning>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! What results of round trips say.
+
+use probe::Results;
+
+/// The entry of a description by which `cangate ping` says how long both frames are on the bus.
+const BUS: &str = "time on the bus, ns";
+
+/// How long the two frames of a round trip are on the bus, ns, with the intermission between them;
+/// the payload's number is that of the first. `None` where frames take no time, and for results that
+/// are of no round trip.
+#[must_use]
+pub fn bus_time(results: &Results) -> Option<i64> {
+    let more = &results.description.more;
+    let (_, value) = more.iter().find(|(name, _)| name == BUS)?;
+    value.parse().ok()
+}
