@@ -16,20 +16,25 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod figures;
+mod live;
 mod master;
 mod number;
 mod party;
 mod plan;
+mod player;
 pub mod results;
 mod slave;
+mod stop;
 #[cfg(test)]
 mod test_port;
 
 pub use figures::RoundTrips;
+pub use live::Live;
 pub use master::{Counts, Master, RoundTrip};
-pub use party::{Live, Part, Party, Played, Settings, Stop, play};
+pub use party::{Part, Party, Played, Settings, play};
 pub use plan::{LONGEST_TIMEOUT, Plan, PlanError, bus_time};
 pub use slave::{Answered, Slave};
+pub use stop::Stop;
 
 use frame::Nanos;
 

@@ -1,7 +1,7 @@
 //! What a master sends.
 
 use frame::wire::{self, BitRate};
-use frame::{CanId, Frame, LengthError, Nanos, flags};
+use frame::{CanId, Frame, LengthError, Nanos};
 
 /// The longest time that an answer can be waited for, and the longest period, ns: an hour.
 pub const LONGEST_TIMEOUT: Nanos = 3_600_000_000_000;
@@ -97,15 +97,6 @@ pub fn bus_time(plan: &Plan, rate: Option<BitRate>) -> Option<Nanos> {
         Some(wire::length(frame.view())?.duration(rate, intermission))
     };
     Some(of(plan.id, true)? + of(plan.answer, false)?)
-}
-
-/// FD's flags: with or without the data phase at the data bit rate.
-impl Plan {
-    /// The flags of FD frames.
-    #[must_use]
-    pub const fn fd_flags(brs: bool) -> u8 {
-        if brs { flags::BRS } else { 0 }
-    }
 }
 
 #[cfg(test)]

@@ -1,50 +1,26 @@
 //! In the steady state a frame's way through a port allocates nothing.
 //!
 //! Alone in its file, because the count is of the whole process.
-#![allow(clippy::unwrap_used, unsafe_code)]
+#![allow(clippy::unwrap_used)]
 
 use bus::{BusConfig, NodeConfig};
 use frame::{CanId, Frame};
 use port::embedded::{BusIndex, World};
 use port::log::{InterfaceName, LogSink, LogSource, Replay, SinkConfig, SourceConfig};
 use port::{Outgoing, Receive, Transmit};
-use std::alloc::{GlobalAlloc, Layout, System};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::io::{Seek, Write};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call goes to the system's allocator unchanged; counting touches nothing of it.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Relaxed);
-        // SAFETY: the caller keeps `alloc`'s contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps `dealloc`'s contract; `alloc` above got it from `System`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Relaxed);
-        // SAFETY: as for `dealloc`.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
 
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
 
 /// Allocations during `work`, after it ran once to warm up.
 fn allocations(mut work: impl FnMut()) -> u64 {
     work();
-    let before = ALLOCATIONS.load(Relaxed);
+    let region = Region::new(ALLOCATOR);
     work();
-    ALLOCATIONS.load(Relaxed) - before
+    let change = region.change();
+    (change.allocations + change.reallocations) as u64
 }
 
 fn over_buses() -> u64 {

@@ -2,87 +2,22 @@
 //! receive and every way to transmit.
 //!
 //! Alone in its file, because the count is of the whole process. Needs what `socketcan_ways.rs` needs.
-#![allow(clippy::unwrap_used, unsafe_code)]
+#![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::{FD_MTU, Pair, now, or_skip};
 use frame::{CanId, Frame, flags};
 use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
 use port::{Halves, Outgoing};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant, SystemTime};
-
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call goes to the system's allocator unchanged; counting touches nothing of it.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Relaxed);
-        // SAFETY: the caller keeps `alloc`'s contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps `dealloc`'s contract; `alloc` above got it from `System`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Relaxed);
-        // SAFETY: as for `dealloc`.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, Stats, StatsAlloc};
+use std::time::{Duration, Instant};
 
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
 
-/// Two wires: what is sent on `cgza1` comes in on `cgza0`, and what is sent on `cgzb0` on `cgzb1`.
-struct Wires;
-
-impl Wires {
-    fn new() -> Result<Self, String> {
-        let error = open("probe", &SocketCanConfig::new("lo")).err();
-        if error.is_some_and(|error| error.to_string().contains("modprobe can")) {
-            return Err("this kernel has no AF_CAN (EAFNOSUPPORT)".to_owned());
-        }
-        let wires = Self;
-        for wire in ["cgza", "cgzb"] {
-            let _ = ip(&format!("link del {wire}0"));
-            ip(&format!("link add {wire}0 type vxcan peer name {wire}1"))?;
-            for end in [0, 1] {
-                ip(&format!("link set {wire}{end} mtu 72 up"))?;
-            }
-        }
-        Ok(wires)
-    }
-}
-
-impl Drop for Wires {
-    fn drop(&mut self) {
-        for wire in ["cgza0", "cgzb0"] {
-            let _ = ip(&format!("link del {wire}"));
-        }
-    }
-}
-
-fn ip(arguments: &str) -> Result<(), String> {
-    let output = Command::new("ip")
-        .args(arguments.split(' '))
-        .output()
-        .map_err(|e| format!("`ip` cannot be run ({e})"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`ip {arguments}` failed ({})", said.trim()))
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.unwrap().as_nanos() as u64
+fn allocations(stats: &Stats) -> usize {
+    stats.allocations + stats.reallocations
 }
 
 /// Sends the frames in and forwards them, until all are at the end; how many got there.
@@ -118,17 +53,12 @@ fn pass(
 
 #[test]
 fn none_for_a_frame_by_any_way() {
-    let wires = Wires::new();
-    let _wires = match wires {
-        Ok(wires) => wires,
-        Err(why) => {
-            eprintln!("SKIPPED because {why}");
-            return;
-        }
-    };
-    let before = ALLOCATIONS.load(Relaxed);
+    // What is sent on `cgza1` comes in on `cgza0`, and what is sent on `cgzb0` on `cgzb1`.
+    let _in = or_skip!(Pair::new("cgza", FD_MTU));
+    let _out = or_skip!(Pair::new("cgzb", FD_MTU));
+    let region = Region::new(ALLOCATOR);
     drop(std::hint::black_box(Box::new(1)));
-    assert!(ALLOCATIONS.load(Relaxed) > before, "the count counts");
+    assert!(allocations(&region.change()) > 0, "the count counts");
     let frames = [
         Frame::classic(CanId::from_raw(0x123), &[1; 8]).unwrap(),
         Frame::fd(CanId::from_raw(0x7FF), flags::BRS, &[9; 64]).unwrap(),
@@ -164,11 +94,11 @@ fn none_for_a_frame_by_any_way() {
             for _ in 0..3 {
                 round();
             }
-            let before = ALLOCATIONS.load(Relaxed);
+            let region = Region::new(ALLOCATOR);
             for _ in 0..40 {
                 round();
             }
-            let count = ALLOCATIONS.load(Relaxed) - before;
+            let count = allocations(&region.change());
             assert_eq!(count, 0, "{name}-{way}: for 160 frames");
             tried += 1;
         }

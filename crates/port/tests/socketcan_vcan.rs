@@ -4,64 +4,13 @@
 //! path). Without them each test says why it is skipped.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::{Vcan, ip, now, or_skip};
 use frame::{CanId, Frame, flags};
 use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
 use port::{Halves, Ids, Interest, Outgoing, RawFilter, Refused, StampSource};
-use std::process::Command;
-use std::time::{Duration, Instant, SystemTime};
-
-/// A virtual interface of this test's own; gone when the test is over.
-struct Vcan(String);
-
-fn ip(arguments: &str) -> Result<(), String> {
-    let output = Command::new("ip")
-        .args(arguments.split(' '))
-        .output()
-        .map_err(|e| format!("`ip` cannot be run ({e})"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`ip {arguments}` failed ({})", said.trim()))
-}
-
-impl Vcan {
-    fn new(name: &str) -> Result<Self, String> {
-        let config = config("lo");
-        let error = open("probe", &config).err().map(|e| e.to_string());
-        if error.is_some_and(|text| text.contains("modprobe can")) {
-            return Err("this kernel has no AF_CAN (EAFNOSUPPORT)".to_owned());
-        }
-        let _ = ip(&format!("link del {name}"));
-        ip(&format!("link add dev {name} type vcan"))?;
-        let vcan = Self(name.to_owned());
-        vcan.up();
-        Ok(vcan)
-    }
-
-    fn up(&self) {
-        ip(&format!("link set {} mtu 72", self.0)).unwrap();
-        ip(&format!("link set {} up", self.0)).unwrap();
-    }
-}
-
-impl Drop for Vcan {
-    fn drop(&mut self) {
-        let _ = ip(&format!("link del {}", self.0));
-    }
-}
-
-macro_rules! vcan {
-    ($name:expr) => {
-        match Vcan::new($name) {
-            Ok(vcan) => vcan,
-            Err(why) => {
-                eprintln!("SKIPPED because {why}");
-                return;
-            }
-        }
-    };
-}
+use std::time::{Duration, Instant};
 
 fn config(interface: &str) -> SocketCanConfig {
     SocketCanConfig {
@@ -72,11 +21,6 @@ fn config(interface: &str) -> SocketCanConfig {
 
 fn port(interface: &str) -> Halves {
     open(interface, &config(interface)).unwrap()
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.unwrap().as_nanos() as u64
 }
 
 fn classic(id: u32, data: &[u8]) -> Frame {
@@ -120,7 +64,7 @@ fn until(mut holds: impl FnMut() -> bool) -> bool {
 
 #[test]
 fn frames_go_from_port_to_port_and_not_to_oneself() {
-    let vcan = vcan!("cgt_pair");
+    let vcan = or_skip!(Vcan::new("cgt_pair"));
     let (mut a, mut b) = (port(&vcan.0), port(&vcan.0));
     // The kernel switches stamping on in a work queue, after the first socket asked for it.
     let mut stamped = false;
@@ -157,7 +101,7 @@ fn frames_go_from_port_to_port_and_not_to_oneself() {
 
 #[test]
 fn the_kernel_leaves_out_what_is_of_no_use() {
-    let vcan = vcan!("cgt_filter");
+    let vcan = or_skip!(Vcan::new("cgt_filter"));
     let (mut a, mut b) = (port(&vcan.0), port(&vcan.0));
     let only = |ids| Interest {
         ids,
@@ -194,7 +138,7 @@ fn the_kernel_leaves_out_what_is_of_no_use() {
 
 #[test]
 fn down_and_up_again() {
-    let vcan = vcan!("cgt_down");
+    let vcan = or_skip!(Vcan::new("cgt_down"));
     let (mut a, mut b) = (port(&vcan.0), port(&vcan.0));
     ip(&format!("link set {} down", vcan.0)).unwrap();
     b.0.receive(now(), 64, &mut |_| {}).unwrap();
@@ -218,7 +162,7 @@ fn down_and_up_again() {
 
 #[test]
 fn unplugged_and_plugged_in_again() {
-    let vcan = vcan!("cgt_unplug");
+    let vcan = or_skip!(Vcan::new("cgt_unplug"));
     let (mut a, mut b) = (port(&vcan.0), port(&vcan.0));
     let exact = RawFilter {
         id: 0x42,
@@ -251,7 +195,7 @@ fn unplugged_and_plugged_in_again() {
 
 #[test]
 fn an_overrun_is_counted() {
-    let vcan = vcan!("cgt_overrun");
+    let vcan = or_skip!(Vcan::new("cgt_overrun"));
     let small = SocketCanConfig {
         receive_buffer: Some(4096),
         ..config(&vcan.0)
@@ -273,7 +217,7 @@ fn an_overrun_is_counted() {
 
 #[test]
 fn classic_only_where_the_mtu_says_so() {
-    let vcan = vcan!("cgt_mtu");
+    let vcan = or_skip!(Vcan::new("cgt_mtu"));
     ip(&format!("link set {} down", vcan.0)).unwrap();
     ip(&format!("link set {} mtu 16", vcan.0)).unwrap();
     ip(&format!("link set {} up", vcan.0)).unwrap();
@@ -286,7 +230,7 @@ fn classic_only_where_the_mtu_says_so() {
 
 #[test]
 fn what_is_no_can_interface_is_named() {
-    let _vcan = vcan!("cgt_lo");
+    let _vcan = or_skip!(Vcan::new("cgt_lo"));
     let error = open("p", &config("lo")).err().unwrap().to_string();
     assert!(
         error.contains("lo is no CAN interface") && error.contains("cgt_lo"),
@@ -299,7 +243,7 @@ fn what_is_no_can_interface_is_named() {
 /// Read and write bring the same frames, one by one, and count what the socket lost.
 #[test]
 fn frames_one_by_one() {
-    let vcan = vcan!("cgone");
+    let vcan = or_skip!(Vcan::new("cgone"));
     let one_by_one = SocketCanConfig {
         receive: ReceiveBy::Read,
         transmit: TransmitBy::Write,

@@ -5,86 +5,28 @@
 //! the path). Without them each test says why it is skipped.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::{FD_MTU, Pair, ip, now, or_skip};
 use frame::{CanId, Frame, flags};
 use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
 use port::{Halves, Ids, Interest, Outgoing, RawFilter, Refused};
 use std::process::Command;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-fn ip(arguments: &str) -> Result<(), String> {
-    let output = Command::new("ip")
-        .args(arguments.split(' '))
-        .output()
-        .map_err(|e| format!("`ip` cannot be run ({e})"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`ip {arguments}` failed ({})", said.trim()))
-}
-
-/// Two interfaces, of which each gets what is sent on the other; gone when the test is over.
-struct Pair {
-    near: String,
-    far: String,
-}
-
-impl Pair {
-    fn new(name: &str) -> Result<Self, String> {
-        let error = open("probe", &SocketCanConfig::new("lo")).err();
-        if error.is_some_and(|error| error.to_string().contains("modprobe can")) {
-            return Err("this kernel has no AF_CAN (EAFNOSUPPORT)".to_owned());
-        }
-        let pair = Self {
-            near: format!("{name}0"),
-            far: format!("{name}1"),
-        };
-        let _ = ip(&format!("link del {}", pair.near));
-        pair.plug()?;
-        Ok(pair)
-    }
-
-    fn plug(&self) -> Result<(), String> {
-        let Self { near, far } = self;
-        ip(&format!("link add {near} type vxcan peer name {far}"))?;
-        for name in [near, far] {
-            ip(&format!("link set {name} mtu 72"))?;
-            ip(&format!("link set {name} up"))?;
-        }
-        Ok(())
-    }
-
-    fn port(&self, (receive, transmit): (ReceiveBy, TransmitBy)) -> Halves {
-        let config = SocketCanConfig {
-            receive,
-            transmit,
-            ..SocketCanConfig::new(&self.near)
-        };
-        open("near", &config).unwrap()
-    }
-
-    /// What the other end of the wire is.
-    fn peer(&self) -> Halves {
-        open("far", &SocketCanConfig::new(&self.far)).unwrap()
-    }
-}
-
-impl Drop for Pair {
-    fn drop(&mut self) {
-        let _ = ip(&format!("link del {}", self.near));
-    }
-}
-
-macro_rules! pair {
-    ($name:expr) => {
-        match Pair::new($name) {
-            Ok(pair) => pair,
-            Err(why) => {
-                eprintln!("SKIPPED because {why}");
-                return;
-            }
-        }
+/// A port on the one end, by these ways.
+fn port(pair: &Pair, (receive, transmit): (ReceiveBy, TransmitBy)) -> Halves {
+    let config = SocketCanConfig {
+        receive,
+        transmit,
+        ..SocketCanConfig::new(&pair.near)
     };
+    open("near", &config).unwrap()
+}
+
+/// What the other end of the wire is.
+fn peer(pair: &Pair) -> Halves {
+    open("far", &SocketCanConfig::new(&pair.far)).unwrap()
 }
 
 /// All pairs of ways that can be opened.
@@ -96,11 +38,6 @@ fn pairs() -> impl Iterator<Item = (ReceiveBy, TransmitBy)> {
         let transmit = transmit.filter(|by| *by != TransmitBy::IoUring);
         transmit.map(move |transmit| (receive, transmit))
     })
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.unwrap().as_nanos() as u64
 }
 
 fn classic(id: u32, data: &[u8]) -> Frame {
@@ -169,9 +106,9 @@ fn until(mut holds: impl FnMut() -> bool) -> bool {
 
 #[test]
 fn frames_of_every_kind_come_and_go_by_every_pair() {
-    let pair = pair!("cgwk");
+    let pair = or_skip!(Pair::new("cgwk", FD_MTU));
     for by in pairs() {
-        let (mut near, mut far) = (pair.port(by), pair.peer());
+        let (mut near, mut far) = (port(&pair, by), peer(&pair));
         let frames = frames();
         send(&mut near, &frames);
         assert_eq!(take(&mut far, frames.len()), texts(&frames), "{by:?}");
@@ -193,9 +130,9 @@ fn frames_of_every_kind_come_and_go_by_every_pair() {
 /// As with raw sockets: what other programs send on the interface is received.
 #[test]
 fn frames_of_other_programs_on_the_interface_are_received() {
-    let pair = pair!("cgwl");
+    let pair = or_skip!(Pair::new("cgwl", FD_MTU));
     for by in pairs() {
-        let mut near = pair.port(by);
+        let mut near = port(&pair, by);
         let mut other = open("other", &SocketCanConfig::new(&pair.near)).unwrap();
         send(&mut other, &[classic(0x77, &[1])]);
         assert_eq!(take(&mut near, 1), ["077#01"], "{by:?}");
@@ -204,9 +141,9 @@ fn frames_of_other_programs_on_the_interface_are_received() {
 
 #[test]
 fn the_kernel_leaves_out_what_is_of_no_use_by_every_way() {
-    let pair = pair!("cgwf");
+    let pair = or_skip!(Pair::new("cgwf", FD_MTU));
     for by in pairs().filter(|by| by.1 == TransmitBy::Sendmmsg) {
-        let (mut near, mut far) = (pair.port(by), pair.peer());
+        let (mut near, mut far) = (port(&pair, by), peer(&pair));
         let exact = |id| RawFilter {
             id,
             mask: 0xC000_07FF,
@@ -251,14 +188,14 @@ fn the_kernel_leaves_out_what_is_of_no_use_by_every_way() {
 
 #[test]
 fn what_finds_no_room_is_counted_by_every_way() {
-    let pair = pair!("cgwo");
+    let pair = or_skip!(Pair::new("cgwo", FD_MTU));
     for by in pairs().filter(|by| by.1 == TransmitBy::Sendmmsg) {
         let config = SocketCanConfig {
             receive: by.0,
             receive_buffer: Some(4096),
             ..SocketCanConfig::new(&pair.near)
         };
-        let (mut near, mut far) = (open("near", &config).unwrap(), pair.peer());
+        let (mut near, mut far) = (open("near", &config).unwrap(), peer(&pair));
         let frames: Vec<_> = (0..500).map(|id| classic(id, &[])).collect();
         send(&mut far, &frames);
         std::thread::sleep(Duration::from_millis(10));
@@ -276,9 +213,9 @@ fn what_finds_no_room_is_counted_by_every_way() {
 
 #[test]
 fn an_interface_goes_down_and_comes_back_by_every_pair() {
-    let pair = pair!("cgwd");
+    let pair = or_skip!(Pair::new("cgwd", FD_MTU));
     for by in pairs() {
-        let (mut near, mut far) = (pair.port(by), pair.peer());
+        let (mut near, mut far) = (port(&pair, by), peer(&pair));
         ip(&format!("link set {} down", pair.near)).unwrap();
         assert!(
             until(|| {
@@ -326,9 +263,9 @@ fn an_interface_goes_down_and_comes_back_by_every_pair() {
 
 #[test]
 fn an_interface_is_unplugged_and_plugged_in_again_by_every_pair() {
-    let pair = pair!("cgwu");
+    let pair = or_skip!(Pair::new("cgwu", FD_MTU));
     for by in pairs() {
-        let mut near = pair.port(by);
+        let mut near = port(&pair, by);
         let exact = RawFilter {
             id: 0x42,
             mask: 0xC000_07FF,
@@ -358,7 +295,7 @@ fn an_interface_is_unplugged_and_plugged_in_again_by_every_pair() {
             }),
             "{by:?}"
         );
-        let mut far = pair.peer();
+        let mut far = peer(&pair);
         send(&mut far, &[classic(0x43, &[]), classic(0x42, &[])]);
         assert_eq!(
             take(&mut near, 1),
@@ -373,7 +310,7 @@ fn an_interface_is_unplugged_and_plugged_in_again_by_every_pair() {
 /// A vxcan without a queue takes everything; with a slow one the rest is held, and leaves in order.
 #[test]
 fn what_the_interface_has_no_room_for_is_held_and_leaves_in_order() {
-    let pair = pair!("cgwq");
+    let pair = or_skip!(Pair::new("cgwq", FD_MTU));
     // Where the kernel does not load it by itself; tc says what is missing.
     let _ = std::process::Command::new("modprobe")
         .arg("sch_tbf")
@@ -388,7 +325,7 @@ fn what_the_interface_has_no_room_for_is_held_and_leaves_in_order() {
         return;
     }
     for by in pairs().filter(|by| by.0 == ReceiveBy::Recvmmsg) {
-        let (mut near, mut far) = (pair.port(by), pair.peer());
+        let (mut near, mut far) = (port(&pair, by), peer(&pair));
         let frames: Vec<Frame> = (0..1000u32).map(|n| classic(n, &n.to_be_bytes())).collect();
         let mut accepted = Vec::new();
         for frame in &frames {
@@ -435,9 +372,9 @@ fn tc(arguments: &str) -> Result<(), String> {
 /// after them leave.
 #[test]
 fn frames_that_became_too_long_are_left_out() {
-    let pair = pair!("cgwm");
+    let pair = or_skip!(Pair::new("cgwm", FD_MTU));
     for by in pairs().filter(|by| by.0 == ReceiveBy::Recvmmsg) {
-        let (mut near, mut far) = (pair.port(by), pair.peer());
+        let (mut near, mut far) = (port(&pair, by), peer(&pair));
         let fd = Frame::fd(CanId::sff(1).unwrap(), 0, &[0; 12]).unwrap();
         for frame in [classic(1, &[]), fd, classic(2, &[]), classic(3, &[])] {
             near.1
@@ -465,7 +402,7 @@ fn frames_that_became_too_long_are_left_out() {
 
 #[test]
 fn what_a_vcan_would_drop_is_refused_by_name() {
-    let _pair = pair!("cgwv");
+    let _pair = or_skip!(Pair::new("cgwv", FD_MTU));
     let _ = ip("link del cgwv");
     ip("link add dev cgwv type vcan").unwrap();
     ip("link set cgwv up").unwrap();

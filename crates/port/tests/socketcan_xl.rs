@@ -4,58 +4,13 @@
 //! have to be told to pass virtual networks' numbers on, so the step `guests` runs it on a newer one.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::{Pair, XL_MTU, now, or_skip};
 use frame::FrameBuf;
 use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
 use port::{Halves, Outgoing};
-use std::process::Command;
-use std::time::{Duration, Instant, SystemTime};
-
-/// `CANXL_MAX_MTU` (`uapi/linux/can.h`).
-const XL_MTU: u32 = 2060;
-
-fn ip(arguments: &str) -> Result<(), String> {
-    let output = Command::new("ip")
-        .args(arguments.split(' '))
-        .output()
-        .map_err(|e| format!("`ip` cannot be run ({e})"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`ip {arguments}` failed ({})", said.trim()))
-}
-
-/// Two ends of a wire that carries XL frames.
-struct Pair;
-
-impl Pair {
-    fn new() -> Result<Self, String> {
-        let error = open("probe", &SocketCanConfig::new("lo")).err();
-        if error.is_some_and(|error| error.to_string().contains("modprobe can")) {
-            return Err("this kernel has no AF_CAN (EAFNOSUPPORT)".to_owned());
-        }
-        let _ = ip("link del cgwx0");
-        ip("link add cgwx0 type vxcan peer name cgwx1")?;
-        let pair = Self;
-        for end in ["cgwx0", "cgwx1"] {
-            ip(&format!("link set {end} mtu {XL_MTU}"))
-                .map_err(|why| format!("this kernel has no CAN XL: {why}"))?;
-            ip(&format!("link set {end} up"))?;
-        }
-        Ok(pair)
-    }
-}
-
-impl Drop for Pair {
-    fn drop(&mut self) {
-        let _ = ip("link del cgwx0");
-    }
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.unwrap().as_nanos() as u64
-}
+use std::time::{Duration, Instant};
 
 fn frames() -> Vec<FrameBuf> {
     let long = "A5".repeat(2048);
@@ -101,14 +56,7 @@ fn take(halves: &mut Halves, count: usize) -> Vec<String> {
 
 #[test]
 fn xl_frames_come_and_go_by_every_pair() {
-    let pair = Pair::new();
-    let _pair = match pair {
-        Ok(pair) => pair,
-        Err(why) => {
-            eprintln!("SKIPPED because {why}");
-            return;
-        }
-    };
+    let _pair = or_skip!(Pair::new("cgwx", XL_MTU));
     let frames = frames();
     let texts: Vec<String> = frames.iter().map(|f| f.view().to_string()).collect();
     let mut wrong = Vec::new();

@@ -122,7 +122,7 @@ fn plans(args: &Ping) -> Result<Vec<Plan>, Failure> {
             id,
             answer,
             len: frames.payload,
-            fd: frames.fd.then(|| Plan::fd_flags(frames.brs)),
+            fd: frames.fd.then(|| tester::fd_flags(frames.brs)),
             period: args.timing.period * 1_000,
             count: (count > 0).then_some(count),
             timeout: args.timing.timeout * 1_000_000,

@@ -150,7 +150,7 @@ const fn go(over: usize) -> Instruction {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
@@ -206,7 +206,7 @@ mod tests {
             })
     }
 
-    fn filter() -> impl Strategy<Value = Filter> {
+    pub(in crate::packet) fn filter() -> impl Strategy<Value = Filter> {
         let mask = prop_oneof![
             Just(0xC000_07FF),
             Just(0xDFFF_FFFF),

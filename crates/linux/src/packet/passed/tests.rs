@@ -1,4 +1,5 @@
 use super::super::Rule;
+use super::super::program::tests::filter;
 use super::*;
 use crate::can::Filter;
 use crate::classic_bpf;
@@ -34,16 +35,6 @@ fn pair() -> (UnixDatagram, UnixDatagram) {
     let pair = UnixDatagram::pair().unwrap();
     pair.1.set_nonblocking(true).unwrap();
     pair
-}
-
-fn filter() -> impl Strategy<Value = Filter> {
-    let mask = prop_oneof![
-        Just(0xC000_07FF),
-        Just(0xDFFF_FFFF),
-        Just(0x700),
-        any::<u32>()
-    ];
-    (any::<u32>(), mask).prop_map(|(id, mask)| Filter { id, mask })
 }
 
 /// A rule for a datagram socket, whose datagrams are of interface 0.

@@ -1,0 +1,56 @@
+//! What a master did so far, for a display beside it.
+
+use crate::RoundTrip;
+use frame::Nanos;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a master did so far, for a display: written by its thread, read by another.
+#[derive(Debug, Default)]
+pub struct Live {
+    answered: AtomicU64,
+    lost: AtomicU64,
+    sum: AtomicU64,
+    min: AtomicU64,
+    max: AtomicU64,
+    last: AtomicU64,
+}
+
+impl Live {
+    pub(crate) fn add(&self, trip: &RoundTrip) {
+        let Some(duration) = trip.duration() else {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        // Only one thread writes.
+        if self.answered.load(Ordering::Relaxed) == 0 {
+            self.min.store(duration, Ordering::Relaxed);
+        } else {
+            self.min.fetch_min(duration, Ordering::Relaxed);
+        }
+        self.max.fetch_max(duration, Ordering::Relaxed);
+        self.last.store(duration, Ordering::Relaxed);
+        self.sum.fetch_add(duration, Ordering::Relaxed);
+        self.answered.fetch_add(1, Ordering::Release);
+    }
+
+    /// Round trips with an answer.
+    #[must_use]
+    pub fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Acquire)
+    }
+
+    /// Round trips without.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// The shortest, the last, the mean and the longest so far, ns; 0 without any.
+    #[must_use]
+    pub fn figures(&self) -> [Nanos; 4] {
+        let answered = self.answered();
+        let of = |value: &AtomicU64| value.load(Ordering::Relaxed);
+        let mean = of(&self.sum).checked_div(answered).unwrap_or(0);
+        [of(&self.min), of(&self.last), mean, of(&self.max)]
+    }
+}

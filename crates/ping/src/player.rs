@@ -1,0 +1,157 @@
+//! A master or a slave with its port, as its thread has it.
+
+use crate::{
+    Answered, Counts, Live, Master, Next, Part, Party, Plan, Played, RoundTrip, RoundTrips,
+};
+use crate::{Settings, Slave};
+use frame::Nanos;
+use port::{Halves, PortError};
+use std::io;
+
+/// Somebody who plays.
+pub(crate) struct Player<'a> {
+    name: String,
+    plan: Plan,
+    pub(crate) role: Role<'a>,
+    pub(crate) halves: Halves,
+    pub(crate) error: Option<PortError>,
+    pub(crate) done: bool,
+}
+
+pub(crate) enum Role<'a> {
+    Master(Box<Asking<'a>>),
+    Slave(Slave),
+}
+
+/// A master with what it measured.
+pub(crate) struct Asking<'a> {
+    master: Master,
+    trips: RoundTrips,
+    kept: Vec<RoundTrip>,
+    keep: usize,
+    live: Option<&'a Live>,
+}
+
+impl Asking<'_> {
+    fn step(
+        &mut self,
+        halves: &mut Halves,
+        clock: &mut dyn FnMut() -> Nanos,
+    ) -> Result<Next, PortError> {
+        let Self {
+            master,
+            trips,
+            kept,
+            keep,
+            live,
+        } = self;
+        let (receive, transmit) = halves;
+        master.step(receive, transmit, clock, &mut |trip| {
+            if let Some(live) = live {
+                live.add(&trip);
+            }
+            if let Some(duration) = trip.duration() {
+                trips.add(duration);
+            }
+            if kept.len() < *keep {
+                kept.push(trip);
+            }
+        })
+    }
+}
+
+impl<'a> Player<'a> {
+    pub(crate) fn new(party: Party, settings: Settings, live: Option<&'a Live>) -> Self {
+        let role = match party.part {
+            Part::Master => Role::Master(Box::new(Asking {
+                master: Master::new(&party.name, party.plan),
+                trips: RoundTrips::new(),
+                kept: Vec::with_capacity(settings.keep),
+                keep: settings.keep,
+                live,
+            })),
+            Part::Slave => Role::Slave(Slave::new(&party.plan)),
+        };
+        Self {
+            name: party.name,
+            plan: party.plan,
+            role,
+            halves: party.halves,
+            error: None,
+            done: false,
+        }
+    }
+
+    pub(crate) fn can_be_waited_for(&self) -> bool {
+        self.halves.0.wait().fd.is_some() || self.halves.0.is_busy()
+    }
+
+    pub(crate) fn begin(&mut self) {
+        let interest = match &self.role {
+            Role::Master(asking) => asking.master.interest(),
+            Role::Slave(slave) => slave.interest(),
+        };
+        if let Err(error) = self.halves.0.set_interest(&interest) {
+            self.error = Some(error);
+        }
+    }
+
+    pub(crate) fn told(&mut self) {
+        if let Role::Master(asking) = &mut self.role {
+            asking.master.end();
+        }
+    }
+
+    pub(crate) fn step(&mut self, clock: &mut dyn FnMut() -> Nanos) -> Result<Next, PortError> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        match &mut self.role {
+            Role::Slave(slave) => slave.step(&mut self.halves.0, &mut self.halves.1, clock),
+            Role::Master(asking) => asking.step(&mut self.halves, clock),
+        }
+    }
+
+    /// When its port wants to be asked.
+    pub(crate) fn deadline(&self) -> Option<Nanos> {
+        let (receive, transmit) = &self.halves;
+        let held = transmit.counters().held > 0;
+        let transmit = transmit.deadline().filter(|_| held);
+        [receive.deadline(), transmit].into_iter().flatten().min()
+    }
+
+    pub(crate) fn fail_to_wait(&mut self, error: &io::Error) {
+        self.error = Some(PortError {
+            port: self.name.clone(),
+            what: format!("waiting for it failed: {error}"),
+            source: None,
+        });
+    }
+
+    pub(crate) fn end(self) -> Played {
+        let (receive, transmit) = &self.halves;
+        let (received, transmitted) = (receive.counters(), transmit.counters());
+        let mut played = Played {
+            name: self.name,
+            part: Part::Slave,
+            plan: self.plan,
+            counts: Counts::default(),
+            trips: RoundTrips::default(),
+            kept: Vec::new(),
+            answered: Answered::default(),
+            received,
+            transmitted,
+            error: self.error,
+        };
+        match self.role {
+            Role::Slave(slave) => played.answered = slave.counts(),
+            Role::Master(asking) => {
+                played.part = Part::Master;
+                played.counts = asking.master.counts();
+                played.trips = asking.trips;
+                played.kept = asking.kept;
+            }
+        }
+        played
+    }
+}
