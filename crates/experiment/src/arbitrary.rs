@@ -29,6 +29,8 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
         prop::sample::select(Ways::all().collect::<Vec<_>>()).prop_map(Gateway::User),
         Just(Gateway::OwnRules),
         Just(Gateway::Bpf),
+        prop::bool::ANY.prop_map(|irq| Gateway::Direct { irq }),
+        Just(Gateway::Chardev),
     ];
     let cpu = prop_oneof![
         Just(Cpu::Pc),

@@ -143,9 +143,12 @@ impl Conflicts<'_> {
         );
         self.refuse(
             e.priority != Priority::Gateway
-                && !matches!(e.gateway, Gateway::User(_) | Gateway::Direct { .. }),
+                && !matches!(
+                    e.gateway,
+                    Gateway::User(_) | Gateway::Direct { .. } | Gateway::Chardev
+                ),
             &[Setting::Priority, Setting::Gateway],
-            "only a gateway in user space has a priority of its own: --gateway user:… or direct",
+            "only a gateway in user space has a priority of its own: --gateway user:…, direct or chardev",
         );
         let polled = matches!(
             e.gateway,
@@ -192,11 +195,11 @@ impl Conflicts<'_> {
                 "without a gateway, or with an ideal one, nothing filters, changes or passes a frame on",
             );
         }
-        let direct = matches!(e.gateway, Gateway::Direct { .. });
+        let direct = matches!(e.gateway, Gateway::Direct { .. } | Gateway::Chardev);
         self.refuse(
             direct && e.bench != Bench::Timed,
             &[Setting::Gateway, Setting::Bench],
-            "a controller that can be driven from user space is on the timed bench only: --bench timed",
+            "controllers that are no interfaces are on the timed bench only: --bench timed",
         );
         self.refuse(
             direct && e.hops != Hops::NONE,
@@ -217,7 +220,11 @@ impl Conflicts<'_> {
                 "what BPF puts into a vcan interface does not come back; it does through a pair: \
                  --hops N:vxcan"
             }
-            Gateway::Cangw | Gateway::Ideal | Gateway::None | Gateway::Direct { .. } => "",
+            Gateway::Cangw
+            | Gateway::Ideal
+            | Gateway::None
+            | Gateway::Direct { .. }
+            | Gateway::Chardev => "",
         };
         self.refuse(
             by_vcan && !why.is_empty(),
@@ -240,10 +247,10 @@ impl Conflicts<'_> {
         }
         let sockets = matches!(e.gateway, Gateway::User(_));
         self.refuse(
-            !sockets && !matches!(e.gateway, Gateway::Direct { .. }),
+            !sockets && !matches!(e.gateway, Gateway::Direct { .. } | Gateway::Chardev),
             &[Setting::Gateway, Setting::Task],
-            "a round trip is between two programs: --gateway user:RECEIVE-TRANSMIT or direct:irq says how \
-             both receive and transmit",
+            "a round trip is between two programs: --gateway user:RECEIVE-TRANSMIT, chardev or \
+             direct:irq says how both receive and transmit",
         );
         self.refuse(
             e.bench == Bench::None,
@@ -318,6 +325,11 @@ impl Conflicts<'_> {
         );
         let napi = e.bench == Bench::Timed && e.cpu.controller() == Controller::Mscan;
         let mapped = matches!(e.gateway, Gateway::Direct { .. });
+        self.refuse(
+            e.tuning.threaded_napi && e.gateway == Gateway::Chardev,
+            &[Setting::Tuning, Setting::Gateway],
+            "a character device has no NAPI: its frames are read in the interrupt",
+        );
         self.refuse(
             e.tuning.threaded_napi && !napi,
             &[Setting::Tuning, Setting::Bench, Setting::Cpu],

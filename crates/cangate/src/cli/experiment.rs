@@ -27,7 +27,7 @@ pub(crate) struct Chosen {
     )]
     pub(crate) bench: String,
     /// The gateway under test: cangw, can-gw, bpf, user:RECEIVE-TRANSMIT, direct, direct:irq,
-    /// ideal or none.
+    /// chardev, ideal or none.
     ///
     ///   cangw        can-gw in the kernel; Debian's program cangw adds the rules
     ///   can-gw       can-gw in the kernel; cangate adds the rules (offload = "can-gw")
@@ -35,6 +35,7 @@ pub(crate) struct Chosen {
     ///   user:RX-TX   cangate in user space, which receives and transmits in these ways
     ///   direct       cangate on two controllers in its own memory, polling (timed bench only)
     ///   direct:irq   the same, by interrupt
+    ///   chardev      cangate on two character devices (timed bench only)
     ///   ideal        a gateway without software: what the bench itself costs
     ///   none         no gateway: the precision of the tester (kvaser bench only)
     ///
@@ -179,7 +180,7 @@ pub(crate) struct Chosen {
     ///
     ///   irq-thread:N     the interrupt threads of the CAN controllers have real-time priority N, 1 to
     ///                    99; the kernel's is 50. Kernels with -rt have such threads, others with
-    ///                    --boot threadirqs
+    ///                    the kernel's parameter threadirqs
     ///   threaded-napi    received frames are read in threads (mscan controllers: --cpu board); with
     ///                    irq-thread:N, these have priority N, too
     ///   netdev-budget:N  at most N frames in one run of the receive soft interrupt, 1 to 100000

@@ -90,7 +90,7 @@ fn each_word_of_a_value_is_explained() {
         ("--bench", "kvaser ctucan timed"),
         (
             "--gateway",
-            "cangw can-gw bpf user:read-write direct direct:irq ideal none io_uring mmap",
+            "cangw can-gw bpf user:read-write direct direct:irq chardev ideal none io_uring mmap",
         ),
         (
             "--traffic",
@@ -103,6 +103,11 @@ fn each_word_of_a_value_is_explained() {
         ("--cpu", "pc board board:N shift:N"),
         ("--priority", "gateway ordinary softirq"),
         ("--boot", "nohz=off nohz=off+threadirqs none"),
+        ("--task", "gateway round-trip"),
+        (
+            "--tuning",
+            "irq-thread:N threaded-napi netdev-budget:N none",
+        ),
     ] {
         let own = option_of(&measure, option);
         for word in words.split(' ') {

@@ -37,6 +37,9 @@ pub enum Gateway {
         /// By interrupt?
         irq: bool,
     },
+    /// `cangate run` with ports of kind `chardev`, on character devices of the timed bench.
+    #[serde(rename = "chardev")]
+    Chardev,
 }
 
 impl Gateway {
@@ -58,7 +61,12 @@ impl Gateway {
         match self {
             Self::OwnRules => Some("can-gw"),
             Self::Bpf => Some("bpf"),
-            Self::Cangw | Self::User(_) | Self::Ideal | Self::None | Self::Direct { .. } => None,
+            Self::Cangw
+            | Self::User(_)
+            | Self::Ideal
+            | Self::None
+            | Self::Direct { .. }
+            | Self::Chardev => None,
         }
     }
 }
@@ -74,6 +82,7 @@ impl fmt::Display for Gateway {
             Self::Bpf => f.write_str("bpf"),
             Self::Direct { irq: false } => f.write_str("direct"),
             Self::Direct { irq: true } => f.write_str("direct:irq"),
+            Self::Chardev => f.write_str("chardev"),
         }
     }
 }
@@ -90,11 +99,12 @@ impl FromStr for Gateway {
             ("bpf", _) => Ok(Self::Bpf),
             ("direct", _) => Ok(Self::Direct { irq: false }),
             ("direct:irq", _) => Ok(Self::Direct { irq: true }),
+            ("chardev", _) => Ok(Self::Chardev),
             (_, Some(ways)) => Ok(Self::User(ways.parse()?)),
             _ => Err(WordError::unknown(
                 text,
                 "gateway",
-                "cangw, can-gw, bpf, user:RECEIVE-TRANSMIT (such as user:read-write), direct, direct:irq, ideal, none",
+                "cangw, can-gw, bpf, user:RECEIVE-TRANSMIT (such as user:read-write), direct, direct:irq, chardev, ideal, none",
             )),
         }
     }

@@ -43,7 +43,16 @@ mod tests {
 
     #[test]
     fn words_come_back() {
-        for word in ["cangw", "can-gw", "bpf", "user:read-write", "none"] {
+        for word in [
+            "cangw",
+            "can-gw",
+            "bpf",
+            "user:read-write",
+            "direct",
+            "direct:irq",
+            "chardev",
+            "none",
+        ] {
             assert_eq!(word.parse::<Gateway>().unwrap().to_string(), word);
         }
         for word in [

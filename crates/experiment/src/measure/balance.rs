@@ -141,7 +141,11 @@ fn agree(experiment: &Experiment, observed: &Observed, counts: &Counts) -> Resul
     let taken = match experiment.gateway {
         Gateway::Cangw | Gateway::OwnRules => counts.handled + counts.dropped,
         // What was taken and not sent is among these already.
-        Gateway::User(_) | Gateway::Bpf | Gateway::None | Gateway::Direct { .. } => counts.handled,
+        Gateway::User(_)
+        | Gateway::Bpf
+        | Gateway::None
+        | Gateway::Direct { .. }
+        | Gateway::Chardev => counts.handled,
         // What is received is in the other controller at once.
         Gateway::Ideal => counts.received,
     };

@@ -26,7 +26,7 @@ pub(super) enum UnderTest {
     Cangw(usize),
     /// `cangate run`.
     User(#[allow(dead_code)] Background),
-    /// `cangate run` on mapped controllers.
+    /// `cangate run` on controllers that are no interfaces.
     Direct(#[allow(dead_code)] Background),
     /// `cangate run` with its routes in the kernel, how, and how many there are.
     InKernel(#[allow(dead_code)] Background, InKernel, usize),
@@ -103,7 +103,13 @@ impl UnderTest {
                 Err(MeasureError::GatewaySilent(LOOK_EVERY * LOOKS))
             }
             Gateway::Direct { .. } => {
-                map_controllers([0, 1])?;
+                other_controllers("mapped", [0, 1])?;
+                let mut running = cangate_run(&config)?;
+                answers(&mut running)?;
+                Ok(Self::Direct(running))
+            }
+            Gateway::Chardev => {
+                other_controllers(&chardev_model(experiment), [0, 1])?;
                 let mut running = cangate_run(&config)?;
                 answers(&mut running)?;
                 Ok(Self::Direct(running))
@@ -331,13 +337,18 @@ fn join_controllers() -> Result<(), MeasureError> {
     Ok(())
 }
 
-/// The gateway's interfaces become mapped controllers of the same names, on these buses.
-pub(super) fn map_controllers(buses: [u8; 2]) -> Result<(), MeasureError> {
+/// The model of `kmod/bitcan` that is the experiment's controller as a character device.
+pub(super) fn chardev_model(experiment: &Experiment) -> String {
+    format!("chardev-{}", experiment.cpu.controller().name())
+}
+
+/// The gateway's interfaces become controllers of this model, of the same names, on these buses.
+pub(super) fn other_controllers(model: &str, buses: [u8; 2]) -> Result<(), MeasureError> {
     let orders = buses.iter().zip([INCOMING, OUTGOING]);
     let orders = orders.flat_map(|(bus, name)| {
         [
             format!("del {name}"),
-            format!("add {name} bus={bus} model=mapped"),
+            format!("add {name} bus={bus} model={model}"),
         ]
     });
     for order in orders {

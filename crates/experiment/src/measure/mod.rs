@@ -164,6 +164,7 @@ fn setup(experiment: &Experiment) -> Result<Setup, MeasureError> {
             Gateway::Cangw
             | Gateway::User(_)
             | Gateway::Direct { .. }
+            | Gateway::Chardev
             | Gateway::OwnRules
             | Gateway::Bpf
             | Gateway::Ideal => Measure::Gateway,

@@ -2,7 +2,7 @@
 //! (drivers-2009 §3.1, Fig. 1).
 
 use super::error::MeasureError;
-use super::gateway::write;
+use super::gateway::{chardev_model, other_controllers, write};
 use super::{TIMEOUT, blind_spots, load, tuning};
 use crate::choices::{Gateway, Priority};
 use crate::describe::describe;
@@ -37,7 +37,10 @@ impl RoundTrip {
     /// Puts both controllers on the first bus, and writes down the ports.
     pub(super) fn prepare(experiment: &Experiment) -> Result<Self, MeasureError> {
         match (experiment.bench, &experiment.gateway) {
-            (Bench::Timed, Gateway::Direct { .. }) => super::gateway::map_controllers([0, 0])?,
+            (Bench::Timed, Gateway::Direct { .. }) => other_controllers("mapped", [0, 0])?,
+            (Bench::Timed, Gateway::Chardev) => {
+                other_controllers(&chardev_model(experiment), [0, 0])?;
+            }
             (Bench::Timed, _) => on_one_bus(experiment)?,
             (Bench::Kvaser | Bench::Ctucan, _) => neighbour(experiment)?,
             (Bench::Vcan | Bench::None, _) => {}

@@ -32,9 +32,11 @@ fn joined(all: &[Inexpressible]) -> String {
 pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
     match &experiment.gateway {
         Gateway::Cangw => cangw_script(experiment),
-        Gateway::User(_) | Gateway::OwnRules | Gateway::Bpf | Gateway::Direct { .. } => {
-            Ok(gateway_toml(experiment).unwrap_or_default())
-        }
+        Gateway::User(_)
+        | Gateway::OwnRules
+        | Gateway::Bpf
+        | Gateway::Direct { .. }
+        | Gateway::Chardev => Ok(gateway_toml(experiment).unwrap_or_default()),
         Gateway::Ideal | Gateway::None => Ok(String::new()),
     }
 }
@@ -57,6 +59,7 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
             keys(*ways),
         ),
         Gateway::Direct { irq } => (process(!irq, experiment.priority), String::new()),
+        Gateway::Chardev => (process(false, experiment.priority), String::new()),
         other => (
             format!("offload = \"{}\"\n", other.offload()?),
             String::new(),
@@ -68,9 +71,16 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
         text.push_str(&format!("max_hops = {}\n", experiment.hops.count + 1));
     }
     for name in &names {
-        if let Gateway::Direct { irq } = experiment.gateway {
-            text.push_str(&direct(name, irq, experiment.is_fd()));
-            continue;
+        match experiment.gateway {
+            Gateway::Direct { irq } => {
+                text.push_str(&direct(name, irq, experiment.is_fd()));
+                continue;
+            }
+            Gateway::Chardev => {
+                text.push_str(&chardev(name, experiment.is_fd()));
+                continue;
+            }
+            _ => {}
         }
         text.push_str(&format!(
             "\n[ports.{name}]\nkind = \"socketcan\"\ninterface = \"{name}\"\n{keys}"
@@ -112,6 +122,17 @@ fn direct(name: &str, irq: bool, fd: bool) -> String {
     let mut text = format!(
         "\n[ports.{name}]\nkind = \"direct\"\ndevice = \"/dev/bitcan-{name}\"\nbitrate = {BITRATE}\n\
          mode = \"{mode}\"\n"
+    );
+    if fd {
+        text.push_str(&format!("data_bitrate = {DATA_BITRATE}\n"));
+    }
+    text
+}
+
+/// A port on a character device.
+fn chardev(name: &str, fd: bool) -> String {
+    let mut text = format!(
+        "\n[ports.{name}]\nkind = \"chardev\"\ndevice = \"/dev/{name}\"\nbitrate = {BITRATE}\n"
     );
     if fd {
         text.push_str(&format!("data_bitrate = {DATA_BITRATE}\n"));

@@ -193,6 +193,10 @@ mod tests {
         if !e.gateway.has_routes() {
             e.gateway = Gateway::Cangw;
         }
+        let devices = matches!(e.gateway, Gateway::Direct { .. } | Gateway::Chardev);
+        if e.hops != Hops::NONE && devices {
+            e.gateway = Gateway::Bpf;
+        }
         if e.hops != Hops::NONE && e.gateway != Gateway::Cangw {
             e.hops.through = Virtual::Vxcan;
         }
