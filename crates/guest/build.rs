@@ -7,10 +7,14 @@ use std::path::{Path, PathBuf};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?);
-    let sources = root.join("../../kmod/bitcan").canonicalize()?;
-    println!("cargo:rerun-if-changed={}", sources.display());
+    let sources = root.join("../../kmod").canonicalize()?;
     let mut files = Vec::new();
-    find(&sources, &mut files)?;
+    // bitcan has a driver of canchar's in it.
+    for module in ["bitcan", "canchar"] {
+        let folder = sources.join(module);
+        println!("cargo:rerun-if-changed={}", folder.display());
+        find(&folder, &mut files)?;
+    }
     files.sort();
     let mut text = "&[\n".to_owned();
     for path in files {

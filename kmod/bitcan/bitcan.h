@@ -3,12 +3,13 @@
  * bitcan: CAN buses in bit time, and a tester on them.
  *
  * /dev/bitcan         text, one line a write(2):
- *                       add NAME bus=N model=sja1000|mscan|mapped
+ *                       add NAME bus=N model=sja1000|mscan|mapped|chardev-sja1000|chardev-mscan
  *                       del NAME
  *                       join FROM TO    a gateway without software, between two that are down
  *                       part FROM
  *                     read(2) lists the interfaces, one a line, in the same words, and mapped
  *                     controllers with what they counted.
+ * /dev/NAME           a controller that is a character device: see ../canchar/canchar.h.
  * /dev/bitcan-NAME    a mapped controller: one process at a time maps its registers and drives it,
  *                     without the network stack.
  * /dev/bitcan-tester  a node on every bus that exists, for one process at a time: SETUP, then
@@ -54,10 +55,12 @@ struct bitcan_stamp {
 	__u32 duration;		/* ns */
 	__u8 bus;
 	__u8 kind;		/* BITCAN_STAMP_* */
-	__u16 node;		/* who sent: 0 the tester, BITCAN_NODE_MAPPED and on a mapped
+	__u16 node;		/* who sent: 0 the tester, BITCAN_NODE_DEVICE and on a character
+				 * device's controller, BITCAN_NODE_MAPPED and on a mapped
 				 * controller, else ifindex & 0xffff */
 	struct canfd_frame frame;
 };
+#define BITCAN_NODE_DEVICE 0xfe00
 #define BITCAN_NODE_MAPPED 0xff00
 #define BITCAN_STAMP_FRAME 0	/* a frame ended well */
 #define BITCAN_STAMP_FD 1	/* an FD frame ended well */

@@ -31,28 +31,34 @@ static void receive(struct bc_bus *core, int n, const struct canfd_frame *frame,
 
 	if (!member)
 		return;
-	if (member->mapped)
+	if (member->kind == BITCAN_MAPPED)
 		bitcan_mapped_receive(member, frame, fd);
 	else
-		bitcan_receive(bitcan_port_of(member), frame, fd);
+		bitcan_receive(bitcan_controller_of(member), frame, fd);
+}
+
+/* Is its transmit buffer full with what another controller received? */
+static bool joined_busy(struct bitcan_controller *c)
+{
+	return c->member.kind == BITCAN_INTERFACE && bitcan_port_of(c)->joined_busy;
 }
 
 /* A node's own frame was sent. */
 static void sent(struct bitcan_member *member, int i)
 {
-	struct bitcan_port *port;
+	struct bitcan_controller *c;
 
-	if (member->mapped) {
+	if (member->kind == BITCAN_MAPPED) {
 		bitcan_mapped_done(member, i, BITCAN_TX_SENT);
 		return;
 	}
-	port = bitcan_port_of(member);
-	if (port->joined_busy) {
-		bitcan_joined_sent(port, true);
+	c = bitcan_controller_of(member);
+	if (joined_busy(c)) {
+		bitcan_joined_sent(bitcan_port_of(c), true);
 		return;
 	}
-	port->tx_done |= BIT(i);
-	bitcan_raise(port, BITCAN_TX);
+	c->tx_done |= BIT(i);
+	bitcan_raise(c, BITCAN_TX);
 }
 
 static void on_frame(struct bc_bus *core, int n, int i, bool primary)
@@ -97,53 +103,53 @@ static void on_state(struct bc_bus *core, int n)
 		bitcan_play_bus_off(of(core), n);
 	if (!member)
 		return;
-	if (member->mapped)
+	if (member->kind == BITCAN_MAPPED)
 		bitcan_mapped_state(member);
 	else
-		bitcan_raise(bitcan_port_of(member), BITCAN_STATE);
+		bitcan_raise(bitcan_controller_of(member), BITCAN_STATE);
 }
 
 static void on_dropped(struct bc_bus *core, int n, int i, enum bc_why why)
 {
 	struct bitcan_member *member = core->nodes[n].owner;
-	struct bitcan_port *port;
+	struct bitcan_controller *c;
 
 	if (!member) {
 		bitcan_play_dropped(of(core), &core->nodes[n].slots[i]);
 		return;
 	}
-	if (member->mapped) {
+	if (member->kind == BITCAN_MAPPED) {
 		bitcan_mapped_done(member, i,
 				   why == BC_ONE_SHOT ? BITCAN_TX_FAILED : BITCAN_TX_BUS_OFF);
 		return;
 	}
-	port = bitcan_port_of(member);
-	if (port->joined_busy) {
-		bitcan_joined_sent(port, false);
+	c = bitcan_controller_of(member);
+	if (joined_busy(c)) {
+		bitcan_joined_sent(bitcan_port_of(c), false);
 	} else if (why == BC_ONE_SHOT) {
-		port->tx_failed |= BIT(i);
-		port->tx_done |= BIT(i);
-		bitcan_raise(port, BITCAN_TX);
+		c->tx_failed |= BIT(i);
+		c->tx_done |= BIT(i);
+		bitcan_raise(c, BITCAN_TX);
 	}
 }
 
 static void on_flagged(struct bc_bus *core, const struct bc_step *step)
 {
 	struct bitcan_member *member = core->nodes[step->node].owner;
-	struct bitcan_port *port;
+	struct bitcan_controller *c;
 
 	if (!member)
 		return;
-	if (member->mapped) {
+	if (member->kind == BITCAN_MAPPED) {
 		bitcan_mapped_error(member);
 		return;
 	}
-	port = bitcan_port_of(member);
-	if (!(port->can.ctrlmode & CAN_CTRLMODE_BERR_REPORTING))
+	c = bitcan_controller_of(member);
+	if (!c->bus_errors)
 		return;
-	port->error = *step;
-	port->error_tx = step->what == BC_TX_ERROR;
-	bitcan_raise(port, BITCAN_ERROR);
+	c->error = *step;
+	c->error_tx = step->what == BC_TX_ERROR;
+	bitcan_raise(c, BITCAN_ERROR);
 }
 
 static const struct bc_ops ops = {
@@ -197,12 +203,15 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 	bus->raised = 0;
 	while (raised) {
 		struct bitcan_member *member = bus->core.nodes[__ffs(raised)].owner;
+		struct bitcan_port *joined = NULL;
 
 		raised &= raised - 1;
 		if (!member)
 			continue;
-		if (!member->mapped && bitcan_port_of(member)->joined_to)
-			bitcan_joined_move(bitcan_port_of(member));
+		if (member->kind == BITCAN_INTERFACE)
+			joined = bitcan_port_of(bitcan_controller_of(member));
+		if (joined && joined->joined_to)
+			bitcan_joined_move(joined);
 		else
 			irqs[count++] = member->irq;
 	}

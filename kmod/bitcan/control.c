@@ -16,8 +16,9 @@ static int show(struct seq_file *seq, void *unused)
 
 	mutex_lock(&bitcan_mutex);
 	list_for_each_entry(port, &bitcan_ports, list)
-		seq_printf(seq, "%s bus=%u model=%s\n", port->dev->name, port->bus->number,
+		seq_printf(seq, "%s bus=%u model=%s\n", port->dev->name, port->ctl.bus->number,
 			   bitcan_model_of(port)->name);
+	bitcan_chardev_show(seq);
 	bitcan_mapped_show(seq);
 	mutex_unlock(&bitcan_mutex);
 	return 0;
@@ -50,7 +51,7 @@ static int add(char *words)
 		}
 	}
 	if (!model) {
-		pr_err("bitcan: add %s: say model=sja1000, model=mscan or model=mapped\n", name);
+		pr_err("bitcan: add %s: say model=sja1000, mscan, chardev-sja1000, chardev-mscan or mapped\n", name);
 		return -EINVAL;
 	}
 	return bitcan_add(name, bus, model, bitcan_net());
@@ -166,11 +167,13 @@ static int fault(char *words)
 	}
 	if (f.node && strcmp(f.node, "tester")) {
 		struct bitcan_port *port = bitcan_find(f.node, bitcan_net());
-		struct bitcan_bus *its = port ? port->bus : NULL;
+		struct bitcan_bus *its = port ? port->ctl.bus : NULL;
 
 		if (port)
-			member = &port->member;
+			member = &port->ctl.member;
 		else
+			member = bitcan_chardev_find(f.node, &its);
+		if (!member)
 			member = bitcan_mapped_find(f.node, &its);
 		if (!member || its != bus) {
 			pr_err("bitcan: fault: no interface or controller %s on bus %u\n", f.node,
@@ -241,7 +244,9 @@ static ssize_t control_write(struct file *file, const char __user *from, size_t 
 		err = add(words);
 	} else if (!strcmp(word, "del")) {
 		err = bitcan_find(words, bitcan_net()) ? bitcan_del(words, bitcan_net()) :
-							 bitcan_mapped_del(words);
+							 bitcan_chardev_del(words);
+		if (err == -ENOENT)
+			err = bitcan_mapped_del(words);
 	} else if (!strcmp(word, "join")) {
 		err = join(words);
 	} else if (!strcmp(word, "part")) {

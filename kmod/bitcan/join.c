@@ -17,18 +17,18 @@
 static void put_next(struct bitcan_port *to)
 {
 	struct bitcan_port *from = to->joined_from;
-	struct bitcan_bus *bus = to->bus;
+	struct bitcan_bus *bus = to->ctl.bus;
 	const struct bitcan_received *r;
 	struct bc_length length;
 
-	if (to->joined_busy || !from || !from->fifo_count || to->node < 0)
+	if (to->joined_busy || !from || !from->ctl.fifo_count || to->ctl.node < 0)
 		return;
-	r = &from->received[from->fifo_head];
+	r = &from->ctl.received[from->ctl.fifo_head];
 	bc_length(&r->frame, r->fd, &length);
-	bc_send(&bus->core, to->node, 0, &r->frame, r->fd, &length, bc_key(&r->frame, r->fd), 0,
+	bc_send(&bus->core, to->ctl.node, 0, &r->frame, r->fd, &length, bc_key(&r->frame, r->fd), 0,
 		bus->core.now, 0);
-	from->fifo_head = (from->fifo_head + 1) % BITCAN_FIFO;
-	from->fifo_count--;
+	from->ctl.fifo_head = (from->ctl.fifo_head + 1) % BITCAN_FIFO;
+	from->ctl.fifo_count--;
 	to->joined_busy = true;
 }
 
@@ -37,16 +37,16 @@ void bitcan_joined_receive(struct bitcan_port *port, const struct canfd_frame *f
 {
 	struct bitcan_received *r;
 
-	if (port->fifo_count == BITCAN_FIFO) {
+	if (port->ctl.fifo_count == BITCAN_FIFO) {
 		port->dev->stats.rx_over_errors++;
-		bitcan_play_overrun(port->bus, port->node, frame, fd);
+		bitcan_play_overrun(port->ctl.bus, port->ctl.node, frame, fd);
 		return;
 	}
-	r = &port->received[(port->fifo_head + port->fifo_count++) % BITCAN_FIFO];
+	r = &port->ctl.received[(port->ctl.fifo_head + port->ctl.fifo_count++) % BITCAN_FIFO];
 	r->fd = fd;
 	memcpy(&r->frame, frame, fd ? sizeof(*frame) : sizeof(struct can_frame));
 	port->dev->stats.rx_packets++;
-	port->bus->raised |= BIT(port->node);
+	port->ctl.bus->raised |= BIT(port->ctl.node);
 }
 
 /* In place of the interrupt: the timer of the incoming bus. */
@@ -54,9 +54,9 @@ void bitcan_joined_move(struct bitcan_port *port)
 {
 	struct bitcan_port *to = port->joined_to;
 
-	bitcan_run_now(to->bus);
+	bitcan_run_now(to->ctl.bus);
 	put_next(to);
-	bitcan_arm(to->bus);
+	bitcan_arm(to->ctl.bus);
 }
 
 /* The transmit buffer fell free, at the outgoing bus's time. */
@@ -89,14 +89,15 @@ static unsigned int takes(const struct canfd_frame *frame, bool fd)
 	return 1;
 }
 
+static const struct bitcan_fifo no_room = { .takes = takes };
+
 /* Its FIFO has no room, so that other controllers' receptions need no further question. */
 static const struct bitcan_model joined = {
 	.name = "joined",
 	.slots = 1,
 	.xmit = drop,
 	.interrupt = no_interrupt,
-	.takes = takes,
-	.fifo = 0,
+	.fifo = &no_room,
 };
 
 /* ---- Joining, under bitcan_mutex ---- */
@@ -105,7 +106,7 @@ int bitcan_join(struct bitcan_port *from, struct bitcan_port *to)
 {
 	unsigned long flags;
 
-	if (from->bus == to->bus || from->model == &joined || to->model == &joined) {
+	if (from->ctl.bus == to->ctl.bus || from->model == &joined || to->model == &joined) {
 		pr_err("bitcan: join: %s and %s must be on two buses, and not joined yet\n",
 		       from->dev->name, to->dev->name);
 		return -EINVAL;
@@ -125,8 +126,10 @@ int bitcan_join(struct bitcan_port *from, struct bitcan_port *to)
 	to->joined_from = from;
 	from->own_model = from->model;
 	from->model = &joined;
+	from->ctl.fifo = joined.fifo;
 	to->own_model = to->model;
 	to->model = &joined;
+	to->ctl.fifo = joined.fifo;
 	raw_spin_unlock_irqrestore(&bitcan_lock, flags);
 	rtnl_unlock();
 	return 0;
@@ -141,7 +144,7 @@ void bitcan_cut(struct bitcan_port *port)
 	if (!from)
 		return;
 	raw_spin_lock_irqsave(&bitcan_lock, flags);
-	from->fifo_count = 0;
+	from->ctl.fifo_count = 0;
 	from->joined_to->joined_from = NULL;
 	from->joined_to = NULL;
 	raw_spin_unlock_irqrestore(&bitcan_lock, flags);
@@ -168,9 +171,12 @@ int bitcan_part(struct bitcan_port *port)
 		}
 	}
 	bitcan_cut(port);
-	for (i = 0; i < ARRAY_SIZE(ends); i++)
-		if (ends[i])
-			ends[i]->model = ends[i]->own_model;
+	for (i = 0; i < ARRAY_SIZE(ends); i++) {
+		if (!ends[i])
+			continue;
+		ends[i]->model = ends[i]->own_model;
+		ends[i]->ctl.fifo = ends[i]->model->fifo;
+	}
 	rtnl_unlock();
 	return 0;
 }

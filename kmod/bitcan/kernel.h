@@ -34,8 +34,14 @@ struct bitcan_bus {
 struct bitcan_port;
 
 /* Whose a node of a bus is, for the core; a node without is the tester's. */
+enum bitcan_kind {
+	BITCAN_INTERFACE,	/* a struct bitcan_port */
+	BITCAN_DEVICE,		/* a struct bitcan_chardev */
+	BITCAN_MAPPED,		/* a struct bitcan_mapped */
+};
+
 struct bitcan_member {
-	bool mapped;		/* a struct bitcan_mapped, else a struct bitcan_port */
+	u8 kind;
 	u16 number;		/* in stamps */
 	int irq;
 };
@@ -47,6 +53,12 @@ struct bitcan_wanted {
 	bool listen_only, one_shot;
 };
 
+/* A receive FIFO: bytes or frames that a frame takes in it, and how many there are. */
+struct bitcan_fifo {
+	unsigned int (*takes)(const struct canfd_frame *frame, bool fd);
+	unsigned int size;
+};
+
 /* A model of controller: its registers' behaviour and, above them, its driver's. */
 struct bitcan_model {
 	const char *name;
@@ -55,9 +67,7 @@ struct bitcan_model {
 	u32 enabled;		/* interrupts after start */
 	netdev_tx_t (*xmit)(struct sk_buff *skb, struct net_device *dev);
 	irq_handler_t interrupt;
-	/* Bytes or frames that a frame takes in the FIFO, and how many there are. */
-	unsigned int (*takes)(const struct canfd_frame *frame, bool fd);
-	unsigned int fifo;
+	const struct bitcan_fifo *fifo;
 	void (*setup)(struct bitcan_port *port);
 	void (*teardown)(struct bitcan_port *port);
 	void (*open)(struct bitcan_port *port);
@@ -73,23 +83,28 @@ struct bitcan_received {
 
 #define BITCAN_FIFO 32		/* frames, whatever their bytes */
 
-struct bitcan_port {
-	struct can_priv can;	/* must come first */
+/* A controller whose registers a driver in the kernel has; all under bitcan_lock. */
+struct bitcan_controller {
 	struct bitcan_member member;
-	struct net_device *dev;
-	struct list_head list;
 	struct bitcan_bus *bus;
-	const struct bitcan_model *model;
-
-	/* The controller; under bitcan_lock. */
+	const struct bitcan_fifo *fifo;
 	int node;		/* in the core; -1: off */
-	u32 pending, enabled;
+	u32 pending, enabled;	/* interrupts */
+	bool bus_errors;	/* interrupts for errors on the bus */
 	u8 tx_done, tx_failed;	/* transmit buffers, a bit each */
 	u8 fifo_head, fifo_count;
-	u8 fifo_used;		/* in the model's measure */
+	u8 fifo_used;		/* in the FIFO's measure */
 	struct bc_step error;	/* the last one on the bus, for this node */
 	bool error_tx;
 	struct bitcan_received received[BITCAN_FIFO];
+};
+
+struct bitcan_port {
+	struct can_priv can;	/* must come first */
+	struct bitcan_controller ctl;
+	struct net_device *dev;
+	struct list_head list;
+	const struct bitcan_model *model;
 
 	/* The driver. */
 	struct napi_struct napi;
@@ -119,6 +134,21 @@ void bitcan_detach(struct bitcan_bus *bus, int *node);
 int bitcan_irq_alloc(void);
 void bitcan_irq_free(int irq);
 
+/* controller.c: the first two under bitcan_lock */
+void bitcan_receive(struct bitcan_controller *c, const struct canfd_frame *frame, bool fd);
+void bitcan_raise(struct bitcan_controller *c, u32 flags);
+void bitcan_reset(struct bitcan_controller *c, u32 enabled);
+void bitcan_leave(struct bitcan_controller *c);
+void bitcan_recover(struct bitcan_controller *c, u32 enabled);
+void bitcan_transmit(struct bitcan_controller *c, unsigned int slot,
+		     const struct canfd_frame *frame, bool fd, u64 rank, u32 enable);
+u32 bitcan_take(struct bitcan_controller *c, u32 flags, u8 *tx_done, u8 *tx_failed);
+u32 bitcan_peek(struct bitcan_controller *c);
+void bitcan_mask(struct bitcan_controller *c, u32 off, u32 on);
+bool bitcan_pop(struct bitcan_controller *c, struct bitcan_received *frame);
+void bitcan_counters(struct bitcan_controller *c, enum bc_state *state, u16 *tec, u16 *rec);
+extern const struct bitcan_fifo bitcan_sja1000_fifo, bitcan_mscan_fifo;
+
 /* port.c */
 struct net *bitcan_net(void);
 int bitcan_add(const char *name, unsigned int bus, const char *model, struct net *net);
@@ -126,17 +156,10 @@ int bitcan_del(const char *name, struct net *net);
 void bitcan_del_all(void);
 struct bitcan_port *bitcan_find(const char *name, struct net *net);
 extern struct list_head bitcan_ports;
-void bitcan_receive(struct bitcan_port *port, const struct canfd_frame *frame, bool fd);
-void bitcan_raise(struct bitcan_port *port, u32 flags);
 bool bitcan_xmit_check(struct sk_buff *skb, struct net_device *dev);
 void bitcan_put(struct bitcan_port *port, struct sk_buff *skb, unsigned int slot, u64 rank,
 		u32 enable);
-u32 bitcan_take(struct bitcan_port *port, u32 flags, u8 *tx_done, u8 *tx_failed);
-u32 bitcan_peek(struct bitcan_port *port);
-void bitcan_mask(struct bitcan_port *port, u32 off, u32 on);
-bool bitcan_pop(struct bitcan_port *port, struct bitcan_received *frame);
 struct sk_buff *bitcan_read_frame(struct bitcan_port *port);
-void bitcan_counters(struct bitcan_port *port, enum bc_state *state, u16 *tec, u16 *rec);
 void bitcan_echo(struct bitcan_port *port, unsigned int slot, bool sent);
 void bitcan_report_state(struct bitcan_port *port, struct can_frame *cf, enum bc_state state,
 			 u16 tec, u16 rec);
@@ -164,6 +187,13 @@ struct bitcan_member *bitcan_mapped_find(const char *name, struct bitcan_bus **b
 int bitcan_mapped_init(void);
 void bitcan_mapped_exit(void);
 
+/* chardev.c: under bitcan_mutex */
+int bitcan_chardev_add(const char *name, unsigned int bus, const char *model);
+int bitcan_chardev_del(const char *name);
+void bitcan_chardev_del_all(void);
+void bitcan_chardev_show(struct seq_file *seq);
+struct bitcan_member *bitcan_chardev_find(const char *name, struct bitcan_bus **bus);
+
 /* napi.c */
 int bitcan_napi_tell(const void __user *arg);
 
@@ -186,10 +216,16 @@ void bitcan_play_bus_off(struct bitcan_bus *bus, int node);
 void bitcan_play_overrun(struct bitcan_bus *bus, int node, const struct canfd_frame *frame,
 			 bool fd);
 
-/* The interface behind a node that is not a mapped controller. */
-static inline struct bitcan_port *bitcan_port_of(struct bitcan_member *member)
+/* The controller behind a node that is not a mapped one. */
+static inline struct bitcan_controller *bitcan_controller_of(struct bitcan_member *member)
 {
-	return container_of(member, struct bitcan_port, member);
+	return container_of(member, struct bitcan_controller, member);
+}
+
+/* The interface behind a controller of that kind. */
+static inline struct bitcan_port *bitcan_port_of(struct bitcan_controller *c)
+{
+	return container_of(c, struct bitcan_port, ctl);
 }
 
 static inline u16 bitcan_node_number(const struct bitcan_bus *bus, int node)

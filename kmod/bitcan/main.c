@@ -2,6 +2,7 @@
 /* bitcan: CAN buses in bit time, with controllers under Linux and a tester on them. */
 #include <linux/module.h>
 
+#include "../canchar/core.h"
 #include "kernel.h"
 
 static char *nodes;
@@ -13,9 +14,12 @@ static int __init bitcan_init(void)
 	int err;
 
 	bc_wire_init();
-	err = bitcan_mapped_init();
+	err = canchar_init();
 	if (err)
 		return err;
+	err = bitcan_mapped_init();
+	if (err)
+		goto no_mapped;
 	err = bitcan_control_init();
 	if (err)
 		goto no_control;
@@ -31,11 +35,14 @@ static int __init bitcan_init(void)
 
 no_nodes:
 	bitcan_del_all();
+	bitcan_chardev_del_all();
 	bitcan_tester_exit();
 no_tester:
 	bitcan_control_exit();
 no_control:
 	bitcan_mapped_exit();
+no_mapped:
+	canchar_exit();
 	bitcan_buses_free();
 	return err;
 }
@@ -45,7 +52,9 @@ static void __exit bitcan_exit(void)
 	bitcan_control_exit();
 	bitcan_tester_exit();
 	bitcan_del_all();
+	bitcan_chardev_del_all();
 	bitcan_mapped_exit();
+	canchar_exit();
 	bitcan_buses_free();
 }
 

@@ -578,7 +578,7 @@ int bitcan_mapped_add(const char *name, unsigned int number)
 	strscpy(m->name, name, sizeof(m->name));
 	m->minor = minor;
 	m->node = -1;
-	m->member.mapped = true;
+	m->member.kind = BITCAN_MAPPED;
 	m->member.number = BITCAN_NODE_MAPPED + minor;
 	mutex_init(&m->mutex);
 	init_waitqueue_head(&m->wait);

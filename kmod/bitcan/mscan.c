@@ -24,6 +24,11 @@ static unsigned int takes(const struct canfd_frame *frame, bool fd)
 	return 1;
 }
 
+const struct bitcan_fifo bitcan_mscan_fifo = {
+	.takes = takes,
+	.size = FIFO_FRAMES,
+};
+
 static netdev_tx_t xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct bitcan_port *port = netdev_priv(dev);
@@ -31,7 +36,7 @@ static netdev_tx_t xmit(struct sk_buff *skb, struct net_device *dev)
 
 	if (bitcan_xmit_check(skb, dev))
 		return NETDEV_TX_OK;
-	bitcan_mask(port, BITCAN_TX, 0);
+	bitcan_mask(&port->ctl, BITCAN_TX, 0);
 	free = ~port->tx_active & 7;
 	slot = ffs(free) - 1;
 	switch (hweight8(free)) {
@@ -94,13 +99,13 @@ static irqreturn_t interrupt(int irq, void *dev_id)
 	irqreturn_t ret = IRQ_NONE;
 	u8 done = 0, failed = 0;
 
-	if (READ_ONCE(port->enabled) & BITCAN_TX &&
-	    bitcan_take(port, BITCAN_TX, &done, &failed)) {
+	if (READ_ONCE(port->ctl.enabled) & BITCAN_TX &&
+	    bitcan_take(&port->ctl, BITCAN_TX, &done, &failed)) {
 		transmitted(dev, done, failed);
 		ret = IRQ_HANDLED;
 	}
-	if (bitcan_peek(port) & RX_IRQS && !test_and_set_bit(RX_PROGRESS, &port->flags)) {
-		bitcan_mask(port, RX_IRQS, 0);
+	if (bitcan_peek(&port->ctl) & RX_IRQS && !test_and_set_bit(RX_PROGRESS, &port->flags)) {
+		bitcan_mask(&port->ctl, RX_IRQS, 0);
 		napi_schedule(&port->napi);
 		ret = IRQ_HANDLED;
 	}
@@ -116,9 +121,9 @@ static struct sk_buff *error_frame(struct net_device *dev)
 	u16 tec, rec;
 	u32 what;
 
-	what = bitcan_take(port, BITCAN_OVERRUN | BITCAN_STATE, NULL, NULL);
+	what = bitcan_take(&port->ctl, BITCAN_OVERRUN | BITCAN_STATE, NULL, NULL);
 	skb = alloc_can_err_skb(dev, &cf);
-	bitcan_counters(port, &state, &tec, &rec);
+	bitcan_counters(&port->ctl, &state, &tec, &rec);
 	if (what & BITCAN_OVERRUN)
 		bitcan_count_overrun(port, cf);
 	bitcan_report_state(port, cf, state, tec, rec);
@@ -131,7 +136,7 @@ static int poll(struct napi_struct *napi, int quota)
 	int done = 0;
 
 	while (done < quota) {
-		u32 what = bitcan_peek(port) & RX_IRQS;
+		u32 what = bitcan_peek(&port->ctl) & RX_IRQS;
 		struct sk_buff *skb;
 
 		if (!what)
@@ -144,7 +149,7 @@ static int poll(struct napi_struct *napi, int quota)
 	if (done < quota && napi_complete_done(napi, done)) {
 		clear_bit(RX_PROGRESS, &port->flags);
 		if (port->can.state < CAN_STATE_BUS_OFF)
-			bitcan_mask(port, 0, RX_IRQS);
+			bitcan_mask(&port->ctl, 0, RX_IRQS);
 	}
 	return done;
 }
@@ -193,8 +198,7 @@ const struct bitcan_model bitcan_mscan = {
 	.enabled = RX_IRQS,
 	.xmit = xmit,
 	.interrupt = interrupt,
-	.takes = takes,
-	.fifo = FIFO_FRAMES,
+	.fifo = &bitcan_mscan_fifo,
 	.setup = setup,
 	.teardown = teardown,
 	.open = open,

@@ -35,121 +35,6 @@ static struct can_bittiming *data_bittiming(struct can_priv *can)
 #endif
 }
 
-/* ---- The controller, under bitcan_lock ---- */
-
-void bitcan_raise(struct bitcan_port *port, u32 flags)
-{
-	port->pending |= flags;
-	if (port->pending & port->enabled && port->node >= 0)
-		port->bus->raised |= BIT(port->node);
-}
-
-void bitcan_receive(struct bitcan_port *port, const struct canfd_frame *frame, bool fd)
-{
-	unsigned int takes = port->model->takes(frame, fd);
-	struct bitcan_received *r;
-
-	if (port->fifo_used + takes > port->model->fifo || port->fifo_count == BITCAN_FIFO) {
-		if (port->joined_to) {
-			bitcan_joined_receive(port, frame, fd);
-			return;
-		}
-		bitcan_play_overrun(port->bus, port->node, frame, fd);
-		bitcan_raise(port, BITCAN_OVERRUN);
-		return;
-	}
-	r = &port->received[(port->fifo_head + port->fifo_count++) % BITCAN_FIFO];
-	r->fd = fd;
-	r->takes = takes;
-	memcpy(&r->frame, frame, fd ? sizeof(*frame) : sizeof(struct can_frame));
-	port->fifo_used += takes;
-	bitcan_raise(port, BITCAN_RX);
-}
-
-/* ---- What a driver does to its registers ---- */
-
-/* Reads and clears these interrupts; BITCAN_RX stays while the FIFO holds a frame. */
-u32 bitcan_take(struct bitcan_port *port, u32 flags, u8 *tx_done, u8 *tx_failed)
-{
-	unsigned long irqflags;
-	u32 taken;
-
-	raw_spin_lock_irqsave(&bitcan_lock, irqflags);
-	taken = port->pending & flags;
-	port->pending &= ~taken;
-	if (port->fifo_count)
-		port->pending |= BITCAN_RX;
-	if (taken & BITCAN_TX) {
-		*tx_done = port->tx_done;
-		*tx_failed = port->tx_failed;
-		port->tx_done = 0;
-		port->tx_failed = 0;
-	}
-	raw_spin_unlock_irqrestore(&bitcan_lock, irqflags);
-	return taken;
-}
-
-u32 bitcan_peek(struct bitcan_port *port)
-{
-	return READ_ONCE(port->pending);
-}
-
-/* Turns interrupts off and on. */
-void bitcan_mask(struct bitcan_port *port, u32 off, u32 on)
-{
-	unsigned long irqflags;
-
-	raw_spin_lock_irqsave(&bitcan_lock, irqflags);
-	port->enabled = (port->enabled & ~off) | on;
-	if (port->pending & on) {
-		bitcan_raise(port, 0);
-		bitcan_arm(port->bus);
-	}
-	raw_spin_unlock_irqrestore(&bitcan_lock, irqflags);
-}
-
-/* Takes the oldest frame out of the FIFO. */
-bool bitcan_pop(struct bitcan_port *port, struct bitcan_received *out)
-{
-	const struct bitcan_received *r;
-	unsigned long irqflags;
-	bool some;
-
-	raw_spin_lock_irqsave(&bitcan_lock, irqflags);
-	some = port->fifo_count;
-	if (some) {
-		r = &port->received[port->fifo_head];
-		out->fd = r->fd;
-		memcpy(&out->frame, &r->frame,
-		       r->fd ? sizeof(r->frame) : sizeof(struct can_frame));
-		port->fifo_used -= r->takes;
-		port->fifo_head = (port->fifo_head + 1) % BITCAN_FIFO;
-		port->fifo_count--;
-	}
-	if (!port->fifo_count)
-		port->pending &= ~BITCAN_RX;
-	raw_spin_unlock_irqrestore(&bitcan_lock, irqflags);
-	return some;
-}
-
-void bitcan_counters(struct bitcan_port *port, enum bc_state *state, u16 *tec, u16 *rec)
-{
-	const struct bc_node *node;
-	unsigned long irqflags;
-
-	*state = BC_ACTIVE;
-	*tec = 0;
-	*rec = 0;
-	raw_spin_lock_irqsave(&bitcan_lock, irqflags);
-	if (port->node >= 0) {
-		node = &port->bus->core.nodes[port->node];
-		*state = node->state;
-		*tec = min_t(u16, node->tec, 255);
-		*rec = node->rec;
-	}
-	raw_spin_unlock_irqrestore(&bitcan_lock, irqflags);
-}
-
 /* ---- What drivers have in common ---- */
 
 /* True: the frame was not for sending, and is gone. */
@@ -174,10 +59,7 @@ void bitcan_put(struct bitcan_port *port, struct sk_buff *skb, unsigned int slot
 		u32 enable)
 {
 	bool fd = can_is_canfd_skb(skb);
-	struct bitcan_bus *bus = port->bus;
 	struct canfd_frame frame;
-	struct bc_length length;
-	unsigned long irqflags;
 
 	memcpy(&frame, skb->data, fd ? sizeof(frame) : sizeof(struct can_frame));
 	if (!fd)
@@ -187,19 +69,7 @@ void bitcan_put(struct bitcan_port *port, struct sk_buff *skb, unsigned int slot
 #else
 	can_put_echo_skb(skb, port->dev, slot);
 #endif
-	raw_spin_lock_irqsave(&bitcan_lock, irqflags);
-	port->enabled |= enable;
-	if (port->node >= 0) {
-		/* A controller computes nothing: what follows is not the frame's time. */
-		bitcan_run_now(bus);
-		if (port->pending & enable)
-			bitcan_raise(port, 0);
-		bc_length(&frame, fd, &length);
-		bc_send(&bus->core, port->node, slot, &frame, fd, &length, bc_key(&frame, fd),
-			rank, bus->core.now, 0);
-		bitcan_arm(bus);
-	}
-	raw_spin_unlock_irqrestore(&bitcan_lock, irqflags);
+	bitcan_transmit(&port->ctl, slot, &frame, fd, rank, enable);
 }
 
 /* A buffer fell free: its frame was sent, or was not in one-shot mode. */
@@ -234,7 +104,7 @@ struct sk_buff *bitcan_read_frame(struct bitcan_port *port)
 	struct can_frame *cf;
 	struct sk_buff *skb;
 
-	if (!bitcan_pop(port, &r))
+	if (!bitcan_pop(&port->ctl, &r))
 		return NULL;
 	skb = r.fd ? alloc_canfd_skb(dev, &cfd) : alloc_can_skb(dev, &cf);
 	if (!skb) {
@@ -307,14 +177,10 @@ static int join_bus(struct bitcan_port *port)
 		.one_shot = mode & CAN_CTRLMODE_ONE_SHOT,
 	};
 
-	port->member.number = port->dev->ifindex & 0xffff;
-	port->pending = 0;
-	port->tx_done = 0;
-	port->tx_failed = 0;
-	port->fifo_count = 0;
-	port->fifo_used = 0;
-	port->enabled = port->model->enabled;
-	return bitcan_attach(port->bus, &wanted, &port->member, &port->node);
+	port->ctl.member.number = port->dev->ifindex & 0xffff;
+	port->ctl.bus_errors = mode & CAN_CTRLMODE_BERR_REPORTING;
+	bitcan_reset(&port->ctl, port->model->enabled);
+	return bitcan_attach(port->ctl.bus, &wanted, &port->ctl.member, &port->ctl.node);
 }
 
 static void leave_bus(struct bitcan_port *port)
@@ -322,10 +188,9 @@ static void leave_bus(struct bitcan_port *port)
 	unsigned long irqflags;
 
 	raw_spin_lock_irqsave(&bitcan_lock, irqflags);
-	if (port->node >= 0) {
-		bitcan_detach(port->bus, &port->node);
+	if (port->ctl.node >= 0)
 		port->joined_busy = false;
-	}
+	bitcan_leave(&port->ctl);
 	raw_spin_unlock_irqrestore(&bitcan_lock, irqflags);
 }
 
@@ -337,7 +202,7 @@ static int port_open(struct net_device *dev)
 	err = open_candev(dev);
 	if (err)
 		return err;
-	err = request_irq(port->member.irq, port->model->interrupt, 0, dev->name, dev);
+	err = request_irq(port->ctl.member.irq, port->model->interrupt, 0, dev->name, dev);
 	if (err)
 		goto no_irq;
 	port->can.state = CAN_STATE_ERROR_ACTIVE;
@@ -353,7 +218,7 @@ no_bus:
 	if (port->model->close)
 		port->model->close(port);
 	port->can.state = CAN_STATE_STOPPED;
-	free_irq(port->member.irq, dev);
+	free_irq(port->ctl.member.irq, dev);
 no_irq:
 	close_candev(dev);
 	return err;
@@ -365,7 +230,7 @@ static int port_stop(struct net_device *dev)
 
 	netif_stop_queue(dev);
 	leave_bus(port);
-	free_irq(port->member.irq, dev);
+	free_irq(port->ctl.member.irq, dev);
 	if (port->model->close)
 		port->model->close(port);
 	port->can.state = CAN_STATE_STOPPED;
@@ -384,37 +249,23 @@ static netdev_tx_t port_xmit(struct sk_buff *skb, struct net_device *dev)
 static int port_set_mode(struct net_device *dev, enum can_mode mode)
 {
 	struct bitcan_port *port = netdev_priv(dev);
-	struct bitcan_bus *bus = port->bus;
-	unsigned long irqflags;
-	int i;
 
 	if (mode != CAN_MODE_START)
 		return -EOPNOTSUPP;
 	if (port->model->restart)
 		port->model->restart(port);
 	port->can.state = CAN_STATE_ERROR_ACTIVE;
-	raw_spin_lock_irqsave(&bitcan_lock, irqflags);
-	if (port->node >= 0) {
-		bitcan_run_now(bus);
-		for (i = 0; i < BC_SLOTS; i++)
-			bc_cancel(&bus->core, port->node, i);
-		port->tx_done = 0;
-		port->tx_failed = 0;
-		port->pending &= BITCAN_RX;
-		port->enabled = port->model->enabled;
-		bc_restart(&bus->core, port->node);
-		bitcan_arm(bus);
-	}
-	raw_spin_unlock_irqrestore(&bitcan_lock, irqflags);
+	bitcan_recover(&port->ctl, port->model->enabled);
 	netif_wake_queue(dev);
 	return 0;
 }
 
 static int port_get_berr(const struct net_device *dev, struct can_berr_counter *bec)
 {
+	struct bitcan_port *port = netdev_priv(dev);
 	enum bc_state state;
 
-	bitcan_counters(netdev_priv(dev), &state, &bec->txerr, &bec->rxerr);
+	bitcan_counters(&port->ctl, &state, &bec->txerr, &bec->rxerr);
 	return 0;
 }
 
@@ -464,8 +315,10 @@ int bitcan_add(const char *name, unsigned int number, const char *model, struct 
 			break;
 	if (!strcmp(model, "mapped"))
 		return bitcan_mapped_add(name, number);
+	if (!strncmp(model, "chardev-", 8))
+		return bitcan_chardev_add(name, number, model + 8);
 	if (i == ARRAY_SIZE(models)) {
-		pr_err("bitcan: no model %s: it is sja1000, mscan or mapped\n", model);
+		pr_err("bitcan: no model %s: it is sja1000, mscan, chardev-sja1000, chardev-mscan or mapped\n", model);
 		return -EINVAL;
 	}
 	if (!dev_valid_name(name)) {
@@ -482,9 +335,10 @@ int bitcan_add(const char *name, unsigned int number, const char *model, struct 
 		return -ENOMEM;
 	port = netdev_priv(dev);
 	port->dev = dev;
-	port->bus = bus;
+	port->ctl.bus = bus;
 	port->model = models[i];
-	port->node = -1;
+	port->ctl.fifo = port->model->fifo;
+	port->ctl.node = -1;
 	port->can.clock.freq = CLOCK_HZ;
 	port->can.bittiming_const = &bittiming;
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
@@ -502,12 +356,12 @@ int bitcan_add(const char *name, unsigned int number, const char *model, struct 
 	strscpy(dev->name, name, IFNAMSIZ);
 	if (port->model->setup)
 		port->model->setup(port);
-	port->member.irq = bitcan_irq_alloc();
-	if (port->member.irq < 0) {
-		err = port->member.irq;
+	port->ctl.member.irq = bitcan_irq_alloc();
+	if (port->ctl.member.irq < 0) {
+		err = port->ctl.member.irq;
 		goto no_irq;
 	}
-	dev->irq = port->member.irq;
+	dev->irq = port->ctl.member.irq;
 	err = register_candev(dev);
 	if (err)
 		goto no_dev;
@@ -515,7 +369,7 @@ int bitcan_add(const char *name, unsigned int number, const char *model, struct 
 	return 0;
 
 no_dev:
-	bitcan_irq_free(port->member.irq);
+	bitcan_irq_free(port->ctl.member.irq);
 no_irq:
 	if (port->model->teardown)
 		port->model->teardown(port);
@@ -528,7 +382,7 @@ static void remove(struct bitcan_port *port)
 	list_del(&port->list);
 	unregister_candev(port->dev);
 	bitcan_cut(port);
-	bitcan_irq_free(port->member.irq);
+	bitcan_irq_free(port->ctl.member.irq);
 	if (bitcan_model_of(port)->teardown)
 		bitcan_model_of(port)->teardown(port);
 	free_candev(port->dev);

@@ -20,6 +20,11 @@ static unsigned int takes(const struct canfd_frame *frame, bool fd)
 	return header + min_t(unsigned int, frame->len, 8);
 }
 
+const struct bitcan_fifo bitcan_sja1000_fifo = {
+	.takes = takes,
+	.size = FIFO_BYTES,
+};
+
 static netdev_tx_t xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	if (bitcan_xmit_check(skb, dev))
@@ -32,14 +37,14 @@ static netdev_tx_t xmit(struct sk_buff *skb, struct net_device *dev)
 static void report_bus_error(struct bitcan_port *port, struct can_frame *cf)
 {
 	port->can.can_stats.bus_error++;
-	if (port->error_tx)
+	if (port->ctl.error_tx)
 		port->dev->stats.tx_errors++;
 	else
 		port->dev->stats.rx_errors++;
 	if (!cf)
 		return;
 	cf->can_id |= CAN_ERR_PROT | CAN_ERR_BUSERROR;
-	switch (port->error.kind) {
+	switch (port->ctl.error.kind) {
 	case BC_BIT_ERROR:
 		cf->data[2] = CAN_ERR_PROT_BIT;
 		break;
@@ -57,7 +62,7 @@ static void report_bus_error(struct bitcan_port *port, struct can_frame *cf)
 		cf->data[3] = CAN_ERR_PROT_LOC_ACK;
 		break;
 	}
-	if (port->error_tx)
+	if (port->ctl.error_tx)
 		cf->data[2] |= CAN_ERR_PROT_TX;
 }
 
@@ -70,7 +75,7 @@ static void report(struct net_device *dev, u32 isrc)
 	u16 tec, rec;
 
 	skb = alloc_can_err_skb(dev, &cf);
-	bitcan_counters(port, &state, &tec, &rec);
+	bitcan_counters(&port->ctl, &state, &tec, &rec);
 	if (isrc & BITCAN_OVERRUN)
 		bitcan_count_overrun(port, cf);
 	if (isrc & BITCAN_ERROR)
@@ -90,7 +95,7 @@ static irqreturn_t interrupt(int irq, void *dev_id)
 	u32 isrc;
 
 	while (n < MAX_IRQ) {
-		isrc = bitcan_take(port, BITCAN_ALL, &done, &failed);
+		isrc = bitcan_take(&port->ctl, BITCAN_ALL, &done, &failed);
 		if (!isrc)
 			break;
 		n++;
@@ -99,7 +104,7 @@ static irqreturn_t interrupt(int irq, void *dev_id)
 			netif_wake_queue(dev);
 		}
 		if (isrc & BITCAN_RX) {
-			while (READ_ONCE(port->fifo_count)) {
+			while (READ_ONCE(port->ctl.fifo_count)) {
 				skb = bitcan_read_frame(port);
 				if (skb)
 					netif_rx(skb);
@@ -110,7 +115,7 @@ static irqreturn_t interrupt(int irq, void *dev_id)
 	}
 	/* A level-triggered line that is still up brings the next interrupt. */
 	if (n == MAX_IRQ)
-		bitcan_mask(port, 0, BITCAN_ALL);
+		bitcan_mask(&port->ctl, 0, BITCAN_ALL);
 	return n ? IRQ_HANDLED : IRQ_NONE;
 }
 
@@ -122,6 +127,5 @@ const struct bitcan_model bitcan_sja1000 = {
 	.enabled = BITCAN_ALL,
 	.xmit = xmit,
 	.interrupt = interrupt,
-	.takes = takes,
-	.fifo = FIFO_BYTES,
+	.fifo = &bitcan_sja1000_fifo,
 };

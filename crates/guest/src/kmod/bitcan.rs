@@ -9,7 +9,9 @@ use crate::trees::KernelTree;
 use std::fs;
 use std::path::PathBuf;
 
-/// The sources, by their names below `kmod/bitcan`.
+/// The sources, by their names below `kmod`.
+///
+/// `bitcan` compiles the core of `canchar` into itself.
 const SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/bitcan.rs"));
 
 /// The module for this kernel; what is missing is fetched and built.
@@ -39,9 +41,15 @@ pub(crate) fn bitcan(
             }
             fs::write(&path, bytes).map_err(Error::file("write", &path))?;
         }
-        super::build(&tree, part, &target.version, "kmod/bitcan", &["bitcan.ko"])
+        super::build(
+            &tree,
+            (part, "bitcan"),
+            &target.version,
+            "kmod/bitcan",
+            &["bitcan.ko"],
+        )
     })?;
-    Ok(made.join("bitcan.ko"))
+    Ok(made.join("bitcan/bitcan.ko"))
 }
 
 #[cfg(test)]
@@ -51,13 +59,13 @@ mod tests {
     #[test]
     fn the_sources_are_whole() {
         let names: Vec<&str> = SOURCES.iter().map(|(name, _)| *name).collect();
-        for name in ["Kbuild", "bitcan.h", "main.c"] {
+        for name in ["bitcan/Kbuild", "bitcan/bitcan.h", "bitcan/main.c"] {
             assert!(names.contains(&name), "{name} in {names:?}");
         }
         // Every object that Kbuild names has its source here.
         let kbuild = SOURCES
             .iter()
-            .find(|(name, _)| *name == "Kbuild")
+            .find(|(name, _)| *name == "bitcan/Kbuild")
             .unwrap()
             .1;
         let kbuild = String::from_utf8(kbuild.to_vec()).unwrap();
@@ -66,7 +74,7 @@ mod tests {
             .filter_map(|word| word.strip_suffix(".o"))
             .filter(|object| *object != "bitcan");
         for object in objects {
-            let source = format!("{object}.c");
+            let source = format!("bitcan/{object}.c");
             assert!(names.contains(&source.as_str()), "{source} in {names:?}");
         }
     }

@@ -51,7 +51,7 @@ pub(crate) fn ctucanfd(
         }
         let kbuild = part.join("Kbuild");
         fs::write(&kbuild, KBUILD).map_err(Error::file("write", &kbuild))?;
-        super::build(&tree, part, &target.version, "ctucanfd", &MODULES)
+        super::build(&tree, (part, ""), &target.version, "ctucanfd", &MODULES)
     })?;
     Ok(MODULES.map(|module| made.join(module)).to_vec())
 }

@@ -21,19 +21,19 @@ use std::process::{Command, Stdio};
 /// both are mounted in a mount namespace that ends with the build.
 const BUILD: &str = r#"
 set -e
-tree=$1 work=$2 headers=$3
+tree=$1 work=$2 headers=$3 folder=$4
 mount --rbind /dev "$tree/dev"
 mount -t proc proc "$tree/proc"
 mount --bind "$work" "$tree/mnt"
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
-exec chroot "$tree" make -C "/usr/src/linux-headers-$headers" M=/mnt CONFIG_DEBUG_INFO_BTF_MODULES= modules
+exec chroot "$tree" make -C "/usr/src/linux-headers-$headers" "M=/mnt${folder:+/$folder}" CONFIG_DEBUG_INFO_BTF_MODULES= modules
 "#;
 
-/// Builds what the Kbuild file in `work` says; `modules` are what is to be there then.
+/// Builds what the Kbuild file in a folder of `work` says; `modules` are what is to be there then.
 fn build(
     tree: &Tree,
-    work: &Path,
+    (work, folder): (&Path, &str),
     version: &str,
     what: &str,
     modules: &[&str],
@@ -54,11 +54,12 @@ fn build(
         .arg(tree.root())
         .arg(work)
         .arg(version)
+        .arg(folder)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .output()
         .map_err(Error::file("run", Path::new("unshare")))?;
-    let made = |module: &&str| work.join(module).is_file();
+    let made = |module: &&str| work.join(folder).join(module).is_file();
     if output.status.success() && modules.iter().all(made) {
         return Ok(());
     }
