@@ -78,30 +78,6 @@ void bitcan_mask(struct bitcan_controller *c, u32 off, u32 on)
 	raw_spin_unlock_irqrestore(&bitcan_lock, irqflags);
 }
 
-/* Takes the oldest frame out of the FIFO. */
-bool bitcan_pop(struct bitcan_controller *c, struct bitcan_received *out)
-{
-	const struct bitcan_received *r;
-	unsigned long irqflags;
-	bool some;
-
-	raw_spin_lock_irqsave(&bitcan_lock, irqflags);
-	some = c->fifo_count;
-	if (some) {
-		r = &c->received[c->fifo_head];
-		out->fd = r->fd;
-		memcpy(&out->frame, &r->frame,
-		       r->fd ? sizeof(r->frame) : sizeof(struct can_frame));
-		c->fifo_used -= r->takes;
-		c->fifo_head = (c->fifo_head + 1) % BITCAN_FIFO;
-		c->fifo_count--;
-	}
-	if (!c->fifo_count)
-		c->pending &= ~BITCAN_RX;
-	raw_spin_unlock_irqrestore(&bitcan_lock, irqflags);
-	return some;
-}
-
 void bitcan_counters(struct bitcan_controller *c, enum bc_state *state, u16 *tec, u16 *rec)
 {
 	const struct bc_node *node;

@@ -145,7 +145,6 @@ void bitcan_transmit(struct bitcan_controller *c, unsigned int slot,
 u32 bitcan_take(struct bitcan_controller *c, u32 flags, u8 *tx_done, u8 *tx_failed);
 u32 bitcan_peek(struct bitcan_controller *c);
 void bitcan_mask(struct bitcan_controller *c, u32 off, u32 on);
-bool bitcan_pop(struct bitcan_controller *c, struct bitcan_received *frame);
 void bitcan_counters(struct bitcan_controller *c, enum bc_state *state, u16 *tec, u16 *rec);
 extern const struct bitcan_fifo bitcan_sja1000_fifo, bitcan_mscan_fifo;
 
@@ -220,6 +219,33 @@ void bitcan_play_overrun(struct bitcan_bus *bus, int node, const struct canfd_fr
 static inline struct bitcan_controller *bitcan_controller_of(struct bitcan_member *member)
 {
 	return container_of(member, struct bitcan_controller, member);
+}
+
+/*
+ * Takes the oldest frame out of the FIFO. In each driver's own code, as a driver's reading of
+ * registers is.
+ */
+static inline bool bitcan_pop(struct bitcan_controller *c, struct bitcan_received *out)
+{
+	const struct bitcan_received *r;
+	unsigned long irqflags;
+	bool some;
+
+	raw_spin_lock_irqsave(&bitcan_lock, irqflags);
+	some = c->fifo_count;
+	if (some) {
+		r = &c->received[c->fifo_head];
+		out->fd = r->fd;
+		memcpy(&out->frame, &r->frame,
+		       r->fd ? sizeof(r->frame) : sizeof(struct can_frame));
+		c->fifo_used -= r->takes;
+		c->fifo_head = (c->fifo_head + 1) % BITCAN_FIFO;
+		c->fifo_count--;
+	}
+	if (!c->fifo_count)
+		c->pending &= ~BITCAN_RX;
+	raw_spin_unlock_irqrestore(&bitcan_lock, irqflags);
+	return some;
 }
 
 /* The interface behind a controller of that kind. */
