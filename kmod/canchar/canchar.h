@@ -80,8 +80,9 @@ struct canchar_area {
 	__u32 reserved[7];
 	/* Written by the process, and by read and write. */
 	__u32 rx_tail;
+	__u32 reserved2;
 	__u32 tx_head;
-	__u32 reserved2[14];
+	__u32 reserved3[13];
 	struct canchar_frame tx[CANCHAR_SLOTS];
 	struct canchar_frame rx[CANCHAR_SLOTS];
 };

@@ -41,6 +41,7 @@ static int canchar_open(struct inode *inode, struct file *filp)
 	get_device(&dev->device);
 	spin_lock_irq(&dev->lock);
 	file->area->state = dev->state;
+	file->area->overruns = dev->stats.overruns;
 	list_add_tail(&file->list, &dev->files);
 	spin_unlock_irq(&dev->lock);
 	return 0;

@@ -25,6 +25,7 @@
 
 pub mod bitcan;
 pub mod can;
+pub mod chardev;
 pub mod classic_bpf;
 pub mod epoll;
 mod errno;

@@ -2,7 +2,7 @@
 
 use crate::opener::Opener;
 use crate::{Halves, PortError};
-use config::{Diagnostics, Table};
+use config::{Diagnostics, Table, Value};
 use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -134,4 +134,14 @@ pub fn queue(table: &mut Table<'_>, default: u32, found: &mut Diagnostics) -> u3
     table
         .integer("queue", 1..=i64::from(LONGEST_QUEUE), found)
         .map_or(default, |n| n.value as u32)
+}
+/// Thousandths of a bit, from a number such as 0.875.
+pub(crate) fn thousandths(value: &Value<'_>, found: &mut Diagnostics) -> Option<u32> {
+    let part = value.number(found)?;
+    if (0.001..=0.999).contains(&part.value) {
+        return Some((part.value * 1000.0).round() as u32);
+    }
+    let hint = "a part of the bit between 0 and 1, such as 0.875";
+    value.wrong("this is no sample point", hint, found);
+    None
 }

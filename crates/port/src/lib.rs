@@ -15,6 +15,7 @@
 //! | [`embedded`] | `bus` | nodes on buses inside the process, in virtual or real time |
 //! | [`log`] | `log` | candump logs, standard input and output |
 //! | [`direct`] | `direct` | CAN controllers driven from user space |
+//! | [`chardev`] | `chardev` | CAN controllers as character devices, by the driver `kmod/canchar` |
 //!
 //! A kind is a [`PortKind`]: its keyword, and how its [`Settings`] are read from `gateway.toml`. The
 //! settings open the port, and answer what a gateway asks before. The list of kinds, [`Kinds`], is a
@@ -40,6 +41,7 @@ kinds::kinds! {
     "bus" => embedded::EmbeddedBus,
     "log" => log::Log,
     "direct" => direct::Direct,
+    "chardev" => chardev::CharDev,
 }
 
 pub use engine::{

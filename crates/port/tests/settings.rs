@@ -228,7 +228,7 @@ fn an_empty_list_knows_no_kind() {
     assert_eq!(spec, None);
     assert_eq!(found.list()[0].message, "`kind` cannot be `bus`");
     let standard: Vec<_> = Kinds::standard().keywords().collect();
-    assert_eq!(standard, ["socketcan", "bus", "log", "direct"]);
+    assert_eq!(standard, ["socketcan", "bus", "log", "direct", "chardev"]);
 }
 
 #[test]

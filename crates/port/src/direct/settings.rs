@@ -3,9 +3,9 @@
 use super::backend::{Backend, Found, Trouble, Wanted, find};
 use super::halves::{DirectReceive, DirectTransmit};
 use super::shared::{Rules, Shared};
-use crate::kind::{PlacedPort, PortKind, Settings, queue};
+use crate::kind::{PlacedPort, PortKind, Settings, queue, thousandths};
 use crate::{AtStart, Halves, Opener, PortError};
-use config::{Diagnostic, Diagnostics, Misnomer, Table, Value};
+use config::{Diagnostic, Diagnostics, Misnomer, Table};
 use controller::timing::usual_sample_point;
 use controller::{Limits, Mode, Timing};
 use frame::Nanos;
@@ -195,17 +195,6 @@ impl DirectSettings {
             interrupts: self.mode == Drive::Interrupt,
         })
     }
-}
-
-/// Thousandths of a bit, from a number such as 0.875.
-fn thousandths(value: &Value<'_>, found: &mut Diagnostics) -> Option<u32> {
-    let part = value.number(found)?;
-    if (0.001..=0.999).contains(&part.value) {
-        return Some((part.value * 1000.0).round() as u32);
-    }
-    let hint = "a part of the bit between 0 and 1, such as 0.875";
-    value.wrong("this is no sample point", hint, found);
-    None
 }
 
 /// What the controller is to do.

@@ -1,0 +1,19 @@
+//! CAN controllers as character devices: the driver `kmod/canchar`.
+//!
+//! * Both queues of the device's file are memory of this process. A frame is received by reading
+//!   it there, and sent by writing it there; one system call a batch tells the driver to look.
+//! * The controller is started by the port, where `bitrate` says how; several ports and programs may
+//!   have the same device open. It stays on the bus when they end.
+//! * `taken = sent + lost + held`: held are frames in the queue and in the controller; `sent` is counted when
+//!   the frame was acknowledged on the bus.
+//! * A device that vanishes (unplugged, unbound) is looked for again, and taken up when it is back.
+
+mod line;
+mod receive;
+mod settings;
+mod shared;
+#[cfg(test)]
+mod tests;
+mod transmit;
+
+pub use settings::{CharDev, CharDevSettings};

@@ -1,0 +1,191 @@
+//! What both halves know of their device: which one it is at the moment, and whether it is there.
+
+use super::line::{Line, State, at, first};
+use crate::{Ids, Interest, LinkState, PortError, RawFilter};
+use frame::Nanos;
+use linux::chardev::MOST_FILTERS;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The first pause between two looks for a device that is gone, and the longest, ns.
+const SHORTEST: Nanos = 20_000_000;
+const LONGEST: Nanos = 500_000_000;
+
+/// Classes of error frames (`uapi/linux/can/error.h`) that tell the controller's state: CAN_ERR_CRTL,
+/// CAN_ERR_BUSOFF, CAN_ERR_RESTARTED. They wake up who waits.
+const STATES: u32 = 0x004 | 0x040 | 0x100;
+/// All classes (`CAN_ERR_MASK`).
+const ALL: u32 = 0x1FFF_FFFF;
+
+/// Opens the device anew, and starts it.
+pub(super) type Open = Box<dyn Fn() -> Result<Arc<dyn Line>, String> + Send + Sync>;
+
+pub(super) struct Shared {
+    pub(super) port: String,
+    pub(super) device: String,
+    open: Open,
+    slow: Mutex<Slow>,
+    /// How often the device was opened.
+    generation: AtomicU32,
+    gone: AtomicBool,
+    next_look: AtomicU64,
+    news: AtomicBool,
+}
+
+/// What is needed when something changes, never for a frame.
+struct Slow {
+    line: Arc<dyn Line>,
+    filters: Vec<RawFilter>,
+    errors: u32,
+    pause: Nanos,
+    remarks: Vec<String>,
+}
+
+impl Shared {
+    pub(super) fn new(
+        port: &str,
+        device: &str,
+        line: Arc<dyn Line>,
+        open: Open,
+    ) -> Result<Self, linux::Errno> {
+        let everything = vec![RawFilter { id: 0, mask: 0 }];
+        line.set_filters(&everything, STATES)?;
+        Ok(Self {
+            port: port.to_owned(),
+            device: device.to_owned(),
+            open,
+            slow: Mutex::new(Slow {
+                line,
+                filters: everything,
+                errors: STATES,
+                pause: SHORTEST,
+                remarks: Vec::new(),
+            }),
+            generation: AtomicU32::new(0),
+            gone: AtomicBool::new(false),
+            next_look: AtomicU64::new(0),
+            news: AtomicBool::new(true),
+        })
+    }
+
+    fn slow(&self) -> MutexGuard<'_, Slow> {
+        // Nothing in it can be half changed.
+        self.slow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[inline]
+    pub(super) fn generation(&self) -> u32 {
+        self.generation.load(Relaxed)
+    }
+
+    pub(super) fn line(&self) -> (Arc<dyn Line>, u32) {
+        let slow = self.slow();
+        (Arc::clone(&slow.line), self.generation())
+    }
+
+    #[inline]
+    pub(super) fn is_gone(&self) -> bool {
+        self.gone.load(Relaxed)
+    }
+
+    /// The controller is not there any more.
+    pub(super) fn lose(&self, now: Nanos) {
+        let mut slow = self.slow();
+        if self.gone.swap(true, Relaxed) {
+            return;
+        }
+        slow.pause = SHORTEST;
+        self.next_look.store(now.saturating_add(SHORTEST), Relaxed);
+        let remark = format!(
+            "{} is gone: frames for it are refused until it is back",
+            self.device
+        );
+        slow.remarks.push(remark);
+        self.news.store(true, Relaxed);
+    }
+
+    /// Looks for a device that is gone, as often as is sensible; is it there?
+    pub(super) fn try_again(&self, now: Nanos) -> bool {
+        if !self.is_gone() {
+            return true;
+        }
+        if now < self.next_look.load(Relaxed) {
+            return false;
+        }
+        let mut slow = self.slow();
+        // The old one is still open, so that the new one has another number.
+        let opened = (self.open)().ok().and_then(|line| {
+            line.set_filters(&slow.filters, slow.errors).ok()?;
+            Some(line)
+        });
+        let Some(line) = opened else {
+            slow.pause = (2 * slow.pause).min(LONGEST);
+            self.next_look
+                .store(now.saturating_add(slow.pause), Relaxed);
+            return false;
+        };
+        slow.line = line;
+        slow.remarks.push(format!("{} is back", self.device));
+        self.generation.fetch_add(1, Relaxed);
+        self.gone.store(false, Relaxed);
+        self.news.store(true, Relaxed);
+        true
+    }
+
+    pub(super) fn next_look(&self) -> Option<Nanos> {
+        self.is_gone().then(|| self.next_look.load(Relaxed))
+    }
+
+    /// Has the link changed since the last call?
+    pub(super) fn take_news(&self) -> bool {
+        self.news.load(Relaxed) && self.news.swap(false, Relaxed)
+    }
+
+    pub(super) fn set_interest(&self, interest: &Interest) -> Result<(), PortError> {
+        let mut slow = self.slow();
+        slow.filters = filters(interest);
+        slow.errors = if interest.error_frames { ALL } else { STATES };
+        if self.is_gone() {
+            return Ok(());
+        }
+        match slow.line.set_filters(&slow.filters, slow.errors) {
+            // It is noticed where frames are received.
+            Ok(()) | Err(linux::Errno::NODEV) => Ok(()),
+            Err(error) => Err(self.fail("takes no filters", error)),
+        }
+    }
+
+    pub(super) fn link(&self) -> LinkState {
+        if self.is_gone() {
+            return LinkState::Gone;
+        }
+        match State::of(first(self.slow().line.get(at::STATE))) {
+            State::Stopped => LinkState::Down,
+            State::Active => LinkState::Up,
+            State::Warning => LinkState::ErrorWarning,
+            State::Passive => LinkState::ErrorPassive,
+            State::BusOff => LinkState::BusOff,
+        }
+    }
+
+    pub(super) fn remarks(&self) -> Vec<String> {
+        std::mem::take(&mut self.slow().remarks)
+    }
+
+    pub(super) fn fail(&self, what: &str, error: linux::Errno) -> PortError {
+        PortError {
+            port: self.port.clone(),
+            what: format!("{} {what}", self.device),
+            source: Some(Box::new(std::io::Error::from(error))),
+        }
+    }
+}
+
+/// What the driver is asked to let through: no frame that is of use is left out.
+fn filters(interest: &Interest) -> Vec<RawFilter> {
+    match &interest.ids {
+        Ids::Nothing => Vec::new(),
+        Ids::Filters(list) if list.len() <= MOST_FILTERS => list.clone(),
+        Ids::Everything | Ids::Filters(_) => vec![RawFilter { id: 0, mask: 0 }],
+    }
+}

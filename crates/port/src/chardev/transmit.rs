@@ -1,0 +1,227 @@
+//! The transmitting half.
+
+use super::line::{FRAME_FD, Line, State, TX_PENDING, at, both, first, second};
+use super::shared::Shared;
+use crate::{
+    Accepted, FlushReport, Outgoing, PollTransmit, PortError, Refused, Transmit, TxCounters, Wait,
+};
+use frame::{FrameRef, Kind, Nanos};
+use linux::Errno;
+use linux::can::layout::{FD_SIZE, encode};
+use linux::chardev::SLOTS;
+use std::sync::Arc;
+
+/// How long it takes at most until the end of a frame's transmission is noticed when nothing else
+/// happens, ns.
+const PATIENCE: Nanos = 1_000_000;
+
+/// What the port may carry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Rules {
+    pub(super) fd: bool,
+    pub(super) listen_only: bool,
+}
+
+pub(super) struct CharDevTransmit {
+    shared: Arc<Shared>,
+    rules: Rules,
+    line: Arc<dyn Line>,
+    generation: u32,
+    /// Frames put into the queue, and those of them that the driver was told of.
+    head: u32,
+    rung: u32,
+    /// The driver's counts as they were last seen.
+    sent_seen: u32,
+    failed_seen: u32,
+    taken: u64,
+    sent: u64,
+    lost: u64,
+    stalled: u64,
+    /// When frames that the driver has are asked after.
+    ask_at: Option<Nanos>,
+}
+
+impl CharDevTransmit {
+    pub(super) fn new(shared: Arc<Shared>, rules: Rules) -> Self {
+        let (line, generation) = shared.line();
+        Self {
+            shared,
+            rules,
+            line,
+            generation,
+            head: 0,
+            rung: 0,
+            sent_seen: 0,
+            failed_seen: 0,
+            taken: 0,
+            sent: 0,
+            lost: 0,
+            stalled: 0,
+            ask_at: None,
+        }
+    }
+
+    fn carries(&self, frame: &FrameRef<'_>) -> bool {
+        let kind = match frame.kind() {
+            Kind::Classic => true,
+            Kind::Fd => self.rules.fd && !frame.id().is_rtr(),
+            Kind::Xl => false,
+        };
+        // An error frame says how a controller is; it never goes on the bus.
+        kind && !frame.id().is_err() && !self.rules.listen_only
+    }
+
+    /// What the driver says became of frames.
+    fn news(&self) -> (u32, u32) {
+        let word = self.line.get(at::TX_SENT);
+        (
+            first(word).wrapping_sub(self.sent_seen),
+            second(word).wrapping_sub(self.failed_seen),
+        )
+    }
+
+    fn count(&mut self) {
+        let (sent, failed) = self.news();
+        self.sent_seen = self.sent_seen.wrapping_add(sent);
+        self.failed_seen = self.failed_seen.wrapping_add(failed);
+        self.sent += u64::from(sent);
+        self.lost += u64::from(failed);
+    }
+
+    fn held(&self) -> u64 {
+        self.taken - (self.sent + self.lost).min(self.taken)
+    }
+
+    /// The device was opened anew: what the old one had is final, and what it did not say is lost.
+    #[cold]
+    fn take_up(&mut self) {
+        self.count();
+        self.lost += self.held();
+        (self.line, self.generation) = self.shared.line();
+        (self.head, self.rung) = (0, 0);
+        (self.sent_seen, self.failed_seen) = (0, 0);
+    }
+
+    #[inline]
+    fn is_free(&self, count: u32) -> bool {
+        second(self.line.get(at::tx(count) + at::FLAGS)) != TX_PENDING
+    }
+
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.head.wrapping_sub(self.rung) < SLOTS && self.is_free(self.head)
+    }
+
+    /// Tells the driver of what is new. What it does not take is lost.
+    fn ring(&mut self) -> Result<(), PortError> {
+        let new = self.head.wrapping_sub(self.rung);
+        match self.line.ring() {
+            Ok(taken) => {
+                let taken = u32::try_from(taken).unwrap_or(new).min(new);
+                self.rung = self.rung.wrapping_add(taken);
+                Ok(())
+            }
+            Err(Errno::INTR | Errno::AGAIN) => Ok(()),
+            // Stopped, bus-off or gone: the receiving half says so.
+            Err(Errno::NETDOWN | Errno::NODEV | Errno::PERM) => {
+                self.lost += u64::from(new);
+                self.head = self.rung;
+                self.line.set(at::TX_HEAD, both(self.head, 0));
+                Ok(())
+            }
+            Err(error) => Err(self.shared.fail("takes no frames", error)),
+        }
+    }
+}
+
+impl Transmit for CharDevTransmit {
+    fn transmit(&mut self, _now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+        if !self.carries(&outgoing.frame) {
+            return Err(Refused::Unsupported);
+        }
+        if self.generation != self.shared.generation() {
+            self.take_up();
+        }
+        let up = State::of(first(self.line.get(at::STATE))).passes();
+        if !up || self.shared.is_gone() {
+            return Err(Refused::Down);
+        }
+        if !self.has_room() {
+            self.stalled += 1;
+            return Err(Refused::Full);
+        }
+        let mut bytes = [0; FD_SIZE];
+        let size = encode(outgoing.frame, &mut bytes).ok_or(Refused::Unsupported)?;
+        let slot = at::tx(self.head);
+        for (i, word) in bytes.as_chunks().0.iter().take(size / 8).enumerate() {
+            let word = u64::from_ne_bytes(*word);
+            self.line.set(slot + at::FRAME + 8 * i, word);
+        }
+        let fd = outgoing.frame.kind() == Kind::Fd;
+        self.line
+            .set(slot + at::FLAGS, both(u32::from(fd) * FRAME_FD, 0));
+        self.head = self.head.wrapping_add(1);
+        self.line.set(at::TX_HEAD, both(self.head, 0));
+        self.taken += 1;
+        Ok(Accepted)
+    }
+
+    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
+        if self.generation != self.shared.generation() {
+            self.take_up();
+        }
+        if self.head != self.rung {
+            self.ring()?;
+        }
+        let before = self.sent;
+        self.count();
+        let held = self.held();
+        self.ask_at = (held > 0).then(|| now.saturating_add(PATIENCE));
+        Ok(FlushReport {
+            sent: (self.sent - before) as usize,
+            held: held as usize,
+        })
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        self.ask_at
+    }
+
+    fn counters(&self) -> TxCounters {
+        let (sent, failed) = self.news();
+        let (sent, lost) = (self.sent + u64::from(sent), self.lost + u64::from(failed));
+        TxCounters {
+            taken: self.taken,
+            sent,
+            lost,
+            held: self.taken - (sent + lost).min(self.taken),
+            stalled: self.stalled,
+            ..TxCounters::default()
+        }
+    }
+
+    fn room(&self) -> usize {
+        if !State::of(first(self.line.get(at::STATE))).passes() || self.shared.is_gone() {
+            // It refuses them for another reason.
+            return usize::MAX;
+        }
+        if self.head == self.rung && self.held() == 0 {
+            return SLOTS as usize;
+        }
+        let new = self.head.wrapping_sub(self.rung);
+        let free =
+            (0..SLOTS - new.min(SLOTS)).take_while(|n| self.is_free(self.head.wrapping_add(*n)));
+        free.count()
+    }
+}
+
+impl PollTransmit for CharDevTransmit {
+    fn wait(&self) -> Wait {
+        let full = !self.shared.is_gone() && !self.has_room();
+        Wait {
+            fd: full.then(|| self.line.fd()),
+            readable: false,
+            writable: full,
+        }
+    }
+}
