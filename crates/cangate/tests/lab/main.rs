@@ -18,6 +18,7 @@ mod experiments;
 mod halves;
 mod hops;
 mod mapped;
+mod modes;
 mod offload;
 mod says;
 mod shell;

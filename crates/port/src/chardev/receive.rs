@@ -19,6 +19,7 @@ pub(super) struct CharDevReceive {
     tail: u32,
     /// The driver's counts as they were last seen.
     changes: u32,
+    state: State,
     lost: u32,
     overruns: u32,
     error_frames: bool,
@@ -32,6 +33,7 @@ impl CharDevReceive {
             shared,
             tail: second(line.get(at::RX_HEAD)),
             changes: second(line.get(at::STATE)),
+            state: State::of(first(line.get(at::STATE))),
             lost: 0,
             overruns: first(line.get(at::OVERRUNS)),
             line,
@@ -47,7 +49,8 @@ impl CharDevReceive {
         self.count_lost();
         (self.line, self.generation) = self.shared.line();
         (self.tail, self.lost) = (0, 0);
-        self.changes = 0;
+        self.changes = second(self.line.get(at::STATE));
+        self.state = State::of(first(self.line.get(at::STATE)));
         self.overruns = first(self.line.get(at::OVERRUNS));
         self.counters.reopened += 1;
     }
@@ -109,9 +112,11 @@ impl CharDevReceive {
     fn look(&mut self, now: Nanos, found: bool) -> bool {
         let word = self.line.get(at::STATE);
         let news = second(word) != self.changes;
+        let before = std::mem::replace(&mut self.state, State::of(first(word)));
         self.changes = second(word);
-        let stopped = State::of(first(word)) == State::Stopped;
-        if stopped && !found && !self.line.is_there() {
+        // A restart, or somebody has started it again.
+        self.counters.reopened += u64::from(!before.passes() && self.state.passes());
+        if self.state == State::Stopped && !found && !self.line.is_there() {
             self.shared.lose(now);
         }
         news

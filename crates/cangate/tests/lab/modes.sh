@@ -1,6 +1,11 @@
-# What a mapped controller has to do beside passing classic frames: FD, one-shot, bus-off and back,
-# listen-only. Each part prints `== NAME`, what came, and how the controllers and the gateway counted.
+# What a controller that is no interface has to do beside passing classic frames: FD, one-shot, bus-off and
+# back, listen-only. Its model is the argument. Each part prints `== NAME`, what came, and how the controllers and the gateway counted.
 cd /tmp
+model=$1
+case $model in
+mapped) port='kind = "direct"\nmode = "interrupt"\ndevice = "/dev/bitcan-gw%s"\n%b\n' ;;
+*) port='kind = "chardev"\nbitrate = "500k"\ndevice = "/dev/gw%s"\n%b\n' ;;
+esac
 # Everything anew: controllers, interfaces beside them; bit rates as `ip link` has them.
 ends() {
 	for n in 0 1 2; do
@@ -8,7 +13,7 @@ ends() {
 	done 2>/dev/null
 	for n in 0 1; do
 		echo del gw$n > /dev/bitcan
-		echo add gw$n bus=$n model=mapped > /dev/bitcan
+		echo add gw$n bus=$n model=$model > /dev/bitcan
 		echo add can$n bus=$n model=mscan > /dev/bitcan
 		ip link set can$n type can bitrate 500000 $1
 		ip link set can$n up
@@ -21,8 +26,8 @@ ends() {
 gateway() {
 	echo "== $1"
 	{
-		printf '[ports.gw0]\nkind = "direct"\ndevice = "/dev/bitcan-gw0"\nmode = "interrupt"\n%b\n' "$2"
-		printf '[ports.gw1]\nkind = "direct"\ndevice = "/dev/bitcan-gw1"\nmode = "interrupt"\n%b\n' "$3"
+		printf "[ports.gw0]\n$port" 0 "$2"
+		printf "[ports.gw1]\n$port" 1 "$3"
 		printf '[[routes]]\nfrom = "gw0"\nto = "gw1"\n'
 	} > gateway.toml
 	cangate run gateway.toml 2> said &
