@@ -9,15 +9,18 @@ pub enum Paper {
     Gateway2011,
     /// `gateway-2010-draft`.
     Gateway2010Draft,
+    /// `drivers-2009`.
+    Drivers2009,
     /// `syscalls-2014`.
     Syscalls2014,
 }
 
 impl Paper {
     /// All of them.
-    pub const ALL: [Self; 3] = [
+    pub const ALL: [Self; 4] = [
         Self::Gateway2011,
         Self::Gateway2010Draft,
+        Self::Drivers2009,
         Self::Syscalls2014,
     ];
 
@@ -27,6 +30,7 @@ impl Paper {
         match self {
             Self::Gateway2011 => "gateway-2011",
             Self::Gateway2010Draft => "gateway-2010-draft",
+            Self::Drivers2009 => "drivers-2009",
             Self::Syscalls2014 => "syscalls-2014",
         }
     }
@@ -43,6 +47,10 @@ impl Paper {
             Self::Gateway2010Draft => {
                 "M. Sojka, P. Píša, O. Hartkopp, O. Špinka, Z. Hanzálek: Timing Analysis of a \
                  Linux-Based CAN-to-CAN Gateway. Manuscript, received December 31, 2010."
+            }
+            Self::Drivers2009 => {
+                "M. Sojka, P. Píša: Timing Analysis of Linux CAN Drivers. Czech Technical University in \
+                 Prague, 2009."
             }
             Self::Syscalls2014 => {
                 "M. Sojka, P. Píša: Performance evaluation of Linux CAN-related system calls. Czech \

@@ -113,10 +113,19 @@ fn the_matrix_of_ways_has_what_its_claims_need() {
 }
 
 #[test]
+fn the_matrix_of_drivers_has_what_its_claims_need() {
+    let ids = ["D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "O15"];
+    has_what_they_need("drivers-2009.toml", &ids);
+    let all = read(&folder().join("drivers-2009.toml")).experiments;
+    let kernels: BTreeSet<_> = all.iter().map(|e| e.kernel.as_str()).collect();
+    assert_eq!(kernels.len(), 8);
+}
+
+#[test]
 fn every_bound_is_in_a_matrix() {
     let bounds = claims::all();
     let bounds = bounds.iter().filter(|c| c.kind() == Kind::Bound);
-    let all: Vec<_> = ["offload.toml", "syscalls-2014.toml"]
+    let all: Vec<_> = ["offload.toml", "syscalls-2014.toml", "drivers-2009.toml"]
         .iter()
         .flat_map(|file| read(&folder().join(file)).experiments)
         .collect();

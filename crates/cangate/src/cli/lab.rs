@@ -225,9 +225,9 @@ pub(crate) struct Reproduce {
     /// Test only these claims, separated by commas [default: all]. Without a value, or with `list`,
     /// only list the claims.
     ///
-    /// G1 to G12 and S1 are the papers' claims. With /user, /bpf or /can-gw, it is the same claim for
+    /// G1 to G12, D1 to D8 and S1 to S7 are the papers' claims. With /user, /bpf or /can-gw, it is the same claim for
     /// cangate in user space, for its BPF program, or for its own can-gw rules: G4/bpf. G4 alone
-    /// means G4 and all of these. O1 to O8 are bounds for routing in the kernel.
+    /// means G4 and all of these. O1 to O15 are bounds that cangate is to keep.
     ///
     /// Example: --claims G4,G5/bpf,O1
     #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1,

@@ -1,6 +1,11 @@
 //! The claims: one file each, named in this one.
 
 mod bounds;
+mod d1_no_load;
+mod d2_slower;
+mod d3_ethernet;
+mod d5_tasks;
+mod d7_virtual;
 mod g10_hops;
 mod g11_precision;
 mod g12_totals;
@@ -26,6 +31,7 @@ mod o6_flood;
 mod o7_rate;
 mod o8_own_rules;
 mod o9_direct;
+mod round_trips;
 mod s1_system_calls;
 mod s2_one_at_a_time;
 mod s3_every_120;
@@ -52,6 +58,11 @@ const LIST: &[&[Claim]] = &[
     g10_hops::CLAIMS,
     g11_precision::CLAIMS,
     g12_totals::CLAIMS,
+    d1_no_load::CLAIMS,
+    d2_slower::CLAIMS,
+    d3_ethernet::CLAIMS,
+    d5_tasks::CLAIMS,
+    d7_virtual::CLAIMS,
     s1_system_calls::CLAIMS,
     s2_one_at_a_time::CLAIMS,
     s3_every_120::CLAIMS,
@@ -71,6 +82,7 @@ const LIST: &[&[Claim]] = &[
     o12_best_rate::CLAIMS,
     o13_every_120::CLAIMS,
     o14_recording::CLAIMS,
+    d1_no_load::BOUNDS,
 ];
 
 /// All claims.
@@ -135,7 +147,7 @@ mod tests {
         let names: BTreeSet<_> = all.iter().map(|c| c.id).collect();
         assert_eq!(names.len(), all.len());
         let of = |kind| all.iter().filter(|c| c.kind() == kind).count();
-        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (19, 14));
+        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (27, 15));
         for id in ["G4", "G5", "G6", "G7", "G8", "G10"] {
             for path in ["user", "bpf"] {
                 let name = format!("{id}/{path}");

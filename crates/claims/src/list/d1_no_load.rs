@@ -1,0 +1,108 @@
+//! D1: round trips on an idle machine, and the bound of the same measurement.
+
+use super::round_trips::{DEVICE, PLAIN, RT, SOCKETS, idle, overhead, shown};
+use crate::claim::{Claim, Judgement};
+use crate::conditions::Conditions;
+use crate::data_path::DataPath;
+use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
+use crate::papers::{Origin, Paper};
+use crate::stats::ratio;
+use experiment::{Experiment, Gateway};
+
+pub(super) const CLAIMS: &[Claim] = &[D1];
+pub(super) const BOUNDS: &[Claim] = &[O15];
+
+const D1: Claim = Claim {
+    id: "D1",
+    origin: Origin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 2")]),
+    claim: "On an idle machine, a driver that presents controllers as character devices costs less than SocketCAN",
+    figure: "worst 209 against 284, besides 241 on the bus",
+    criterion: "median and worst case of the overhead (round trip less both frames' time on the bus) are \
+        smaller for character devices; in the full run on 6.1 and on 6.1-rt",
+    needs: |extent, _| both(extent),
+    judge,
+    ..Claim::BLANK
+};
+
+const O15: Claim = Claim {
+    id: "O15",
+    origin: Origin::Bound("bound of character devices"),
+    claim: "A round trip over character devices has at most 0.70 of the overhead that it has over sockets",
+    figure: "≤ 0.70",
+    criterion: "p50 less both frames' time on the bus, on 6.1: character devices / sockets ≤ 0.70",
+    needs: |extent, _| [DEVICE, SOCKETS].map(|g| idle(extent, PLAIN, g)).to_vec(),
+    judge: bound,
+    ..Claim::BLANK
+};
+
+fn kernels(extent: Extent) -> &'static [&'static str] {
+    extent.pick(&[PLAIN], &[PLAIN, RT])
+}
+
+fn both(extent: Extent) -> Vec<Experiment> {
+    let each = |kernel: &&'static str| [DEVICE, SOCKETS].map(|g: Gateway| idle(extent, kernel, g));
+    kernels(extent).iter().flat_map(each).collect()
+}
+
+fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+    let mut conditions = Conditions::default();
+    let mut measured = Vec::new();
+    for kernel in kernels(extent) {
+        let device = overhead(evidence, &idle(extent, kernel, DEVICE))?;
+        let sockets = overhead(evidence, &idle(extent, kernel, SOCKETS))?;
+        measured.push(format!(
+            "{kernel}: {} against {}",
+            shown(&device),
+            shown(&sockets)
+        ));
+        conditions.add(
+            device.p50 < sockets.p50 && device.max < sockets.max,
+            format!(
+                "on {kernel} character devices take {:.2} of sockets' overhead, in the worst case {:.2}",
+                ratio(device.p50, sockets.p50),
+                ratio(device.max, sockets.max)
+            ),
+        );
+    }
+    Ok(conditions.judge(measured.join("; "), ""))
+}
+
+fn bound(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+    let device = overhead(evidence, &idle(extent, PLAIN, DEVICE))?;
+    let sockets = overhead(evidence, &idle(extent, PLAIN, SOCKETS))?;
+    let times = ratio(device.p50, sockets.p50);
+    let mut conditions = Conditions::default();
+    conditions.add(
+        times <= 0.70,
+        format!("character devices take {times:.3} of it (at most 0.70)"),
+    );
+    let measured = format!(
+        "{times:.3} ({} against {})",
+        shown(&device),
+        shown(&sockets)
+    );
+    Ok(conditions.judge(measured, ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict::{Differs, Reproduced};
+    use crate::list::round_trips::tests::verdict;
+
+    #[test]
+    fn overheads_are_compared_without_the_bus() {
+        let with = |claim: &Claim, device: u64, worst: u64| {
+            verdict(claim, Extent::Quick, move |e| match e.gateway {
+                Gateway::Chardev => vec![device, device, device, worst],
+                _ => vec![100_000, 100_000, 100_000, 300_000],
+            })
+        };
+        assert_eq!(with(&D1, 99_000, 299_000), Reproduced);
+        assert_eq!(with(&D1, 101_000, 299_000), Differs);
+        assert_eq!(with(&D1, 99_000, 301_000), Differs);
+        assert_eq!(with(&O15, 70_000, 400_000), Reproduced);
+        assert_eq!(with(&O15, 70_200, 70_200), Differs);
+    }
+}

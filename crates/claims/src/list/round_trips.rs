@@ -1,0 +1,106 @@
+//! What the claims about two kinds of driver share: round trips between two controllers of one bus
+//! (drivers-2009 §3.1), by sockets and by character devices.
+//!
+//! The paper: a Pentium 4 with SJA1000 cards at 1 Mbit/s, 8 bytes, 10 000 round trips, programs with real-time
+//! priority, mostly kernels with PREEMPT_RT. Here: the timed bench with SJA1000 controllers (`--cpu pc`), the same bus and
+//! frames. What is compared is the overhead: a round trip less both frames' time on the bus.
+
+use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
+use crate::stats::us;
+use experiment::{Bench, Experiment, Gateway, Load, Task, Tuning, Ways, round_trip};
+
+use probe::Summary;
+
+/// By read(2) and write(2), as canping does it.
+pub(super) const SOCKETS: Gateway = Gateway::User(Ways::READ_WRITE);
+pub(super) const DEVICE: Gateway = Gateway::Chardev;
+/// The kernels of claims about PREEMPT_RT, and about ordinary ones.
+pub(super) const RT: &str = "6.1-rt";
+pub(super) const PLAIN: &str = "6.1";
+
+/// The paper's round trip, on an idle machine.
+pub(super) fn idle(extent: Extent, kernel: &str, gateway: Gateway) -> Experiment {
+    Experiment {
+        kernel: kernel.to_owned(),
+        bench: Bench::Timed,
+        task: Task::RoundTrip,
+        gateway,
+        payload: 8,
+        frames: extent.pick(500, 10_000),
+        ..Experiment::default()
+    }
+}
+
+/// The same beside a load.
+pub(super) fn loaded(
+    extent: Extent,
+    kernel: &str,
+    gateway: Gateway,
+    load: Load,
+    tuning: Tuning,
+) -> Experiment {
+    Experiment {
+        load,
+        tuning,
+        // Beside 400 tasks each round trip takes the host a tenth of a second.
+        frames: match load {
+            Load::Cpu => 1000,
+            _ => extent.pick(500, 10_000),
+        },
+        ..idle(extent, kernel, gateway)
+    }
+}
+
+/// Overheads, ns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Overhead {
+    pub(super) p50: i64,
+    pub(super) p99: i64,
+    pub(super) max: i64,
+}
+
+/// What a round trip takes besides both frames' time on the bus.
+pub(super) fn overhead(evidence: &Evidence, experiment: &Experiment) -> Result<Overhead, Missing> {
+    let Summary { p50, p99, max, .. } = evidence.summary(experiment)?;
+    let results = evidence.results(experiment)?;
+    let bus = round_trip::bus_time(results).ok_or_else(|| Missing {
+        experiment: experiment.name(),
+        why: "its results do not say how long the frames were on the bus".to_owned(),
+    })?;
+    Ok(Overhead {
+        p50: p50 - bus,
+        p99: p99 - bus,
+        max: max - bus,
+    })
+}
+
+/// Median and worst case, as a claim shows them.
+pub(super) fn shown(overhead: &Overhead) -> String {
+    format!("{} (worst {})", us(overhead.p50), us(overhead.max))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::claim::{Claim, Verdict};
+    use experiment::fake;
+
+    /// The verdict where an experiment's overheads are these, ns.
+    pub(in crate::list) fn verdict(
+        claim: &Claim,
+        extent: Extent,
+        of: impl Fn(&Experiment) -> Vec<u64>,
+    ) -> Verdict {
+        const BUS: u64 = 249_000;
+        let mut evidence = Evidence::default();
+        for e in claim.needs(extent) {
+            let latencies = of(&e).into_iter().map(|ns| ns + BUS);
+            let mut results = fake::results(fake::with_latencies(latencies));
+            let bus = ("time on the bus, ns".to_owned(), BUS.to_string());
+            results.description.more.push(bus);
+            evidence.add(e, Ok(results));
+        }
+        claim.judge(&evidence, extent).verdict
+    }
+}
