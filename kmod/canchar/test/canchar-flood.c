@@ -181,7 +181,10 @@ static void accountant(int fd)
 		(void)!write(fd, &f, sizeof(f));
 	}
 	alarm(20);
-	if (fsync(fd) || ioctl(fd, CANCHAR_STATS, &s))
+	n = fsync(fd) || ioctl(fd, CANCHAR_STATS, &s);
+	alarm(0);
+	/* It has gone meanwhile. */
+	if (n)
 		return;
 	if (s.file_taken != s.file_sent + s.file_failed) {
 		printf("of %llu frames %llu were sent and %llu failed\n",
@@ -189,7 +192,6 @@ static void accountant(int fd)
 		       (unsigned long long)s.file_failed);
 		exit(1);
 	}
-	alarm(0);
 }
 
 static void (*const works[])(int fd) = { writer, reader, poller, mapper, orderer, accountant };
@@ -202,7 +204,6 @@ static pid_t begin(int number)
 	if (pid)
 		return pid;
 	srand(number * 7919 + 1);
-	/* Without room for a reader that nothing comes to. */
 	for (;;) {
 		fd = device(rand(), rand() & 1 ? O_NONBLOCK : 0);
 		if (fd < 0)
