@@ -128,6 +128,8 @@ static int start(struct canchar_dev *dev)
 	};
 	int err;
 
+	/* Who opens it at once may be earlier than bitcan_chardev_add. */
+	c->dev = dev;
 	c->ctl.bus_errors = control->flags & CANCHAR_BUS_ERRORS;
 	bitcan_reset(&c->ctl, BITCAN_ALL);
 	err = request_irq(c->ctl.member.irq, interrupt, 0, dev_name(&dev->device), c);

@@ -25,11 +25,12 @@ struct canchar_ops {
 	 */
 	int (*start)(struct canchar_dev *dev);
 	void (*stop)(struct canchar_dev *dev);
-	/* After bus-off. Under dev->lock. */
+	/* After bus-off; does nothing after stop, with which the restart's timer may race. Under dev->lock. */
 	void (*recover)(struct canchar_dev *dev);
 	/*
 	 * Fills a transmit buffer that is free, and requests its transmission. Of two buffers that with the
-	 * lower rank is to leave first. Under dev->lock.
+	 * lower rank is to leave first. Under dev->lock; may come when stop is under way: the frame is
+	 * aborted then.
 	 */
 	void (*transmit)(struct canchar_dev *dev, unsigned int buffer,
 			 const struct canfd_frame *frame, bool fd, u64 rank);

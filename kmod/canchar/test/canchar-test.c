@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Two character devices on one bus: all that canchar.h promises, held against what happens.
- * canchar-test DEVICE DEVICE: both stopped, nobody else on the bus.
+ * canchar-test DEVICE DEVICE [emulated]: both stopped, nobody else on the bus. `emulated`: on a bus of
+ * QEMU's, where a frame is sent when it is written, whether somebody receives it or not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,13 +19,16 @@
 #include "../canchar.h"
 
 static int failed;
+static int emulated;
 static const char *names[2];
 
 #define CHECK(condition)                                                                   \
 	do {                                                                               \
 		if (!(condition)) {                                                        \
 			printf("line %d: %s (errno %d)\n", __LINE__, #condition, errno);   \
-			failed++;                                                          \
+			/* One that leads to all others, which may never end. */          \
+			if (++failed == 20)                                                \
+				exit(1);                                                   \
 		}                                                                          \
 	} while (0)
 
@@ -111,12 +115,14 @@ static void kinds(void)
 	struct canchar_control control = usual;
 	int a = device(0, 0), b = device(1, 0), i;
 	struct canchar_frame sent[5], got[5], bad;
+	struct canchar_info info;
 
 	start(a, b, control);
 	sent[0] = frame(0x123, 8);
 	sent[1] = frame(0x12345678 | CAN_EFF_FLAG, 3);
 	sent[2] = frame(0x7ff, 0);
-	sent[3] = frame(0x55 | CAN_RTR_FLAG, 4);
+	/* QEMU's SJA1000 loses its place in the FIFO after a remote request with a length. */
+	sent[3] = frame(0x55 | CAN_RTR_FLAG, emulated ? 0 : 4);
 	memset(sent[3].frame.data, 0, 8);
 	sent[4] = frame(0, 1);
 	CHECK(write(a, sent, sizeof(sent)) == sizeof(sent));
@@ -140,6 +146,19 @@ static void kinds(void)
 		CHECK(write(a, &bad, sizeof(bad)) < 0 && errno == EINVAL);
 	}
 	stop(a, b);
+	CHECK(!ioctl(a, CANCHAR_INFO, &info));
+	if (!(info.supports & CANCHAR_FD)) {
+		control.flags = CANCHAR_FD;
+		control.data_bitrate = 2000000;
+		CHECK(ioctl(a, CANCHAR_START, &control) < 0 && errno == EINVAL);
+		/* No whole number of quanta of 125 ns. */
+		control = usual;
+		control.bitrate = 300000;
+		CHECK(ioctl(a, CANCHAR_START, &control) < 0 && errno == EINVAL);
+		close(a);
+		close(b);
+		return;
+	}
 	control.flags = CANCHAR_FD;
 	control.data_bitrate = 2000000;
 	start(a, b, control);
@@ -240,7 +259,7 @@ static void order(unsigned int flags)
 /* The queues, mapped. */
 static void mapped(void)
 {
-	int a = device(0, 0), b = device(1, 0), i;
+	int a = device(0, 0), b = device(1, 0), i, group = emulated ? 8 : CANCHAR_SLOTS;
 	struct canchar_area *out, *in;
 	unsigned int taken = 0;
 	struct pollfd wait = { .fd = b, .events = POLLIN };
@@ -255,8 +274,13 @@ static void mapped(void)
 	for (i = 0; i < CANCHAR_SLOTS; i++)
 		out->tx[i] = frame(i, 2);
 	out->tx[5].frame.len = 99;
-	__atomic_store_n(&out->tx_head, CANCHAR_SLOTS, __ATOMIC_RELEASE);
-	CHECK(lseek(a, 0, SEEK_END) == CANCHAR_SLOTS);
+	/* Where frames take no time, a receive FIFO of 64 bytes must have room for them all. */
+	for (i = 0; i < CANCHAR_SLOTS; i += group) {
+		__atomic_store_n(&out->tx_head, i + group, __ATOMIC_RELEASE);
+		CHECK(lseek(a, 0, SEEK_END) == group);
+		if (emulated)
+			CHECK(!fsync(a));
+	}
 	CHECK(out->tx_taken == CANCHAR_SLOTS && out->tx[5].state == CANCHAR_TX_INVALID);
 	while (taken < CANCHAR_SLOTS - 1) {
 		CHECK(poll(&wait, 1, 1000) == 1);
@@ -350,10 +374,11 @@ static void alone(void)
 
 int main(int argc, char **argv)
 {
-	if (argc != 3) {
-		fprintf(stderr, "canchar-test DEVICE DEVICE\n");
+	if (argc < 3 || argc > 4 || (argc == 4 && strcmp(argv[3], "emulated"))) {
+		fprintf(stderr, "canchar-test DEVICE DEVICE [emulated]\n");
 		return 2;
 	}
+	emulated = argc == 4;
 	names[0] = argv[1];
 	names[1] = argv[2];
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -361,10 +386,13 @@ int main(int argc, char **argv)
 	kinds();
 	readers();
 	order(0);
-	order(CANCHAR_PRIORITY);
+	/* Nothing waits where frames take no time, nor for somebody who acknowledges. */
+	if (!emulated)
+		order(CANCHAR_PRIORITY);
 	mapped();
 	full();
-	alone();
+	if (!emulated)
+		alone();
 	printf("%d failed\n", failed);
 	return failed ? 1 : 0;
 }

@@ -302,10 +302,11 @@ fn without_tables(path: &Path) -> Result<Option<Vec<u8>>, Error> {
 }
 
 /// How many bytes from the start of a 64-bit ELF file its segments use; `None` if something
-/// other than sections follows them.
+/// other than sections follows them, and of object files (kernel modules are some), which have sections
+/// only.
 fn loaded_part(bytes: &[u8]) -> Option<usize> {
     let elf = goblin::elf::Elf::parse(bytes).ok()?;
-    if !elf.is_64 || elf.section_headers.is_empty() {
+    if !elf.is_64 || elf.section_headers.is_empty() || elf.program_headers.is_empty() {
         return None;
     }
     let table = usize::try_from(elf.header.e_shoff).ok()?;
