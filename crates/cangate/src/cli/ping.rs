@@ -9,8 +9,10 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Ping {
-    /// The port that asks, and the port that answers; each is a CAN interface, or with --config a port
-    /// of that file.
+    /// The port that asks, and the port that answers; each is a CAN interface or a character device, or
+    /// with --config a port of that file.
+    ///
+    /// A character device is a path such as /dev/can0.
     ///
     /// With one port, somebody else answers: `cangate ping --slave` on another machine, or any device
     /// that sends the answer.
@@ -94,7 +96,8 @@ pub(crate) struct Timing {
     pub(crate) priority: u8,
     /// Bit rate of the bus, for example 500k [default: the rate set on the interface].
     ///
-    /// It says how much of a round trip the two frames are on the bus.
+    /// It says how much of a round trip the two frames are on the bus. A character device that is
+    /// stopped is started with it.
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) bitrate: Option<u32>,
     /// Data bit rate of the bus, for example 2M; for FD frames with --brs.

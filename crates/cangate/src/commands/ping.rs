@@ -8,7 +8,9 @@ use crate::input::{load_config, read_source};
 use crate::output;
 use frame::CanId;
 use frame::wire::BitRate;
+use linux::chardev::Control;
 use ping::{Live, Part, Party, Plan, Played, Settings, Stop, bus_time, play};
+use port::chardev::CharDevSettings;
 use port::socketcan::SocketCanSettings;
 use port::{Opener, PortSpec};
 use probe::Description;
@@ -18,6 +20,9 @@ use signal_hook::iterator::Signals;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
+
+/// Paths below it are character devices, other names are interfaces.
+const DEVICES: &str = "/dev/";
 
 /// Frames were not answered in time.
 const LOSS: u8 = 3;
@@ -141,6 +146,9 @@ fn ports(args: &Ping, color: bool) -> Result<Vec<PortSpec>, Failure> {
             .ports
             .iter()
             .map(|name| {
+                if name.starts_with(DEVICES) {
+                    return PortSpec::new(name, device(args, name));
+                }
                 let mut settings = SocketCanSettings::new(name);
                 settings.receive = Some(ways.receive);
                 settings.transmit = Some(ways.transmit);
@@ -162,6 +170,18 @@ fn ports(args: &Ping, color: bool) -> Result<Vec<PortSpec>, Failure> {
         })
     };
     args.ports.iter().map(named).collect()
+}
+
+/// A character device; it is started with the bit rate that is given.
+fn device(args: &Ping, path: &str) -> CharDevSettings {
+    CharDevSettings {
+        device: path.to_owned(),
+        control: args.timing.bitrate.map(|bitrate| Control {
+            bitrate,
+            data_bitrate: args.timing.data_bitrate,
+            ..Control::default()
+        }),
+    }
 }
 
 /// The bit rate of the bus, where frames take time on it and somebody knows which.

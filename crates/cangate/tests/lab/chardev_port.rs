@@ -28,6 +28,7 @@ fn a_gateway_on_character_devices_meets_what_happens_to_devices() {
         "flood 2000",
         "gw0 bus=0 model=chardev-sja1000 received=2003 overrun=0 sent=0 failed=0 pending=0",
         "gw1 bus=1 model=chardev-sja1000 received=0 overrun=0 sent=2001 failed=0 pending=0",
+        "20 sent, 20 answered",
         "came 104#04",
         "status 0",
         "/dev/gw0 runs with other settings, at 500000 bit/s",

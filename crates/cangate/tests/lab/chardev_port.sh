@@ -47,6 +47,8 @@ kill -9 $gateway
 sleep 0.3
 kill $dump
 grep gw /dev/bitcan
+# Both kinds of driver on one bus, by the same command.
+cangate ping -q --count 20 --period 0 can0 /dev/gw0 | grep -o '20 sent, 20 answered'
 # The controllers are on their buses; the next gateway takes them as they are.
 sed -i 's/^bitrate.*//' gateway.toml
 start
