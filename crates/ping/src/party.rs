@@ -8,6 +8,7 @@ use linux::schedule::{lock_memory, schedule_fifo};
 use port::{Halves, PortError, RxCounters, TxCounters};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -75,12 +76,13 @@ pub fn play(
     live: &[Live],
 ) -> (Vec<Played>, Vec<String>) {
     let masters = parties.iter().filter(|p| p.part == Part::Master).count();
-    let run = Run {
+    let mut run = Run {
         settings,
         stop,
         masters: AtomicUsize::new(masters),
         alone: masters == 0,
         start: Instant::now(),
+        ready: Barrier::new(1),
     };
     let mut warnings = Vec::new();
     if let Err(why) = lock_memory() {
@@ -102,6 +104,7 @@ pub fn play(
     if !asked.is_empty() {
         groups.push(asked);
     }
+    run.ready = Barrier::new(groups.len());
     let mut done: Vec<(usize, Played)> = Vec::new();
     std::thread::scope(|scope| {
         let run = &run;
@@ -137,6 +140,9 @@ struct Run<'a> {
     /// There is none, and slaves answer until they are told to end.
     alone: bool,
     start: Instant,
+    /// Nobody begins before all have the priority that they are to have: on a busy machine a thread without
+    /// one starts late, and the first frame would wait for it.
+    ready: Barrier,
 }
 
 impl Run<'_> {
@@ -150,6 +156,7 @@ impl Run<'_> {
         for (_, player) in &mut group {
             player.begin();
         }
+        self.ready.wait();
         let mut poll = Poll::with_capacity(2 * group.len() + 2);
         loop {
             let mut next = None;

@@ -2,7 +2,9 @@
 
 use crate::opener::Opener;
 use crate::{Halves, PortError};
-use config::{Diagnostics, Table, Value};
+#[cfg(any(feature = "direct", feature = "chardev"))]
+use config::Value;
+use config::{Diagnostics, Table};
 use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -136,6 +138,7 @@ pub fn queue(table: &mut Table<'_>, default: u32, found: &mut Diagnostics) -> u3
         .map_or(default, |n| n.value as u32)
 }
 /// Thousandths of a bit, from a number such as 0.875.
+#[cfg(any(feature = "direct", feature = "chardev"))]
 pub(crate) fn thousandths(value: &Value<'_>, found: &mut Diagnostics) -> Option<u32> {
     let part = value.number(found)?;
     if (0.001..=0.999).contains(&part.value) {

@@ -45,7 +45,6 @@ impl RoundTrip {
             (Bench::Kvaser | Bench::Ctucan, _) => neighbour(experiment)?,
             (Bench::Vcan | Bench::None, _) => {}
         }
-        tuning::apply(experiment)?;
         write(TOML, &under_test::config(experiment)?)?;
         Ok(Self(()))
     }
@@ -58,6 +57,8 @@ impl RoundTrip {
     ) -> Result<(), MeasureError> {
         std::thread::sleep(SETTLE);
         ping(experiment, WARM_UP)?;
+        // A character device has its interrupt, and that its thread, from the first start on.
+        tuning::apply(experiment)?;
         let load = load::start(experiment.load)?;
         std::thread::sleep(SETTLE);
         let mut results = ping(experiment, experiment.frames)?;
