@@ -1,4 +1,4 @@
-//! Puts the sources of the kernel module into the program, which builds it for the guest's kernel
+//! Puts the sources of the kernel modules into the program, which builds them for the guest's kernel
 //! wherever it is installed.
 
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         )?;
     }
     text.push_str("]\n");
-    let out = PathBuf::from(std::env::var("OUT_DIR")?).join("bitcan.rs");
+    let out = PathBuf::from(std::env::var("OUT_DIR")?).join("kmod.rs");
     fs::write(out, text)?;
     Ok(())
 }

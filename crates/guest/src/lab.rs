@@ -119,6 +119,17 @@ impl Lab {
         }
     }
 
+    /// The module `canchar` for this kernel: what drives a card of the kvaser bench as a character device.
+    /// The bench itself does without it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::setup`], which it does where something is missing; or the module does not compile.
+    pub fn canchar(&self, kernel: Kernel, progress: &dyn Progress) -> Result<PathBuf, Error> {
+        let tree = self.kernel(kernel, progress)?.tree;
+        kmod::canchar(&self.cache, self.mirror.as_deref(), progress, kernel, &tree)
+    }
+
     /// What a guest with this kernel is made of, as [`crate::Outcome::versions`] begins: package by
     /// package, and as `agent` a hash of the program that is the agent. Guests with the same
     /// versions give the same results.

@@ -82,6 +82,9 @@ if [ $bench = kvaser ]; then
     wait $flood
     echo "status $?"
     [ $times -gt 0 ] && echo "went and came"
+    # The killed ones have left them started.
+    for n in 0 1; do take $n; done
+    for n in 0 1; do make $n; done
     canchar-test $1
     echo "status $?"
     rmmod $module && echo "removed"

@@ -8,6 +8,7 @@
 
 mod bus_time;
 mod capture;
+mod chardev;
 mod chardev_port;
 mod direct;
 #[path = "../documents/mod.rs"]

@@ -3,9 +3,12 @@
 //! installed.
 
 mod bitcan;
+mod canchar;
 mod ctucanfd;
+mod sources;
 
 pub(crate) use bitcan::bitcan;
+pub(crate) use canchar::canchar;
 pub(crate) use ctucanfd::ctucanfd;
 
 use crate::cache::Cache;

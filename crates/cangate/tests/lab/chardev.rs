@@ -1,0 +1,125 @@
+//! The driver `canchar`: what canchar.h promises, and floods of processes that are killed while devices come and
+//! go. The programs are kmod/canchar/test's.
+
+use super::{exec, is_there, lab};
+use std::path::Path;
+use std::process::Command;
+
+/// Compiles the two programs into a folder; `None`, and words about it, if there is no compiler.
+fn programs(into: &Path) -> Option<String> {
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kmod/canchar/test");
+    let mut files = String::new();
+    for name in ["canchar-test", "canchar-flood"] {
+        let program = into.join(name);
+        let output = Command::new("cc")
+            .args(["-O2", "-Wall", "-Werror", "-static", "-pthread", "-o"])
+            .arg(&program)
+            .arg(format!("{sources}/{name}.c"))
+            .output();
+        let Ok(output) = output else {
+            eprintln!("SKIPPED because there is no C compiler");
+            return None;
+        };
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        files.push_str(&format!(" --file {}", program.display()));
+    }
+    Some(files)
+}
+
+/// Runs chardev.sh in a guest; each of these steps must end well, and the kernel have nothing to say.
+fn holds(bench: &str, kernel: &str, module: Option<&Path>, steps: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut files) = programs(folder.path()) else {
+        return;
+    };
+    if let Some(module) = module {
+        files.push_str(&format!(" --file {}", module.display()));
+    }
+    let here = env!("CARGO_MANIFEST_DIR");
+    let arguments = format!(
+        "--bench {bench} --kernel {kernel} --timeout 900 --file {here}/tests/lab/chardev.sh{files}"
+    );
+    let output = exec(&arguments, &format!("sh /lab/chardev.sh {bench} 2>&1"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = String::from_utf8_lossy(&output.stderr);
+    println!("{text}");
+    assert!(text.ends_with("faults 0\n== done\n"), "{text}{said}");
+    let found: Vec<&str> = text.lines().filter(|l| l.starts_with("== ")).collect();
+    assert_eq!(
+        found,
+        [steps, &["== end", "== done"]].concat(),
+        "{text}{said}"
+    );
+    // The test, the flood, the test again: of each driver.
+    let ended: Vec<&str> = text.lines().filter(|l| l.starts_with("status ")).collect();
+    let wanted = steps.len() / 2 * 3 + steps.len() % 2 * 2;
+    assert_eq!(ended, vec!["status 0"; wanted], "{text}{said}");
+    assert!(!text.contains("while it was in use"), "{text}{said}");
+    if steps.contains(&"== unload") {
+        assert!(text.contains("\nwent and came\n"), "{text}{said}");
+        assert!(text.contains("\nremoved\n"), "{text}{said}");
+    }
+    let floods = text
+        .lines()
+        .filter(|l| l.ends_with(" killed, 0 wrong") && !l.starts_with("0 "));
+    assert_eq!(floods.count(), steps.len().div_ceil(2), "{text}{said}");
+}
+
+const TIMED: &[&str] = &[
+    "== test",
+    "== flood sja1000",
+    "== test mscan",
+    "== flood mscan",
+];
+
+#[test]
+#[ignore = "boots a guest"]
+fn devices_of_the_timed_bench_keep_the_promises_of_the_interface() {
+    let Some(_lab) = lab() else { return };
+    holds("timed", "6.1", None, TIMED);
+}
+
+/// The interrupt handler is a thread there.
+#[test]
+#[ignore = "boots a guest"]
+fn devices_of_the_timed_bench_keep_them_with_full_preemption() {
+    let Some(_lab) = lab() else { return };
+    holds("timed", "6.12-rt", None, TIMED);
+}
+
+#[test]
+#[ignore = "boots a guest"]
+fn devices_of_the_timed_bench_keep_them_on_the_newest_kernel() {
+    let Some(_lab) = lab() else { return };
+    holds("timed", "7.3", None, TIMED);
+}
+
+#[test]
+#[ignore = "boots a guest"]
+fn a_card_as_a_character_device_keeps_them_and_the_module_comes_and_goes() {
+    let Some(_lab) = lab() else { return };
+    let module = module("6.1");
+    let steps = ["== test", "== flood kvaser", "== unload"];
+    holds("kvaser", "6.1", Some(&module), &steps);
+}
+
+fn module(kernel: &str) -> std::path::PathBuf {
+    let kernel = kernel.parse().unwrap();
+    let lab = guest::Lab::open(&guest::Locations::default()).unwrap();
+    lab.canchar(kernel, &guest::Silent).unwrap()
+}
+
+#[test]
+#[ignore = "fetches compilers"]
+fn the_driver_builds_for_every_kernel_of_the_lab() {
+    if !is_there() {
+        return;
+    }
+    for kernel in guest::Kernel::all() {
+        let path = module(&kernel.to_string());
+        assert!(path.ends_with("canchar/canchar.ko"), "{}", path.display());
+    }
+}
