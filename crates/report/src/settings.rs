@@ -4,9 +4,10 @@ use probe::Description;
 use serde::Serialize;
 
 /// The settings that can be filtered by, in the order in which they are shown.
-pub(crate) const KNOWN: [&str; 16] = [
+pub(crate) const KNOWN: [&str; 18] = [
     "kernel",
     "bench",
+    "task",
     "gateway",
     "traffic",
     "load",
@@ -16,6 +17,7 @@ pub(crate) const KNOWN: [&str; 16] = [
     "hops",
     "cpu",
     "priority",
+    "tuning",
     "boot",
     "frames",
     "seed",

@@ -7,6 +7,7 @@
     load: (v) => (v === "none" ? "no load" : `load ${v}`), payload: (v) => (/^\d+$/.test(v) ? `${v} B` : `payload ${v}`),
     filters: (v) => (v === "none" ? "no filters" : `filters ${v}`), modify: (v) => (v === "none" ? "unchanged" : `modify ${v}`),
     hops: (v) => (v === "0" ? "no hops" : `hops ${v}`), priority: (v) => (v === "softirq" ? "softirq first" : `priority ${v}`),
+    task: (v) => (v === "round-trip" ? "round trips" : v), tuning: (v) => (v === "none" ? "not tuned" : v),
   };
   const say = ([key, value]) => (words[key] ? words[key](value) : `${key} ${value}`);
 
@@ -22,7 +23,9 @@
     const quiet = ["clock", "seed", "frames", "stamp-every"];
     const name = (e, but) => pairs(e, differing.filter((k) => !but.includes(k))).map(say).join(", ");
     // What an experiment does without is left out, where something else is left to say.
-    const without = ([key, v]) => (["load", "filters", "modify", "boot"].includes(key) && v === "none") || (key === "hops" && v === "0") || (key === "priority" && v === "gateway");
+    const without = ([key, v]) => (["load", "filters", "modify", "boot", "tuning"].includes(key) && v === "none") || (key === "hops" && v === "0") || (key === "priority" && v === "gateway");
+    // What goes without saying where all have it.
+    const usual = ([key, v]) => (key === "task" && v === "gateway") || (key === "tuning" && v === "none");
     const plain = (e) => pairs(e, differing.filter((k) => !quiet.includes(k))).filter((pair) => !without(pair));
     let names = experiments.map((e) => plain(e).map(say).join(", "));
     // Two that are alike are told by what is of less interest, then by their files.
@@ -32,7 +35,7 @@
       for (const words of names) uses.set(words, (uses.get(words) ?? 0) + 1);
       names = names.map((words, n) => (!words || uses.get(words) > 1 ? way(experiments[n]) : words));
     }
-    const conditions = experiments.length ? pairs(experiments[0], common.filter((k) => !quiet.includes(k))).map(say).join(" · ") : "";
+    const conditions = experiments.length ? pairs(experiments[0], common.filter((k) => !quiet.includes(k))).filter((pair) => !usual(pair)).map(say).join(" · ") : "";
     return { conditions, names };
   };
 
