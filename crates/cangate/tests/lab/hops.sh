@@ -34,7 +34,8 @@ for i in $(seq 100); do
 done
 ip netns exec gw candump -L b0 >/tmp/got &
 DUMP=$!
-sleep 0.5
+# candump receives from here on: a busy host lets a program wait for longer than any sleep.
+until ip netns exec gw grep -q " b0 " /proc/net/can/rcvlist_all; do sleep 0.05; done
 gw cansend a0 100#1122334455667788
 gw cansend a0 100##5$(printf '%02X' $(seq 64))
 cansend can0 100#AA

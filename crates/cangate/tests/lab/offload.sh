@@ -47,7 +47,8 @@ finish() { # with a signal; prints the status
 sends() { # frames; prints what comes out
     candump -L b0 >/tmp/got &
     D=$!
-    sleep 0.3
+    # A busy host lets a program wait for longer than any sleep.
+    until grep -q " b0 " /proc/net/can/rcvlist_all; do sleep 0.05; done
     for frame in "$@"; do cansend a0 "$frame"; done
     sleep 0.3
     kill $D

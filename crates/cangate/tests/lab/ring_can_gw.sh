@@ -29,7 +29,8 @@ TOML
     done
     candump -L b1 >/tmp/dump &
     D=$!
-    sleep 0.3
+    # A busy host lets a program wait for longer than any sleep.
+    until grep -q " b1 " /proc/net/can/rcvlist_all; do sleep 0.05; done
     cangen c0 -I 321 -L 8 -n 25 -g 2
     sleep 0.5
     kill $G $D || cat /tmp/log

@@ -9,6 +9,10 @@ for end in 0 1; do
     ip link set "b$end" type can bitrate 50000 dbitrate 200000 fd on || exit 99
     ip link set "b$end" up || exit 99
 done
+# The kernel looks at carriers at most once a second; until it has, b1 is down for the gateway.
+for end in a1 b0 b1; do
+    until grep -q up "/sys/class/net/$end/operstate"; do sleep 0.05; done
+done
 {
     printf '[gateway]\ncontrol = "/run/g.sock"\n'
     for port in a1 b1; do
@@ -25,9 +29,13 @@ for i in $(seq 100); do
 done
 # Appended, so that the file can be emptied.
 : >/tmp/got
+# candump receives from here on: a busy host lets a program wait for longer than any sleep.
+heard() {
+    until grep -q " $1 " /proc/net/can/rcvlist_all; do sleep 0.05; done
+}
 candump -L b0 >>/tmp/got &
 DUMP=$!
-sleep 0.5
+heard b0
 
 echo "== kinds"
 cansend a0 123#1122334455667788
