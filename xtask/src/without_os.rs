@@ -27,6 +27,8 @@ fn builds(workspace: &Workspace) -> Result<Tally> {
         "cangate-route",
         "cangate-engine",
         "cangate-controller",
+        "cangate-driven",
+        "cangate-bus",
     ] {
         build.args(["-p", room]);
     }

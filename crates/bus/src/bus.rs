@@ -9,6 +9,7 @@ use crate::{
     node::{NO_KEY, Node},
     schedule::{Later, Schedule},
 };
+use alloc::vec::Vec;
 use frame::{Frame, Kind, Nanos, wire::BitRate};
 
 mod recovery;

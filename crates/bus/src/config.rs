@@ -1,6 +1,7 @@
 //! What a bus and its nodes are made of, and why a bus refuses something.
 
 use crate::fault::Faults;
+use alloc::string::String;
 use frame::{Nanos, wire::RateError};
 
 /// A bus.

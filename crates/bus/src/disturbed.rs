@@ -6,6 +6,7 @@ use crate::{
     clock::Clock,
     wire::{Bit, Role},
 };
+use alloc::vec::Vec;
 use frame::Nanos;
 
 /// Dominant or recessive bits of an error flag (ISO 11898-1, error frame).

@@ -1,8 +1,8 @@
 //! What a bus reports.
 
 use crate::{NodeId, bus::Sender, fault::ErrorKind, node::Node};
+use core::fmt;
 use frame::{Frame, Nanos};
-use std::fmt;
 
 /// The fault confinement state of a node (ISO 11898-1, fault confinement), with the warning level
 /// that controllers report in between.

@@ -1,11 +1,13 @@
 //! Faults: what goes wrong on the wire, when, and where in the frame.
 
 use crate::{ConfigError, NodeId, wire::MOST_BITS};
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{Rng as _, SeedableRng as _},
 };
-use std::collections::BTreeMap;
 
 /// The five kinds of error that a node can detect (ISO 11898-1, error detection).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -128,7 +130,7 @@ pub(crate) struct Injector {
 
 impl Injector {
     pub(crate) fn new(mut faults: Faults, seed: u64) -> Self {
-        let plan = std::mem::take(&mut faults.planned);
+        let plan = core::mem::take(&mut faults.planned);
         let mut survival = Vec::new();
         if faults.per_bit > 0.0 {
             survival.reserve(MOST_BITS + 1);

@@ -146,7 +146,12 @@
 //! * CAN XL; transceiver delays; the time between a controller's interrupt and the next frame in
 //!   its buffer.
 
+#![no_std]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 mod bus;
 mod clock;

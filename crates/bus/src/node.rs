@@ -1,8 +1,9 @@
 //! One controller: its transmit buffers, its queue, its counters.
 
 use crate::{ErrorState, NodeConfig, confinement::Counters};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use frame::{Frame, Nanos, wire};
-use std::collections::VecDeque;
 
 /// Stands for "nothing to send" among arbitration keys.
 pub(crate) const NO_KEY: u64 = u64::MAX;

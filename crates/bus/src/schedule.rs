@@ -1,7 +1,9 @@
 //! Frames that are handed in before they are ready.
 
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 use frame::{Frame, Nanos};
-use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// A frame for later.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +88,7 @@ mod tests {
         }
         assert!(add(&mut schedule, 4, 99));
         assert_eq!(schedule.due(), Some(4));
-        let order: Vec<u64> = std::iter::from_fn(|| schedule.pop().map(|l| l.tag)).collect();
+        let order: Vec<u64> = core::iter::from_fn(|| schedule.pop().map(|l| l.tag)).collect();
         assert_eq!(order, [99, 10, 11, 12, 13]);
         assert_eq!(schedule.slots.len(), 5, "places are used again");
     }

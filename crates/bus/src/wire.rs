@@ -1,6 +1,7 @@
 //! A frame bit by bit, for the frames in which something goes wrong. Frames that go well need
 //! only their length.
 
+use alloc::vec::Vec;
 use frame::{Frame, Kind, dlc};
 
 /// One bit on the wire and what it is.

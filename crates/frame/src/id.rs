@@ -9,6 +9,7 @@ use core::fmt;
 /// a gateway that is to give the same results must carry them unchanged. [`CanId::number`] is
 /// the part that goes on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(transparent)]
 pub struct CanId(u32);
 

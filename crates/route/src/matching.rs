@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 /// Which frames a route takes: all parts must agree.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Match {
     /// Any of these must hold; none at all means every ID.
     pub ids: Vec<IdFilter>,
@@ -36,6 +37,7 @@ impl Default for Match {
 
 /// One way of naming IDs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IdFilter {
     /// The IDs that are named.
     pub set: IdSet,
@@ -46,6 +48,7 @@ pub struct IdFilter {
 
 /// A set of IDs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum IdSet {
     /// Numbers from `first` to `last`, both included, of one frame format. A single ID has
     /// `first == last`. RTR and error flags do not matter here; an error frame has the format
@@ -76,6 +79,7 @@ pub enum IdSet {
 
 /// Kinds of frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KindSet {
     /// Classic frames.
     pub classic: bool,
@@ -97,6 +101,7 @@ impl Default for KindSet {
 
 /// Only those, none of those, or either.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Tri {
     /// Either (for error frames the default is [`Tri::No`]; the configuration says so).
     #[default]
@@ -109,6 +114,7 @@ pub enum Tri {
 
 /// Bytes that must stand in the payload.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PayloadPattern {
     /// Index of the first byte.
     pub at: u16,

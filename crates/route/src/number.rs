@@ -2,6 +2,7 @@
 
 /// A port, as an index into the configuration's list of ports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PortId(pub u16);
 
 /// A route, as an index into [`crate::Routes::routes`].
@@ -10,6 +11,7 @@ pub struct RouteId(pub u32);
 
 /// How many routes a frame may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Mode {
     /// Every route that matches gets its copy, in the order of the file: can-gw's way. A route
     /// that drops ends the search.

@@ -8,6 +8,7 @@ use frame::Nanos;
 
 /// All routes and how they are searched.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Routes {
     /// How many routes a frame may take.
     pub mode: Mode,
@@ -31,6 +32,7 @@ impl Default for Routes {
 
 /// From which ports, matching what, changed how, to which ports.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Route {
     /// Its name, unique in the file; counters and messages use it.
     pub name: String,
@@ -80,6 +82,7 @@ impl Route {
 
 /// A token bucket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RateLimit {
     /// Frames in `per`.
     pub frames: u32,

@@ -9,6 +9,7 @@ use crate::{
     node::{NO_KEY, Recovery},
     wire::{self, MOST_BITS, Role},
 };
+use alloc::vec::Vec;
 use frame::{
     Frame, Kind, Nanos, flags,
     wire::{INTERMISSION_BITS, SUSPEND_BITS},

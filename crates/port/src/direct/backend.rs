@@ -2,43 +2,15 @@
 
 use super::{bitcan, pci};
 use crate::Opener;
-use controller::Controller;
-use std::io;
+use driven::Backend;
 use std::os::fd::RawFd;
 
-/// A controller, and what the operating system has to do with it.
-///
-/// Dropped, it stops its controller and lets go of what it holds.
-pub trait Backend: Send {
-    /// The controller.
-    fn controller(&mut self) -> &mut dyn Controller;
-
+/// A controller that is taken.
+pub(super) struct Taken {
+    pub(super) backend: Box<dyn Backend>,
     /// What to poll for reading, to wait for the controller's interrupt; `None` where it was opened
     /// without.
-    fn interrupt(&self) -> Option<RawFd>;
-
-    /// Takes note of interrupts; false where there was none since the last call.
-    ///
-    /// # Errors
-    /// What the system says; the controller is lost then.
-    fn take_interrupt(&mut self) -> io::Result<bool>;
-
-    /// The next interrupt is let through. One that is already there comes at once.
-    ///
-    /// # Errors
-    /// As [`Backend::take_interrupt`].
-    fn arm(&mut self) -> io::Result<()>;
-
-    /// Where it can be seen at a glance that nothing has happened.
-    fn watch(&self) -> Option<Box<dyn Watch>> {
-        None
-    }
-}
-
-/// Looks at a controller without asking it: cheap, and beside everything else.
-pub trait Watch: Send + Sync {
-    /// Is it certain that nothing has happened since the last [`Controller::service`]?
-    fn is_quiet(&self) -> bool;
+    pub(super) interrupt: Option<RawFd>,
 }
 
 /// What a port wants of a backend.
@@ -77,7 +49,7 @@ pub(super) trait Found: Send {
     fn properties(&self) -> controller::Properties;
 
     /// Takes it.
-    fn take(self: Box<Self>) -> Result<Box<dyn Backend>, Trouble>;
+    fn take(self: Box<Self>) -> Result<Taken, Trouble>;
 }
 
 /// Finds the backend of a device: each kind of device has its line here.

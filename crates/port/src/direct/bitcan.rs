@@ -1,12 +1,11 @@
 //! Mapped controllers of the bit-timed bus, `kmod/bitcan`.
 
-use super::backend::{Backend, Found, Trouble, Wanted, Watch};
+use super::backend::{Found, Taken, Trouble, Wanted};
 use controller::mapped::{Device, Join, Mapped, Trap};
 use controller::{Controller, Properties};
+use driven::{Backend, Lost, Watch};
 use linux::Errno;
 use linux::bitcan;
-use std::io;
-use std::os::fd::RawFd;
 use std::sync::Arc;
 
 /// The path of a device begins with it.
@@ -37,20 +36,22 @@ impl Found for FoundController {
         self.controller.properties().clone()
     }
 
-    fn take(mut self: Box<Self>) -> Result<Box<dyn Backend>, Trouble> {
+    fn take(mut self: Box<Self>) -> Result<Taken, Trouble> {
         let device = Arc::clone(&self.controller.device().0);
-        Ok(Box::new(MappedBackend {
-            controller: self.controller,
+        Ok(Taken {
             interrupt: self.interrupts.then(|| device.fd()),
-            device,
-        }))
+            backend: Box::new(MappedBackend {
+                controller: self.controller,
+                interrupts: self.interrupts,
+                device,
+            }),
+        })
     }
 }
 
 struct MappedBackend {
     controller: Mapped<Page>,
-    /// The controller's own descriptor.
-    interrupt: Option<RawFd>,
+    interrupts: bool,
     device: Arc<bitcan::Controller>,
 }
 
@@ -59,15 +60,15 @@ impl Backend for MappedBackend {
         &mut self.controller
     }
 
-    fn interrupt(&self) -> Option<RawFd> {
-        self.interrupt
+    fn waits(&self) -> bool {
+        self.interrupts
     }
 
-    fn take_interrupt(&mut self) -> io::Result<bool> {
+    fn take_interrupt(&mut self) -> Result<bool, Lost> {
         Ok(self.device.has_news())
     }
 
-    fn arm(&mut self) -> io::Result<()> {
+    fn arm(&mut self) -> Result<(), Lost> {
         // The driver has said what it has seen; the line goes up with the next change.
         Ok(())
     }

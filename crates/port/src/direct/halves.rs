@@ -1,264 +1,155 @@
-//! The two halves of the port.
+//! The two halves of the port: those of the controller, and what a worker waits for.
 
-use super::shared::{No, Shared};
 use crate::{
     Accepted, FlushReport, Interest, LinkState, Outgoing, PollReceive, PollTransmit, PortError,
     Receive, Received, Refused, RxCounters, RxReport, Transmit, TxCounters, Wait,
 };
-use frame::{Frame, FrameRef, Kind, Nanos};
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use driven::{Receiver, Shared, Transmitter};
+use frame::Nanos;
+use std::os::fd::RawFd;
+use std::sync::{Arc, OnceLock};
+
+/// What to poll for the controller's interrupt, from the start on.
+pub(super) type Interrupt = Arc<OnceLock<RawFd>>;
 
 pub(super) struct DirectReceive {
-    shared: Arc<Shared>,
-    error_frames: bool,
+    half: Receiver,
+    interrupt: Interrupt,
+    interrupts: bool,
 }
 
 impl DirectReceive {
-    pub(super) const fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, interrupt: Interrupt, interrupts: bool) -> Self {
         Self {
-            shared,
-            error_frames: false,
+            half: Receiver::new(shared),
+            interrupt,
+            interrupts,
         }
     }
+}
 
-    fn fail(
-        &self,
-        what: &str,
-        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-    ) -> PortError {
-        PortError {
-            port: self.shared.name.clone(),
-            what: what.to_owned(),
-            source: Some(source.into()),
-        }
+fn wait(interrupt: &Interrupt) -> Wait {
+    let fd = interrupt.get().copied();
+    Wait {
+        fd,
+        readable: fd.is_some(),
+        writable: false,
     }
 }
 
 impl Receive for DirectReceive {
+    #[inline]
     fn receive(
         &mut self,
         now: Nanos,
         budget: usize,
         take: &mut dyn FnMut(Received<'_>),
     ) -> Result<RxReport, PortError> {
-        let shared = &*self.shared;
-        if shared.is_quiet() {
-            return Ok(RxReport::default());
-        }
-        let mut inner = shared.lock();
-        let lost = "lost its controller";
-        let mut frames = 0;
-        let before = inner.held();
-        let waits = shared.rules.interrupts;
-        if !waits || inner.has_work(now).map_err(|e| self.fail(lost, e))? {
-            frames = inner
-                .service(now, budget, self.error_frames, shared, take)
-                .map_err(|e| self.fail(lost, GoneError(e)))?;
-            if waits && !inner.more {
-                inner.arm().map_err(|e| self.fail(lost, e))?;
-            }
-        }
-        let report = RxReport {
-            frames,
-            more: inner.more,
-            finished: false,
-            news: std::mem::take(&mut inner.news),
-            ended: inner.held() < before,
-        };
-        shared.set_calm(inner.is_calm());
-        Ok(report)
+        self.half.receive(now, budget, take)
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        if self.shared.is_calm() {
-            return None;
-        }
-        self.shared.lock().restart_at()
+        self.half.deadline()
     }
 
     fn counters(&self) -> RxCounters {
-        let inner = self.shared.lock();
-        RxCounters {
-            overrun: inner.overrun,
-            error_frames: inner.error_frames,
-            reopened: inner.restarts,
-            ..RxCounters::default()
-        }
+        self.half.counters()
     }
 
     fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
-        self.error_frames = interest.error_frames;
-        Ok(())
+        self.half.set_interest(interest)
     }
 
     fn is_up(&self) -> bool {
-        self.shared.lock().passes()
+        self.half.is_up()
     }
 
     fn link(&self) -> LinkState {
-        self.shared.lock().link()
+        self.half.link()
     }
 }
 
 impl PollReceive for DirectReceive {
     fn wait(&self) -> Wait {
-        let fd = self.shared.interrupt();
-        Wait {
-            fd,
-            readable: fd.is_some(),
-            writable: false,
-        }
+        wait(&self.interrupt)
     }
 
     /// The controller says nothing unless it is asked.
     fn is_busy(&self) -> bool {
-        !self.shared.rules.interrupts
+        !self.interrupts
     }
 
+    #[inline]
     fn is_quiet(&self) -> bool {
-        self.shared.is_quiet()
+        self.half.is_quiet()
     }
 }
 
-/// [`controller::Gone`], as an error with a source.
-#[derive(thiserror::Error, Debug)]
-#[error("{0}")]
-struct GoneError(controller::Gone);
-
 pub(super) struct DirectTransmit {
-    shared: Arc<Shared>,
-    /// Frames that came while the receiving half of this port was handing over one: a route back to
-    /// where the frame came from.
-    aside: VecDeque<Frame>,
-    taken: u64,
+    half: Transmitter,
+    interrupt: Interrupt,
 }
 
 impl DirectTransmit {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        let aside = VecDeque::with_capacity(shared.rules.queue);
+    pub(super) fn new(shared: Arc<Shared>, interrupt: Interrupt) -> Self {
         Self {
-            shared,
-            aside,
-            taken: 0,
+            half: Transmitter::new(shared),
+            interrupt,
         }
-    }
-
-    fn carries(&self, frame: &FrameRef<'_>) -> bool {
-        let rules = &self.shared.rules;
-        let kind = match frame.kind() {
-            Kind::Classic => true,
-            Kind::Fd => rules.fd && !frame.id().is_rtr(),
-            Kind::Xl => false,
-        };
-        // An error frame says how a controller is; it never goes on the bus.
-        kind && !frame.id().is_err() && !rules.listen_only
-    }
-
-    /// What was put aside, behind what waits already.
-    #[inline]
-    fn bring_in(&mut self) {
-        if !self.aside.is_empty() {
-            self.bring_in_some();
-        }
-    }
-
-    #[cold]
-    fn bring_in_some(&mut self) {
-        if let Some(mut inner) = self.shared.try_lock() {
-            for frame in self.aside.drain(..) {
-                inner.push(frame, &self.shared);
-            }
-            inner.move_on(&self.shared);
-        }
-    }
-
-    fn put_aside(&mut self, frame: FrameRef<'_>) -> Result<(), No> {
-        if self.shared.waiting.load(Relaxed) >= self.shared.rules.queue {
-            return Err(No::Full);
-        }
-        let frame = Frame::from_view(frame).ok_or(No::Unsupported)?;
-        self.aside.push_back(frame);
-        self.shared.waiting.fetch_add(1, Relaxed);
-        Ok(())
     }
 }
 
 impl Transmit for DirectTransmit {
-    fn transmit(&mut self, _now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
-        if !self.carries(&outgoing.frame) {
-            return Err(Refused::Unsupported);
-        }
-        self.bring_in();
-        let lock = self.shared.try_lock();
-        let answer = match lock {
-            Some(mut inner) => inner.offer(outgoing.frame, &self.shared),
-            None => {
-                drop(lock);
-                self.put_aside(outgoing.frame)
-            }
-        };
-        match answer {
-            Ok(()) => {
-                self.taken += 1;
-                Ok(Accepted)
-            }
-            Err(No::Full) => Err(Refused::Full),
-            Err(No::Down) => Err(Refused::Down),
-            Err(No::Unsupported) => Err(Refused::Unsupported),
-        }
+    #[inline]
+    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+        self.half.transmit(now, outgoing)
     }
 
+    #[inline]
     fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
-        self.bring_in();
-        let mut inner = self.shared.lock();
-        let before = inner.sent;
-        inner.look_after(now, &self.shared);
-        inner.move_on(&self.shared);
-        Ok(FlushReport {
-            sent: (inner.sent - before) as usize,
-            held: inner.held() as usize,
-        })
+        self.half.flush(now)
     }
 
+    #[inline]
     fn deadline(&self) -> Option<Nanos> {
-        // The interrupt that frees a buffer wakes the receiving half up, which moves frames on.
-        self.shared.lock().can_move().then_some(0)
+        self.half.deadline()
     }
 
     fn counters(&self) -> TxCounters {
-        let inner = self.shared.lock();
-        TxCounters {
-            taken: self.taken,
-            sent: inner.sent,
-            lost: inner.lost,
-            held: inner.held() + self.aside.len() as u64,
-            stalled: inner.stalled,
-            ..TxCounters::default()
-        }
+        self.half.counters()
     }
 
+    #[inline]
     fn room(&self) -> usize {
-        let shared = &self.shared;
-        let free = shared
-            .rules
-            .queue
-            .saturating_sub(shared.waiting.load(Relaxed));
-        match shared.try_lock() {
-            Some(inner) if !inner.passes() => usize::MAX,
-            _ => free,
-        }
+        self.half.room()
     }
 }
 
 impl PollTransmit for DirectTransmit {
     fn wait(&self) -> Wait {
-        let fd = self.shared.interrupt();
-        Wait {
-            fd,
-            readable: fd.is_some(),
-            writable: false,
+        wait(&self.interrupt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use driven::Rules;
+
+    #[test]
+    fn only_a_port_without_interrupts_is_busy() {
+        for interrupts in [false, true] {
+            let rules = Rules {
+                queue: 1,
+                listen_only: false,
+                fd: false,
+                restart: None,
+                interrupts,
+            };
+            let shared = Arc::new(Shared::new("p", rules));
+            let half = DirectReceive::new(shared, Interrupt::default(), interrupts);
+            assert_eq!(half.is_busy(), !interrupts);
+            assert_eq!(PollReceive::wait(&half).fd, None, "before the start");
         }
     }
 }

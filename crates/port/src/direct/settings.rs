@@ -1,13 +1,13 @@
 //! `kind = "direct"`: a controller driven from user space.
 
-use super::backend::{Backend, Found, Trouble, Wanted, find};
-use super::halves::{DirectReceive, DirectTransmit};
-use super::shared::{Rules, Shared};
+use super::backend::{Found, Trouble, Wanted, find};
+use super::halves::{DirectReceive, DirectTransmit, Interrupt};
 use crate::kind::{PlacedPort, PortKind, Settings, queue, thousandths};
 use crate::{AtStart, Halves, Opener, PortError};
 use config::{Diagnostic, Diagnostics, Misnomer, Table};
 use controller::timing::usual_sample_point;
 use controller::{Limits, Mode, Timing};
+use driven::{Rules, Shared};
 use frame::Nanos;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -256,14 +256,20 @@ impl Settings for DirectSettings {
             interrupts: plan.interrupts,
         };
         let shared = Arc::new(Shared::new(port, rules));
+        let interrupt = Interrupt::default();
         opener.at_start(Taking {
             found: Some(found),
             plan,
             shared: Arc::clone(&shared),
+            interrupt: Arc::clone(&interrupt),
         });
         Ok((
-            Box::new(DirectReceive::new(Arc::clone(&shared))),
-            Box::new(DirectTransmit::new(shared)),
+            Box::new(DirectReceive::new(
+                Arc::clone(&shared),
+                Arc::clone(&interrupt),
+                plan.interrupts,
+            )),
+            Box::new(DirectTransmit::new(shared, interrupt)),
         ))
     }
 }
@@ -273,6 +279,7 @@ struct Taking {
     found: Option<Box<dyn Found>>,
     plan: Plan,
     shared: Arc<Shared>,
+    interrupt: Interrupt,
 }
 
 impl Taking {
@@ -280,7 +287,8 @@ impl Taking {
         let Some(found) = self.found.take() else {
             return Ok(());
         };
-        let mut backend: Box<dyn Backend> = found.take()?;
+        let taken = found.take()?;
+        let mut backend = taken.backend;
         backend.controller().start(&Mode {
             nominal: self.plan.nominal,
             data: self.plan.data,
@@ -291,7 +299,14 @@ impl Taking {
         })?;
         if self.plan.interrupts {
             backend.controller().interrupts(true);
-            backend.arm()?;
+            backend.arm().map_err(|source| Trouble {
+                what: "cannot let the controller's interrupt through".to_owned(),
+                source: Some(source),
+            })?;
+        }
+        if let Some(interrupt) = taken.interrupt {
+            // There is one start.
+            let _ = self.interrupt.set(interrupt);
         }
         self.shared.begin(backend);
         Ok(())
@@ -301,7 +316,7 @@ impl Taking {
 impl AtStart for Taking {
     fn start(&mut self) -> Result<(), PortError> {
         self.take().map_err(|trouble| PortError {
-            port: self.shared.name.clone(),
+            port: self.shared.name().to_owned(),
             what: trouble.what,
             source: trouble.source,
         })

@@ -15,6 +15,7 @@ macro_rules! operations {
         // Read once when a table is compiled; a box would only be in the way of whoever writes one.
         #[allow(clippy::large_enum_variant)]
         #[derive(Clone, PartialEq, Debug)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub enum Action {
             $(
                 #[doc = concat!("See [`", stringify!($Type), "`].")]

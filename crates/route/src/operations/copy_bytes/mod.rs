@@ -16,6 +16,7 @@ use alloc::{format, string::String};
 /// change; bytes past it are part of the buffer, as in can-gw. What lies outside the
 /// buffer of the frame at hand (8, 64 or 2048 bytes) is neither read nor written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CopyBytes {
     /// First byte to read.
     pub from: u16,

@@ -1,5 +1,7 @@
 //! can-gw's CRC8 checksum.
 
+#[cfg(feature = "serde")]
+mod table;
 mod apply;
 #[cfg(feature = "config")]
 mod cangw;
@@ -21,6 +23,7 @@ use alloc::{boxed::Box, string::String};
 /// Kernels without the fix of CVE-2026-31570 take negative indices unresolved here; this is the
 /// fixed behaviour.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Crc8 {
     /// First byte of the sum.
     pub from: i16,
@@ -33,6 +36,7 @@ pub struct Crc8 {
     /// XORed into the result.
     pub final_xor: u8,
     /// The 256-entry table.
+    #[cfg_attr(feature = "serde", serde(with = "table"))]
     pub table: [u8; 256],
     /// What is added after the bytes.
     pub profile: Crc8Profile,
@@ -65,6 +69,7 @@ impl Crc8 {
 
 /// can-gw's CRC8 profiles (`CGW_CRC8PRF_*`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Crc8Profile {
     /// Nothing.
     None,

@@ -20,6 +20,7 @@ use frame::{CanId, Kind};
 /// result that does not fit into the format stops the route. The RTR flag is kept; error
 /// frames are left alone. An XL frame cannot become EFF.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MapId {
     /// First number of the block.
     pub from: u32,

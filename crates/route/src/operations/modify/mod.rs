@@ -17,6 +17,7 @@ use frame::{CanId, dlc};
 
 /// Which operation a [`Modify`] does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ModifyOp {
     /// Bitwise and.
     And,
@@ -44,6 +45,7 @@ impl ModifyOp {
 
 /// What a [`Modify`] takes for the ID.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum IdOperand {
     /// For all 32 bits of SocketCAN's ID with its flags, as in can-gw.
     Raw(u32),
@@ -75,6 +77,7 @@ impl IdOperand {
 /// can-gw's modification: one operation on any of ID, length, flags, data. `None` leaves a part
 /// alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Modify {
     /// The operation.
     pub op: ModifyOp,

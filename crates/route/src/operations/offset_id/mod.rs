@@ -17,6 +17,7 @@ use frame::{CanId, Kind};
 /// for EFF) stops the route: wrapping round would put the frame among IDs of quite another
 /// priority. Error frames have no ID and are left alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OffsetId {
     /// What is added.
     pub by: i64,

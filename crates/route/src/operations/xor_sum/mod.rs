@@ -13,6 +13,7 @@ use alloc::string::String;
 
 /// XOR checksum as can-gw computes it (`cgw_csum_xor_rel`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct XorSum {
     /// First byte of the sum.
     pub from: i16,

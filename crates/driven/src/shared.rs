@@ -1,42 +1,45 @@
 //! What both halves of a port share: the controller, the queue before it, the counters.
 
-use super::backend::{Backend, Watch};
-use super::error_frame;
-use crate::{LinkState, Received, Stamp, StampSource};
+use crate::backend::{Backend, Lost, Watch};
+use crate::error_frame;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::String;
 use controller::{Event, Failure, Gone, State};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use engine::{LinkState, Received, Stamp, StampSource};
 use frame::{Frame, FrameRef, Nanos};
-use std::collections::VecDeque;
-use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use spin::{Mutex, MutexGuard, Once};
 
 /// What a port is told when it is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Rules {
+pub struct Rules {
     /// Frames that wait before the transmit buffers.
-    pub(super) queue: usize,
-    pub(super) listen_only: bool,
-    pub(super) fd: bool,
+    pub queue: usize,
+    /// Send nothing.
+    pub listen_only: bool,
+    /// FD frames, too.
+    pub fd: bool,
     /// ns from bus-off to the restart; `None`: never.
-    pub(super) restart: Option<Nanos>,
-    pub(super) interrupts: bool,
+    pub restart: Option<Nanos>,
+    /// Wait for the controller's interrupt; else it is asked again and again.
+    pub interrupts: bool,
 }
 
-pub(super) struct Shared {
-    pub(super) name: String,
-    pub(super) rules: Rules,
+/// What both halves of a port share.
+pub struct Shared {
+    name: String,
+    pub(crate) rules: Rules,
     inner: Mutex<Inner>,
     /// From the start on, where the backend has one.
-    watch: OnceLock<Box<dyn Watch>>,
-    /// The same: what to poll for the controller's interrupt.
-    interrupt: OnceLock<RawFd>,
+    watch: Once<Box<dyn Watch>>,
     /// Nothing is left to be done or told unless the controller has something new.
     calm: AtomicBool,
     /// Frames that wait: here and in the transmitting half.
-    pub(super) waiting: AtomicUsize,
+    pub(crate) waiting: AtomicUsize,
 }
 
-pub(super) struct Inner {
+pub(crate) struct Inner {
     /// `None` until the start.
     backend: Option<Box<dyn Backend>>,
     queue: VecDeque<Frame>,
@@ -44,17 +47,17 @@ pub(super) struct Inner {
     /// Frames in transmit buffers.
     in_flight: u64,
     token: u64,
-    pub(super) sent: u64,
-    pub(super) lost: u64,
+    pub(crate) sent: u64,
+    pub(crate) lost: u64,
     /// Frames that found no free transmit buffer.
-    pub(super) stalled: u64,
-    pub(super) overrun: u64,
-    pub(super) restarts: u64,
-    pub(super) error_frames: u64,
+    pub(crate) stalled: u64,
+    pub(crate) overrun: u64,
+    pub(crate) restarts: u64,
+    pub(crate) error_frames: u64,
     restart_at: Option<Nanos>,
-    pub(super) news: bool,
+    pub(crate) news: bool,
     /// The controller has more than the last call took.
-    pub(super) more: bool,
+    pub(crate) more: bool,
     last_service: Nanos,
     /// Error frames that were found while nobody was there to take them.
     unsaid: VecDeque<Frame>,
@@ -68,16 +71,18 @@ const UNSAID: usize = 16;
 const PATIENCE: Nanos = 1_000_000;
 
 /// Why a frame is not taken.
-pub(super) enum No {
+pub(crate) enum No {
     Full,
     Down,
     Unsupported,
 }
 
 impl Shared {
-    pub(super) fn new(name: &str, rules: Rules) -> Self {
+    /// A port whose controller has not been started.
+    #[must_use]
+    pub fn new(name: &str, rules: Rules) -> Self {
         Self {
-            name: name.to_owned(),
+            name: String::from(name),
             rules,
             inner: Mutex::new(Inner {
                 backend: None,
@@ -98,60 +103,52 @@ impl Shared {
                 unsaid: VecDeque::with_capacity(UNSAID),
             }),
             waiting: AtomicUsize::new(0),
-            watch: OnceLock::new(),
-            interrupt: OnceLock::new(),
+            watch: Once::new(),
             calm: AtomicBool::new(false),
         }
     }
 
     /// The controller has been started.
-    pub(super) fn begin(&self, backend: Box<dyn Backend>) {
+    pub fn begin(&self, backend: Box<dyn Backend>) {
         if let Some(watch) = backend.watch() {
             // There is one start.
-            let _ = self.watch.set(watch);
-        }
-        if let Some(interrupt) = backend.interrupt() {
-            let _ = self.interrupt.set(interrupt);
+            self.watch.call_once(|| watch);
         }
         self.lock().begin(backend);
     }
 
-    /// What to poll for the controller's interrupt.
-    #[inline]
-    pub(super) fn interrupt(&self) -> Option<RawFd> {
-        self.interrupt.get().copied()
-    }
-
     /// Is it certain that there is nothing to do and nothing to tell?
     #[inline]
-    pub(super) fn is_quiet(&self) -> bool {
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
         self.is_calm() && self.watch.get().is_some_and(|watch| watch.is_quiet())
     }
 
     /// Is there nothing to do unless the controller has something new?
     #[inline]
-    pub(super) fn is_calm(&self) -> bool {
+    pub(crate) fn is_calm(&self) -> bool {
         self.calm.load(Relaxed)
+    }
+
+    /// The port's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Says so, or that it is not.
     #[inline]
-    pub(super) fn set_calm(&self, calm: bool) {
+    pub(crate) fn set_calm(&self, calm: bool) {
         self.calm.store(calm, Relaxed);
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
-        // Nothing in it can be half changed.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock()
     }
 
     /// `None` while the receiving half hands over a frame of this very port.
-    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Inner>> {
-        match self.inner.try_lock() {
-            Ok(inner) => Some(inner),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Inner>> {
+        self.inner.try_lock()
     }
 }
 
@@ -163,7 +160,7 @@ impl Inner {
         self.news = true;
     }
 
-    pub(super) fn link(&self) -> LinkState {
+    pub(crate) fn link(&self) -> LinkState {
         match self.state {
             State::Stopped => LinkState::Down,
             State::Active => LinkState::Up,
@@ -173,26 +170,26 @@ impl Inner {
         }
     }
 
-    pub(super) fn passes(&self) -> bool {
+    pub(crate) fn passes(&self) -> bool {
         self.state.passes()
     }
 
     /// Frames here and in transmit buffers.
-    pub(super) fn held(&self) -> u64 {
+    pub(crate) fn held(&self) -> u64 {
         self.queue.len() as u64 + self.in_flight
     }
 
     /// Is nothing left to be done or told, unless the controller has something new?
-    pub(super) fn is_calm(&self) -> bool {
+    pub(crate) fn is_calm(&self) -> bool {
         !self.more && !self.news && self.restart_at.is_none() && self.unsaid.is_empty()
     }
 
-    pub(super) const fn restart_at(&self) -> Option<Nanos> {
+    pub(crate) const fn restart_at(&self) -> Option<Nanos> {
         self.restart_at
     }
 
     /// Could a frame leave that waits?
-    pub(super) fn can_move(&mut self) -> bool {
+    pub(crate) fn can_move(&mut self) -> bool {
         !self.queue.is_empty() && self.room() > 0
     }
 
@@ -203,7 +200,7 @@ impl Inner {
     }
 
     /// A frame for the bus, to a transmit buffer if one is free, else to the queue.
-    pub(super) fn offer(&mut self, frame: FrameRef<'_>, shared: &Shared) -> Result<(), No> {
+    pub(crate) fn offer(&mut self, frame: FrameRef<'_>, shared: &Shared) -> Result<(), No> {
         if !self.passes() {
             return Err(No::Down);
         }
@@ -223,7 +220,7 @@ impl Inner {
     }
 
     /// To the queue's end; whoever calls has counted it in [`Shared::waiting`].
-    pub(super) fn push(&mut self, frame: Frame, shared: &Shared) {
+    pub(crate) fn push(&mut self, frame: Frame, shared: &Shared) {
         if self.passes() {
             self.stalled += u64::from(self.room() == 0);
             self.queue.push_back(frame);
@@ -252,7 +249,7 @@ impl Inner {
 
     /// From the queue to the transmit buffers, as far as these have room.
     #[inline]
-    pub(super) fn move_on(&mut self, shared: &Shared) {
+    pub(crate) fn move_on(&mut self, shared: &Shared) {
         if !self.queue.is_empty() {
             self.move_some(shared);
         }
@@ -272,7 +269,7 @@ impl Inner {
 
     /// The transmitting half looks after frames in flight, if the receiving one has not for long. Nothing
     /// is received.
-    pub(super) fn look_after(&mut self, now: Nanos, shared: &Shared) {
+    pub(crate) fn look_after(&mut self, now: Nanos, shared: &Shared) {
         let forgotten = now.saturating_sub(self.last_service) >= PATIENCE;
         if self.in_flight > 0 && forgotten && !shared.is_quiet() {
             shared.set_calm(false);
@@ -282,7 +279,7 @@ impl Inner {
     }
 
     /// Lets the controller tell what has happened. Gives the number of frames that were handed over.
-    pub(super) fn service(
+    pub(crate) fn service(
         &mut self,
         now: Nanos,
         budget: usize,
@@ -418,9 +415,9 @@ impl Inner {
     }
 
     /// Takes note of interrupts: is there anything to look at?
-    pub(super) fn has_work(&mut self, now: Nanos) -> std::io::Result<bool> {
+    pub(crate) fn has_work(&mut self, now: Nanos) -> Result<bool, Lost> {
         let woken = match &mut self.backend {
-            Some(backend) if backend.interrupt().is_some() => backend.take_interrupt()?,
+            Some(backend) if backend.waits() => backend.take_interrupt()?,
             _ => true,
         };
         let due = self.restart_at.is_some_and(|at| at <= now);
@@ -428,9 +425,9 @@ impl Inner {
     }
 
     /// Lets the next interrupt through.
-    pub(super) fn arm(&mut self) -> std::io::Result<()> {
+    pub(crate) fn arm(&mut self) -> Result<(), Lost> {
         match &mut self.backend {
-            Some(backend) if backend.interrupt().is_some() => backend.arm(),
+            Some(backend) if backend.waits() => backend.arm(),
             _ => Ok(()),
         }
     }

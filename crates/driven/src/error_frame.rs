@@ -32,7 +32,7 @@ const AT_CRC: u8 = 0x08;
 const AT_ACK: u8 = 0x19;
 
 /// The error frame that tells of an event, if it is one that SocketCAN has a frame for.
-pub(super) fn of(event: &Event<'_>) -> Option<Frame> {
+pub(crate) fn of(event: &Event<'_>) -> Option<Frame> {
     let mut data = [0; 8];
     let [place0, trouble1, type2, place3, _, _, tec6, rec7] = &mut data;
     let class = match *event {

@@ -1,0 +1,32 @@
+//! CTU CAN FD on a PCI Express card with an Intel Cyclone IV, and QEMU's `ctucan_pci`. What is known of them
+//! is in Linux's `drivers/net/can/ctucanfd/ctucanfd_pci.c`.
+
+use super::Card;
+use alloc::boxed::Box;
+use controller::ctucanfd::CtuCanFd;
+use controller::{Controller, Properties, Registers};
+
+pub(super) const CHANNELS: u8 = 2;
+
+const CLOCK: u32 = 100_000_000;
+/// Bytes from one core to the next.
+const SPACING: usize = 0x4000;
+/// What is read and written of a core.
+const LENGTH: usize = 0x1000;
+/// The bridge's registers are region 0, the cores region 1.
+const BRIDGE: u8 = 0;
+const CORES: u8 = 1;
+/// The bridge's interrupt enable register (Cyclone IV, control register access).
+const INTERRUPTS: usize = 0x4000 + 0x50;
+
+pub(super) fn properties() -> Properties {
+    CtuCanFd::usual_properties(CLOCK)
+}
+
+pub(super) fn open<C: Card>(card: &C, channel: u8) -> Result<Box<dyn Controller + Send>, C::Error> {
+    let mut bridge = card.region(BRIDGE, 0, INTERRUPTS + 4)?;
+    let enabled = bridge.read32(INTERRUPTS as u32);
+    bridge.write32(INTERRUPTS as u32, enabled | 1);
+    let registers = card.region(CORES, usize::from(channel) * SPACING, LENGTH)?;
+    Ok(Box::new(CtuCanFd::new(registers, CLOCK)))
+}

@@ -1,0 +1,244 @@
+//! The two halves of the port.
+
+use crate::backend::Lost;
+use crate::shared::{No, Shared};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::sync::atomic::Ordering::Relaxed;
+use engine::{
+    Accepted, FlushReport, Interest, LinkState, Outgoing, PortError, Receive, Received, Refused,
+    RxCounters, RxReport, Transmit, TxCounters,
+};
+use frame::{Frame, FrameRef, Kind, Nanos};
+
+/// The receiving half.
+pub struct Receiver {
+    shared: Arc<Shared>,
+    error_frames: bool,
+}
+
+impl Receiver {
+    /// Of this port.
+    #[must_use]
+    pub const fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            error_frames: false,
+        }
+    }
+
+    /// Is it certain that there is nothing to do and nothing to tell?
+    #[inline]
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.shared.is_quiet()
+    }
+
+    fn fail(&self, source: Lost) -> PortError {
+        PortError {
+            port: String::from(self.shared.name()),
+            what: String::from("lost its controller"),
+            source: Some(source),
+        }
+    }
+}
+
+impl Receive for Receiver {
+    fn receive(
+        &mut self,
+        now: Nanos,
+        budget: usize,
+        take: &mut dyn FnMut(Received<'_>),
+    ) -> Result<RxReport, PortError> {
+        let shared = &*self.shared;
+        if shared.is_quiet() {
+            return Ok(RxReport::default());
+        }
+        let mut inner = shared.lock();
+        let mut frames = 0;
+        let before = inner.held();
+        let waits = shared.rules.interrupts;
+        if !waits || inner.has_work(now).map_err(|e| self.fail(e))? {
+            frames = inner
+                .service(now, budget, self.error_frames, shared, take)
+                .map_err(|e| self.fail(Box::new(GoneError(e))))?;
+            if waits && !inner.more {
+                inner.arm().map_err(|e| self.fail(e))?;
+            }
+        }
+        let report = RxReport {
+            frames,
+            more: inner.more,
+            finished: false,
+            news: core::mem::take(&mut inner.news),
+            ended: inner.held() < before,
+        };
+        shared.set_calm(inner.is_calm());
+        Ok(report)
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        if self.shared.is_calm() {
+            return None;
+        }
+        self.shared.lock().restart_at()
+    }
+
+    fn counters(&self) -> RxCounters {
+        let inner = self.shared.lock();
+        RxCounters {
+            overrun: inner.overrun,
+            error_frames: inner.error_frames,
+            reopened: inner.restarts,
+            ..RxCounters::default()
+        }
+    }
+
+    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+        self.error_frames = interest.error_frames;
+        Ok(())
+    }
+
+    fn is_up(&self) -> bool {
+        self.shared.lock().passes()
+    }
+
+    fn link(&self) -> LinkState {
+        self.shared.lock().link()
+    }
+}
+
+/// [`controller::Gone`], as an error with a source.
+#[derive(thiserror::Error, Debug)]
+#[error("{0}")]
+struct GoneError(controller::Gone);
+
+/// The transmitting half.
+pub struct Transmitter {
+    shared: Arc<Shared>,
+    /// Frames that came while the receiving half of this port was handing over one: a route back to
+    /// where the frame came from.
+    aside: VecDeque<Frame>,
+    taken: u64,
+}
+
+impl Transmitter {
+    /// Of this port.
+    #[must_use]
+    pub fn new(shared: Arc<Shared>) -> Self {
+        let aside = VecDeque::with_capacity(shared.rules.queue);
+        Self {
+            shared,
+            aside,
+            taken: 0,
+        }
+    }
+
+    fn carries(&self, frame: &FrameRef<'_>) -> bool {
+        let rules = &self.shared.rules;
+        let kind = match frame.kind() {
+            Kind::Classic => true,
+            Kind::Fd => rules.fd && !frame.id().is_rtr(),
+            Kind::Xl => false,
+        };
+        // An error frame says how a controller is; it never goes on the bus.
+        kind && !frame.id().is_err() && !rules.listen_only
+    }
+
+    /// What was put aside, behind what waits already.
+    #[inline]
+    fn bring_in(&mut self) {
+        if !self.aside.is_empty() {
+            self.bring_in_some();
+        }
+    }
+
+    #[cold]
+    fn bring_in_some(&mut self) {
+        if let Some(mut inner) = self.shared.try_lock() {
+            for frame in self.aside.drain(..) {
+                inner.push(frame, &self.shared);
+            }
+            inner.move_on(&self.shared);
+        }
+    }
+
+    fn put_aside(&mut self, frame: FrameRef<'_>) -> Result<(), No> {
+        if self.shared.waiting.load(Relaxed) >= self.shared.rules.queue {
+            return Err(No::Full);
+        }
+        let frame = Frame::from_view(frame).ok_or(No::Unsupported)?;
+        self.aside.push_back(frame);
+        self.shared.waiting.fetch_add(1, Relaxed);
+        Ok(())
+    }
+}
+
+impl Transmit for Transmitter {
+    fn transmit(&mut self, _now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+        if !self.carries(&outgoing.frame) {
+            return Err(Refused::Unsupported);
+        }
+        self.bring_in();
+        let lock = self.shared.try_lock();
+        let answer = match lock {
+            Some(mut inner) => inner.offer(outgoing.frame, &self.shared),
+            None => {
+                drop(lock);
+                self.put_aside(outgoing.frame)
+            }
+        };
+        match answer {
+            Ok(()) => {
+                self.taken += 1;
+                Ok(Accepted)
+            }
+            Err(No::Full) => Err(Refused::Full),
+            Err(No::Down) => Err(Refused::Down),
+            Err(No::Unsupported) => Err(Refused::Unsupported),
+        }
+    }
+
+    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
+        self.bring_in();
+        let mut inner = self.shared.lock();
+        let before = inner.sent;
+        inner.look_after(now, &self.shared);
+        inner.move_on(&self.shared);
+        Ok(FlushReport {
+            sent: (inner.sent - before) as usize,
+            held: inner.held() as usize,
+        })
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        // The interrupt that frees a buffer wakes the receiving half up, which moves frames on.
+        self.shared.lock().can_move().then_some(0)
+    }
+
+    fn counters(&self) -> TxCounters {
+        let inner = self.shared.lock();
+        TxCounters {
+            taken: self.taken,
+            sent: inner.sent,
+            lost: inner.lost,
+            held: inner.held() + self.aside.len() as u64,
+            stalled: inner.stalled,
+            ..TxCounters::default()
+        }
+    }
+
+    fn room(&self) -> usize {
+        let shared = &self.shared;
+        let free = shared
+            .rules
+            .queue
+            .saturating_sub(shared.waiting.load(Relaxed));
+        match shared.try_lock() {
+            Some(inner) if !inner.passes() => usize::MAX,
+            _ => free,
+        }
+    }
+}
