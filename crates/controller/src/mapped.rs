@@ -11,51 +11,61 @@ use frame::{CanId, FrameRef, Header, Kind, flags};
 
 const NAME: &str = "mapped controller of the bit-timed bus";
 /// `BITCAN_VERSION`.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// Byte offsets of `struct bitcan_registers`. Each names a word of 64 bits, which has two registers of
 /// 32 bits: the first in its first four bytes.
-mod at {
+pub mod at {
     /// `version`, `changes`.
-    pub(super) const CHANGES: usize = 0;
+    pub const CHANGES: usize = 0;
     /// `rx_head`, `overruns`.
-    pub(super) const RX_HEAD: usize = 8;
+    pub const RX_HEAD: usize = 8;
     /// `state`, `tec`.
-    pub(super) const STATE: usize = 16;
+    pub const STATE: usize = 16;
     /// `rec`, `arbitration_lost`.
-    pub(super) const REC: usize = 24;
+    pub const REC: usize = 24;
     /// `errors`.
-    pub(super) const ERRORS: usize = 32;
+    pub const ERRORS: usize = 32;
     /// `rx_tail`, `irq_enable`: of the process.
-    pub(super) const RX_TAIL: usize = 64;
+    pub const RX_TAIL: usize = 64;
     /// `seen`: of the process.
-    pub(super) const SEEN: usize = 72;
+    pub const SEEN: usize = 72;
     /// `tx`; in each: flags, frame, state, end.
-    pub(super) const TX: usize = 128;
-    pub(super) const TX_SIZE: usize = 96;
-    pub(super) const TX_FRAME: usize = 8;
-    pub(super) const TX_STATE: usize = 80;
-    pub(super) const TX_END: usize = 88;
+    pub const TX: usize = 128;
+    /// From one transmit buffer to the next.
+    pub const TX_SIZE: usize = 96;
+    /// In a transmit buffer: the frame.
+    pub const TX_FRAME: usize = 8;
+    /// `state`.
+    pub const TX_STATE: usize = 80;
+    /// `end`.
+    pub const TX_END: usize = 88;
     /// `rx`; in each: end, flags, frame.
-    pub(super) const RX: usize = TX + TX_SIZE * super::BUFFERS;
-    pub(super) const RX_SIZE: usize = 88;
-    pub(super) const RX_FLAGS: usize = 8;
-    pub(super) const RX_FRAME: usize = 16;
+    pub const RX: usize = TX + TX_SIZE * super::BUFFERS;
+    /// From one entry of the FIFO to the next.
+    pub const RX_SIZE: usize = 88;
+    /// In an entry: `flags`.
+    pub const RX_FLAGS: usize = 8;
+    /// The frame.
+    pub const RX_FRAME: usize = 16;
 }
 
 /// Transmit buffers.
-const BUFFERS: usize = 3;
+pub const BUFFERS: usize = 3;
 /// Frames in the receive FIFO.
-const FIFO: u32 = 4;
+pub const FIFO: u32 = 4;
 /// `BITCAN_FRAME_FD`.
-const FRAME_FD: u64 = 1;
+pub const FRAME_FD: u64 = 1;
 /// `BITCAN_IRQ_RX | BITCAN_IRQ_TX | BITCAN_IRQ_STATE`.
 const IRQ_ALL: u32 = 7;
-/// `BITCAN_TX_…`.
-const TX_PENDING: u32 = 1;
-const TX_SENT: u32 = 2;
-const TX_FAILED: u32 = 3;
-const TX_BUS_OFF: u32 = 5;
+/// `BITCAN_TX_PENDING`: the frame in a transmit buffer has no fate yet.
+pub const TX_PENDING: u32 = 1;
+/// `BITCAN_TX_SENT`.
+pub const TX_SENT: u32 = 2;
+/// `BITCAN_TX_FAILED`: given up by a one-shot controller.
+pub const TX_FAILED: u32 = 3;
+/// `BITCAN_TX_BUS_OFF`: dropped with the controller.
+pub const TX_BUS_OFF: u32 = 5;
 /// The model's clock, Hz; bit times are made of it as the interfaces of the module make them
 /// (`port.c`).
 const CLOCK: u32 = 80_000_000;

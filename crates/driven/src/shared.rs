@@ -124,6 +124,12 @@ impl Shared {
         self.is_calm() && self.watch.get().is_some_and(|watch| watch.is_quiet())
     }
 
+    /// Can it be seen that the controller has something new?
+    #[must_use]
+    pub fn has_news(&self) -> bool {
+        self.watch.get().is_some_and(|watch| !watch.is_quiet())
+    }
+
     /// Is there nothing to do unless the controller has something new?
     #[inline]
     pub(crate) fn is_calm(&self) -> bool {

@@ -1,0 +1,126 @@
+//! What the tester is to do, and what it saw.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use frame::{CanId, Frame, Kind, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// A measurement, given to the image beside its file (a module of PVH).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// Frames pass from the incoming to the outgoing controller within the bench, without a gateway: what
+    /// the bench itself costs.
+    pub ideal: bool,
+    /// How frames go.
+    pub pattern: Pattern,
+    /// ns after which a frame is given up; how long the tester listens after the last one.
+    pub timeout: Nanos,
+    /// Ticks a second of the processor's counter and of its timer, where they are known for certain (in
+    /// virtual time).
+    pub ticks: Option<u64>,
+    /// The frames, in order.
+    pub frames: Vec<TaskFrame>,
+}
+
+/// How frames go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Pattern {
+    /// The next one when one of the same number (first two payload bytes) has come out.
+    OneAtATime,
+    /// Each at its time, ns after the start; a flood has all at 0.
+    Schedule,
+}
+
+/// A frame to send: when, ns; identifier with flag bits; FD flags, `None` for a classic one; payload.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TaskFrame(pub Nanos, pub u32, pub Option<u8>, pub String);
+
+/// Something that happened on a bus.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stamp {
+    /// End of frame, or when it happened; ns of bus time.
+    pub end: Nanos,
+    /// From start of frame to its end, ns.
+    pub duration: Nanos,
+    /// The bus.
+    pub bus: u8,
+    /// Who: 0 is the tester.
+    pub node: u8,
+    /// What.
+    pub kind: StampKind,
+    /// The frame.
+    pub frame: TaskFrame,
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum StampKind {
+    /// A frame ended well.
+    Frame,
+    /// An error frame ended.
+    Error,
+    /// A receive FIFO lost this frame.
+    Overrun,
+    /// A controller went bus-off.
+    BusOff,
+}
+
+impl TaskFrame {
+    /// A frame at a time.
+    #[must_use]
+    pub fn new(at: Nanos, frame: &Frame) -> Self {
+        const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+        let header = frame.header();
+        // A remote frame has a length and no data.
+        let data = frame.data().iter().copied().chain(core::iter::repeat(0));
+        let mut hex = String::with_capacity(2 * header.len());
+        for byte in data.take(header.len()) {
+            for digit in [byte >> 4, byte & 15] {
+                hex.extend(DIGITS.get(usize::from(digit)).map(|&c| char::from(c)));
+            }
+        }
+        let fd = (frame.kind() == Kind::Fd).then(|| header.flags());
+        Self(at, frame.id().raw(), fd, hex)
+    }
+
+    /// The frame; `None` where it is none.
+    #[must_use]
+    pub fn frame(&self) -> Option<Frame> {
+        let mut data = [0; 64];
+        let mut len = 0;
+        let mut digits = self.3.chars().map(|c| c.to_digit(16));
+        while let Some(high) = digits.next() {
+            let byte = high? * 16 + digits.next()??;
+            *data.get_mut(len)? = byte as u8;
+            len += 1;
+        }
+        let (id, data) = (CanId::from_raw(self.1), data.get(..len)?);
+        match self.2 {
+            Some(flags) => Frame::fd(id, flags, data).ok(),
+            None if id.is_rtr() => Frame::remote(id, len).ok(),
+            None => Frame::classic(id, data).ok(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_what_they_were() {
+        let id = CanId::from_raw;
+        for frame in [
+            Frame::classic(id(0x123), &[1, 0xAB]).unwrap(),
+            Frame::classic(id(0x9234_5678), &[]).unwrap(),
+            Frame::remote(id(0x4000_0123), 5).unwrap(),
+            Frame::fd(id(0x7FF), 1, &[0xF0; 64]).unwrap(),
+        ] {
+            assert_eq!(TaskFrame::new(7, &frame).frame(), Some(frame));
+        }
+        let bad = |hex: &str| TaskFrame(0, 1, None, hex.into()).frame();
+        assert_eq!((bad("1"), bad("1g"), bad("000000000000000000")), (None, None, None));
+    }
+}

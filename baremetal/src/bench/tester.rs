@@ -1,0 +1,171 @@
+//! The tester: which frame goes next, what was seen, and when it is over.
+
+use super::task::{Pattern, Stamp, StampKind, Task, TaskFrame};
+use alloc::vec::Vec;
+use frame::{Frame, Nanos};
+
+/// Stamps that are kept for each frame of a task, and some besides: more are counted as lost.
+const STAMPS_PER_FRAME: usize = 4;
+const STAMPS_BESIDES: usize = 1 << 10;
+
+/// A stamp as it is taken: it becomes words when all is over.
+#[derive(Clone, Copy)]
+pub(super) struct Taken {
+    pub(super) end: Nanos,
+    pub(super) duration: Nanos,
+    pub(super) bus: u8,
+    pub(super) node: u8,
+    pub(super) kind: StampKind,
+    pub(super) frame: Option<Frame>,
+}
+
+pub(super) struct Tester {
+    pattern: Pattern,
+    timeout: Nanos,
+    frames: Vec<(Nanos, Frame)>,
+    /// The next of them.
+    next: usize,
+    /// One at a time: the number that is awaited, and until when.
+    awaited: Option<(u16, Nanos)>,
+    started: Option<Nanos>,
+    /// On the wire without having ended.
+    unsent: usize,
+    /// When the last one ended.
+    last_end: Nanos,
+    done: bool,
+    stamps: Vec<Taken>,
+    lost: u64,
+}
+
+fn number(frame: &Frame) -> Option<u16> {
+    frame.data().first_chunk().map(|bytes| u16::from_be_bytes(*bytes))
+}
+
+impl Tester {
+    pub(super) fn new(task: &Task) -> Option<Self> {
+        let frames = task.frames.iter().map(|f| f.frame().map(|frame| (f.0, frame)));
+        let frames = frames.collect::<Option<Vec<_>>>()?;
+        Some(Self {
+            pattern: task.pattern,
+            timeout: task.timeout,
+            stamps: Vec::with_capacity(frames.len() * STAMPS_PER_FRAME + STAMPS_BESIDES),
+            unsent: frames.len(),
+            frames,
+            next: 0,
+            awaited: None,
+            started: None,
+            last_end: 0,
+            done: false,
+            lost: 0,
+        })
+    }
+
+    pub(super) fn frames(&self) -> usize {
+        self.frames.len()
+    }
+
+    pub(super) fn start(&mut self, now: Nanos) {
+        self.started = Some(now);
+        self.last_end = now;
+        self.done = self.frames.is_empty();
+    }
+
+    pub(super) const fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// When it has something to do without anything happening on a bus.
+    pub(super) fn deadline(&self) -> Option<Nanos> {
+        let started = self.started?;
+        if self.done {
+            return None;
+        }
+        match self.pattern {
+            Pattern::OneAtATime => self.awaited.map(|(_, until)| until).or(Some(started)),
+            Pattern::Schedule => match self.frames.get(self.next) {
+                Some((at, _)) => Some(started + at),
+                None if self.unsent == 0 => Some(self.last_end + self.timeout),
+                None => None,
+            },
+        }
+    }
+
+    /// Frames that are to be sent now, one at each call.
+    pub(super) fn send(&mut self, now: Nanos) -> Option<Frame> {
+        let started = self.started?;
+        if self.done {
+            return None;
+        }
+        match self.pattern {
+            Pattern::OneAtATime => {
+                if self.awaited.is_some_and(|(_, until)| now < until) {
+                    return None;
+                }
+                self.awaited = None;
+                let Some(&(_, frame)) = self.frames.get(self.next) else {
+                    self.done = true;
+                    return None;
+                };
+                self.next += 1;
+                self.awaited = Some((number(&frame).unwrap_or(0), now + self.timeout));
+                Some(frame)
+            }
+            Pattern::Schedule => {
+                match self.frames.get(self.next) {
+                    Some(&(at, frame)) if started + at <= now => {
+                        self.next += 1;
+                        return Some(frame);
+                    }
+                    Some(_) => {}
+                    None => {
+                        self.done = self.unsent == 0 && now >= self.last_end + self.timeout;
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    /// A frame of the tester's own has ended, or will not.
+    pub(super) fn ended(&mut self, now: Nanos) {
+        self.unsent = self.unsent.saturating_sub(1);
+        self.last_end = now;
+    }
+
+    /// A frame of somebody else's has ended on the outgoing bus.
+    pub(super) fn came(&mut self, frame: &Frame) {
+        if let Some((awaited, _)) = self.awaited
+            && number(frame) == Some(awaited)
+        {
+            self.awaited = Some((awaited, 0));
+        }
+    }
+
+    pub(super) fn stamp(&mut self, taken: Taken) {
+        if self.started.is_none() {
+            return;
+        }
+        if self.stamps.len() < self.stamps.capacity() {
+            self.stamps.push(taken);
+        } else {
+            self.lost += 1;
+        }
+    }
+
+    pub(super) const fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    pub(super) fn stamps(&self) -> impl Iterator<Item = Stamp> + '_ {
+        self.stamps.iter().map(|taken| Stamp {
+            end: taken.end,
+            duration: taken.duration,
+            bus: taken.bus,
+            node: taken.node,
+            kind: taken.kind,
+            frame: taken
+                .frame
+                .map_or_else(TaskFrame::default, |frame| TaskFrame::new(0, &frame)),
+        })
+    }
+}

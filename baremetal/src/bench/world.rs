@@ -1,0 +1,574 @@
+//! Buses, controllers and tester, and what happens between them.
+
+use super::page::Page;
+use super::task::{Stamp, StampKind, Task};
+use super::tester::{Taken, Tester};
+use alloc::vec::Vec;
+use bus::{Bus, BusConfig, DropReason, ErrorState, Event, NodeConfig, NodeId};
+use controller::mapped::{BUFFERS, FIFO, Join, TX_BUS_OFF, TX_FAILED, TX_PENDING, TX_SENT, Trap};
+use frame::{Frame, Nanos};
+
+/// There is no such controller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoSeat;
+
+/// The whole bench. Times are bus time, ns; they never go back.
+pub struct World {
+    sides: Vec<Side>,
+    seats: Vec<Seat>,
+    tester: Tester,
+    ideal: bool,
+    now: Nanos,
+    /// What happened in a step, before anybody has reacted to it.
+    happened: Vec<Happened>,
+    /// Controllers whose line has gone up since the last look, a bit each.
+    raised: u32,
+}
+
+/// A bus, from the first controller's joining on.
+struct Side {
+    bus: Bus,
+    rates: (u32, Option<u32>),
+    tester: NodeId,
+}
+
+/// A place for a controller.
+struct Seat {
+    bus: u8,
+    page: &'static Page,
+    node: Option<NodeId>,
+    fd: bool,
+    listen_only: bool,
+    filters: Vec<(u32, u32)>,
+    pending: u8,
+    changes: u32,
+    head: u32,
+    overruns: u32,
+    errors: u32,
+}
+
+enum Happened {
+    Frame {
+        start: Nanos,
+        end: Nanos,
+        bus: u8,
+        node: NodeId,
+        tag: u64,
+        frame: Frame,
+        /// Controllers that received it, a bit each.
+        received: u32,
+    },
+    Error {
+        start: Nanos,
+        end: Nanos,
+        bus: u8,
+        node: NodeId,
+        frame: Frame,
+    },
+    State {
+        at: Nanos,
+        bus: u8,
+        node: NodeId,
+        state: ErrorState,
+    },
+    Dropped {
+        at: Nanos,
+        bus: u8,
+        node: NodeId,
+        tag: u64,
+        why: DropReason,
+    },
+}
+
+/// Where the tester sends, and where frames come out.
+const INCOMING: u8 = 0;
+const OUTGOING: u8 = 1;
+/// Buses of the bench.
+const BUSES: u8 = 8;
+/// A step rarely has more events than this: no memory is asked for while frames pass.
+const EVENTS: usize = 64;
+
+impl World {
+    /// Buses without controllers, and a tester that has not started; `None` where the task has what is no
+    /// frame.
+    #[must_use]
+    pub fn new(task: &Task) -> Option<Self> {
+        Some(Self {
+            sides: Vec::new(),
+            seats: Vec::new(),
+            tester: Tester::new(task)?,
+            ideal: task.ideal,
+            now: 0,
+            happened: Vec::with_capacity(EVENTS),
+            raised: 0,
+        })
+    }
+
+    /// A place for a controller on a bus: its number, and its registers.
+    ///
+    /// # Errors
+    /// [`NoSeat`]: there is no such bus, or 32 controllers are there.
+    pub fn seat(&mut self, bus: u8) -> Result<(usize, &'static Page), NoSeat> {
+        if bus >= BUSES || self.seats.len() >= 32 {
+            return Err(NoSeat);
+        }
+        let page = Page::forever();
+        self.seats.push(Seat {
+            bus,
+            page,
+            node: None,
+            fd: false,
+            listen_only: false,
+            filters: Vec::new(),
+            pending: 0,
+            changes: 0,
+            head: 0,
+            overruns: 0,
+            errors: 0,
+        });
+        Ok((self.seats.len() - 1, page))
+    }
+
+    fn side(&mut self, bus: u8, rates: (u32, Option<u32>)) -> Result<&mut Side, Trap> {
+        while self.sides.len() <= usize::from(bus) {
+            let (nominal, data) = rates;
+            let config = data.map_or_else(
+                || BusConfig::classic(nominal),
+                |data| BusConfig::fd(nominal, data),
+            );
+            let mut made = Bus::new(config).map_err(|_| Trap::Invalid)?;
+            let mut node = NodeConfig::new("");
+            node.mailboxes = 1;
+            node.queue = self.tester.frames() + 1;
+            let tester = made.attach(node).map_err(|_| Trap::Invalid)?;
+            made.run_until(self.now, |_| {});
+            self.sides.push(Side {
+                bus: made,
+                rates,
+                tester,
+            });
+        }
+        let side = self.sides.get_mut(usize::from(bus)).ok_or(Trap::Invalid)?;
+        // All of a bus have the same.
+        if side.rates == rates {
+            Ok(side)
+        } else {
+            Err(Trap::Invalid)
+        }
+    }
+
+    /// On to the bus; its registers are reset.
+    ///
+    /// # Errors
+    /// [`Trap::Invalid`]: not these bit rates on this bus.
+    pub fn join(&mut self, seat: usize, join: &Join<'_>) -> Result<(), Trap> {
+        let bus = self.seats.get(seat).ok_or(Trap::Invalid)?.bus;
+        let rates = (join.bitrate, join.data_bitrate);
+        let mut node = NodeConfig::new("");
+        // Frames leave in the order in which the doorbell was rung.
+        node.mailboxes = 1;
+        node.queue = BUFFERS - 1;
+        node.listen_only = join.listen_only;
+        node.one_shot = join.one_shot;
+        node.fd = join.data_bitrate.is_some();
+        let node = self
+            .side(bus, rates)?
+            .bus
+            .attach(node)
+            .map_err(|_| Trap::Other("its bus has no place for another node"))?;
+        let seat = self.seats.get_mut(seat).ok_or(Trap::Invalid)?;
+        if seat.node.is_some() {
+            return Err(Trap::Other("it has joined already"));
+        }
+        seat.node = Some(node);
+        seat.fd = join.data_bitrate.is_some();
+        seat.listen_only = join.listen_only;
+        seat.filters = join.filters.to_vec();
+        seat.page.reset();
+        Ok(())
+    }
+
+    /// After bus-off.
+    ///
+    /// # Errors
+    /// [`Trap::Down`]: it is not on a bus.
+    pub fn recover(&mut self, seat: usize) -> Result<(), Trap> {
+        let seat = self.seats.get(seat).ok_or(Trap::Invalid)?;
+        let node = seat.node.ok_or(Trap::Down)?;
+        let side = self.sides.get_mut(usize::from(seat.bus));
+        side.ok_or(Trap::Down)?.bus.restart(node);
+        Ok(())
+    }
+
+    /// The doorbell, rung at this time: frames of these transmit buffers are ready, in the order of their
+    /// numbers.
+    ///
+    /// # Errors
+    /// [`Trap::Down`]: off the bus or bus-off; [`Trap::Invalid`]: no frame that this controller can send.
+    pub fn ring(&mut self, seat: usize, buffers: u32, at: Nanos) -> Result<(), Trap> {
+        self.run(at);
+        let now = self.now;
+        let result = self.request(seat, buffers, now);
+        // It may start at once.
+        self.run(now);
+        result
+    }
+
+    fn request(&mut self, number: usize, buffers: u32, now: Nanos) -> Result<(), Trap> {
+        let seat = self.seats.get_mut(number).ok_or(Trap::Invalid)?;
+        let node = seat.node.ok_or(Trap::Down)?;
+        let side = self.sides.get_mut(usize::from(seat.bus)).ok_or(Trap::Down)?;
+        let mut result = Ok(());
+        for buffer in (0..32).filter(|b| buffers & 1 << b != 0) {
+            if !Page::is_buffer(buffer) || seat.pending & 1 << buffer != 0 {
+                result = Err(Trap::Invalid);
+                continue;
+            }
+            let Some(frame) = seat.page.frame(buffer).filter(|_| !seat.listen_only) else {
+                result = Err(Trap::Invalid);
+                continue;
+            };
+            match side.bus.send(node, now, &frame, buffer as u64) {
+                Ok(()) => {
+                    seat.pending |= 1 << buffer;
+                    seat.page.set_buffer(buffer, TX_PENDING, 0);
+                }
+                Err(bus::SendError::BusOff) => result = Err(Trap::Down),
+                Err(_) => result = Err(Trap::Invalid),
+            }
+        }
+        result
+    }
+
+    /// The tester begins.
+    pub fn start(&mut self, now: Nanos) {
+        self.run(now);
+        self.tester.start(self.now);
+        self.play();
+    }
+
+    /// When something happens next, if nobody rings.
+    #[must_use]
+    pub fn next(&self) -> Option<Nanos> {
+        let buses = self.sides.iter().filter_map(|side| side.bus.next());
+        buses.chain(self.tester.deadline()).min()
+    }
+
+    /// Lets time pass until then.
+    pub fn run(&mut self, until: Nanos) {
+        while let Some(next) = self.next().filter(|&next| next <= until) {
+            self.step(next.max(self.now), until);
+        }
+        if until > self.now {
+            self.step(until, until);
+        }
+    }
+
+    /// Lets time pass to the next thing that happens, and everybody react to it. `late`: when the bench
+    /// came to run, which is what an ideal gateway's frames are ready at.
+    fn step(&mut self, to: Nanos, late: Nanos) {
+        self.now = to;
+        let (happened, seats) = (&mut self.happened, &self.seats);
+        for (number, side) in (0..).zip(&mut self.sides) {
+            side.bus.run_until(to, |event| note(event, number, seats, happened));
+        }
+        let mut happened = core::mem::take(&mut self.happened);
+        for what in happened.drain(..) {
+            self.react(&what, late);
+        }
+        self.happened = happened;
+        self.play();
+    }
+
+    /// The tester sends what is to be sent.
+    fn play(&mut self) {
+        while let Some(frame) = self.tester.send(self.now) {
+            let side = self.sides.get_mut(usize::from(INCOMING));
+            let sent = side.is_some_and(|side| {
+                let node = side.tester;
+                side.bus.send(node, self.now, &frame, 0).is_ok()
+            });
+            if !sent {
+                self.tester.ended(self.now);
+            }
+        }
+    }
+
+    fn react(&mut self, what: &Happened, late: Nanos) {
+        match *what {
+            Happened::Frame {
+                start,
+                end,
+                bus,
+                node,
+                tag,
+                frame,
+                received,
+            } => {
+                let sender = self.whose(bus, node);
+                self.tester.stamp(Taken {
+                    end,
+                    duration: end - start,
+                    bus,
+                    node: sender.map_or(0, |seat| seat as u8 + 1),
+                    kind: StampKind::Frame,
+                    frame: Some(frame),
+                });
+                match sender {
+                    Some(seat) => self.end(seat, tag, TX_SENT, end),
+                    None => self.tester.ended(end),
+                }
+                if sender.is_some() && bus == OUTGOING {
+                    self.tester.came(&frame);
+                }
+                for seat in (0..self.seats.len()).filter(|seat| received & 1 << seat != 0) {
+                    self.receive(seat, &frame, end);
+                    if self.ideal && bus == INCOMING {
+                        self.pass(&frame, late);
+                    }
+                }
+            }
+            Happened::Error {
+                start,
+                end,
+                bus,
+                node,
+                frame,
+            } => {
+                self.tester.stamp(Taken {
+                    end,
+                    duration: end - start,
+                    bus,
+                    node: self.whose(bus, node).map_or(0, |seat| seat as u8 + 1),
+                    kind: StampKind::Error,
+                    frame: Some(frame),
+                });
+                for seat in 0..self.seats.len() {
+                    self.error(seat, bus);
+                }
+            }
+            Happened::State {
+                at,
+                bus,
+                node,
+                state,
+            } => {
+                let Some(seat) = self.whose(bus, node) else {
+                    return;
+                };
+                self.write_state(seat);
+                self.change(seat);
+                if state == ErrorState::BusOff {
+                    self.tester.stamp(Taken {
+                        end: at,
+                        duration: 0,
+                        bus,
+                        node: seat as u8 + 1,
+                        kind: StampKind::BusOff,
+                        frame: None,
+                    });
+                }
+            }
+            Happened::Dropped {
+                at,
+                bus,
+                node,
+                tag,
+                why,
+            } => match self.whose(bus, node) {
+                Some(seat) => {
+                    let state = match why {
+                        DropReason::BusOff => TX_BUS_OFF,
+                        DropReason::OneShot | DropReason::QueueFull => TX_FAILED,
+                    };
+                    self.end(seat, tag, state, at);
+                }
+                None => self.tester.ended(at),
+            },
+        }
+    }
+
+    /// The controller that is this node.
+    fn whose(&self, bus: u8, node: NodeId) -> Option<usize> {
+        let is = |seat: &Seat| seat.bus == bus && seat.node == Some(node);
+        self.seats.iter().position(is)
+    }
+
+    /// Something has changed; the line goes up if the driver wants to know.
+    fn change(&mut self, number: usize) {
+        if let Some(seat) = self.seats.get_mut(number) {
+            seat.changes = seat.changes.wrapping_add(1);
+            seat.page.changed(seat.changes);
+            if seat.page.interrupts() {
+                self.raised |= 1 << number;
+            }
+        }
+    }
+
+    fn receive(&mut self, number: usize, frame: &Frame, end: Nanos) {
+        let Some(seat) = self.seats.get_mut(number) else {
+            return;
+        };
+        let id = frame.id().raw();
+        let wants = |&(want, mask): &(u32, u32)| (id ^ want) & mask == 0;
+        if !seat.filters.is_empty() && !seat.filters.iter().any(wants) {
+            return;
+        }
+        if seat.head.wrapping_sub(seat.page.tail()) >= FIFO {
+            seat.overruns += 1;
+            seat.page.set_head(seat.head, seat.overruns);
+            let bus = seat.bus;
+            self.tester.stamp(Taken {
+                end,
+                duration: 0,
+                bus,
+                node: number as u8 + 1,
+                kind: StampKind::Overrun,
+                frame: Some(*frame),
+            });
+        } else {
+            seat.head = seat.page.receive(seat.head, seat.overruns, frame, end);
+        }
+        self.change(number);
+    }
+
+    /// What an ideal gateway does: the frame is ready on the outgoing bus at once.
+    fn pass(&mut self, frame: &Frame, at: Nanos) {
+        // Nobody reads the FIFO.
+        for seat in self.seats.iter().filter(|seat| seat.bus == INCOMING) {
+            let (tail, enable) = (seat.head, seat.page.get(controller::mapped::at::RX_TAIL) >> 32);
+            seat.page
+                .set(controller::mapped::at::RX_TAIL, enable << 32 | u64::from(tail));
+        }
+        let out = self.seats.iter().find(|seat| seat.bus == OUTGOING);
+        let Some(node) = out.and_then(|seat| seat.node) else {
+            return;
+        };
+        if let Some(side) = self.sides.get_mut(usize::from(OUTGOING)) {
+            // What finds no room is lost, and missing among the stamps.
+            let _ = side.bus.send(node, at.max(side.bus.now()), frame, u64::MAX);
+        }
+    }
+
+    fn end(&mut self, number: usize, tag: u64, state: u32, at: Nanos) {
+        let Some(seat) = self.seats.get_mut(number) else {
+            return;
+        };
+        let buffer = tag as usize;
+        if !Page::is_buffer(buffer) {
+            return;
+        }
+        seat.pending &= !(1 << buffer);
+        seat.page.set_buffer(buffer, state, at);
+        self.change(number);
+    }
+
+    /// An error frame on a bus, which all its controllers see.
+    fn error(&mut self, number: usize, bus: u8) {
+        match self.seats.get_mut(number) {
+            Some(seat) if seat.bus == bus => {
+                seat.errors = seat.errors.wrapping_add(1);
+                seat.page.set_errors(seat.errors);
+            }
+            _ => return,
+        }
+        self.write_state(number);
+        self.change(number);
+    }
+
+    fn write_state(&mut self, number: usize) {
+        let Some(seat) = self.seats.get(number) else {
+            return;
+        };
+        let side = self.sides.get(usize::from(seat.bus));
+        let state = seat.node.and_then(|node| side?.bus.node_state(node));
+        if let Some(state) = state {
+            // `BITCAN_ERROR_…`
+            let number = match state.state {
+                ErrorState::Active => 0,
+                ErrorState::Warning => 1,
+                ErrorState::Passive => 2,
+                ErrorState::BusOff => 3,
+            };
+            seat.page.set_state(number, state.tec, state.rec);
+        }
+    }
+
+    /// Controllers whose line has gone up since the last call, a bit each.
+    pub const fn raised(&mut self) -> u32 {
+        let raised = self.raised;
+        self.raised = 0;
+        raised
+    }
+
+    /// Has the tester come to its end?
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        self.tester.is_done()
+    }
+
+    /// What was seen, and how many stamps had no room.
+    pub fn stamps(&self) -> (impl Iterator<Item = Stamp> + '_, u64) {
+        (self.tester.stamps(), self.tester.lost())
+    }
+}
+
+/// Keeps what a bus reports until all of the step has happened.
+fn note(event: &Event<'_>, bus: u8, seats: &[Seat], happened: &mut Vec<Happened>) {
+    happened.push(match *event {
+        Event::Frame {
+            start,
+            end,
+            node,
+            tag,
+            frame,
+            ref receivers,
+            ..
+        } => {
+            let mut received = 0;
+            for (number, seat) in seats.iter().enumerate() {
+                let hears = |node| seat.bus == bus && receivers.receives(node);
+                if seat.node.is_some_and(hears) {
+                    received |= 1 << number;
+                }
+            }
+            Happened::Frame {
+                start,
+                end,
+                bus,
+                node,
+                tag,
+                frame: *frame,
+                received,
+            }
+        }
+        Event::Error {
+            start,
+            end,
+            node,
+            frame,
+            ..
+        } => Happened::Error {
+            start,
+            end,
+            bus,
+            node,
+            frame: *frame,
+        },
+        Event::State { at, node, state } => Happened::State {
+            at,
+            bus,
+            node,
+            state,
+        },
+        Event::Dropped {
+            at, node, tag, why, ..
+        } => Happened::Dropped {
+            at,
+            bus,
+            node,
+            tag,
+            why,
+        },
+    });
+}

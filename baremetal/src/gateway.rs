@@ -1,0 +1,176 @@
+//! The gateway: ports from a plan, the engine between them, and what it tells.
+
+use crate::plan::{Drive, Plan, PortPlan};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use controller::timing::usual_sample_point;
+use controller::{Limits, Mode, Timing};
+use driven::{Backend, Receiver, Rules, Shared, Transmitter};
+use engine::{Engine, Event, NamedPort, Step};
+use frame::Nanos;
+use route::Table;
+
+/// What a machine adds.
+pub trait Machine {
+    /// The controller of port number `number`, not started.
+    ///
+    /// # Errors
+    /// Why there is none, in a sentence.
+    fn controller(&mut self, number: u8, port: &PortPlan) -> Result<Box<dyn Backend>, String>;
+}
+
+/// Why there is no gateway.
+#[derive(thiserror::Error, Debug)]
+pub enum OpenError {
+    /// A port cannot be opened.
+    #[error("port {port}: {what}")]
+    Port {
+        /// Which.
+        port: String,
+        /// Why.
+        what: String,
+    },
+    /// The routes do not fit the ports, or are none.
+    #[error("the routes: {0}")]
+    Routes(String),
+}
+
+/// A gateway that runs.
+pub struct Gateway {
+    engine: Engine<Receiver, Transmitter>,
+    watched: Vec<Arc<Shared>>,
+    drives: Vec<Drive>,
+}
+
+impl Gateway {
+    /// Starts the controllers of a plan.
+    ///
+    /// # Errors
+    /// [`OpenError`]: which port cannot be opened, and why.
+    pub fn open(plan: &Plan, machine: &mut dyn Machine) -> Result<Self, OpenError> {
+        let table = Table::compile(&plan.routes, plan.ports.len()).map_err(|errors| {
+            let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
+            OpenError::Routes(errors.join("; "))
+        })?;
+        let mut ports = Vec::new();
+        let mut watched = Vec::new();
+        for (number, port) in (0..).zip(&plan.ports) {
+            let shared = open(number, port, machine).map_err(|what| OpenError::Port {
+                port: port.name.clone(),
+                what,
+            })?;
+            watched.push(Arc::clone(&shared));
+            ports.push(NamedPort {
+                name: port.name.clone(),
+                rx: Receiver::new(Arc::clone(&shared)),
+                tx: Transmitter::new(shared),
+            });
+        }
+        let engine = Engine::new(ports, Arc::new(table), &plan.routes)
+            .map_err(|error| OpenError::Routes(error.to_string()))?;
+        let drives = plan.ports.iter().map(|port| port.drive).collect();
+        Ok(Self {
+            engine,
+            watched,
+            drives,
+        })
+    }
+
+    /// Moves frames.
+    #[inline]
+    pub fn step(&mut self, now: Nanos) -> Step {
+        self.engine.step(now)
+    }
+
+    /// Is it certain that a step would do nothing, unless its deadline has come?
+    #[inline]
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.watched.iter().all(|shared| shared.is_quiet())
+    }
+
+    /// Can it be seen that a controller has something new?
+    #[must_use]
+    pub fn has_news(&self) -> bool {
+        self.watched.iter().any(|shared| shared.has_news())
+    }
+
+    /// May the processor sleep until a controller interrupts?
+    #[must_use]
+    pub fn sleeps(&self) -> bool {
+        self.drives.iter().all(|&drive| drive == Drive::Interrupt)
+    }
+
+    /// What happened to ports since the last call, in sentences.
+    pub fn events(&mut self) -> Vec<String> {
+        let mut all = Vec::new();
+        self.engine.events(|event| {
+            all.extend(match event {
+                Event::Failed { port, why } => Some(format!("port {port} is out of service: {why}")),
+                Event::Link { port, now, .. } => Some(format!("port {port} is {now}")),
+                _ => None,
+            });
+        });
+        all
+    }
+
+    /// All counters, as `cangate stats --json` has them, in one line.
+    #[must_use]
+    pub fn stats(&self) -> String {
+        // The counters are plain numbers and names.
+        serde_json::to_string(&self.engine.snapshot()).unwrap_or_default()
+    }
+}
+
+fn timing(clock: u32, limits: &Limits, rate: u32, point: Option<u32>) -> Result<Timing, String> {
+    let point = point.unwrap_or(usual_sample_point(rate));
+    Timing::compute(clock, limits, rate, point).map_err(|error| error.to_string())
+}
+
+fn open(number: u8, port: &PortPlan, machine: &mut dyn Machine) -> Result<Arc<Shared>, String> {
+    let mut backend = machine.controller(number, port)?;
+    let properties = backend.controller().properties().clone();
+    let clock = properties.clock;
+    let data = match (port.data_bitrate, &properties.data) {
+        (None, _) => None,
+        (Some(_), None) => {
+            return Err(format!(
+                "the {} cannot do FD: leave `data_bitrate` out",
+                properties.name
+            ));
+        }
+        (Some(rate), Some(limits)) => Some(timing(clock, limits, rate, port.data_sample_point)?),
+    };
+    let mode = Mode {
+        nominal: timing(clock, &properties.nominal, port.bitrate, port.sample_point)?,
+        data,
+        listen_only: port.listen_only,
+        one_shot: port.one_shot,
+        diagnose: port.bus_errors,
+        filters: &[],
+    };
+    backend
+        .controller()
+        .start(&mode)
+        .map_err(|error| error.to_string())?;
+    let interrupts = port.drive == Drive::Interrupt;
+    if interrupts {
+        backend.controller().interrupts(true);
+        backend.arm().map_err(|error| error.to_string())?;
+    }
+    let shared = Arc::new(Shared::new(
+        &port.name,
+        Rules {
+            queue: port.queue as usize,
+            listen_only: port.listen_only,
+            fd: data.is_some(),
+            restart: port.restart,
+            interrupts,
+        },
+    ));
+    shared.begin(backend);
+    Ok(shared)
+}

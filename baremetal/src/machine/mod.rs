@@ -1,0 +1,160 @@
+//! A PC: everything of it that the gateway needs, and the only place that is unsafe.
+#![allow(
+    unsafe_code,
+    reason = "an image has no operating system below it: entry, registers, interrupts and memory are here"
+)]
+
+
+
+mod bench;
+mod boot;
+mod cards;
+mod clock;
+mod faults;
+mod interrupts;
+mod memory;
+mod pci;
+mod serial;
+
+use alloc::string::{String, ToString};
+use baremetal::bench::Task;
+use baremetal::{Gateway, Slot};
+use core::panic::PanicInfo;
+use serial::say;
+use x86_64::instructions::port::Port;
+
+/// What `cangate image` writes into.
+#[unsafe(link_section = ".gateway")]
+#[used]
+static SLOT: Slot = Slot::empty();
+
+/// Letters on the serial line: all counters; the end.
+const STATS: u8 = b's';
+const QUIT: u8 = b'q';
+
+/// Called by the entry, with what the loader gave.
+extern "C" fn main(info: *const memory::StartInfo) -> ! {
+    serial::begin();
+    // SAFETY: the entry's own argument, and the first thing that happens.
+    match unsafe { memory::take(info) } {
+        Err(why) => say!("cangate: {why}"),
+        Ok(loaded) => {
+            if let Err(why) = run(&loaded) {
+                say!("cangate: {why}");
+            }
+        }
+    }
+    end()
+}
+
+fn run(loaded: &memory::Loaded) -> Result<(), String> {
+    // The linker's place for it may have been written after it was compiled.
+    let slot = core::hint::black_box(&SLOT);
+    let plan = slot.plan().map_err(|error| error.to_string())?;
+    let task = loaded.module.map(task).transpose()?;
+    clock::begin(task.as_ref().and_then(|task| task.ticks));
+    interrupts::begin();
+    if let Some(task) = &task {
+        bench::begin(task)?;
+    }
+    let mut gateway =
+        Gateway::open(&plan, &mut cards::Pc::default()).map_err(|error| error.to_string())?;
+    say!(
+        "cangate: ready: {} ports, {} routes, {} of {} KiB of memory in use",
+        plan.ports.len(),
+        plan.routes.routes.len(),
+        memory::used() >> 10,
+        loaded.heap >> 10
+    );
+    bench::start();
+    work(&mut gateway);
+    say!("{}", gateway.stats());
+    if let Some(world) = bench::end() {
+        let (stamps, lost) = world.stamps();
+        for stamp in stamps {
+            say!("{}", serde_json::to_string(&stamp).unwrap_or_default());
+        }
+        say!("cangate: end of stamps, {lost} lost");
+    }
+    Ok(())
+}
+
+fn task(module: &[u8]) -> Result<Task, String> {
+    serde_json::from_slice(module)
+        .map_err(|error| alloc::format!("the file beside the image is no task for its bench: {error}"))
+}
+
+/// Moves frames until the end.
+fn work(gateway: &mut Gateway) {
+    let sleeps = gateway.sleeps();
+    loop {
+        let step = gateway.step(clock::now());
+        if step.events {
+            for event in gateway.events() {
+                say!("cangate: {event}");
+            }
+        }
+        match serial::letter() {
+            Some(STATS) => say!("{}", gateway.stats()),
+            Some(QUIT) => return,
+            _ => {}
+        }
+        if bench::is_done() {
+            return;
+        }
+        if step.more {
+            continue;
+        }
+        if sleeps {
+            sleep(gateway, step.deadline);
+        } else {
+            spin(gateway, step.deadline);
+        }
+    }
+}
+
+/// Looks until there is something to do.
+#[inline]
+fn spin(gateway: &Gateway, deadline: Option<u64>) {
+    while gateway.is_quiet() && !serial::has_letter() && !bench::is_done() {
+        if deadline.is_some_and(|at| at <= clock::now()) {
+            return;
+        }
+    }
+}
+
+/// Sleeps until there is something to do.
+fn sleep(gateway: &Gateway, deadline: Option<u64>) {
+    x86_64::instructions::interrupts::disable();
+    let wait = deadline.map(|at| at.saturating_sub(clock::now()));
+    let awake = interrupts::any()
+        || gateway.has_news()
+        || serial::has_letter()
+        || bench::is_done()
+        || wait == Some(0);
+    if awake {
+        x86_64::instructions::interrupts::enable();
+        return;
+    }
+    if let Some(wait) = wait {
+        bench::wake_after(wait);
+    }
+    // An interrupt cannot come between the two.
+    x86_64::instructions::interrupts::enable_and_hlt();
+}
+
+/// The end: QEMU with `-no-reboot` goes, a PC begins anew.
+fn end() -> ! {
+    // SAFETY: the keyboard controller's reset line.
+    unsafe { Port::new(0x64).write(0xFE_u8) };
+    loop {
+        x86_64::instructions::interrupts::disable();
+        x86_64::instructions::hlt();
+    }
+}
+
+#[panic_handler]
+fn panicked(info: &PanicInfo<'_>) -> ! {
+    say!("cangate: {info}");
+    end()
+}

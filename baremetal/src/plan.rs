@@ -1,0 +1,252 @@
+//! What an image gets from a `gateway.toml`, and where in its file.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use frame::Nanos;
+use route::Routes;
+use serde::{Deserialize, Serialize};
+
+/// A gateway, as an image gets it.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// In the order of the file: port `n` of the routes is `ports[n]`.
+    pub ports: Vec<PortPlan>,
+    /// The routes.
+    pub routes: Routes,
+}
+
+/// A port. The settings are those of `kind = "direct"`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortPlan {
+    /// Its name.
+    pub name: String,
+    /// Where its controller is.
+    pub place: Place,
+    /// bit/s.
+    pub bitrate: u32,
+    /// Thousandths of a bit; `None`: the usual one of the bit rate.
+    pub sample_point: Option<u32>,
+    /// bit/s of the data phase; makes it an FD controller.
+    pub data_bitrate: Option<u32>,
+    /// Thousandths of a bit of the data phase.
+    pub data_sample_point: Option<u32>,
+    /// How it is watched.
+    pub drive: Drive,
+    /// It sends nothing.
+    pub listen_only: bool,
+    /// Each frame is tried once only.
+    pub one_shot: bool,
+    /// Error frames tell of every error and every lost arbitration.
+    pub bus_errors: bool,
+    /// ns from bus-off to the restart; `None`: never.
+    pub restart: Option<Nanos>,
+    /// Frames that wait before the transmit buffers.
+    pub queue: u32,
+}
+
+/// Where a controller is.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Place {
+    /// On a PCI card.
+    Card {
+        /// Its address, such as `0000:00:04.0`.
+        address: String,
+        /// Which of its controllers.
+        channel: u8,
+    },
+    /// On a bus of the bench inside the image.
+    Bench {
+        /// Its bus.
+        bus: u8,
+    },
+}
+
+/// How a controller is watched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Drive {
+    /// Asked again and again, without a pause.
+    #[default]
+    Poll,
+    /// It interrupts; in between the processor sleeps.
+    Interrupt,
+}
+
+/// Why an image has no plan.
+#[derive(thiserror::Error, Debug)]
+pub enum PlanError {
+    /// The image is as it was built.
+    #[error("there is no gateway in this image: `cangate image` puts one in")]
+    Empty,
+    /// What is there is too long for its slot.
+    #[error("the gateway takes {size} bytes, and an image has room for {room}")]
+    Long {
+        /// What it takes.
+        size: usize,
+        /// What there is.
+        room: usize,
+    },
+    /// It cannot be read.
+    #[error("the gateway in this image is of another version, or damaged: {0}")]
+    Unreadable(serde_json::Error),
+}
+
+/// Bytes of the slot: about 4000 routes.
+pub const SLOT: usize = 1 << 20;
+
+/// Where the slot begins in an image's file; `cangate image` looks for it.
+const MARK: [u8; 16] = *b"cangate gateway\n";
+
+/// The place in an image's file where its plan is written.
+#[repr(C, align(4096))]
+pub struct Slot {
+    mark: [u8; 16],
+    /// Bytes of the plan, the lowest first; 0: none.
+    length: [u8; 8],
+    bytes: [u8; SLOT],
+}
+
+impl Slot {
+    /// One without a plan.
+    #[must_use]
+    pub const fn empty() -> Self {
+        Self {
+            mark: MARK,
+            length: [0; 8],
+            // Not zeros: a loader would leave them out of the file.
+            bytes: [b' '; SLOT],
+        }
+    }
+
+    /// The plan.
+    ///
+    /// # Errors
+    /// [`PlanError`]: none, or one that cannot be read.
+    pub fn plan(&self) -> Result<Plan, PlanError> {
+        let size = u64::from_le_bytes(self.length) as usize;
+        if size == 0 {
+            return Err(PlanError::Empty);
+        }
+        let room = SLOT;
+        let bytes = self.bytes.get(..size);
+        let bytes = bytes.ok_or(PlanError::Long { size, room })?;
+        Plan::read(bytes)
+    }
+
+    /// Writes a plan into an image's file. Gives false where this is no image.
+    ///
+    /// # Errors
+    /// [`PlanError::Long`].
+    pub fn write(image: &mut [u8], plan: &Plan) -> Result<bool, PlanError> {
+        let text = plan.write()?;
+        let (size, room) = (text.len(), SLOT);
+        if size > room {
+            return Err(PlanError::Long { size, room });
+        }
+        let Some(at) = image.windows(MARK.len()).step_by(16).position(|w| w == MARK) else {
+            return Ok(false);
+        };
+        let Some(slot) = image.get_mut(at * 16 + MARK.len()..) else {
+            return Ok(false);
+        };
+        let Some((length, bytes)) = slot.split_first_chunk_mut::<8>() else {
+            return Ok(false);
+        };
+        *length = (size as u64).to_le_bytes();
+        let Some(to) = bytes.get_mut(..room) else {
+            return Ok(false);
+        };
+        let (to, rest) = to.split_at_mut(size);
+        to.copy_from_slice(&text);
+        rest.fill(b' ');
+        Ok(true)
+    }
+}
+
+impl Plan {
+    fn read(bytes: &[u8]) -> Result<Self, PlanError> {
+        serde_json::from_slice(bytes).map_err(PlanError::Unreadable)
+    }
+
+    fn write(&self) -> Result<Vec<u8>, PlanError> {
+        serde_json::to_vec(self).map_err(PlanError::Unreadable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use route::{Crc8, Crc8Profile, PortId, Route};
+
+    fn plan() -> Plan {
+        let mut route = Route::new("there", vec![PortId(0)], vec![PortId(1)]);
+        route.actions.push(
+            Crc8 {
+                from: 0,
+                to: -2,
+                result: -1,
+                init: 0xFF,
+                final_xor: 0,
+                table: Crc8::table_of(0x1D),
+                profile: Crc8Profile::SffIdXor,
+            }
+            .into(),
+        );
+        Plan {
+            ports: vec![],
+            routes: Routes {
+                routes: vec![route],
+                ..Routes::default()
+            },
+        }
+    }
+
+    /// A file in which the slot lies somewhere.
+    fn file() -> Vec<u8> {
+        let mut file = vec![0; 4096];
+        file.extend(MARK);
+        file.extend([0; 8]);
+        file.extend(vec![b' '; SLOT]);
+        file.extend([7; 16]);
+        file
+    }
+
+    #[test]
+    fn a_plan_is_read_back_from_an_image() {
+        let mut file = file();
+        let first = plan();
+        assert!(Slot::write(&mut file, &first).unwrap());
+        let mut slot = alloc::boxed::Box::new(Slot::empty());
+        assert!(matches!(slot.plan(), Err(PlanError::Empty)));
+        let load = |slot: &mut Slot, file: &[u8]| {
+            slot.length.copy_from_slice(&file[4112..4120]);
+            slot.bytes.copy_from_slice(&file[4120..4120 + SLOT]);
+        };
+        load(&mut slot, &file);
+        assert_eq!(slot.plan().unwrap(), first);
+        // A shorter one leaves nothing of the longer one.
+        assert!(Slot::write(&mut file, &Plan::default()).unwrap());
+        load(&mut slot, &file);
+        assert_eq!(slot.plan().unwrap(), Plan::default());
+        assert_eq!(file.last(), Some(&7));
+        slot.length = [0xFF; 8];
+        assert!(matches!(slot.plan(), Err(PlanError::Long { .. })));
+        slot.length = 3_u64.to_le_bytes();
+        assert!(matches!(slot.plan(), Err(PlanError::Unreadable(_))));
+    }
+
+    #[test]
+    fn what_is_no_image_or_too_large_is_said() {
+        assert!(!Slot::write(&mut vec![0; 64], &plan()).unwrap());
+        let mut many = plan();
+        let route = many.routes.routes[0].clone();
+        many.routes.routes = vec![route; 2000];
+        let long = Slot::write(&mut file(), &many);
+        assert!(matches!(long, Err(PlanError::Long { .. })), "{long:?}");
+        let mut cut = file();
+        cut.truncate(9000);
+        assert!(!Slot::write(&mut cut, &plan()).unwrap());
+    }
+}
