@@ -46,6 +46,7 @@ impl Receiver {
 }
 
 impl Receive for Receiver {
+    #[inline]
     fn receive(
         &mut self,
         now: Nanos,
@@ -79,6 +80,7 @@ impl Receive for Receiver {
         Ok(report)
     }
 
+    #[inline]
     fn deadline(&self) -> Option<Nanos> {
         if self.shared.is_calm() {
             return None;
@@ -136,6 +138,7 @@ impl Transmitter {
         }
     }
 
+    #[inline]
     fn carries(&self, frame: &FrameRef<'_>) -> bool {
         let rules = &self.shared.rules;
         let kind = match frame.kind() {
@@ -165,6 +168,7 @@ impl Transmitter {
         }
     }
 
+    #[inline]
     fn put_aside(&mut self, frame: FrameRef<'_>) -> Result<(), No> {
         if self.shared.waiting.load(Relaxed) >= self.shared.rules.queue {
             return Err(No::Full);
@@ -177,6 +181,7 @@ impl Transmitter {
 }
 
 impl Transmit for Transmitter {
+    #[inline]
     fn transmit(&mut self, _now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
         if !self.carries(&outgoing.frame) {
             return Err(Refused::Unsupported);
@@ -201,6 +206,7 @@ impl Transmit for Transmitter {
         }
     }
 
+    #[inline]
     fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
         self.bring_in();
         let mut inner = self.shared.lock();
@@ -213,6 +219,7 @@ impl Transmit for Transmitter {
         })
     }
 
+    #[inline]
     fn deadline(&self) -> Option<Nanos> {
         // The interrupt that frees a buffer wakes the receiving half up, which moves frames on.
         self.shared.lock().can_move().then_some(0)
@@ -230,6 +237,7 @@ impl Transmit for Transmitter {
         }
     }
 
+    #[inline]
     fn room(&self) -> usize {
         let shared = &self.shared;
         let free = shared

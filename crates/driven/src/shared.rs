@@ -148,11 +148,13 @@ impl Shared {
         self.calm.store(calm, Relaxed);
     }
 
+    #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock()
     }
 
     /// `None` while the receiving half hands over a frame of this very port.
+    #[inline]
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Inner>> {
         self.inner.try_lock()
     }
@@ -176,11 +178,13 @@ impl Inner {
         }
     }
 
+    #[inline]
     pub(crate) fn passes(&self) -> bool {
         self.state.passes()
     }
 
     /// Frames here and in transmit buffers.
+    #[inline]
     pub(crate) fn held(&self) -> u64 {
         self.queue.len() as u64 + self.in_flight
     }
@@ -190,15 +194,18 @@ impl Inner {
         !self.more && !self.news && self.restart_at.is_none() && self.unsaid.is_empty()
     }
 
+    #[inline]
     pub(crate) const fn restart_at(&self) -> Option<Nanos> {
         self.restart_at
     }
 
     /// Could a frame leave that waits?
+    #[inline]
     pub(crate) fn can_move(&mut self) -> bool {
         !self.queue.is_empty() && self.room() > 0
     }
 
+    #[inline]
     fn room(&mut self) -> usize {
         self.backend
             .as_mut()
@@ -206,6 +213,7 @@ impl Inner {
     }
 
     /// A frame for the bus, to a transmit buffer if one is free, else to the queue.
+    #[inline]
     pub(crate) fn offer(&mut self, frame: FrameRef<'_>, shared: &Shared) -> Result<(), No> {
         if !self.passes() {
             return Err(No::Down);
@@ -275,6 +283,7 @@ impl Inner {
 
     /// The transmitting half looks after frames in flight, if the receiving one has not for long. Nothing
     /// is received.
+    #[inline]
     pub(crate) fn look_after(&mut self, now: Nanos, shared: &Shared) {
         let forgotten = now.saturating_sub(self.last_service) >= PATIENCE;
         if self.in_flight > 0 && forgotten && !shared.is_quiet() {
@@ -421,6 +430,7 @@ impl Inner {
     }
 
     /// Takes note of interrupts: is there anything to look at?
+    #[inline]
     pub(crate) fn has_work(&mut self, now: Nanos) -> Result<bool, Lost> {
         let woken = match &mut self.backend {
             Some(backend) if backend.waits() => backend.take_interrupt()?,
@@ -431,6 +441,7 @@ impl Inner {
     }
 
     /// Lets the next interrupt through.
+    #[inline]
     pub(crate) fn arm(&mut self) -> Result<(), Lost> {
         match &mut self.backend {
             Some(backend) if backend.waits() => backend.arm(),
