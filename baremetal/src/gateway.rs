@@ -109,7 +109,9 @@ impl Gateway {
         let mut all = Vec::new();
         self.engine.events(|event| {
             all.extend(match event {
-                Event::Failed { port, why } => Some(format!("port {port} is out of service: {why}")),
+                Event::Failed { port, why } => {
+                    Some(format!("port {port} is out of service: {why}"))
+                }
                 Event::Link { port, now, .. } => Some(format!("port {port} is {now}")),
                 _ => None,
             });

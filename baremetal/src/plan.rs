@@ -144,7 +144,11 @@ impl Slot {
         if size > room {
             return Err(PlanError::Long { size, room });
         }
-        let Some(at) = image.windows(MARK.len()).step_by(16).position(|w| w == MARK) else {
+        let Some(at) = image
+            .windows(MARK.len())
+            .step_by(16)
+            .position(|w| w == MARK)
+        else {
             return Ok(false);
         };
         let Some(slot) = image.get_mut(at * 16 + MARK.len()..) else {

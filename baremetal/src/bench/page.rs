@@ -28,7 +28,9 @@ impl Page {
     #[inline]
     #[must_use]
     pub fn get(&self, at: usize) -> u64 {
-        self.0.get(at / 8).map_or(u64::MAX, |word| word.load(Relaxed))
+        self.0
+            .get(at / 8)
+            .map_or(u64::MAX, |word| word.load(Relaxed))
     }
 
     /// Writes a word; nothing beyond the page.

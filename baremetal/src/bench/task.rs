@@ -121,6 +121,9 @@ mod tests {
             assert_eq!(TaskFrame::new(7, &frame).frame(), Some(frame));
         }
         let bad = |hex: &str| TaskFrame(0, 1, None, hex.into()).frame();
-        assert_eq!((bad("1"), bad("1g"), bad("000000000000000000")), (None, None, None));
+        assert_eq!(
+            (bad("1"), bad("1g"), bad("000000000000000000")),
+            (None, None, None)
+        );
     }
 }

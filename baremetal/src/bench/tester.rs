@@ -38,12 +38,18 @@ pub(super) struct Tester {
 }
 
 fn number(frame: &Frame) -> Option<u16> {
-    frame.data().first_chunk().map(|bytes| u16::from_be_bytes(*bytes))
+    frame
+        .data()
+        .first_chunk()
+        .map(|bytes| u16::from_be_bytes(*bytes))
 }
 
 impl Tester {
     pub(super) fn new(task: &Task) -> Option<Self> {
-        let frames = task.frames.iter().map(|f| f.frame().map(|frame| (f.0, frame)));
+        let frames = task
+            .frames
+            .iter()
+            .map(|f| f.frame().map(|frame| (f.0, frame)));
         let frames = frames.collect::<Option<Vec<_>>>()?;
         Some(Self {
             pattern: task.pattern,

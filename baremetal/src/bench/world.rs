@@ -217,7 +217,10 @@ impl World {
     fn request(&mut self, number: usize, buffers: u32, now: Nanos) -> Result<(), Trap> {
         let seat = self.seats.get_mut(number).ok_or(Trap::Invalid)?;
         let node = seat.node.ok_or(Trap::Down)?;
-        let side = self.sides.get_mut(usize::from(seat.bus)).ok_or(Trap::Down)?;
+        let side = self
+            .sides
+            .get_mut(usize::from(seat.bus))
+            .ok_or(Trap::Down)?;
         let mut result = Ok(());
         for buffer in (0..32).filter(|b| buffers & 1 << b != 0) {
             if !Page::is_buffer(buffer) || seat.pending & 1 << buffer != 0 {
@@ -270,7 +273,8 @@ impl World {
         self.now = to;
         let (happened, seats) = (&mut self.happened, &self.seats);
         for (number, side) in (0..).zip(&mut self.sides) {
-            side.bus.run_until(to, |event| note(event, number, seats, happened));
+            side.bus
+                .run_until(to, |event| note(event, number, seats, happened));
         }
         let mut happened = core::mem::take(&mut self.happened);
         for what in happened.drain(..) {

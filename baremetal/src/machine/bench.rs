@@ -5,9 +5,9 @@
 //! that place, and its way back. The bench always runs with interrupts off.
 
 use super::clock;
-use baremetal::bench::{Page, Task, World};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
+use baremetal::bench::{Page, Task, World};
 use controller::Controller;
 use controller::mapped::{Device, Join, Mapped, Trap};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

@@ -63,9 +63,9 @@ fn on_card(card: pci::Card, channel: u8, waits: Option<u8>) -> Result<Box<dyn Ba
     let line = match waits {
         None => None,
         Some(number) => {
-            let line = card
-                .line()
-                .ok_or_else(|| format!("the firmware gave {card} no interrupt: use mode = \"poll\""))?;
+            let line = card.line().ok_or_else(|| {
+                format!("the firmware gave {card} no interrupt: use mode = \"poll\"")
+            })?;
             interrupts::attach(number, line);
             Some((number, line))
         }

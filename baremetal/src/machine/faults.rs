@@ -69,7 +69,9 @@ pub(super) fn into(table: &mut InterruptDescriptorTable) {
         table.divide_error.set_handler_addr(address(fault_0));
         table.invalid_opcode.set_handler_addr(address(fault_6));
         table.double_fault.set_handler_addr(address(fault_8));
-        table.general_protection_fault.set_handler_addr(address(fault_13));
+        table
+            .general_protection_fault
+            .set_handler_addr(address(fault_13));
         table.page_fault.set_handler_addr(address(fault_14));
     }
 }

@@ -189,8 +189,8 @@ pub(super) fn begin() {
     let table = TABLE.call_once(|| {
         let mut table = InterruptDescriptorTable::new();
         let lines: [unsafe extern "C" fn(); 16] = [
-            line_0, line_1, line_2, line_3, line_4, line_5, line_6, line_7, line_8, line_9, line_10,
-            line_11, line_12, line_13, line_14, line_15,
+            line_0, line_1, line_2, line_3, line_4, line_5, line_6, line_7, line_8, line_9,
+            line_10, line_11, line_12, line_13, line_14, line_15,
         ];
         let own: [(u8, unsafe extern "C" fn()); 3] = [
             (TIMER, apic_timer),

@@ -4,8 +4,6 @@
     reason = "an image has no operating system below it: entry, registers, interrupts and memory are here"
 )]
 
-
-
 mod bench;
 mod boot;
 mod cards;
@@ -80,8 +78,9 @@ fn run(loaded: &memory::Loaded) -> Result<(), String> {
 }
 
 fn task(module: &[u8]) -> Result<Task, String> {
-    serde_json::from_slice(module)
-        .map_err(|error| alloc::format!("the file beside the image is no task for its bench: {error}"))
+    serde_json::from_slice(module).map_err(|error| {
+        alloc::format!("the file beside the image is no task for its bench: {error}")
+    })
 }
 
 /// Moves frames until the end.

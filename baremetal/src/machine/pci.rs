@@ -18,7 +18,11 @@ pub(super) struct Card {
 
 impl fmt::Display for Card {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "0000:{:02x}:{:02x}.{}", self.bus, self.slot, self.function)
+        write!(
+            f,
+            "0000:{:02x}:{:02x}.{}",
+            self.bus, self.slot, self.function
+        )
     }
 }
 
@@ -69,7 +73,11 @@ pub(super) fn scan() -> Vec<Card> {
     for bus in 0..=255 {
         for slot in 0..32 {
             for function in 0..8 {
-                let card = Card { bus, slot, function };
+                let card = Card {
+                    bus,
+                    slot,
+                    function,
+                };
                 if card.class().0 != 0xFFFF {
                     all.push(card);
                 }
@@ -101,7 +109,9 @@ impl cards::Card for Card {
             return end.map(|_| Window::Ports(base as u16)).ok_or_else(nothing);
         }
         if bar & 0b110 == 0b100 && self.read(0x14 + 4 * number) != 0 {
-            return Err(format!("region {number} of {self} lies above 4 GiB, which is not mapped"));
+            return Err(format!(
+                "region {number} of {self} lies above 4 GiB, which is not mapped"
+            ));
         }
         let base = (bar & !0xF) as usize;
         if base == 0 {

@@ -56,11 +56,15 @@ fn header(source: &Source, words: &str) -> Range<usize> {
 
 type Refused = (String, &'static str);
 
-const DIRECT: &str = "an image drives controllers itself: `kind = \"direct\"` with the PCI address of a card";
+const DIRECT: &str =
+    "an image drives controllers itself: `kind = \"direct\"` with the PCI address of a card";
 
 fn one(port: &PortSpec) -> Result<PortPlan, Refused> {
     let Some(settings) = port.settings.downcast_ref::<DirectSettings>() else {
-        let what = format!("ports of kind \"{}\" need an operating system", port.settings.kind());
+        let what = format!(
+            "ports of kind \"{}\" need an operating system",
+            port.settings.kind()
+        );
         return Err((what, DIRECT));
     };
     if port.faults.is_some() {
@@ -159,7 +163,15 @@ mod tests {
     fn addresses_are_those_of_one_function() {
         assert_eq!(address("0000:03:00.0").as_deref(), Some("0000:03:00.0"));
         assert_eq!(address("3:1f.7").as_deref(), Some("0000:03:1f.7"));
-        for wrong in ["can0", "0001:03:00.0", "03:20.0", "03:00.8", "03:00", "003:00.0", ""] {
+        for wrong in [
+            "can0",
+            "0001:03:00.0",
+            "03:20.0",
+            "03:00.8",
+            "03:00",
+            "003:00.0",
+            "",
+        ] {
             assert_eq!(address(wrong), None, "{wrong}");
         }
     }

@@ -86,12 +86,15 @@ mod tests {
         let text = fs::read_to_string(folder.path().join("Cargo.toml")).unwrap();
         let root: Table = text.parse().unwrap();
         let members = root["workspace"]["members"].as_array().unwrap();
-        assert_eq!(members.len(), 7, "{members:?}");
+        assert_eq!(members.len(), 8, "{members:?}");
         for member in members {
             let folder = folder.path().join(member.as_str().unwrap());
             let text = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
             let table: Table = text.parse().unwrap();
-            assert!(LEFT_OUT.iter().all(|key| !table.contains_key(*key)), "{text}");
+            assert!(
+                LEFT_OUT.iter().all(|key| !table.contains_key(*key)),
+                "{text}"
+            );
             assert!(folder.join("src/lib.rs").exists());
             // Every crate of ours that it knows is there.
             for (name, _) in table["dependencies"].as_table().unwrap() {

@@ -61,6 +61,8 @@ pub(crate) enum Command {
     Routes(Routes),
     /// Make a running gateway read its file again; a file with a mistake changes nothing.
     Reload(Control),
+    /// Make an image that routes without an operating system, from a gateway file.
+    Image(Image),
     /// Print the number of bits and the duration of a frame on the wire.
     Timing(Timing),
     /// Convert can-gw rules (output of `cangw -L`, or a script of `cangw -A` lines) to a gateway file.
@@ -181,6 +183,21 @@ pub(crate) struct Check {
     /// The gateway file.
     #[arg(value_name = "GATEWAY.TOML")]
     pub(crate) file: PathBuf,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "The image starts on a PC by its PVH entry: `qemu-system-x86_64 -kernel gateway.elf -serial stdio` \
+    with the cards that the file names. On the serial line (115200 bit/s), the letter s asks for the counters, q ends \
+    it. It is built with cargo, once for each version of cangate: `rustup target add x86_64-unknown-none`."
+)]
+pub(crate) struct Image {
+    /// The gateway file; its ports are of kind "direct", on PCI cards.
+    #[arg(value_name = "GATEWAY.TOML")]
+    pub(crate) file: PathBuf,
+    /// The image that is written.
+    #[arg(long, value_name = "FILE", default_value = "gateway.elf")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Args, Debug)]

@@ -5,6 +5,7 @@ mod bench_capture;
 mod capture;
 mod demo;
 mod generate;
+mod image;
 mod kernel;
 mod lab;
 mod offline;
@@ -36,6 +37,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Man(args) => generate::man(&args),
         Command::Timing(args) => timing::run(&args),
         Command::Check(args) => offline::check(&args, color),
+        Command::Image(args) => image::run(&args, color),
         Command::Import(args) => offline::import(&args, color),
         Command::Export(args) => offline::export(&args, color),
         Command::Demo(args) => demo::run(&args, color),

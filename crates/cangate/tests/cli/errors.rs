@@ -23,6 +23,8 @@ const WRONG: &[(&str, i32)] = &[
     ("routes DIR/missing.toml", 2),
     ("reload --socket DIR/missing.sock", 1),
     ("reload DIR/broken.toml", 2),
+    ("image DIR/missing.toml", 2),
+    ("image DIR/logs.toml", 2),
     ("timing nonsense", 2),
     ("timing --bitrate 0 123#", 2),
     ("import DIR/missing.txt", 2),
