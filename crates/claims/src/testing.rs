@@ -38,7 +38,7 @@ pub(crate) fn verdict_with_floor(
     let mut evidence = Evidence::default();
     for e in experiment::with_floors(claim.needs(extent)) {
         let records = match e.gateway {
-            Gateway::Ideal => fake::records(9, floor),
+            Gateway::Ideal | Gateway::BaremetalIdeal => fake::records(9, floor),
             _ => make(&e),
         };
         evidence.add(e, Ok(fake::results(records)));

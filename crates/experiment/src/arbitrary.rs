@@ -31,6 +31,8 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
         Just(Gateway::Bpf),
         prop::bool::ANY.prop_map(|irq| Gateway::Direct { irq }),
         Just(Gateway::Chardev),
+        prop::bool::ANY.prop_map(|irq| Gateway::Baremetal { irq }),
+        Just(Gateway::BaremetalIdeal),
     ];
     let cpu = prop_oneof![
         Just(Cpu::Pc),

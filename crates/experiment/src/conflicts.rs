@@ -1,7 +1,8 @@
 //! Which settings go together.
 
 use crate::choices::{
-    Filters, Gateway, Hops, MOST_FILTERS, Modify, Priority, Receive, Task, Transmit, Virtual, Ways,
+    Filters, Gateway, Hops, Load, MOST_FILTERS, Modify, Priority, Receive, Task, Transmit, Tuning,
+    Virtual, Ways,
 };
 use crate::experiment::Experiment;
 use crate::settings::Setting;
@@ -195,7 +196,8 @@ impl Conflicts<'_> {
                 "without a gateway, or with an ideal one, nothing filters, changes or passes a frame on",
             );
         }
-        let direct = matches!(e.gateway, Gateway::Direct { .. } | Gateway::Chardev);
+        let bare = e.gateway.is_bare();
+        let direct = bare || matches!(e.gateway, Gateway::Direct { .. } | Gateway::Chardev);
         self.refuse(
             direct && e.bench != Bench::Timed,
             &[Setting::Gateway, Setting::Bench],
@@ -205,6 +207,24 @@ impl Conflicts<'_> {
             direct && e.hops != Hops::NONE,
             &[Setting::Gateway, Setting::Hops],
             "hops go through virtual interfaces, and these ports are no interfaces",
+        );
+        for (is_set, setting) in [
+            (e.load != Load::None, Setting::Load),
+            (e.task != Task::Gateway, Setting::Task),
+            (e.tuning != Tuning::default(), Setting::Tuning),
+            (!e.boot.0.is_empty(), Setting::Boot),
+            (e.stamp_every != 1, Setting::StampEvery),
+        ] {
+            self.refuse(
+                bare && is_set,
+                &[Setting::Gateway, setting],
+                "an image has no operating system: no load, no task, no tuning and no parameter of a kernel",
+            );
+        }
+        self.refuse(
+            bare && e.filters.count() > Some(MOST_FILTERS),
+            &[Setting::Gateway, Setting::Filters],
+            "an image has room for 2048 routes of an experiment: at most 2048",
         );
         let by_vcan = e.hops != Hops::NONE && e.hops.through == Virtual::Vcan;
         let why = match e.gateway {
@@ -224,7 +244,9 @@ impl Conflicts<'_> {
             | Gateway::Ideal
             | Gateway::None
             | Gateway::Direct { .. }
-            | Gateway::Chardev => "",
+            | Gateway::Chardev
+            | Gateway::Baremetal { .. }
+            | Gateway::BaremetalIdeal => "",
         };
         self.refuse(
             by_vcan && !why.is_empty(),

@@ -95,7 +95,11 @@ impl Experiment {
     pub fn floor(&self) -> Option<Self> {
         let routes = self.task == Task::Gateway && self.gateway.has_routes();
         (routes && !self.real_time).then(|| Self {
-            gateway: Gateway::Ideal,
+            gateway: if self.gateway.is_bare() {
+                Gateway::BaremetalIdeal
+            } else {
+                Gateway::Ideal
+            },
             traffic: Pattern::OneAtATime,
             load: Load::None,
             frames: FLOOR_FRAMES,

@@ -12,6 +12,7 @@
 mod agent;
 #[cfg(test)]
 mod arbitrary;
+pub mod bare;
 pub mod bursts;
 mod by_command;
 pub mod choices;

@@ -27,6 +27,13 @@ pub trait Machine: Sync {
     /// No guest can be had; one that fails is an [`Outcome`].
     fn run(&self, spec: &Spec) -> Result<Outcome, guest::Error>;
 
+    /// Runs an image without an operating system to its end: [`crate::bare`] says what it is given, and what its
+    /// words mean.
+    ///
+    /// # Errors
+    /// As [`Machine::run`].
+    fn run_bare(&self, experiment: &Experiment) -> Result<Outcome, guest::Error>;
+
     /// Ends all guests that run, and starts none any more.
     fn stop(&self) {}
 }
@@ -68,7 +75,11 @@ pub enum TrialError {
 /// # Errors
 /// [`TrialError`].
 pub fn make(machine: &dyn Machine, experiment: &Experiment) -> Result<Results, TrialError> {
-    let outcome = machine.run(&spec(experiment))?;
+    let outcome = if experiment.gateway.is_bare() {
+        machine.run_bare(experiment)?
+    } else {
+        machine.run(&spec(experiment))?
+    };
     Ok(results(experiment, outcome)?)
 }
 

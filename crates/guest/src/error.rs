@@ -13,6 +13,9 @@ pub enum Error {
     /// The host cannot run guests.
     #[error("guests run this same program on an x86-64 with Linux: the lab needs such a host")]
     Host,
+    /// An image without an operating system cannot be had.
+    #[error("the image without an operating system: {0}")]
+    Image(String),
     /// No such kernel.
     #[error(transparent)]
     Kernel(#[from] UnknownKernel),

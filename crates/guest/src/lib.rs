@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+mod bare;
 mod cache;
 mod causes;
 mod devices;
@@ -34,6 +35,7 @@ mod trees;
 mod vmlinux;
 mod wire;
 
+pub use bare::{Bare, Said};
 pub use causes::with_causes;
 pub use error::Error;
 pub use kernels::{Kernel, Release, UnknownKernel};

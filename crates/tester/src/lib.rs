@@ -30,6 +30,7 @@ pub mod syscalls;
 mod timed;
 mod wire;
 
+pub use linux::bitcan::{Event as BusEvent, Stamp as BusStamp};
 pub use measure::{Buses, Error, over_sockets};
 pub use outcome::{Changed, Figures, Outcome, Quantiles};
 pub use plan::{Plan, PlanError, Planned, Source, can_be_numbered, fd_flags};
@@ -38,5 +39,5 @@ pub use realtime::prepare;
 pub use recorder::{BusTime, Counts, Measure, Recorder};
 pub use setup::Setup;
 pub use sockets::{Interfaces, RateError, SetUpError, Sockets, bit_rate};
-pub use timed::{Bitcan, Listening, over_bitcan};
+pub use timed::{Bitcan, Listening, from_stamps, over_bitcan};
 pub use wire::{Fault, Reception, Side, Unsent, Wire};

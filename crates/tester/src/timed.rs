@@ -11,7 +11,7 @@ use crate::setup::Setup;
 use crate::wire::Fault;
 use frame::Nanos;
 use frame::wire::BitRate;
-use linux::bitcan::{BUSES, DEVICE, Event, Mode, Progress, Stamp, Tester, Timed};
+use linux::bitcan::{BUSES, DEVICE, Event, Mode, Stamp, Tester, Timed};
 use probe::traffic::{Pattern, number_in};
 use std::time::Duration;
 
@@ -63,21 +63,56 @@ impl Listening {
 fn sent(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
     check(setup, bench)?;
     let planned = setup.plan.frames(bench.rate)?;
-    let mut warnings = prepare(setup.priority);
+    let warnings = prepare(setup.priority);
     if setup.warm_up > 0 {
         let few = planned.len().min(setup.warm_up as usize);
         run(setup, bench, planned.get(..few).unwrap_or_default(), true)?;
     }
     let ran = run(setup, bench, &planned, false)?;
+    Ok(outcome(setup, bench, planned, &ran, warnings))
+}
+
+/// What stamps say that another tester has taken on bit-timed buses, from frames of this plan: an image
+/// without an operating system has one inside. `started`: bus time at its start, ns; `lost`: stamps that
+/// had no room.
+///
+/// # Errors
+/// [`Error`]: the plan is none, or the buses are not.
+pub fn from_stamps(
+    setup: &Setup,
+    bench: &Bitcan,
+    stamps: Vec<Stamp>,
+    started: Nanos,
+    lost: u64,
+) -> Result<Outcome, Error> {
+    check(setup, bench)?;
+    let planned = setup.plan.frames(bench.rate)?;
+    let ran = Ran {
+        stamps,
+        unknown: 0,
+        started,
+        lost,
+        done: true,
+    };
+    Ok(outcome(setup, bench, planned, &ran, Vec::new()))
+}
+
+fn outcome(
+    setup: &Setup,
+    bench: &Bitcan,
+    planned: Vec<Planned>,
+    ran: &Ran,
+    mut warnings: Vec<String>,
+) -> Outcome {
     let mut recorder = Recorder::new(planned, setup.timeout, BusTime::Reception);
     let mut taken = matched(&mut recorder, &ran.stamps, bench);
     taken.played.elapsed = ran.elapsed();
     taken.played.failure = ran.failure(bench, &taken);
-    if ran.progress.stamps_lost > 0 || ran.unknown > 0 {
+    if ran.lost > 0 || ran.unknown > 0 {
         warnings.push(format!(
             "{} stamps had no room and {} were of no known kind: so many frames may count as \
              lost that were not",
-            ran.progress.stamps_lost, ran.unknown
+            ran.lost, ran.unknown
         ));
     }
     if taken.bus_off > 0 {
@@ -91,7 +126,7 @@ fn sent(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
         let every = ("stamp_every".to_owned(), bench.stamp_every.to_string());
         outcome.results.description.more.push(every);
     }
-    Ok(outcome)
+    outcome
 }
 
 fn check(setup: &Setup, bench: &Bitcan) -> Result<(), Error> {
@@ -121,7 +156,10 @@ fn check(setup: &Setup, bench: &Bitcan) -> Result<(), Error> {
 struct Ran {
     stamps: Vec<Stamp>,
     unknown: u64,
-    progress: Progress,
+    /// When it began.
+    started: Nanos,
+    /// Stamps that had no room.
+    lost: u64,
     /// It came to its end.
     done: bool,
 }
@@ -153,10 +191,12 @@ fn run(setup: &Setup, bench: &Bitcan, planned: &[Planned], warm: bool) -> Result
         tester.stop()?;
     }
     let (stamps, unknown) = tester.stamps();
+    let progress = tester.progress();
     Ok(Ran {
         stamps,
         unknown,
-        progress: tester.progress(),
+        started: progress.started,
+        lost: progress.stamps_lost,
         done,
     })
 }
@@ -194,7 +234,7 @@ impl Ran {
     /// From the start to the last thing that happened, ns.
     fn elapsed(&self) -> Nanos {
         let last = self.stamps.iter().map(|s| s.end).max();
-        last.map_or(0, |end| end.saturating_sub(self.progress.started))
+        last.map_or(0, |end| end.saturating_sub(self.started))
     }
 
     fn failure(&self, bench: &Bitcan, taken: &Taken) -> Option<Fault> {

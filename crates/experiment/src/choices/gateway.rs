@@ -40,6 +40,16 @@ pub enum Gateway {
     /// `cangate run` with ports of kind `chardev`, on character devices of the timed bench.
     #[serde(rename = "chardev")]
     Chardev,
+    /// An image without an operating system, on the timed bench inside it: polling, or by interrupt.
+    #[serde(rename = "baremetal")]
+    Baremetal {
+        /// By interrupt?
+        irq: bool,
+    },
+    /// What that bench itself costs, the floor of every figure on it: frames are passed on by the bench, as
+    /// soon as it runs.
+    #[serde(rename = "baremetal:ideal")]
+    BaremetalIdeal,
 }
 
 impl Gateway {
@@ -52,7 +62,13 @@ impl Gateway {
     /// Is there one that could filter, change or pass on a frame?
     #[must_use]
     pub const fn has_routes(&self) -> bool {
-        !matches!(self, Self::Ideal | Self::None)
+        !matches!(self, Self::Ideal | Self::None | Self::BaremetalIdeal)
+    }
+
+    /// Does it run without an operating system?
+    #[must_use]
+    pub const fn is_bare(&self) -> bool {
+        matches!(self, Self::Baremetal { .. } | Self::BaremetalIdeal)
     }
 
     /// Where `cangate run` has its routes, if not in its process: `offload` of `[gateway]`.
@@ -66,7 +82,9 @@ impl Gateway {
             | Self::Ideal
             | Self::None
             | Self::Direct { .. }
-            | Self::Chardev => None,
+            | Self::Chardev
+            | Self::Baremetal { .. }
+            | Self::BaremetalIdeal => None,
         }
     }
 }
@@ -83,6 +101,9 @@ impl fmt::Display for Gateway {
             Self::Direct { irq: false } => f.write_str("direct"),
             Self::Direct { irq: true } => f.write_str("direct:irq"),
             Self::Chardev => f.write_str("chardev"),
+            Self::Baremetal { irq: false } => f.write_str("baremetal"),
+            Self::Baremetal { irq: true } => f.write_str("baremetal:irq"),
+            Self::BaremetalIdeal => f.write_str("baremetal:ideal"),
         }
     }
 }
@@ -100,11 +121,14 @@ impl FromStr for Gateway {
             ("direct", _) => Ok(Self::Direct { irq: false }),
             ("direct:irq", _) => Ok(Self::Direct { irq: true }),
             ("chardev", _) => Ok(Self::Chardev),
+            ("baremetal", _) => Ok(Self::Baremetal { irq: false }),
+            ("baremetal:irq", _) => Ok(Self::Baremetal { irq: true }),
+            ("baremetal:ideal", _) => Ok(Self::BaremetalIdeal),
             (_, Some(ways)) => Ok(Self::User(ways.parse()?)),
             _ => Err(WordError::unknown(
                 text,
                 "gateway",
-                "cangw, can-gw, bpf, user:RECEIVE-TRANSMIT (such as user:read-write), direct, direct:irq, chardev, ideal, none",
+                "cangw, can-gw, bpf, user:RECEIVE-TRANSMIT (such as user:read-write), direct, direct:irq, chardev, baremetal, baremetal:irq, baremetal:ideal, ideal, none",
             )),
         }
     }

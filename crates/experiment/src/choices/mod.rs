@@ -51,6 +51,9 @@ mod tests {
             "direct",
             "direct:irq",
             "chardev",
+            "baremetal",
+            "baremetal:irq",
+            "baremetal:ideal",
             "none",
         ] {
             assert_eq!(word.parse::<Gateway>().unwrap().to_string(), word);

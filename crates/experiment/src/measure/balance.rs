@@ -47,7 +47,7 @@ pub(super) fn check(
     };
     // On the kvaser bench an ideal gateway is one more receiver: nothing else counts.
     let counts_nothing = match experiment.gateway {
-        Gateway::None => true,
+        Gateway::None | Gateway::BaremetalIdeal => true,
         Gateway::Ideal => experiment.bench != Bench::Timed,
         _ => false,
     };
@@ -145,9 +145,10 @@ fn agree(experiment: &Experiment, observed: &Observed, counts: &Counts) -> Resul
         | Gateway::Bpf
         | Gateway::None
         | Gateway::Direct { .. }
-        | Gateway::Chardev => counts.handled,
+        | Gateway::Chardev
+        | Gateway::Baremetal { .. } => counts.handled,
         // What is received is in the other controller at once.
-        Gateway::Ideal => counts.received,
+        Gateway::Ideal | Gateway::BaremetalIdeal => counts.received,
     };
     // What is dropped on its way makes no further passes.
     let least = least.saturating_sub(counts.dropped * (passes - 1));

@@ -145,6 +145,30 @@ impl Counts {
         Ok(())
     }
 
+    /// Reads what an image without an operating system counted: as [`Counts::stats`], and its ports are the
+    /// controllers.
+    pub(super) fn image(&mut self, text: &str) -> Result<(), CountsError> {
+        self.stats(text)?;
+        let json: serde_json::Value = serde_json::from_str(text).map_err(CountsError::Gateway)?;
+        // What a FIFO lost, the tester's stamps say.
+        self.overrun = 0;
+        for port in json["ports"].as_array().into_iter().flatten() {
+            let number = |value: &serde_json::Value| value.as_u64();
+            match port["name"].as_str() {
+                Some(INCOMING) => {
+                    let received = number(&port["received"]);
+                    self.received = received.ok_or(CountsError::Lack("what was received"))?;
+                }
+                Some(OUTGOING) => {
+                    let sent = number(&port["tx"]["sent"]);
+                    self.sent = sent.ok_or(CountsError::Lack("what was sent"))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Reads `tc -s -j qdisc show` of the outgoing interface: BPF hands a frame to its queue and
     /// does not learn whether there was room.
     pub(super) fn queue(&mut self, text: &str) -> Result<(), CountsError> {

@@ -58,6 +58,9 @@ impl UnderTest {
         let config = under_test::config(experiment)?;
         match &experiment.gateway {
             Gateway::None => Ok(Self::None),
+            Gateway::Baremetal { .. } | Gateway::BaremetalIdeal => Err(MeasureError::Run(
+                "an image runs instead of a guest, not in one".to_owned(),
+            )),
             Gateway::Ideal => {
                 match experiment.bench {
                     Bench::Timed => join_controllers()?,

@@ -10,6 +10,8 @@ mod load;
 mod round_trip;
 mod tuning;
 
+use counts::Counts;
+
 pub use counts::CountsError;
 pub use error::MeasureError;
 
@@ -119,8 +121,36 @@ fn latencies(
     if let Some(failure) = &outcome.failure {
         return Err(MeasureError::Run(failure.clone()));
     }
+    let bytes = finished(experiment, &mut outcome, balance?)?;
+    outputs.put(RESULTS, &bytes).map_err(MeasureError::Host)
+}
+
+/// Holds what an image's tester saw against what the image counted, and gives the results' file.
+///
+/// # Errors
+/// [`MeasureError`]: which counts do not agree.
+pub(crate) fn accounted(
+    experiment: &Experiment,
+    mut outcome: Outcome,
+    counters: Option<&str>,
+) -> Result<Vec<u8>, MeasureError> {
+    if let Some(failure) = &outcome.failure {
+        return Err(MeasureError::Run(failure.clone()));
+    }
+    let mut counts = Counts::default();
+    counts.image(counters.unwrap_or_default())?;
+    let more = balance::check(experiment, &outcome, &counts)?;
+    finished(experiment, &mut outcome, more)
+}
+
+/// The results' file, with what is known by now.
+fn finished(
+    experiment: &Experiment,
+    outcome: &mut Outcome,
+    more: Vec<(String, String)>,
+) -> Result<Vec<u8>, MeasureError> {
     let description = &mut outcome.results.description;
-    description.more.extend(balance?);
+    description.more.extend(more);
     for (n, warning) in (1..).zip(&outcome.warnings) {
         description
             .more
@@ -130,11 +160,15 @@ fn latencies(
     description.blind_spots.push_str(blind_spots(experiment));
     let mut bytes = Vec::new();
     probe::results::write_to(&mut bytes, &outcome.results)?;
-    outputs.put(RESULTS, &bytes).map_err(MeasureError::Host)
+    Ok(bytes)
 }
 
 /// What the lab cannot see, beside what the tester says.
 fn blind_spots(experiment: &Experiment) -> &'static str {
+    if experiment.gateway.is_bare() {
+        return "virtual time counts instructions: no cache misses, no waiting for memory or peripherals; \
+                the bus stands still while the bench inside the image computes";
+    }
     match (experiment.real_time, experiment.load) {
         (true, _) => "real time of an emulated machine: nothing but itself to compare it with",
         (false, Load::EthRx | Load::EthTx) => {
@@ -147,7 +181,7 @@ fn blind_spots(experiment: &Experiment) -> &'static str {
     }
 }
 
-fn setup(experiment: &Experiment) -> Result<Setup, MeasureError> {
+pub(crate) fn setup(experiment: &Experiment) -> Result<Setup, MeasureError> {
     let mut description = Description {
         version: format!("cangate {}", env!("CARGO_PKG_VERSION")),
         config: under_test::abridged(&under_test::config(experiment)?),
@@ -165,6 +199,8 @@ fn setup(experiment: &Experiment) -> Result<Setup, MeasureError> {
             | Gateway::User(_)
             | Gateway::Direct { .. }
             | Gateway::Chardev
+            | Gateway::Baremetal { .. }
+            | Gateway::BaremetalIdeal
             | Gateway::OwnRules
             | Gateway::Bpf
             | Gateway::Ideal => Measure::Gateway,

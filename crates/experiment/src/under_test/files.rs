@@ -36,8 +36,9 @@ pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
         | Gateway::OwnRules
         | Gateway::Bpf
         | Gateway::Direct { .. }
-        | Gateway::Chardev => Ok(gateway_toml(experiment).unwrap_or_default()),
-        Gateway::Ideal | Gateway::None => Ok(String::new()),
+        | Gateway::Chardev
+        | Gateway::Baremetal { .. } => Ok(gateway_toml(experiment).unwrap_or_default()),
+        Gateway::Ideal | Gateway::BaremetalIdeal | Gateway::None => Ok(String::new()),
     }
 }
 
@@ -60,6 +61,7 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
         ),
         Gateway::Direct { irq } => (process(!irq, experiment.priority), String::new()),
         Gateway::Chardev => (process(false, experiment.priority), String::new()),
+        Gateway::Baremetal { .. } => (String::new(), String::new()),
         other => (
             format!("offload = \"{}\"\n", other.offload()?),
             String::new(),
@@ -72,7 +74,7 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
     }
     for name in &names {
         match experiment.gateway {
-            Gateway::Direct { irq } => {
+            Gateway::Direct { irq } | Gateway::Baremetal { irq } => {
                 text.push_str(&direct(name, irq, experiment.is_fd()));
                 continue;
             }

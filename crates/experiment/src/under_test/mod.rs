@@ -193,7 +193,13 @@ mod tests {
         if !e.gateway.has_routes() {
             e.gateway = Gateway::Cangw;
         }
-        let devices = matches!(e.gateway, Gateway::Direct { .. } | Gateway::Chardev);
+        let devices = matches!(
+            e.gateway,
+            Gateway::Direct { .. } | Gateway::Chardev | Gateway::Baremetal { .. }
+        );
+        if e.gateway.is_bare() {
+            (e.load, e.boot) = (crate::choices::Load::None, crate::choices::Boot::default());
+        }
         if e.hops != Hops::NONE && devices {
             e.gateway = Gateway::Bpf;
         }

@@ -7,6 +7,6 @@ mod process;
 mod trace;
 
 pub(crate) use console::{Trouble, end_of, trouble};
-pub(crate) use options::Options;
+pub(crate) use options::{Options, module_folder};
 pub(crate) use process::{End, Process, pass_on};
 pub(crate) use trace::accesses;

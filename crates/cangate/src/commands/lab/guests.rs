@@ -3,10 +3,11 @@
 use super::setup::{Stages, open};
 use crate::cli::lab::Locations;
 use crate::failure::Failure;
-use experiment::STDOUT;
+use experiment::spec::spec;
 use experiment::trial::Machine;
+use experiment::{Experiment, STDOUT, bare};
 use guest::machine::Spec;
-use guest::{Kernel, Lab, Outcome, Silent, Sink};
+use guest::{Bare, Kernel, Lab, Outcome, Silent, Sink};
 use std::io::IsTerminal;
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
@@ -80,6 +81,27 @@ impl Machine for Guests {
             outcome.outputs.push((STDOUT.to_owned(), heard.stdout));
         }
         Ok(outcome)
+    }
+
+    fn run_bare(&self, experiment: &Experiment) -> Result<Outcome, guest::Error> {
+        let image = |error: &dyn std::error::Error| guest::Error::Image(guest::with_causes(error));
+        let given = bare::given(experiment).map_err(|e| image(&e))?;
+        let begin =
+            || eprintln!("building the image with cargo, once for this version of cangate …");
+        let template =
+            image::template(&self.lab.folder().join("image"), &begin).map_err(|e| image(&e))?;
+        let mut bytes = std::fs::read(&template.path).map_err(|e| image(&e))?;
+        image::embed(&mut bytes, &given.plan).map_err(|e| image(&e))?;
+        let machine = Bare {
+            image: bytes,
+            module: given.task,
+            ..Bare::new(experiment.cpu.shift(), spec(experiment).timeout)
+        };
+        let said = self.lab.run_bare(&machine, &Silent)?;
+        let kernel: Kernel = experiment.kernel.parse()?;
+        let mut versions = self.lab.versions(kernel, &Silent)?;
+        versions.push(("image".to_owned(), template.hash));
+        Ok(bare::outcome(experiment, &said, versions))
     }
 
     fn stop(&self) {

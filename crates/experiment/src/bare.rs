@@ -1,0 +1,282 @@
+//! An experiment without an operating system: on the host, from its settings to an image and its task, and from
+//! what the image says to a guest's outcome.
+
+use crate::choices::Gateway;
+use crate::experiment::Experiment;
+use crate::measure::{self, MeasureError};
+use crate::plan::bit_rate;
+use crate::spec::{BITRATE, DATA_BITRATE};
+use crate::trial::RESULTS;
+use crate::under_test::{self, interfaces};
+use baremetal::bench::{Pattern as TaskPattern, Stamp, StampKind, Task, TaskFrame};
+use baremetal::{Drive, Place, Plan, PortPlan};
+use guest::{Failure, Outcome, Said};
+use probe::traffic::Pattern;
+use tester::{Bitcan, BusEvent, BusStamp};
+
+/// What an image is given.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// Its gateway.
+    pub plan: Plan,
+    /// What the tester inside does: the file beside the image.
+    pub task: Vec<u8>,
+}
+
+/// Frames that wait before a port's transmit buffers: the default of `kind = "direct"`.
+const QUEUE: u32 = 128;
+/// ns from bus-off to the restart: the default, too.
+const RESTART: u64 = 100_000_000;
+
+/// What the image of an experiment is given.
+///
+/// # Errors
+/// [`MeasureError`]: the tester's plan is none.
+pub fn given(experiment: &Experiment) -> Result<Given, MeasureError> {
+    let setup = measure::setup(experiment)?;
+    let drive = match experiment.gateway {
+        Gateway::Baremetal { irq: true } => Drive::Interrupt,
+        _ => Drive::Poll,
+    };
+    let ports = (0..)
+        .zip(interfaces(experiment))
+        .map(|(bus, name)| PortPlan {
+            name,
+            place: Place::Bench { bus },
+            bitrate: BITRATE,
+            sample_point: None,
+            data_bitrate: experiment.is_fd().then_some(DATA_BITRATE),
+            data_sample_point: None,
+            drive,
+            listen_only: false,
+            one_shot: false,
+            bus_errors: false,
+            restart: Some(RESTART),
+            queue: QUEUE,
+        });
+    let frames = setup.plan.frames(bit_rate(experiment)?);
+    let frames = frames.map_err(tester::Error::Plan)?;
+    let task = Task {
+        ideal: experiment.gateway == Gateway::BaremetalIdeal,
+        pattern: match experiment.traffic {
+            Pattern::OneAtATime => TaskPattern::OneAtATime,
+            Pattern::Flood | Pattern::Load(_) | Pattern::Period(_) => TaskPattern::Schedule,
+        },
+        timeout: setup.timeout,
+        // Virtual time counts nanoseconds.
+        ticks: Some(1_000_000_000),
+        frames: frames
+            .iter()
+            .map(|planned| TaskFrame::new(planned.at, &planned.frame))
+            .collect(),
+    };
+    Ok(Given {
+        plan: Plan {
+            ports: ports.collect(),
+            routes: under_test::routes(experiment),
+        },
+        // Numbers and text: it has nothing that can fail.
+        task: serde_json::to_vec(&task).unwrap_or_default(),
+    })
+}
+
+/// What the image said, as a guest's outcome. `versions`: what it was made of.
+#[must_use]
+pub fn outcome(experiment: &Experiment, said: &Said, versions: Vec<(String, String)>) -> Outcome {
+    let mut outcome = Outcome {
+        versions,
+        console: said.text.lines().take(20).collect::<Vec<_>>().join("\n"),
+        ..Outcome::default()
+    };
+    match results(experiment, said) {
+        Ok(bytes) => {
+            outcome.status = Some(0);
+            outcome.outputs.push((RESULTS.to_owned(), bytes));
+        }
+        Err(why) => outcome.failure = Some(Failure::Guest { said: why }),
+    }
+    outcome
+}
+
+fn results(experiment: &Experiment, said: &Said) -> Result<Vec<u8>, String> {
+    let read = Read::of(said)?;
+    let words = |error: &dyn std::error::Error| guest::with_causes(error);
+    let setup = measure::setup(experiment).map_err(|e| words(&e))?;
+    let bench = Bitcan {
+        send_bus: 0,
+        receive_bus: 1,
+        stamp_every: experiment.stamp_every,
+        rate: bit_rate(experiment).map_err(|e| words(&e))?,
+    };
+    let started = read.stamps.first().map_or(0, |stamp| stamp.end);
+    let outcome = tester::from_stamps(&setup, &bench, read.stamps, started, read.lost)
+        .map_err(|e| words(&e))?;
+    measure::accounted(experiment, outcome, read.counters.as_deref()).map_err(|e| words(&e))
+}
+
+/// What an image's lines say.
+struct Read {
+    /// As `cangate stats --json` has them.
+    counters: Option<String>,
+    stamps: Vec<BusStamp>,
+    lost: u64,
+}
+
+impl Read {
+    fn of(said: &Said) -> Result<Self, String> {
+        let mut read = Self {
+            counters: None,
+            stamps: Vec::new(),
+            lost: 0,
+        };
+        let mut whole = false;
+        let mut words = Vec::new();
+        for line in said.text.lines() {
+            let line = line.trim_end();
+            if line.starts_with("{\"end\":") {
+                let stamp: Stamp = serde_json::from_str(line)
+                    .map_err(|e| format!("a stamp of the image cannot be read: {e}: {line}"))?;
+                read.stamps.push(of_bus(&stamp)?);
+            } else if line.starts_with('{') {
+                read.counters = Some(line.to_owned());
+            } else if let Some(lost) = line
+                .strip_prefix("cangate: end of stamps, ")
+                .and_then(|rest| rest.strip_suffix(" lost"))
+            {
+                read.lost = lost.parse().unwrap_or(u64::MAX);
+                whole = true;
+            } else if !line.is_empty() {
+                words.push(line.to_owned());
+            }
+        }
+        if whole && said.ended {
+            return Ok(read);
+        }
+        words.reverse();
+        words.truncate(3);
+        words.reverse();
+        Err(format!(
+            "the image {}; it last said: {}",
+            if said.ended {
+                "ended before it had measured"
+            } else {
+                "did not end"
+            },
+            words.join("; ")
+        ))
+    }
+}
+
+/// A stamp, as the tester of a kernel takes it.
+fn of_bus(stamp: &Stamp) -> Result<BusStamp, String> {
+    Ok(BusStamp {
+        end: stamp.end,
+        duration: u32::try_from(stamp.duration).unwrap_or(u32::MAX),
+        bus: stamp.bus,
+        node: u16::from(stamp.node),
+        event: match stamp.kind {
+            StampKind::Frame => {
+                let frame = stamp.frame.frame();
+                let frame = frame.ok_or_else(|| format!("{:?} is no frame", stamp.frame))?;
+                BusEvent::Frame(frame)
+            }
+            StampKind::Error => BusEvent::ErrorFrame,
+            StampKind::Overrun => BusEvent::Overrun,
+            StampKind::BusOff => BusEvent::BusOff,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn experiment() -> Experiment {
+        Experiment {
+            bench: guest::machine::Bench::Timed,
+            gateway: Gateway::Baremetal { irq: false },
+            frames: 2,
+            ..Experiment::default()
+        }
+    }
+
+    /// What the image of [`experiment`] says.
+    fn text(counters: &str, stamps: usize, end: &str) -> Said {
+        let frame = |n: u8| format!("[0,291,null,\"00{n:02X}\"]");
+        let stamp = |n: usize| {
+            let (end, bus) = (
+                1_000_000 * (n as u64 / 2 + 1) + 70_000 * (n as u64 % 2),
+                n % 2,
+            );
+            format!(
+                "{{\"end\":{end},\"duration\":60000,\"bus\":{bus},\"node\":{},\"kind\":\"Frame\",\
+                 \"frame\":{}}}\r\n",
+                2 * bus,
+                frame(n as u8 / 2)
+            )
+        };
+        let stamps: String = (0..stamps).map(stamp).collect();
+        Said {
+            text: format!("SeaBIOS\r\ncangate: ready\r\n{counters}\r\n{stamps}{end}"),
+            ended: true,
+        }
+    }
+
+    const END: &str = "cangate: end of stamps, 0 lost\r\n";
+
+    fn counters(received: u64) -> String {
+        let port = |name: &str, received: u64, sent: u64| {
+            format!(
+                "{{\"name\":\"{name}\",\"received\":{received},\"rx\":{{\"overrun\":0}},\
+                 \"tx\":{{\"sent\":{sent}}},\"fates\":{{\"refused\":0}}}}"
+            )
+        };
+        format!(
+            "{{\"at_ns\":1,\"ports\":[{},{}]}}",
+            port("gw0", received, 0),
+            port("gw1", 0, 2)
+        )
+    }
+
+    #[test]
+    fn what_an_image_says_becomes_results() {
+        let e = experiment();
+        let outcome = outcome(&e, &text(&counters(2), 4, END), vec![]);
+        assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
+        let bytes = outcome.outputs[0].1.clone();
+        let results = probe::results::read_bytes(std::path::Path::new("r"), bytes).unwrap();
+        assert_eq!(results.records.len(), 2);
+        let latencies: Vec<_> = results.records.iter().filter_map(|r| r.latency()).collect();
+        assert_eq!(latencies, [10_000, 10_000]);
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let e = experiment();
+        let why = |said: &Said| outcome(&e, said, vec![]).failure.unwrap().to_string();
+        let early = why(&text("cangate: port gw0: no", 0, ""));
+        assert!(
+            early.contains("ended before") && early.contains("gw0: no"),
+            "{early}"
+        );
+        let mut hangs = text(&counters(2), 4, "");
+        hangs.ended = false;
+        assert!(why(&hangs).contains("did not end"));
+        assert!(why(&text(&counters(1), 4, END)).contains("not every frame is accounted for"));
+        assert!(why(&text("{\"ports\":[]}", 4, END)).contains("accounted"));
+    }
+
+    #[test]
+    fn the_image_gets_the_experiments_routes_and_frames() {
+        let given = given(&Experiment {
+            gateway: Gateway::Baremetal { irq: true },
+            ..experiment()
+        })
+        .unwrap();
+        assert_eq!(given.plan.routes, under_test::routes(&experiment()));
+        assert!(given.plan.ports.iter().all(|p| p.drive == Drive::Interrupt));
+        let task: Task = serde_json::from_slice(&given.task).unwrap();
+        assert_eq!(task.frames.len(), 2);
+        assert_eq!(task.frames[1].3.get(..4), Some("0001"));
+    }
+}

@@ -1,0 +1,156 @@
+//! A machine without an operating system: an image that runs for itself, what is given to it, and what it
+//! says on its serial line.
+
+use crate::cache::RunFolder;
+use crate::error::Error;
+use crate::fetch::Tree;
+use crate::lab::Lab;
+use crate::progress::Progress;
+use crate::qemu::module_folder;
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::process::Stdio;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether the machine has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// A machine.
+#[derive(Clone, Debug)]
+pub struct Bare {
+    /// The image's file, which QEMU starts by its PVH entry.
+    pub image: Vec<u8>,
+    /// A file beside it; none where it is empty.
+    pub module: Vec<u8>,
+    /// An instruction takes 2^shift ns.
+    pub shift: u8,
+    /// MiB.
+    pub memory: u32,
+    /// QEMU's devices besides, each with its options, such as `kvaser_pci,canbus=b0`; and its objects.
+    pub devices: Vec<String>,
+    /// See [`Bare::devices`].
+    pub objects: Vec<String>,
+    /// Real time after which it is taken to hang.
+    pub timeout: Duration,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// All that came on the serial line.
+    pub text: String,
+    /// It ended by itself, within its time.
+    pub ended: bool,
+}
+
+/// Memory that is enough for a task with 100 000 frames, MiB.
+const MEMORY: u32 = 512;
+
+impl Bare {
+    /// A machine without an image so far, with nothing in it.
+    #[must_use]
+    pub const fn new(shift: u8, timeout: Duration) -> Self {
+        Self {
+            image: Vec::new(),
+            module: Vec::new(),
+            shift,
+            memory: MEMORY,
+            devices: Vec::new(),
+            objects: Vec::new(),
+            timeout,
+        }
+    }
+
+    fn arguments(&self, tree: &Tree, folder: &RunFolder) -> Vec<String> {
+        let path = |name| folder.path(name).to_string_lossy().into_owned();
+        let mut all: Vec<String> =
+            "-nodefaults -no-user-config -display none -vga none -nic none -no-reboot"
+                .split(' ')
+                .map(str::to_owned)
+                .collect();
+        let mut add = |option: &str, value: String| all.extend([option.to_owned(), value]);
+        add("-run-with", "exit-with-parent=on".to_owned());
+        for folder in ["usr/share/qemu", "usr/share/seabios"] {
+            add(
+                "-L",
+                tree.root().join(folder).to_string_lossy().into_owned(),
+            );
+        }
+        // The same virtual time as the guests' of experiments.
+        add("-accel", "tcg".to_owned());
+        add("-smp", "1".to_owned());
+        add("-icount", format!("shift={},sleep=off", self.shift));
+        add("-rtc", "base=2026-01-01T00:00:00,clock=vm".to_owned());
+        add("-seed", "1".to_owned());
+        add("-m", self.memory.to_string());
+        add(
+            "-chardev",
+            format!("file,id=serial,path={}", path("serial").replace(',', ",,")),
+        );
+        add("-serial", "chardev:serial".to_owned());
+        for object in &self.objects {
+            add("-object", object.clone());
+        }
+        for device in &self.devices {
+            add("-device", device.clone());
+        }
+        add("-kernel", path("image"));
+        if !self.module.is_empty() {
+            add("-initrd", path("module"));
+        }
+        all
+    }
+}
+
+impl Lab {
+    /// Runs such a machine in virtual time, to its end or to its time's end.
+    ///
+    /// # Errors
+    ///
+    /// QEMU cannot be had, or does not start.
+    pub fn run_bare(&self, bare: &Bare, progress: &dyn Progress) -> Result<Said, Error> {
+        let tree = self.qemu(progress)?;
+        let folder = self.cache.run_folder()?;
+        for (name, bytes) in [("image", &bare.image), ("module", &bare.module)] {
+            let path = folder.path(name);
+            fs::write(&path, bytes).map_err(Error::file("write", &path))?;
+        }
+        let mut command = tree
+            .command("qemu-system-x86_64")
+            .ok_or_else(|| Error::Incomplete {
+                what: "qemu-system-x86_64",
+                folder: tree.root().to_path_buf(),
+            })?;
+        let mut child = command
+            .args(bare.arguments(&tree, &folder))
+            .env_clear()
+            .env("QEMU_MODULE_DIR", module_folder(&tree))
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .map_err(Error::file("run QEMU in", tree.root()))?;
+        let deadline = Instant::now() + bare.timeout;
+        let ended = loop {
+            match child.try_wait() {
+                Ok(Some(_)) => break true,
+                Ok(None) => {}
+                Err(_) => break false,
+            }
+            if Instant::now() >= deadline || self.stopped.load(Ordering::SeqCst) {
+                break false;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        };
+        if !ended {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let bytes = fs::read(folder.path("serial")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Said { text, ended })
+    }
+}
