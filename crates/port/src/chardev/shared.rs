@@ -1,9 +1,10 @@
 //! What both halves know of their device: which one it is at the moment, and whether it is there.
 
-use super::line::{Line, State, at, first};
+use super::line::Line;
 use crate::{Ids, Interest, LinkState, PortError, RawFilter};
 use frame::Nanos;
-use linux::chardev::MOST_FILTERS;
+use linux::chardev::area::{at, first};
+use linux::chardev::{MOST_FILTERS, State};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -2,7 +2,7 @@
 //! happen.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use super::line::{Line, TX_PENDING, at, both, first, second};
+use super::line::Line;
 use super::receive::CharDevReceive;
 use super::shared::{Open, Shared};
 use super::transmit::{CharDevTransmit, Rules};
@@ -12,7 +12,8 @@ use crate::{
 use frame::{CanId, Frame, flags};
 use linux::Errno;
 use linux::can::layout::{decode, encode};
-use linux::chardev::{AREA, SLOTS};
+use linux::chardev::area::{TX_PENDING, at, both, first, second};
+use linux::chardev::{AREA, Area, SLOTS};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
@@ -129,7 +130,7 @@ impl Driver {
 
 struct Handle(Arc<Driver>);
 
-impl Line for Handle {
+impl Area for Handle {
     fn get(&self, at: usize) -> u64 {
         self.0.word(at)
     }
@@ -137,7 +138,9 @@ impl Line for Handle {
     fn set(&self, at: usize, word: u64) {
         self.0.put(at, word);
     }
+}
 
+impl Line for Handle {
     fn ring(&self) -> Result<u64, Errno> {
         let mut inner = self.0.inner.lock().unwrap();
         inner.rings += 1;

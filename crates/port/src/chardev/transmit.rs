@@ -1,6 +1,6 @@
 //! The transmitting half.
 
-use super::line::{FRAME_FD, Line, State, TX_PENDING, at, both, first, second};
+use super::line::Line;
 use super::shared::Shared;
 use crate::{
     Accepted, FlushReport, Outgoing, PollTransmit, PortError, Refused, Transmit, TxCounters, Wait,
@@ -8,7 +8,8 @@ use crate::{
 use frame::{FrameRef, Kind, Nanos};
 use linux::Errno;
 use linux::can::layout::{FD_SIZE, encode};
-use linux::chardev::SLOTS;
+use linux::chardev::area::{FRAME_FD, TX_PENDING, at, both, first, second};
+use linux::chardev::{SLOTS, State};
 use std::sync::Arc;
 
 /// How long it takes at most until the end of a frame's transmission is noticed when nothing else
