@@ -6,7 +6,7 @@ use linux::chardev::{Area, Device};
 use std::os::fd::RawFd;
 
 /// An open device.
-pub(super) trait Line: Area + Send + Sync {
+pub trait Line: Area + Send + Sync {
     /// The driver takes what is new in the transmit queue; how many.
     fn ring(&self) -> Result<u64, Errno>;
     /// Which frames are received, and which classes of error frames.

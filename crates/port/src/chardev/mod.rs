@@ -16,4 +16,5 @@ mod shared;
 mod tests;
 mod transmit;
 
+pub use line::Line;
 pub use settings::{CharDev, CharDevSettings};
