@@ -19,7 +19,7 @@ const STATES: u32 = 0x004 | 0x040 | 0x100;
 const ALL: u32 = 0x1FFF_FFFF;
 
 /// Opens the device anew, and starts it.
-pub(super) type Open = Box<dyn Fn() -> Result<Arc<dyn Line>, String> + Send + Sync>;
+pub type Open = Box<dyn Fn() -> Result<Arc<dyn Line>, String> + Send + Sync>;
 
 pub(super) struct Shared {
     pub(super) port: String,

@@ -367,6 +367,23 @@ fn stopped_between_taking_and_telling_is_a_loss() {
 }
 
 #[test]
+fn a_driver_that_counts_what_it_does_not_have_is_not_believed() {
+    let mut b = bench();
+    b.send(&classic(1)).unwrap();
+    b.driver.put(at::TX_SENT, both(5, 9));
+    assert_eq!(b.sums(), (1, 0, 0, 1), "nobody told it of the frame");
+    b.tx.flush(0).unwrap();
+    assert_eq!(b.sums(), (1, 1, 0, 0));
+    b.send(&classic(2)).unwrap();
+    b.tx.flush(0).unwrap();
+    b.driver.put(at::TX_SENT, both(5, 200));
+    b.send(&classic(3)).unwrap();
+    b.driver.state(4);
+    b.tx.flush(0).unwrap();
+    assert_eq!(b.sums(), (3, 1, 2, 0));
+}
+
+#[test]
 fn unplugged_and_plugged_in_again() {
     let mut b = bench();
     b.send(&classic(1)).unwrap();
