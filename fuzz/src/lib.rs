@@ -24,6 +24,7 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     targets::bus_operations::TARGET,
     targets::cangw::TARGET,
+    targets::chardev_area::TARGET,
     targets::configuration::TARGET,
     targets::control::TARGET,
     targets::controller::TARGET,

@@ -18,7 +18,7 @@ const RECEIVED: u8 = 3;
 pub struct Record<'a> {
     /// Unix time, ns; the controller's own epoch where hardware stamps were asked for.
     pub stamp: Nanos,
-    /// Its interface, as a place in [`crate::Names`].
+    /// Its interface or device, as a place in [`crate::Names`].
     pub interface: u16,
     /// Did this machine send it? `None`: nobody asked, or nobody knows.
     pub direction: Option<Direction>,
@@ -44,6 +44,8 @@ pub enum Where {
     Queue,
     /// The file could not be written.
     File,
+    /// The queue of a character device was full, or its controller's own FIFO.
+    Device,
 }
 
 impl Where {
@@ -54,6 +56,7 @@ impl Where {
             Self::Ring => "the kernel's ring was full",
             Self::Queue => "the queue to the file was full",
             Self::File => "the file could not be written",
+            Self::Device => "the device's queue was full",
         }
     }
 }
@@ -214,6 +217,7 @@ impl<'a> Iterator for Entries<'a> {
             at: match at {
                 [0] => Where::Ring,
                 [1] => Where::Queue,
+                [3] => Where::Device,
                 _ => Where::File,
             },
         }))
@@ -250,6 +254,7 @@ mod tests {
             gap(Some(0), Where::Queue),
             frame(1, Some(Direction::Sent), 72),
             gap(Some(9), Where::File),
+            gap(Some(1), Where::Device),
         ];
         all.iter().for_each(|entry| chunk.push_entry(entry));
         assert_eq!(chunk.entries().collect::<Vec<_>>(), all);

@@ -2,16 +2,19 @@
 
 use serde::Serialize;
 
-/// What became of the frames of an interface.
+/// What became of the frames of an interface or a character device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct InterfaceCounts {
-    /// Frames that the kernel handed over.
+    /// Frames that the kernel or the device's driver handed over.
     pub received: u64,
     /// Of these: bytes of payload.
     pub payload_bytes: u64,
     /// Besides: frames for which the kernel's ring had no room. `None` where nobody knows of which
     /// interface they were: they are in [`Counts::lost_ring`] only.
     pub lost_ring: Option<u64>,
+    /// Besides: frames for which a character device's queue had no room; and how often its controller's own FIFO
+    /// had none, which is at least one frame each. 0 for interfaces.
+    pub lost_device: u64,
     /// Of these: frames for which the queue to the file had no room.
     pub lost_queue: u64,
     /// Of these: frames that could not be written.
@@ -27,7 +30,7 @@ pub struct Counts {
     pub interfaces: Vec<InterfaceCounts>,
     /// Frames for which the kernel's ring had no room. All interfaces together.
     pub lost_ring: u64,
-    /// Frames that the kernel announced and that were not in the ring whole.
+    /// Frames that the kernel announced and that were not in the ring whole; queues of devices that cannot be.
     pub malformed: u64,
     /// Frames that the kernel says it put into the ring, as soon as all of it has been read.
     pub passed: u64,
@@ -60,7 +63,7 @@ impl Counts {
         let here = self
             .interfaces
             .iter()
-            .map(|i| i.lost_queue + i.lost_file + i.no_frames);
+            .map(|i| i.lost_device + i.lost_queue + i.lost_file + i.no_frames);
         here.sum::<u64>() + self.lost_ring + self.malformed
     }
 

@@ -1,13 +1,17 @@
-//! Which interfaces, and which of their frames.
+//! Which interfaces and character devices, and which of their frames.
 
 use linux::can::Filter;
+use linux::chardev::MOST_FILTERS;
 use linux::packet::Rule;
 use route::{Ids, PortId, RawFilter, Route, Routes, Table};
 
-/// An interface that was asked for.
+/// Names that begin with it are character devices.
+const DEVICES: &str = "/dev/";
+
+/// An interface or a character device that was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// Its name; `None`: every CAN interface, also those that come later.
+    /// Its name, or its path below `/dev/`; `None`: every CAN interface, also those that come later.
     pub name: Option<String>,
     /// Frames that pass any of these; none at all means every frame.
     pub filters: Vec<Filter>,
@@ -23,7 +27,7 @@ pub struct ChoiceError {
 }
 
 impl Choice {
-    /// Reads `can0`, or as candump has it `can0,123:7FF,400~700`: filters in SocketCAN's raw bits.
+    /// Reads `can0`, `/dev/can0`, or as candump has it `can0,123:7FF,400~700`: filters in SocketCAN's raw bits.
     /// `any` is every CAN interface. `also` are filters as routes have them, which are added.
     ///
     /// # Errors
@@ -36,10 +40,19 @@ impl Choice {
         };
         let mut parts = text.split(',');
         let name = parts.next().unwrap_or_default();
-        if name.is_empty() || name.len() > 15 || name.contains(['/', ' ']) {
+        let device = name.strip_prefix(DEVICES);
+        if device.is_some_and(|rest| rest.is_empty() || rest.contains(char::is_whitespace)) {
+            return Err(wrong(
+                format!("`{name}` is no character device"),
+                "name one, for example /dev/can0".to_owned(),
+            ));
+        }
+        if device.is_none() && (name.is_empty() || name.len() > 15 || name.contains(['/', ' '])) {
             return Err(wrong(
                 format!("`{name}` is no interface"),
-                "name one, for example can0, or `any` for all CAN interfaces".to_owned(),
+                "name one, for example can0, or `any` for all CAN interfaces; a character device is a path \
+                 such as /dev/can0"
+                    .to_owned(),
             ));
         }
         let mut filters = Vec::new();
@@ -72,10 +85,36 @@ impl Choice {
                 mask: f.mask,
             }));
         }
+        if device.is_some() && filters.len() > MOST_FILTERS {
+            return Err(wrong(
+                format!("these are {} filters", filters.len()),
+                format!("a character device takes {MOST_FILTERS}: give fewer, or wider ones"),
+            ));
+        }
         Ok(Self {
             name: (name != "any").then(|| name.to_owned()),
             filters,
         })
+    }
+
+    /// The path, where it is a character device.
+    #[must_use]
+    pub fn device(&self) -> Option<&str> {
+        self.name
+            .as_deref()
+            .filter(|name| name.starts_with(DEVICES))
+    }
+
+    /// What a device's driver is asked for.
+    pub(crate) fn raw_filters(&self) -> Vec<RawFilter> {
+        if self.filters.is_empty() {
+            return vec![RawFilter { id: 0, mask: 0 }];
+        }
+        let raw = |f: &Filter| RawFilter {
+            id: f.id,
+            mask: f.mask,
+        };
+        self.filters.iter().map(raw).collect()
     }
 
     /// What the kernel is asked for, where the interface has these indices.
@@ -130,6 +169,20 @@ mod tests {
         for bad in ["", "a/b", "can0,zz", "can0,#FF", "can0,12"] {
             assert!(Choice::read(bad, &[]).is_err(), "{bad}");
         }
+        let device = Choice::read("/dev/can0,123:7FF", &[]).unwrap();
+        assert_eq!(device.device(), Some("/dev/can0"));
+        let of = |id, mask| RawFilter { id, mask };
+        assert_eq!(device.raw_filters(), [of(0x123, 0x7FF)]);
+        assert_eq!(plain.device(), None);
+        assert_eq!(plain.raw_filters(), [of(0, 0)]);
+        for bad in ["/dev/", "/dev/can 0", "/DEV/can0", "dev/can0"] {
+            assert!(Choice::read(bad, &[]).is_err(), "{bad}");
+        }
+        let many = |n| format!("/dev/can0{}", ",123:7FF".repeat(n));
+        assert!(Choice::read(&many(64), &[]).is_ok());
+        let error = Choice::read(&many(65), &[]).unwrap_err();
+        assert!(error.to_string().contains("takes 64"), "{error}");
+        assert!(Choice::read(&many(65)["/dev/".len()..], &[]).is_ok());
         let error = Choice::read("can0", &["12".to_owned()]).unwrap_err();
         assert!(error.to_string().contains("three or eight"), "{error}");
     }

@@ -1,17 +1,18 @@
-//! Recording any number of CAN interfaces.
+//! Recording any number of CAN interfaces and character devices.
 //!
 //! ```text
 //! ring of blocks ──► chunks ──► queue ──► formats ──► packing ──► files
-//!   (kernel)        reader's thread     │  writer's thread
-//!                                       └─ or memory, until a trigger
+//!   (kernel)      ▲   reader's thread   │  writer's thread
+//! devices' queues ┘                     └─ or memory, until a trigger
 //! ```
 //!
 //! The reader copies frames out of the kernel's ring into [`Chunk`]s and never waits for a file. The
 //! queue between the threads is bounded; a chunk that finds no room is dropped, and its frames are
-//! counted by interface. The kernel counts what found no room in the ring. So every frame that
+//! counted by interface. The kernel counts what found no room in the ring, and a device's driver what found
+//! none in its queue. So every frame that
 //! passed the filter is in exactly one place of [`Counts`].
 //!
-//! * [`live`]: from interfaces; [`Recorder`]: from chunks into files; [`Keeper`]: the last seconds
+//! * [`live`]: from interfaces and devices; [`Recorder`]: from chunks into files; [`Keeper`]: the last seconds
 //!   in memory, and a file for each trigger.
 //! * [`Form`]: candump's text, pcapng, Parquet; [`Packing`]: gzip, Zstandard.
 

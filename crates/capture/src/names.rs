@@ -1,4 +1,4 @@
-//! The names of the interfaces that are recorded.
+//! The names of the interfaces and character devices that are recorded.
 
 use std::sync::{Arc, PoisonError, RwLock};
 

@@ -2,6 +2,7 @@
 
 pub mod bus_operations;
 pub mod cangw;
+pub mod chardev_area;
 pub mod configuration;
 pub mod control;
 pub mod controller;

@@ -8,10 +8,12 @@ use std::time::Duration;
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Capture {
-    /// The interfaces, each with filters behind it as candump has them: can0,123:7FF,400~700.
+    /// The interfaces and character devices, each with filters behind it as candump has them:
+    /// can0,123:7FF,400~700.
     ///
-    /// `any` is every CAN interface, also those that appear later.
-    #[arg(value_name = "IFACE[,FILTER]…", required = true)]
+    /// A character device is a path such as /dev/can0. `any` is every CAN interface, also those that appear
+    /// later, and no character device.
+    #[arg(value_name = "IFACE|DEVICE[,FILTER]…", required = true)]
     pub(crate) interfaces: Vec<String>,
     /// The file to write; its ending says the format: .log (candump), .pcapng, .parquet.
     ///
@@ -41,11 +43,14 @@ Examples:
   The minute before and ten seconds after each fault
       cangate capture can0 can1 --out fault.pcapng --keep 60s --after 10s \\
           --trigger error,7E8#037F,signal
+  An interface and a character device, in the order in which the frames came
+      cangate capture can0 /dev/can0 --out both.log
   Into Wireshark at once
       cangate capture can0 --out - --format pcapng | wireshark -k -i -
 
 Text and pcapng are written at least once a second, Parquet every 10 seconds; what was written can be
-read after a crash. What comes from the bus stays in the kernel's ring for at most 250 ms.
+read after a crash. What comes from the bus waits in memory for at most 250 ms before,
+with interfaces and character devices together 400 ms.
 
 Exit status: 0: nothing was lost; 1: it could not be recorded; 2: the options are wrong; 3: frames
 were lost, the summary says how many and where; 4: standard output was closed.";
@@ -84,7 +89,8 @@ pub(crate) struct Which {
     /// Tell received frames from those that this machine sent.
     ///
     /// Text lines end in R or T as candump -x writes them; in pcapng and Parquet it stands with the frame.
-    /// Needs CAP_BPF, and memory of about the size of --ring.
+    /// For interfaces it needs CAP_BPF, and memory of about the size of --ring; of character devices the
+    /// driver tells it.
     #[arg(short = 'x', long)]
     pub(crate) direction: bool,
     /// Whose time stamps.
@@ -95,7 +101,7 @@ pub(crate) struct Which {
 /// Whose time stamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Stamps {
-    /// The kernel's, when the driver hands over the frame; Unix time.
+    /// The kernel's, when the driver hands over the frame; Unix time. Character devices have only these.
     Kernel,
     /// The controller's where the driver has them, with the controller's epoch; else the kernel's.
     Hardware,

@@ -4,6 +4,7 @@ use crate::cli::capture::{Capture, Stamps};
 use crate::failure::Failure;
 use capture::live::{Control, LiveError, Progress, Settings, Summary, record};
 use capture::{Choice, Keep, Output, Rotate};
+use linux::chardev::OpenError;
 use linux::packet::RingOptions;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -27,7 +28,10 @@ pub(crate) fn run(args: &Capture) -> Result<(), Failure> {
     let summary = record(&settings, &control, &mut |progress| display.show(progress));
     display.clear();
     let summary = summary.map_err(|error| match error {
-        LiveError::NoInterface { .. } | LiveError::TooLong(_) => Failure::input(error),
+        LiveError::Device(OpenError::System { .. }) => Failure::run(error),
+        LiveError::NoInterface { .. } | LiveError::TooLong(_) | LiveError::Device(_) => {
+            Failure::input(error)
+        }
         error => Failure::run(error),
     })?;
     say(args, &settings, &summary)?;
@@ -55,7 +59,8 @@ fn settings(args: &Capture) -> Result<Settings, Failure> {
             .any(|known: &Choice| known.name == choice.name)
         {
             return Err(Failure::Input(format!(
-                "`{text}`: this interface was named before; put all its filters behind one name"
+                "`{text}`: {} was named before; put all its filters behind one name",
+                choice.name.as_deref().unwrap_or("any")
             )));
         }
         choices.push(choice);
@@ -179,6 +184,10 @@ fn losses(summary: &Summary) -> String {
     let parts = [
         (counts.lost_ring, "the kernel's ring was full (--ring)"),
         (
+            sum(|i| i.lost_device),
+            "a character device's queue was full (it has room for 64)",
+        ),
+        (
             sum(|i| i.lost_queue),
             "the file was too slow for the memory (--buffer)",
         ),
@@ -235,7 +244,7 @@ fn say(args: &Capture, settings: &Settings, summary: &Summary) -> Result<(), Fai
     if summary.names.len() > 1 {
         for (name, one) in summary.names.iter().zip(&counts.interfaces) {
             let ring = one.lost_ring.unwrap_or_default();
-            let lost = ring + one.lost_queue + one.lost_file + one.no_frames;
+            let lost = ring + one.lost_device + one.lost_queue + one.lost_file + one.no_frames;
             let _ = write!(text, "\n  {name}: {} frames, {lost} lost", one.received);
         }
         let by_interface = counts.interfaces.iter().filter_map(|one| one.lost_ring);
@@ -266,6 +275,7 @@ fn json(settings: &Settings, summary: &Summary) -> serde_json::Value {
             "received": one.received,
             "payload_bytes": one.payload_bytes,
             "lost_ring": one.lost_ring,
+            "lost_device": one.lost_device,
             "lost_queue": one.lost_queue,
             "lost_file": one.lost_file,
             "no_frames": one.no_frames,

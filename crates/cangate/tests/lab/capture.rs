@@ -4,7 +4,7 @@ use super::{exec, lab};
 use std::collections::BTreeMap;
 
 /// What each part of the script said.
-fn parts(text: &str) -> BTreeMap<&str, Vec<&str>> {
+pub(crate) fn parts(text: &str) -> BTreeMap<&str, Vec<&str>> {
     let parts = text.split("== ").skip(1);
     parts
         .map(|part| {
@@ -15,7 +15,7 @@ fn parts(text: &str) -> BTreeMap<&str, Vec<&str>> {
 }
 
 /// The objects of JSON among the lines.
-fn json(lines: &[&str]) -> Vec<serde_json::Value> {
+pub(crate) fn json(lines: &[&str]) -> Vec<serde_json::Value> {
     let lines = lines.iter().filter(|line| line.starts_with('{'));
     lines
         .map(|line| serde_json::from_str(line).unwrap())

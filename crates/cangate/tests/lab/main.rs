@@ -8,6 +8,7 @@
 
 mod bus_time;
 mod capture;
+mod capture_chardev;
 mod chardev;
 mod chardev_port;
 mod direct;

@@ -1,8 +1,12 @@
-//! From interfaces into files.
+//! From interfaces and character devices into files.
 
+mod devices;
+mod filling;
 mod reader;
+mod ring;
 mod sent;
 mod settings;
+mod waiting;
 mod watch;
 mod writer;
 

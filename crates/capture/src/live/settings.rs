@@ -8,6 +8,7 @@ use crate::keeper::Keep;
 use crate::names::Names;
 use crate::recorder::{Done, Remark};
 use linux::Errno;
+use linux::chardev::OpenError;
 use linux::packet::{RingError, RingOptions, TooLong};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +17,7 @@ use std::time::Duration;
 /// What to record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// Which interfaces and frames.
+    /// Which interfaces, devices and frames.
     pub choices: Vec<Choice>,
     /// Error frames of the controllers too.
     pub error_frames: bool,
@@ -68,7 +69,7 @@ pub struct Progress<'a> {
     pub written: Done,
     /// What a user should know, since the last time.
     pub remarks: Vec<String>,
-    /// The interfaces.
+    /// The interfaces and devices.
     pub names: &'a Names,
 }
 
@@ -81,7 +82,7 @@ pub struct Summary {
     pub counts: Counts,
     /// What was written.
     pub written: Done,
-    /// The interfaces by their places.
+    /// The interfaces and devices by their places.
     pub names: Vec<Arc<str>>,
 }
 
@@ -102,6 +103,9 @@ pub enum LiveError {
         /// Those that are there, in words.
         there: String,
     },
+    /// A character device cannot be opened.
+    #[error(transparent)]
+    Device(#[from] OpenError),
     /// The filters are too many.
     #[error(transparent)]
     TooLong(#[from] TooLong),

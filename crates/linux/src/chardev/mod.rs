@@ -1,13 +1,18 @@
 //! CAN controllers as character devices: the driver `kmod/canchar`. Its header says what each word of
 //! the mapped area means and who writes it.
 
+pub mod area;
 mod ioctl;
 mod layout;
+mod receive;
 
+pub use area::{Area, State};
 pub use layout::AREA;
+pub use receive::{Impossible, Lost, ReceiveQueue, Slot};
 
 use crate::Errno;
 use crate::memory::{Page, WORD};
+use area::at;
 use layout::{RawControl, RawFilters, VERSION};
 use rustix::fs::{SeekFrom, seek};
 use std::fs::File;
@@ -143,35 +148,10 @@ impl Device {
             source: e.into(),
         })?;
         let device = Self { device, area };
-        let [version, ..] = device.pair(0);
-        if version != VERSION {
+        if area::first(device.get(at::RX_HEAD)) != VERSION {
             return Err(OpenError::Version(path.to_owned()));
         }
         Ok(device)
-    }
-
-    /// A word of the area; all ones beyond its end.
-    #[inline]
-    #[must_use]
-    pub fn get(&self, at: usize) -> u64 {
-        self.area.get(at).unwrap_or(u64::MAX)
-    }
-
-    /// The two registers of 32 bits in a word.
-    fn pair(&self, at: usize) -> [u32; 2] {
-        let word = self.get(at);
-        let (low, high) = (word as u32, (word >> 32) as u32);
-        if cfg!(target_endian = "little") {
-            [low, high]
-        } else {
-            [high, low]
-        }
-    }
-
-    /// Writes a word; beyond the end, nothing.
-    #[inline]
-    pub fn set(&self, at: usize, word: u64) {
-        self.area.set(at, word);
     }
 
     /// The driver looks at the transmit queue: how many frames it took.
@@ -237,5 +217,19 @@ impl Device {
     #[must_use]
     pub fn fd(&self) -> RawFd {
         self.device.as_raw_fd()
+    }
+}
+
+impl Area for Device {
+    /// All ones beyond the end.
+    #[inline]
+    fn get(&self, at: usize) -> u64 {
+        self.area.get(at).unwrap_or(u64::MAX)
+    }
+
+    /// Beyond the end, nothing.
+    #[inline]
+    fn set(&self, at: usize, word: u64) {
+        self.area.set(at, word);
     }
 }

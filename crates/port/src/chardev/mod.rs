@@ -16,4 +16,30 @@ mod shared;
 mod tests;
 mod transmit;
 
+pub use line::Line;
 pub use settings::{CharDev, CharDevSettings};
+pub use shared::Open;
+pub use transmit::Rules;
+
+use crate::Halves;
+use std::sync::Arc;
+
+/// The halves of a port over an open device, for [`CharDevSettings`] and for tests that have one in memory. `again`
+/// opens it anew when it is gone.
+///
+/// # Errors
+/// The device takes no filters.
+pub fn halves(
+    port: &str,
+    device: &str,
+    line: Arc<dyn Line>,
+    again: Open,
+    rules: Rules,
+) -> Result<Halves, linux::Errno> {
+    let shared = Arc::new(shared::Shared::new(port, device, line, again)?);
+    let receive = receive::CharDevReceive::new(Arc::clone(&shared));
+    Ok((
+        Box::new(receive),
+        Box::new(transmit::CharDevTransmit::new(shared, rules)),
+    ))
+}

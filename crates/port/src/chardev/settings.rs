@@ -1,9 +1,8 @@
 //! `kind = "chardev"`: a controller as a character device.
 
 use super::line::Line;
-use super::receive::CharDevReceive;
-use super::shared::{Open, Shared};
-use super::transmit::{CharDevTransmit, Rules};
+use super::shared::Open;
+use super::transmit::Rules;
 use crate::kind::{PlacedPort, PortKind, Settings, thousandths};
 use crate::{Halves, Opener, PortError};
 use config::{Diagnostic, Diagnostics, Misnomer, Table};
@@ -251,17 +250,12 @@ impl Settings for CharDevSettings {
             let (device, _) = open(&settings)?;
             Ok(Arc::new(device) as Arc<dyn Line>)
         });
-        let shared = Shared::new(port, &self.device, Arc::new(device), again)
-            .map_err(|error| fail(format!("{} takes no filters: {error}", self.device)))?;
-        let shared = Arc::new(shared);
         let control = info.control.unwrap_or_default();
         let rules = Rules {
             fd: control.data_bitrate.is_some(),
             listen_only: control.listen_only,
         };
-        Ok((
-            Box::new(CharDevReceive::new(Arc::clone(&shared))),
-            Box::new(CharDevTransmit::new(shared, rules)),
-        ))
+        super::halves(port, &self.device, Arc::new(device), again, rules)
+            .map_err(|error| fail(format!("{} takes no filters: {error}", self.device)))
     }
 }

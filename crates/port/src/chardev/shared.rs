@@ -1,9 +1,10 @@
 //! What both halves know of their device: which one it is at the moment, and whether it is there.
 
-use super::line::{Line, State, at, first};
+use super::line::Line;
 use crate::{Ids, Interest, LinkState, PortError, RawFilter};
 use frame::Nanos;
-use linux::chardev::MOST_FILTERS;
+use linux::chardev::area::{at, first};
+use linux::chardev::{MOST_FILTERS, State};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +19,7 @@ const STATES: u32 = 0x004 | 0x040 | 0x100;
 const ALL: u32 = 0x1FFF_FFFF;
 
 /// Opens the device anew, and starts it.
-pub(super) type Open = Box<dyn Fn() -> Result<Arc<dyn Line>, String> + Send + Sync>;
+pub type Open = Box<dyn Fn() -> Result<Arc<dyn Line>, String> + Send + Sync>;
 
 pub(super) struct Shared {
     pub(super) port: String,

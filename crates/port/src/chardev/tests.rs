@@ -2,7 +2,7 @@
 //! happen.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use super::line::{Line, TX_PENDING, at, both, first, second};
+use super::line::Line;
 use super::receive::CharDevReceive;
 use super::shared::{Open, Shared};
 use super::transmit::{CharDevTransmit, Rules};
@@ -12,7 +12,8 @@ use crate::{
 use frame::{CanId, Frame, flags};
 use linux::Errno;
 use linux::can::layout::{decode, encode};
-use linux::chardev::{AREA, SLOTS};
+use linux::chardev::area::{TX_PENDING, at, both, first, second};
+use linux::chardev::{AREA, Area, SLOTS};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
@@ -129,7 +130,7 @@ impl Driver {
 
 struct Handle(Arc<Driver>);
 
-impl Line for Handle {
+impl Area for Handle {
     fn get(&self, at: usize) -> u64 {
         self.0.word(at)
     }
@@ -137,7 +138,9 @@ impl Line for Handle {
     fn set(&self, at: usize, word: u64) {
         self.0.put(at, word);
     }
+}
 
+impl Line for Handle {
     fn ring(&self) -> Result<u64, Errno> {
         let mut inner = self.0.inner.lock().unwrap();
         inner.rings += 1;
@@ -361,6 +364,23 @@ fn stopped_between_taking_and_telling_is_a_loss() {
     b.driver.finish(SENT);
     assert_eq!(b.sums(), (3, 1, 2, 0));
     assert_eq!(b.driver.inner.lock().unwrap().on_bus, [classic(3)]);
+}
+
+#[test]
+fn a_driver_that_counts_what_it_does_not_have_is_not_believed() {
+    let mut b = bench();
+    b.send(&classic(1)).unwrap();
+    b.driver.put(at::TX_SENT, both(5, 9));
+    assert_eq!(b.sums(), (1, 0, 0, 1), "nobody told it of the frame");
+    b.tx.flush(0).unwrap();
+    assert_eq!(b.sums(), (1, 1, 0, 0));
+    b.send(&classic(2)).unwrap();
+    b.tx.flush(0).unwrap();
+    b.driver.put(at::TX_SENT, both(5, 200));
+    b.send(&classic(3)).unwrap();
+    b.driver.state(4);
+    b.tx.flush(0).unwrap();
+    assert_eq!(b.sums(), (3, 1, 2, 0));
 }
 
 #[test]

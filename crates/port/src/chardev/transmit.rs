@@ -1,6 +1,6 @@
 //! The transmitting half.
 
-use super::line::{FRAME_FD, Line, State, TX_PENDING, at, both, first, second};
+use super::line::Line;
 use super::shared::Shared;
 use crate::{
     Accepted, FlushReport, Outgoing, PollTransmit, PortError, Refused, Transmit, TxCounters, Wait,
@@ -8,7 +8,8 @@ use crate::{
 use frame::{FrameRef, Kind, Nanos};
 use linux::Errno;
 use linux::can::layout::{FD_SIZE, encode};
-use linux::chardev::SLOTS;
+use linux::chardev::area::{FRAME_FD, TX_PENDING, at, both, first, second};
+use linux::chardev::{SLOTS, State};
 use std::sync::Arc;
 
 /// How long it takes at most until the end of a frame's transmission is noticed when nothing else
@@ -17,9 +18,11 @@ const PATIENCE: Nanos = 1_000_000;
 
 /// What the port may carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Rules {
-    pub(super) fd: bool,
-    pub(super) listen_only: bool,
+pub struct Rules {
+    /// FD frames.
+    pub fd: bool,
+    /// Nothing at all.
+    pub listen_only: bool,
 }
 
 pub(super) struct CharDevTransmit {
@@ -71,25 +74,27 @@ impl CharDevTransmit {
         kind && !frame.id().is_err() && !self.rules.listen_only
     }
 
-    /// What the driver says became of frames.
-    fn news(&self) -> (u32, u32) {
-        let word = self.line.get(at::TX_SENT);
-        (
-            first(word).wrapping_sub(self.sent_seen),
-            second(word).wrapping_sub(self.failed_seen),
-        )
+    /// What the driver says became of frames, in its word of both counts. It can say so only of those that it
+    /// was told of.
+    fn news(&self, word: u64) -> (u64, u64) {
+        let new = u64::from(self.head.wrapping_sub(self.rung));
+        let open = self.held().saturating_sub(new);
+        let sent = u64::from(first(word).wrapping_sub(self.sent_seen)).min(open);
+        let failed = u64::from(second(word).wrapping_sub(self.failed_seen)).min(open - sent);
+        (sent, failed)
     }
 
     fn count(&mut self) {
-        let (sent, failed) = self.news();
-        self.sent_seen = self.sent_seen.wrapping_add(sent);
-        self.failed_seen = self.failed_seen.wrapping_add(failed);
-        self.sent += u64::from(sent);
-        self.lost += u64::from(failed);
+        let word = self.line.get(at::TX_SENT);
+        let (sent, failed) = self.news(word);
+        (self.sent_seen, self.failed_seen) = (first(word), second(word));
+        self.sent += sent;
+        self.lost += failed;
     }
 
-    fn held(&self) -> u64 {
-        self.taken - (self.sent + self.lost).min(self.taken)
+    /// Each frame that was taken is sent, lost or held.
+    const fn held(&self) -> u64 {
+        self.taken - (self.sent + self.lost)
     }
 
     /// The device was opened anew: what the old one had is final, and what it did not say is lost.
@@ -188,13 +193,12 @@ impl Transmit for CharDevTransmit {
     }
 
     fn counters(&self) -> TxCounters {
-        let (sent, failed) = self.news();
-        let (sent, lost) = (self.sent + u64::from(sent), self.lost + u64::from(failed));
+        let (sent, failed) = self.news(self.line.get(at::TX_SENT));
         TxCounters {
             taken: self.taken,
-            sent,
-            lost,
-            held: self.taken - (sent + lost).min(self.taken),
+            sent: self.sent + sent,
+            lost: self.lost + failed,
+            held: self.held() - (sent + failed),
             stalled: self.stalled,
             ..TxCounters::default()
         }

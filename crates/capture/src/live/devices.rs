@@ -1,0 +1,258 @@
+//! The character devices that are recorded: they come and go, and their queues are short.
+
+use super::filling::Filling;
+use super::settings::LiveError;
+use super::waiting::{Held, Waiting};
+use crate::chunk::Where;
+use crate::interfaces::Choice;
+use crate::names::Names;
+use frame::text::Direction;
+use linux::Poll;
+use linux::can::layout::FD_SIZE;
+use linux::chardev::area::{at, first};
+use linux::chardev::{Device, OpenError, ReceiveQueue, State};
+use port::chardev::Line;
+use route::RawFilter;
+use std::time::Duration;
+
+#[cfg(test)]
+mod tests;
+
+/// From one look for a device that is gone to the next.
+const PAUSE: Duration = Duration::from_millis(200);
+/// All classes of error frames (`CAN_ERR_MASK`).
+const ERRORS: u32 = 0x1FFF_FFFF;
+
+/// Opens a device of this path.
+pub(super) type Open = Box<dyn Fn(&str) -> Result<Box<dyn Line>, OpenError>>;
+
+/// The real ones.
+pub(super) fn open() -> Open {
+    Box::new(|path| Ok(Box::new(Device::open(path)?)))
+}
+
+/// All devices that were asked for.
+pub(super) struct Devices {
+    all: Vec<One>,
+    open: Open,
+    errors: u32,
+    /// Tell received frames from sent ones.
+    direction: bool,
+    remarks: Vec<String>,
+}
+
+struct One {
+    path: String,
+    place: u16,
+    filters: Vec<RawFilter>,
+    at: Option<Opened>,
+    /// When a device that is gone is looked for again, since the start.
+    look_at: Duration,
+    /// Lost frames that no frame after them has told yet: in the queue, and in the controller.
+    untold: u64,
+    overruns: u64,
+}
+
+/// A device that is there.
+struct Opened {
+    line: Box<dyn Line>,
+    queue: ReceiveQueue,
+    stopped: bool,
+}
+
+impl Opened {
+    /// With filters; what was in the queue before them is left out.
+    fn new(open: &Open, path: &str, filters: &[RawFilter], errors: u32) -> Result<Self, OpenError> {
+        let line = open(path)?;
+        line.set_filters(filters, errors)
+            .map_err(|errno| OpenError::System {
+                path: path.to_owned(),
+                what: "takes no filters",
+                source: errno.into(),
+            })?;
+        Ok(Self {
+            queue: ReceiveQueue::from_now(&*line),
+            line,
+            stopped: false,
+        })
+    }
+}
+
+impl Devices {
+    /// Opens those of the choices that are devices.
+    pub(super) fn open(
+        choices: &[Choice],
+        error_frames: bool,
+        direction: bool,
+        names: &Names,
+        open: Open,
+    ) -> Result<Self, LiveError> {
+        let errors = if error_frames { ERRORS } else { 0 };
+        let mut all = Vec::new();
+        for choice in choices {
+            let Some(path) = choice.device() else {
+                continue;
+            };
+            let filters = choice.raw_filters();
+            all.push(One {
+                at: Some(Opened::new(&open, path, &filters, errors)?),
+                path: path.to_owned(),
+                place: names.place(path),
+                filters,
+                look_at: Duration::ZERO,
+                untold: 0,
+                overruns: 0,
+            });
+        }
+        Ok(Self {
+            all,
+            open,
+            errors,
+            direction,
+            remarks: Vec::new(),
+        })
+    }
+
+    /// From now on frames are taken.
+    pub(super) fn start(&mut self, filling: &mut Filling) {
+        for one in &mut self.all {
+            // Of these it is always known whose they are.
+            filling.counts.at(one.place).lost_ring = Some(0);
+            if let Some(opened) = &mut one.at {
+                opened.queue = ReceiveQueue::from_now(&*opened.line);
+            }
+        }
+    }
+
+    pub(super) fn take_remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
+    }
+
+    /// What to wait for.
+    pub(super) fn add_to(&self, poll: &mut Poll) {
+        for opened in self.all.iter().filter_map(|one| one.at.as_ref()) {
+            poll.add_fd(opened.line.fd(), true, false);
+        }
+    }
+
+    /// When a device that is gone is looked for, since the start.
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        let gone = self.all.iter().filter(|one| one.at.is_none());
+        gone.map(|one| one.look_at).min()
+    }
+
+    /// Takes what is in the queues.
+    pub(super) fn take(&mut self, filling: &mut Filling, waiting: &mut Waiting) {
+        if self.all.is_empty() {
+            return;
+        }
+        let came = filling.elapsed();
+        for one in &mut self.all {
+            one.take(came, self.direction, filling, waiting);
+        }
+    }
+
+    /// Looks who has gone, come back, stopped or started.
+    pub(super) fn look(&mut self, filling: &mut Filling, waiting: &mut Waiting) {
+        let now = filling.elapsed();
+        for one in &mut self.all {
+            let Some(opened) = &mut one.at else {
+                if now >= one.look_at {
+                    // The driver may have put it there only now.
+                    one.at = Opened::new(&self.open, &one.path, &one.filters, self.errors).ok();
+                    one.look_at = now + PAUSE;
+                    if one.at.is_some() {
+                        self.remarks.push(format!("{} is back", one.path));
+                    }
+                }
+                continue;
+            };
+            let stopped = State::of(first(opened.line.get(at::STATE))) == State::Stopped;
+            if stopped && !opened.line.is_there() {
+                // It puts nothing into the queue any more.
+                one.take(now, self.direction, filling, waiting);
+                (one.at, one.look_at) = (None, now + PAUSE);
+                self.remarks.push(format!(
+                    "{} is gone; it is recorded again when it is back",
+                    one.path
+                ));
+                continue;
+            }
+            if std::mem::replace(&mut opened.stopped, stopped) != stopped {
+                self.remarks.push(if stopped {
+                    format!(
+                        "{} is stopped; a program that starts it brings frames, such as `cangate run` \
+                         with its `bitrate`",
+                        one.path
+                    )
+                } else {
+                    format!("{} is started", one.path)
+                });
+            }
+        }
+    }
+
+    /// Takes no frames any more.
+    pub(super) fn end(&mut self) {
+        for one in &mut self.all {
+            one.at = None;
+        }
+    }
+
+    /// What was lost and stands before no frame, at the end.
+    pub(super) fn tell_rest(&mut self, filling: &mut Filling) {
+        for one in &mut self.all {
+            let lost = std::mem::take(&mut one.untold) + std::mem::take(&mut one.overruns);
+            if lost > 0 {
+                filling.gap(Some(one.place), lost, Where::Device);
+            }
+        }
+    }
+}
+
+impl One {
+    fn take(
+        &mut self,
+        came: Duration,
+        direction: bool,
+        filling: &mut Filling,
+        waiting: &mut Waiting,
+    ) {
+        let Some(Opened { line, queue, .. }) = &mut self.at else {
+            return;
+        };
+        let counts = &mut filling.counts;
+        let frames = queue.waiting(&**line).unwrap_or_else(|_| {
+            counts.malformed += 1;
+            0
+        });
+        // After the number of frames: of all that these tell, the driver has counted it before.
+        let lost = queue.take_lost(&**line);
+        self.untold += u64::from(lost.queue);
+        self.overruns += u64::from(lost.controller);
+        counts.at(self.place).lost_device += u64::from(lost.queue) + u64::from(lost.controller);
+        for _ in 0..frames {
+            let mut bytes = [0; FD_SIZE];
+            let slot = queue.take(&**line, &mut bytes);
+            let told = u64::from(slot.lost_before).min(self.untold);
+            self.untold -= told;
+            let sent = if slot.sent {
+                Direction::Sent
+            } else {
+                Direction::Received
+            };
+            waiting.push(Held {
+                came,
+                stamp: slot.time,
+                interface: self.place,
+                direction: direction.then_some(sent),
+                lost: told + std::mem::take(&mut self.overruns),
+                len: slot.bytes.len(),
+                bytes,
+            });
+        }
+        if frames > 0 {
+            queue.release(&**line);
+        }
+    }
+}

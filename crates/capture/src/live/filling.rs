@@ -1,0 +1,176 @@
+//! Frames into chunks, and chunks into the queue.
+
+use super::waiting::Held;
+use crate::chunk::{Chunk, Gap, Record, Where};
+use crate::counts::Counts;
+use crate::queue::{Message, Sender};
+use frame::Nanos;
+use linux::can::layout::XL_SIZE;
+use std::time::{Duration, Instant};
+
+/// The chunk that is being filled, and the counts.
+pub(super) struct Filling {
+    pub(super) counts: Counts,
+    sender: Option<Sender>,
+    chunk: Option<Chunk>,
+    /// Lost since the last chunk that got through, by place.
+    missing: Vec<u64>,
+    any_missing: bool,
+    /// The stamp of the last frame.
+    last: Nanos,
+    /// Frames that may still come; the others came after the end.
+    left: u64,
+    start: Instant,
+}
+
+impl Filling {
+    pub(super) fn new(frames: Option<u64>, start: Instant) -> Self {
+        Self {
+            counts: Counts::default(),
+            sender: None,
+            chunk: None,
+            missing: Vec::new(),
+            any_missing: false,
+            last: 0,
+            left: frames.unwrap_or(u64::MAX),
+            start,
+        }
+    }
+
+    /// From now on there is a queue.
+    pub(super) fn start(&mut self, sender: Sender) {
+        self.sender = Some(sender);
+    }
+
+    /// How long it has been recorded.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Have as many frames come as were asked for?
+    pub(super) const fn is_full(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Tells the writer of SIGUSR1; false where the queue is full.
+    pub(super) fn signal(&self, stamp: Nanos) -> bool {
+        let Some(sender) = &self.sender else {
+            return true;
+        };
+        sender.send(Message::Signal(stamp)).is_ok()
+    }
+
+    /// Takes a frame.
+    #[inline]
+    pub(super) fn take(&mut self, record: &Record<'_>) {
+        if self.left == 0 {
+            return;
+        }
+        if record.bytes.len() > XL_SIZE {
+            // No CAN frame is so long; a chunk has no room for it.
+            self.counts.malformed += 1;
+            return;
+        }
+        self.left -= 1;
+        self.last = record.stamp;
+        let counts = self.counts.at(record.interface);
+        counts.received += 1;
+        // Error and remote frames have payload bytes that are none of the bus; nobody bills them.
+        counts.payload_bytes += u64::from(payload(record.bytes));
+        if self.chunk.as_ref().is_none_or(|chunk| !chunk.has_room()) && !self.next_chunk() {
+            self.counts.at(record.interface).lost_queue += 1;
+            self.note_missing(record.interface);
+            return;
+        }
+        if let Some(chunk) = &mut self.chunk {
+            chunk.push(record);
+        }
+    }
+
+    /// Takes a frame that has waited, and what is missing before it.
+    pub(super) fn take_held(&mut self, held: &Held) {
+        if held.lost > 0 {
+            self.gap(Some(held.interface), held.lost, Where::Device);
+        }
+        self.take(&held.record());
+    }
+
+    /// An empty chunk in place of the full one; false where there is none.
+    #[cold]
+    fn next_chunk(&mut self) -> bool {
+        self.hand_over();
+        if self.chunk.is_some() {
+            return false;
+        }
+        self.chunk = self.sender.as_mut().and_then(Sender::chunk);
+        if self.chunk.is_none() {
+            return false;
+        }
+        if self.any_missing {
+            self.any_missing = false;
+            let missing = std::mem::take(&mut self.missing);
+            for (place, frames) in missing.iter().enumerate().filter(|(_, n)| **n > 0) {
+                self.gap(Some(place as u16), *frames, Where::Queue);
+            }
+        }
+        true
+    }
+
+    fn note_missing(&mut self, place: u16) {
+        let place = usize::from(place);
+        if self.missing.len() <= place {
+            self.missing.resize(place + 1, 0);
+        }
+        if let Some(count) = self.missing.get_mut(place) {
+            *count += 1;
+        }
+        self.any_missing = true;
+    }
+
+    /// Frames are missing before the next one.
+    pub(super) fn gap(&mut self, interface: Option<u16>, frames: u64, at: Where) {
+        if self.chunk.is_none() {
+            self.chunk = self.sender.as_mut().and_then(Sender::chunk);
+        }
+        if let Some(chunk) = &mut self.chunk {
+            chunk.push_gap(&Gap {
+                stamp: self.last,
+                interface,
+                frames,
+                at,
+            });
+        }
+    }
+
+    /// Sends what has been filled to the writer.
+    pub(super) fn hand_over(&mut self) {
+        let (Some(sender), Some(chunk)) = (&self.sender, self.chunk.take()) else {
+            return;
+        };
+        if chunk.is_empty() {
+            self.chunk = Some(chunk);
+            return;
+        }
+        let now = self.start.elapsed().as_nanos() as u64;
+        if let Err(Message::Chunk(chunk, _)) = sender.send(Message::Chunk(chunk, now)) {
+            // The writer has ended before its time.
+            for entry in chunk.entries() {
+                if let crate::Entry::Frame(record) = entry {
+                    self.counts.at(record.interface).lost_queue += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Bytes of payload, as the frame's header says.
+#[inline]
+fn payload(bytes: &[u8]) -> u16 {
+    match bytes {
+        [_, _, _, _, fifth, _, low, high, ..] if fifth & 0x80 != 0 => {
+            u16::from_ne_bytes([*low, *high])
+        }
+        [_, _, _, _, len, ..] => u16::from(*len),
+        _ => 0,
+    }
+}

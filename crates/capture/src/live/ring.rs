@@ -1,0 +1,303 @@
+//! The kernel's ring of blocks, with the frames of all interfaces.
+
+use super::devices::Devices;
+use super::filling::Filling;
+use super::sent::Sent;
+use super::settings::{LiveError, Settings};
+use super::waiting::Waiting;
+use super::watch::Watch;
+use crate::chunk::{Record, Where};
+use crate::interfaces::Choice;
+use crate::names::Names;
+use linux::packet::{BlockRing, Passed, Program, SentRing};
+use linux::{Errno, Poll};
+use std::time::{Duration, Instant};
+
+/// Interfaces with a number above this one are not counted by themselves.
+const MOST_INDEX: usize = 1 << 12;
+
+/// Bytes that a classic frame takes in the ring: as many sent ones can wait as frames are in it.
+const SLOT: usize = 112;
+
+/// The ring, and what belongs to it.
+pub(super) struct Ring {
+    ring: BlockRing,
+    watch: Watch,
+    /// What the kernel let through, by interface; `None` where it does not count that.
+    passed: Option<Passed>,
+    /// What this machine sent, if somebody wants to know.
+    sent: Option<Sent>,
+    timeout: Duration,
+    /// Do its stamps come from the clock of character devices' stamps?
+    by_stamp: bool,
+    read: Read,
+    remarks: Vec<String>,
+}
+
+/// Frames that were read.
+#[derive(Default)]
+struct Read {
+    all: u64,
+    /// Announced, and not there whole.
+    torn: u64,
+    /// By the number of their interface.
+    by_interface: Vec<u64>,
+}
+
+impl Ring {
+    /// Has everything ready; no frame is taken yet.
+    pub(super) fn open(
+        choices: &[Choice],
+        settings: &Settings,
+        names: Names,
+    ) -> Result<Self, LiveError> {
+        let watch = Watch::open(choices, settings.error_frames, names)?;
+        let program = watch.program()?;
+        let ring = BlockRing::new(&settings.ring)?;
+        let passed = Passed::new().ok();
+        // Where the kernel takes no such program, losses are counted for all interfaces together.
+        let passed = passed.filter(|passed| ring.set_counting_filter(&program, passed).is_ok());
+        if passed.is_none() {
+            ring.set_filter(&program)
+                .map_err(|errno| LiveError::Refused {
+                    step: "setting the filter (`sysctl net.core.optmem_max` limits its length)",
+                    errno,
+                })?;
+        }
+        let sent = if settings.direction {
+            let frames = settings.ring.block_size as usize * settings.ring.blocks as usize / SLOT;
+            let ring = SentRing::new(frames, settings.ring.hardware_stamps)
+                .map_err(LiveError::NoDirection)?;
+            ring.set_filter(&program).map_err(LiveError::NoDirection)?;
+            Some(Sent::new(ring, 2 * frames))
+        } else {
+            None
+        };
+        Ok(Self {
+            ring,
+            watch,
+            passed,
+            sent,
+            timeout: settings.ring.timeout,
+            by_stamp: !settings.ring.hardware_stamps,
+            read: Read::default(),
+            remarks: Vec::new(),
+        })
+    }
+
+    /// From now on frames are taken. The ring of sent frames last: see [`SentRing`].
+    pub(super) fn attach(&self) -> Result<(), Errno> {
+        let interface = self.watch.attachment();
+        self.ring.attach(interface)?;
+        self.sent
+            .as_ref()
+            .map_or(Ok(()), |sent| sent.ring.attach(interface))
+    }
+
+    fn set_filter(&self, program: &Program) -> Result<(), Errno> {
+        if let Some(sent) = &self.sent {
+            sent.ring.set_filter(program)?;
+        }
+        match &self.passed {
+            Some(passed) => self.ring.set_counting_filter(program, passed),
+            None => self.ring.set_filter(program),
+        }
+    }
+
+    pub(super) fn take_remarks(&mut self) -> Vec<String> {
+        let mut all = std::mem::take(&mut self.remarks);
+        all.extend(self.watch.take_remarks());
+        all
+    }
+
+    /// What to wait for: two descriptors.
+    pub(super) fn add_to(&self, poll: &mut Poll) {
+        poll.add_fd(self.ring.fd(), true, false);
+        poll.add_fd(self.watch.fd(), true, false);
+    }
+
+    /// That its interface is down or away, the watch says; here it only has to be cleared.
+    pub(super) fn clear_error(&self) {
+        let _ = self.ring.take_error();
+    }
+
+    /// Interfaces have come, gone or changed.
+    pub(super) fn changed(&mut self) {
+        if !self.watch.changed() {
+            return;
+        }
+        let done = self.watch.program().and_then(|program| {
+            self.set_filter(&program)
+                .map_err(|errno| LiveError::Refused {
+                    step: "setting the filter",
+                    errno,
+                })
+        });
+        if let Err(error) = done {
+            self.remarks.push(error.to_string());
+        }
+        // An interface that is gone cannot be attached to; it is tried again when it is back.
+        let _ = self.attach();
+    }
+
+    /// Takes all blocks that the kernel has handed over, and what waits for them. The queues of devices are
+    /// short: they are emptied between two blocks.
+    pub(super) fn drain(
+        &mut self,
+        filling: &mut Filling,
+        waiting: &mut Waiting,
+        devices: &mut Devices,
+    ) {
+        loop {
+            if self.ring.is_losing() {
+                self.statistics(filling);
+            }
+            let Self {
+                ring,
+                watch,
+                sent,
+                read,
+                by_stamp,
+                ..
+            } = self;
+            if let Some(sent) = sent {
+                sent.take();
+            }
+            let Some(taken) = ring.take_block(|caught| {
+                read.count(caught.interface);
+                let direction = sent
+                    .as_mut()
+                    .and_then(|sent| sent.direction(caught.interface, caught.stamp, caught.bytes));
+                if *by_stamp {
+                    while let Some(held) = waiting.before(caught.stamp) {
+                        filling.take_held(&held);
+                    }
+                }
+                filling.take(&Record {
+                    stamp: caught.stamp,
+                    interface: watch.place(caught.interface),
+                    direction,
+                    bytes: caught.bytes,
+                });
+            }) else {
+                break;
+            };
+            read.torn += u64::from(taken.malformed);
+            filling.counts.malformed += u64::from(taken.malformed);
+            devices.take(filling, waiting);
+        }
+        if let Some(sent) = &mut self.sent {
+            filling.counts.no_direction = sent.waiting.unknown;
+            if self.ring.waiting() == 0 {
+                sent.is_level();
+            }
+        }
+    }
+
+    /// Asks the kernel what it has dropped.
+    pub(super) fn statistics(&mut self, filling: &mut Filling) {
+        match self.ring.take_statistics() {
+            Ok(said) => {
+                let counts = &mut filling.counts;
+                counts.passed += u64::from(said.seen.saturating_sub(said.dropped));
+                if said.dropped > 0 {
+                    counts.lost_ring += u64::from(said.dropped);
+                    filling.gap(None, said.dropped.into(), Where::Ring);
+                }
+            }
+            Err(errno) => self.remarks.push(format!(
+                "the kernel does not say what it has dropped: {errno}"
+            )),
+        }
+    }
+
+    /// Lets no new frames in.
+    pub(super) fn close(&mut self) {
+        if let Err(errno) = self.ring.set_filter(&Program::nothing()) {
+            self.remarks.push(format!("ending: {errno}"));
+        }
+    }
+
+    /// Takes what is in the ring: the block that is being filled is handed over after its time.
+    pub(super) fn drain_all(
+        &mut self,
+        filling: &mut Filling,
+        waiting: &mut Waiting,
+        devices: &mut Devices,
+    ) {
+        let until = Instant::now() + 4 * self.timeout + Duration::from_secs(1);
+        let mut poll = Poll::default();
+        self.drain(filling, waiting, devices);
+        while self.ring.waiting() > 0 && Instant::now() < until {
+            poll.clear();
+            poll.add_fd(self.ring.fd(), true, false);
+            if poll.wait(Some(self.timeout)).is_err() {
+                break;
+            }
+            self.drain(filling, waiting, devices);
+        }
+    }
+
+    /// Compares what was read with what the kernel says, when all has been read.
+    pub(super) fn check(&mut self, filling: &mut Filling) {
+        let (read, passed) = (self.read.all + self.read.torn, filling.counts.passed);
+        if read == passed {
+            self.losses_by_interface(filling);
+        } else {
+            self.remarks.push(format!(
+                "the kernel says that it put {passed} frames into the ring, but {read} were read; \
+                 please report this"
+            ));
+        }
+    }
+
+    /// Everything that was let through was read or lost: the difference is what was lost.
+    fn losses_by_interface(&mut self, filling: &mut Filling) {
+        let Some(passed) = &self.passed else { return };
+        let counts = &mut filling.counts;
+        let mut lost = Vec::new();
+        if counts.lost_ring > 0 {
+            for interface in 1..MOST_INDEX {
+                let read = self.read.by_interface.get(interface).copied();
+                let passed = passed.of(interface as u32).ok().flatten();
+                let passed = passed.unwrap_or_default();
+                match passed.saturating_sub(read.unwrap_or_default()) {
+                    0 => {}
+                    frames => lost.push((interface as u32, frames)),
+                }
+            }
+        }
+        // An interface with a higher number may have lost some.
+        if lost.iter().map(|(_, frames)| frames).sum::<u64>() != counts.lost_ring {
+            return;
+        }
+        for (interface, _) in &lost {
+            counts.at(self.watch.place(*interface));
+        }
+        for one in &mut counts.interfaces {
+            one.lost_ring = Some(0);
+        }
+        for (interface, frames) in lost {
+            let count = &mut counts.at(self.watch.place(interface)).lost_ring;
+            *count = count.map(|before| before + frames);
+        }
+    }
+}
+
+impl Read {
+    /// A frame of this interface was read.
+    #[inline]
+    fn count(&mut self, interface: u32) {
+        self.all += 1;
+        let at = interface as usize;
+        if at >= MOST_INDEX {
+            return;
+        }
+        if self.by_interface.len() <= at {
+            self.by_interface.resize(at + 1, 0);
+        }
+        if let Some(read) = self.by_interface.get_mut(at) {
+            *read += 1;
+        }
+    }
+}

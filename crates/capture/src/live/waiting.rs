@@ -1,0 +1,201 @@
+//! Frames of character devices that wait for those of interfaces.
+//!
+//! A device's frames are here at once; those of interfaces come with their block, a quarter of a second later. So the
+//! former wait until the latter have come, and both go into the file in the order of their stamps.
+
+use crate::chunk::Record;
+use frame::Nanos;
+use frame::text::Direction;
+use linux::can::layout::FD_SIZE;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// How long frames are gathered until they go into the file together: a chunk for each would be too many.
+const PACE: Duration = Duration::from_millis(100);
+/// As many frames may wait.
+const MOST: usize = 1 << 16;
+
+/// A frame that waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Held {
+    /// When it was taken, since the start.
+    pub(super) came: Duration,
+    pub(super) stamp: Nanos,
+    /// Its device, as a place in the names.
+    pub(super) interface: u16,
+    pub(super) direction: Option<Direction>,
+    /// Frames that are missing just before it.
+    pub(super) lost: u64,
+    /// Of the bytes, so many are the frame's.
+    pub(super) len: usize,
+    pub(super) bytes: [u8; FD_SIZE],
+}
+
+impl Held {
+    pub(super) fn record(&self) -> Record<'_> {
+        Record {
+            stamp: self.stamp,
+            interface: self.interface,
+            direction: self.direction,
+            bytes: self.bytes.get(..self.len).unwrap_or(&self.bytes),
+        }
+    }
+}
+
+/// What waits, in the order of the stamps; the frames of one device stay in theirs.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    frames: VecDeque<Held>,
+    /// So long a frame may be overtaken by one with an earlier stamp.
+    hold: Duration,
+}
+
+impl Waiting {
+    pub(super) const fn new(hold: Duration) -> Self {
+        Self {
+            frames: VecDeque::new(),
+            hold,
+        }
+    }
+
+    /// A frame came.
+    pub(super) fn push(&mut self, new: Held) {
+        let earlier = |held: &Held| held.stamp <= new.stamp || held.interface == new.interface;
+        let behind = self.frames.iter().rev().position(earlier);
+        let at = self.frames.len() - behind.unwrap_or(self.frames.len());
+        self.frames.insert(at, new);
+    }
+
+    /// The next one, if it comes before a frame of an interface with this stamp.
+    #[inline]
+    pub(super) fn before(&mut self, stamp: Nanos) -> Option<Held> {
+        self.frames.front().filter(|held| held.stamp <= stamp)?;
+        self.frames.pop_front()
+    }
+
+    /// Gives all that nothing can overtake any more, where it is time for that.
+    pub(super) fn release(&mut self, now: Duration, take: &mut dyn FnMut(&Held)) {
+        if self.deadline().is_none_or(|due| now < due) && self.frames.len() < MOST {
+            return;
+        }
+        while let Some(held) = self.frames.front() {
+            if now < held.came + self.hold && self.frames.len() < MOST {
+                return;
+            }
+            take(held);
+            self.frames.pop_front();
+        }
+    }
+
+    /// Gives everything.
+    pub(super) fn release_all(&mut self, take: &mut dyn FnMut(&Held)) {
+        self.frames.iter().for_each(take);
+        self.frames.clear();
+    }
+
+    /// When [`release`](Self::release) is due.
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        Some(self.frames.front()?.came + self.hold + PACE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HOLD: Duration = Duration::from_millis(300);
+
+    fn held(came: u64, stamp: Nanos, interface: u16) -> Held {
+        Held {
+            came: Duration::from_millis(came),
+            stamp,
+            interface,
+            direction: None,
+            lost: 0,
+            len: 16,
+            bytes: [0; FD_SIZE],
+        }
+    }
+
+    fn stamps(waiting: &mut Waiting, now: u64) -> Vec<Nanos> {
+        let mut got = Vec::new();
+        waiting.release(Duration::from_millis(now), &mut |held| got.push(held.stamp));
+        got
+    }
+
+    #[test]
+    fn frames_wait_for_those_of_interfaces_and_no_longer() {
+        let mut waiting = Waiting::new(HOLD);
+        waiting.push(held(0, 10, 0));
+        waiting.push(held(50, 30, 0));
+        waiting.push(held(50, 20, 1));
+        waiting.push(held(390, 40, 1));
+        assert_eq!(waiting.before(9), None);
+        assert_eq!(waiting.before(10).map(|held| held.stamp), Some(10));
+        assert_eq!(waiting.before(10), None);
+        assert_eq!(waiting.deadline(), Some(Duration::from_millis(450)));
+        assert!(stamps(&mut waiting, 449).is_empty());
+        assert_eq!(stamps(&mut waiting, 450), [20, 30]);
+        assert_eq!(stamps(&mut waiting, 790), [40]);
+        assert_eq!(waiting.deadline(), None);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_changes_no_device_s_order() {
+        let mut waiting = Waiting::new(HOLD);
+        for (stamp, interface) in [(100, 0), (90, 1), (50, 0), (60, 1)] {
+            waiting.push(held(0, stamp, interface));
+        }
+        let mut got = Vec::new();
+        waiting.release_all(&mut |held| got.push((held.interface, held.stamp)));
+        assert_eq!(got, [(1, 90), (0, 100), (0, 50), (1, 60)]);
+    }
+
+    #[test]
+    fn no_more_wait_than_there_may() {
+        let mut waiting = Waiting::new(HOLD);
+        for n in 0..MOST as u64 + 7 {
+            waiting.push(held(0, n, 0));
+        }
+        assert_eq!(stamps(&mut waiting, 0).len(), 8);
+    }
+
+    proptest! {
+        /// Devices and a ring that lags behind them: all frames come out, once, in the order of their stamps.
+        #[test]
+        fn the_order_is_that_of_the_stamps(
+            frames in prop::collection::vec((0_u16..4, 1_u64..40), 1..300), lag in 1_usize..30,
+        ) {
+            let mut waiting = Waiting::new(HOLD);
+            let (mut now, mut out) = (0, Vec::new());
+            let mut ring: Vec<(u64, Nanos)> = Vec::new();
+            let all: Vec<_> = frames.iter().map(|(place, gap)| { now += gap; (*place, now) }).collect();
+            let take_ring = |ring: &mut Vec<(u64, Nanos)>, waiting: &mut Waiting, out: &mut Vec<Nanos>| {
+                for (_, stamp) in ring.drain(..) {
+                    while let Some(held) = waiting.before(stamp) {
+                        out.push(held.stamp);
+                    }
+                    out.push(stamp);
+                }
+            };
+            for (number, (place, ms)) in all.iter().enumerate() {
+                // The kernel hands over a block when it is full, or at most 250 ms after its first frame.
+                if ring.first().is_some_and(|(first, _)| ms - first > 250) || ring.len() >= lag {
+                    take_ring(&mut ring, &mut waiting, &mut out);
+                }
+                waiting.release(Duration::from_millis(*ms), &mut |held| out.push(held.stamp));
+                let stamp = (ms << 10) + number as u64;
+                if *place == 0 {
+                    ring.push((*ms, stamp));
+                } else {
+                    waiting.push(held(*ms, stamp, *place));
+                }
+            }
+            take_ring(&mut ring, &mut waiting, &mut out);
+            waiting.release_all(&mut |held| out.push(held.stamp));
+            let expected: Vec<_> = all.iter().enumerate().map(|(n, (_, ms))| (ms << 10) + n as u64).collect();
+            prop_assert_eq!(out, expected);
+        }
+    }
+}

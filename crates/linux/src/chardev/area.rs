@@ -1,0 +1,115 @@
+//! The mapped area of an open file, word by word (`struct canchar_area`).
+
+use super::{SLOT, SLOTS};
+
+/// Byte offsets. Each names a word of 64 bits; most have two registers of 32.
+pub mod at {
+    /// `version`, `rx_head`.
+    pub const RX_HEAD: usize = 0;
+    /// `rx_lost`, `tx_taken`.
+    pub const RX_LOST: usize = 8;
+    /// `tx_sent`, `tx_failed`.
+    pub const TX_SENT: usize = 16;
+    /// `state`, `changes`.
+    pub const STATE: usize = 24;
+    /// `overruns`.
+    pub const OVERRUNS: usize = 32;
+    /// `rx_tail`: of the process.
+    pub const RX_TAIL: usize = 64;
+    /// `tx_head`: of the process.
+    pub const TX_HEAD: usize = 72;
+    const TX: usize = 128;
+    const RX: usize = TX + super::SLOT * super::SLOTS as usize;
+    /// In a slot: `flags`, `state`.
+    pub const FLAGS: usize = 8;
+    /// In a slot: the frame.
+    pub const FRAME: usize = 16;
+
+    /// The slot of the transmit queue that this count means.
+    #[must_use]
+    pub const fn tx(count: u32) -> usize {
+        TX + super::SLOT * (count % super::SLOTS) as usize
+    }
+
+    /// The same of the receive queue.
+    #[must_use]
+    pub const fn rx(count: u32) -> usize {
+        RX + super::SLOT * (count % super::SLOTS) as usize
+    }
+}
+
+/// `CANCHAR_FRAME_FD`.
+pub const FRAME_FD: u32 = 1;
+/// `CANCHAR_FRAME_SENT`.
+pub const FRAME_SENT: u32 = 2;
+/// `CANCHAR_TX_PENDING`.
+pub const TX_PENDING: u32 = 1;
+
+const LITTLE: bool = cfg!(target_endian = "little");
+
+/// The register in a word's first four bytes.
+#[inline]
+#[must_use]
+pub const fn first(word: u64) -> u32 {
+    (word >> if LITTLE { 0 } else { 32 }) as u32
+}
+
+/// The register in its last four bytes.
+#[inline]
+#[must_use]
+pub const fn second(word: u64) -> u32 {
+    (word >> if LITTLE { 32 } else { 0 }) as u32
+}
+
+/// The word of two registers.
+#[inline]
+#[must_use]
+pub const fn both(one: u32, two: u32) -> u64 {
+    let (low, high) = if LITTLE { (one, two) } else { (two, one) };
+    (high as u64) << 32 | low as u64
+}
+
+/// `CANCHAR_STATE_…`: how the controller is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// Off the bus.
+    Stopped,
+    /// Error active.
+    Active,
+    /// One of its error counters has reached 96.
+    Warning,
+    /// Error passive.
+    Passive,
+    /// Bus-off.
+    BusOff,
+}
+
+impl State {
+    /// A driver that says something else is not believed.
+    #[inline]
+    #[must_use]
+    pub const fn of(register: u32) -> Self {
+        match register {
+            1 => Self::Active,
+            2 => Self::Warning,
+            3 => Self::Passive,
+            4 => Self::BusOff,
+            _ => Self::Stopped,
+        }
+    }
+
+    /// Do frames come and go?
+    #[inline]
+    #[must_use]
+    pub const fn passes(self) -> bool {
+        !matches!(self, Self::Stopped | Self::BusOff)
+    }
+}
+
+/// A mapped area; tests have one in memory.
+pub trait Area {
+    /// A word; what was written before it is seen.
+    fn get(&self, at: usize) -> u64;
+    /// Writes a word; what was written before is seen by whoever sees it.
+    fn set(&self, at: usize, word: u64);
+}

@@ -1,0 +1,194 @@
+//! The process's end of the receive queue. Nothing that the driver writes is believed.
+
+use super::SLOTS;
+use super::area::{Area, FRAME_FD, FRAME_SENT, at, both, first, second};
+use crate::can::layout::{CLASSIC_SIZE, FD_SIZE};
+
+/// How far a process has read its receive queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReceiveQueue {
+    /// Frames taken out of it.
+    tail: u32,
+    /// The driver's counts as they were last taken.
+    lost: u32,
+    overruns: u32,
+}
+
+/// What is in a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot<'a> {
+    /// When the driver took it out of the controller, ns of `CLOCK_REALTIME`.
+    pub time: u64,
+    /// A file of this device sent it.
+    pub sent: bool,
+    /// Frames that this file has lost just before this one, as the driver says.
+    pub lost_before: u32,
+    /// The frame as SocketCAN has it, 16 or 72 bytes; they may be none.
+    pub bytes: &'a [u8],
+}
+
+/// What found no room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Lost {
+    /// Frames, in the queue.
+    pub queue: u32,
+    /// How often it happened in the controller's own FIFO; how many frames it were nobody knows.
+    pub controller: u32,
+}
+
+/// The driver says that there are more frames than the queue has slots. Only this process writes the other
+/// end: nothing in the queue can be trusted, and it was emptied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Impossible;
+
+impl ReceiveQueue {
+    /// From the queue's beginning: the file has just been opened.
+    pub fn from_start<A: Area + ?Sized>(area: &A) -> Self {
+        Self {
+            tail: 0,
+            lost: 0,
+            overruns: first(area.get(at::OVERRUNS)),
+        }
+    }
+
+    /// From now on: what is in the queue is left out, and what was lost is not counted.
+    pub fn from_now<A: Area + ?Sized>(area: &A) -> Self {
+        let queue = Self {
+            tail: second(area.get(at::RX_HEAD)),
+            lost: first(area.get(at::RX_LOST)),
+            overruns: first(area.get(at::OVERRUNS)),
+        };
+        queue.release(area);
+        queue
+    }
+
+    /// How many frames are in it.
+    ///
+    /// # Errors
+    /// [`Impossible`]
+    #[inline]
+    pub fn waiting<A: Area + ?Sized>(&mut self, area: &A) -> Result<u32, Impossible> {
+        let head = second(area.get(at::RX_HEAD));
+        let waiting = head.wrapping_sub(self.tail);
+        if waiting > SLOTS {
+            self.tail = head;
+            self.release(area);
+            return Err(Impossible);
+        }
+        Ok(waiting)
+    }
+
+    /// Copies the oldest frame, of those that are [waiting](Self::waiting). Its place is free after
+    /// [`release`](Self::release).
+    #[inline]
+    pub fn take<'a, A: Area + ?Sized>(
+        &mut self,
+        area: &A,
+        bytes: &'a mut [u8; FD_SIZE],
+    ) -> Slot<'a> {
+        let slot = at::rx(self.tail);
+        let word = area.get(slot + at::FLAGS);
+        let flags = first(word);
+        let size = if flags & FRAME_FD == 0 {
+            CLASSIC_SIZE
+        } else {
+            FD_SIZE
+        };
+        let words = bytes.as_chunks_mut().0.iter_mut().take(size / 8);
+        for (i, word) in words.enumerate() {
+            *word = area.get(slot + at::FRAME + 8 * i).to_ne_bytes();
+        }
+        let time = area.get(slot);
+        self.tail = self.tail.wrapping_add(1);
+        Slot {
+            time,
+            sent: flags & FRAME_SENT != 0,
+            lost_before: second(word),
+            bytes: bytes.get(..size).unwrap_or_default(),
+        }
+    }
+
+    /// Tells the driver that the places of all frames that were taken are free.
+    #[inline]
+    pub fn release<A: Area + ?Sized>(&self, area: &A) {
+        area.set(at::RX_TAIL, both(self.tail, 0));
+    }
+
+    /// What was lost and not [taken](Self::take_lost) yet.
+    pub fn lost<A: Area + ?Sized>(&self, area: &A) -> Lost {
+        Lost {
+            queue: first(area.get(at::RX_LOST)).wrapping_sub(self.lost),
+            controller: first(area.get(at::OVERRUNS)).wrapping_sub(self.overruns),
+        }
+    }
+
+    /// The same; it counts as taken.
+    pub fn take_lost<A: Area + ?Sized>(&mut self, area: &A) -> Lost {
+        let lost = self.lost(area);
+        self.lost = self.lost.wrapping_add(lost.queue);
+        self.overruns = self.overruns.wrapping_add(lost.controller);
+        lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chardev::AREA;
+    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+    struct Memory(Vec<AtomicU64>);
+
+    impl Area for Memory {
+        fn get(&self, at: usize) -> u64 {
+            self.0[at / 8].load(SeqCst)
+        }
+
+        fn set(&self, at: usize, word: u64) {
+            self.0[at / 8].store(word, SeqCst);
+        }
+    }
+
+    #[test]
+    fn frames_come_with_what_was_lost_before_them() {
+        let area = Memory((0..AREA / 8).map(|_| AtomicU64::new(0)).collect());
+        // The counts wrap round.
+        area.set(at::RX_HEAD, both(1, u32::MAX));
+        area.set(at::RX_LOST, both(u32::MAX, 0));
+        area.set(at::OVERRUNS, both(4, 0));
+        let mut queue = ReceiveQueue::from_now(&area);
+        assert_eq!(queue.waiting(&area), Ok(0));
+        assert_eq!(first(area.get(at::RX_TAIL)), u32::MAX);
+        let slot = at::rx(u32::MAX);
+        area.set(slot, 99);
+        area.set(slot + at::FLAGS, both(FRAME_SENT, 3));
+        area.set(slot + at::FRAME, both(0x123, 1));
+        area.set(at::rx(0) + at::FLAGS, both(FRAME_FD, 0));
+        area.set(at::RX_HEAD, both(1, 1));
+        area.set(at::RX_LOST, both(2, 0));
+        area.set(at::OVERRUNS, both(5, 0));
+        assert_eq!(queue.waiting(&area), Ok(2));
+        let mut bytes = [0; FD_SIZE];
+        let one = queue.take(&area, &mut bytes);
+        assert_eq!(
+            (one.time, one.sent, one.lost_before, one.bytes.len()),
+            (99, true, 3, 16)
+        );
+        assert_eq!(one.bytes[..4], 0x123_u32.to_ne_bytes());
+        let one = queue.take(&area, &mut bytes);
+        assert_eq!((one.sent, one.bytes.len()), (false, 72));
+        assert_eq!(first(area.get(at::RX_TAIL)), u32::MAX, "still theirs");
+        queue.release(&area);
+        assert_eq!(first(area.get(at::RX_TAIL)), 1);
+        let lost = Lost {
+            queue: 3,
+            controller: 1,
+        };
+        assert_eq!(queue.lost(&area), lost);
+        assert_eq!(queue.take_lost(&area), lost);
+        assert_eq!(queue.lost(&area), Lost::default());
+        area.set(at::RX_HEAD, both(1, 66));
+        assert_eq!(queue.waiting(&area), Err(Impossible));
+        assert_eq!(queue.waiting(&area), Ok(0));
+    }
+}
