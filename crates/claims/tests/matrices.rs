@@ -99,7 +99,7 @@ fn the_matrix_of_routing_in_the_kernel_has_what_the_bounds_need() {
 #[test]
 fn the_matrix_of_ways_has_what_its_claims_need() {
     let ids = [
-        "S2", "S3", "S5", "S6", "S7", "O9", "O10", "O11", "O12", "O13",
+        "S2", "S3", "S5", "S6", "S7", "O9", "O10", "O11", "O12", "O13", "O16", "O17",
     ];
     has_what_they_need("syscalls-2014.toml", &ids);
     let all = read(&folder().join("syscalls-2014.toml")).experiments;

@@ -202,7 +202,9 @@ mod tests {
 
     /// What the image of [`experiment`] says.
     fn text(counters: &str, stamps: usize, end: &str) -> Said {
-        let frame = |n: u8| format!("[0,291,null,\"00{n:02X}\"]");
+        let given = given(&experiment()).unwrap();
+        let task: Task = serde_json::from_slice(&given.task).unwrap();
+        let frame = |n: u8| serde_json::to_string(&task.frames[usize::from(n)]).unwrap();
         let stamp = |n: usize| {
             let (end, bus) = (
                 1_000_000 * (n as u64 / 2 + 1) + 70_000 * (n as u64 % 2),

@@ -152,5 +152,12 @@ pub(crate) mod printing {
                 ..Outcome::default()
             })
         }
+
+        fn run_bare(&self, experiment: &crate::Experiment) -> Result<Outcome, guest::Error> {
+            panic!(
+                "no command runs without an operating system: {}",
+                experiment.name()
+            )
+        }
     }
 }

@@ -22,6 +22,7 @@ mod o11_best_pair;
 mod o12_best_rate;
 mod o13_every_120;
 mod o14_recording;
+mod o16_no_os;
 mod o1_one_route;
 mod o2_changes;
 mod o3_list;
@@ -83,6 +84,7 @@ const LIST: &[&[Claim]] = &[
     o13_every_120::CLAIMS,
     o14_recording::CLAIMS,
     d1_no_load::BOUNDS,
+    o16_no_os::CLAIMS,
 ];
 
 /// All claims.
@@ -147,7 +149,7 @@ mod tests {
         let names: BTreeSet<_> = all.iter().map(|c| c.id).collect();
         assert_eq!(names.len(), all.len());
         let of = |kind| all.iter().filter(|c| c.kind() == kind).count();
-        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (27, 15));
+        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (27, 17));
         for id in ["G4", "G5", "G6", "G7", "G8", "G10"] {
             for path in ["user", "bpf"] {
                 let name = format!("{id}/{path}");

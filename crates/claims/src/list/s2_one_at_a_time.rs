@@ -1,5 +1,6 @@
 //! S2: one frame at a time through each of the paper's gateways.
 
+use super::o16_no_os::NO_OS;
 use super::ways::{KERNEL, one_at_a_time, word};
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
@@ -22,7 +23,9 @@ const S2: Claim = Claim {
         busy ones, and each busy one is faster than each blocking one",
     needs: |extent, _| {
         let users = papers().map(|ways| one_at_a_time(extent, Gateway::User(ways)));
-        users.chain([one_at_a_time(extent, KERNEL)]).collect()
+        users
+            .chain([KERNEL, NO_OS].map(|gateway| one_at_a_time(extent, gateway)))
+            .collect()
     },
     judge,
     ..Claim::BLANK
@@ -51,7 +54,7 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
     }
     blocking.sort();
     busy.sort();
-    let mut measured = format!("kernel {}", us(kernel));
+    let mut measured = format!("no OS {}; kernel {}", us(p50(NO_OS)?), us(kernel));
     for (what, all, range) in [
         ("blocking", &blocking, 2.5..=5.0),
         ("busy", &busy, 1.4..=3.0),
@@ -97,6 +100,7 @@ mod tests {
                 let ns = match e.gateway {
                     Gateway::User(ways) if ways.receive.is_busy() => busy,
                     Gateway::User(_) => blocking,
+                    Gateway::Baremetal { .. } => 15_000,
                     _ => 49_000,
                 };
                 fake::records(9, ns)
