@@ -132,7 +132,11 @@ fn timing(clock: u32, limits: &Limits, rate: u32, point: Option<u32>) -> Result<
     Timing::compute(clock, limits, rate, point).map_err(|error| error.to_string())
 }
 
-fn open(number: u8, port: &PortPlan, machine: &mut dyn Machine) -> Result<Arc<Shared>, String> {
+/// Starts the controller of a port, and gives the port around it.
+///
+/// # Errors
+/// Why it cannot be, in a sentence.
+pub fn open(number: u8, port: &PortPlan, machine: &mut dyn Machine) -> Result<Arc<Shared>, String> {
     let mut backend = machine.controller(number, port)?;
     let properties = backend.controller().properties().clone();
     let clock = properties.clock;

@@ -19,5 +19,5 @@ pub mod bench;
 mod gateway;
 mod plan;
 
-pub use gateway::{Gateway, Machine, OpenError};
+pub use gateway::{Gateway, Machine, OpenError, open};
 pub use plan::{Drive, Place, Plan, PlanError, PortPlan, SLOT, Slot};

@@ -9,11 +9,13 @@
 //! gateway did, and the way into and out of the interrupt. `baremetal:ideal` measures that way in: there
 //! the bench passes frames on itself, as soon as it runs.
 
+mod on_cards;
 mod page;
 mod task;
 mod tester;
 mod world;
 
+pub use on_cards::OnCards;
 pub use page::Page;
-pub use task::{Pattern, Stamp, StampKind, Task, TaskFrame};
+pub use task::{Disturbed, Pattern, Stamp, StampKind, Task, TaskFrame};
 pub use world::{NoSeat, World};

@@ -1,5 +1,6 @@
 //! What the tester is to do, and what it saw.
 
+use crate::plan::PortPlan;
 use alloc::string::String;
 use alloc::vec::Vec;
 use frame::{CanId, Frame, Kind, Nanos};
@@ -19,8 +20,22 @@ pub struct Task {
     /// Ticks a second of the processor's counter and of its timer, where they are known for certain (in
     /// virtual time).
     pub ticks: Option<u64>,
+    /// Where the tester is on cards of the machine instead of the bench's buses: its ports on the incoming
+    /// and on the outgoing bus.
+    pub on_cards: Option<[PortPlan; 2]>,
+    /// What goes wrong on the outgoing bus of the bench.
+    pub disturbed: Option<Disturbed>,
     /// The frames, in order.
     pub frames: Vec<TaskFrame>,
+}
+
+/// Starts of frame on the outgoing bus whose frame is destroyed: a bit of it is inverted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Disturbed {
+    /// The first, counted from 1, repeated attempts too.
+    pub first: u64,
+    /// How many; 32 in a row make the gateway's controller bus-off (fault confinement, rule 10).
+    pub count: u64,
 }
 
 /// How frames go.

@@ -1,10 +1,12 @@
 //! Buses, controllers and tester, and what happens between them.
 
 use super::page::Page;
-use super::task::{Stamp, StampKind, Task};
+use super::task::{Disturbed, Stamp, StampKind, Task};
 use super::tester::{Taken, Tester};
 use alloc::vec::Vec;
-use bus::{Bus, BusConfig, DropReason, ErrorState, Event, NodeConfig, NodeId};
+use bus::{
+    Bus, BusConfig, DropReason, ErrorKind, ErrorState, Event, Fault, NodeConfig, NodeId, When,
+};
 use controller::mapped::{BUFFERS, FIFO, Join, TX_BUS_OFF, TX_FAILED, TX_PENDING, TX_SENT, Trap};
 use frame::{Frame, Nanos};
 
@@ -18,6 +20,7 @@ pub struct World {
     seats: Vec<Seat>,
     tester: Tester,
     ideal: bool,
+    disturbed: Option<Disturbed>,
     now: Nanos,
     /// What happened in a step, before anybody has reacted to it.
     happened: Vec<Happened>,
@@ -98,6 +101,7 @@ impl World {
             seats: Vec::new(),
             tester: Tester::new(task)?,
             ideal: task.ideal,
+            disturbed: task.disturbed,
             now: 0,
             happened: Vec::with_capacity(EVENTS),
             raised: 0,
@@ -142,6 +146,13 @@ impl World {
             node.queue = self.tester.frames() + 1;
             let tester = made.attach(node).map_err(|_| Trap::Invalid)?;
             made.run_until(self.now, |_| {});
+            if let Some(Disturbed { first, count }) = self.disturbed
+                && self.sides.len() == usize::from(OUTGOING)
+            {
+                for start in first..first.saturating_add(count) {
+                    made.inject(When::Start(start), Fault::new(ErrorKind::Bit));
+                }
+            }
             self.sides.push(Side {
                 bus: made,
                 rates,

@@ -15,7 +15,7 @@ mod pci;
 mod serial;
 
 use alloc::string::{String, ToString};
-use baremetal::bench::Task;
+use baremetal::bench::{OnCards, Task};
 use baremetal::{Gateway, Slot};
 use core::panic::PanicInfo;
 use serial::say;
@@ -29,6 +29,9 @@ static SLOT: Slot = Slot::empty();
 /// Letters on the serial line: all counters; the end.
 const STATS: u8 = b's';
 const QUIT: u8 = b'q';
+
+/// How often a tester on cards looks, while the gateway sleeps, ns.
+const LOOK_EVERY: u64 = 50_000;
 
 /// Called by the entry, with what the loader gave.
 extern "C" fn main(info: *const memory::StartInfo) -> ! {
@@ -52,11 +55,21 @@ fn run(loaded: &memory::Loaded) -> Result<(), String> {
     let task = loaded.module.map(task).transpose()?;
     clock::begin(task.as_ref().and_then(|task| task.ticks));
     interrupts::begin();
-    if let Some(task) = &task {
+    let on_cards = task.as_ref().and_then(|task| task.on_cards.as_ref());
+    if let Some(task) = task.as_ref().filter(|task| task.on_cards.is_none()) {
         bench::begin(task)?;
     }
-    let mut gateway =
-        Gateway::open(&plan, &mut cards::Pc::default()).map_err(|error| error.to_string())?;
+    let mut pc = cards::Pc::default();
+    let mut gateway = Gateway::open(&plan, &mut pc).map_err(|error| error.to_string())?;
+    let mut tester = None;
+    if let (Some(ports), Some(task)) = (on_cards, &task) {
+        // Behind the gateway's ports; they are polled.
+        let mut port = |number, port| baremetal::open(number, port, &mut pc);
+        let [incoming, outgoing] = ports;
+        let ports = [port(30, incoming)?, port(31, outgoing)?];
+        let made = OnCards::new(task, ports, clock::now());
+        tester = Some(made.ok_or("the task has what is no frame")?);
+    }
     say!(
         "cangate: ready: {} ports, {} routes, {} of {} KiB of memory in use",
         plan.ports.len(),
@@ -65,8 +78,14 @@ fn run(loaded: &memory::Loaded) -> Result<(), String> {
         loaded.heap >> 10
     );
     bench::start();
-    work(&mut gateway);
+    work(&mut gateway, &mut tester)?;
     say!("{}", gateway.stats());
+    if let Some(tester) = tester {
+        for stamp in tester.stamps() {
+            say!("{}", serde_json::to_string(stamp).unwrap_or_default());
+        }
+        say!("cangate: end of stamps, 0 lost");
+    }
     if let Some(world) = bench::end() {
         let (stamps, lost) = world.stamps();
         for stamp in stamps {
@@ -84,7 +103,7 @@ fn task(module: &[u8]) -> Result<Task, String> {
 }
 
 /// Moves frames until the end.
-fn work(gateway: &mut Gateway) {
+fn work(gateway: &mut Gateway, tester: &mut Option<OnCards>) -> Result<(), String> {
     let sleeps = gateway.sleeps();
     loop {
         let step = gateway.step(clock::now());
@@ -95,19 +114,30 @@ fn work(gateway: &mut Gateway) {
         }
         match serial::letter() {
             Some(STATS) => say!("{}", gateway.stats()),
-            Some(QUIT) => return,
+            Some(QUIT) => return Ok(()),
             _ => {}
         }
         if bench::is_done() {
-            return;
+            return Ok(());
+        }
+        let mut deadline = step.deadline;
+        if let Some(tester) = tester {
+            if !tester
+                .step(clock::now())
+                .map_err(|error| error.to_string())?
+            {
+                return Ok(());
+            }
+            let soon = clock::now() + LOOK_EVERY;
+            deadline = Some(deadline.map_or(soon, |at| at.min(soon)));
         }
         if step.more {
             continue;
         }
         if sleeps {
-            sleep(gateway, step.deadline);
+            sleep(gateway, deadline);
         } else {
-            spin(gateway, step.deadline);
+            spin(gateway, deadline);
         }
     }
 }

@@ -63,6 +63,8 @@ pub fn given(experiment: &Experiment) -> Result<Given, MeasureError> {
             Pattern::Flood | Pattern::Load(_) | Pattern::Period(_) => TaskPattern::Schedule,
         },
         timeout: setup.timeout,
+        on_cards: None,
+        disturbed: None,
         // Virtual time counts nanoseconds.
         ticks: Some(1_000_000_000),
         frames: frames

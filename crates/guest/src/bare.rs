@@ -7,7 +7,8 @@ use crate::fetch::Tree;
 use crate::lab::Lab;
 use crate::progress::Progress;
 use crate::qemu::module_folder;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Stdio;
 use std::sync::atomic::Ordering;
@@ -31,6 +32,8 @@ pub struct Bare {
     pub devices: Vec<String>,
     /// See [`Bare::devices`].
     pub objects: Vec<String>,
+    /// Letters that are typed on its serial line: one each time that it has said a line since the last.
+    pub letters: Vec<u8>,
     /// Real time after which it is taken to hang.
     pub timeout: Duration,
 }
@@ -58,6 +61,7 @@ impl Bare {
             memory: MEMORY,
             devices: Vec::new(),
             objects: Vec::new(),
+            letters: Vec::new(),
             timeout,
         }
     }
@@ -84,10 +88,7 @@ impl Bare {
         add("-rtc", "base=2026-01-01T00:00:00,clock=vm".to_owned());
         add("-seed", "1".to_owned());
         add("-m", self.memory.to_string());
-        add(
-            "-chardev",
-            format!("file,id=serial,path={}", path("serial").replace(',', ",,")),
-        );
+        add("-chardev", "stdio,id=serial,signal=off".to_owned());
         add("-serial", "chardev:serial".to_owned());
         for object in &self.objects {
             add("-object", object.clone());
@@ -122,19 +123,32 @@ impl Lab {
                 what: "qemu-system-x86_64",
                 folder: tree.root().to_path_buf(),
             })?;
+        let said = folder.path("serial");
+        let serial = File::create(&said).map_err(Error::file("create", &said))?;
         let mut child = command
             .args(bare.arguments(&tree, &folder))
             .env_clear()
             .env("QEMU_MODULE_DIR", module_folder(&tree))
             .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdin(Stdio::piped())
+            .stdout(serial)
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()
             .map_err(Error::file("run QEMU in", tree.root()))?;
         let deadline = Instant::now() + bare.timeout;
+        let mut letters = bare.letters.iter();
+        let mut lines = 0;
         let ended = loop {
+            let heard = fs::read(&said).unwrap_or_default();
+            let now = heard.iter().filter(|&&byte| byte == b'\n').count();
+            if now > lines
+                && let (Some(letter), Some(line)) = (letters.next(), &mut child.stdin)
+            {
+                lines = now;
+                // A machine that has ended reads no more, and is seen to have.
+                let _ = line.write_all(&[*letter]).and_then(|()| line.flush());
+            }
             match child.try_wait() {
                 Ok(Some(_)) => break true,
                 Ok(None) => {}
@@ -149,7 +163,7 @@ impl Lab {
             let _ = child.kill();
             let _ = child.wait();
         }
-        let bytes = fs::read(folder.path("serial")).unwrap_or_default();
+        let bytes = fs::read(&said).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Ok(Said { text, ended })
     }

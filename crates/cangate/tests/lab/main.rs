@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod bare;
+mod bare_differential;
 mod bus_time;
 mod capture;
 mod capture_chardev;
@@ -28,6 +30,17 @@ mod shell;
 mod stays;
 mod steps;
 mod uring;
+
+// What draws rules and frames for kernels draws them for images.
+#[allow(dead_code, reason = "drawn for kernels, too")]
+#[path = "../../../gateway/tests/cangw_kernel/frames.rs"]
+mod frames;
+#[allow(dead_code, reason = "drawn for kernels, too")]
+#[path = "../../../gateway/tests/cangw_kernel/rng.rs"]
+mod rng;
+#[allow(dead_code, reason = "drawn for kernels, too")]
+#[path = "../../../gateway/tests/cangw_kernel/rules.rs"]
+mod rules;
 
 use assert_cmd::Command;
 use std::num::NonZero;
