@@ -125,6 +125,8 @@ impl Lab {
             })?;
         let said = folder.path("serial");
         let serial = File::create(&said).map_err(Error::file("create", &said))?;
+        let complained = folder.path("complaints");
+        let complaints = File::create(&complained).map_err(Error::file("create", &complained))?;
         let mut child = command
             .args(bare.arguments(&tree, &folder))
             .env_clear()
@@ -132,7 +134,7 @@ impl Lab {
             .env("LC_ALL", "C")
             .stdin(Stdio::piped())
             .stdout(serial)
-            .stderr(Stdio::null())
+            .stderr(complaints)
             .process_group(0)
             .spawn()
             .map_err(Error::file("run QEMU in", tree.root()))?;
@@ -164,7 +166,9 @@ impl Lab {
             let _ = child.wait();
         }
         let bytes = fs::read(&said).unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        // What QEMU itself has to say: such a device is not there.
+        text.push_str(&fs::read_to_string(&complained).unwrap_or_default());
         Ok(Said { text, ended })
     }
 }

@@ -158,7 +158,9 @@ fn cards_are_driven_by_interrupt_and_by_polling() {
         let mut frames: Vec<_> = numbered(50, 0).collect();
         let id = CanId::from_raw;
         frames.push((0, Frame::classic(id(0x9ABC_DEF0), &[0; 8]).unwrap()));
-        frames.push((0, Frame::remote(id(0x4000_0321), 4).unwrap()));
+        // QEMU's SJA1000 keeps data bytes of remote frames in its FIFO, which no driver expects.
+        let len = if fd { 4 } else { 0 };
+        frames.push((0, Frame::remote(id(0x4000_0321), len).unwrap()));
         frames.push((0, Frame::classic(id(0x7FF), &[]).unwrap()));
         if fd {
             frames.push((0, Frame::fd(id(0x111), 1, &[0xA5; 64]).unwrap()));
@@ -168,11 +170,14 @@ fn cards_are_driven_by_interrupt_and_by_polling() {
             let mut task = task(pattern, frames.clone());
             task.on_cards = Some([one("s", 6, Drive::Poll), one("r", 7, Drive::Poll)]);
             let said = run(Some(&plan), Some(&task), |bare| {
-                bare.objects = vec!["can-bus,id=b0".into(), "can-bus,id=b1".into()];
+                bare.objects = ["b0", "b1", "b2"]
+                    .map(|bus| format!("can-bus,id={bus}"))
+                    .to_vec();
                 bare.devices = [(4, "b0"), (5, "b1"), (6, "b0"), (7, "b1")]
                     .map(|(slot, bus)| match model {
                         "kvaser" => format!("kvaser_pci,canbus={bus},addr={slot}"),
-                        _ => format!("ctucan_pci,canbus0={bus},addr={slot}"),
+                        // The second core has nobody to talk to.
+                        _ => format!("ctucan_pci,canbus0={bus},canbus1=b2,addr={slot}"),
                     })
                     .to_vec();
             });
