@@ -11,11 +11,15 @@
 
 mod on_cards;
 mod page;
+mod seat;
+mod simulated;
 mod task;
 mod tester;
 mod world;
 
 pub use on_cards::OnCards;
 pub use page::Page;
+pub use seat::{Access, controller};
+pub use simulated::Simulated;
 pub use task::{Disturbed, Pattern, Stamp, StampKind, Task, TaskFrame};
 pub use world::{NoSeat, World};

@@ -5,13 +5,9 @@
 //! that place, and its way back. The bench always runs with interrupts off.
 
 use super::clock;
-use alloc::boxed::Box;
 use alloc::string::{String, ToString};
-use baremetal::bench::{Page, Task, World};
-use controller::Controller;
-use controller::mapped::{Device, Join, Mapped, Trap};
+use baremetal::bench::{Access, Task, World};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use driven::{Backend, Lost, Watch};
 use frame::Nanos;
 use spin::Mutex;
 use x86_64::instructions::interrupts::without_interrupts;
@@ -101,103 +97,13 @@ pub(super) fn end() -> Option<World> {
     })
 }
 
-/// A controller on a bus of the bench.
-pub(super) fn controller(bus: u8, interrupts: bool) -> Result<Box<dyn Backend>, String> {
-    let seat = standing_still(|world, _| world.seat(bus));
-    let (seat, page) = seat
-        .ok_or("there is no bench in this machine: its controllers are for `cangate lab`")?
-        .map_err(|_| "the bench has no such bus")?;
-    Ok(Box::new(OnBench {
-        controller: Mapped::new(Registers { seat, page }),
-        page,
-        interrupts,
-    }))
-}
+/// The way to it, for its controllers.
+#[derive(Clone, Copy)]
+pub(super) struct Bench;
 
-struct Registers {
-    seat: usize,
-    page: &'static Page,
-}
-
-const NOBODY: Trap = Trap::Other("the bench is over");
-
-impl Device for Registers {
+impl Access for Bench {
     #[inline]
-    fn get(&self, at: usize) -> u64 {
-        self.page.get(at)
-    }
-
-    #[inline]
-    fn set(&mut self, at: usize, word: u64) {
-        self.page.set(at, word);
-    }
-
-    /// One processor sees what it has written.
-    fn fence(&mut self) {}
-
-    #[inline]
-    fn ring(&mut self, buffers: u32) -> Result<(), Trap> {
-        standing_still(|world, now| world.ring(self.seat, buffers, now)).unwrap_or(Err(NOBODY))
-    }
-
-    fn join(&mut self, join: &Join<'_>) -> Result<(), Trap> {
-        standing_still(|world, now| {
-            world.run(now);
-            world.join(self.seat, join)
-        })
-        .unwrap_or(Err(NOBODY))
-    }
-
-    /// A controller of an image stays on its bus until the machine ends: before its start it is not there.
-    fn leave(&mut self) {}
-
-    /// Nor does a gateway take anything back.
-    fn abort(&mut self, _: u32) {}
-
-    fn recover(&mut self) -> Result<(), Trap> {
-        standing_still(|world, now| {
-            world.run(now);
-            world.recover(self.seat)
-        })
-        .unwrap_or(Err(NOBODY))
-    }
-}
-
-struct OnBench {
-    controller: Mapped<Registers>,
-    page: &'static Page,
-    interrupts: bool,
-}
-
-impl Backend for OnBench {
-    fn controller(&mut self) -> &mut dyn Controller {
-        &mut self.controller
-    }
-
-    fn waits(&self) -> bool {
-        self.interrupts
-    }
-
-    fn take_interrupt(&mut self) -> Result<bool, Lost> {
-        Ok(self.page.has_news())
-    }
-
-    /// The driver has said what it has seen; the line goes up with the next change.
-    fn arm(&mut self) -> Result<(), Lost> {
-        Ok(())
-    }
-
-    fn watch(&self) -> Option<Box<dyn Watch>> {
-        Some(Box::new(Eye(self.page)))
-    }
-}
-
-/// What the driver has seen is in the registers.
-struct Eye(&'static Page);
-
-impl Watch for Eye {
-    #[inline]
-    fn is_quiet(&self) -> bool {
-        !self.0.has_news()
+    fn with<T>(&self, work: impl FnOnce(&mut World, Nanos) -> T) -> Option<T> {
+        standing_still(work)
     }
 }

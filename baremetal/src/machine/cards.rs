@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use baremetal::bench::controller;
 use baremetal::{Drive, Machine, Place, PortPlan};
 use controller::Controller;
 use driven::{Backend, Lost, cards};
@@ -19,7 +20,7 @@ impl Machine for Pc {
     fn controller(&mut self, number: u8, port: &PortPlan) -> Result<Box<dyn Backend>, String> {
         let waits = port.drive == Drive::Interrupt;
         match &port.place {
-            Place::Bench { bus } => bench::controller(*bus, waits),
+            Place::Bench { bus } => controller(&bench::Bench, *bus, waits),
             Place::Card { address, channel } => {
                 let card = self.card(address)?;
                 on_card(card, *channel, waits.then_some(number))
