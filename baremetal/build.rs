@@ -1,6 +1,6 @@
 //! The image's place in memory is the linker's business.
 
-use std::env;
+use std::{env, fs};
 
 fn main() {
     println!("cargo:rerun-if-changed=src/machine/image.ld");
@@ -10,5 +10,16 @@ fn main() {
         println!("cargo:rustc-link-arg-bins=-T{folder}/src/machine/image.ld");
         // At a fixed address: nobody is there who would relocate it.
         println!("cargo:rustc-link-arg-bins=--no-pie");
+    }
+    if is("CARGO_CFG_TARGET_OS", "none") && is("CARGO_CFG_TARGET_ARCH", "arm") {
+        // cortex-m-rt's script wants to know the memory: that of a middling Cortex-M4.
+        let out = env::var("OUT_DIR").unwrap_or_default();
+        let memory = "MEMORY\n{\n  FLASH : ORIGIN = 0x00000000, LENGTH = 512K\n  \
+                      RAM : ORIGIN = 0x20000000, LENGTH = 128K\n}\n";
+        if let Err(error) = fs::write(format!("{out}/memory.x"), memory) {
+            println!("cargo:warning=cannot write memory.x: {error}");
+        }
+        println!("cargo:rustc-link-search={out}");
+        println!("cargo:rustc-link-arg-bins=-Tlink.x");
     }
 }

@@ -7,6 +7,9 @@ extern crate alloc;
 #[cfg(all(target_os = "none", target_arch = "x86_64"))]
 mod machine;
 
+#[cfg(all(target_os = "none", target_arch = "arm"))]
+mod microcontroller;
+
 #[cfg(not(target_os = "none"))]
 fn main() {
     eprintln!(

@@ -2,8 +2,8 @@
 
 use alloc::boxed::Box;
 use controller::mapped::{BUFFERS, FIFO, FRAME_FD, VERSION, at};
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use frame::{CanId, Frame, Kind, Nanos, flags};
+use portable_atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Words of `struct bitcan_registers`.
 const WORDS: usize = (at::RX + at::RX_SIZE * FIFO as usize) / 8;
