@@ -15,7 +15,7 @@ fn main() {
         // cortex-m-rt's script wants to know the memory: that of a middling Cortex-M4.
         let out = env::var("OUT_DIR").unwrap_or_default();
         let memory = "MEMORY\n{\n  FLASH : ORIGIN = 0x00000000, LENGTH = 512K\n  \
-                      RAM : ORIGIN = 0x20000000, LENGTH = 128K\n}\n";
+                      RAM : ORIGIN = 0x20000000, LENGTH = 256K\n}\n";
         if let Err(error) = fs::write(format!("{out}/memory.x"), memory) {
             println!("cargo:warning=cannot write memory.x: {error}");
         }

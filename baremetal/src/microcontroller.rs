@@ -1,5 +1,5 @@
 //! A microcontroller (Cortex-M4): the same gateway with 64 routes, on buses inside, in 512 KiB of flash and
-//! 128 KiB of RAM. It says what it took by semihosting, and ends.
+//! 256 KiB of RAM. It says what it took by semihosting, and ends.
 //!
 //! It is no port to a board: that would add the registers of the board's own CAN controllers behind
 //! [`baremetal::Machine`]. It shows that the core fits, and that it works on a processor without MMU, with 32
@@ -24,11 +24,11 @@ use route::{IdFilter, IdSet, PortId, RateLimit, Route, Routes};
 use spin::Mutex;
 
 /// Bytes for all that is allocated; the rest of the RAM is the stack's.
-const HEAP: usize = 96 << 10;
+const HEAP: usize = 208 << 10;
 /// Routes.
 const ROUTES: u16 = 64;
 /// Frames that are sent.
-const FRAMES: u16 = 200;
+const FRAMES: u16 = 64;
 
 /// The heap, and the most that was in use of it.
 struct Measured(Mutex<(Heap, usize)>);

@@ -6,7 +6,7 @@ use frame::{Frame, Nanos};
 
 /// Stamps that are kept for each frame of a task, and some besides: more are counted as lost.
 const STAMPS_PER_FRAME: usize = 4;
-const STAMPS_BESIDES: usize = 1 << 10;
+const STAMPS_BESIDES: usize = 1 << 8;
 
 /// A stamp as it is taken: it becomes words when all is over.
 #[derive(Clone, Copy)]

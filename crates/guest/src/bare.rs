@@ -17,9 +17,20 @@ use std::time::{Duration, Instant};
 /// How often it is looked whether the machine has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
+/// Which processor a machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processor {
+    /// A PC's.
+    Pc,
+    /// A Cortex-M4 without MMU, on a board that QEMU knows (`mps2-an386`); what it says comes by semihosting.
+    CortexM4,
+}
+
 /// A machine.
 #[derive(Clone, Debug)]
 pub struct Bare {
+    /// Its processor.
+    pub processor: Processor,
     /// The image's file, which QEMU starts by its PVH entry.
     pub image: Vec<u8>,
     /// A file beside it; none where it is empty.
@@ -55,6 +66,7 @@ impl Bare {
     #[must_use]
     pub const fn new(shift: u8, timeout: Duration) -> Self {
         Self {
+            processor: Processor::Pc,
             image: Vec::new(),
             module: Vec::new(),
             shift,
@@ -85,11 +97,20 @@ impl Bare {
         add("-accel", "tcg".to_owned());
         add("-smp", "1".to_owned());
         add("-icount", format!("shift={},sleep=off", self.shift));
-        add("-rtc", "base=2026-01-01T00:00:00,clock=vm".to_owned());
+        if self.processor == Processor::Pc {
+            add("-rtc", "base=2026-01-01T00:00:00,clock=vm".to_owned());
+            add("-m", self.memory.to_string());
+        }
         add("-seed", "1".to_owned());
-        add("-m", self.memory.to_string());
         add("-chardev", "stdio,id=serial,signal=off".to_owned());
-        add("-serial", "chardev:serial".to_owned());
+        match self.processor {
+            Processor::Pc => add("-serial", "chardev:serial".to_owned()),
+            Processor::CortexM4 => {
+                add("-machine", "mps2-an386".to_owned());
+                let semihosting = "enable=on,target=native,chardev=serial";
+                add("-semihosting-config", semihosting.to_owned());
+            }
+        }
         for object in &self.objects {
             add("-object", object.clone());
         }
@@ -111,18 +132,19 @@ impl Lab {
     ///
     /// QEMU cannot be had, or does not start.
     pub fn run_bare(&self, bare: &Bare, progress: &dyn Progress) -> Result<Said, Error> {
-        let tree = self.qemu(progress)?;
+        let (tree, program) = match bare.processor {
+            Processor::Pc => (self.qemu(progress)?, "qemu-system-x86_64"),
+            Processor::CortexM4 => (self.qemu_arm(progress)?, "qemu-system-arm"),
+        };
         let folder = self.cache.run_folder()?;
         for (name, bytes) in [("image", &bare.image), ("module", &bare.module)] {
             let path = folder.path(name);
             fs::write(&path, bytes).map_err(Error::file("write", &path))?;
         }
-        let mut command = tree
-            .command("qemu-system-x86_64")
-            .ok_or_else(|| Error::Incomplete {
-                what: "qemu-system-x86_64",
-                folder: tree.root().to_path_buf(),
-            })?;
+        let mut command = tree.command(program).ok_or_else(|| Error::Incomplete {
+            what: program,
+            folder: tree.root().to_path_buf(),
+        })?;
         let said = folder.path("serial");
         let serial = File::create(&said).map_err(Error::file("create", &said))?;
         let complained = folder.path("complaints");

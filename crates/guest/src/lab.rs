@@ -88,6 +88,10 @@ impl Lab {
         trees::qemu(&self.cache, self.mirror.as_deref(), progress)
     }
 
+    pub(crate) fn qemu_arm(&self, progress: &dyn Progress) -> Result<Tree, Error> {
+        trees::qemu_arm(&self.cache, self.mirror.as_deref(), progress)
+    }
+
     pub(crate) fn guest(&self, progress: &dyn Progress) -> Result<Tree, Error> {
         trees::guest(&self.cache, self.mirror.as_deref(), progress)
     }

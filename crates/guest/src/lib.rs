@@ -35,7 +35,7 @@ mod trees;
 mod vmlinux;
 mod wire;
 
-pub use bare::{Bare, Said};
+pub use bare::{Bare, Processor, Said};
 pub use causes::with_causes;
 pub use error::Error;
 pub use kernels::{Kernel, Release, UnknownKernel};

@@ -55,6 +55,7 @@ const MODULES: &[&str] = &[
 
 /// The stages' names. A recipe that changes gets another.
 const QEMU: &str = "qemu-11.1";
+const QEMU_ARM: &str = "qemu-arm-11.1";
 const GUEST: &str = "guest-2";
 
 fn kernel_name(kernel: Kernel) -> String {
@@ -148,16 +149,39 @@ pub(crate) fn qemu(
     mirror: Option<&str>,
     progress: &dyn Progress,
 ) -> Result<Tree, Error> {
+    let packages = &["qemu-system-x86", "seabios"];
+    qemu_with(cache, mirror, progress, (QEMU, "QEMU 11.1", packages))
+}
+
+/// QEMU for microcontrollers.
+pub(crate) fn qemu_arm(
+    cache: &Cache,
+    mirror: Option<&str>,
+    progress: &dyn Progress,
+) -> Result<Tree, Error> {
+    let packages = &["qemu-system-arm"];
+    let name = "QEMU 11.1 for ARM";
+    qemu_with(cache, mirror, progress, (QEMU_ARM, name, packages))
+}
+
+/// Packages of QEMU's; the first is the program's.
+fn qemu_with(
+    cache: &Cache,
+    mirror: Option<&str>,
+    progress: &dyn Progress,
+    (name, what, packages): (&'static str, &'static str, &[&str]),
+) -> Result<Tree, Error> {
     let recipe = Recipe {
-        name: QEMU,
-        what: "QEMU 11.1",
+        name,
+        what,
         release: Release::TrixieBackports,
-        packages: vec!["qemu-system-x86".to_owned(), "seabios".to_owned()],
+        packages: packages.iter().map(|&p| p.to_owned()).collect(),
         wanted: |_| true,
     };
+    let program = packages.first().copied().unwrap_or_default();
     fetch::tree(cache, mirror, progress, &recipe, |tree| {
         let packages = fetch::packages(tree)?;
-        let found = packages.iter().find(|p| p.name == "qemu-system-x86");
+        let found = packages.iter().find(|p| p.name == program);
         match found {
             // Figures of virtual time differ between versions of QEMU.
             Some(package) if package.version.contains("11.1.") => Ok(()),

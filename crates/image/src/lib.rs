@@ -13,4 +13,4 @@ mod template;
 
 pub use embed::{EmbedError, embed};
 pub use plan::plan;
-pub use template::{Template, TemplateError, template};
+pub use template::{For, Template, TemplateError, template};

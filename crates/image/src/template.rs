@@ -8,10 +8,41 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The machine that images are for.
-const TARGET: &str = "x86_64-unknown-none";
-/// At a fixed address below 2 GiB, for which the compiler has short instructions.
-const FLAGS: &str = "-C relocation-model=static -C code-model=small";
+/// What an image is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum For {
+    /// A PC.
+    Pc,
+    /// A Cortex-M4: an image with a gateway of its own, which shows that the core fits.
+    CortexM4,
+}
+
+impl For {
+    /// The compiler's name for it.
+    const fn target(self) -> &'static str {
+        match self {
+            Self::Pc => "x86_64-unknown-none",
+            Self::CortexM4 => "thumbv7em-none-eabi",
+        }
+    }
+
+    /// For a PC at a fixed address below 2 GiB, for which the compiler has short instructions.
+    const fn flags(self) -> &'static str {
+        match self {
+            Self::Pc => "-C relocation-model=static -C code-model=small",
+            Self::CortexM4 => "",
+        }
+    }
+
+    /// What counts there: time, or room.
+    const fn optimize(self) -> &'static str {
+        match self {
+            Self::Pc => "3",
+            Self::CortexM4 => "s",
+        }
+    }
+}
+
 /// How much of what the compiler says is shown.
 const LINES: usize = 12;
 
@@ -30,14 +61,14 @@ pub enum TemplateError {
     /// There is no compiler.
     #[error(
         "an image is built with cargo, which is not here: install Rust (https://rustup.rs), then \
-         `rustup target add {TARGET}`"
+         `rustup target add {0}`"
     )]
-    NoCargo,
+    NoCargo(&'static str),
     /// The compiler cannot compile for a machine without an operating system.
     #[error(
-        "an image is built for {TARGET}, and this Rust has no library for it: `rustup target add {TARGET}`"
+        "an image is built for {0}, and this Rust has no library for it: `rustup target add {0}`"
     )]
-    NoTarget,
+    NoTarget(&'static str),
     /// It does not compile: a library could not be fetched, or the compiler is too old.
     #[error("the image cannot be built ({}); the compiler says:\n{said}", version.as_deref().unwrap_or("cargo"))]
     Build {
@@ -78,11 +109,11 @@ fn said(command: &mut Command) -> Option<String> {
 ///
 /// # Errors
 /// [`TemplateError`]: what is missing, and what to install.
-pub fn template(folder: &Path, begin: &dyn Fn()) -> Result<Template, TemplateError> {
+pub fn template(machine: For, folder: &Path, begin: &dyn Fn()) -> Result<Template, TemplateError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let version = said(Command::new(&rustc).arg("-vV"));
-    let hash = hash(version.as_deref());
+    let hash = hash(machine, version.as_deref());
     let path = folder.join(format!("{hash}.elf"));
     let found = |path: PathBuf| Template {
         path,
@@ -91,13 +122,14 @@ pub fn template(folder: &Path, begin: &dyn Fn()) -> Result<Template, TemplateErr
     if path.exists() {
         return Ok(found(path));
     }
+    let target = machine.target();
     if version.is_none() || said(Command::new(&cargo).arg("--version")).is_none() {
-        return Err(TemplateError::NoCargo);
+        return Err(TemplateError::NoCargo(target));
     }
-    let library = ["--print", "target-libdir", "--target", TARGET];
+    let library = ["--print", "target-libdir", "--target", target];
     let library = said(Command::new(&rustc).args(library));
     if !library.is_some_and(|path| Path::new(&path).exists()) {
-        return Err(TemplateError::NoTarget);
+        return Err(TemplateError::NoTarget(target));
     }
     fs::create_dir_all(folder).map_err(file("create the folder", folder))?;
     // Whoever builds it first builds it for all.
@@ -112,7 +144,7 @@ pub fn template(folder: &Path, begin: &dyn Fn()) -> Result<Template, TemplateErr
     begin();
     let work = folder.join(format!("{hash}.build"));
     let _ = fs::remove_dir_all(&work);
-    let built = build(&cargo, &work, version)?;
+    let built = build(machine, &cargo, &work, version)?;
     let whole = folder.join(format!("{hash}.new"));
     fs::copy(&built, &whole).map_err(file("write", &whole))?;
     fs::rename(&whole, &path).map_err(file("write", &path))?;
@@ -121,14 +153,15 @@ pub fn template(folder: &Path, begin: &dyn Fn()) -> Result<Template, TemplateErr
     Ok(found(path))
 }
 
-fn hash(version: Option<&str>) -> String {
+fn hash(machine: For, version: Option<&str>) -> String {
     // Among the files of one user: not against anybody's malice.
     let mut hasher = DefaultHasher::new();
-    (SOURCES, version, FLAGS).hash(&mut hasher);
+    (SOURCES, version, machine, machine.flags()).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
 fn build(
+    machine: For,
     cargo: &std::ffi::OsStr,
     work: &Path,
     version: Option<String>,
@@ -139,9 +172,13 @@ fn build(
     command
         .current_dir(work)
         .args(["build", "--release", "-p", "cangate-baremetal"])
-        .args(["--bin", "cangate-image", "--target", TARGET])
+        .args(["--bin", "cangate-image", "--target", machine.target()])
         .env("CARGO_TARGET_DIR", &target)
-        .env("CARGO_TARGET_X86_64_UNKNOWN_NONE_RUSTFLAGS", FLAGS)
+        .env(
+            "CARGO_TARGET_X86_64_UNKNOWN_NONE_RUSTFLAGS",
+            machine.flags(),
+        )
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", machine.optimize())
         // What is meant for programs of this machine.
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
@@ -156,5 +193,8 @@ fn build(
             said: lines.get(last..).unwrap_or_default().join("\n"),
         });
     }
-    Ok(target.join(TARGET).join("release").join("cangate-image"))
+    Ok(target
+        .join(machine.target())
+        .join("release")
+        .join("cangate-image"))
 }

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Image, color: bool) -> Result<(), Failure> {
 /// The image without a gateway; says so if it has to be built first.
 pub(crate) fn template(folder: &std::path::Path) -> Result<image::Template, Failure> {
     let begin = || eprintln!("building the image with cargo, once for this version of cangate …");
-    image::template(folder, &begin).map_err(Failure::run)
+    image::template(image::For::Pc, folder, &begin).map_err(Failure::run)
 }
 
 /// Where templates are kept.

@@ -6,7 +6,8 @@ use baremetal::bench::{Disturbed, Pattern, Stamp, StampKind, Task, TaskFrame};
 use baremetal::{Drive, Place, Plan, PortPlan};
 use engine::{Fate, Snapshot};
 use frame::{CanId, Frame};
-use guest::{Bare, Lab, Said, Silent};
+use guest::{Bare, Lab, Processor, Said, Silent};
+use image::For;
 use route::{PortId, Route, Routes};
 use std::time::Duration;
 
@@ -117,7 +118,7 @@ pub(super) fn run(
     change: impl FnOnce(&mut Bare),
 ) -> Said {
     let lab = Lab::open(&guest::Locations::default()).unwrap();
-    let template = image::template(&lab.folder().join("image"), &|| ()).unwrap();
+    let template = image::template(For::Pc, &lab.folder().join("image"), &|| ()).unwrap();
     let mut bare = Bare::new(2, Duration::from_secs(120));
     bare.image = std::fs::read(&template.path).unwrap();
     if let Some(plan) = plan {
@@ -300,4 +301,33 @@ fn the_serial_line_answers_and_says_what_is_wrong() {
             .iter()
             .all(|c| c.check().is_ok() && c.port("a").is_some())
     );
+}
+
+/// A middling Cortex-M4: 512 KiB of flash and 256 KiB of RAM, or the image would not link.
+#[test]
+#[ignore = "runs an image in QEMU"]
+fn sixty_four_routes_fit_a_microcontroller() {
+    let Some(_right) = lab() else { return };
+    let lab = Lab::open(&guest::Locations::default()).unwrap();
+    let folder = lab.folder().join("image");
+    let template = image::template(For::CortexM4, &folder, &|| ()).unwrap();
+    let mut bare = Bare::new(2, Duration::from_secs(120));
+    bare.processor = Processor::CortexM4;
+    bare.image = std::fs::read(&template.path).unwrap();
+    let said = lab.run_bare(&bare, &Silent).unwrap();
+    println!("{}", said.text);
+    assert!(
+        said.ended && said.text.contains("64 routes, 64 frames, 64 came out"),
+        "{}",
+        said.text
+    );
+    let counters = said
+        .text
+        .lines()
+        .find(|line| line.starts_with("{\"at_ns\""))
+        .unwrap();
+    let counters: Snapshot = serde_json::from_str(counters).unwrap();
+    assert_eq!(counters.check(), Ok(()));
+    assert_eq!(counters.frames(Fate::Routed), 64);
+    assert!(counters.routes.iter().all(|route| route.count.taken == 1));
 }

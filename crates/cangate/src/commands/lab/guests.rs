@@ -88,8 +88,8 @@ impl Machine for Guests {
         let given = bare::given(experiment).map_err(|e| image(&e))?;
         let begin =
             || eprintln!("building the image with cargo, once for this version of cangate …");
-        let template =
-            image::template(&self.lab.folder().join("image"), &begin).map_err(|e| image(&e))?;
+        let template = image::template(image::For::Pc, &self.lab.folder().join("image"), &begin)
+            .map_err(|e| image(&e))?;
         let mut bytes = std::fs::read(&template.path).map_err(|e| image(&e))?;
         image::embed(&mut bytes, &given.plan).map_err(|e| image(&e))?;
         let machine = Bare {
