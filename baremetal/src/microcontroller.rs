@@ -149,7 +149,7 @@ fn plan() -> Plan {
             inverted: false,
         });
         // Some have more to do and to remember.
-        route.limit = (n % 8 == 0).then_some(RateLimit {
+        route.limit = n.is_multiple_of(8).then_some(RateLimit {
             frames: 10_000,
             per: 1_000_000_000,
             burst: 100,

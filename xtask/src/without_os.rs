@@ -13,6 +13,7 @@ const PROGRAM: &str = "engine-without-os";
 /// scenarios run as a program that has none.
 pub(crate) fn no_std(workspace: &Workspace) -> Result<Tally> {
     let mut tally = builds(workspace)?;
+    tally.add(images(workspace)?);
     tally.add(runs(workspace)?);
     Ok(tally)
 }
@@ -34,6 +35,23 @@ fn builds(workspace: &Workspace) -> Result<Tally> {
     }
     build.args(["--lib", "--no-default-features", "--target", NO_STD_TARGET]);
     Ok(Tally::check(show(&mut build)?))
+}
+
+/// The images of `baremetal`, as far as the compiler looks at them; `cangate image` builds them, and tests in the
+/// lab run them.
+fn images(workspace: &Workspace) -> Result<Tally> {
+    let mut tally = Tally::default();
+    for target in [BARE_TARGET, NO_STD_TARGET] {
+        if !has_target(target) {
+            tally.add(missing(target));
+            continue;
+        }
+        let mut look = workspace.cargo("clippy");
+        look.args(["-p", "cangate-baremetal", "--bin", "cangate-image"]);
+        look.args(["--target", target, "--", "-D", "warnings"]);
+        tally.add(Tally::check(show(&mut look)?));
+    }
+    Ok(tally)
 }
 
 /// Linux is what runs the program, and nothing in it but the outermost lines knows.

@@ -56,7 +56,7 @@ fn standing_still<T>(work: impl FnOnce(&mut World, Nanos) -> T) -> Option<T> {
 
 /// The timer's interrupt.
 pub(super) fn interrupt() {
-    standing_still(|world, now| world.run(now));
+    standing_still(World::run);
 }
 
 /// Puts up the bench for a task.

@@ -16,7 +16,7 @@ unsafe impl GlobalAlloc for Quiet {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         without_interrupts(|| {
             let block = self.0.lock().allocate_first_fit(layout);
-            block.map_or(core::ptr::null_mut(), |block| block.as_ptr())
+            block.map_or(core::ptr::null_mut(), core::ptr::NonNull::as_ptr)
         })
     }
 

@@ -250,7 +250,11 @@ mod tests {
         let bytes = outcome.outputs[0].1.clone();
         let results = probe::results::read_bytes(std::path::Path::new("r"), bytes).unwrap();
         assert_eq!(results.records.len(), 2);
-        let latencies: Vec<_> = results.records.iter().filter_map(|r| r.latency()).collect();
+        let latencies: Vec<_> = results
+            .records
+            .iter()
+            .filter_map(probe::Record::latency)
+            .collect();
         assert_eq!(latencies, [10_000, 10_000]);
     }
 

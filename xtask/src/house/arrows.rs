@@ -12,6 +12,9 @@ use std::fs;
 /// The room that may know all others.
 const TOP: &str = "cangate";
 
+/// The room that stands beside `crates`, because it is a program of its own.
+const BARE: &str = "baremetal";
+
 /// Room → rooms that it knows, by the names of their folders.
 type Arrows = BTreeMap<String, BTreeSet<String>>;
 
@@ -69,10 +72,8 @@ fn drawn(packages: &[Package]) -> Arrows {
     packages
         .iter()
         .filter(|package| {
-            package
-                .folder
-                .parent()
-                .is_some_and(|up| up.ends_with("crates"))
+            let up = package.folder.parent();
+            up.is_some_and(|up| up.ends_with("crates")) || package.folder.ends_with(BARE)
         })
         .filter_map(|package| Some((room(package)?, package.rooms.iter().cloned().collect())))
         .collect()
@@ -82,7 +83,9 @@ fn drawn(packages: &[Package]) -> Arrows {
 /// knows, each in backquotes, or says "nobody" or "all".
 fn promised(text: &str) -> Result<Arrows> {
     let mut arrows = Arrows::new();
-    for line in text.lines().filter(|line| line.starts_with("| `crates/")) {
+    let bare = format!("| `{BARE}`");
+    let is_row = |line: &&str| line.starts_with("| `crates/") || line.starts_with(&bare);
+    for line in text.lines().filter(is_row) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         let (Some(first), Some(last)) = (cells.first(), cells.last()) else {
             continue;

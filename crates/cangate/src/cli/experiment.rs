@@ -27,7 +27,7 @@ pub(crate) struct Chosen {
     )]
     pub(crate) bench: String,
     /// The gateway under test: cangw, can-gw, bpf, user:RECEIVE-TRANSMIT, direct, direct:irq,
-    /// chardev, ideal or none.
+    /// chardev, baremetal, baremetal:irq, baremetal:ideal, ideal or none.
     ///
     ///   cangw        can-gw in the kernel; Debian's program cangw adds the rules
     ///   can-gw       can-gw in the kernel; cangate adds the rules (offload = "can-gw")
@@ -36,6 +36,9 @@ pub(crate) struct Chosen {
     ///   direct       cangate on two controllers in its own memory, polling (timed bench only)
     ///   direct:irq   the same, by interrupt
     ///   chardev      cangate on two character devices (timed bench only)
+    ///   baremetal    an image without an operating system, on a timed bench inside it, polling
+    ///   baremetal:irq    the same, by interrupt
+    ///   baremetal:ideal  what that bench itself costs
     ///   ideal        a gateway without software: what the bench itself costs
     ///   none         no gateway: the precision of the tester (kvaser bench only)
     ///

@@ -90,7 +90,7 @@ fn each_word_of_a_value_is_explained() {
         ("--bench", "kvaser ctucan timed"),
         (
             "--gateway",
-            "cangw can-gw bpf user:read-write direct direct:irq chardev ideal none io_uring mmap",
+            "cangw can-gw bpf user:read-write direct direct:irq chardev baremetal baremetal:irq baremetal:ideal ideal none io_uring mmap",
         ),
         (
             "--traffic",

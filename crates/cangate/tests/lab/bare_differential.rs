@@ -112,7 +112,7 @@ fn routes_mean_the_same_without_an_operating_system() {
                     _ => Frame::classic(id, view.data()).ok(),
                 }
             })
-            .map(|frame| frame.padded())
+            .map(Frame::padded)
             .collect();
         let table = Table::compile(&imported.routes, imported.ports.len()).unwrap();
         let mut memory = table.memory();

@@ -23,7 +23,7 @@ const O16: Claim = Claim {
     figure: "≤ 0.25",
     criterion: "own share (p50 less the floor of its own bench) of baremetal / that of can-gw ≤ 0.25",
     needs: |extent, _| needs(extent, NO_OS, KERNEL),
-    judge: |evidence, extent, _| judge(evidence, extent, NO_OS, KERNEL, 0.25),
+    judge: |evidence, extent, _| judge(evidence, extent, &NO_OS, &KERNEL, 0.25),
     ..Claim::BLANK
 };
 
@@ -34,7 +34,7 @@ const O17: Claim = Claim {
     figure: "≤ 1.2",
     criterion: "own share of direct / that of baremetal, each less the floor of its own bench, ≤ 1.2",
     needs: |extent, _| needs(extent, DIRECT, NO_OS),
-    judge: |evidence, extent, _| judge(evidence, extent, DIRECT, NO_OS, 1.2),
+    judge: |evidence, extent, _| judge(evidence, extent, &DIRECT, &NO_OS, 1.2),
     ..O16
 };
 
@@ -47,12 +47,12 @@ fn needs(extent: Extent, one: Gateway, other: Gateway) -> Vec<Experiment> {
 fn judge(
     evidence: &Evidence,
     extent: Extent,
-    one: Gateway,
-    other: Gateway,
+    one: &Gateway,
+    other: &Gateway,
     most: f64,
 ) -> Result<Judgement, Missing> {
     let of = |gateway: &Gateway| own(evidence, &one_at_a_time(extent, gateway.clone()));
-    let (least, reference) = (of(&one)?, of(&other)?);
+    let (least, reference) = (of(one)?, of(other)?);
     let times = ratio(least, reference);
     let mut conditions = Conditions::default();
     conditions.add(

@@ -13,6 +13,7 @@ use alloc::{format, string::String};
 
 /// Turns the payload round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ReverseBytes {
     /// How many bytes, from the first one.
     pub count: u16,
