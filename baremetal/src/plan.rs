@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn what_is_no_image_or_too_large_is_said() {
-        assert!(!Slot::write(&mut vec![0; 64], &plan()).unwrap());
+        assert!(!Slot::write(&mut [0; 64], &plan()).unwrap());
         let mut many = plan();
         let route = many.routes.routes[0].clone();
         many.routes.routes = vec![route; 2000];
