@@ -73,11 +73,6 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
         Not("it builds for x86_64-unknown-none; tests/lab/bare.rs runs images"),
     ),
     (
-        "qemu-system-x86_64",
-        Not("it needs QEMU; tests/lab/bare.rs runs images"),
-    ),
-    ("rustup target add", Not("it installs something")),
-    (
         "cangate keep-card",
         Not("it needs a card that nobody drives; tests/lab/direct.rs does it by a gateway"),
     ),
