@@ -470,5 +470,19 @@ mod tests {
         }
         let rt = [(S::Kernel, "6.12-rt"), (S::Tuning, "irq-thread:95")];
         assert_eq!(trips(&rt), Ok(()));
+        let image = [(S::Gateway, "baremetal:irq"), (S::Bench, "timed")];
+        assert_eq!(Experiment::from_words(image).unwrap().check(), Ok(()));
+        for (setting, word, why) in [
+            (S::Bench, "kvaser", "--bench timed"),
+            (S::Load, "cpu", "no operating system"),
+            (S::Boot, "nohz=off", "no operating system"),
+            (S::Task, "round-trip", "no operating system"),
+            (S::Hops, "1", "no interfaces"),
+            (S::Filters, "eff:4096", "at most 2048"),
+        ] {
+            let words: Vec<_> = image.into_iter().chain([(setting, word)]).collect();
+            let said = refused(&words);
+            assert!(said.contains(why), "{setting} {word}: {said}");
+        }
     }
 }
