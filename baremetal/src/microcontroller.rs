@@ -79,6 +79,7 @@ fn run() -> bool {
         timeout: 100_000_000,
         ticks: None,
         on_cards: None,
+        stamps: Some(4 * u32::from(FRAMES)),
         disturbed: None,
         frames: (0..FRAMES).filter_map(frame).collect(),
     };

@@ -42,6 +42,7 @@ fn task(pattern: Pattern, frames: Vec<TaskFrame>) -> Task {
         timeout: 100 * MS,
         ticks: None,
         on_cards: None,
+        stamps: None,
         disturbed: None,
         frames,
     }

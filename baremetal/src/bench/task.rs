@@ -23,6 +23,8 @@ pub struct Task {
     /// Where the tester is on cards of the machine instead of the bench's buses: its ports on the incoming
     /// and on the outgoing bus.
     pub on_cards: Option<[PortPlan; 2]>,
+    /// Stamps that there is room for; `None`: four for each frame, and a thousand. More are counted as lost.
+    pub stamps: Option<u32>,
     /// What goes wrong on the outgoing bus of the bench.
     pub disturbed: Option<Disturbed>,
     /// The frames, in order.

@@ -4,9 +4,9 @@ use super::task::{Pattern, Stamp, StampKind, Task, TaskFrame};
 use alloc::vec::Vec;
 use frame::{Frame, Nanos};
 
-/// Stamps that are kept for each frame of a task, and some besides: more are counted as lost.
+/// Stamps that are usually kept for each frame of a task, and some besides.
 const STAMPS_PER_FRAME: usize = 4;
-const STAMPS_BESIDES: usize = 1 << 8;
+const STAMPS_BESIDES: usize = 1 << 10;
 
 /// A stamp as it is taken: it becomes words when all is over.
 #[derive(Clone, Copy)]
@@ -51,10 +51,12 @@ impl Tester {
             .iter()
             .map(|f| f.frame().map(|frame| (f.0, frame)));
         let frames = frames.collect::<Option<Vec<_>>>()?;
+        let usual = frames.len() * STAMPS_PER_FRAME + STAMPS_BESIDES;
+        let stamps = task.stamps.map_or(usual, |stamps| stamps as usize);
         Some(Self {
             pattern: task.pattern,
             timeout: task.timeout,
-            stamps: Vec::with_capacity(frames.len() * STAMPS_PER_FRAME + STAMPS_BESIDES),
+            stamps: Vec::with_capacity(stamps),
             unsent: frames.len(),
             frames,
             next: 0,

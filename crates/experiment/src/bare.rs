@@ -64,6 +64,7 @@ pub fn given(experiment: &Experiment) -> Result<Given, MeasureError> {
         },
         timeout: setup.timeout,
         on_cards: None,
+        stamps: None,
         disturbed: None,
         // Virtual time counts nanoseconds.
         ticks: Some(1_000_000_000),

@@ -91,6 +91,7 @@ pub(super) fn task(pattern: Pattern, frames: impl IntoIterator<Item = (u64, Fram
         timeout: 200 * MS,
         ticks: Some(1_000_000_000),
         on_cards: None,
+        stamps: None,
         disturbed: None,
         frames: frames
             .into_iter()
