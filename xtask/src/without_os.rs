@@ -30,6 +30,7 @@ fn builds(workspace: &Workspace) -> Result<Tally> {
         "cangate-controller",
         "cangate-driven",
         "cangate-bus",
+        "cangate-vcontroller",
     ] {
         build.args(["-p", room]);
     }

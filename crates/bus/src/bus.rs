@@ -194,6 +194,33 @@ impl Bus {
         Ok(())
     }
 
+    /// Takes back a frame that was handed in for now or before and is not on the wire; no event tells of it.
+    /// Of several with this tag it is the one handed in last. False where there is none, or it is on the
+    /// wire.
+    pub fn cancel(&mut self, node: NodeId, tag: u64) -> bool {
+        let index = usize::from(node.0);
+        let flying = self.sending(node).is_some();
+        let Some(n) = self.nodes.get_mut(index) else {
+            return false;
+        };
+        let found = n.cancel(tag, flying);
+        if found {
+            self.update_head(index);
+        }
+        found
+    }
+
+    /// The frame of a node that is on the wire: its tag, and its start of frame.
+    #[must_use]
+    pub fn sending(&self, node: NodeId) -> Option<(u64, Nanos)> {
+        let index = usize::from(node.0);
+        if self.phase == Phase::Free || !self.senders.iter().any(|s| s.node == index) {
+            return None;
+        }
+        let pending = self.nodes.get(index)?.in_flight()?;
+        Some((pending.tag, self.start))
+    }
+
     /// The earliest time to which the bus must run for something to happen, if nobody sends
     /// anything more; always later than [`Bus::now`]. It is not always the time of an event: the
     /// start of a frame counts too.

@@ -193,6 +193,36 @@ impl Node {
         Some(pending)
     }
 
+    /// Takes out a frame with this tag that is not on the wire, the newest first; the queue moves up.
+    /// `flying`: one is on the wire.
+    pub(crate) fn cancel(&mut self, tag: u64, flying: bool) -> bool {
+        if let Some(place) = self.queue.iter().rposition(|p| p.tag == tag) {
+            self.queue.remove(place);
+            return true;
+        }
+        let mut all = self.mailboxes.iter().enumerate();
+        let is = |(i, p): &(usize, &Pending)| p.tag == tag && !(flying && *i == self.in_flight);
+        let Some((place, _)) = all.rfind(is) else {
+            return false;
+        };
+        match self.queue.pop_front() {
+            Some(next) => {
+                if let Some(slot) = self.mailboxes.get_mut(place) {
+                    *slot = next;
+                }
+            }
+            None => {
+                self.mailboxes.swap_remove(place);
+                // The last one has moved here.
+                if self.in_flight == self.mailboxes.len() {
+                    self.in_flight = place;
+                }
+            }
+        }
+        self.choose();
+        true
+    }
+
     /// Takes everything out, oldest first.
     pub(crate) fn drain(&mut self, mut gone: impl FnMut(&Pending)) {
         self.mailboxes.sort_unstable_by_key(|p| p.order);

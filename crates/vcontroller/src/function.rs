@@ -1,0 +1,147 @@
+//! One virtual function: its queue, its FIFO, its counts.
+
+use crate::budget::Bucket;
+use crate::counters::Counters;
+use crate::rights::Rights;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use frame::{Frame, Nanos, wire};
+
+/// A request, as its function knows it.
+pub type Ticket = u64;
+
+/// What became of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Outcome {
+    /// It was on the bus, and acknowledged.
+    Sent,
+    /// The function has taken it back.
+    Aborted,
+    /// The controller went bus-off or was taken off the bus before.
+    Dropped,
+}
+
+/// A confirmation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Completion {
+    /// Of which request.
+    pub ticket: Ticket,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// End of frame, or when it was given up, ns.
+    pub at: Nanos,
+}
+
+/// A received frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Received {
+    /// The frame.
+    pub frame: Frame,
+    /// End of frame, ns.
+    pub at: Nanos,
+}
+
+/// A frame that waits for the bus.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) frame: Frame,
+    pub(crate) ticket: Ticket,
+    pub(crate) key: u64,
+    /// Order of requests, of all functions.
+    pub(crate) order: u64,
+    /// Taken back while on the wire: what becomes of it if this attempt fails.
+    pub(crate) unwanted: Option<Outcome>,
+}
+
+pub(crate) struct Function {
+    pub(crate) rights: Rights,
+    pub(crate) bucket: Option<Bucket>,
+    pub(crate) started: bool,
+    pub(crate) listen_only: bool,
+    /// In no order: the best is looked for. Queues are short.
+    pub(crate) waiting: Vec<Waiting>,
+    pub(crate) completions: VecDeque<Completion>,
+    pub(crate) fifo: VecDeque<Received>,
+    pub(crate) counters: Counters,
+    /// The state has changed since it was read.
+    pub(crate) news: bool,
+    queue: usize,
+    depth: usize,
+}
+
+impl Function {
+    pub(crate) fn new(queue: usize, depth: usize) -> Self {
+        Self {
+            rights: Rights::default(),
+            bucket: None,
+            started: false,
+            listen_only: false,
+            waiting: Vec::with_capacity(queue),
+            completions: VecDeque::with_capacity(queue),
+            fifo: VecDeque::with_capacity(depth),
+            counters: Counters::default(),
+            news: true,
+            queue,
+            depth,
+        }
+    }
+
+    /// A frame has its place until its confirmation is read.
+    pub(crate) fn room(&self) -> usize {
+        self.queue
+            .saturating_sub(self.waiting.len() + self.completions.len())
+    }
+
+    pub(crate) fn push(&mut self, frame: Frame, ticket: Ticket, order: u64) {
+        self.waiting.push(Waiting {
+            key: wire::arbitration_key(&frame.header()),
+            frame,
+            ticket,
+            order,
+            unwanted: None,
+        });
+    }
+
+    /// The place of the frame that goes first.
+    pub(crate) fn best(&self) -> Option<usize> {
+        let all = self.waiting.iter().enumerate();
+        all.min_by_key(|(_, w)| (w.key, w.order)).map(|(i, _)| i)
+    }
+
+    pub(crate) fn place(&self, order: u64) -> Option<usize> {
+        self.waiting.iter().position(|w| w.order == order)
+    }
+
+    /// Takes a frame out with its fate.
+    pub(crate) fn complete(&mut self, place: usize, outcome: Outcome, at: Nanos) {
+        if place >= self.waiting.len() {
+            return;
+        }
+        let Waiting { ticket, .. } = self.waiting.swap_remove(place);
+        match outcome {
+            Outcome::Sent => self.counters.sent += 1,
+            Outcome::Aborted => self.counters.aborted += 1,
+            Outcome::Dropped => self.counters.dropped += 1,
+        }
+        // There is room: see `room`.
+        self.completions.push_back(Completion {
+            ticket,
+            outcome,
+            at,
+        });
+    }
+
+    pub(crate) fn hear(&mut self, frame: &Frame, at: Nanos) {
+        let id = frame.id();
+        if !self.started || !self.rights.receive.iter().any(|rule| rule.matches(id)) {
+            return;
+        }
+        self.counters.heard += 1;
+        if self.fifo.len() >= self.depth {
+            self.counters.overrun += 1;
+            return;
+        }
+        self.counters.received += 1;
+        self.fifo.push_back(Received { frame: *frame, at });
+    }
+}
