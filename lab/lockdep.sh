@@ -1,5 +1,5 @@
 #!/bin/sh
-# Holds the kernel modules against lockdep, KASAN and the checks of sleeping in atomic context: builds Debian's
+# Holds the kernel modules against sparse (where it is installed), lockdep, KASAN and the checks of sleeping in atomic context: builds Debian's
 # Linux 6.1 with lockdep.config once, boots it in QEMU with two processors, and runs the tests of
 # crates/cangate/tests/lab/chardev.sh there, on the timed bench. Emulated Kvaser cards take so long in this kernel that their
 # part did not end in ten minutes; it is left out.
@@ -49,8 +49,12 @@ fi
 rm -rf work
 mkdir -p work/root/bin work/root/lab work/root/tmp work/root/proc work/root/sys work/root/dev
 cp -r "$main/kmod/bitcan" "$main/kmod/canchar" work/
+if command -v sparse >/dev/null; then sparse="C=2"; else sparse=; echo "without sparse: apt-get install sparse"; fi
 for module in bitcan canchar; do
-    make -s -C "$kernel" M="$folder/work/$module" CONFIG_DEBUG_INFO_BTF_MODULES= modules
+    make -s -C "$kernel" M="$folder/work/$module" CONFIG_DEBUG_INFO_BTF_MODULES= $sparse modules 2>work/said ||
+        { cat work/said >&2; fail "$module does not compile"; }
+    cat work/said >&2
+    grep -q 'warning:\|error:' work/said && fail "the compiler or sparse complains about $module"
     cp work/$module/$module.ko work/root/lab/
 done
 for module in net/can/can.ko net/can/can-raw.ko drivers/net/can/dev/can-dev.ko; do
