@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod end;
 mod measure;
 mod outcome;
 mod plan;

@@ -1,9 +1,11 @@
-//! The tester on three SocketCAN interfaces.
+//! The tester on three SocketCAN interfaces or character devices.
 
+use crate::end::{End, Want, device_rate, is_device};
 use crate::wire::{Fault, Reception, Side, Unsent, Wire};
 use frame::wire::BitRate;
 use frame::{Frame, Nanos};
-use linux::can::{FrameOptions, FrameSocket, OpenError};
+use linux::can::{FrameOptions, OpenError};
+use linux::chardev;
 use linux::link::{Link, LinkError};
 use linux::{Errno, Poll};
 use rustix::thread::clock_nanosleep_absolute;
@@ -19,9 +21,6 @@ const RECEIVE_BUFFER: u32 = 32 << 20;
 const QUEUE_PAUSE: Nanos = 50_000;
 /// The kernel begins to stamp a moment after the first socket asks for it, ns.
 const STAMPS_BEGIN: Nanos = 50_000_000;
-/// How often, and with what pause, an interface that is on is looked at until it has a carrier.
-const CARRIER_LOOKS: u32 = 30;
-const CARRIER_PAUSE: Duration = Duration::from_millis(100);
 
 /// The tester's interfaces (gateway-2011, Fig. 1).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +36,8 @@ pub struct Interfaces {
     pub fd: bool,
     /// The controllers' stamps instead of the kernel's.
     pub hardware_stamps: bool,
+    /// The bit rates that were given: character devices that are stopped are started with them.
+    pub rate: Option<BitRate>,
 }
 
 /// Interfaces with which the run cannot begin.
@@ -61,6 +62,24 @@ pub enum SetUpError {
          down), or send classic frames"
     )]
     NoFd(String),
+    /// The character device cannot be opened.
+    #[error(transparent)]
+    Device(#[from] chardev::OpenError),
+    /// It is off the bus, and nobody said with which bit rate it is to be started.
+    #[error(
+        "{0} is stopped: give --bitrate, with which it is started, or start it by a program such as \
+         `cangate run`"
+    )]
+    Stopped(String),
+    /// A character device that runs without FD.
+    #[error(
+        "{0} runs without FD: stop it, and let it be started with a data bit rate (--data-bitrate), or send \
+         classic frames"
+    )]
+    NoFdDevice(String),
+    /// A character device has no hardware stamps.
+    #[error("{0} is a character device, whose driver stamps frames: leave out hardware stamps")]
+    NoHardware(String),
     /// Stamps of two clocks.
     #[error(
         "{0} and {1} are not channels of one device, so their hardware stamps are of two clocks: \
@@ -79,12 +98,12 @@ pub enum SetUpError {
     },
 }
 
-/// Three sockets.
+/// Three ends of buses.
 pub struct Sockets {
     names: Interfaces,
-    send: FrameSocket,
-    reference: FrameSocket,
-    receive: FrameSocket,
+    send: End,
+    reference: End,
+    receive: End,
     /// The reference is the sending interface's echo.
     echo: bool,
     poll: Poll,
@@ -101,6 +120,14 @@ impl Sockets {
     pub fn open(names: Interfaces) -> Result<Self, SetUpError> {
         different(&names)?;
         if names.hardware_stamps {
+            let all = [
+                Some(&names.send),
+                names.reference.as_ref(),
+                Some(&names.receive),
+            ];
+            if let Some(device) = all.into_iter().flatten().find(|name| is_device(name)) {
+                return Err(SetUpError::NoHardware(device.clone()));
+            }
             let reference = names.reference.as_ref().unwrap_or(&names.send);
             if device(reference) != device(&names.receive) {
                 return Err(SetUpError::TwoClocks(
@@ -118,9 +145,20 @@ impl Sockets {
             ..FrameOptions::default()
         };
         // What the driver does not echo, the kernel must, or nobody sees it (vcan).
-        let driver_echoes = opened(&names.send, &FrameOptions::default(), false)?
-            .look()
-            .is_ok_and(|state| state.echo);
+        let open = |name: &str, options: &FrameOptions, fd| {
+            End::open(
+                name,
+                &Want {
+                    options,
+                    fd,
+                    rate: names.rate,
+                },
+            )
+        };
+        let driver_echoes = match open(&names.send, &FrameOptions::default(), names.fd)? {
+            End::Socket(socket) => socket.look().is_ok_and(|state| state.echo),
+            End::Device(_) => true,
+        };
         let sender = FrameOptions {
             fd: names.fd,
             echo: echo || !driver_echoes,
@@ -129,9 +167,9 @@ impl Sockets {
         };
         let reference = names.reference.as_ref().unwrap_or(&names.send);
         let mut sockets = Self {
-            send: opened(&names.send, &sender, names.fd)?,
-            reference: opened(reference, &listen, names.fd)?,
-            receive: opened(&names.receive, &listen, names.fd)?,
+            send: open(&names.send, &sender, names.fd)?,
+            reference: open(reference, &listen, names.fd)?,
+            receive: open(&names.receive, &listen, names.fd)?,
             echo,
             poll: Poll::with_capacity(1),
             queue_full: false,
@@ -145,6 +183,13 @@ impl Sockets {
     }
 
     fn look_at_buffers(&mut self) {
+        if matches!(self.receive, End::Device(_)) {
+            self.remarks.push(
+                "a character device keeps 64 frames for the tester: a flood on a busy machine may overrun \
+                 them, which the result would say"
+                    .to_owned(),
+            );
+        }
         let bytes = self.receive.receive_buffer().unwrap_or(RECEIVE_BUFFER);
         if bytes < RECEIVE_BUFFER {
             self.remarks.push(format!(
@@ -164,10 +209,10 @@ impl Sockets {
     /// Frames that the tester's own sockets lost, reference and receiver.
     #[must_use]
     pub fn overruns(&self) -> [u64; 2] {
-        [&self.reference, &self.receive].map(|socket| u64::from(socket.lost().unwrap_or(0)))
+        [&self.reference, &self.receive].map(End::lost)
     }
 
-    fn socket(&self, side: Side) -> &FrameSocket {
+    fn end(&self, side: Side) -> &End {
         match side {
             Side::Send => &self.send,
             Side::Reference => &self.reference,
@@ -185,7 +230,7 @@ impl Sockets {
         if left == 0 {
             return Ok(());
         }
-        let fd = self.socket(side).fd();
+        let fd = self.end(side).fd();
         self.poll.clear();
         self.poll.add_fd(fd, !writable, writable);
         let waited = self.poll.wait(Some(Duration::from_nanos(left)));
@@ -230,7 +275,7 @@ impl Wire for Sockets {
     }
 
     fn send(&mut self, frame: &Frame) -> Result<(), Unsent> {
-        match self.send.send(frame.view()) {
+        match self.send.send(frame) {
             Ok(()) => Ok(()),
             Err(e @ (Errno::AGAIN | Errno::INTR | Errno::NOBUFS | Errno::NOMEM)) => {
                 self.queue_full = matches!(e, Errno::NOBUFS | Errno::NOMEM);
@@ -320,33 +365,6 @@ fn different(names: &Interfaces) -> Result<(), SetUpError> {
     Ok(())
 }
 
-/// Opens a socket on an interface that is up and carries what it is to carry.
-fn opened(name: &str, options: &FrameOptions, fd: bool) -> Result<FrameSocket, SetUpError> {
-    let socket = FrameSocket::open(name, options)?;
-    let look = || {
-        socket.look().map_err(|errno| SetUpError::System {
-            interface: name.to_owned(),
-            what: "cannot be looked at",
-            source: errno.into(),
-        })
-    };
-    let mut state = look()?;
-    let mut looks = 0;
-    // The kernel may say late that an interface has a carrier.
-    while state.up && !state.is_usable() && looks < CARRIER_LOOKS {
-        std::thread::sleep(CARRIER_PAUSE);
-        state = look()?;
-        looks += 1;
-    }
-    if !state.is_usable() {
-        return Err(SetUpError::Down(name.to_owned()));
-    }
-    if fd && !state.carries_fd() {
-        return Err(SetUpError::NoFd(name.to_owned()));
-    }
-    Ok(socket)
-}
-
 /// The device that an interface is a channel of, where it is one.
 fn device(interface: &str) -> Option<PathBuf> {
     std::fs::canonicalize(format!("/sys/class/net/{interface}/device")).ok()
@@ -364,6 +382,15 @@ pub enum RateError {
          its frames take no time"
     )]
     Unknown(String),
+    /// A character device that is off the bus.
+    #[error(
+        "{0} is stopped, so that it has no bit rate: give --bitrate, with which it is started, or start it by a \
+         program such as `cangate run`"
+    )]
+    Stopped(String),
+    /// A character device that does not answer.
+    #[error("{0}")]
+    Device(String),
     /// FD frames with a second bit rate need to know it.
     #[error("the kernel does not know the data bit rate of {0}: give --data-bitrate, or no BRS")]
     UnknownData(String),
@@ -374,6 +401,16 @@ pub enum RateError {
 /// # Errors
 /// [`RateError`] where it has some and nobody knows which.
 pub fn bit_rate(interface: &str, brs: bool) -> Result<Option<BitRate>, RateError> {
+    if is_device(interface) {
+        return match device_rate(interface) {
+            Ok(Some(rate)) if brs && rate.data().is_none() => {
+                Err(RateError::UnknownData(interface.to_owned()))
+            }
+            Ok(Some(rate)) => Ok(Some(rate)),
+            Ok(None) => Err(RateError::Stopped(interface.to_owned())),
+            Err(why) => Err(RateError::Device(why.to_string())),
+        };
+    }
     match Link::find(interface) {
         Ok(link) => rate_of(&link, interface, brs),
         Err(LinkError::Refused(Errno::NODEV)) => Err(RateError::Missing(interface.to_owned())),
@@ -406,6 +443,7 @@ mod tests {
             receive: receive.to_owned(),
             fd: false,
             hardware_stamps: false,
+            rate: None,
         }
     }
 

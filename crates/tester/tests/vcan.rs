@@ -52,6 +52,7 @@ impl Pair {
             receive: self.0[1].clone(),
             fd,
             hardware_stamps: false,
+            rate: None,
         }
     }
 }

@@ -105,15 +105,15 @@ results until then are printed and written); 2: the options or the input are wro
 
 #[derive(Args, Debug)]
 pub(crate) struct Interfaces {
-    /// The interface that sends the frames.
+    /// The interface or character device (/dev/can0) that sends the frames.
     #[arg(long, value_name = "IFACE", required_unless_present = "bitcan")]
     pub(crate) send: Option<String>,
-    /// A second interface on the sender's bus; it stamps the frames that go into the gateway.
+    /// A second interface or device on the sender's bus; it stamps the frames that go into the gateway.
     ///
     /// Without it, the echo of the sender is stamped.
     #[arg(long, value_name = "IFACE", requires = "send")]
     pub(crate) reference: Option<String>,
-    /// The interface on the gateway's output bus; it stamps the frames that come out.
+    /// The interface or device on the gateway's output bus; it stamps the frames that come out.
     #[arg(long, value_name = "IFACE", required_unless_present = "bitcan")]
     pub(crate) receive: Option<String>,
     /// Use the stamps of the CAN controllers instead of the kernel's.

@@ -54,11 +54,14 @@ pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
 }
 
 fn failure(error: tester::Error) -> Failure {
-    use tester::SetUpError::{NoFd, Twice, TwoClocks};
+    use tester::SetUpError::{Device, NoFd, NoFdDevice, NoHardware, Stopped, Twice, TwoClocks};
     match error {
         tester::Error::Plan(_)
         | tester::Error::Bench(_)
-        | tester::Error::SetUp(Twice(..) | TwoClocks(..) | NoFd(_)) => Failure::input(error),
+        | tester::Error::SetUp(
+            Twice(..) | TwoClocks(..) | NoFd(_) | NoFdDevice(_) | NoHardware(_) | Stopped(_)
+            | Device(_),
+        ) => Failure::input(error),
         _ => Failure::run(error),
     }
 }
@@ -152,6 +155,7 @@ fn names(args: &Bench) -> Result<Interfaces, Failure> {
         receive: receive.clone(),
         fd: args.traffic.fd,
         hardware_stamps: given.hardware_stamps,
+        rate: given_rate(args)?,
     })
 }
 

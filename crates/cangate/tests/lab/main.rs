@@ -8,6 +8,7 @@
 
 mod bare;
 mod bare_differential;
+mod bench_chardev;
 mod bus_time;
 mod capture;
 mod capture_chardev;

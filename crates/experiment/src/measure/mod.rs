@@ -252,6 +252,7 @@ fn send(experiment: &Experiment, setup: &Setup) -> Result<Outcome, MeasureError>
                 receive: receive.to_owned(),
                 fd,
                 hardware_stamps: false,
+                rate: None,
             };
             tester::over_sockets(setup, names, Buses::TIMELESS)
         }
