@@ -4,7 +4,7 @@
 //!   `cangate image`. It is compiled again in the image, which trusts nothing.
 //! * [`Gateway`] is `engine`, `route` and `driven` as they are: opened from a plan, stepped with the time,
 //!   and it answers with the same JSON as `cangate stats --json`.
-//! * [`bench`] is the timed bench inside an image: buses in bit time (the `bus` crate), controllers on them
+//! * [`mod@bench`] is the timed bench inside an image: buses in bit time (the `bus` crate), controllers on them
 //!   with the registers of `kmod/bitcan`'s mapped ones, and a tester.
 //! * What a machine adds (where controllers are, how an interrupt is waited for, time) is behind [`Machine`].
 //!   The program of this crate has it for PCs; on other targets it is an ordinary program that says so.

@@ -1,10 +1,10 @@
 //! can-gw's CRC8 checksum.
 
-#[cfg(feature = "serde")]
-mod table;
 mod apply;
 #[cfg(feature = "config")]
 mod cangw;
+#[cfg(feature = "serde")]
+mod table;
 #[cfg(feature = "config")]
 mod toml;
 
