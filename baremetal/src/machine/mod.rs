@@ -71,7 +71,7 @@ fn run(loaded: &memory::Loaded) -> Result<(), String> {
         tester = Some(made.ok_or("the task has what is no frame")?);
     }
     say!(
-        "cangate: ready: {} ports, {} routes, {} of {} KiB of memory in use",
+        "cangate: ready: ports: {}, routes: {}; {} of {} KiB of memory in use",
         plan.ports.len(),
         plan.routes.routes.len(),
         memory::used() >> 10,

@@ -3,6 +3,7 @@
 use crate::cli::Image;
 use crate::failure::Failure;
 use crate::input::{load_config, read_source};
+use crate::output;
 use std::fs;
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ pub(crate) fn run(args: &Image, color: bool) -> Result<(), Failure> {
     eprint!("{warnings}");
     let plan = image::plan(&source, &config)
         .map_err(|found| Failure::Mistakes(config::render(&source, &found, color)))?;
+    output::file(&args.out)?;
     let template = template(&folder()?)?;
     let mut bytes =
         fs::read(&template.path).map_err(|e| Failure::file("read", &template.path, &e))?;
@@ -21,7 +23,7 @@ pub(crate) fn run(args: &Image, color: bool) -> Result<(), Failure> {
     fs::write(&whole, &bytes).map_err(|e| Failure::file("write", &whole, &e))?;
     fs::rename(&whole, &args.out).map_err(|e| Failure::file("write", &args.out, &e))?;
     println!(
-        "{}: {} ports, {} routes, {} KiB",
+        "{}: ports: {}, routes: {}, {} KiB",
         args.out.display(),
         plan.ports.len(),
         plan.routes.routes.len(),
