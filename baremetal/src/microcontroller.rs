@@ -125,18 +125,9 @@ fn frame(n: u16) -> Option<TaskFrame> {
 
 fn plan() -> Plan {
     let port = |name: &str, bus| PortPlan {
-        name: name.into(),
-        place: Place::Bench { bus },
-        bitrate: 500_000,
-        sample_point: None,
-        data_bitrate: None,
-        data_sample_point: None,
         drive: Drive::Interrupt,
-        listen_only: false,
-        one_shot: false,
-        bus_errors: false,
-        restart: Some(100_000_000),
         queue: 16,
+        ..PortPlan::new(name, Place::Bench { bus }, 500_000)
     };
     let route = |n: u16| {
         let mut route = Route::new(format!("r{n}"), [PortId(0)].into(), [PortId(1)].into());

@@ -46,6 +46,32 @@ pub struct PortPlan {
     pub queue: u32,
 }
 
+/// ns from bus-off to the restart: the default of `kind = "direct"`.
+const RESTART: Nanos = 100_000_000;
+/// Frames that wait: the default, too.
+const QUEUE: u32 = 128;
+
+impl PortPlan {
+    /// A port with the defaults of `kind = "direct"`: classic frames, polled.
+    #[must_use]
+    pub fn new(name: impl Into<String>, place: Place, bitrate: u32) -> Self {
+        Self {
+            name: name.into(),
+            place,
+            bitrate,
+            sample_point: None,
+            data_bitrate: None,
+            data_sample_point: None,
+            drive: Drive::Poll,
+            listen_only: false,
+            one_shot: false,
+            bus_errors: false,
+            restart: Some(RESTART),
+            queue: QUEUE,
+        }
+    }
+}
+
 /// Where a controller is.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Place {

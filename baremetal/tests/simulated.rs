@@ -13,18 +13,10 @@ const LONG: u64 = 1_000_000 * MS;
 
 fn plan(drive: Drive, queue: u32) -> Plan {
     let port = |name: &str, bus| PortPlan {
-        name: name.to_owned(),
-        place: Place::Bench { bus },
-        bitrate: 500_000,
-        sample_point: None,
-        data_bitrate: None,
-        data_sample_point: None,
         drive,
-        listen_only: false,
-        one_shot: false,
-        bus_errors: false,
         restart: Some(5 * MS),
         queue,
+        ..PortPlan::new(name, Place::Bench { bus }, 500_000)
     };
     Plan {
         ports: vec![port("a", 0), port("b", 1)],

@@ -23,11 +23,6 @@ pub struct Given {
     pub task: Vec<u8>,
 }
 
-/// Frames that wait before a port's transmit buffers: the default of `kind = "direct"`.
-const QUEUE: u32 = 128;
-/// ns from bus-off to the restart: the default, too.
-const RESTART: u64 = 100_000_000;
-
 /// What the image of an experiment is given.
 ///
 /// # Errors
@@ -41,18 +36,9 @@ pub fn given(experiment: &Experiment) -> Result<Given, MeasureError> {
     let ports = (0..)
         .zip(interfaces(experiment))
         .map(|(bus, name)| PortPlan {
-            name,
-            place: Place::Bench { bus },
-            bitrate: BITRATE,
-            sample_point: None,
             data_bitrate: experiment.is_fd().then_some(DATA_BITRATE),
-            data_sample_point: None,
             drive,
-            listen_only: false,
-            one_shot: false,
-            bus_errors: false,
-            restart: Some(RESTART),
-            queue: QUEUE,
+            ..PortPlan::new(name, Place::Bench { bus }, BITRATE)
         });
     let frames = setup.plan.frames(bit_rate(experiment)?);
     let frames = frames.map_err(tester::Error::Plan)?;

@@ -3,7 +3,8 @@
 use crate::budget::Bucket;
 use crate::counters::{Counters, Imbalance};
 use crate::function::{Completion, Function, Outcome, Received, Ticket};
-use crate::rights::{Rights, State};
+use crate::rights::Rights;
+use ::controller::State;
 use alloc::vec::Vec;
 use frame::{Frame, Kind, Nanos};
 

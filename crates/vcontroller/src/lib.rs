@@ -48,8 +48,9 @@ mod counters;
 mod function;
 mod rights;
 
+pub use ::controller::State;
 pub use budget::{Budget, Unit};
 pub use controller::{Candidate, Config, Controller, NoFunction, Refused, Vf};
 pub use counters::{Counters, Imbalance};
 pub use function::{Completion, Outcome, Received, Ticket};
-pub use rights::{IdRule, Rights, State};
+pub use rights::{IdRule, Rights};

@@ -47,27 +47,3 @@ impl Rights {
         }
     }
 }
-
-/// How the controller takes part in its bus: the PF's, told to all.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum State {
-    /// Not on the bus.
-    #[default]
-    Stopped,
-    /// Error-active.
-    Active,
-    /// Error-active, an error counter at 96 or above.
-    Warning,
-    /// Error-passive.
-    Passive,
-    /// Bus-off: nothing passes until the PF has recovered it.
-    BusOff,
-}
-
-impl State {
-    /// Do frames pass?
-    #[must_use]
-    pub const fn passes(self) -> bool {
-        matches!(self, Self::Active | Self::Warning | Self::Passive)
-    }
-}

@@ -54,18 +54,9 @@ impl Left {
 
 pub(super) fn port(name: &str, place: Place, drive: Drive) -> PortPlan {
     PortPlan {
-        name: name.to_owned(),
-        place,
-        bitrate: 500_000,
-        sample_point: None,
-        data_bitrate: None,
-        data_sample_point: None,
         drive,
-        listen_only: false,
-        one_shot: false,
-        bus_errors: false,
         restart: Some(10 * MS),
-        queue: 128,
+        ..PortPlan::new(name, place, 500_000)
     }
 }
 
