@@ -294,6 +294,7 @@ impl Inner {
     }
 
     /// Lets the controller tell what has happened. Gives the number of frames that were handed over.
+    #[inline]
     pub(crate) fn service(
         &mut self,
         now: Nanos,

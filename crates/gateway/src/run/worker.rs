@@ -150,8 +150,12 @@ impl Worker<'_> {
     fn look_out(&mut self, deadline: Option<Nanos>) -> Option<Nanos> {
         let mut read = None;
         for _ in 0..ROUNDS {
+            // Letters have time.
+            if self.mailbox.is_waiting() {
+                return read;
+            }
             for _ in 0..LOOKS {
-                if self.mailbox.is_waiting() || self.engine.look_for(|half| !half.is_quiet()) {
+                if self.engine.look_for(|half| !half.is_quiet()) {
                     return read;
                 }
                 std::hint::spin_loop();
