@@ -102,7 +102,18 @@ impl Pair {
                 .map_err(|why| format!("this kernel has no frames of this size: {why}"))?;
             ip(&format!("link set {name} up"))?;
         }
-        Ok(())
+        // The kernel looks at carriers at most once a second, and drops silently what is sent before.
+        let is_up = |name: &String| {
+            let state = std::fs::read_to_string(format!("/sys/class/net/{name}/operstate"));
+            state.is_ok_and(|state| state.trim() == "up")
+        };
+        for _ in 0..1000 {
+            if [near, far].into_iter().all(is_up) {
+                return Ok(());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        Err(format!("{near} and {far} have no carrier after 5 s"))
     }
 }
 
