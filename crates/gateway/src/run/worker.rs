@@ -58,7 +58,8 @@ impl Worker<'_> {
         let mut warned = false;
         let mut read = None;
         let ended = loop {
-            if self.mailbox.is_waiting() {
+            // Who comes from looking out has looked for letters a moment ago, and has a frame.
+            if read.is_none() && self.mailbox.is_waiting() {
                 idle = 0;
                 if let Some(time) = self.read_mail(&mut waiting) {
                     self.drain(&mut waiting, time);
