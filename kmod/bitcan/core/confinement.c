@@ -3,7 +3,7 @@
  * Error counters, error states, and the way back from bus-off (ISO 11898-1, fault confinement;
  * rules numbered as in Bosch's CAN specification 2.0).
  */
-#include "core.h"
+#include "inside.h"
 
 #define WARNING 96
 #define PASSIVE 128
@@ -47,6 +47,44 @@ enum bc_state bc_state_of(const struct bc_node *node)
 	if (node->tec >= WARNING || node->rec >= WARNING)
 		return BC_WARNING;
 	return BC_ACTIVE;
+}
+
+/* A node's counters have changed. */
+void bc_update_state(struct bc_bus *bus, int n)
+{
+	struct bc_node *node = &bus->nodes[n];
+	enum bc_state state = bc_state_of(node);
+	int i;
+
+	if (state == node->state || node->state == BC_BUS_OFF)
+		return;
+	bus->planned = false;
+	if (state != BC_BUS_OFF) {
+		node->state = state;
+		bus->ops->state(bus, n);
+		return;
+	}
+	if (bc_competes(node))
+		bus->pending--;
+	node->state = state;
+	node->best = -1;
+	bus->listening &= ~(1u << n);
+	bus->hearing &= ~(1u << n);
+	bus->off++;
+	if (!node->listen_only)
+		bus->ackers--;
+	if (!node->fd)
+		bus->classic--;
+	node->recovery = BC_WAITING;
+	node->recovery_at = node->restart == BC_NEVER ? BC_NEVER : bus->now + node->restart;
+	bus->ops->state(bus, n);
+	for (i = 0; i < BC_SLOTS; i++) {
+		if (!node->slots[i].used)
+			continue;
+		node->slots[i].used = false;
+		node->dropped++;
+		bus->ops->dropped(bus, n, i, BC_WENT_OFF);
+	}
 }
 
 /* The way back begins: 128 runs of 11 recessive bits (rule 12). */

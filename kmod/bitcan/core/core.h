@@ -223,14 +223,20 @@ struct bc_bus {
 	struct bc_sim sim;
 };
 
-/* core.c */
-void bc_init(struct bc_bus *bus, const struct bc_ops *ops, u64 now);
+/* nodes.c: who takes part, transmit buffers */
 int bc_attach(struct bc_bus *bus, bool listen_only, bool one_shot, bool fd, u64 restart,
 	      void *owner);
 void bc_detach(struct bc_bus *bus, int node);
 void bc_send(struct bc_bus *bus, int node, int slot, const struct canfd_frame *frame, bool fd,
 	     const struct bc_length *length, u32 key, u64 rank, u64 ready, u64 tag);
 bool bc_cancel(struct bc_bus *bus, int node, int slot);
+void bc_wire_frame(const struct bc_bus *bus, int node, int slot, struct canfd_frame *frame);
+
+/* start.c: starts of frame */
+bool bc_plan_fault(struct bc_bus *bus, const struct bc_fault *fault);
+
+/* core.c: time passes */
+void bc_init(struct bc_bus *bus, const struct bc_ops *ops, u64 now);
 u64 bc_next(struct bc_bus *bus);
 void bc_run(struct bc_bus *bus, u64 t);
 
@@ -245,9 +251,6 @@ static inline bool bc_idle(const struct bc_bus *bus)
 {
 	return bus->phase == BC_FREE && !bus->pending && !bus->off;
 }
-
-bool bc_plan_fault(struct bc_bus *bus, const struct bc_fault *fault);
-void bc_wire_frame(const struct bc_bus *bus, int node, int slot, struct canfd_frame *frame);
 
 /* confinement.c: counters, states, recovery */
 void bc_tx_error(struct bc_node *node);
