@@ -1,8 +1,8 @@
 #!/bin/sh
-# Holds the kernel modules against sparse (where it is installed), lockdep, KASAN and the checks of sleeping in atomic context: builds Debian's
-# Linux 6.1 with lockdep.config once, boots it in QEMU with two processors, and runs the tests of
-# crates/cangate/tests/lab/chardev.sh there, on the timed bench. Emulated Kvaser cards take so long in this kernel that their
-# part did not end in ten minutes; it is left out.
+# Holds the kernel modules against sparse (where it is installed), lockdep, KASAN and the checks of sleeping in
+# atomic context: builds Debian's Linux 6.1 with lockdep.config once, boots it in QEMU with two processors, and runs
+# the tests of crates/cangate/tests/lab/chardev.sh there, on the timed bench. Emulated Kvaser cards take so long in
+# this kernel that their part did not end in ten minutes; it is left out.
 #
 #   lab/lockdep.sh [FOLDER]
 #

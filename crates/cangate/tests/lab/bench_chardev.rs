@@ -1,22 +1,13 @@
 //! `cangate bench` on character devices.
 
-use super::{exec, lab};
+use super::lab;
+use super::script::printed;
 
 #[test]
 #[ignore = "boots a guest"]
 fn the_tester_sends_and_stamps_on_character_devices() {
     let Some(_guest) = lab() else { return };
-    let here = env!("CARGO_MANIFEST_DIR");
-    let file = format!("--timeout 300 --bench timed --file {here}/tests/lab/bench_chardev.sh");
-    let output = exec(&file, "sh /lab/bench_chardev.sh 2>&1")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        text.ends_with("== done\n"),
-        "{text}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let text = printed("--timeout 300 --bench timed", "bench_chardev.sh");
     let lines: Vec<_> = text.lines().collect();
     assert!(
         lines[0].contains("/dev/t00 is stopped, so that it has no bit rate: give --bitrate"),

@@ -1,16 +1,14 @@
 //! Recording in a guest, where everything that can go wrong does.
 
-use super::{exec, lab};
+use super::lab;
+use super::script::{self, printed};
 use std::collections::BTreeMap;
 
 /// What each part of the script said.
 pub(crate) fn parts(text: &str) -> BTreeMap<&str, Vec<&str>> {
-    let parts = text.split("== ").skip(1);
+    let parts = script::parts(text).into_iter();
     parts
-        .map(|part| {
-            let mut lines = part.lines();
-            (lines.next().unwrap(), lines.collect())
-        })
+        .map(|(name, part)| (name, part.lines().collect()))
         .collect()
 }
 
@@ -26,19 +24,7 @@ pub(crate) fn json(lines: &[&str]) -> Vec<serde_json::Value> {
 #[ignore = "boots a guest"]
 fn recordings_are_whole_and_what_is_lost_is_counted() {
     let Some(_lab) = lab() else { return };
-    let here = env!("CARGO_MANIFEST_DIR");
-    let output = exec(
-        &format!("--timeout 300 --file {here}/tests/lab/capture.sh"),
-        "sh /lab/capture.sh 2>&1",
-    )
-    .output()
-    .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        text.ends_with("== done\n"),
-        "{text}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let text = printed("--timeout 300", "capture.sh");
     let parts = parts(&text);
     let number = |value: &serde_json::Value, key: &str| value[key].as_u64().unwrap();
 

@@ -1,23 +1,17 @@
 //! Recording character devices, in a guest with the real driver.
 
 use super::capture::{json, parts};
-use super::{exec, lab};
+use super::lab;
+use super::script::{TWO_DEVICES, printed};
 
 /// The same frames as candump has them on an interface of the same bus; and what can happen to a device.
 #[test]
 #[ignore = "boots a guest"]
 fn a_character_device_is_recorded_as_an_interface_of_its_bus() {
     let Some(_guest) = lab() else { return };
-    let here = env!("CARGO_MANIFEST_DIR");
-    let file = format!("--timeout 300 --bench timed --file {here}/tests/lab/capture_chardev.sh");
-    let output = exec(&file, "sh /lab/capture_chardev.sh 2>&1")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        text.ends_with("== done\n"),
-        "{text}{}",
-        String::from_utf8_lossy(&output.stderr)
+    let text = printed(
+        &format!("--timeout 300 --bench timed --file {TWO_DEVICES}"),
+        "capture_chardev.sh",
     );
     let parts = parts(&text);
     let number = |value: &serde_json::Value, key: &str| value[key].as_u64().unwrap();

@@ -1,14 +1,7 @@
 # Recording a character device beside an interface of the same bus: each part prints `== NAME` and what came of it.
 cd /tmp || exit 1
-# gw0 and can0 are on bus 0, gw1 and can1 on bus 1; a gateway starts both devices, and sends on gw0.
-for n in 0 1; do
-	echo del gw$n > /dev/bitcan
-	echo add gw$n bus=$n model=chardev-sja1000 > /dev/bitcan
-	echo add can$n bus=$n model=mscan > /dev/bitcan
-	ip link set can$n type can bitrate 500000
-	ip link set can$n txqueuelen 4000 up
-	printf '[ports.gw%s]\nkind = "chardev"\nbitrate = "500k"\n' $n >> gateway.toml
-done
+# A gateway starts both devices, and sends on gw0.
+. /lab/two_devices.sh
 printf '[[routes]]\nfrom = "gw1"\nto = "gw0"\n' >> gateway.toml
 # Ends a recording and says how it ended.
 end() { kill -INT "$1"; wait "$1"; echo "status $?"; }

@@ -1,7 +1,8 @@
 //! The driver `canchar`: what canchar.h promises, and floods of processes that are killed while devices come and
 //! go. The programs are kmod/canchar/test's.
 
-use super::{exec, is_there, lab};
+use super::script::printed;
+use super::{is_there, lab};
 use std::path::Path;
 use std::process::Command;
 
@@ -36,36 +37,26 @@ fn holds(bench: &str, kernel: &str, module: Option<&Path>, steps: &[&str]) {
     if let Some(module) = module {
         files.push_str(&format!(" --file {}", module.display()));
     }
-    let here = env!("CARGO_MANIFEST_DIR");
-    let arguments = format!(
-        "--bench {bench} --kernel {kernel} --timeout 900 --file {here}/tests/lab/chardev.sh{files}"
+    let text = printed(
+        &format!("--bench {bench} --kernel {kernel} --timeout 900{files}"),
+        &format!("chardev.sh {bench}"),
     );
-    let output = exec(&arguments, &format!("sh /lab/chardev.sh {bench} 2>&1"))
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let said = String::from_utf8_lossy(&output.stderr);
-    println!("{text}");
-    assert!(text.ends_with("faults 0\n== done\n"), "{text}{said}");
+    assert!(text.ends_with("faults 0\n== done\n"), "{text}");
     let found: Vec<&str> = text.lines().filter(|l| l.starts_with("== ")).collect();
-    assert_eq!(
-        found,
-        [steps, &["== end", "== done"]].concat(),
-        "{text}{said}"
-    );
+    assert_eq!(found, [steps, &["== end", "== done"]].concat(), "{text}");
     // The test, the flood, the test again: of each driver.
     let ended: Vec<&str> = text.lines().filter(|l| l.starts_with("status ")).collect();
     let wanted = steps.len() / 2 * 3 + steps.len() % 2 * 2;
-    assert_eq!(ended, vec!["status 0"; wanted], "{text}{said}");
-    assert!(!text.contains("while it was in use"), "{text}{said}");
+    assert_eq!(ended, vec!["status 0"; wanted], "{text}");
+    assert!(!text.contains("while it was in use"), "{text}");
     if steps.contains(&"== unload") {
-        assert!(text.contains("\nwent and came\n"), "{text}{said}");
-        assert!(text.contains("\nremoved\n"), "{text}{said}");
+        assert!(text.contains("\nwent and came\n"), "{text}");
+        assert!(text.contains("\nremoved\n"), "{text}");
     }
     let floods = text
         .lines()
         .filter(|l| l.ends_with(" killed, 0 wrong") && !l.starts_with("0 "));
-    assert_eq!(floods.count(), steps.len().div_ceil(2), "{text}{said}");
+    assert_eq!(floods.count(), steps.len().div_ceil(2), "{text}");
 }
 
 const TIMED: &[&str] = &[

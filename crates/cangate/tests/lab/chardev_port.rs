@@ -1,5 +1,6 @@
 //! Ports of kind `chardev`, in a guest with the real driver.
 
+use super::script::TWO_DEVICES;
 use super::{exec, lab};
 
 /// A device that goes and comes back, a second process on it, a flood, a kill: every frame is counted, and the
@@ -9,7 +10,8 @@ use super::{exec, lab};
 fn a_gateway_on_character_devices_meets_what_happens_to_devices() {
     let Some(_guest) = lab() else { return };
     let here = env!("CARGO_MANIFEST_DIR");
-    let file = format!("--bench timed --file {here}/tests/lab/chardev_port.sh");
+    let file =
+        format!("--bench timed --file {TWO_DEVICES} --file {here}/tests/lab/chardev_port.sh");
     let output = exec(&file, "sh /lab/chardev_port.sh").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,14 +1,7 @@
 # A gateway on two character devices that meets what happens to devices: taken away and put back, shared with
 # another process, flooded, killed.
 cd /tmp
-for n in 0 1; do
-	echo del gw$n > /dev/bitcan
-	echo add gw$n bus=$n model=chardev-sja1000 > /dev/bitcan
-	echo add can$n bus=$n model=mscan > /dev/bitcan
-	ip link set can$n type can bitrate 500000
-	ip link set can$n txqueuelen 4000 up
-	printf '[ports.gw%s]\nkind = "chardev"\nbitrate = "500k"\n' $n >> gateway.toml
-done
+. /lab/two_devices.sh
 printf '[[routes]]\nfrom = "gw0"\nto = "gw1"\n' >> gateway.toml
 start() {
 	cangate run gateway.toml 2>> said &

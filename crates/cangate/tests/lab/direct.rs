@@ -1,27 +1,8 @@
 //! Controllers driven from user space, on emulated cards: frames pass, and the kernel's driver gets its cards
 //! back.
 
-use super::{exec, lab};
-use std::collections::HashMap;
-
-/// What each step of a script printed.
-fn steps(bench: &str, script: &str) -> HashMap<String, String> {
-    let here = env!("CARGO_MANIFEST_DIR");
-    let arguments =
-        format!("--bench {bench} --kernel 6.1 --timeout 600 --file {here}/tests/lab/{script}");
-    let output = exec(&arguments, &format!("sh /lab/{script} 2>&1"))
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    println!("{text}");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(text.ends_with("== done\n"), "{text}{said}");
-    let steps = text.split("== ").skip(1);
-    steps
-        .filter_map(|step| step.split_once('\n'))
-        .map(|(name, rest)| (name.to_owned(), rest.to_owned()))
-        .collect()
-}
+use super::lab;
+use super::script::{parts, printed};
 
 /// The numbers of `"key":number` in a step, in their order.
 fn numbers(step: &str, key: &str) -> Vec<u64> {
@@ -41,9 +22,10 @@ fn numbers(step: &str, key: &str) -> Vec<u64> {
 #[ignore = "boots a guest"]
 fn frames_pass_and_cards_come_back() {
     let Some(_lab) = lab() else { return };
-    let steps = steps("kvaser", "direct.sh");
+    let text = printed("--bench kvaser --kernel 6.1 --timeout 600", "direct.sh");
+    let steps = parts(&text);
     for (mode, status) in [("poll", "status 0"), ("interrupt", "status 137")] {
-        let said = &steps[mode];
+        let said = steps[mode];
         let has = |words: &str| assert!(said.contains(words), "{mode}: no {words:?} in {said}");
         has(
             "123 [8] 11 22 33 44 55 66 77 88\n123 [0]\n12345678 [4] DE AD BE EF\n7FF [0] remote request\n",
@@ -63,7 +45,7 @@ fn frames_pass_and_cards_come_back() {
         has("driver kvaser_pci kvaser_pci\noverride (null)\n");
     }
 
-    let said = &steps["settings"];
+    let said = steps["settings"];
     let after = |word: &str| {
         let line = said.lines().find_map(|line| line.strip_prefix(word));
         line.unwrap_or_else(|| panic!("no {word} in {said}"))
@@ -82,7 +64,7 @@ fn frames_pass_and_cards_come_back() {
     );
     assert!(said.ends_with("321 [1] 42\n"), "{said}");
 
-    let said = &steps["mistakes"];
+    let said = steps["mistakes"];
     for words in [
         "there is no PCI device can9",
         "lo is an interface, but not of a PCI card",
@@ -101,13 +83,14 @@ fn frames_pass_and_cards_come_back() {
 #[ignore = "boots a guest"]
 fn fd_frames_pass_without_a_driver() {
     let Some(_lab) = lab() else { return };
-    let steps = steps("ctucan", "direct_fd.sh");
+    let text = printed("--bench ctucan --kernel 6.1 --timeout 600", "direct_fd.sh");
+    let steps = parts(&text);
     let long = format!("456##5{:0128}", 7);
     let first = format!(
         "123##4112233\n{long}\n12345678##7AABBCCDDEEFF001122334400\n7FF#R\n1ABCDEF0#0102030405060708\n"
     );
     for mode in ["poll", "interrupt"] {
-        let said = &steps[mode];
+        let said = steps[mode];
         let has = |words: &str| assert!(said.contains(words), "{mode}: no {words:?} in {said}");
         has("615 frames received = 615 routed. All sums add up.\nstatus 0\n");
         // 11 bytes are padded to 12, as the DLC says.

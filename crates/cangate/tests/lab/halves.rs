@@ -1,19 +1,8 @@
 //! Ways to receive and to transmit, in `cangate run` on real controllers.
 
-use super::{exec, fast_lab, lab};
+use super::script::printed;
+use super::{fast_lab, lab};
 use serde_json::Value;
-
-/// What a script of this folder printed.
-fn run(arguments: &str, script: &str) -> String {
-    let here = env!("CARGO_MANIFEST_DIR");
-    let arguments = format!("{arguments} --timeout 300 --file {here}/tests/lab/{script}");
-    let command = format!("sh /lab/{script} 2>&1");
-    let output = exec(&arguments, &command).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    println!("{text}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(text.ends_with("done\n"), "{text}");
-    text
-}
 
 /// The controllers echo what is sent to everybody on the interface, also to the port itself: by no pair
 /// of ways it comes in.
@@ -22,7 +11,7 @@ fn run(arguments: &str, script: &str) -> String {
 fn by_no_pair_of_ways_a_port_receives_what_it_sent() {
     let Some(_lab) = lab() else { return };
     // In virtual time: on a busy host, a controller would now and then be read too late.
-    let text = run("--bench kvaser --kernel 6.1", "halves.sh");
+    let text = printed("--bench kvaser --kernel 6.1 --timeout 300", "halves.sh");
     let mut tried = 0;
     for step in text.split("== ").skip(1).filter(|step| step.contains('{')) {
         let json = step.lines().find(|line| line.starts_with('{')).unwrap();
@@ -45,7 +34,10 @@ fn by_no_pair_of_ways_a_port_receives_what_it_sent() {
 #[ignore = "boots a guest"]
 fn can_gw_takes_what_a_ring_sends() {
     let Some(_lab) = fast_lab() else { return };
-    let text = run("--fast --bench none --kernel 6.1", "ring_can_gw.sh");
+    let text = printed(
+        "--fast --bench none --kernel 6.1 --timeout 300",
+        "ring_can_gw.sh",
+    );
     let passed = text.lines().filter(|line| *line == "25 of 25");
     assert_eq!(passed.count(), 3, "{text}");
 }

@@ -1,25 +1,17 @@
 //! Frames that pass the same gateway several times, through a pair of vxcan.
 
-use super::{exec, fast_lab};
+use super::fast_lab;
+use super::script::printed;
 
 /// What came out of so many passes; each gives the frame the next ID.
 fn passed(kernel: &str, passes: &[u32]) {
-    let here = env!("CARGO_MANIFEST_DIR");
-    let arguments = format!(
-        "--fast --bench kvaser --kernel {kernel} --timeout 300 --file {here}/tests/lab/hops.sh"
-    );
     let all: Vec<String> = passes.iter().map(u32::to_string).collect();
-    let output = exec(
-        &arguments,
-        &format!("bash /lab/hops.sh {} 2>&1", all.join(" ")),
-    )
-    .output()
-    .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(text.ends_with("done\n"), "{text}{said}");
+    let text = printed(
+        &format!("--fast --bench kvaser --kernel {kernel} --timeout 300"),
+        &format!("hops.sh {}", all.join(" ")),
+    );
     let parts: Vec<&str> = text.split("== ").skip(1).collect();
-    assert_eq!(parts.len(), passes.len(), "{text}");
+    assert_eq!(parts.len(), passes.len() + 1, "{text}");
     let long: String = (1..=64).map(|n| format!("{n:02X}")).collect();
     for (passes, part) in passes.iter().zip(parts) {
         let id = 0x100 + passes;

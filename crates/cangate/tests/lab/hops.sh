@@ -46,4 +46,4 @@ sed 's/.* //' /tmp/got
 kill $DUMP $GATEWAY
 wait
 done
-echo done
+echo "== done"

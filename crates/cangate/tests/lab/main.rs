@@ -27,6 +27,7 @@ mod mapped;
 mod modes;
 mod offload;
 mod says;
+mod script;
 mod shell;
 mod stays;
 mod steps;

@@ -1,36 +1,8 @@
 //! `cangate run` with routes in the kernel, from the first frame to what is left behind: with
 //! each `offload`, in guests.
 
-use super::{exec, fast_lab};
-use std::collections::BTreeMap;
-
-/// What each step printed.
-fn life(kernel: &str, offload: &str) -> BTreeMap<String, String> {
-    let here = env!("CARGO_MANIFEST_DIR");
-    let arguments = format!(
-        "--fast --bench none --kernel {kernel} --timeout 300 --file {here}/tests/lab/offload.sh"
-    );
-    let output = exec(&arguments, &format!("sh /lab/offload.sh {offload} 2>&1"))
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut steps = BTreeMap::new();
-    let mut step = String::new();
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix("== ") {
-            step = name.to_owned();
-        }
-        let words: &mut String = steps.entry(step.clone()).or_default();
-        words.push_str(line);
-        words.push('\n');
-    }
-    assert!(
-        steps.contains_key("done"),
-        "{text}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    steps
-}
+use super::fast_lab;
+use super::script::{parts, printed};
 
 /// Lines that are frames.
 fn frames(step: &str) -> Vec<&str> {
@@ -51,12 +23,12 @@ fn sent(step: &str, route: &str) -> u64 {
 }
 
 fn lives(kernel: &str, offload: &str, place: &str) {
-    let steps = life(kernel, offload);
-    let said = |step: &str| {
-        let text = steps.get(step).unwrap().as_str();
-        println!("{text}");
-        text
-    };
+    let text = printed(
+        &format!("--fast --bench none --kernel {kernel} --timeout 300"),
+        &format!("offload.sh {offload}"),
+    );
+    let steps = parts(&text);
+    let said = |step: &str| steps[step];
     let without = said("without clsact");
     match offload {
         "auto" => assert!(
@@ -76,7 +48,7 @@ fn lives(kernel: &str, offload: &str, place: &str) {
         !without.contains("clsact dev"),
         "asking leaves nothing: {without}"
     );
-    for line in said("check").lines().skip(1) {
+    for line in said("check").lines() {
         assert!(line.ends_with(place), "{line}");
     }
     let run = said("run");

@@ -41,4 +41,4 @@ try 'transmit = "sendmmsg"'
 try 'transmit = "ring"'
 try 'transmit = "ring"
 qdisc_bypass = true'
-echo "done"
+echo "== done"

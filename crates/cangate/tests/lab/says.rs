@@ -1,33 +1,8 @@
 //! What `cangate run` says of real interfaces, and the frames that the kernel's filters keep from it.
 
-use super::{exec, fast_lab};
+use super::fast_lab;
+use super::script::{objects, parts, printed};
 use serde_json::Value;
-use std::collections::HashMap;
-
-/// What each step printed.
-fn steps() -> HashMap<String, String> {
-    let here = env!("CARGO_MANIFEST_DIR");
-    let arguments =
-        format!("--fast --bench none --kernel 6.1 --timeout 300 --file {here}/tests/lab/says.sh");
-    let output = exec(&arguments, "sh /lab/says.sh 2>&1").output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    println!("{text}");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(text.ends_with("== done\n"), "{text}{said}");
-    let steps = text.split("== ").skip(1);
-    steps
-        .filter_map(|step| step.split_once('\n'))
-        .map(|(name, rest)| (name.to_owned(), rest.to_owned()))
-        .collect()
-}
-
-/// The objects that a step printed, one a line.
-fn objects(step: &str) -> Vec<Value> {
-    let lines = step.lines().filter(|line| line.starts_with('{'));
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
-}
 
 fn interface<'v>(stats: &'v Value, port: &str) -> &'v Value {
     let rows = stats["interfaces"].as_array().unwrap();
@@ -46,8 +21,9 @@ fn links(objects: &[Value]) -> Vec<[&str; 3]> {
 #[ignore = "boots a guest"]
 fn links_and_filtered_frames_are_told() {
     let Some(_lab) = fast_lab() else { return };
-    let steps = steps();
-    let said = |step: &str| steps.get(step).unwrap().as_str();
+    let text = printed("--fast --bench none --kernel 6.1 --timeout 300", "says.sh");
+    let steps = parts(&text);
+    let said = |step: &str| steps[step];
 
     // 650 came in; 306 of them were asked for. Elsewhere nothing is asked for but the vcan's 124.
     let filtered = said("filtered");

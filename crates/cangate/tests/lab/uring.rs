@@ -1,33 +1,15 @@
 //! A gateway whose ports receive and transmit by io_uring, in a guest; what is said where the kernel has
 //! none; and what each way costs there.
 
+use super::script::{parts, printed};
 use super::{exec, fast_lab, lab};
 use serde_json::Value;
 
-/// The parts of what `uring.sh` printed, by their titles.
-fn parts(kernel: &str) -> Vec<(String, String)> {
-    let here = env!("CARGO_MANIFEST_DIR");
-    let arguments = format!(
-        "--fast --bench timed --kernel {kernel} --timeout 300 --file {here}/tests/lab/uring.sh"
-    );
-    let mut command = exec(&arguments, "bash /lab/uring.sh 2>&1");
-    let output = command.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(text.ends_with("== done\n"), "{text}{said}");
-    let parts = text.split("== ").skip(1);
-    let titled = parts.filter_map(|part| part.split_once('\n'));
-    titled
-        .map(|(t, body)| (t.to_owned(), body.to_owned()))
-        .collect()
-}
-
 fn passes(kernel: &str) {
-    let parts = parts(kernel);
-    let part = |title: &str| {
-        let found = parts.iter().find(|(t, _)| t == title);
-        &found.unwrap_or_else(|| panic!("no {title}: {parts:?}")).1
-    };
+    let arguments = format!("--fast --bench timed --kernel {kernel} --timeout 300");
+    let text = printed(&arguments, "uring.sh");
+    let parts = parts(&text);
+    let part = |title: &str| parts[title];
     let long: String = (1..=64).map(|n| format!("{n:02X}")).collect();
     assert_eq!(
         part("kinds").lines().collect::<Vec<_>>(),

@@ -113,7 +113,8 @@ impl Pair {
             }
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        Err(format!("{near} and {far} have no carrier after 5 s"))
+        // A kernel that makes them gives them carriers: no reason to skip a test.
+        panic!("{near} and {far} have no carrier after 5 s");
     }
 }
 

@@ -1,14 +1,16 @@
 //! Buses, controllers and tester, and what happens between them.
 
+mod happened;
+mod reactions;
+
 use super::page::Page;
-use super::task::{Disturbed, Stamp, StampKind, Task};
-use super::tester::{Taken, Tester};
+use super::task::{Disturbed, Stamp, Task};
+use super::tester::Tester;
 use alloc::vec::Vec;
-use bus::{
-    Bus, BusConfig, DropReason, ErrorKind, ErrorState, Event, Fault, NodeConfig, NodeId, When,
-};
-use controller::mapped::{BUFFERS, FIFO, Join, TX_BUS_OFF, TX_FAILED, TX_PENDING, TX_SENT, Trap};
-use frame::{Frame, Nanos};
+use bus::{Bus, BusConfig, ErrorKind, Fault, NodeConfig, NodeId, When};
+use controller::mapped::{BUFFERS, Join, TX_PENDING, Trap};
+use frame::Nanos;
+use happened::{Happened, note};
 
 /// There is no such controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,39 +50,6 @@ struct Seat {
     head: u32,
     overruns: u32,
     errors: u32,
-}
-
-enum Happened {
-    Frame {
-        start: Nanos,
-        end: Nanos,
-        bus: u8,
-        node: NodeId,
-        tag: u64,
-        frame: Frame,
-        /// Controllers that received it, a bit each.
-        received: u32,
-    },
-    Error {
-        start: Nanos,
-        end: Nanos,
-        bus: u8,
-        node: NodeId,
-        frame: Frame,
-    },
-    State {
-        at: Nanos,
-        bus: u8,
-        node: NodeId,
-        state: ErrorState,
-    },
-    Dropped {
-        at: Nanos,
-        bus: u8,
-        node: NodeId,
-        tag: u64,
-        why: DropReason,
-    },
 }
 
 /// Where the tester sends, and where frames come out.
@@ -309,201 +278,6 @@ impl World {
         }
     }
 
-    fn react(&mut self, what: &Happened, late: Nanos) {
-        match *what {
-            Happened::Frame {
-                start,
-                end,
-                bus,
-                node,
-                tag,
-                frame,
-                received,
-            } => {
-                let sender = self.whose(bus, node);
-                self.tester.stamp(Taken {
-                    end,
-                    duration: end - start,
-                    bus,
-                    node: sender.map_or(0, |seat| seat as u8 + 1),
-                    kind: StampKind::Frame,
-                    frame: Some(frame),
-                });
-                match sender {
-                    Some(seat) => self.end(seat, tag, TX_SENT, end),
-                    None => self.tester.ended(end),
-                }
-                if sender.is_some() && bus == OUTGOING {
-                    self.tester.came(&frame);
-                }
-                if self.ideal && bus == INCOMING && received != 0 {
-                    self.pass(&frame, late);
-                    return;
-                }
-                for seat in (0..self.seats.len()).filter(|seat| received & 1 << seat != 0) {
-                    self.receive(seat, &frame, end);
-                }
-            }
-            Happened::Error {
-                start,
-                end,
-                bus,
-                node,
-                frame,
-            } => {
-                self.tester.stamp(Taken {
-                    end,
-                    duration: end - start,
-                    bus,
-                    node: self.whose(bus, node).map_or(0, |seat| seat as u8 + 1),
-                    kind: StampKind::Error,
-                    frame: Some(frame),
-                });
-                for seat in 0..self.seats.len() {
-                    self.error(seat, bus);
-                }
-            }
-            Happened::State {
-                at,
-                bus,
-                node,
-                state,
-            } => {
-                let Some(seat) = self.whose(bus, node) else {
-                    return;
-                };
-                self.write_state(seat);
-                self.change(seat);
-                if state == ErrorState::BusOff {
-                    self.tester.stamp(Taken {
-                        end: at,
-                        duration: 0,
-                        bus,
-                        node: seat as u8 + 1,
-                        kind: StampKind::BusOff,
-                        frame: None,
-                    });
-                }
-            }
-            Happened::Dropped {
-                at,
-                bus,
-                node,
-                tag,
-                why,
-            } => match self.whose(bus, node) {
-                Some(seat) => {
-                    let state = match why {
-                        DropReason::BusOff => TX_BUS_OFF,
-                        DropReason::OneShot | DropReason::QueueFull => TX_FAILED,
-                    };
-                    self.end(seat, tag, state, at);
-                }
-                None => self.tester.ended(at),
-            },
-        }
-    }
-
-    /// The controller that is this node.
-    fn whose(&self, bus: u8, node: NodeId) -> Option<usize> {
-        let is = |seat: &Seat| seat.bus == bus && seat.node == Some(node);
-        self.seats.iter().position(is)
-    }
-
-    /// Something has changed; the line goes up if the driver wants to know.
-    fn change(&mut self, number: usize) {
-        if let Some(seat) = self.seats.get_mut(number) {
-            seat.changes = seat.changes.wrapping_add(1);
-            seat.page.changed(seat.changes);
-            if seat.page.interrupts() {
-                self.raised |= 1 << number;
-            }
-        }
-    }
-
-    fn receive(&mut self, number: usize, frame: &Frame, end: Nanos) {
-        let Some(seat) = self.seats.get_mut(number) else {
-            return;
-        };
-        let id = frame.id().raw();
-        let wants = |&(want, mask): &(u32, u32)| (id ^ want) & mask == 0;
-        if !seat.filters.is_empty() && !seat.filters.iter().any(wants) {
-            return;
-        }
-        if seat.head.wrapping_sub(seat.page.tail()) >= FIFO {
-            seat.overruns += 1;
-            seat.page.set_head(seat.head, seat.overruns);
-            let bus = seat.bus;
-            self.tester.stamp(Taken {
-                end,
-                duration: 0,
-                bus,
-                node: number as u8 + 1,
-                kind: StampKind::Overrun,
-                frame: Some(*frame),
-            });
-        } else {
-            seat.head = seat.page.receive(seat.head, seat.overruns, frame, end);
-        }
-        self.change(number);
-    }
-
-    /// What an ideal gateway does: the frame is ready on the outgoing bus at once.
-    fn pass(&mut self, frame: &Frame, at: Nanos) {
-        let out = self.seats.iter().find(|seat| seat.bus == OUTGOING);
-        let Some(node) = out.and_then(|seat| seat.node) else {
-            return;
-        };
-        if let Some(side) = self.sides.get_mut(usize::from(OUTGOING)) {
-            // What finds no room is lost, and missing among the stamps.
-            let _ = side.bus.send(node, at.max(side.bus.now()), frame, u64::MAX);
-        }
-    }
-
-    fn end(&mut self, number: usize, tag: u64, state: u32, at: Nanos) {
-        let Some(seat) = self.seats.get_mut(number) else {
-            return;
-        };
-        let buffer = tag as usize;
-        if !Page::is_buffer(buffer) {
-            return;
-        }
-        seat.pending &= !(1 << buffer);
-        seat.page.set_buffer(buffer, state, at);
-        self.change(number);
-    }
-
-    /// An error frame on a bus, which all its controllers see.
-    fn error(&mut self, number: usize, bus: u8) {
-        match self.seats.get_mut(number) {
-            Some(seat) if seat.bus == bus => {
-                seat.errors = seat.errors.wrapping_add(1);
-                seat.page.set_errors(seat.errors);
-            }
-            _ => return,
-        }
-        self.write_state(number);
-        self.change(number);
-    }
-
-    fn write_state(&mut self, number: usize) {
-        let Some(seat) = self.seats.get(number) else {
-            return;
-        };
-        let side = self.sides.get(usize::from(seat.bus));
-        let state = seat.node.and_then(|node| side?.bus.node_state(node));
-        if let Some(state) = state {
-            // `BITCAN_ERROR_…`
-            let number = match state.state {
-                ErrorState::Active => 0,
-                ErrorState::Warning => 1,
-                ErrorState::Passive => 2,
-                ErrorState::BusOff => 3,
-            };
-            seat.page.set_state(number, state.tec, state.rec);
-        }
-    }
-
     /// Controllers whose line has gone up since the last call, a bit each.
     pub const fn raised(&mut self) -> u32 {
         let raised = self.raised;
@@ -521,64 +295,4 @@ impl World {
     pub fn stamps(&self) -> (impl Iterator<Item = Stamp> + '_, u64) {
         (self.tester.stamps(), self.tester.lost())
     }
-}
-
-/// Keeps what a bus reports until all of the step has happened.
-fn note(event: &Event<'_>, bus: u8, seats: &[Seat], happened: &mut Vec<Happened>) {
-    happened.push(match *event {
-        Event::Frame {
-            start,
-            end,
-            node,
-            tag,
-            frame,
-            ref receivers,
-            ..
-        } => {
-            let mut received = 0;
-            for (number, seat) in seats.iter().enumerate() {
-                let hears = |node| seat.bus == bus && receivers.receives(node);
-                if seat.node.is_some_and(hears) {
-                    received |= 1 << number;
-                }
-            }
-            Happened::Frame {
-                start,
-                end,
-                bus,
-                node,
-                tag,
-                frame: *frame,
-                received,
-            }
-        }
-        Event::Error {
-            start,
-            end,
-            node,
-            frame,
-            ..
-        } => Happened::Error {
-            start,
-            end,
-            bus,
-            node,
-            frame: *frame,
-        },
-        Event::State { at, node, state } => Happened::State {
-            at,
-            bus,
-            node,
-            state,
-        },
-        Event::Dropped {
-            at, node, tag, why, ..
-        } => Happened::Dropped {
-            at,
-            bus,
-            node,
-            tag,
-            why,
-        },
-    });
 }
