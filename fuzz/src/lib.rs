@@ -33,6 +33,7 @@ pub const TARGETS: &[Target] = &[
     targets::matrix::TARGET,
     targets::ring_block::TARGET,
     targets::vcontroller::TARGET,
+    targets::virtio_rings::TARGET,
     targets::wire::TARGET,
 ];
 

@@ -122,6 +122,7 @@ fn spec(kernel: &str, cpu: Cpu, command: Vec<String>) -> Spec {
         ethernet: false,
         time: Time::Virtual { shift: cpu.shift() },
         boot: vec![],
+        virtio: Vec::new(),
         memory: 512,
         files: vec![],
         job: Job::Exec { command },

@@ -30,6 +30,7 @@ pub fn spec(experiment: &Experiment) -> Spec {
         ethernet: matches!(experiment.load, Load::EthRx | Load::EthTx),
         time,
         boot: experiment.boot.0.clone(),
+        virtio: Vec::new(),
         memory: memory(experiment),
         files: vec![],
         job: Job::Task {

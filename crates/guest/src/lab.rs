@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::fetch::{self, Tree};
 use crate::kernels::Kernel;
 use crate::kmod;
-use crate::machine::Bench;
+use crate::machine::{Bench, Spec};
 use crate::own;
 use crate::progress::Progress;
 use crate::trees::{self, Bootable, KernelTree};
@@ -109,18 +109,29 @@ impl Lab {
         &self,
         kernel: Kernel,
         tree: &KernelTree,
-        bench: Bench,
+        spec: &Spec,
         progress: &dyn Progress,
     ) -> Result<Vec<PathBuf>, Error> {
         let mirror = self.mirror.as_deref();
-        match bench {
+        let place = kmod::Where {
+            cache: &self.cache,
+            mirror,
+            progress,
+            kernel,
+            target: tree,
+        };
+        let mut modules = match spec.bench {
             Bench::Timed => {
                 let module = kmod::bitcan(&self.cache, mirror, progress, kernel, tree)?;
-                Ok(vec![module])
+                vec![module]
             }
-            Bench::Ctucan => kmod::ctucanfd(&self.cache, mirror, progress, kernel, tree),
-            Bench::Kvaser | Bench::Vcan | Bench::None => Ok(Vec::new()),
+            Bench::Ctucan => kmod::ctucanfd(&place)?,
+            Bench::Kvaser | Bench::Vcan | Bench::None => Vec::new(),
+        };
+        if !spec.virtio.is_empty() {
+            modules.extend(kmod::virtio_can(&place)?);
         }
+        Ok(modules)
     }
 
     /// The module `canchar` for this kernel: what drives a card of the kvaser bench as a character device.

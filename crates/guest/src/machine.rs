@@ -152,6 +152,9 @@ pub struct Spec {
     pub boot: Vec<String>,
     /// MiB.
     pub memory: u32,
+    /// Sockets of virtio CAN devices that this machine is to have: of `cangate run` with ports of kind
+    /// `virtio`. Its kernel has the driver loaded. With `listen:` before the path, QEMU listens there.
+    pub virtio: Vec<PathBuf>,
     /// What to add to the image, with the shared libraries it needs.
     pub files: Vec<GuestFile>,
     /// What to do there.

@@ -68,7 +68,7 @@ impl Lab {
         let qemu = self.qemu(progress)?;
         let guest = self.guest(progress)?;
         let Bootable { tree, file: booted } = self.kernel(kernel, progress)?;
-        let modules = self.modules(kernel, &tree, spec.bench, progress)?;
+        let modules = self.modules(kernel, &tree, spec, progress)?;
         let hash = snapshot::image_hash(&[&guest, &tree.tree], &modules, &spec.files)?;
         let image = snapshot::image(&self.cache, &hash, progress, |path| {
             let parts = image::Parts {
@@ -87,7 +87,9 @@ impl Lab {
 
         // Only in virtual time a guest does not notice that it was stopped. An image with files of
         // the caller's is rarely booted twice.
-        let saved = matches!(spec.time, Time::Virtual { .. }) && spec.files.is_empty();
+        let saved = matches!(spec.time, Time::Virtual { .. })
+            && spec.files.is_empty()
+            && spec.virtio.is_empty();
         let (console, output) = (folder.path("console"), folder.path("output"));
         let input = begin.is_some().then(|| folder.path("input"));
         // The agent's, and the kernel's own.
@@ -104,6 +106,7 @@ impl Lab {
             time: spec.time,
             memory: spec.memory,
             trace: None,
+            virtio: &spec.virtio,
             restore: None,
             words: words(saved),
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Other tools' words for kinds of port, in small letters: drivers and adapters that Linux has as CAN
 /// interfaces, the interfaces of python-can, formats of logs.
-const OTHER_WORDS: [(&str, &[&str]); 3] = [
+const OTHER_WORDS: [(&str, &[&str]); 4] = [
     (
         "socketcan",
         &[
@@ -32,6 +32,17 @@ const OTHER_WORDS: [(&str, &[&str]); 3] = [
     (
         "bus",
         &["virtual", "simulated", "sim", "embedded", "memory"],
+    ),
+    (
+        "virtio",
+        &[
+            "vm",
+            "qemu",
+            "vhost",
+            "vhost-user",
+            "virtio-can",
+            "virtio_can",
+        ],
     ),
     ("log", &["file", "candump", "trace", "replay", "logfile"]),
 ];

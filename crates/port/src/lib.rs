@@ -16,6 +16,7 @@
 //! | [`log`] | `log` | candump logs, standard input and output |
 //! | [`direct`] | `direct` | CAN controllers driven from user space |
 //! | [`chardev`] | `chardev` | CAN controllers as character devices, by the driver `kmod/canchar` |
+//! | [`virtio`] | `virtio` | virtual machines, by the virtio CAN device over vhost-user |
 //!
 //! A kind is a [`PortKind`]: its keyword, and how its [`Settings`] are read from `gateway.toml`. The
 //! settings open the port, and answer what a gateway asks before. The list of kinds, [`Kinds`], is a
@@ -42,6 +43,7 @@ kinds::kinds! {
     "log" => log::Log,
     "direct" => direct::Direct,
     "chardev" => chardev::CharDev,
+    "virtio" => virtio::Virtio,
 }
 
 pub use engine::{

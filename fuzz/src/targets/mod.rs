@@ -11,6 +11,7 @@ pub mod mapped_page;
 pub mod matrix;
 pub mod ring_block;
 pub mod vcontroller;
+pub mod virtio_rings;
 pub mod wire;
 
 use config::{Diagnostic, Source};

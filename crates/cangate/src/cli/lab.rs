@@ -94,6 +94,14 @@ pub(crate) struct Exec {
     /// Run with several processors and in real time: for tests that need no exact time.
     #[arg(long)]
     pub(crate) fast: bool,
+    /// Add a virtio CAN device behind this socket: can0 and so on, with Linux's driver (--kernel 7.3).
+    ///
+    /// The socket is that of a port of kind "virtio" of a running gateway. With listen:SOCKET the guest's
+    /// QEMU listens, and waits for the gateway. Can be given several times.
+    ///
+    /// Example: --virtio /run/cangate/vm1.sock
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) virtio: Vec<PathBuf>,
     /// Copy this file, with its shared libraries, into /lab, which is in the guest's PATH.
     ///
     /// Can be given several times. PATH=NAME gives the file another name.
@@ -174,6 +182,14 @@ pub(crate) struct Shell {
     /// Add two connected Ethernet cards: eth0 (192.0.2.1), and eth1 (192.0.2.2) in namespace gw.
     #[arg(long)]
     pub(crate) ethernet: bool,
+    /// Add a virtio CAN device behind this socket: can0 and so on, with Linux's driver (--kernel 7.3).
+    ///
+    /// The socket is that of a port of kind "virtio" of a running gateway. With listen:SOCKET the guest's
+    /// QEMU listens, and waits for the gateway. Can be given several times.
+    ///
+    /// Example: --virtio /run/cangate/vm1.sock
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) virtio: Vec<PathBuf>,
     /// Copy this file, with its shared libraries, into /lab, which is in the guest's PATH.
     ///
     /// Can be given several times. PATH=NAME gives the file another name.

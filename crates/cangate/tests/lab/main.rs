@@ -32,6 +32,7 @@ mod shell;
 mod stays;
 mod steps;
 mod uring;
+mod virtio;
 
 // What draws rules and frames for kernels draws them for images.
 #[allow(dead_code, reason = "drawn for kernels, too")]

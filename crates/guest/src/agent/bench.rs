@@ -34,6 +34,11 @@ pub(super) fn up(orders: &Orders) -> Result<(), AgentError> {
     if orders.ethernet {
         ethernet()?;
     }
+    let virtio = "/lab/modules/virtio_can.ko";
+    if Path::new(virtio).exists() {
+        modprobe(&["can-raw", "can-dev"])?;
+        program::output(None, &["insmod", virtio])?;
+    }
     Ok(())
 }
 

@@ -4,12 +4,12 @@
 
 mod bitcan;
 mod canchar;
-mod ctucanfd;
+mod left_out;
 mod sources;
 
 pub(crate) use bitcan::bitcan;
 pub(crate) use canchar::canchar;
-pub(crate) use ctucanfd::ctucanfd;
+pub(crate) use left_out::{Where, ctucanfd, virtio_can};
 
 use crate::cache::Cache;
 use crate::error::{Error, tail};

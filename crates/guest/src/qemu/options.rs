@@ -26,6 +26,8 @@ pub(crate) struct Options<'a> {
     pub(crate) memory: u32,
     /// Where accesses to registers are recorded, if they are.
     pub(crate) trace: Option<&'a Path>,
+    /// Where virtio CAN devices are.
+    pub(crate) virtio: &'a [PathBuf],
     /// The state to restore, if it is not to boot.
     pub(crate) restore: Option<&'a Path>,
     /// What the agent is told on the kernel's command line: words without blanks.
@@ -36,6 +38,15 @@ pub(crate) struct Options<'a> {
 const SERIAL: &str = "virtio-serial-pci,addr=0x8,max_ports=2,ioeventfd=off";
 /// The same with a way in.
 const SERIAL_WITH_INPUT: &str = "virtio-serial-pci,addr=0x8,max_ports=3,ioeventfd=off";
+
+/// Before the path of a socket at which QEMU itself listens.
+const LISTEN: &str = "listen:";
+
+/// A virtio CAN device, whose work another process does: it has three queues, and two bytes of configuration.
+fn virtio_can(number: usize) -> String {
+    let device = "vhost-user-test-device-pci,virtio-id=36,num_vqs=3,vq_size=64,config_size=2";
+    format!("{device},chardev=virtio{number}")
+}
 
 /// A file's name inside a QEMU option, where a comma separates.
 fn quoted(path: &Path) -> String {
@@ -130,6 +141,23 @@ impl Options<'_> {
                 ]);
             }
         }
+        if !self.virtio.is_empty() {
+            // Their process reads and writes the machine's memory.
+            let memory = format!(
+                "memory-backend-memfd,id=memory,size={}M,share=on",
+                self.memory
+            );
+            add(&["-object", &memory, "-machine", "memory-backend=memory"]);
+        }
+        for (number, socket) in self.virtio.iter().enumerate() {
+            let text = quoted(socket);
+            let way = match text.strip_prefix(LISTEN) {
+                Some(path) => format!("path={path},server=on,wait=on"),
+                None => format!("path={text}"),
+            };
+            let way = format!("socket,id=virtio{number},{way}");
+            add(&["-chardev", &way, "-device", &virtio_can(number)]);
+        }
         if self.ethernet {
             for (name, slot) in ETHERNET {
                 add(&["-netdev", &format!("hubport,hubid=1,id={name}")]);
@@ -197,6 +225,7 @@ mod tests {
             ethernet,
             time,
             memory: 256,
+            virtio: &[],
             restore: None,
             trace: None,
             words: vec!["cangate.bench=kvaser".to_owned()],

@@ -39,6 +39,7 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
         },
         boot: boot.0,
         memory: args.memory,
+        virtio: args.virtio.clone(),
         files: args
             .file
             .iter()

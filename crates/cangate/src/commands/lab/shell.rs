@@ -39,6 +39,7 @@ pub(crate) fn run(args: &Shell) -> Result<(), Failure> {
         time: Time::Real,
         boot: Vec::new(),
         memory: args.memory,
+        virtio: args.virtio.clone(),
         files: args
             .file
             .iter()

@@ -1,0 +1,253 @@
+//! Both halves of a machine's port.
+
+use crate::{
+    Accepted, FlushReport, Halves, LinkState, Outgoing, PollReceive, PollTransmit, PortError,
+    Receive, Received, Refused, RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters,
+    Wait,
+};
+use ::virtio::{Device, Link, Taken};
+use frame::{Frame, Nanos};
+use std::collections::VecDeque;
+use std::os::fd::RawFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Remarks that are kept for a user.
+const REMARKS: usize = 16;
+
+/// What both halves have in common.
+struct Inner {
+    device: Device,
+    /// Frames for which the machine has no buffer yet.
+    held: VecDeque<Frame>,
+    link: Link,
+    remarks: Vec<String>,
+    taken: u64,
+    sent: u64,
+    lost: u64,
+    stalled: u64,
+}
+
+impl Inner {
+    /// Gives the machine what waits; how many frames have left, in whichever way.
+    fn give(&mut self) -> (usize, usize) {
+        let before = self.held.len();
+        if self.device.link() != Link::Up {
+            self.lost += before as u64;
+            self.held.clear();
+            return (0, before);
+        }
+        let mut given = 0;
+        while let Some(frame) = self.held.front() {
+            // A machine that was reset may have agreed on less.
+            if self.device.carries(&frame.view()) {
+                if !self.device.give(&frame.view()) {
+                    self.stalled += 1;
+                    break;
+                }
+                self.sent += 1;
+                given += 1;
+            } else {
+                self.lost += 1;
+            }
+            self.held.pop_front();
+        }
+        (given, before - self.held.len())
+    }
+}
+
+struct Shared(Mutex<Inner>);
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The halves of a port; up to `queue` frames wait for the machine.
+pub(super) fn halves(device: Device, queue: usize) -> Halves {
+    let fd = device.fd();
+    let shared = Arc::new(Shared(Mutex::new(Inner {
+        link: device.link(),
+        device,
+        held: VecDeque::with_capacity(queue),
+        remarks: Vec::new(),
+        taken: 0,
+        sent: 0,
+        lost: 0,
+        stalled: 0,
+    })));
+    let receive = VirtioReceive {
+        shared: Arc::clone(&shared),
+        fd,
+        batch: Vec::new(),
+    };
+    (
+        Box::new(receive),
+        Box::new(VirtioTransmit { shared, queue }),
+    )
+}
+
+struct VirtioReceive {
+    shared: Arc<Shared>,
+    fd: RawFd,
+    batch: Vec<Taken>,
+}
+
+impl Receive for VirtioReceive {
+    fn receive(
+        &mut self,
+        now: Nanos,
+        budget: usize,
+        take: &mut dyn FnMut(Received<'_>),
+    ) -> Result<RxReport, PortError> {
+        let (more, news, ended) = {
+            // Frames are copied out under the lock, because `take` may transmit to this very port.
+            let mut inner = self.shared.lock();
+            inner.device.work(now);
+            let room = REMARKS.saturating_sub(inner.remarks.len());
+            let said = inner.device.remarks();
+            inner.remarks.extend(said.into_iter().take(room));
+            let batch = &mut self.batch;
+            let more = inner.device.take(budget, &mut |taken| batch.push(taken));
+            let link = inner.device.link();
+            let news = link != inner.link;
+            inner.link = link;
+            let (_, gone) = inner.give();
+            (more, news, gone > 0)
+        };
+        for taken in &self.batch {
+            take(Received {
+                frame: taken.frame.view(),
+                stamp: Stamp {
+                    ns: now,
+                    source: StampSource::Gateway,
+                },
+                hops: 0,
+                token: 0,
+            });
+        }
+        let frames = self.batch.len();
+        let mut inner = self.shared.lock();
+        for taken in self.batch.drain(..) {
+            inner.device.finish(taken.ticket, true);
+        }
+        inner.device.tell();
+        Ok(RxReport {
+            frames,
+            more,
+            news,
+            ended,
+            finished: false,
+        })
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        self.shared.lock().device.deadline()
+    }
+
+    fn counters(&self) -> RxCounters {
+        let inner = self.shared.lock();
+        let counters = inner.device.counters();
+        RxCounters {
+            malformed: counters.malformed + counters.broken,
+            reopened: counters.connections.saturating_sub(1),
+            ..RxCounters::default()
+        }
+    }
+
+    fn is_up(&self) -> bool {
+        self.shared.lock().device.link() == Link::Up
+    }
+
+    fn link(&self) -> LinkState {
+        match self.shared.lock().device.link() {
+            Link::Up => LinkState::Up,
+            Link::BusOff => LinkState::BusOff,
+            Link::Stopped | Link::Broken => LinkState::Down,
+            Link::Absent => LinkState::Gone,
+        }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.shared.lock().remarks.clone()
+    }
+}
+
+impl PollReceive for VirtioReceive {
+    fn wait(&self) -> Wait {
+        Wait {
+            fd: Some(self.fd),
+            readable: true,
+            writable: false,
+        }
+    }
+}
+
+struct VirtioTransmit {
+    shared: Arc<Shared>,
+    queue: usize,
+}
+
+impl Transmit for VirtioTransmit {
+    fn transmit(&mut self, _now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+        let mut inner = self.shared.lock();
+        if inner.device.link() != Link::Up {
+            return Err(Refused::Down);
+        }
+        let frame = Frame::from_view(outgoing.frame);
+        let carried = |_: &Frame| inner.device.carries(&outgoing.frame);
+        let frame = frame.filter(carried).ok_or(Refused::Unsupported)?;
+        if inner.held.len() >= self.queue {
+            return Err(Refused::Full);
+        }
+        inner.taken += 1;
+        if inner.held.is_empty() && inner.device.give(&outgoing.frame) {
+            inner.sent += 1;
+        } else {
+            inner.held.push_back(frame);
+        }
+        Ok(Accepted)
+    }
+
+    fn flush(&mut self, _now: Nanos) -> Result<FlushReport, PortError> {
+        let mut inner = self.shared.lock();
+        let (sent, _) = inner.give();
+        inner.device.tell();
+        Ok(FlushReport {
+            sent,
+            held: inner.held.len(),
+        })
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn counters(&self) -> TxCounters {
+        let inner = self.shared.lock();
+        TxCounters {
+            taken: inner.taken,
+            sent: inner.sent,
+            lost: inner.lost,
+            held: inner.held.len() as u64,
+            stalled: inner.stalled,
+            ..TxCounters::default()
+        }
+    }
+
+    fn room(&self) -> usize {
+        let inner = self.shared.lock();
+        if inner.device.link() != Link::Up {
+            // It refuses them for another reason.
+            return usize::MAX;
+        }
+        self.queue - inner.held.len()
+    }
+}
+
+/// The receiving half waits for the machine, and says when held frames have left.
+impl PollTransmit for VirtioTransmit {
+    fn wait(&self) -> Wait {
+        Wait::default()
+    }
+}

@@ -1,0 +1,428 @@
+//! A device on a socket.
+
+use crate::counters::Counters;
+use crate::guest::Guest;
+use crate::message::{self, CONTROL, QUEUES, RX, TX};
+use crate::rings::{Taken, Ticket};
+use crate::session::{Ended, Session};
+use frame::{FrameRef, Nanos};
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::ioctl_fionbio;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What the device offers a machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// CAN FD.
+    pub fd: bool,
+    /// FD frames of the machine have BRS: virtio CAN has no word for it.
+    pub brs: bool,
+    /// A frame is acknowledged when it was on the bus.
+    pub late_ack: bool,
+}
+
+/// Whether frames pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Link {
+    /// No monitor is connected.
+    Absent,
+    /// A machine is there, and has not started its controller.
+    Stopped,
+    /// Frames pass.
+    Up,
+    /// The machine was told that its controller is bus-off.
+    BusOff,
+    /// The machine's queues make no sense.
+    Broken,
+}
+
+/// Why there is no device.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// Another process has the socket.
+    #[error("another process has {}", .0.display())]
+    Taken(PathBuf),
+    /// Something is there that is no socket.
+    #[error("{} is there and is no socket", .0.display())]
+    NoSocket(PathBuf),
+    /// The system's error.
+    #[error("{} cannot be made a socket", .0.display())]
+    System(PathBuf, #[source] io::Error),
+}
+
+const LISTENER: u64 = 100;
+const MESSAGES: u64 = 101;
+
+/// The most remarks that are kept.
+const REMARKS: usize = 16;
+
+/// How often it is tried whether the monitor listens, ns.
+const PAUSE: Nanos = 100_000_000;
+
+/// How the connection is made.
+enum Way {
+    /// The monitor connects. The socket that is removed in the end is the one with this identity.
+    Listen {
+        listener: UnixListener,
+        identity: Option<(u64, u64)>,
+    },
+    /// The monitor listens; it is tried again at this time.
+    Connect { at: Nanos },
+}
+
+/// One virtio CAN device: a socket, and the machine whose monitor is connected there.
+pub struct Device {
+    path: PathBuf,
+    way: Way,
+    epoll: OwnedFd,
+    session: Option<Session>,
+    guest: Arc<Mutex<Guest>>,
+    /// Kicks that the epoll knows.
+    known: [Option<RawFd>; QUEUES],
+    remarks: Vec<String>,
+    was_broken: bool,
+}
+
+fn lock(guest: &Mutex<Guest>) -> MutexGuard<'_, Guest> {
+    guest.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Which file is there.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let there = std::fs::symlink_metadata(path).ok()?;
+    Some((there.dev(), there.ino()))
+}
+
+/// Connects without waiting for a monitor that is busy with somebody else.
+fn connect(path: &Path) -> rustix::io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    ioctl_fionbio(&socket, false)?;
+    Ok(socket.into())
+}
+
+/// Listens at `path`. A socket that nobody listens at any more is replaced.
+fn listen(path: &Path) -> Result<UnixListener, BindError> {
+    let system = |error| BindError::System(path.to_owned(), error);
+    match std::fs::symlink_metadata(path) {
+        Err(_) => {}
+        Ok(there) if !there.file_type().is_socket() => {
+            return Err(BindError::NoSocket(path.to_owned()));
+        }
+        Ok(_) if UnixStream::connect(path).is_ok() => {
+            return Err(BindError::Taken(path.to_owned()));
+        }
+        Ok(_) => std::fs::remove_file(path).map_err(system)?,
+    }
+    let listener = UnixListener::bind(path).map_err(system)?;
+    listener.set_nonblocking(true).map_err(system)?;
+    Ok(listener)
+}
+
+impl Device {
+    /// Listens for a monitor at this path.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn bind(path: &Path, options: Options) -> Result<Self, BindError> {
+        let system = |error: rustix::io::Errno| BindError::System(path.to_owned(), error.into());
+        let listener = listen(path)?;
+        let way = Way::Listen {
+            identity: identity(path),
+            listener,
+        };
+        let device = Self::new(path, options, way).map_err(system)?;
+        if let Way::Listen { listener, .. } = &device.way {
+            let data = EventData::new_u64(LISTENER);
+            epoll::add(&device.epoll, listener, data, EventFlags::IN).map_err(system)?;
+        }
+        Ok(device)
+    }
+
+    /// Connects to a monitor that listens at this path (QEMU: `server=on`), and again whenever it has gone: so
+    /// the machine keeps its device when this process is started anew.
+    ///
+    /// # Errors
+    /// [`BindError::System`].
+    pub fn connect(path: &Path, options: Options) -> Result<Self, BindError> {
+        Self::new(path, options, Way::Connect { at: 0 })
+            .map_err(|error| BindError::System(path.to_owned(), error.into()))
+    }
+
+    fn new(path: &Path, options: Options, way: Way) -> rustix::io::Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            way,
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            session: None,
+            guest: Arc::new(Mutex::new(Guest::new(options))),
+            known: [None; QUEUES],
+            remarks: Vec::new(),
+            was_broken: false,
+        })
+    }
+
+    /// Readable when [`Device::work`] has something to do.
+    #[must_use]
+    pub fn fd(&self) -> RawFd {
+        self.epoll.as_raw_fd()
+    }
+
+    fn remark(&mut self, what: String) {
+        if self.remarks.len() < REMARKS {
+            self.remarks.push(what);
+        }
+    }
+
+    /// Sentences for a user since the last call: machines that came and went.
+    pub fn remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
+    }
+
+    /// When [`Device::work`] is to be called at the latest.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Nanos> {
+        match self.way {
+            Way::Connect { at } if self.session.is_none() => Some(at),
+            _ => None,
+        }
+    }
+
+    /// Tries whether the monitor listens.
+    fn try_to_connect(&mut self, now: Nanos) {
+        let Way::Connect { at } = &mut self.way else {
+            return;
+        };
+        if self.session.is_some() || now < *at {
+            return;
+        }
+        *at = now.saturating_add(PAUSE);
+        if let Ok(stream) = connect(&self.path) {
+            self.begin(stream);
+        }
+    }
+
+    /// Does what has come: connections, messages of the monitor, commands of the machine. Never blocks, but for
+    /// a monitor that stops in the middle of a message, and that once, for 0.2 s.
+    pub fn work(&mut self, now: Nanos) {
+        self.try_to_connect(now);
+        let mut events = [Event {
+            flags: EventFlags::empty(),
+            data: EventData::new_u64(0),
+        }; 8];
+        let zero = rustix::event::Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let found = epoll::wait(&self.epoll, &mut events[..], Some(&zero)).unwrap_or(0);
+        for event in events.iter().take(found) {
+            match event.data.u64() {
+                LISTENER => self.accept(),
+                MESSAGES => self.serve(),
+                kick => self.kicked(kick as usize),
+            }
+        }
+        let mut guest = lock(&self.guest);
+        guest.rings.obey();
+        let broken = guest.rings.broken();
+        drop(guest);
+        if let Some((index, why)) = broken.filter(|_| !self.was_broken) {
+            let name = ["transmit", "receive", "control"][index];
+            self.remark(format!(
+                "the machine's {name} queue makes no sense: {why}; its frames do not pass until its driver \
+                 sets the device up anew"
+            ));
+        }
+        self.was_broken = broken.is_some();
+        self.interrupt(CONTROL);
+    }
+
+    fn kicked(&self, index: usize) {
+        let mut guest = lock(&self.guest);
+        if let Some(kick) = guest.kicks.get(index).and_then(Option::as_ref) {
+            let _ = rustix::io::read(kick, &mut [0_u8; 8]);
+        }
+        if index == RX {
+            guest.rings.fed();
+        }
+    }
+
+    fn accept(&mut self) {
+        let Way::Listen { listener, .. } = &self.way else {
+            return;
+        };
+        let Ok((stream, _)) = listener.accept() else {
+            return;
+        };
+        // It may have gone just now.
+        self.serve();
+        if self.session.is_some() {
+            self.remark(format!(
+                "a second monitor has connected to {} and was sent away: one machine has one socket",
+                self.path.display()
+            ));
+            return;
+        }
+        self.begin(stream);
+    }
+
+    fn begin(&mut self, stream: UnixStream) {
+        let begun = Session::new(stream, Arc::clone(&self.guest)).and_then(|session| {
+            let data = EventData::new_u64(MESSAGES);
+            epoll::add(&self.epoll, session.stream(), data, EventFlags::IN)?;
+            Ok(session)
+        });
+        match begun {
+            Ok(session) => self.session = Some(session),
+            Err(error) => self.remark(format!("a monitor's connection was lost: {error}")),
+        }
+    }
+
+    fn serve(&mut self) {
+        let Some(session) = &mut self.session else {
+            return;
+        };
+        let before = session.spoke();
+        let result = session.serve();
+        let spoke = session.spoke();
+        if spoke && !before {
+            lock(&self.guest).rings.count_connection();
+            self.remark("a monitor has connected".to_owned());
+        }
+        if let Err(ended) = result {
+            self.session = None;
+            lock(&self.guest).leave();
+            match ended {
+                Ended::Closed if spoke => self.remark(ended.to_string()),
+                Ended::Closed => {}
+                Ended::Message(_) => self.remark(format!("{ended}; its connection was closed")),
+            }
+        }
+        self.know_kicks();
+    }
+
+    /// Lets the epoll wait for the kicks that are there now.
+    fn know_kicks(&mut self) {
+        let mut guest = lock(&self.guest);
+        if !std::mem::take(&mut guest.changed) {
+            return;
+        }
+        for (index, known) in self.known.iter_mut().enumerate() {
+            // A file that is closed has left the epoll; one with its number may be another one.
+            if known.take().is_some()
+                && let Some(kick) = &guest.kicks[index]
+            {
+                let _ = epoll::delete(&self.epoll, kick);
+            }
+            if let Some(kick) = &guest.kicks[index] {
+                if let Ok(flags) = fcntl_getfl(kick) {
+                    let _ = fcntl_setfl(kick, flags | OFlags::NONBLOCK);
+                }
+                let data = EventData::new_u64(index as u64);
+                if epoll::add(&self.epoll, kick, data, EventFlags::IN).is_ok() {
+                    *known = Some(kick.as_raw_fd());
+                }
+            }
+        }
+    }
+
+    /// Hands over up to `budget` frames that the machine sends. True: there are more.
+    pub fn take(&mut self, budget: usize, take: &mut dyn FnMut(Taken)) -> bool {
+        let mut guest = lock(&self.guest);
+        for _ in 0..budget {
+            match guest.rings.take() {
+                Some(taken) => take(taken),
+                // What was refused is given back, too.
+                None => return guest.rings.arm(),
+            }
+        }
+        true
+    }
+
+    /// What became of a frame. The driver is told by [`Device::tell`].
+    pub fn finish(&mut self, ticket: Ticket, ok: bool) {
+        lock(&self.guest).rings.finish(ticket, ok);
+    }
+
+    /// Can the machine get this kind of frame?
+    #[must_use]
+    pub fn carries(&self, frame: &FrameRef<'_>) -> bool {
+        message::carries(frame, lock(&self.guest).rings.features())
+    }
+
+    /// Gives the machine a frame that it [carries](Device::carries), while its link is up; false where it has no
+    /// buffer for it. The driver is told by [`Device::tell`].
+    pub fn give(&mut self, frame: &FrameRef<'_>) -> bool {
+        lock(&self.guest).rings.give(frame)
+    }
+
+    /// Lets the driver know of what was given back and given since.
+    pub fn tell(&mut self) {
+        self.interrupt(TX);
+        self.interrupt(RX);
+        lock(&self.guest).rings.arm();
+    }
+
+    fn interrupt(&self, index: usize) {
+        let mut guest = lock(&self.guest);
+        if guest.rings.wants_interrupt(index)
+            && let Some(call) = &guest.calls[index]
+        {
+            // A counter that is full says it, too.
+            let _ = rustix::io::write(call, &1_u64.to_ne_bytes());
+        }
+    }
+
+    /// The controller that the machine shares is bus-off, or back on the bus.
+    pub fn set_bus_off(&mut self, bus_off: bool) {
+        let changed = lock(&self.guest).rings.set_bus_off(bus_off);
+        if let Some(session) = self.session.as_ref().filter(|_| changed) {
+            session.tell();
+        }
+    }
+
+    /// Whether frames pass.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        if self.session.as_ref().is_none_or(|session| !session.spoke()) {
+            return Link::Absent;
+        }
+        let guest = lock(&self.guest);
+        if guest.rings.broken().is_some() {
+            Link::Broken
+        } else if guest.rings.status() & message::STATUS_BUS_OFF != 0 {
+            Link::BusOff
+        } else if guest.rings.is_started() {
+            Link::Up
+        } else {
+            Link::Stopped
+        }
+    }
+
+    /// What was counted since the device was made.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        lock(&self.guest).rings.counters()
+    }
+}
+
+/// What is under way fails, so that the next process finds queues without gaps.
+impl Drop for Device {
+    fn drop(&mut self) {
+        lock(&self.guest).rings.abandon();
+        self.interrupt(TX);
+        if let Way::Listen { identity: ours, .. } = &self.way
+            && identity(&self.path) == *ours
+        {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}

@@ -1,0 +1,534 @@
+//! The queues in the machine's memory.
+//!
+//! Everything here comes from the machine, which may change it at any time. Each value is read once and then
+//! checked. A chain of descriptors is followed for [`PARTS`] parts at most; a queue whose indices make no sense is
+//! left alone until it is set up anew.
+
+use crate::counters::Counters;
+use crate::message::{self, CONTROL, LONGEST, QUEUES, RX, TX};
+use frame::{Frame, FrameRef};
+use std::sync::atomic::Ordering;
+use virtio_queue::{Queue, QueueOwnedT as _, QueueT as _};
+use vm_memory::{Bytes as _, GuestAddress, GuestMemoryMmap};
+
+/// Descriptors of the longest chain that is looked at. Linux's driver uses two.
+const PARTS: usize = 8;
+/// The most buffers that a queue may have.
+pub(crate) const LARGEST: u16 = 1024;
+/// `VIRTIO_F_EVENT_IDX`, virtio 1.4 §6.
+pub(crate) const EVENT_IDX: u64 = 1 << 29;
+
+/// Why a queue is left alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Broken {
+    /// The driver says that more buffers are there than the queue has.
+    #[error("its index is out of range")]
+    Index,
+    /// A buffer is in the queue that was not given back.
+    #[error("a buffer is in it twice")]
+    Twice,
+    /// The queue is not in the machine's memory.
+    #[error("it is not in the machine's memory")]
+    Address,
+}
+
+/// A frame of the machine whose end is to be reported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ticket {
+    head: u16,
+    generation: u32,
+}
+
+/// A frame that the machine sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// What it is.
+    pub frame: Frame,
+    /// For [`Rings::finish`].
+    pub ticket: Ticket,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Part {
+    at: GuestAddress,
+    len: usize,
+    writable: bool,
+}
+
+/// A chain of descriptors, as it was when it was looked at.
+struct Chain {
+    head: u16,
+    parts: [Part; PARTS],
+    count: usize,
+}
+
+impl Chain {
+    fn of(&self, writable: bool) -> impl Iterator<Item = &Part> {
+        let parts = self.parts.iter().take(self.count);
+        parts.filter(move |part| part.writable == writable)
+    }
+
+    /// Copies what the driver wrote, as far as it fits; how many bytes.
+    fn read(&self, memory: &GuestMemoryMmap, bytes: &mut [u8]) -> usize {
+        let mut done = 0;
+        for part in self.of(false) {
+            let Some(room) = bytes.get_mut(done..) else {
+                break;
+            };
+            let len = part.len.min(room.len());
+            let Some(room) = room.get_mut(..len) else {
+                break;
+            };
+            if memory.read_slice(room, part.at).is_err() {
+                break;
+            }
+            done += len;
+        }
+        done
+    }
+
+    /// Writes all of it; false where there is no room.
+    fn write(&self, memory: &GuestMemoryMmap, mut bytes: &[u8]) -> bool {
+        let room: usize = self.of(true).map(|part| part.len).sum();
+        if room < bytes.len() {
+            return false;
+        }
+        for part in self.of(true) {
+            let (now, rest) = bytes.split_at(part.len.min(bytes.len()));
+            if memory.write_slice(now, part.at).is_err() {
+                return false;
+            }
+            bytes = rest;
+        }
+        true
+    }
+
+    /// Where the driver expects the result.
+    fn result(&self) -> Option<GuestAddress> {
+        let mut writable = self.of(true).filter(|part| part.len > 0);
+        writable.next().map(|part| part.at)
+    }
+}
+
+struct Ring {
+    queue: Queue,
+    enabled: bool,
+    broken: Option<Broken>,
+    /// Something was given back, and the driver may want to know.
+    given_back: bool,
+}
+
+impl Ring {
+    fn is_usable(&self) -> bool {
+        self.enabled && self.queue.ready() && self.broken.is_none()
+    }
+
+    fn pop(&mut self, memory: &GuestMemoryMmap) -> Result<Option<Chain>, Broken> {
+        let mut iterator = self.queue.iter(memory).map_err(|_| Broken::Index)?;
+        let Some(found) = iterator.next() else {
+            return Ok(None);
+        };
+        let mut chain = Chain {
+            head: found.head_index(),
+            parts: [Part::default(); PARTS],
+            count: 0,
+        };
+        for (part, found) in chain.parts.iter_mut().zip(found) {
+            *part = Part {
+                at: found.addr(),
+                len: found.len() as usize,
+                writable: found.is_write_only(),
+            };
+            chain.count += 1;
+        }
+        Ok(Some(chain))
+    }
+}
+
+/// The three queues of a machine. They are set up by vhost-user's messages; see [`crate::Device`].
+pub struct Rings {
+    memory: GuestMemoryMmap,
+    rings: [Ring; QUEUES],
+    features: u64,
+    brs: bool,
+    started: bool,
+    bus_off: bool,
+    /// Of each transmit buffer that is under way: where its result goes, if anywhere.
+    under_way: Box<[Option<Option<GuestAddress>>]>,
+    generation: u32,
+    counters: Counters,
+    /// A queue had no buffer for a frame: the driver is to say when there is one.
+    hungry: bool,
+}
+
+impl Default for Rings {
+    fn default() -> Self {
+        Self::new(GuestMemoryMmap::new(), 0, false)
+    }
+}
+
+impl Rings {
+    /// Queues that are not set up. `features`: what is agreed on; `brs`: FD frames of the machine have it.
+    #[must_use]
+    pub fn new(memory: GuestMemoryMmap, features: u64, brs: bool) -> Self {
+        let ring = || Ring {
+            queue: Queue::new(LARGEST).unwrap_or_default(),
+            enabled: false,
+            broken: None,
+            given_back: false,
+        };
+        Self {
+            memory,
+            rings: [ring(), ring(), ring()],
+            features,
+            brs,
+            started: false,
+            bus_off: false,
+            under_way: vec![None; usize::from(LARGEST)].into(),
+            generation: 0,
+            counters: Counters::default(),
+            hungry: false,
+        }
+    }
+
+    /// The machine's memory has changed.
+    pub(crate) fn set_memory(&mut self, memory: GuestMemoryMmap) {
+        self.memory = memory;
+    }
+
+    pub(crate) fn set_features(&mut self, features: u64) {
+        self.features = features;
+        for ring in &mut self.rings {
+            ring.queue.set_event_idx(features & EVENT_IDX != 0);
+        }
+    }
+
+    /// What is agreed on with the driver.
+    #[must_use]
+    pub const fn features(&self) -> u64 {
+        self.features
+    }
+
+    /// Buffers of a queue; false where that cannot be.
+    pub fn set_size(&mut self, index: usize, size: u32) -> bool {
+        let ring = self.rings.get_mut(index).zip(u16::try_from(size).ok());
+        ring.is_some_and(|(ring, size)| ring.queue.try_set_size(size).is_ok())
+    }
+
+    /// Where a queue is, in the machine's addresses; false where that cannot be.
+    pub fn set_addresses(&mut self, index: usize, table: u64, available: u64, used: u64) -> bool {
+        let Some(Ring { queue, .. }) = self.rings.get_mut(index) else {
+            return false;
+        };
+        queue
+            .try_set_desc_table_address(GuestAddress(table))
+            .is_ok()
+            && queue
+                .try_set_avail_ring_address(GuestAddress(available))
+                .is_ok()
+            && queue.try_set_used_ring_address(GuestAddress(used)).is_ok()
+    }
+
+    /// A queue begins, or begins anew where another process has left it: at the first buffer that was not given
+    /// back.
+    pub fn start(&mut self, index: usize) {
+        let Some(ring) = self.rings.get_mut(index) else {
+            return;
+        };
+        ring.broken = None;
+        ring.queue.set_event_idx(self.features & EVENT_IDX != 0);
+        ring.queue.set_ready(true);
+        let used = ring.queue.used_idx(&self.memory, Ordering::Acquire);
+        match used.ok().filter(|_| ring.queue.is_valid(&self.memory)) {
+            Some(used) => {
+                ring.queue.set_next_used(used.0);
+                ring.queue.set_next_avail(used.0);
+                if index == CONTROL {
+                    self.started = used.0 != 0 && self.was_started(used.0);
+                }
+            }
+            None => self.give_up(index, Broken::Address),
+        }
+    }
+
+    /// The last command that was given back: Linux's driver keeps one buffer for all of them, and it is still
+    /// there. Where it is not, a machine that has given commands has started.
+    fn was_started(&self, used: u16) -> bool {
+        let queue = &self.rings[CONTROL].queue;
+        let slot = u64::from(used.wrapping_sub(1) % queue.size());
+        // `struct virtq_used`: flags, index, then elements of id and length; `struct virtq_desc` has 16 bytes.
+        let id = self
+            .memory
+            .read_obj::<u32>(GuestAddress(queue.used_ring().wrapping_add(4 + 8 * slot)));
+        let id = id.map_or(u64::MAX, |id| u64::from(u32::from_le(id)));
+        if id >= u64::from(queue.size()) {
+            return true;
+        }
+        let at = GuestAddress(queue.desc_table().wrapping_add(16 * id));
+        let at = self.memory.read_obj::<u64>(at).map(u64::from_le);
+        let kind = at.and_then(|at| self.memory.read_obj::<u16>(GuestAddress(at)));
+        kind.map_or(true, |kind| u16::from_le(kind) != message::MESSAGE_STOP)
+    }
+
+    /// The queue's frames may pass, or may not.
+    pub fn enable(&mut self, index: usize, enabled: bool) {
+        if let Some(ring) = self.rings.get_mut(index) {
+            ring.enabled = enabled;
+        }
+    }
+
+    /// Frames that are under way fail.
+    pub(crate) fn abandon(&mut self) {
+        for head in 0..LARGEST {
+            if self.end(head, false) {
+                self.counters.abandoned += 1;
+            }
+        }
+        self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// A queue ends; gives its next buffer. Frames that are under way fail.
+    pub fn stop(&mut self, index: usize) -> u16 {
+        if index == TX {
+            self.abandon();
+        }
+        let Some(ring) = self.rings.get_mut(index) else {
+            return 0;
+        };
+        let next = ring.queue.next_avail();
+        ring.queue.reset();
+        if index == CONTROL {
+            self.started = false;
+        }
+        next
+    }
+
+    /// All queues end.
+    pub fn stop_all(&mut self) {
+        (0..QUEUES).for_each(|index| {
+            self.stop(index);
+            self.enable(index, false);
+        });
+    }
+
+    #[cold]
+    fn give_up(&mut self, index: usize, why: Broken) {
+        self.rings[index].broken = Some(why);
+        self.counters.broken += 1;
+    }
+
+    /// Why a queue is left alone, if one is, and which.
+    #[must_use]
+    pub fn broken(&self) -> Option<(usize, Broken)> {
+        let mut rings = self.rings.iter().enumerate();
+        rings.find_map(|(index, ring)| Some((index, ring.broken?)))
+    }
+
+    /// Takes part in the bus: frames pass.
+    #[must_use]
+    pub fn is_started(&self) -> bool {
+        let usable = [TX, RX].iter().all(|i| self.rings[*i].is_usable());
+        self.started && !self.bus_off && usable
+    }
+
+    /// The controller that the machine shares is off the bus, or back. True: the machine is to be told.
+    pub const fn set_bus_off(&mut self, bus_off: bool) -> bool {
+        let before = self.bus_off;
+        self.bus_off = bus_off;
+        before != bus_off
+    }
+
+    /// The configuration's status.
+    #[must_use]
+    pub const fn status(&self) -> u16 {
+        if self.bus_off {
+            message::STATUS_BUS_OFF
+        } else {
+            0
+        }
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    pub(crate) const fn count_connection(&mut self) {
+        self.counters.connections += 1;
+    }
+
+    fn pop(&mut self, index: usize) -> Option<Chain> {
+        let ring = &mut self.rings[index];
+        if !ring.is_usable() {
+            return None;
+        }
+        match ring.pop(&self.memory) {
+            Ok(chain) => chain.filter(|chain| chain.head < LARGEST),
+            Err(why) => {
+                self.give_up(index, why);
+                None
+            }
+        }
+    }
+
+    fn push(&mut self, index: usize, head: u16, written: usize) {
+        let ring = &mut self.rings[index];
+        ring.given_back = true;
+        if ring
+            .queue
+            .add_used(&self.memory, head, written as u32)
+            .is_err()
+        {
+            self.give_up(index, Broken::Address);
+        }
+    }
+
+    /// Writes a result and gives the buffer back.
+    fn answer(&mut self, index: usize, head: u16, at: Option<GuestAddress>, ok: bool) {
+        let result = if ok {
+            message::RESULT_OK
+        } else {
+            message::RESULT_NOT_OK
+        };
+        let written = at.is_some_and(|at| self.memory.write_obj(result, at).is_ok());
+        self.push(index, head, usize::from(written));
+    }
+
+    /// Commands: which are all there is to do with the control queue. True where the machine has started or
+    /// stopped.
+    pub fn obey(&mut self) -> bool {
+        let before = self.started;
+        for _ in 0..LARGEST {
+            let Some(chain) = self.pop(CONTROL) else {
+                break;
+            };
+            let mut bytes = [0; 2];
+            let read = chain.read(&self.memory, &mut bytes);
+            let ok = match message::kind(&bytes[..read]) {
+                // Only the controller's owner brings it back.
+                message::MESSAGE_START if !self.bus_off => {
+                    self.started = true;
+                    true
+                }
+                message::MESSAGE_STOP => {
+                    self.started = false;
+                    true
+                }
+                _ => false,
+            };
+            self.answer(CONTROL, chain.head, chain.result(), ok);
+        }
+        before != self.started
+    }
+
+    /// The next frame that the machine sends. What is none, or comes while the controller is stopped, is answered
+    /// and counted, and the next one taken.
+    pub fn take(&mut self) -> Option<Taken> {
+        for _ in 0..LARGEST {
+            let chain = self.pop(TX)?;
+            let at = chain.result();
+            if self.under_way[usize::from(chain.head)].is_some() {
+                self.give_up(TX, Broken::Twice);
+                return None;
+            }
+            let mut bytes = [0; LONGEST];
+            let read = chain.read(&self.memory, &mut bytes);
+            let frame = message::decode(&bytes[..read], self.features, self.brs);
+            match frame {
+                Ok(frame) if self.started && !self.bus_off => {
+                    self.under_way[usize::from(chain.head)] = Some(at);
+                    self.counters.taken += 1;
+                    let ticket = Ticket {
+                        head: chain.head,
+                        generation: self.generation,
+                    };
+                    return Some(Taken { frame, ticket });
+                }
+                Ok(_) => self.counters.not_started += 1,
+                Err(_) => self.counters.malformed += 1,
+            }
+            self.answer(TX, chain.head, at, false);
+        }
+        None
+    }
+
+    fn end(&mut self, head: u16, ok: bool) -> bool {
+        let place = self.under_way.get_mut(usize::from(head));
+        let Some(at) = place.and_then(Option::take) else {
+            return false;
+        };
+        self.answer(TX, head, at, ok);
+        true
+    }
+
+    /// What became of a frame. Of a machine that has gone since, nothing is to be reported.
+    pub fn finish(&mut self, ticket: Ticket, ok: bool) {
+        if ticket.generation != self.generation || !self.end(ticket.head, ok) {
+            return;
+        }
+        if ok {
+            self.counters.acknowledged += 1;
+        } else {
+            self.counters.refused += 1;
+        }
+    }
+
+    /// Frames under way.
+    #[must_use]
+    pub const fn under_way(&self) -> u64 {
+        let c = &self.counters;
+        c.taken - (c.acknowledged + c.refused + c.abandoned)
+    }
+
+    /// Gives the machine a frame; false where it has no buffer for it. The frame is of a kind that
+    /// [`message::carries`], and the machine [`Rings::is_started`].
+    pub fn give(&mut self, frame: &FrameRef<'_>) -> bool {
+        let mut bytes = [0; LONGEST];
+        let size = message::encode(frame, &mut bytes);
+        for _ in 0..LARGEST {
+            let Some(chain) = self.pop(RX) else { break };
+            let fits = chain.write(&self.memory, &bytes[..size]);
+            self.push(RX, chain.head, if fits { size } else { 0 });
+            if fits {
+                self.counters.given += 1;
+                return true;
+            }
+            self.counters.too_small += 1;
+        }
+        self.hungry = true;
+        false
+    }
+
+    /// Asks the driver to say when it has done something. True where it has already.
+    pub fn arm(&mut self) -> bool {
+        let mut more = false;
+        for index in [TX, CONTROL, RX] {
+            let ring = &mut self.rings[index];
+            if !ring.is_usable() {
+                continue;
+            }
+            if index == RX && !self.hungry {
+                // It may add buffers without saying so.
+                let _ = ring.queue.disable_notification(&self.memory);
+            } else {
+                let there = ring.queue.enable_notification(&self.memory);
+                more |= there.unwrap_or(false);
+            }
+        }
+        more
+    }
+
+    /// The driver has said that there are new buffers for frames.
+    pub(crate) const fn fed(&mut self) {
+        self.hungry = false;
+    }
+
+    /// Does the driver want an interrupt for what it was given back?
+    pub fn wants_interrupt(&mut self, index: usize) -> bool {
+        let ring = &mut self.rings[index];
+        std::mem::take(&mut ring.given_back)
+            && ring.is_usable()
+            && ring.queue.needs_notification(&self.memory).unwrap_or(false)
+    }
+}

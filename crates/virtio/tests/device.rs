@@ -1,0 +1,289 @@
+//! A device and a machine, by vhost-user's messages and in shared memory.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod machine;
+
+use frame::Frame;
+use machine::{BUFFERS, Machine, Worked, status, wait};
+use std::path::PathBuf;
+use vhost::VhostBackend;
+use virtio::message::{
+    CONTROL, FLAG_FD, MESSAGE_RX, MESSAGE_START, MESSAGE_STOP, MESSAGE_TX, RESULT_NOT_OK,
+    RESULT_OK, RX, TX, feature,
+};
+use virtio::{BindError, Device, Link, Options, Taken};
+
+const ALL: u64 = feature::CLASSIC | feature::FD | feature::RTR;
+const OPTIONS: Options = Options {
+    fd: true,
+    brs: true,
+    late_ack: true,
+};
+
+struct Place {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+fn place() -> Place {
+    let folder = tempfile::tempdir().unwrap();
+    Place {
+        path: folder.path().join("vm.sock"),
+        _folder: folder,
+    }
+}
+
+fn message(id: u32, data: &[u8]) -> Vec<u8> {
+    with_flags(0, id, data)
+}
+
+fn with_flags(flags: u32, id: u32, data: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    bytes.extend(MESSAGE_TX.to_le_bytes());
+    bytes.extend((data.len() as u16).to_le_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend(flags.to_le_bytes());
+    bytes.extend(id.to_le_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+fn taken(device: &Worked) -> Vec<Taken> {
+    let mut all = Vec::new();
+    device.lock().take(100, &mut |taken| all.push(taken));
+    all
+}
+
+fn wait_taken(device: &Worked) -> Taken {
+    let mut all = Vec::new();
+    wait("a frame is there", || {
+        all = taken(device);
+        !all.is_empty()
+    });
+    assert_eq!(all.len(), 1);
+    all[0]
+}
+
+#[test]
+fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
+    let place = place();
+    let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+    assert_eq!(device.lock().link(), Link::Absent);
+    let mut machine = Machine::new();
+    let mut monitor = machine.connect(&place.path, ALL);
+    assert_eq!(device.lock().link(), Link::Stopped);
+    machine.command(MESSAGE_START);
+    assert_eq!(device.lock().link(), Link::Up);
+
+    machine.send(TX, 3, &with_flags(FLAG_FD, 0x123, &[1, 2]));
+    let first = wait_taken(&device);
+    assert_eq!(first.frame.to_string(), "123##10102");
+    assert_eq!(machine.back(TX), None, "not before it was on the bus");
+    device.lock().finish(first.ticket, true);
+    device.lock().tell();
+    assert_eq!(machine.wait_back(TX), (3, vec![RESULT_OK]));
+    assert_eq!(machine.calls[TX].read().unwrap(), 1, "an interrupt");
+    // A second word about it changes nothing.
+    device.lock().finish(first.ticket, false);
+    assert_eq!(machine.back(TX), None);
+
+    let frame: Frame = "1ABCDEF0#AABB".parse().unwrap();
+    assert!(!device.lock().give(&frame.view()), "no buffer");
+    machine.describe(RX, 5, &[], 80);
+    machine.offer(RX, 5);
+    assert!(device.lock().give(&frame.view()));
+    device.lock().tell();
+    let (head, bytes) = machine.wait_back(RX);
+    assert_eq!((head, bytes.len()), (5, 18));
+    assert_eq!(&bytes[..2], MESSAGE_RX.to_le_bytes());
+    assert_eq!(&bytes[16..], [0xAA, 0xBB]);
+    assert_eq!(machine.calls[RX].read().unwrap(), 1);
+
+    // Bus-off, as its owner says; the machine reads it, and cannot start.
+    assert_eq!(status(&mut monitor), 0);
+    device.lock().set_bus_off(true);
+    assert_eq!(device.lock().link(), Link::BusOff);
+    assert_eq!(status(&mut monitor), 1);
+    machine.send(CONTROL, 0, &MESSAGE_START.to_le_bytes());
+    assert_eq!(machine.wait_back(CONTROL).1, [RESULT_NOT_OK]);
+    device.lock().set_bus_off(false);
+
+    machine.command(MESSAGE_STOP);
+    machine.send(TX, 4, &message(1, &[]));
+    wait("it is refused", || {
+        assert_eq!(taken(&device), []);
+        device.lock().tell();
+        machine.back(TX) == Some((4, vec![RESULT_NOT_OK]))
+    });
+    let counters = device.lock().counters();
+    assert_eq!((counters.taken, counters.acknowledged), (1, 1));
+    assert_eq!((counters.not_started, counters.given), (1, 1));
+}
+
+#[test]
+fn a_machine_that_is_reset_hears_that_its_frames_failed() {
+    let place = place();
+    let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+    let mut machine = Machine::new();
+    let monitor = machine.connect(&place.path, ALL);
+    machine.command(MESSAGE_START);
+    machine.send(TX, 1, &message(0x11, &[1]));
+    let first = wait_taken(&device);
+    machine.send(TX, 2, &message(0x22, &[2]));
+    let second = wait_taken(&device);
+    device.lock().finish(second.ticket, true);
+    // Paused: the queue is taken away, with all of its buffers.
+    assert_eq!(monitor.get_vring_base(TX).unwrap(), 2);
+    assert_eq!(machine.wait_back(TX), (2, vec![RESULT_OK]));
+    assert_eq!(machine.wait_back(TX), (1, vec![RESULT_NOT_OK]));
+    device.lock().finish(first.ticket, true);
+    assert_eq!(machine.back(TX), None);
+    let counters = device.lock().counters();
+    assert_eq!((counters.acknowledged, counters.abandoned), (1, 1));
+    assert_eq!(device.lock().link(), Link::Stopped);
+}
+
+#[test]
+fn a_machine_goes_on_where_another_process_left_it() {
+    let place = place();
+    let mut machine = Machine::new();
+    for started in [true, false, true] {
+        let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+        let monitor = machine.connect(&place.path, ALL);
+        machine.command(if started { MESSAGE_START } else { MESSAGE_STOP });
+        let link = device.lock().link();
+        drop(device);
+        drop(monitor);
+        let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+        let _monitor = machine.connect(&place.path, ALL);
+        assert_eq!(device.lock().link(), link);
+        if started {
+            machine.send(TX, 7, &message(7, &[]));
+            let frame = wait_taken(&device);
+            device.lock().finish(frame.ticket, true);
+            assert_eq!(machine.wait_back(TX), (7, vec![RESULT_OK]));
+        }
+    }
+}
+
+#[test]
+fn queues_that_make_no_sense_are_left_alone_until_they_are_set_up_anew() {
+    let place = place();
+    let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+    let mut machine = Machine::new();
+    let monitor = machine.connect(&place.path, ALL);
+    machine.command(MESSAGE_START);
+    machine.lie(TX, BUFFERS + 1);
+    machine.kick(TX);
+    wait("it is noticed", || {
+        assert_eq!(taken(&device), []);
+        device.lock().link() == Link::Broken
+    });
+    wait("it is said", || {
+        let remarks = device.lock().remarks();
+        remarks
+            .iter()
+            .any(|r| r.contains("transmit queue makes no sense"))
+    });
+    drop(monitor);
+    wait("it has gone", || device.lock().link() == Link::Absent);
+    machine.lie(TX, 0);
+    let _monitor = machine.connect(&place.path, ALL);
+    assert_eq!(device.lock().link(), Link::Up);
+}
+
+/// The same buffer twice, buffers outside of the memory, chains without an end, messages that are too short.
+#[test]
+fn buffers_that_make_no_sense_hurt_nobody() {
+    let place = place();
+    let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+    let mut machine = Machine::new();
+    let monitor = machine.connect(&place.path, ALL);
+    machine.command(MESSAGE_START);
+    let table = machine::BASE;
+    let entry = |machine: &Machine, head: u16, at: u64, len: u32, flags: u16, next: u16| {
+        use vm_memory::{Bytes, GuestAddress};
+        let place = table + 16 * u64::from(head);
+        machine.memory.write_obj(at, GuestAddress(place)).unwrap();
+        machine
+            .memory
+            .write_obj(len, GuestAddress(place + 8))
+            .unwrap();
+        machine
+            .memory
+            .write_obj(flags, GuestAddress(place + 12))
+            .unwrap();
+        machine
+            .memory
+            .write_obj(next, GuestAddress(place + 14))
+            .unwrap();
+    };
+    // Elsewhere; longer than everything; pointing to itself; an indirect table in nowhere.
+    entry(&machine, 0, 0xDEAD_0000, 24, 0, 0);
+    entry(&machine, 1, machine::BASE + 0x1000, u32::MAX, 0, 0);
+    entry(&machine, 2, machine::BASE + 0x1000, 1, 1, 2);
+    entry(&machine, 3, 0xFFFF_FFFF_FFFF_FFF0, 16, 4, 0);
+    for head in 0..4 {
+        machine.offer(TX, head);
+    }
+    machine.kick(TX);
+    for _ in 0..4 {
+        wait("it comes back", || {
+            assert_eq!(taken(&device), []);
+            machine.back(TX).is_some()
+        });
+    }
+    assert_eq!(device.lock().counters().malformed, 4);
+    assert_eq!(device.lock().link(), Link::Up);
+    machine.send(TX, 6, &message(6, &[]));
+    wait_taken(&device);
+    machine.send(TX, 6, &message(6, &[]));
+    wait("it is noticed", || {
+        taken(&device);
+        device.lock().link() == Link::Broken
+    });
+    drop(monitor);
+}
+
+#[test]
+fn a_socket_belongs_to_one_process_and_one_machine() {
+    let place = place();
+    let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+    let second = Device::bind(&place.path, OPTIONS).err().unwrap();
+    assert!(matches!(second, BindError::Taken(_)), "{second}");
+    let machine = Machine::new();
+    let _monitor = machine.connect(&place.path, ALL);
+    let other = std::os::unix::net::UnixStream::connect(&place.path).unwrap();
+    wait("it is said", || {
+        let remarks = device.lock().remarks();
+        remarks.iter().any(|r| r.contains("was sent away"))
+    });
+    drop(other);
+    drop(device);
+    assert!(!place.path.exists());
+    std::fs::write(&place.path, "no socket").unwrap();
+    let file = Device::bind(&place.path, OPTIONS).err().unwrap();
+    assert!(matches!(file, BindError::NoSocket(_)), "{file}");
+}
+
+/// A monitor that begins a message and does not end it, and one that says nonsense.
+#[test]
+fn monitors_that_make_no_sense_lose_their_connection() {
+    use std::io::Write;
+    let place = place();
+    let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+    for bytes in [&[1, 0, 0, 0, 1, 0, 0, 0, 200, 0, 0, 0, 1][..], &[0xFF; 64]] {
+        let mut stream = std::os::unix::net::UnixStream::connect(&place.path).unwrap();
+        stream.write_all(bytes).unwrap();
+        wait("it is closed", || {
+            let remarks = device.lock().remarks();
+            remarks
+                .iter()
+                .any(|r| r.contains("its connection was closed"))
+        });
+    }
+    let machine = Machine::new();
+    let _monitor = machine.connect(&place.path, ALL);
+    assert_eq!(device.lock().link(), Link::Stopped);
+}

@@ -1,0 +1,5 @@
+#![no_main]
+//! See `cangate_fuzz::targets::virtio_rings`.
+libfuzzer_sys::fuzz_target!(
+    |input: &[u8]| (cangate_fuzz::targets::virtio_rings::TARGET.run)(input)
+);
