@@ -76,6 +76,11 @@ pub trait Settings: Comparable + Debug + Send + Sync {
         None
     }
 
+    /// Another port without which it cannot be: of which kind, and its name.
+    fn needs(&self) -> Option<(&'static str, &str)> {
+        None
+    }
+
     /// Where it reads from. A gateway makes sure that no port empties a file that another one reads.
     fn reads(&self) -> Option<&Stream> {
         None

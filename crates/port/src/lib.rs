@@ -17,6 +17,7 @@
 //! | [`direct`] | `direct` | CAN controllers driven from user space |
 //! | [`chardev`] | `chardev` | CAN controllers as character devices, by the driver `kmod/canchar` |
 //! | [`virtio`] | `virtio` | virtual machines, by the virtio CAN device over vhost-user |
+//! | [`controllers`] | `virtio`; keyword `controller` | a controller on an embedded bus that virtual machines share |
 //!
 //! A kind is a [`PortKind`]: its keyword, and how its [`Settings`] are read from `gateway.toml`. The
 //! settings open the port, and answer what a gateway asks before. The list of kinds, [`Kinds`], is a
@@ -44,6 +45,7 @@ kinds::kinds! {
     "direct" => direct::Direct,
     "chardev" => chardev::CharDev,
     "virtio" => virtio::Virtio,
+    "virtio" => controllers::Controllers,
 }
 
 pub use engine::{

@@ -1,7 +1,7 @@
 //! What `gateway.toml` says about a port: `[ports.NAME]`.
 
 use crate::faults::Faults;
-use crate::kind::{LONGEST_NAME, Settings};
+use crate::kind::{LONGEST_NAME, PortKind, Settings};
 use crate::kinds::Kinds;
 use crate::opener::Opener;
 use crate::{Halves, PortError};
@@ -77,6 +77,31 @@ impl PortSpec {
         };
         // Without a kind nobody knows which keys belong here: say nothing about them.
         let kind = kinds.named(&value, found)?;
+        Self::of_kind(name, named, kind, table, found)
+    }
+
+    /// Reads the table of a port whose kind is known by the table's place, as [`PortSpec::parse`] does.
+    #[must_use]
+    pub fn parse_as(
+        keyword: &str,
+        name: &At<&str>,
+        mut table: Table<'_>,
+        kinds: &Kinds,
+        found: &mut Diagnostics,
+    ) -> Option<Self> {
+        table.rename(format!("{keyword} `{}`", name.value));
+        let named = check_name(name, found);
+        let kind = kinds.iter().find(|kind| kind.keyword() == keyword)?;
+        Self::of_kind(name, named, kind, table, found)
+    }
+
+    fn of_kind(
+        name: &At<&str>,
+        named: bool,
+        kind: &dyn PortKind,
+        mut table: Table<'_>,
+        found: &mut Diagnostics,
+    ) -> Option<Self> {
         let settings = kind.parse(name.value, &mut table, found);
         let faults = Faults::parse(name.value, &mut table, found);
         table.finish(found);

@@ -25,6 +25,7 @@ fn open(path: &Path) -> Halves {
     let settings = VirtioSettings {
         socket: path.to_owned(),
         connect: false,
+        shares: None,
         options: ::virtio::Options {
             fd: true,
             brs: true,

@@ -7,8 +7,8 @@
 //! would if each virtual machine had a controller of its own, and none can hold up another one by what
 //! waits in a buffer.
 //!
-//! This is the device without a bus, a host or a machine: time is passed in, ns; whoever drives it stands between
-//! it and a bus.
+//! This is the device without a host or a machine: time is passed in, ns; whoever drives it stands between
+//! it and a bus. [`Attached`] does so for a simulated one.
 //!
 //! * [`Controller`]: what the PF may do ([`Controller::set_rights`]), what a VF may do ([`Controller::request`],
 //!   [`Controller::abort`], [`Controller::receive`], [`Controller::completion`], [`Controller::reset`]), and what the
@@ -46,6 +46,7 @@ mod budget;
 mod controller;
 mod counters;
 mod function;
+mod on_bus;
 mod rights;
 
 pub use ::controller::State;
@@ -53,4 +54,5 @@ pub use budget::{Budget, Unit};
 pub use controller::{Candidate, Config, Controller, NoFunction, Refused, Vf};
 pub use counters::{Counters, Imbalance};
 pub use function::{Completion, Outcome, Received, Ticket};
+pub use on_bus::{Attached, Happened};
 pub use rights::{IdRule, Rights};

@@ -110,7 +110,7 @@ fn shared() -> Controller {
 /// With one controller for all functions.
 fn with_one(sends: &[Send], faults: &[(u64, ErrorKind)]) -> (Log, Controller) {
     let mut bus = bus(faults);
-    let mut one = Attached::new(&mut bus, shared());
+    let mut one = common::attach(&mut bus, shared());
     let others = others(&mut bus);
     let times: Vec<_> = sends.iter().map(|send| send.at).collect();
     let mut log = Log::new();
@@ -209,7 +209,7 @@ fn what_cannot_be_the_same_is_the_error_counters() {
 fn nothing_waits_in_a_buffer_before_a_frame_with_a_higher_priority() {
     let frame = |id| Frame::classic(CanId::from_raw(id), &[0; 8]).unwrap();
     let mut bus = bus(&[]);
-    let mut one = Attached::new(&mut bus, shared());
+    let mut one = common::attach(&mut bus, shared());
     others(&mut bus);
     let mut order = Vec::new();
     let times = [0, 0, 0, 0, 0, 100_000];

@@ -59,7 +59,7 @@ fn played(tries: &[(Nanos, Try)], rights: Rights) -> (Vec<Nanos>, Vec<CanId>, Co
     controller.set_rights(HONEST, Rights::all(), 0).unwrap();
     controller.start(HOSTILE, false).unwrap();
     controller.start(HONEST, false).unwrap();
-    let mut one = Attached::new(&mut bus, controller);
+    let mut one = common::attach(&mut bus, controller);
     let listener = bus.attach(NodeConfig::new("")).unwrap();
     // Another node of the bus, whose frames are for nobody.
     for n in 0..COUNT {

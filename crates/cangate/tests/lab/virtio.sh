@@ -9,10 +9,9 @@ sleep 3
 before=$(received)
 sleep 2
 cangen can0 -g 0 -p 100 -n "$frames" -I i -L 8 -D i
-for _ in $(seq 300); do
-	[ "$(received)" -ge $((before + frames)) ] && break
-	sleep 0.2
-done
+# Until nothing has come for two seconds.
+last=0
+while [ "$(received)" -ne "$last" ]; do last=$(received); sleep 2; done
 echo "received $(($(received) - before))"
 echo "dropped $(cat /sys/class/net/can0/statistics/tx_dropped) $(cat /sys/class/net/can0/statistics/rx_dropped)"
 # The other one may not be ready yet.

@@ -181,8 +181,61 @@ fn ports(root: &mut Table<'_>, kinds: &Kinds, found: &mut Diagnostics) -> Ports 
             spans.push(name.span);
         }
     }
+    controllers(root, kinds, &mut ports, &mut spans, found);
     sharing::check(&ports.specs, &spans, kinds, found);
+    needed(&ports, &spans, found);
     ports
+}
+
+/// `[controllers.NAME]`: ports, too.
+fn controllers(
+    root: &mut Table<'_>,
+    kinds: &Kinds,
+    ports: &mut Ports,
+    spans: &mut Vec<Range<usize>>,
+    found: &mut Diagnostics,
+) {
+    let Some(given) = root.get("controllers") else {
+        return;
+    };
+    let Some(table) = given.table("[controllers]", found) else {
+        return;
+    };
+    for (name, value) in table.all() {
+        if ports.names.iter().any(|port| port == name.value) {
+            let message = format!("`{}` is a port already", name.value);
+            let hint = "a controller is a port, too: give each a name of its own";
+            found.push(Diagnostic::error(name.span, message).hint(hint));
+            continue;
+        }
+        ports.names.push(name.value.to_owned());
+        ports.keys.push(name.span.clone());
+        let Some(table) = value.table("", found) else {
+            continue;
+        };
+        if let Some(spec) = PortSpec::parse_as("controller", &name, table, kinds, found) {
+            ports.specs.push(spec);
+            spans.push(name.span);
+        }
+    }
+}
+
+/// Reports ports that need another one which is not there.
+fn needed(ports: &Ports, spans: &[Range<usize>], found: &mut Diagnostics) {
+    for (port, span) in ports.specs.iter().zip(spans) {
+        let Some((kind, name)) = port.settings.needs() else {
+            continue;
+        };
+        let is = |other: &PortSpec| other.name == name && other.settings.kind() == kind;
+        if !ports.specs.iter().any(is) {
+            let message = format!(
+                "port `{}` needs {kind} `{name}`, which is not there",
+                port.name
+            );
+            let hint = format!("describe it in [{kind}s.{name}]");
+            found.push(Diagnostic::error(span.clone(), message).hint(hint));
+        }
+    }
 }
 
 /// Tables that are meant as `[ports.NAME]`.
@@ -225,7 +278,7 @@ fn misnamed_ports<'t>(
 }
 
 /// The tables of a gateway file.
-const TABLES: [&str; 3] = ["gateway", "ports", "routes"];
+const TABLES: [&str; 4] = ["gateway", "ports", "controllers", "routes"];
 
 /// The headers that a table under a wrong name should have.
 fn port_headers(value: &Value<'_>) -> String {
@@ -258,6 +311,15 @@ fn unused(ports: &Ports, routes: &Routes, found: &mut Diagnostics) {
     }
     if found.has_errors() {
         return;
+    }
+    // Machines and the controller that they share need no route.
+    for (used, port) in used.iter_mut().zip(&ports.specs) {
+        let shared = ports
+            .specs
+            .iter()
+            .filter_map(|other| other.settings.needs());
+        let mut shared = shared.map(|(_, name)| name);
+        *used |= port.settings.needs().is_some() || shared.any(|name| name == port.name);
     }
     for ((name, key), _) in ports
         .names

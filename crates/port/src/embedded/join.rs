@@ -5,7 +5,7 @@ use crate::{Halves, PortError};
 use bus::{Bus, BusConfig, NodeConfig};
 
 /// Attaches a port's node to the bus of this name, which is made where there is none yet.
-pub(super) fn join(
+pub(crate) fn join(
     world: &World,
     port: &str,
     name: &str,

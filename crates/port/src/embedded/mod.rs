@@ -17,5 +17,7 @@ mod settings;
 mod world;
 
 pub use halves::{BusReceive, BusTransmit};
+pub(crate) use join::join;
+pub(crate) use settings::world;
 pub use settings::{BusSettings, EmbeddedBus};
-pub use world::{BusIndex, Tester, World, WorldError};
+pub use world::{BusIndex, SharedController, Tester, World, WorldError};

@@ -96,7 +96,7 @@ const MISNOMERS: &[Misnomer] = &[
 ];
 
 impl BusSettings {
-    fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+    pub(crate) fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
         table.misnomers(MISNOMERS);
         let bus = table.string("bus", found);
         if let Some(name) = &bus
@@ -157,24 +157,40 @@ impl Settings for BusSettings {
     }
 
     fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError> {
-        let started = opener.started();
-        let world = opener.shared(|| {
-            let world = World::new();
-            world.pace(Pace::real_time(started, 0));
-            world
-        });
-        let config = match self.data_bitrate {
+        let world = world(opener);
+        join(&world, port, &self.bus, self.config(), self.node(port))
+    }
+}
+
+/// The world of a gateway's buses, which keeps pace with its clock.
+pub(crate) fn world(opener: &mut Opener) -> World {
+    let started = opener.started();
+    let world = opener.shared(|| {
+        let world = World::new();
+        world.pace(Pace::real_time(started, 0));
+        world
+    });
+    world.clone()
+}
+
+impl BusSettings {
+    /// What its bus is.
+    pub(crate) fn config(&self) -> BusConfig {
+        match self.data_bitrate {
             Some(data) => BusConfig::fd(self.bitrate, data),
             None => BusConfig::classic(self.bitrate),
-        };
-        let node = NodeConfig {
+        }
+    }
+
+    /// What its node is.
+    pub(crate) fn node(&self, port: &str) -> NodeConfig {
+        NodeConfig {
             mailboxes: self.mailboxes,
             queue: self.queue as usize,
             fd: self.data_bitrate.is_some(),
             restart: Some(RESTART),
             ..NodeConfig::new(port)
-        };
-        join(world, port, &self.bus, config, node)
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use bus::{Bus, BusConfig, ConfigError, Event, Fault, NodeConfig, NodeId, SendErr
 use frame::{Frame, Nanos};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use vcontroller::{Attached, Controller, Happened};
 
 /// A bus of a [`World`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -59,6 +60,17 @@ pub(super) struct Slot {
     pub(super) bus: Bus,
     fd: bool,
     pub(super) gates: Vec<Gate>,
+    /// Controllers that share themselves; each decides before an arbitration what its node offers.
+    shared: Vec<SharedController>,
+    /// What happened in a step, until they have reacted to it.
+    happened: Vec<Happened>,
+}
+
+/// A controller that shares itself, as a node of a bus. It moves with its world: lock the world first.
+pub type SharedController = Arc<Mutex<Attached>>;
+
+fn lock(shared: &SharedController) -> MutexGuard<'_, Attached> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Which gateway's node, of which bus, in which world.
@@ -119,6 +131,8 @@ impl World {
             bus,
             fd,
             gates: Vec::new(),
+            shared: Vec::new(),
+            happened: Vec::new(),
         });
         Ok(BusIndex(inner.slots.len() - 1))
     }
@@ -169,6 +183,58 @@ impl World {
     pub fn tester(&self, bus: BusIndex, node: NodeConfig) -> Result<Tester, WorldError> {
         let node = self.lock().slot(bus)?.attach(node)?;
         Ok(Tester { bus, node })
+    }
+
+    /// Adds a controller that shares itself, as a node of a bus.
+    ///
+    /// # Errors
+    /// As [`World::attach`].
+    pub fn share(
+        &self,
+        bus: BusIndex,
+        controller: Controller,
+        node: NodeConfig,
+    ) -> Result<SharedController, WorldError> {
+        let mut inner = self.lock();
+        let slot = inner.slot(bus)?;
+        let wrong = |source| WorldError::Config {
+            bus: slot.name.clone(),
+            source,
+        };
+        let attached = Attached::new(&mut slot.bus, controller, node).map_err(wrong)?;
+        let shared = Arc::new(Mutex::new(attached));
+        slot.shared.push(Arc::clone(&shared));
+        Ok(shared)
+    }
+
+    /// Moves the world to where the clock is, lets somebody work with a shared controller of this bus, and lets
+    /// the controller offer what is best then. `work` gets the bus time, and must not call the world: it is
+    /// locked.
+    ///
+    /// # Errors
+    /// [`WorldError::NoSuchBus`].
+    pub fn with_shared<R>(
+        &self,
+        bus: BusIndex,
+        shared: &SharedController,
+        clock: Nanos,
+        work: impl FnOnce(&mut Controller, Nanos) -> R,
+    ) -> Result<R, WorldError> {
+        let mut inner = self.lock();
+        if let Some(pace) = inner.pace {
+            inner.run_until(pace.to_source(clock), &mut |_, _| {});
+        }
+        let slot = inner.slot(bus)?;
+        let mut shared = lock(shared);
+        let done = work(&mut shared.controller, slot.bus.now());
+        shared.offer(&mut slot.bus);
+        Ok(done)
+    }
+
+    /// When something happens next, in the time of the clock.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Nanos> {
+        self.lock().deadline()
     }
 
     /// A tester's frame becomes ready for transmission at `at`, which must not be past. The tag
@@ -274,7 +340,7 @@ impl Inner {
     }
 
     pub(super) fn next(&self) -> Option<Nanos> {
-        self.slots.iter().filter_map(|slot| slot.bus.next()).min()
+        self.slots.iter().filter_map(Slot::next).min()
     }
 
     pub(super) fn run_until(&mut self, t: Nanos, observer: &mut dyn FnMut(BusIndex, &Event<'_>)) {
@@ -289,7 +355,7 @@ impl Inner {
 
     /// The bus on which something happens first, if that is before `t`.
     fn soonest(&self, t: Nanos) -> Option<(Nanos, usize)> {
-        let due = |(i, slot): (usize, &Slot)| Some((slot.bus.next()?, i));
+        let due = |(i, slot): (usize, &Slot)| Some((slot.next()?, i));
         let soonest = self.slots.iter().enumerate().filter_map(due).min();
         soonest.filter(|(due, _)| *due < t)
     }
@@ -315,13 +381,31 @@ impl Slot {
         index: BusIndex,
         observer: &mut dyn FnMut(BusIndex, &Event<'_>),
     ) {
-        let gates = &mut self.gates;
+        let (gates, happened) = (&mut self.gates, &mut self.happened);
+        let shares = !self.shared.is_empty();
         self.bus.run_until(t, |event| {
             for gate in gates.iter_mut() {
                 gate.see(event);
             }
             observer(index, event);
+            if shares {
+                happened.extend(Happened::of(event));
+            }
         });
+        for shared in &self.shared {
+            let mut shared = lock(shared);
+            happened.iter().for_each(|what| shared.react(what));
+            shared.offer(&mut self.bus);
+        }
+        happened.clear();
+    }
+
+    /// When something happens next: on the bus, or because a budget allows it.
+    fn next(&self) -> Option<Nanos> {
+        let now = self.bus.now();
+        let budgets = self.shared.iter();
+        let budgets = budgets.filter_map(|shared| lock(shared).controller.deadline(now));
+        budgets.chain(self.bus.next()).min()
     }
 }
 

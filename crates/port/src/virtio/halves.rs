@@ -1,5 +1,6 @@
 //! Both halves of a machine's port.
 
+use super::function::{Shared as SharedFunction, Turn};
 use crate::{
     Accepted, FlushReport, Halves, LinkState, Outgoing, PollReceive, PollTransmit, PortError,
     Receive, Received, Refused, RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters,
@@ -20,6 +21,8 @@ struct Inner {
     /// Frames for which the machine has no buffer yet.
     held: VecDeque<Frame>,
     link: Link,
+    /// The machine's part of a controller.
+    function: Option<SharedFunction>,
     remarks: Vec<String>,
     taken: u64,
     sent: u64,
@@ -64,12 +67,13 @@ impl Shared {
 }
 
 /// The halves of a port; up to `queue` frames wait for the machine.
-pub(super) fn halves(device: Device, queue: usize) -> Halves {
+pub(super) fn halves(device: Device, queue: usize, function: Option<SharedFunction>) -> Halves {
     let fd = device.fd();
     let shared = Arc::new(Shared(Mutex::new(Inner {
         link: device.link(),
         device,
         held: VecDeque::with_capacity(queue),
+        function,
         remarks: Vec::new(),
         taken: 0,
         sent: 0,
@@ -80,6 +84,7 @@ pub(super) fn halves(device: Device, queue: usize) -> Halves {
         shared: Arc::clone(&shared),
         fd,
         batch: Vec::new(),
+        turn: Turn::default(),
     };
     (
         Box::new(receive),
@@ -91,6 +96,7 @@ struct VirtioReceive {
     shared: Arc<Shared>,
     fd: RawFd,
     batch: Vec<Taken>,
+    turn: Turn,
 }
 
 impl Receive for VirtioReceive {
@@ -100,15 +106,26 @@ impl Receive for VirtioReceive {
         budget: usize,
         take: &mut dyn FnMut(Received<'_>),
     ) -> Result<RxReport, PortError> {
-        let (more, news, ended) = {
+        let (more, news, gone) = {
             // Frames are copied out under the lock, because `take` may transmit to this very port.
             let mut inner = self.shared.lock();
             inner.device.work(now);
             let room = REMARKS.saturating_sub(inner.remarks.len());
             let said = inner.device.remarks();
             inner.remarks.extend(said.into_iter().take(room));
-            let batch = &mut self.batch;
-            let more = inner.device.take(budget, &mut |taken| batch.push(taken));
+            let Inner {
+                device, function, ..
+            } = &mut *inner;
+            let more = match function {
+                Some(function) => {
+                    function.turn(device, now, &mut self.turn);
+                    self.turn.sent.len() > budget
+                }
+                None => {
+                    let batch = &mut self.batch;
+                    device.take(budget, &mut |taken| batch.push(taken))
+                }
+            };
             let link = inner.device.link();
             let news = link != inner.link;
             inner.link = link;
@@ -126,7 +143,19 @@ impl Receive for VirtioReceive {
                 token: 0,
             });
         }
-        let frames = self.batch.len();
+        let ended = self.turn.sent.len().min(budget);
+        for (frame, ns) in self.turn.sent.drain(..ended) {
+            take(Received {
+                frame: frame.view(),
+                stamp: Stamp {
+                    ns,
+                    source: StampSource::Bus,
+                },
+                hops: 0,
+                token: 0,
+            });
+        }
+        let frames = self.batch.len() + ended;
         let mut inner = self.shared.lock();
         for taken in self.batch.drain(..) {
             inner.device.finish(taken.ticket, true);
@@ -136,13 +165,18 @@ impl Receive for VirtioReceive {
             frames,
             more,
             news,
-            ended,
+            ended: gone,
             finished: false,
         })
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        self.shared.lock().device.deadline()
+        if !self.turn.sent.is_empty() {
+            return Some(0);
+        }
+        let inner = self.shared.lock();
+        let bus = inner.function.as_ref().and_then(SharedFunction::deadline);
+        bus.into_iter().chain(inner.device.deadline()).min()
     }
 
     fn counters(&self) -> RxCounters {
@@ -169,7 +203,9 @@ impl Receive for VirtioReceive {
     }
 
     fn remarks(&self) -> Vec<String> {
-        self.shared.lock().remarks.clone()
+        let inner = self.shared.lock();
+        let function = inner.function.as_ref().and_then(SharedFunction::remark);
+        inner.remarks.iter().cloned().chain(function).collect()
     }
 }
 

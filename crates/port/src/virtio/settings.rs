@@ -1,6 +1,8 @@
 //! `kind = "virtio"`: a virtual machine.
 
+use super::function::Shared;
 use super::halves::halves;
+use crate::controllers::{RightsText, registry};
 use crate::kind::{PlacedPort, PortKind, Settings, queue};
 use crate::{Halves, Opener, PortError};
 use ::virtio::{Device, Options};
@@ -8,6 +10,7 @@ use config::{Diagnostic, Diagnostics, Misnomer, Table};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use vcontroller::{Budget, IdRule, Rights, Unit};
 
 /// Virtual machines, by the virtio CAN device.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +24,9 @@ const QUEUE: u32 = 256;
 const MISNOMERS: &[Misnomer] = &[
     Misnomer::of("socket", &["path", "chardev", "socket_path", "interface"]),
     Misnomer::of("connect", &["client", "mode"]),
+    Misnomer::of("controller", &["shares", "bus"]),
+    Misnomer::of("receive", &["rx", "receives", "hear"]),
+    Misnomer::of("send", &["tx", "sends", "transmit"]),
     Misnomer::of("fd", &["can_fd", "canfd"]),
     Misnomer::of("brs", &["bitrate_switch", "bit_rate_switch"]),
 ];
@@ -62,10 +68,108 @@ pub struct VirtioSettings {
     pub socket: PathBuf,
     /// The monitor listens there instead, and the port connects.
     pub connect: bool,
+    /// The controller that it shares with others, and what it may do there.
+    pub shares: Option<Shares>,
     /// What is offered.
     pub options: Options,
     /// Frames that wait for the machine's buffers.
     pub queue: u32,
+}
+
+/// A machine's part of a controller.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shares {
+    /// The controller: `[controllers.NAME]`.
+    pub controller: String,
+    /// Identifiers.
+    pub rights: RightsText,
+    /// How much of the bus the machine may take.
+    pub budget: Option<Budget>,
+}
+
+/// A frame at once, after a pause.
+const ONE_FRAME: u32 = 1;
+/// About the longest FD frame, bits.
+const LONGEST_FRAME: u32 = 700;
+
+impl Shares {
+    fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Self> {
+        let controller = table.string("controller", found);
+        let rights = RightsText::parse(table, found);
+        let frames = table.get("budget").and_then(|value| value.rate(found));
+        let bits = table.get("bit_budget").and_then(|value| value.rate(found));
+        let burst = table.integer("burst", 1..=i64::from(u32::MAX), found);
+        if let (Some(_), Some(bits)) = (&frames, &bits) {
+            let message =
+                "`budget` counts frames, and `bit_budget` bits: one machine has one of them";
+            found.push(Diagnostic::error(bits.span.clone(), message));
+        }
+        let Some(controller) = controller else {
+            if rights != RightsText::default()
+                || frames.is_some()
+                || bits.is_some()
+                || burst.is_some()
+            {
+                let hint = "add `controller = \"NAME\"`: rights and budgets are those of a machine at a controller";
+                table.missing("controller", hint, found);
+            }
+            return None;
+        };
+        let unit = if bits.is_some() {
+            Unit::Bits
+        } else {
+            Unit::Frames
+        };
+        let usual = if bits.is_some() {
+            LONGEST_FRAME
+        } else {
+            ONE_FRAME
+        };
+        let budget = frames.or(bits).map(|rate| Budget {
+            unit,
+            amount: rate.value.0,
+            per: rate.value.1,
+            burst: burst.map_or(usual, |burst| burst.value as u32),
+        });
+        Some(Self {
+            controller: controller.value.to_owned(),
+            rights,
+            budget,
+        })
+    }
+
+    fn rights(&self) -> Rights {
+        let all = || vec![IdRule::ALL];
+        Rights {
+            receive: self.rights.receive.clone().unwrap_or_else(all),
+            send: self.rights.send.clone().unwrap_or_else(all),
+            budget: self.budget,
+        }
+    }
+
+    fn describe(&self) -> String {
+        let mut words = format!("; shares controller {}", self.controller);
+        for (list, verb) in [
+            (&self.rights.receive, "receives"),
+            (&self.rights.send, "sends"),
+        ] {
+            match list.as_deref() {
+                None => {}
+                Some([]) => words.push_str(&format!(", {verb} nothing")),
+                Some(_) => words.push_str(&format!(", {verb} some identifiers only")),
+            }
+        }
+        if let Some(budget) = self.budget {
+            let what = if budget.unit == Unit::Bits {
+                "bits"
+            } else {
+                "frames"
+            };
+            let (amount, ms) = (budget.amount, budget.per as f64 / 1e6);
+            words.push_str(&format!(", at most {amount} {what} in {ms} ms"));
+        }
+        words
+    }
 }
 
 impl VirtioSettings {
@@ -77,6 +181,7 @@ impl VirtioSettings {
                 "add `socket = \"/run/cangate/vm1.sock\"`, to which the machine's monitor connects";
             table.missing("socket", hint, found);
         }
+        let shares = Shares::parse(table, found);
         let fd = table.flag("fd", true, found);
         Self {
             socket: socket
@@ -86,8 +191,9 @@ impl VirtioSettings {
             options: Options {
                 fd,
                 brs: table.flag("brs", true, found),
-                late_ack: false,
+                late_ack: shares.is_some(),
             },
+            shares,
             queue: queue(table, QUEUE, found),
         }
     }
@@ -110,12 +216,21 @@ impl Settings for VirtioSettings {
             ""
         };
         format!(
-            "virtual machine at {}{listens}, {kinds}",
-            self.socket.display()
+            "virtual machine at {}{listens}, {kinds}{}",
+            self.socket.display(),
+            self.shares
+                .as_ref()
+                .map(Shares::describe)
+                .unwrap_or_default()
         )
     }
 
-    fn open(&self, port: &str, _: &mut Opener) -> Result<Halves, PortError> {
+    fn needs(&self) -> Option<(&'static str, &str)> {
+        let shares = self.shares.as_ref()?;
+        Some(("controller", &shares.controller))
+    }
+
+    fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError> {
         let make = if self.connect {
             Device::connect
         } else {
@@ -126,6 +241,13 @@ impl Settings for VirtioSettings {
             what: error.to_string(),
             source: std::error::Error::source(&error).map(|source| source.to_string().into()),
         })?;
-        Ok(halves(device, self.queue as usize))
+        let function = match &self.shares {
+            None => None,
+            Some(shares) => {
+                let function = registry(opener).function(&shares.controller, port)?;
+                Some(Shared::new(function, shares.rights()))
+            }
+        };
+        Ok(halves(device, self.queue as usize, function))
     }
 }

@@ -1,0 +1,173 @@
+//! A machine as a virtual function of a controller: its frames go to the bus by the controller's arbitration, and are
+//! acknowledged when they were there.
+
+use crate::controllers::Function;
+use ::virtio::{Device, Link, Ticket};
+use frame::{Frame, Nanos};
+use std::sync::{Arc, PoisonError};
+use vcontroller::{Controller, Outcome, Received, Rights, State};
+
+/// What a turn has brought.
+#[derive(Default)]
+pub(super) struct Turn {
+    /// Frames of the machine whose end of frame has come, and when, ns of the bus.
+    pub(super) sent: Vec<(Frame, Nanos)>,
+}
+
+/// The machine's part of a controller.
+pub(super) struct Shared {
+    function: Function,
+    rights: Rights,
+    /// The rights are set, and the controller has begun.
+    begun: bool,
+    started: bool,
+    /// Frames under way, by the number that the controller gives back.
+    under_way: Vec<Option<(Ticket, Frame)>>,
+    /// For which the machine had no buffer yet.
+    held: Option<Received>,
+    /// Frames that the machine cannot get, such as FD where it did not agree on it.
+    pub(super) not_carried: u64,
+}
+
+impl Shared {
+    pub(super) const fn new(function: Function, rights: Rights) -> Self {
+        Self {
+            function,
+            rights,
+            begun: false,
+            started: false,
+            under_way: Vec::new(),
+            held: None,
+            not_carried: 0,
+        }
+    }
+
+    /// Moves the bus to where the clock is, and everything between the machine and its function.
+    pub(super) fn turn(&mut self, device: &mut Device, clock: Nanos, turn: &mut Turn) {
+        let place = Arc::clone(&self.function.place);
+        let Some(place) = place.get() else { return };
+        // The bus is there as long as its world.
+        let _ = place
+            .world
+            .with_shared(place.bus, &place.shared, clock, |controller, now| {
+                self.work(device, controller, now, turn);
+            });
+    }
+
+    fn work(
+        &mut self,
+        device: &mut Device,
+        controller: &mut Controller,
+        now: Nanos,
+        turn: &mut Turn,
+    ) {
+        let vf = self.function.vf;
+        if !std::mem::replace(&mut self.begun, true) {
+            let _ = controller.set_rights(vf, self.rights.clone(), now);
+        }
+        if let Ok(Some(state)) = controller.news(vf) {
+            device.set_bus_off(state == State::BusOff);
+        }
+        let takes_part = matches!(device.link(), Link::Up | Link::BusOff);
+        if takes_part != self.started {
+            self.started = takes_part;
+            if takes_part {
+                let _ = controller.start(vf, false);
+            } else {
+                self.stop(device, controller);
+            }
+        }
+        self.complete(device, controller, turn);
+        self.request(device, controller);
+        self.deliver(device, controller);
+    }
+
+    /// The machine has stopped or gone.
+    fn stop(&mut self, device: &mut Device, controller: &mut Controller) {
+        let _ = controller.reset(self.function.vf);
+        for (ticket, _) in self.under_way.drain(..).flatten() {
+            device.finish(ticket, false);
+        }
+        self.held = None;
+    }
+
+    fn complete(&mut self, device: &mut Device, controller: &mut Controller, turn: &mut Turn) {
+        while let Ok(Some(completion)) = controller.completion(self.function.vf) {
+            let place = usize::try_from(completion.ticket).ok();
+            let place = place.and_then(|place| self.under_way.get_mut(place));
+            let Some((ticket, frame)) = place.and_then(Option::take) else {
+                continue;
+            };
+            let sent = completion.outcome == Outcome::Sent;
+            device.finish(ticket, sent);
+            if sent {
+                turn.sent.push((frame, completion.at));
+            }
+        }
+    }
+
+    fn request(&mut self, device: &mut Device, controller: &mut Controller) {
+        let vf = self.function.vf;
+        while controller.room(vf).is_ok_and(|room| room > 0) {
+            let mut taken = None;
+            device.take(1, &mut |one| taken = Some(one));
+            let Some(taken) = taken else { return };
+            let free = self.under_way.iter().position(Option::is_none);
+            let place = free.unwrap_or(self.under_way.len());
+            match controller.request(vf, &taken.frame, place as u64) {
+                Ok(()) => {
+                    let entry = Some((taken.ticket, taken.frame));
+                    match self.under_way.get_mut(place) {
+                        Some(there) => *there = entry,
+                        None => self.under_way.push(entry),
+                    }
+                }
+                Err(_) => device.finish(taken.ticket, false),
+            }
+        }
+    }
+
+    fn deliver(&mut self, device: &mut Device, controller: &mut Controller) {
+        loop {
+            let next = self.held.take();
+            let next = next.or_else(|| controller.receive(self.function.vf).ok().flatten());
+            let Some(received) = next else { return };
+            let view = received.frame.view();
+            if device.link() != Link::Up || !device.carries(&view) {
+                self.not_carried += 1;
+            } else if !device.give(&view) {
+                self.held = Some(received);
+                return;
+            }
+        }
+    }
+
+    /// When the next turn is to be, in the time of the clock.
+    pub(super) fn deadline(&self) -> Option<Nanos> {
+        self.function.place.get()?.world.deadline()
+    }
+
+    /// What became of the machine's frames at the controller, in a sentence.
+    pub(super) fn remark(&self) -> Option<String> {
+        let place = self.function.place.get()?;
+        let shared = place.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let c = shared.controller.counters(self.function.vf).ok()?;
+        drop(shared);
+        let name = &self.function.name;
+        let ended = c.aborted + c.dropped + c.reset;
+        let waiting = c.accepted - (c.sent + ended);
+        Some(format!(
+            "controller {name}: {} frames asked for = {} sent, {} refused by its rights, {} while it was down or not of \
+             its kind, {ended} given up, {waiting} waiting; {} heard = {} taken, {} lost (its queue was full), {} waiting \
+             or thrown away",
+            c.requested,
+            c.sent,
+            c.not_permitted,
+            c.down + c.unsupported + c.full,
+            c.heard,
+            c.read,
+            c.overrun,
+            c.received - c.read,
+        ))
+    }
+}

@@ -1,0 +1,350 @@
+//! Machines that share a controller on an embedded bus. Time is passed in.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[path = "../../virtio/tests/machine/mod.rs"]
+mod machine;
+
+use ::virtio::message::{HEADER, MESSAGE_START, MESSAGE_TX, RX, TX, feature};
+use bus::{ErrorKind, Fault, When};
+use frame::{Frame, Nanos, wire};
+use machine::{BUFFERS, Machine, command_in, wait};
+use port::controllers::{ControllerSettings, RightsText, rules};
+use port::embedded::{BusSettings, World};
+use port::virtio::{Shares, VirtioSettings};
+use port::{Halves, LinkState, Opener, PollReceive, Settings, StampSource};
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::mpsc;
+use vcontroller::{Budget, Unit};
+use vhost::vhost_user::Frontend;
+
+const BITRATE: u32 = 500_000;
+/// A bit, ns.
+const BIT: Nanos = 2_000;
+const MS: Nanos = 1_000_000;
+
+/// A machine and its port.
+struct Side {
+    machine: RefCell<Machine>,
+    halves: Halves,
+    monitor: Option<Frontend>,
+    heads: Vec<u16>,
+}
+
+struct Lab {
+    _folder: tempfile::TempDir,
+    world: World,
+    now: Nanos,
+    host: Halves,
+    sides: Vec<Side>,
+}
+
+fn connect(rx: &mut dyn PollReceive, machine: &RefCell<Machine>, path: &Path) -> Frontend {
+    let (send, receive) = mpsc::channel();
+    let (path, copy) = (path.to_owned(), machine.borrow().again());
+    let monitor = std::thread::spawn(move || {
+        let features = feature::CLASSIC | feature::RTR | feature::LATE_TX_ACK;
+        let _ = send.send(copy.connect(&path, features));
+    });
+    let mut found = None;
+    wait("the monitor is connected", || {
+        rx.receive(0, 0, &mut |_| panic!("nothing was sent"))
+            .unwrap();
+        found = receive.try_recv().ok();
+        found.is_some()
+    });
+    monitor.join().unwrap();
+    found.unwrap()
+}
+
+impl Lab {
+    /// A machine for each of these.
+    fn new(all: Vec<(RightsText, Option<Budget>)>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut opener = Opener::new(0, 0);
+        let bus = BusSettings {
+            bus: "body".to_owned(),
+            bitrate: BITRATE,
+            data_bitrate: None,
+            queue: 10,
+            mailboxes: 3,
+        };
+        let mut sides = Vec::new();
+        // Machines may come before their controller in a file.
+        for (number, (rights, budget)) in all.into_iter().enumerate() {
+            let path = folder.path().join(format!("{number}.sock"));
+            let settings = VirtioSettings {
+                socket: path.clone(),
+                connect: false,
+                shares: Some(Shares {
+                    controller: "body".to_owned(),
+                    rights,
+                    budget,
+                }),
+                options: ::virtio::Options {
+                    fd: false,
+                    brs: false,
+                    late_ack: true,
+                },
+                queue: 8,
+            };
+            let halves = settings.open(&format!("vm{number}"), &mut opener).unwrap();
+            sides.push((halves, path));
+        }
+        let host = ControllerSettings(bus).open("body", &mut opener).unwrap();
+        let sides = sides.into_iter().map(|(mut halves, path)| {
+            let machine = RefCell::new(Machine::new());
+            let monitor = connect(&mut *halves.0, &machine, &path);
+            command_in(&machine, MESSAGE_START, || {
+                halves.0.receive(0, 10, &mut |_| ()).unwrap();
+            });
+            for head in 0..BUFFERS / 2 {
+                machine.borrow().describe(RX, head, &[], 80);
+                machine.borrow_mut().offer(RX, head);
+            }
+            Side {
+                machine,
+                halves,
+                monitor: Some(monitor),
+                heads: (0..BUFFERS / 2).collect(),
+            }
+        });
+        let sides = sides.collect();
+        Self {
+            _folder: folder,
+            world: opener.shared(World::new).clone(),
+            now: 0,
+            host,
+            sides,
+        }
+    }
+
+    fn send(&mut self, side: usize, text: &str) {
+        let frame: Frame = text.parse().unwrap();
+        let mut bytes = Vec::new();
+        bytes.extend(MESSAGE_TX.to_le_bytes());
+        bytes.extend((frame.len() as u16).to_le_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend(frame.id().number().to_le_bytes());
+        bytes.extend(frame.data());
+        let side = &mut self.sides[side];
+        let head = side.heads.pop().unwrap();
+        side.machine.borrow_mut().send(TX, head, &bytes);
+    }
+
+    /// Everybody works now; what came in at the ports, with the end of frame.
+    fn work(&mut self) -> Vec<(String, Nanos)> {
+        let mut came = Vec::new();
+        for side in &mut self.sides {
+            let mut take = |received: port::Received<'_>| {
+                assert_eq!(received.stamp.source, StampSource::Bus);
+                came.push((received.frame.to_string(), received.stamp.ns));
+            };
+            side.halves.0.receive(self.now, 100, &mut take).unwrap();
+        }
+        self.host.0.receive(self.now, 100, &mut |_| ()).unwrap();
+        came.sort_by_key(|(_, at)| *at);
+        came
+    }
+
+    /// Works until this time, whenever a port wants to.
+    fn until(&mut self, end: Nanos) -> Vec<(String, Nanos)> {
+        let mut came = self.work();
+        loop {
+            let all = self.sides.iter().map(|side| side.halves.0.deadline());
+            let next = all.flatten().min().unwrap_or(end);
+            if next >= end {
+                break;
+            }
+            self.now = next.max(self.now);
+            came.extend(self.work());
+        }
+        self.now = end;
+        came.extend(self.work());
+        came
+    }
+
+    /// Results that the machine has got for what it sent.
+    fn results(&mut self, side: usize) -> Vec<u8> {
+        let side = &mut self.sides[side];
+        let mut all = Vec::new();
+        while let Some((head, bytes)) = side.machine.borrow_mut().back(TX) {
+            side.heads.push(head);
+            all.extend(bytes);
+        }
+        all
+    }
+
+    /// Identifiers that the machine has received.
+    fn heard(&mut self, side: usize) -> Vec<u32> {
+        let mut machine = self.sides[side].machine.borrow_mut();
+        let mut all = Vec::new();
+        while let Some((_, bytes)) = machine.back(RX) {
+            let id = bytes[HEADER - 4..HEADER].try_into().unwrap();
+            all.push(u32::from_le_bytes(id));
+        }
+        all
+    }
+}
+
+fn everything() -> (RightsText, Option<Budget>) {
+    (RightsText::default(), None)
+}
+
+/// Start to end of frame; the intermission is not in it.
+fn duration(text: &str) -> Nanos {
+    let frame: Frame = text.parse().unwrap();
+    Nanos::from(wire::length(frame.view()).unwrap().bits() - 3) * BIT
+}
+
+#[test]
+fn a_frame_is_acknowledged_at_its_end_on_the_bus_and_the_others_hear_it() {
+    let mut lab = Lab::new(vec![everything(), everything()]);
+    lab.send(0, "123#0102");
+    assert_eq!(lab.work(), []);
+    let end = duration("123#0102");
+    assert_eq!(lab.until(end - 1), []);
+    assert_eq!(lab.results(0), [], "it is on the wire");
+    assert_eq!(lab.until(end), [("123#0102".to_owned(), end)]);
+    assert_eq!(lab.results(0), [0]);
+    assert_eq!((lab.heard(0), lab.heard(1)), (vec![], vec![0x123]));
+    // The host's own node hears it, too.
+    assert_eq!(lab.host.0.counters().overrun, 0);
+}
+
+#[test]
+fn the_frame_with_the_highest_priority_of_all_machines_goes_first() {
+    let mut lab = Lab::new(vec![everything(), everything()]);
+    for id in [0x303, 0x302, 0x301] {
+        lab.send(0, &format!("{id:03X}#"));
+    }
+    lab.work();
+    // While the first is on the wire.
+    lab.now = 10 * BIT;
+    lab.send(1, "100#");
+    let came = lab.until(5 * MS);
+    let order: Vec<&str> = came.iter().map(|(text, _)| text.as_str()).collect();
+    assert_eq!(order, ["301#", "100#", "302#", "303#"]);
+    // Nothing but the intermission is between them.
+    for two in came.windows(2) {
+        assert_eq!(two[1].1 - two[0].1, duration(&two[1].0) + 3 * BIT);
+    }
+    assert_eq!(lab.results(0), [0, 0, 0]);
+}
+
+#[test]
+fn rights_say_what_a_machine_sends_and_hears() {
+    let rights = RightsText {
+        receive: rules("200-2FF"),
+        send: rules("100:7F0"),
+    };
+    let mut lab = Lab::new(vec![(rights, None), everything()]);
+    lab.send(0, "10F#");
+    lab.send(0, "110#");
+    lab.send(1, "2FF#");
+    lab.send(1, "300#");
+    let came = lab.until(5 * MS);
+    let came: Vec<&str> = came.iter().map(|(text, _)| text.as_str()).collect();
+    assert_eq!(came, ["10F#", "2FF#", "300#"]);
+    let mut results = lab.results(0);
+    results.sort_unstable();
+    assert_eq!(results, [0, 1], "one was refused");
+    assert_eq!((lab.heard(0), lab.heard(1)), (vec![0x2FF], vec![0x10F]));
+    let remarks = lab.sides[0].halves.0.remarks();
+    let words = "2 frames asked for = 1 sent, 1 refused by its rights";
+    assert!(remarks.iter().any(|r| r.contains(words)), "{remarks:?}");
+}
+
+#[test]
+fn a_budget_keeps_a_machine_that_babbles_from_the_bus() {
+    let budget = Budget {
+        unit: Unit::Frames,
+        amount: 100,
+        per: 1000 * MS,
+        burst: 1,
+    };
+    let mut lab = Lab::new(vec![(RightsText::default(), Some(budget)), everything()]);
+    for _ in 0..4 {
+        lab.send(0, "000#");
+    }
+    for _ in 0..6 {
+        lab.send(1, "7FF#");
+    }
+    let came = lab.until(50 * MS);
+    let babble: Vec<Nanos> = came
+        .iter()
+        .filter(|(t, _)| t == "000#")
+        .map(|(_, at)| *at)
+        .collect();
+    assert_eq!(babble.len(), 4);
+    // One every 10 ms; the other machine waits for one frame of it at most.
+    for two in babble.windows(2) {
+        assert!(two[1] - two[0] >= 10 * MS - duration("7FF#"), "{babble:?}");
+    }
+    let last = came
+        .iter()
+        .filter(|(t, _)| t == "7FF#")
+        .map(|(_, at)| *at)
+        .max();
+    let frames = 6 * (duration("7FF#") + 3 * BIT) + duration("000#") + 3 * BIT;
+    assert!(last.unwrap() <= frames, "{last:?}");
+}
+
+#[test]
+fn a_machine_that_goes_takes_its_frames_with_it_and_nobody_elses() {
+    let mut lab = Lab::new(vec![everything(), everything()]);
+    for _ in 0..5 {
+        lab.send(0, "010#");
+    }
+    for _ in 0..5 {
+        lab.send(1, "020#");
+    }
+    // In the middle of the first.
+    lab.until(20 * BIT);
+    lab.sides[0].monitor = None;
+    wait("it is noticed", || {
+        lab.work();
+        lab.sides[0].halves.0.link() == LinkState::Gone
+    });
+    let came = lab.until(10 * MS);
+    let count = |text: &str| came.iter().filter(|(t, _)| t == text).count();
+    // The one on the wire stays there, and nobody asks for its end.
+    assert_eq!((count("010#"), count("020#")), (0, 5));
+    assert_eq!(lab.results(1), [0; 5]);
+    assert_eq!(lab.heard(1), [0x010]);
+    let remarks = lab.sides[0].halves.0.remarks();
+    let words = "5 frames asked for = 0 sent, 0 refused by its rights, 0 while it was down or not of its kind, 5 given up";
+    assert!(remarks.iter().any(|r| r.contains(words)), "{remarks:?}");
+}
+
+#[test]
+fn bus_off_is_the_controllers_and_all_machines_are_told() {
+    let mut lab = Lab::new(vec![everything(), everything()]);
+    let bus = lab.world.find("body").unwrap();
+    for start in 0..40 {
+        let fault = Fault::new(ErrorKind::Bit);
+        lab.world.inject(bus, When::Start(start), fault).unwrap();
+    }
+    lab.send(0, "100#");
+    lab.send(1, "200#");
+    lab.until(50 * MS);
+    for side in 0..2 {
+        let link = lab.sides[side].halves.0.link();
+        assert_eq!(link, LinkState::BusOff, "machine {side}");
+        assert_eq!(lab.results(side), [1], "what waited has failed");
+    }
+    // Sent while it is off: it fails, too.
+    lab.send(0, "101#");
+    lab.work();
+    assert_eq!(lab.results(0), [1]);
+    // The controller comes back by itself after 100 ms, and by the rules of the bus: 128 runs of 11 bits.
+    let came = lab.until(200 * MS);
+    assert_eq!(came, []);
+    lab.send(0, "102#");
+    lab.send(1, "202#");
+    let came = lab.until(210 * MS);
+    let came: Vec<&str> = came.iter().map(|(text, _)| text.as_str()).collect();
+    assert_eq!(came, ["102#", "202#"]);
+    assert_eq!(lab.sides[1].halves.0.link(), LinkState::Up);
+}
