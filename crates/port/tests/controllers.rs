@@ -8,14 +8,13 @@ mod machine;
 use ::virtio::message::{HEADER, MESSAGE_START, MESSAGE_TX, RX, TX, feature};
 use bus::{ErrorKind, Fault, When};
 use frame::{Frame, Nanos, wire};
-use machine::{BUFFERS, Machine, command_in, wait};
+use machine::{BUFFERS, Machine, command_in, connect_while, wait};
 use port::controllers::{ControllerSettings, RightsText, rules};
 use port::embedded::{BusSettings, World};
 use port::virtio::{Shares, VirtioSettings};
 use port::{Halves, LinkState, Opener, PollReceive, Settings, StampSource};
 use std::cell::RefCell;
 use std::path::Path;
-use std::sync::mpsc;
 use vcontroller::{Budget, Unit};
 use vhost::vhost_user::Frontend;
 
@@ -41,21 +40,15 @@ struct Lab {
 }
 
 fn connect(rx: &mut dyn PollReceive, machine: &RefCell<Machine>, path: &Path) -> Frontend {
-    let (send, receive) = mpsc::channel();
-    let (path, copy) = (path.to_owned(), machine.borrow().again());
-    let monitor = std::thread::spawn(move || {
-        let features = feature::CLASSIC | feature::RTR | feature::LATE_TX_ACK;
-        let _ = send.send(copy.connect(&path, features));
-    });
-    let mut found = None;
-    wait("the monitor is connected", || {
-        rx.receive(0, 0, &mut |_| panic!("nothing was sent"))
-            .unwrap();
-        found = receive.try_recv().ok();
-        found.is_some()
-    });
-    monitor.join().unwrap();
-    found.unwrap()
+    connect_while(
+        machine,
+        path,
+        feature::CLASSIC | feature::RTR | feature::LATE_TX_ACK,
+        || {
+            rx.receive(0, 0, &mut |_| panic!("nothing was sent"))
+                .unwrap();
+        },
+    )
 }
 
 impl Lab {

@@ -8,14 +8,12 @@ mod machine;
 use ::virtio::message::{MESSAGE_START, MESSAGE_STOP, MESSAGE_TX, RX, TX, feature};
 use engine::{LinkState, Outgoing, Refused};
 use frame::{CanId, Frame};
-use machine::{BUFFERS, Machine, command_in, wait};
+use machine::{BUFFERS, Machine, command_in, connect_while, wait};
 use port::virtio::VirtioSettings;
 use port::{Halves, Opener, PollReceive, Receive, Settings, Transmit};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::path::Path;
-use std::rc::Rc;
-use std::sync::mpsc;
 use vhost::vhost_user::Frontend;
 
 const ALL: u64 = feature::CLASSIC | feature::FD | feature::RTR;
@@ -36,23 +34,11 @@ fn open(path: &Path) -> Halves {
     settings.open("vm", &mut Opener::new(0, 0)).unwrap()
 }
 
-/// A monitor's messages are answered only while somebody works.
-fn connect(rx: &mut dyn PollReceive, machine: &Rc<RefCell<Machine>>, path: &Path) -> Frontend {
-    let (send, receive) = mpsc::channel();
-    let path = path.to_owned();
-    let machine = machine.borrow().again();
-    let monitor = std::thread::spawn(move || {
-        let _ = send.send(machine.connect(&path, ALL));
-    });
-    let mut found = None;
-    wait("the monitor is connected", || {
+fn connect(rx: &mut dyn PollReceive, machine: &RefCell<Machine>, path: &Path) -> Frontend {
+    connect_while(machine, path, ALL, || {
         rx.receive(0, 0, &mut |_| panic!("nothing was sent"))
             .unwrap();
-        found = receive.try_recv().ok();
-        found.is_some()
-    });
-    monitor.join().unwrap();
-    found.unwrap()
+    })
 }
 
 #[derive(Clone, Debug)]
@@ -99,7 +85,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("vm.sock");
         let (mut rx, mut tx) = open(&path);
-        let machine = Rc::new(RefCell::new(Machine::new()));
+        let machine = RefCell::new(Machine::new());
         let mut monitor = connect(&mut *rx, &machine, &path);
         let (mut sent, mut came, mut offered, mut got) = (0_u32, 0_u32, 0_u32, 0_u32);
         let mut acknowledged = 0_u32;

@@ -215,6 +215,28 @@ impl Machine {
     }
 }
 
+/// The monitor connects, while somebody works on the device in this thread: its messages are answered only then.
+pub fn connect_while(
+    machine: &std::cell::RefCell<Machine>,
+    path: &Path,
+    features: u64,
+    mut work: impl FnMut(),
+) -> Frontend {
+    let (send, receive) = std::sync::mpsc::channel();
+    let (path, copy) = (path.to_owned(), machine.borrow().again());
+    let monitor = std::thread::spawn(move || {
+        let _ = send.send(copy.connect(&path, features));
+    });
+    let mut found = None;
+    wait("the monitor is connected", || {
+        work();
+        found = receive.try_recv().ok();
+        found.is_some()
+    });
+    monitor.join().unwrap();
+    found.unwrap()
+}
+
 /// A command to a device that somebody works on in this thread.
 pub fn command_in(machine: &std::cell::RefCell<Machine>, kind: u16, mut work: impl FnMut()) {
     machine.borrow_mut().send(2, 0, &kind.to_le_bytes());
