@@ -2,187 +2,31 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[path = "../../virtio/tests/machine/mod.rs"]
-mod machine;
+mod sharing;
 
-use ::virtio::message::{HEADER, MESSAGE_START, MESSAGE_TX, RX, TX, feature};
 use bus::{ErrorKind, Fault, When};
 use frame::{Frame, Nanos, wire};
-use machine::{BUFFERS, Machine, command_in, connect_while, wait};
+use port::LinkState;
 use port::controllers::{ControllerSettings, RightsText, rules};
-use port::embedded::{BusSettings, World};
-use port::virtio::{Shares, VirtioSettings};
-use port::{Halves, LinkState, Opener, PollReceive, Settings, StampSource};
-use std::cell::RefCell;
-use std::path::Path;
+use port::embedded::BusSettings;
+use sharing::machine::wait;
+use sharing::{Lab, everything};
 use vcontroller::{Budget, Unit};
-use vhost::vhost_user::Frontend;
 
 const BITRATE: u32 = 500_000;
 /// A bit, ns.
 const BIT: Nanos = 2_000;
 const MS: Nanos = 1_000_000;
 
-/// A machine and its port.
-struct Side {
-    machine: RefCell<Machine>,
-    halves: Halves,
-    monitor: Option<Frontend>,
-    heads: Vec<u16>,
-}
-
-struct Lab {
-    _folder: tempfile::TempDir,
-    world: World,
-    now: Nanos,
-    host: Halves,
-    sides: Vec<Side>,
-}
-
-fn connect(rx: &mut dyn PollReceive, machine: &RefCell<Machine>, path: &Path) -> Frontend {
-    connect_while(
-        machine,
-        path,
-        feature::CLASSIC | feature::RTR | feature::LATE_TX_ACK,
-        || {
-            rx.receive(0, 0, &mut |_| panic!("nothing was sent"))
-                .unwrap();
-        },
-    )
-}
-
-impl Lab {
-    /// A machine for each of these.
-    fn new(all: Vec<(RightsText, Option<Budget>)>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mut opener = Opener::new(0, 0);
-        let bus = BusSettings {
-            bus: "body".to_owned(),
-            bitrate: BITRATE,
-            data_bitrate: None,
-            queue: 10,
-            mailboxes: 3,
-        };
-        let mut sides = Vec::new();
-        // Machines may come before their controller in a file.
-        for (number, (rights, budget)) in all.into_iter().enumerate() {
-            let path = folder.path().join(format!("{number}.sock"));
-            let settings = VirtioSettings {
-                socket: path.clone(),
-                connect: false,
-                shares: Some(Shares {
-                    controller: "body".to_owned(),
-                    rights,
-                    budget,
-                }),
-                options: ::virtio::Options {
-                    fd: false,
-                    brs: false,
-                    late_ack: true,
-                },
-                queue: 8,
-            };
-            let halves = settings.open(&format!("vm{number}"), &mut opener).unwrap();
-            sides.push((halves, path));
-        }
-        let host = ControllerSettings(bus).open("body", &mut opener).unwrap();
-        let sides = sides.into_iter().map(|(mut halves, path)| {
-            let machine = RefCell::new(Machine::new());
-            let monitor = connect(&mut *halves.0, &machine, &path);
-            command_in(&machine, MESSAGE_START, || {
-                halves.0.receive(0, 10, &mut |_| ()).unwrap();
-            });
-            for head in 0..BUFFERS / 2 {
-                machine.borrow().describe(RX, head, &[], 80);
-                machine.borrow_mut().offer(RX, head);
-            }
-            Side {
-                machine,
-                halves,
-                monitor: Some(monitor),
-                heads: (0..BUFFERS / 2).collect(),
-            }
-        });
-        let sides = sides.collect();
-        Self {
-            _folder: folder,
-            world: opener.shared(World::new).clone(),
-            now: 0,
-            host,
-            sides,
-        }
-    }
-
-    fn send(&mut self, side: usize, text: &str) {
-        let frame: Frame = text.parse().unwrap();
-        let mut bytes = Vec::new();
-        bytes.extend(MESSAGE_TX.to_le_bytes());
-        bytes.extend((frame.len() as u16).to_le_bytes());
-        bytes.extend([0; 8]);
-        bytes.extend(frame.id().number().to_le_bytes());
-        bytes.extend(frame.data());
-        let side = &mut self.sides[side];
-        let head = side.heads.pop().unwrap();
-        side.machine.borrow_mut().send(TX, head, &bytes);
-    }
-
-    /// Everybody works now; what came in at the ports, with the end of frame.
-    fn work(&mut self) -> Vec<(String, Nanos)> {
-        let mut came = Vec::new();
-        for side in &mut self.sides {
-            let mut take = |received: port::Received<'_>| {
-                assert_eq!(received.stamp.source, StampSource::Bus);
-                came.push((received.frame.to_string(), received.stamp.ns));
-            };
-            side.halves.0.receive(self.now, 100, &mut take).unwrap();
-        }
-        self.host.0.receive(self.now, 100, &mut |_| ()).unwrap();
-        came.sort_by_key(|(_, at)| *at);
-        came
-    }
-
-    /// Works until this time, whenever a port wants to.
-    fn until(&mut self, end: Nanos) -> Vec<(String, Nanos)> {
-        let mut came = self.work();
-        loop {
-            let all = self.sides.iter().map(|side| side.halves.0.deadline());
-            let next = all.flatten().min().unwrap_or(end);
-            if next >= end {
-                break;
-            }
-            self.now = next.max(self.now);
-            came.extend(self.work());
-        }
-        self.now = end;
-        came.extend(self.work());
-        came
-    }
-
-    /// Results that the machine has got for what it sent.
-    fn results(&mut self, side: usize) -> Vec<u8> {
-        let side = &mut self.sides[side];
-        let mut all = Vec::new();
-        while let Some((head, bytes)) = side.machine.borrow_mut().back(TX) {
-            side.heads.push(head);
-            all.extend(bytes);
-        }
-        all
-    }
-
-    /// Identifiers that the machine has received.
-    fn heard(&mut self, side: usize) -> Vec<u32> {
-        let mut machine = self.sides[side].machine.borrow_mut();
-        let mut all = Vec::new();
-        while let Some((_, bytes)) = machine.back(RX) {
-            let id = bytes[HEADER - 4..HEADER].try_into().unwrap();
-            all.push(u32::from_le_bytes(id));
-        }
-        all
-    }
-}
-
-fn everything() -> (RightsText, Option<Budget>) {
-    (RightsText::default(), None)
+fn on_bus(all: Vec<(RightsText, Option<Budget>)>) -> Lab {
+    let bus = BusSettings {
+        bus: "body".to_owned(),
+        bitrate: BITRATE,
+        data_bitrate: None,
+        queue: 10,
+        mailboxes: 3,
+    };
+    Lab::new(&ControllerSettings::Bus(bus), all)
 }
 
 /// Start to end of frame; the intermission is not in it.
@@ -193,7 +37,7 @@ fn duration(text: &str) -> Nanos {
 
 #[test]
 fn a_frame_is_acknowledged_at_its_end_on_the_bus_and_the_others_hear_it() {
-    let mut lab = Lab::new(vec![everything(), everything()]);
+    let mut lab = on_bus(vec![everything(), everything()]);
     lab.send(0, "123#0102");
     assert_eq!(lab.work(), []);
     let end = duration("123#0102");
@@ -208,7 +52,7 @@ fn a_frame_is_acknowledged_at_its_end_on_the_bus_and_the_others_hear_it() {
 
 #[test]
 fn the_frame_with_the_highest_priority_of_all_machines_goes_first() {
-    let mut lab = Lab::new(vec![everything(), everything()]);
+    let mut lab = on_bus(vec![everything(), everything()]);
     for id in [0x303, 0x302, 0x301] {
         lab.send(0, &format!("{id:03X}#"));
     }
@@ -232,7 +76,7 @@ fn rights_say_what_a_machine_sends_and_hears() {
         receive: rules("200-2FF"),
         send: rules("100:7F0"),
     };
-    let mut lab = Lab::new(vec![(rights, None), everything()]);
+    let mut lab = on_bus(vec![(rights, None), everything()]);
     lab.send(0, "10F#");
     lab.send(0, "110#");
     lab.send(1, "2FF#");
@@ -257,7 +101,7 @@ fn a_budget_keeps_a_machine_that_babbles_from_the_bus() {
         per: 1000 * MS,
         burst: 1,
     };
-    let mut lab = Lab::new(vec![(RightsText::default(), Some(budget)), everything()]);
+    let mut lab = on_bus(vec![(RightsText::default(), Some(budget)), everything()]);
     for _ in 0..4 {
         lab.send(0, "000#");
     }
@@ -286,7 +130,7 @@ fn a_budget_keeps_a_machine_that_babbles_from_the_bus() {
 
 #[test]
 fn a_machine_that_goes_takes_its_frames_with_it_and_nobody_elses() {
-    let mut lab = Lab::new(vec![everything(), everything()]);
+    let mut lab = on_bus(vec![everything(), everything()]);
     for _ in 0..5 {
         lab.send(0, "010#");
     }
@@ -313,7 +157,7 @@ fn a_machine_that_goes_takes_its_frames_with_it_and_nobody_elses() {
 
 #[test]
 fn bus_off_is_the_controllers_and_all_machines_are_told() {
-    let mut lab = Lab::new(vec![everything(), everything()]);
+    let mut lab = on_bus(vec![everything(), everything()]);
     let bus = lab.world.find("body").unwrap();
     for start in 0..40 {
         let fault = Fault::new(ErrorKind::Bit);

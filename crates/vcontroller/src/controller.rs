@@ -293,6 +293,14 @@ impl Controller {
         Ok(core::mem::take(&mut function.news).then_some(state))
     }
 
+    /// Is there something that the function has not read: a confirmation, a frame, a change of the state?
+    #[must_use]
+    pub fn has_news(&self, vf: Vf) -> bool {
+        self.function(vf).is_ok_and(|function| {
+            function.news || !function.completions.is_empty() || !function.fifo.is_empty()
+        })
+    }
+
     /// Frames that its queue takes for certain, if they are its to send.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::ioctl_fionbio;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -59,6 +59,7 @@ pub enum BindError {
 
 const LISTENER: u64 = 100;
 const MESSAGES: u64 = 101;
+const OTHER: u64 = 102;
 
 /// The most remarks that are kept.
 const REMARKS: usize = 16;
@@ -176,6 +177,18 @@ impl Device {
         self.epoll.as_raw_fd()
     }
 
+    /// [`Device::fd`] is readable, too, when this one is: for whoever does more than [`Device::work`] then, and
+    /// reads what is there.
+    pub fn watch(&self, other: impl AsFd) {
+        // Without it the other one is served at its time.
+        let _ = epoll::add(
+            &self.epoll,
+            other,
+            EventData::new_u64(OTHER),
+            EventFlags::IN,
+        );
+    }
+
     fn remark(&mut self, what: String) {
         if self.remarks.len() < REMARKS {
             self.remarks.push(what);
@@ -227,6 +240,7 @@ impl Device {
             match event.data.u64() {
                 LISTENER => self.accept(),
                 MESSAGES => self.serve(),
+                OTHER => {}
                 kick => self.kicked(kick as usize),
             }
         }

@@ -8,7 +8,7 @@ use super::socket::{Filter, InterfaceState, Options, Socket, Stamps};
 use crate::Errno;
 use crate::mmsg::{Control, Inbox};
 use frame::{FrameRef, Nanos};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 /// The most frames that one [`FrameSocket::receive`] hands over: datagrams of one `recvmmsg`.
 pub const MOST_ARRIVALS: usize = 64;
@@ -22,6 +22,9 @@ pub struct FrameOptions {
     pub hear: bool,
     /// Other sockets of this machine on the interface see what is sent here.
     pub echo: bool,
+    /// What this socket sends comes back to it, when the driver echoes it (`CAN_RAW_RECV_OWN_MSGS`); needs
+    /// `echo`.
+    pub own: bool,
     /// Ask the driver for the controller's own stamps.
     pub hardware_stamps: bool,
     /// The receive buffer in bytes, as the kernel counts (some 800 a frame); beyond
@@ -44,6 +47,8 @@ pub struct Arrival<'a> {
     /// It was sent on this machine, and is seen because the driver (or the kernel, for a vcan)
     /// echoes it: by a driver when its transmission was complete.
     pub local: bool,
+    /// It was sent by this very socket.
+    pub own: bool,
 }
 
 /// One raw socket on one interface, without waiting.
@@ -81,6 +86,7 @@ impl FrameSocket {
         socket
             .set_loopback(options.echo)
             .and_then(|()| options.send_buffer.map_or(Ok(()), send_buffer))
+            .and_then(|()| socket.set_own(options.own))
             .and_then(|()| socket.set_filters(filters))
             .map_err(|errno| OpenError::set_up(interface, errno))?;
         let index = socket.look().map(|state| state.index);
@@ -147,6 +153,7 @@ impl FrameSocket {
                 software: control.software,
                 hardware: control.hardware,
                 local: self.inbox.is_local(i),
+                own: self.inbox.is_own(i),
             });
         }
         Ok(n)
@@ -171,5 +178,11 @@ impl FrameSocket {
     /// What getsockopt(2) says.
     pub fn receive_buffer(&self) -> Result<u32, Errno> {
         self.socket.receive_buffer()
+    }
+}
+
+impl AsFd for FrameSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }

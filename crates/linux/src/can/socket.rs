@@ -332,6 +332,15 @@ impl Socket {
         let on = libc::c_int::from(on);
         self.set(libc::SOL_CAN_RAW, libc::CAN_RAW_LOOPBACK, &on)
     }
+
+    /// Does this socket receive what it sends itself?
+    ///
+    /// # Errors
+    /// What setsockopt(2) says.
+    pub fn set_own(&self, on: bool) -> Result<(), Errno> {
+        let on = libc::c_int::from(on);
+        self.set(libc::SOL_CAN_RAW, libc::CAN_RAW_RECV_OWN_MSGS, &on)
+    }
 }
 
 impl AsFd for Socket {

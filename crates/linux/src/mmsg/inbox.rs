@@ -77,8 +77,20 @@ impl Inbox {
     #[inline]
     #[must_use]
     pub fn is_local(&self, i: usize) -> bool {
+        self.has_flag(i, libc::MSG_DONTROUTE)
+    }
+
+    /// Was it sent by the very socket that received it (MSG_CONFIRM)?
+    #[inline]
+    #[must_use]
+    pub fn is_own(&self, i: usize) -> bool {
+        self.has_flag(i, libc::MSG_CONFIRM)
+    }
+
+    #[inline]
+    fn has_flag(&self, i: usize, flag: libc::c_int) -> bool {
         let header = self.headers.get(..self.count).and_then(|all| all.get(i));
-        header.is_some_and(|h| h.msg_hdr.msg_flags & libc::MSG_DONTROUTE != 0)
+        header.is_some_and(|h| h.msg_hdr.msg_flags & flag != 0)
     }
 
     /// recvmmsg(2) of at most `want` datagrams, without waiting; how many came.

@@ -1,12 +1,14 @@
-//! `[controllers.NAME]`: a controller on an embedded bus, and the host's own node there.
+//! `[controllers.NAME]`: a controller on an embedded bus or on an interface, and the host's own node there.
 
+use super::on_interface::OnInterface;
 use super::registry::{MOST_FUNCTIONS, Place, registry};
 use crate::embedded::{BusSettings, join, world};
 use crate::kind::{PortKind, Settings};
+use crate::socketcan::SocketCanSettings;
 use crate::{Halves, Opener, PortError};
 use bus::NodeConfig;
 use config::{Diagnostics, Table};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use vcontroller::{Config, Controller};
 
 /// Controllers that machines share.
@@ -32,13 +34,54 @@ impl PortKind for Controllers {
         table: &mut Table<'_>,
         found: &mut Diagnostics,
     ) -> Arc<dyn Settings> {
-        Arc::new(ControllerSettings(BusSettings::parse(port, table, found)))
+        let interface = table.get("interface").is_some();
+        Arc::new(if interface {
+            ControllerSettings::Interface(SocketCanSettings::parse(port, table, found))
+        } else {
+            ControllerSettings::Bus(BusSettings::parse(port, table, found))
+        })
     }
 }
 
-/// A controller, by its bus.
+/// A controller, by what it is on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ControllerSettings(pub BusSettings);
+pub enum ControllerSettings {
+    /// An embedded bus.
+    Bus(BusSettings),
+    /// A Linux CAN interface.
+    Interface(SocketCanSettings),
+}
+
+fn controller(fd: bool) -> Controller {
+    Controller::new(Config {
+        functions: MOST_FUNCTIONS,
+        queue: QUEUE,
+        fifo: FIFO,
+        fd,
+    })
+}
+
+fn on_bus(
+    settings: &BusSettings,
+    port: &str,
+    opener: &mut Opener,
+) -> Result<(Halves, Place), String> {
+    let world = world(opener);
+    let node = settings.node(port);
+    let (fd, restart) = (node.fd, node.restart);
+    let halves =
+        join(&world, port, &settings.bus, settings.config(), node).map_err(|error| error.what)?;
+    let bus = world.find(&settings.bus).ok_or("its bus is gone")?;
+    let node = NodeConfig {
+        fd,
+        restart,
+        ..NodeConfig::new("shared controller")
+    };
+    let shared = world
+        .share(bus, controller(fd), node)
+        .map_err(|error| error.to_string())?;
+    Ok((halves, Place::Bus { world, bus, shared }))
+}
 
 impl Settings for ControllerSettings {
     fn kind(&self) -> &'static str {
@@ -46,15 +89,21 @@ impl Settings for ControllerSettings {
     }
 
     fn bus(&self) -> Option<String> {
-        self.0.bus()
+        match self {
+            Self::Bus(settings) => settings.bus(),
+            Self::Interface(settings) => settings.bus(),
+        }
     }
 
     fn describe(&self) -> String {
-        format!("controller that machines share, on {}", self.0.describe())
+        let on = match self {
+            Self::Bus(settings) => settings.describe(),
+            Self::Interface(settings) => settings.describe(),
+        };
+        format!("controller that machines share, on {on}")
     }
 
     fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError> {
-        let world = world(opener);
         let fail = |what: String| PortError {
             port: port.to_owned(),
             what,
@@ -67,33 +116,18 @@ impl Settings for ControllerSettings {
                     .to_owned(),
             ));
         }
-        let halves = join(
-            &world,
-            port,
-            &self.0.bus,
-            self.0.config(),
-            self.0.node(port),
-        )?;
-        let bus = world
-            .find(&self.0.bus)
-            .ok_or_else(|| fail("its bus is gone".to_owned()))?;
-        let fd = self.0.data_bitrate.is_some();
-        let controller = Controller::new(Config {
-            functions: MOST_FUNCTIONS,
-            queue: QUEUE,
-            fifo: FIFO,
-            fd,
-        });
-        let node = NodeConfig {
-            fd,
-            restart: self.0.node(port).restart,
-            ..NodeConfig::new("shared controller")
+        let (halves, made) = match self {
+            Self::Bus(settings) => on_bus(settings, port, opener).map_err(fail)?,
+            Self::Interface(settings) => {
+                let halves = settings.open(port, opener)?;
+                let name = &settings.interface;
+                let made = OnInterface::open(name, settings.fd, controller)
+                    .map_err(|error| fail(error.to_string()))?;
+                (halves, Place::Interface(Box::new(Mutex::new(made))))
+            }
         };
-        let shared = world
-            .share(bus, controller, node)
-            .map_err(|error| fail(error.to_string()))?;
         // Nobody else fills it: a controller's name is a port's.
-        let _ = place.set(Place { world, bus, shared });
+        let _ = place.set(made);
         Ok(halves)
     }
 }

@@ -120,7 +120,7 @@ impl SocketCanSettings {
         }
     }
 
-    fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+    pub(crate) fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
         table.misnomers(MISNOMERS);
         let interface = match table.get("interface") {
             Some(value) => value.string(found),

@@ -4,7 +4,7 @@
 use crate::controllers::Function;
 use ::virtio::{Device, Link, Ticket};
 use frame::{Frame, Nanos};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use vcontroller::{Controller, Outcome, Received, Rights, State};
 
 /// What a turn has brought.
@@ -20,6 +20,10 @@ pub(super) struct Shared {
     rights: Rights,
     /// The rights are set, and the controller has begun.
     begun: bool,
+    /// The device's descriptor says when the function has something.
+    watched: bool,
+    /// When the last turn was.
+    turned: Nanos,
     started: bool,
     /// Frames under way, by the number that the controller gives back.
     under_way: Vec<Option<(Ticket, Frame)>>,
@@ -35,6 +39,8 @@ impl Shared {
             function,
             rights,
             begun: false,
+            watched: false,
+            turned: 0,
             started: false,
             under_way: Vec::new(),
             held: None,
@@ -46,12 +52,16 @@ impl Shared {
     pub(super) fn turn(&mut self, device: &mut Device, clock: Nanos, turn: &mut Turn) {
         let place = Arc::clone(&self.function.place);
         let Some(place) = place.get() else { return };
-        // The bus is there as long as its world.
-        let _ = place
-            .world
-            .with_shared(place.bus, &place.shared, clock, |controller, now| {
-                self.work(device, controller, now, turn);
-            });
+        let _ = rustix::io::read(&*self.function.wake, &mut [0_u8; 8]);
+        place.turn(clock, |controller, now| {
+            self.work(device, controller, now, turn);
+            self.function.wake_others(controller);
+        });
+        self.turned = clock;
+        if !std::mem::replace(&mut self.watched, true) {
+            device.watch(&*self.function.wake);
+            place.watch(device);
+        }
     }
 
     fn work(
@@ -144,22 +154,24 @@ impl Shared {
 
     /// When the next turn is to be, in the time of the clock.
     pub(super) fn deadline(&self) -> Option<Nanos> {
-        self.function.place.get()?.world.deadline()
+        self.function.place.get()?.deadline(self.turned)
     }
 
     /// What became of the machine's frames at the controller, in a sentence.
     pub(super) fn remark(&self) -> Option<String> {
         let place = self.function.place.get()?;
-        let shared = place.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let c = shared.controller.counters(self.function.vf).ok()?;
-        drop(shared);
+        let (c, late) = place.counters(self.function.vf)?;
         let name = &self.function.name;
         let ended = c.aborted + c.dropped + c.reset;
         let waiting = c.accepted - (c.sent + ended);
+        let late = match late {
+            0 => String::new(),
+            n => format!("; {n} frames of the interface came too fast for this process"),
+        };
         Some(format!(
             "controller {name}: {} frames asked for = {} sent, {} refused by its rights, {} while it was down or not of \
              its kind, {ended} given up, {waiting} waiting; {} heard = {} taken, {} lost (its queue was full), {} waiting \
-             or thrown away",
+             or thrown away{late}",
             c.requested,
             c.sent,
             c.not_permitted,

@@ -1,0 +1,201 @@
+//! A shared controller on a Linux CAN interface.
+//!
+//! The driver of the interface gets one frame at a time, the best of all machines, and the next one when it has echoed
+//! that frame, which a driver does at the end of its transmission. So no frame waits in the driver behind one
+//! with a lower priority, but between two frames the bus is free for as long as this process takes. What the driver
+//! has is not called back: a better frame waits for at most that one.
+
+use frame::{Frame, FrameRef, Nanos};
+use linux::Errno;
+use linux::can::{FrameOptions, FrameSocket, OpenError};
+use std::os::fd::{AsFd, BorrowedFd};
+use vcontroller::{Candidate, Controller, State};
+
+/// How often the interface is looked at when nothing says that it has changed, ns.
+const LOOK: Nanos = 100_000_000;
+/// When a frame is offered again for which the interface's queue had no room, ns.
+const AGAIN: Nanos = 1_000_000;
+
+/// `CAN_ERR_CRTL`, `CAN_ERR_BUSOFF`, `CAN_ERR_RESTARTED`, and bits of `data[1]` with the first
+/// (include/uapi/linux/can/error.h).
+const CONTROLLER: u32 = 0x04;
+const BUS_OFF: u32 = 0x40;
+const RESTARTED: u32 = 0x100;
+const WARNING: u8 = 0x04 | 0x08;
+const PASSIVE: u8 = 0x10 | 0x20;
+const ACTIVE: u8 = 0x40;
+
+pub(crate) struct OnInterface {
+    socket: FrameSocket,
+    pub(crate) controller: Controller,
+    /// What the driver has.
+    flying: Option<Candidate>,
+    look_at: Nanos,
+    again_at: Option<Nanos>,
+    lost: u32,
+}
+
+impl OnInterface {
+    /// `fd`: FD frames, too, if the interface has them; `controller` makes the controller, with FD or without.
+    pub(crate) fn open(
+        interface: &str,
+        fd: bool,
+        controller: impl FnOnce(bool) -> Controller,
+    ) -> Result<Self, OpenError> {
+        let options = FrameOptions {
+            fd,
+            hear: true,
+            echo: true,
+            own: true,
+            ..FrameOptions::default()
+        };
+        let socket = FrameSocket::open(interface, &options)?;
+        let carries_fd = socket.look().is_ok_and(|found| found.carries_fd());
+        Ok(Self {
+            socket,
+            controller: controller(fd && carries_fd),
+            flying: None,
+            look_at: 0,
+            again_at: None,
+            lost: 0,
+        })
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Takes what has come, lets `work` be done, and offers what is best then.
+    pub(crate) fn turn<R>(
+        &mut self,
+        now: Nanos,
+        work: impl FnOnce(&mut Controller, Nanos) -> R,
+    ) -> R {
+        self.receive(now);
+        if now >= self.look_at {
+            self.look(now);
+        }
+        let done = work(&mut self.controller, now);
+        self.offer(now);
+        done
+    }
+
+    fn receive(&mut self, now: Nanos) {
+        let Self {
+            socket,
+            controller,
+            flying,
+            ..
+        } = self;
+        let mut take = |frame: FrameRef<'_>, own: bool| {
+            if frame.id().is_err() {
+                if let Some(state) = state_of(&frame) {
+                    set_state(controller, flying, state, now);
+                }
+            } else if let Some(sent) = flying.take_if(|flying| own && is(&flying.frame, &frame)) {
+                controller.sent(&sent, now);
+            } else if let Some(frame) = Frame::from_view(frame) {
+                controller.heard(&frame, now);
+            }
+        };
+        loop {
+            match socket.receive(&mut |arrival| take(arrival.frame, arrival.own)) {
+                Ok(0) => return,
+                Ok(_) => {}
+                // It went down, or away.
+                Err(_) => {
+                    self.look_at = now;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Asks how the interface is. Error states come by error frames, and are left as they are.
+    fn look(&mut self, now: Nanos) {
+        self.look_at = now.saturating_add(LOOK);
+        let before = self.controller.state();
+        let state = match self.socket.look() {
+            Ok(found) if found.is_usable() && before.passes() => before,
+            Ok(found) if found.is_usable() => State::Active,
+            Ok(found) if found.up => State::BusOff,
+            Ok(_) | Err(_) => State::Stopped,
+        };
+        set_state(&mut self.controller, &mut self.flying, state, now);
+        self.lost = self.socket.lost().unwrap_or(0);
+    }
+
+    fn offer(&mut self, now: Nanos) {
+        self.again_at = None;
+        if self.flying.is_some() {
+            return;
+        }
+        let Some(best) = self.controller.best(now) else {
+            return;
+        };
+        match self.socket.send(best.frame.view()) {
+            Ok(()) => {
+                self.controller.on_wire(&best, now);
+                self.flying = Some(best);
+            }
+            Err(Errno::AGAIN | Errno::NOBUFS | Errno::INTR) => {
+                self.again_at = Some(now.saturating_add(AGAIN));
+            }
+            Err(_) => {
+                self.look(now);
+                self.again_at = Some(now.saturating_add(AGAIN));
+            }
+        }
+    }
+
+    /// When the next turn is to be at the latest.
+    pub(crate) fn deadline(&self, now: Nanos) -> Nanos {
+        let budget = self.controller.deadline(now);
+        let all = budget.into_iter().chain(self.again_at);
+        all.fold(self.look_at, Nanos::min)
+    }
+
+    /// Frames of the bus that this process was too late for.
+    pub(crate) const fn lost(&self) -> u32 {
+        self.lost
+    }
+}
+
+/// Is it this frame that comes back?
+fn is(sent: &Frame, came: &FrameRef<'_>) -> bool {
+    sent.id() == came.id() && sent.kind() == came.kind() && sent.data() == came.data()
+}
+
+fn set_state(
+    controller: &mut Controller,
+    flying: &mut Option<Candidate>,
+    state: State,
+    now: Nanos,
+) {
+    controller.set_state(state, now);
+    if !state.passes() {
+        *flying = None;
+    }
+}
+
+/// What an error frame says of the controller.
+fn state_of(frame: &FrameRef<'_>) -> Option<State> {
+    let class = frame.id().raw();
+    let bits = frame.data().get(1).copied().unwrap_or(0);
+    if class & BUS_OFF != 0 {
+        return Some(State::BusOff);
+    }
+    if class & RESTARTED != 0 {
+        return Some(State::Active);
+    }
+    if class & CONTROLLER == 0 {
+        return None;
+    }
+    [
+        (PASSIVE, State::Passive),
+        (WARNING, State::Warning),
+        (ACTIVE, State::Active),
+    ]
+    .into_iter()
+    .find_map(|(bit, state)| (bits & bit != 0).then_some(state))
+}

@@ -1,0 +1,177 @@
+//! Machines of this process that share a controller.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "each test uses a part; a test that cannot go on has failed"
+)]
+
+#[path = "../../../virtio/tests/machine/mod.rs"]
+pub mod machine;
+
+use ::virtio::message::{HEADER, MESSAGE_START, MESSAGE_TX, RX, TX, feature};
+use frame::{Frame, Nanos};
+use machine::{BUFFERS, Machine, command_in, connect_while};
+use port::controllers::{ControllerSettings, RightsText};
+use port::embedded::World;
+use port::virtio::{Shares, VirtioSettings};
+use port::{Halves, Opener, PollReceive, Settings};
+use std::cell::RefCell;
+use std::path::Path;
+use vcontroller::Budget;
+use vhost::vhost_user::Frontend;
+
+/// A machine and its port.
+pub struct Side {
+    pub machine: RefCell<Machine>,
+    pub halves: Halves,
+    pub monitor: Option<Frontend>,
+    pub heads: Vec<u16>,
+}
+
+pub struct Lab {
+    _folder: tempfile::TempDir,
+    pub world: World,
+    pub now: Nanos,
+    pub host: Halves,
+    pub sides: Vec<Side>,
+}
+
+fn connect(rx: &mut dyn PollReceive, machine: &RefCell<Machine>, path: &Path) -> Frontend {
+    connect_while(
+        machine,
+        path,
+        feature::CLASSIC | feature::RTR | feature::LATE_TX_ACK,
+        || {
+            rx.receive(0, 0, &mut |_| panic!("nothing was sent"))
+                .unwrap();
+        },
+    )
+}
+
+impl Lab {
+    /// A machine for each of these.
+    pub fn new(controller: &ControllerSettings, all: Vec<(RightsText, Option<Budget>)>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut opener = Opener::new(0, 0);
+        let mut sides = Vec::new();
+        // Machines may come before their controller in a file.
+        for (number, (rights, budget)) in all.into_iter().enumerate() {
+            let path = folder.path().join(format!("{number}.sock"));
+            let settings = VirtioSettings {
+                socket: path.clone(),
+                connect: false,
+                shares: Some(Shares {
+                    controller: "body".to_owned(),
+                    rights,
+                    budget,
+                }),
+                options: ::virtio::Options {
+                    fd: false,
+                    brs: false,
+                    late_ack: true,
+                },
+                queue: 8,
+            };
+            let halves = settings.open(&format!("vm{number}"), &mut opener).unwrap();
+            sides.push((halves, path));
+        }
+        let host = controller.open("body", &mut opener).unwrap();
+        let sides = sides.into_iter().map(|(mut halves, path)| {
+            let machine = RefCell::new(Machine::new());
+            let monitor = connect(&mut *halves.0, &machine, &path);
+            command_in(&machine, MESSAGE_START, || {
+                halves.0.receive(0, 10, &mut |_| ()).unwrap();
+            });
+            for head in 0..BUFFERS / 2 {
+                machine.borrow().describe(RX, head, &[], 80);
+                machine.borrow_mut().offer(RX, head);
+            }
+            Side {
+                machine,
+                halves,
+                monitor: Some(monitor),
+                heads: (0..BUFFERS / 2).collect(),
+            }
+        });
+        let sides = sides.collect();
+        Self {
+            _folder: folder,
+            world: opener.shared(World::new).clone(),
+            now: 0,
+            host,
+            sides,
+        }
+    }
+
+    pub fn send(&mut self, side: usize, text: &str) {
+        let frame: Frame = text.parse().unwrap();
+        let mut bytes = Vec::new();
+        bytes.extend(MESSAGE_TX.to_le_bytes());
+        bytes.extend((frame.len() as u16).to_le_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend(frame.id().number().to_le_bytes());
+        bytes.extend(frame.data());
+        let side = &mut self.sides[side];
+        let head = side.heads.pop().unwrap();
+        side.machine.borrow_mut().send(TX, head, &bytes);
+    }
+
+    /// Everybody works now; what came in at the ports, with the end of frame.
+    pub fn work(&mut self) -> Vec<(String, Nanos)> {
+        let mut came = Vec::new();
+        for side in &mut self.sides {
+            let mut take = |received: port::Received<'_>| {
+                came.push((received.frame.to_string(), received.stamp.ns));
+            };
+            side.halves.0.receive(self.now, 100, &mut take).unwrap();
+        }
+        self.host.0.receive(self.now, 100, &mut |_| ()).unwrap();
+        came.sort_by_key(|(_, at)| *at);
+        came
+    }
+
+    /// Works until this time, whenever a port wants to.
+    pub fn until(&mut self, end: Nanos) -> Vec<(String, Nanos)> {
+        let mut came = self.work();
+        loop {
+            let all = self.sides.iter().map(|side| side.halves.0.deadline());
+            let next = all.flatten().min().unwrap_or(end);
+            if next >= end {
+                break;
+            }
+            self.now = next.max(self.now);
+            came.extend(self.work());
+        }
+        self.now = end;
+        came.extend(self.work());
+        came
+    }
+
+    /// Results that the machine has got for what it sent.
+    pub fn results(&mut self, side: usize) -> Vec<u8> {
+        let side = &mut self.sides[side];
+        let mut all = Vec::new();
+        while let Some((head, bytes)) = side.machine.borrow_mut().back(TX) {
+            side.heads.push(head);
+            all.extend(bytes);
+        }
+        all
+    }
+
+    /// Identifiers that the machine has received.
+    pub fn heard(&mut self, side: usize) -> Vec<u32> {
+        let mut machine = self.sides[side].machine.borrow_mut();
+        let mut all = Vec::new();
+        while let Some((_, bytes)) = machine.back(RX) {
+            let id = bytes[HEADER - 4..HEADER].try_into().unwrap();
+            all.push(u32::from_le_bytes(id));
+        }
+        all
+    }
+}
+
+/// No limits.
+pub fn everything() -> (RightsText, Option<Budget>) {
+    (RightsText::default(), None)
+}
