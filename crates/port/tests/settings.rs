@@ -228,12 +228,34 @@ fn an_empty_list_knows_no_kind() {
     assert_eq!(spec, None);
     assert_eq!(found.list()[0].message, "`kind` cannot be `bus`");
     let standard: Vec<_> = Kinds::standard().keywords().collect();
-    assert_eq!(standard, ["socketcan", "bus", "log", "direct", "chardev"]);
+    let all = [
+        "socketcan",
+        "bus",
+        "log",
+        "direct",
+        "chardev",
+        "virtio",
+        "controller",
+    ];
+    assert_eq!(standard, all);
 }
 
 #[test]
 fn mistakes_are_named() {
     let cases = [
+        ("[ports.p]\nkind = 'virtio'", "port `p` needs `socket`"),
+        (
+            "[ports.p]\nkind = 'virtio'\nsocket = 's'\nbudget = '1/s'",
+            "port `p` needs `controller`",
+        ),
+        (
+            "[ports.p]\nkind = 'virtio'\nsocket = 's'\ncontroller = 'c'\nbudget = '1/s'\nbit_budget = '1/s'",
+            "`budget` counts frames, and `bit_budget` bits: one machine has one of them",
+        ),
+        (
+            "[ports.p]\nkind = 'virtio'\nsocket = 's'\ncontroller = 'c'\nsend = ['800']",
+            "`800` names no identifiers",
+        ),
         ("[ports.p]\nqueue = 1", "port `p` needs `kind`"),
         ("[ports.p]\nkind = 'busses'", "`kind` cannot be `busses`"),
         (
