@@ -148,8 +148,7 @@ impl Device {
         Ok(device)
     }
 
-    /// Connects to a monitor that listens at this path (QEMU: `server=on`), and again whenever it has gone: so
-    /// the machine keeps its device when this process is started anew.
+    /// Connects to a monitor that listens at this path (QEMU: `server=on`), and again whenever it has gone.
     ///
     /// # Errors
     /// [`BindError::System`].

@@ -22,8 +22,8 @@
 //! # Which way things go wrong
 //! * The machine is reset, paused or killed, or the monitor dies: frames that it had handed over and that are
 //!   not finished fail ([`Counters::abandoned`]); [`Device::finish`] of one of them does nothing.
-//! * This process dies and comes back: a monitor that connects again (QEMU: `reconnect-ms`) hands the queues over
-//!   as they are. Whether the machine had started its controller stands in the last message of its
+//! * This process dies and comes back: a monitor that connects again hands the queues over as they are (QEMU 11.1
+//!   cannot: `docs/decisions/0018-virtio.md`). Whether the machine had started its controller stands in the last message of its
 //!   control queue, which is still there ([`Rings`]).
 //! * A monitor can shrink the memory that it shares; this process would then be ended by SIGBUS. A machine
 //!   cannot.
