@@ -3,7 +3,7 @@
 use crate::counters::Counters;
 use crate::guest::Guest;
 use crate::message::{self, CONTROL, QUEUES, RX, TX};
-use crate::rings::{Taken, Ticket};
+use crate::rings::{Armed, Taken, Ticket};
 use crate::session::{Ended, Session};
 use frame::{FrameRef, Nanos};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -354,7 +354,7 @@ impl Device {
             match guest.rings.take() {
                 Some(taken) => take(taken),
                 // What was refused is given back, too.
-                None => return guest.rings.arm(),
+                None => return guest.rings.arm().work,
             }
         }
         true
@@ -377,11 +377,12 @@ impl Device {
         lock(&self.guest).rings.give(frame)
     }
 
-    /// Lets the driver know of what was given back and given since.
-    pub fn tell(&mut self) {
+    /// Lets the driver know of what was given back and given since, and says what it has done meanwhile: it will not
+    /// be said again.
+    pub fn tell(&mut self) -> Armed {
         self.interrupt(TX);
         self.interrupt(RX);
-        lock(&self.guest).rings.arm();
+        lock(&self.guest).rings.arm()
     }
 
     fn interrupt(&self, index: usize) {

@@ -40,4 +40,4 @@ mod session;
 
 pub use counters::Counters;
 pub use device::{BindError, Device, Link, Options};
-pub use rings::{Broken, Rings, Taken, Ticket};
+pub use rings::{Armed, Broken, Rings, Taken, Ticket};

@@ -11,6 +11,9 @@ use std::sync::atomic::Ordering;
 use virtio_queue::{Queue, QueueOwnedT as _, QueueT as _};
 use vm_memory::{Bytes as _, GuestAddress, GuestMemoryMmap};
 
+/// Messages that are answered in one call without being handed over: a machine that writes nonsense as fast as it can
+/// is to hold up nobody.
+const AT_ONCE: usize = 64;
 /// Descriptors of the longest chain that is looked at. Linux's driver uses two.
 const PARTS: usize = 8;
 /// The most buffers that a queue may have.
@@ -21,7 +24,7 @@ pub(crate) const EVENT_IDX: u64 = 1 << 29;
 /// Why a queue is left alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Broken {
-    /// The driver says that more buffers are there than the queue has.
+    /// The driver says that more buffers are there than the queue has, or names one that it has not.
     #[error("its index is out of range")]
     Index,
     /// A buffer is in the queue that was not given back.
@@ -30,6 +33,15 @@ pub enum Broken {
     /// The queue is not in the machine's memory.
     #[error("it is not in the machine's memory")]
     Address,
+}
+
+/// What is there already when the driver is asked to say so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Armed {
+    /// Frames or commands of the machine.
+    pub work: bool,
+    /// A buffer for a frame, after there was none.
+    pub room: bool,
 }
 
 /// A frame of the machine whose end is to be reported.
@@ -128,6 +140,9 @@ impl Ring {
         let Some(found) = iterator.next() else {
             return Ok(None);
         };
+        if found.head_index() >= self.queue.size() {
+            return Err(Broken::Index);
+        }
         let mut chain = Chain {
             head: found.head_index(),
             parts: [Part::default(); PARTS],
@@ -364,7 +379,7 @@ impl Rings {
             return None;
         }
         match ring.pop(&self.memory) {
-            Ok(chain) => chain.filter(|chain| chain.head < LARGEST),
+            Ok(chain) => chain,
             Err(why) => {
                 self.give_up(index, why);
                 None
@@ -399,7 +414,7 @@ impl Rings {
     /// stopped.
     pub fn obey(&mut self) -> bool {
         let before = self.started;
-        for _ in 0..LARGEST {
+        for _ in 0..AT_ONCE {
             let Some(chain) = self.pop(CONTROL) else {
                 break;
             };
@@ -423,9 +438,9 @@ impl Rings {
     }
 
     /// The next frame that the machine sends. What is none, or comes while the controller is stopped, is answered
-    /// and counted, and the next one taken.
+    /// and counted, and the next one taken. After some of those it stops: [`Rings::arm`] says whether there is more.
     pub fn take(&mut self) -> Option<Taken> {
-        for _ in 0..LARGEST {
+        for _ in 0..AT_ONCE {
             let chain = self.pop(TX)?;
             let at = chain.result();
             if self.under_way[usize::from(chain.head)].is_some() {
@@ -492,6 +507,7 @@ impl Rings {
             self.push(RX, chain.head, if fits { size } else { 0 });
             if fits {
                 self.counters.given += 1;
+                self.hungry = false;
                 return true;
             }
             self.counters.too_small += 1;
@@ -500,9 +516,9 @@ impl Rings {
         false
     }
 
-    /// Asks the driver to say when it has done something. True where it has already.
-    pub fn arm(&mut self) -> bool {
-        let mut more = false;
+    /// Asks the driver to say when it has done something, and looks whether it has done so already.
+    pub fn arm(&mut self) -> Armed {
+        let mut armed = Armed::default();
         for index in [TX, CONTROL, RX] {
             let ring = &mut self.rings[index];
             if !ring.is_usable() {
@@ -511,12 +527,17 @@ impl Rings {
             if index == RX && !self.hungry {
                 // It may add buffers without saying so.
                 let _ = ring.queue.disable_notification(&self.memory);
+                continue;
+            }
+            let there = ring.queue.enable_notification(&self.memory);
+            let there = there.unwrap_or(false);
+            if index == RX {
+                armed.room = there;
             } else {
-                let there = ring.queue.enable_notification(&self.memory);
-                more |= there.unwrap_or(false);
+                armed.work |= there;
             }
         }
-        more
+        armed
     }
 
     /// The driver has said that there are new buffers for frames.

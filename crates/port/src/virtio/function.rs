@@ -7,9 +7,15 @@ use frame::{Frame, Nanos};
 use std::sync::Arc;
 use vcontroller::{Controller, Outcome, Received, Rights, State};
 
+/// Frames that one turn takes from a machine: one that is refused all it sends, and sends without end, is to hold up
+/// nobody.
+const AT_ONCE: usize = 64;
+
 /// What a turn has brought.
 #[derive(Default)]
 pub(super) struct Turn {
+    /// The machine has more frames than one turn takes.
+    pub(super) more: bool,
     /// Frames of the machine whose end of frame has come, and when, ns of the bus.
     pub(super) sent: Vec<(Frame, Nanos)>,
 }
@@ -88,7 +94,7 @@ impl Shared {
             }
         }
         self.complete(device, controller, turn);
-        self.request(device, controller);
+        turn.more = self.request(device, controller);
         self.deliver(device, controller);
     }
 
@@ -116,12 +122,17 @@ impl Shared {
         }
     }
 
-    fn request(&mut self, device: &mut Device, controller: &mut Controller) {
+    /// Asks the controller to send what the machine has; true where there may be more of it.
+    fn request(&mut self, device: &mut Device, controller: &mut Controller) -> bool {
         let vf = self.function.vf;
-        while controller.room(vf).is_ok_and(|room| room > 0) {
+        for _ in 0..AT_ONCE {
+            // What it has no room for waits with the machine, until frames of it have ended.
+            if !controller.room(vf).is_ok_and(|room| room > 0) {
+                return false;
+            }
             let mut taken = None;
-            device.take(1, &mut |one| taken = Some(one));
-            let Some(taken) = taken else { return };
+            let more = device.take(1, &mut |one| taken = Some(one));
+            let Some(taken) = taken else { return more };
             let free = self.under_way.iter().position(Option::is_none);
             let place = free.unwrap_or(self.under_way.len());
             match controller.request(vf, &taken.frame, place as u64) {
@@ -135,6 +146,7 @@ impl Shared {
                 Err(_) => device.finish(taken.ticket, false),
             }
         }
+        true
     }
 
     fn deliver(&mut self, device: &mut Device, controller: &mut Controller) {
@@ -150,6 +162,11 @@ impl Shared {
                 return;
             }
         }
+    }
+
+    /// Is there a frame for which the machine had no buffer?
+    pub(super) const fn holds(&self) -> bool {
+        self.held.is_some()
     }
 
     /// When the next turn is to be, in the time of the clock.

@@ -12,6 +12,8 @@ use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// How often a flush looks for buffers: a machine that adds them as fast as they are used holds up nobody.
+const TRIES: usize = 4;
 /// Remarks that are kept for a user.
 const REMARKS: usize = 16;
 
@@ -119,7 +121,7 @@ impl Receive for VirtioReceive {
             let more = match function {
                 Some(function) => {
                     function.turn(device, now, &mut self.turn);
-                    self.turn.sent.len() > budget
+                    self.turn.more || self.turn.sent.len() > budget
                 }
                 None => {
                     let batch = &mut self.batch;
@@ -160,10 +162,12 @@ impl Receive for VirtioReceive {
         for taken in self.batch.drain(..) {
             inner.device.finish(taken.ticket, true);
         }
-        inner.device.tell();
+        let armed = inner.device.tell();
+        let waits =
+            !inner.held.is_empty() || inner.function.as_ref().is_some_and(SharedFunction::holds);
         Ok(RxReport {
             frames,
-            more,
+            more: more || armed.room && waits,
             news,
             ended: gone,
             finished: false,
@@ -247,8 +251,14 @@ impl Transmit for VirtioTransmit {
 
     fn flush(&mut self, _now: Nanos) -> Result<FlushReport, PortError> {
         let mut inner = self.shared.lock();
-        let (sent, _) = inner.give();
-        inner.device.tell();
+        let mut sent = 0;
+        for _ in 0..TRIES {
+            sent += inner.give().0;
+            // Buffers that came while the driver was asked to say so.
+            if !inner.device.tell().room || inner.held.is_empty() {
+                break;
+            }
+        }
         Ok(FlushReport {
             sent,
             held: inner.held.len(),
