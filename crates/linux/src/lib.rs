@@ -10,6 +10,8 @@
 //! | [`netlink`] | the one netlink socket: messages, attributes, acknowledgements, lists |
 //! | [`link`] | network interfaces: list, watch, bit rate, controller state |
 //! | [`socket`] | options that any socket has |
+//! | [`listener`] | Unix sockets at a path: whoever listens, whoever connects |
+//! | [`shared`] | memory that other processes or machines write, too |
 //! | [`kernel`] | which kernel runs |
 //! | [`mod@poll`], [`mod@epoll`] | waiting for any of a few descriptors, and of many |
 //! | [`schedule`] | scheduling and locked memory |
@@ -31,6 +33,7 @@ pub mod epoll;
 mod errno;
 pub mod kernel;
 pub mod link;
+pub mod listener;
 mod memory;
 pub mod mmsg;
 pub mod netlink;
@@ -39,6 +42,7 @@ pub mod packet;
 pub mod pci;
 pub mod poll;
 pub mod schedule;
+pub mod shared;
 pub mod signals;
 pub mod socket;
 mod tsc;

@@ -91,6 +91,15 @@ impl Memory {
         Some(self.word(at)?.load(Ordering::Acquire))
     }
 
+    /// Writes the word at byte `at`, with release ordering: whoever sees it sees what was written
+    /// before; false where there is none.
+    #[inline]
+    pub(crate) fn set(&self, at: usize, value: u64) -> bool {
+        self.word(at)
+            .map(|word| word.store(value, Ordering::Release))
+            .is_some()
+    }
+
     /// Copies whole words out of the mapping; false where it does not reach so far.
     pub(crate) fn read(&self, at: usize, into: &mut [u64]) -> bool {
         let end = into.len().checked_mul(WORD).and_then(|n| n.checked_add(at));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Other tools' words for kinds of port, in small letters: drivers and adapters that Linux has as CAN
 /// interfaces, the interfaces of python-can, formats of logs.
-const OTHER_WORDS: [(&str, &[&str]); 4] = [
+const OTHER_WORDS: [(&str, &[&str]); 5] = [
     (
         "socketcan",
         &[
@@ -43,6 +43,10 @@ const OTHER_WORDS: [(&str, &[&str]); 4] = [
             "virtio-can",
             "virtio_can",
         ],
+    ),
+    (
+        "shm",
+        &["ivshmem", "shared_memory", "shared-memory", "ring"],
     ),
     ("log", &["file", "candump", "trace", "replay", "logfile"]),
 ];

@@ -17,6 +17,7 @@
 //! | [`direct`] | `direct` | CAN controllers driven from user space |
 //! | [`chardev`] | `chardev` | CAN controllers as character devices, by the driver `kmod/canchar` |
 //! | [`virtio`] | `virtio` | virtual machines, by the virtio CAN device over vhost-user |
+//! | [`shm`] | `shm` | memory that is shared with another machine or process |
 //! | [`controllers`] | `virtio`; keyword `controller` | a controller on an embedded bus that virtual machines share |
 //!
 //! A kind is a [`PortKind`]: its keyword, and how its [`Settings`] are read from `gateway.toml`. The
@@ -45,6 +46,7 @@ kinds::kinds! {
     "direct" => direct::Direct,
     "chardev" => chardev::CharDev,
     "virtio" => virtio::Virtio,
+    "shm" => shm::Shm,
     "virtio" => controllers::Controllers,
 }
 

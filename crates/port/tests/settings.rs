@@ -235,6 +235,7 @@ fn an_empty_list_knows_no_kind() {
         "direct",
         "chardev",
         "virtio",
+        "shm",
         "controller",
     ];
     assert_eq!(standard, all);
@@ -255,6 +256,23 @@ fn mistakes_are_named() {
         (
             "[ports.p]\nkind = 'virtio'\nsocket = 's'\ncontroller = 'c'\nsend = ['800']",
             "`800` names no identifiers",
+        ),
+        ("[ports.p]\nkind = 'shm'", "port `p` needs `socket`"),
+        (
+            "[ports.p]\nkind = 'shm'\ndevice = '0000:00:05.0'",
+            "port `p` needs `poll`",
+        ),
+        (
+            "[ports.p]\nkind = 'shm'\nsocket = 's'\npoll = '1ms'",
+            "`poll` is for a `device`",
+        ),
+        (
+            "[ports.p]\nkind = 'shm'\nsocket = 's'\ndevice = '0000:00:05.0'",
+            "`socket` is for processes and `device` for virtual machines: a port has one of them",
+        ),
+        (
+            "[ports.p]\nkind = 'shm'\ndevice = '0000:00:05.0'\npoll = '100ns'",
+            "this is too often",
         ),
         ("[ports.p]\nqueue = 1", "port `p` needs `kind`"),
         ("[ports.p]\nkind = 'busses'", "`kind` cannot be `busses`"),

@@ -6,14 +6,11 @@ use crate::message::{self, CONTROL, QUEUES, RX, TX};
 use crate::rings::{Armed, Taken, Ticket};
 use crate::session::{Ended, Session};
 use frame::{FrameRef, Nanos};
+use linux::listener::{ListenError, Listener, connect};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::io::ioctl_fionbio;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
-use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd, RawFd};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -43,20 +40,6 @@ pub enum Link {
     Broken,
 }
 
-/// Why there is no device.
-#[derive(Debug, thiserror::Error)]
-pub enum BindError {
-    /// Another process has the socket.
-    #[error("another process has {}", .0.display())]
-    Taken(PathBuf),
-    /// Something is there that is no socket.
-    #[error("{} is there and is no socket", .0.display())]
-    NoSocket(PathBuf),
-    /// The system's error.
-    #[error("{} cannot be made a socket", .0.display())]
-    System(PathBuf, #[source] io::Error),
-}
-
 const LISTENER: u64 = 100;
 const MESSAGES: u64 = 101;
 const OTHER: u64 = 102;
@@ -69,11 +52,8 @@ const PAUSE: Nanos = 100_000_000;
 
 /// How the connection is made.
 enum Way {
-    /// The monitor connects. The socket that is removed in the end is the one with this identity.
-    Listen {
-        listener: UnixListener,
-        identity: Option<(u64, u64)>,
-    },
+    /// The monitor connects.
+    Listen(Listener),
     /// The monitor listens; it is tried again at this time.
     Connect { at: Nanos },
 }
@@ -95,53 +75,16 @@ fn lock(guest: &Mutex<Guest>) -> MutexGuard<'_, Guest> {
     guest.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Which file is there.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    let there = std::fs::symlink_metadata(path).ok()?;
-    Some((there.dev(), there.ino()))
-}
-
-/// Connects without waiting for a monitor that is busy with somebody else.
-fn connect(path: &Path) -> rustix::io::Result<UnixStream> {
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
-    ioctl_fionbio(&socket, false)?;
-    Ok(socket.into())
-}
-
-/// Listens at `path`. A socket that nobody listens at any more is replaced.
-fn listen(path: &Path) -> Result<UnixListener, BindError> {
-    let system = |error| BindError::System(path.to_owned(), error);
-    match std::fs::symlink_metadata(path) {
-        Err(_) => {}
-        Ok(there) if !there.file_type().is_socket() => {
-            return Err(BindError::NoSocket(path.to_owned()));
-        }
-        Ok(_) if UnixStream::connect(path).is_ok() => {
-            return Err(BindError::Taken(path.to_owned()));
-        }
-        Ok(_) => std::fs::remove_file(path).map_err(system)?,
-    }
-    let listener = UnixListener::bind(path).map_err(system)?;
-    listener.set_nonblocking(true).map_err(system)?;
-    Ok(listener)
-}
-
 impl Device {
     /// Listens for a monitor at this path.
     ///
     /// # Errors
-    /// [`BindError`].
-    pub fn bind(path: &Path, options: Options) -> Result<Self, BindError> {
-        let system = |error: rustix::io::Errno| BindError::System(path.to_owned(), error.into());
-        let listener = listen(path)?;
-        let way = Way::Listen {
-            identity: identity(path),
-            listener,
-        };
+    /// [`ListenError`].
+    pub fn bind(path: &Path, options: Options) -> Result<Self, ListenError> {
+        let system = |error: rustix::io::Errno| ListenError::System(path.to_owned(), error.into());
+        let way = Way::Listen(Listener::bind(path)?);
         let device = Self::new(path, options, way).map_err(system)?;
-        if let Way::Listen { listener, .. } = &device.way {
+        if let Way::Listen(listener) = &device.way {
             let data = EventData::new_u64(LISTENER);
             epoll::add(&device.epoll, listener, data, EventFlags::IN).map_err(system)?;
         }
@@ -151,10 +94,10 @@ impl Device {
     /// Connects to a monitor that listens at this path (QEMU: `server=on`), and again whenever it has gone.
     ///
     /// # Errors
-    /// [`BindError::System`].
-    pub fn connect(path: &Path, options: Options) -> Result<Self, BindError> {
+    /// [`ListenError::System`].
+    pub fn connect(path: &Path, options: Options) -> Result<Self, ListenError> {
         Self::new(path, options, Way::Connect { at: 0 })
-            .map_err(|error| BindError::System(path.to_owned(), error.into()))
+            .map_err(|error| ListenError::System(path.to_owned(), error.into()))
     }
 
     fn new(path: &Path, options: Options, way: Way) -> rustix::io::Result<Self> {
@@ -269,10 +212,10 @@ impl Device {
     }
 
     fn accept(&mut self) {
-        let Way::Listen { listener, .. } = &self.way else {
+        let Way::Listen(listener) = &self.way else {
             return;
         };
-        let Ok((stream, _)) = listener.accept() else {
+        let Some(stream) = listener.accept() else {
             return;
         };
         // It may have gone just now.
@@ -433,10 +376,5 @@ impl Drop for Device {
     fn drop(&mut self) {
         lock(&self.guest).rings.abandon();
         self.interrupt(TX);
-        if let Way::Listen { identity: ours, .. } = &self.way
-            && identity(&self.path) == *ours
-        {
-            let _ = std::fs::remove_file(&self.path);
-        }
     }
 }

@@ -39,5 +39,6 @@ mod rings;
 mod session;
 
 pub use counters::Counters;
-pub use device::{BindError, Device, Link, Options};
+pub use device::{Device, Link, Options};
+pub use linux::listener::ListenError;
 pub use rings::{Armed, Broken, Rings, Taken, Ticket};

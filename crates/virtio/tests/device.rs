@@ -12,7 +12,7 @@ use virtio::message::{
     CONTROL, FLAG_FD, MESSAGE_RX, MESSAGE_START, MESSAGE_STOP, MESSAGE_TX, RESULT_NOT_OK,
     RESULT_OK, RX, TX, feature,
 };
-use virtio::{BindError, Device, Link, Options, Taken};
+use virtio::{Device, Link, ListenError, Options, Taken};
 
 const ALL: u64 = feature::CLASSIC | feature::FD | feature::RTR;
 const OPTIONS: Options = Options {
@@ -251,7 +251,7 @@ fn a_socket_belongs_to_one_process_and_one_machine() {
     let place = place();
     let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
     let second = Device::bind(&place.path, OPTIONS).err().unwrap();
-    assert!(matches!(second, BindError::Taken(_)), "{second}");
+    assert!(matches!(second, ListenError::Taken(_)), "{second}");
     let machine = Machine::new();
     let _monitor = machine.connect(&place.path, ALL);
     let other = std::os::unix::net::UnixStream::connect(&place.path).unwrap();
@@ -264,7 +264,7 @@ fn a_socket_belongs_to_one_process_and_one_machine() {
     assert!(!place.path.exists());
     std::fs::write(&place.path, "no socket").unwrap();
     let file = Device::bind(&place.path, OPTIONS).err().unwrap();
-    assert!(matches!(file, BindError::NoSocket(_)), "{file}");
+    assert!(matches!(file, ListenError::NoSocket(_)), "{file}");
 }
 
 /// A monitor that begins a message and does not end it, and one that says nonsense.

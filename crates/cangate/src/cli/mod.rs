@@ -63,6 +63,8 @@ pub(crate) enum Command {
     Reload(Control),
     /// Make an image that routes without an operating system, from a gateway file.
     Image(Image),
+    /// Serve memory that two machines or processes share (ports of kind "shm"), until SIGINT or SIGTERM.
+    Shm(Shm),
     /// Print the number of bits and the duration of a frame on the wire.
     Timing(Timing),
     /// Convert can-gw rules (output of `cangw -L`, or a script of `cangw -A` lines) to a gateway file.
@@ -198,6 +200,21 @@ pub(crate) struct Image {
     /// The image that is written.
     #[arg(long, value_name = "FILE", default_value = "gateway.elf")]
     pub(crate) out: PathBuf,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "A process: a port with kind = \"shm\" and socket = \"SOCKET\". A virtual machine: \
+    `qemu-system-x86_64 … -chardev socket,path=SOCKET,id=shm -device ivshmem-doorbell,vectors=1,chardev=shm`; inside it a \
+    port with kind = \"shm\" and device = \"ADDRESS\" (`lspci -d 1af4:1110`), or the driver kmod/shmcan."
+)]
+pub(crate) struct Shm {
+    /// Where the two connect; it is removed at the end.
+    #[arg(value_name = "SOCKET")]
+    pub(crate) socket: PathBuf,
+    /// Frames that find room each way, rounded up.
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub(crate) frames: u32,
 }
 
 #[derive(Args, Debug)]

@@ -13,6 +13,7 @@ pub(crate) mod outcome;
 mod ping;
 mod report;
 mod service;
+mod shm;
 mod syscalls;
 mod timing;
 pub(crate) mod version;
@@ -45,6 +46,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Stats(args) => service::stats(&args, color),
         Command::Routes(args) => service::routes(&args, color),
         Command::Reload(args) => service::reload(&args, color),
+        Command::Shm(args) => shm::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Capture(args) => capture::run(&args),
         Command::Ping(args) => ping::run(&args, color),

@@ -3,8 +3,10 @@
 use super::card::{Card, PciError};
 use super::ioports::Ports;
 use crate::memory::Registers32;
+use crate::shared::Shared;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 /// `IORESOURCE_IO` and `IORESOURCE_MEM` of `linux/ioport.h`, as sysfs's file `resource` shows them.
 const IO: u64 = 0x100;
@@ -30,32 +32,16 @@ impl Region {
     /// [`PciError::Region`] where there is none, or it is shorter than `least` bytes;
     /// [`PciError::File`].
     pub fn open(card: &Card, index: u8, least: usize) -> Result<Self, PciError> {
-        let wrong = |why| PciError::Region {
-            address: card.address().to_owned(),
-            region: index,
-            why,
-        };
-        let list = card.folder().join("resource");
-        let text = fs::read_to_string(&list).map_err(|source| PciError::File {
-            what: "read",
-            path: list,
-            source,
-        })?;
-        let (start, len, flags) = parse(&text, index).ok_or_else(|| wrong("does not exist"))?;
+        let Found { start, len, flags } = Found::of(card, index)?;
         if len < least {
             return Err(wrong(
+                card,
+                index,
                 "is shorter than this card's should be: is it another card?",
             ));
         }
         let path = card.folder().join(format!("resource{index}"));
-        let open = || {
-            let file = File::options().read(true).write(true).open(&path);
-            file.map_err(|source| PciError::File {
-                what: "open",
-                path: path.clone(),
-                source,
-            })
-        };
+        let open = || open(&path);
         if flags & MEMORY != 0 {
             let mapped = Registers32::map(open()?, len).map_err(|errno| PciError::File {
                 what: "map",
@@ -65,13 +51,30 @@ impl Region {
             return Ok(Self(Way::Memory(mapped)));
         }
         if flags & IO == 0 {
-            return Err(wrong("is neither memory nor ports"));
+            return Err(wrong(card, index, "is neither memory nor ports"));
         }
         let ports = u16::try_from(start).ok().zip(u16::try_from(len).ok());
         match ports.and_then(|(first, count)| Ports::open(first, count)) {
             Some(ports) => Ok(Self(Way::Ports(ports))),
             None => Ok(Self(Way::File(open()?, len))),
         }
+    }
+
+    /// Region `index` of a device that is memory which others write, too, and no registers.
+    ///
+    /// # Errors
+    /// As [`Region::open`].
+    pub fn shared(card: &Card, index: u8) -> Result<Shared, PciError> {
+        let Found { len, flags, .. } = Found::of(card, index)?;
+        if flags & MEMORY == 0 {
+            return Err(wrong(card, index, "is no memory"));
+        }
+        let path = card.folder().join(format!("resource{index}"));
+        Shared::map_device(open(&path)?, len).map_err(|errno| PciError::File {
+            what: "map",
+            path,
+            source: errno.into(),
+        })
     }
 
     /// Bytes.
@@ -143,6 +146,44 @@ impl Region {
             Way::File(file, len) => write(file, *len, at, &value.to_le_bytes()),
         }
     }
+}
+
+/// A line of sysfs's file `resource`.
+struct Found {
+    start: u64,
+    len: usize,
+    flags: u64,
+}
+
+impl Found {
+    fn of(card: &Card, index: u8) -> Result<Self, PciError> {
+        let list = card.folder().join("resource");
+        let text = fs::read_to_string(&list).map_err(|source| PciError::File {
+            what: "read",
+            path: list,
+            source,
+        })?;
+        let found = parse(&text, index).ok_or_else(|| wrong(card, index, "does not exist"))?;
+        let (start, len, flags) = found;
+        Ok(Self { start, len, flags })
+    }
+}
+
+fn wrong(card: &Card, region: u8, why: &'static str) -> PciError {
+    PciError::Region {
+        address: card.address().to_owned(),
+        region,
+        why,
+    }
+}
+
+fn open(path: &Path) -> Result<File, PciError> {
+    let file = File::options().read(true).write(true).open(path);
+    file.map_err(|source| PciError::File {
+        what: "open",
+        path: path.to_owned(),
+        source,
+    })
 }
 
 fn read<const N: usize>(file: &File, len: usize, at: usize) -> Option<[u8; N]> {

@@ -1,0 +1,96 @@
+//! Unix sockets that listen at a path.
+
+use rustix::io::ioctl_fionbio;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// Another process has the socket.
+    #[error("another process has {}", .0.display())]
+    Taken(PathBuf),
+    /// Something is there that is no socket.
+    #[error("{} is there and is no socket", .0.display())]
+    NoSocket(PathBuf),
+    /// The system's error.
+    #[error("{} cannot be made a socket", .0.display())]
+    System(PathBuf, #[source] io::Error),
+}
+
+/// A socket that listens. Its file is removed in the end, unless somebody else has put another one there.
+#[derive(Debug)]
+pub struct Listener {
+    listener: UnixListener,
+    path: PathBuf,
+    identity: Option<(u64, u64)>,
+}
+
+/// Which file is there.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let there = std::fs::symlink_metadata(path).ok()?;
+    Some((there.dev(), there.ino()))
+}
+
+impl Listener {
+    /// Listens at `path`. A socket that nobody listens at any more is replaced.
+    ///
+    /// # Errors
+    /// [`ListenError`].
+    pub fn bind(path: &Path) -> Result<Self, ListenError> {
+        let system = |error| ListenError::System(path.to_owned(), error);
+        match std::fs::symlink_metadata(path) {
+            Err(_) => {}
+            Ok(there) if !there.file_type().is_socket() => {
+                return Err(ListenError::NoSocket(path.to_owned()));
+            }
+            Ok(_) if UnixStream::connect(path).is_ok() => {
+                return Err(ListenError::Taken(path.to_owned()));
+            }
+            Ok(_) => std::fs::remove_file(path).map_err(system)?,
+        }
+        let listener = UnixListener::bind(path).map_err(system)?;
+        listener.set_nonblocking(true).map_err(system)?;
+        Ok(Self {
+            identity: identity(path),
+            path: path.to_owned(),
+            listener,
+        })
+    }
+
+    /// Whoever has connected; `None` where nobody waits.
+    #[must_use]
+    pub fn accept(&self) -> Option<UnixStream> {
+        Some(self.listener.accept().ok()?.0)
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if identity(&self.path) == self.identity {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Connects without waiting for a process that is busy with somebody else.
+///
+/// # Errors
+/// What connect(2) says.
+pub fn connect(path: &Path) -> rustix::io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    ioctl_fionbio(&socket, false)?;
+    Ok(socket.into())
+}

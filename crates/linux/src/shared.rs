@@ -1,0 +1,96 @@
+//! Memory that other processes or other machines write, too.
+
+use crate::memory::Memory;
+use rustix::fd::AsFd;
+use rustix::fs::{FileType, SealFlags, fcntl_get_seals, fstat};
+use rustix::io::Errno;
+use std::sync::atomic::{Ordering, fence};
+
+/// A mapping of it, read and written in words of the processor's byte order.
+pub struct Shared(Memory);
+
+impl Shared {
+    /// Maps all of a file of memory that nobody can shrink (`F_SEAL_SHRINK`, memfd_create(2)).
+    ///
+    /// # Errors
+    /// EPERM for a file that can shrink: this process would be ended by SIGBUS then. What mmap(2) says.
+    pub fn map(fd: impl AsFd) -> Result<Self, Errno> {
+        let fd = fd.as_fd();
+        let seals = fcntl_get_seals(fd)?;
+        if !seals.contains(SealFlags::SHRINK) {
+            return Err(Errno::PERM);
+        }
+        let len = usize::try_from(fstat(fd)?.st_size).map_err(|_| Errno::FBIG)?;
+        Ok(Self(Memory::map(fd, len)?))
+    }
+
+    /// Maps a file of sysfs or of a device, which cannot shrink, from its beginning.
+    ///
+    /// # Errors
+    /// EPERM for a file of another filesystem that can shrink; what mmap(2) says.
+    pub fn map_device(fd: impl AsFd, len: usize) -> Result<Self, Errno> {
+        let fd = fd.as_fd();
+        let kind = FileType::from_raw_mode(fstat(fd)?.st_mode);
+        let of_sysfs = rustix::fs::fstatfs(fd)?.f_type == SYSFS_MAGIC;
+        if !of_sysfs && kind != FileType::CharacterDevice {
+            return Err(Errno::PERM);
+        }
+        Ok(Self(Memory::map(fd, len)?))
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Is there none?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The word at byte `at`, with acquire ordering; 0 where there is none.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, at: usize) -> u64 {
+        self.0.get(at).unwrap_or(0)
+    }
+
+    /// Writes the word at byte `at`, with release ordering; nothing where there is none.
+    #[inline]
+    pub fn set(&self, at: usize, word: u64) {
+        self.0.set(at, word);
+    }
+
+    /// A full barrier between what is before and what is after it.
+    #[inline]
+    pub fn fence(&self) {
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// `SYSFS_MAGIC` of `linux/magic.h`.
+const SYSFS_MAGIC: rustix::fs::FsWord = 0x6265_6572;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{MemfdFlags, fcntl_add_seals, ftruncate, memfd_create};
+
+    #[test]
+    fn two_mappings_are_the_same_memory() {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = memfd_create("shared", flags).unwrap();
+        ftruncate(&file, 8192).unwrap();
+        assert_eq!(Shared::map(&file).err(), Some(Errno::PERM), "it can shrink");
+        assert_eq!(Shared::map_device(&file, 8192).err(), Some(Errno::PERM));
+        fcntl_add_seals(&file, SealFlags::SHRINK).unwrap();
+        let (one, two) = (Shared::map(&file).unwrap(), Shared::map(&file).unwrap());
+        one.set(8184, 7);
+        one.set(8192, 8);
+        one.fence();
+        assert_eq!((two.get(8184), two.get(8192), two.get(1)), (7, 0, 0));
+        assert_eq!((two.len(), two.is_empty()), (8192, false));
+    }
+}

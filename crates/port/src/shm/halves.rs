@@ -1,0 +1,333 @@
+//! Both halves of a port in shared memory.
+
+use super::attached::{Attached, Got};
+use crate::{
+    Accepted, FlushReport, Halves, LinkState, Outgoing, PollReceive, PollTransmit, PortError,
+    Receive, Received, Refused, RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters,
+    Wait,
+};
+use ::shm::{Counters, Link, NotSent, Rings};
+use frame::{Frame, Nanos};
+use linux::shared::Shared as Memory;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// While frames are held it is looked so often whether the other side has read them, ns.
+const LOOK: Nanos = 20_000_000;
+
+struct Inner {
+    attached: Box<dyn Attached>,
+    rings: Option<Rings<Memory>>,
+    link: LinkState,
+    /// Of memory that is no longer in use.
+    before: Counters,
+    stalled: u64,
+    /// Frames that had left at the last report.
+    reported: u64,
+    /// Made anew for each life.
+    lives: u32,
+    remarks: Vec<String>,
+}
+
+impl Inner {
+    fn counters(&self) -> Counters {
+        let now = self.rings.as_ref().map(Rings::counters).unwrap_or_default();
+        let before = &self.before;
+        Counters {
+            taken: before.taken + now.taken,
+            sent: before.sent + now.sent,
+            lost: before.lost + now.lost,
+            received: before.received + now.received,
+            malformed: before.malformed + now.malformed,
+            broken: before.broken + now.broken,
+            sessions: before.sessions + now.sessions,
+        }
+    }
+
+    fn held(&self) -> u32 {
+        self.rings.as_ref().map_or(0, Rings::held)
+    }
+
+    fn link_of(&self) -> LinkState {
+        match self.rings.as_ref().map(Rings::link) {
+            Some(Link::Up) => LinkState::Up,
+            Some(Link::Foreign) => LinkState::Down,
+            Some(Link::Absent | Link::Silent) | None => LinkState::Gone,
+        }
+    }
+
+    /// Takes note of the memory, of the doorbell, and of the other side.
+    fn look(&mut self, now: Nanos) {
+        let in_use = self.link_of() == LinkState::Up;
+        if let Some(got) = self.attached.take(now, in_use) {
+            self.begin(got, now);
+        }
+        self.remarks.extend(self.attached.remarks());
+        let Some(rings) = &mut self.rings else {
+            return;
+        };
+        let foreign = rings.link() == Link::Foreign;
+        // A side that has just come may not know of this one yet.
+        if rings.look(now) {
+            self.attached.ring();
+        }
+        if !foreign && rings.link() == Link::Foreign {
+            self.remarks.push(
+                "the other side of the memory is no cangate, or one of another version: use the same version on \
+                 both sides"
+                    .to_owned(),
+            );
+        }
+    }
+
+    fn begin(&mut self, got: Got, now: Nanos) {
+        if let Some(old) = &mut self.rings {
+            // Nobody will read what is in there.
+            old.leave();
+            let mut counters = self.counters();
+            counters.lost += u64::from(self.held());
+            self.before = counters;
+        }
+        self.rings = None;
+        self.lives = self.lives.wrapping_add(1);
+        // Another number at each start: of the time, and of this process.
+        let life = (now as u32).rotate_left(13) ^ std::process::id() ^ self.lives.rotate_left(24);
+        match Rings::new(got.memory, got.side, life, now) {
+            Ok(rings) => {
+                self.rings = Some(rings);
+                self.attached.ring();
+            }
+            Err(error) => self.remarks.push(error.to_string()),
+        }
+    }
+
+    /// Shows the other side what was sent, and rings it if it waits.
+    fn publish(&mut self) -> usize {
+        let Some(rings) = &mut self.rings else {
+            return 0;
+        };
+        let (frames, ring) = rings.publish();
+        if ring {
+            self.attached.ring();
+        }
+        frames as usize
+    }
+}
+
+/// The other side hears at once that this one goes.
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if self.rings.as_mut().is_some_and(Rings::leave) {
+            self.attached.ring();
+        }
+    }
+}
+
+struct Shared(Mutex<Inner>);
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) fn halves(attached: Box<dyn Attached>) -> Halves {
+    let fd = attached.fd();
+    let shared = Arc::new(Shared(Mutex::new(Inner {
+        attached,
+        rings: None,
+        link: LinkState::Gone,
+        before: Counters::default(),
+        stalled: 0,
+        reported: 0,
+        lives: 0,
+        remarks: Vec::new(),
+    })));
+    let receive = ShmReceive {
+        shared: Arc::clone(&shared),
+        wait: Wait {
+            fd,
+            readable: true,
+            writable: false,
+        },
+        batch: Vec::new(),
+    };
+    (
+        Box::new(receive),
+        Box::new(ShmTransmit { shared, look: None }),
+    )
+}
+
+struct ShmReceive {
+    shared: Arc<Shared>,
+    wait: Wait,
+    batch: Vec<Frame>,
+}
+
+impl Receive for ShmReceive {
+    fn receive(
+        &mut self,
+        now: Nanos,
+        budget: usize,
+        take: &mut dyn FnMut(Received<'_>),
+    ) -> Result<RxReport, PortError> {
+        let (more, news, ended) = {
+            // Frames are copied out under the lock, because `take` may transmit to this very port.
+            let mut inner = self.shared.lock();
+            inner.look(now);
+            let batch = &mut self.batch;
+            let more = inner
+                .rings
+                .as_mut()
+                .is_some_and(|rings| rings.receive(budget, &mut |frame| batch.push(frame)));
+            let link = inner.link_of();
+            let news = std::mem::replace(&mut inner.link, link) != link;
+            let counters = inner.counters();
+            let left = counters.sent + counters.lost;
+            let ended = std::mem::replace(&mut inner.reported, left) != left;
+            (more, news, ended)
+        };
+        for frame in &self.batch {
+            take(Received {
+                frame: frame.view(),
+                stamp: Stamp {
+                    ns: now,
+                    source: StampSource::Gateway,
+                },
+                hops: 0,
+                token: 0,
+            });
+        }
+        let frames = self.batch.len();
+        self.batch.clear();
+        let mut inner = self.shared.lock();
+        let Inner {
+            rings, attached, ..
+        } = &mut *inner;
+        let mut armed = more;
+        if let Some(rings) = rings {
+            if rings.release() {
+                attached.ring();
+            }
+            if !more {
+                // Below half of it, whoever waits for room is told.
+                let room = rings.room() < rings.slots() / 2;
+                let there = rings.arm(room);
+                armed = there.frames || there.room;
+            }
+        }
+        Ok(RxReport {
+            frames,
+            more: armed,
+            news,
+            ended,
+            finished: false,
+        })
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        let inner = self.shared.lock();
+        let beat = inner.rings.as_ref().map(Rings::deadline);
+        beat.into_iter().chain(inner.attached.deadline()).min()
+    }
+
+    fn counters(&self) -> RxCounters {
+        let counters = self.shared.lock().counters();
+        RxCounters {
+            malformed: counters.malformed + counters.broken,
+            reopened: counters.sessions.saturating_sub(1),
+            ..RxCounters::default()
+        }
+    }
+
+    fn is_up(&self) -> bool {
+        self.link() == LinkState::Up
+    }
+
+    fn link(&self) -> LinkState {
+        self.shared.lock().link_of()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.shared.lock().remarks.clone()
+    }
+}
+
+impl PollReceive for ShmReceive {
+    fn wait(&self) -> Wait {
+        self.wait
+    }
+}
+
+struct ShmTransmit {
+    shared: Arc<Shared>,
+    /// When it is looked whether held frames were read.
+    look: Option<Nanos>,
+}
+
+impl Transmit for ShmTransmit {
+    fn transmit(&mut self, _now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+        let mut inner = self.shared.lock();
+        let sent = inner
+            .rings
+            .as_mut()
+            .map_or(Err(NotSent::Down), |rings| rings.send(&outgoing.frame));
+        match sent {
+            Ok(()) => Ok(Accepted),
+            Err(NotSent::Down) => Err(Refused::Down),
+            Err(NotSent::Unsupported) => Err(Refused::Unsupported),
+            Err(NotSent::Full) => {
+                inner.stalled += 1;
+                // The other side is to see what is there.
+                inner.publish();
+                Err(Refused::Full)
+            }
+        }
+    }
+
+    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
+        let mut inner = self.shared.lock();
+        let sent = inner.publish();
+        if let Some(rings) = &mut inner.rings {
+            rings.progress();
+        }
+        let held = inner.held() as usize;
+        self.look = (held > 0).then_some(now.saturating_add(LOOK));
+        Ok(FlushReport { sent, held })
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        self.look
+    }
+
+    fn counters(&self) -> TxCounters {
+        let inner = self.shared.lock();
+        let counters = inner.counters();
+        TxCounters {
+            taken: counters.taken,
+            sent: counters.sent,
+            lost: counters.lost,
+            held: u64::from(inner.held()),
+            stalled: inner.stalled,
+            ..TxCounters::default()
+        }
+    }
+
+    fn room(&self) -> usize {
+        let mut inner = self.shared.lock();
+        match &mut inner.rings {
+            Some(rings) if rings.link() == Link::Up => {
+                rings.progress();
+                rings.room() as usize
+            }
+            // It refuses them for another reason.
+            _ => usize::MAX,
+        }
+    }
+}
+
+/// The receiving half waits, and says when held frames have left.
+impl PollTransmit for ShmTransmit {
+    fn wait(&self) -> Wait {
+        Wait::default()
+    }
+}

@@ -1,0 +1,163 @@
+//! `kind = "shm"`: memory that is shared with another machine or process.
+
+use super::halves::halves;
+use super::pci::ByPci;
+use super::socket::BySocket;
+use crate::kind::{PlacedPort, PortKind, Settings};
+use crate::{Halves, Opener, PortError};
+use config::{Diagnostic, Diagnostics, Misnomer, Table};
+use frame::Nanos;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Shared memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Shm;
+
+const KEYWORD: &str = "shm";
+
+/// The least time between two looks, ns.
+const LEAST_POLL: Nanos = 1_000;
+
+const MISNOMERS: &[Misnomer] = &[
+    Misnomer::of("socket", &["path", "server", "chardev"]),
+    Misnomer::of("device", &["pci", "address", "card"]),
+    Misnomer::of("poll", &["interval", "every", "period"]),
+];
+
+/// How a side gets its memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Attach {
+    /// Between processes: `cangate shm` serves the memory at this socket.
+    Socket(PathBuf),
+    /// In a virtual machine: the PCI device `ivshmem-doorbell` with this address.
+    Device {
+        /// Its address, such as `0000:00:05.0`.
+        address: String,
+        /// It is looked so often for frames, ns.
+        poll: Nanos,
+    },
+}
+
+/// A port in shared memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ShmSettings {
+    /// How it gets its memory.
+    pub attach: Attach,
+}
+
+impl PortKind for Shm {
+    fn keyword(&self) -> &'static str {
+        KEYWORD
+    }
+
+    fn parse(
+        &self,
+        _port: &str,
+        table: &mut Table<'_>,
+        found: &mut Diagnostics,
+    ) -> Arc<dyn Settings> {
+        Arc::new(ShmSettings::parse(table, found))
+    }
+
+    fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
+        let mut taken: HashMap<&str, &str> = HashMap::new();
+        for port in ports {
+            let Some(settings) = port.settings.downcast_ref::<ShmSettings>() else {
+                continue;
+            };
+            // Both sides of a memory that a server gives can be in one gateway.
+            let Attach::Device { address, .. } = &settings.attach else {
+                continue;
+            };
+            if let Some(other) = taken.insert(address, port.name) {
+                let message = format!("ports `{other}` and `{}` both have {address}", port.name);
+                let hint = "one device is one side of a memory";
+                found.push(Diagnostic::error(port.span.clone(), message).hint(hint));
+            }
+        }
+    }
+}
+
+impl ShmSettings {
+    fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+        table.misnomers(MISNOMERS);
+        let socket = table.string("socket", found);
+        let device = table.string("device", found);
+        let poll = table.get("poll");
+        let every = poll.as_ref().and_then(|value| value.duration(found));
+        if let (Some(value), Some(every)) = (&poll, &every)
+            && every.value < LEAST_POLL
+        {
+            let hint = "1us is the least; a processor of its own is no shorter way here";
+            value.wrong("this is too often", hint, found);
+        }
+        let attach = match (socket, device) {
+            (Some(_), Some(device)) => {
+                let message = "`socket` is for processes and `device` for virtual machines: a port has one of them";
+                found.push(Diagnostic::error(device.span, message));
+                Attach::Socket(PathBuf::new())
+            }
+            (Some(socket), None) => {
+                if let Some(poll) = &poll {
+                    let hint = "leave it out: a process is rung";
+                    poll.wrong("`poll` is for a `device`", hint, found);
+                }
+                Attach::Socket(PathBuf::from(socket.value))
+            }
+            (None, Some(device)) => {
+                if poll.is_none() {
+                    let hint = "add `poll = \"200us\"`: a device without a driver of the kernel's rings nobody, so that \
+                                the port looks so often for frames";
+                    table.missing("poll", hint, found);
+                }
+                Attach::Device {
+                    address: device.value.to_owned(),
+                    poll: every.map_or(LEAST_POLL, |every| every.value),
+                }
+            }
+            (None, None) => {
+                if !table.report_misnomers(found) {
+                    let hint = "add `socket = \"/run/cangate/a.shm\"`, at which `cangate shm` serves the memory; in a \
+                                virtual machine `device = \"0000:00:05.0\"`";
+                    table.missing("socket", hint, found);
+                }
+                Attach::Socket(PathBuf::new())
+            }
+        };
+        Self { attach }
+    }
+}
+
+impl Settings for ShmSettings {
+    fn kind(&self) -> &'static str {
+        KEYWORD
+    }
+
+    fn describe(&self) -> String {
+        match &self.attach {
+            Attach::Socket(path) => format!("shared memory served at {}", path.display()),
+            Attach::Device { address, poll } => format!(
+                "shared memory of PCI device {address}, looked at every {} us",
+                *poll as f64 / 1e3
+            ),
+        }
+    }
+
+    fn open(&self, port: &str, _opener: &mut Opener) -> Result<Halves, PortError> {
+        match &self.attach {
+            Attach::Socket(path) => {
+                let attached = BySocket::new(path).map_err(|errno| PortError {
+                    port: port.to_owned(),
+                    what: format!("{} cannot be waited for", path.display()),
+                    source: Some(errno.into()),
+                })?;
+                Ok(halves(Box::new(attached)))
+            }
+            Attach::Device { address, poll } => {
+                Ok(halves(Box::new(ByPci::open(port, address, *poll)?)))
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Memory that a server gives (`cangate shm`).
+
+use super::attached::{Attached, Got};
+use ::shm::link::{Client, LinkError};
+use frame::Nanos;
+use linux::shared::Shared;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::path::{Path, PathBuf};
+
+/// How often it is tried whether a server is there, ns.
+const PAUSE: Nanos = 100_000_000;
+
+pub(super) struct BySocket {
+    path: PathBuf,
+    /// Of the connection of the moment: this number stays when another one comes.
+    epoll: OwnedFd,
+    client: Option<Client>,
+    /// Its memory is in use.
+    given: bool,
+    /// There is no server at the other end of the connection any more.
+    ended: bool,
+    /// When it is tried again.
+    at: Nanos,
+    said: Option<LinkError>,
+    remarks: Vec<String>,
+}
+
+impl BySocket {
+    pub(super) fn new(path: &Path) -> rustix::io::Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            client: None,
+            given: false,
+            ended: true,
+            at: 0,
+            said: None,
+            remarks: Vec::new(),
+        })
+    }
+
+    fn connect(&mut self, now: Nanos) {
+        self.at = now.saturating_add(PAUSE);
+        let Ok(client) = Client::connect(&self.path) else {
+            return;
+        };
+        // With the old connection, its place in the epoll goes.
+        self.client = None;
+        let data = EventData::new_u64(0);
+        if epoll::add(&self.epoll, &client, data, EventFlags::IN).is_ok() {
+            self.client = Some(client);
+            (self.given, self.ended) = (false, false);
+        }
+    }
+
+    fn fails(&mut self, error: LinkError) {
+        self.ended = true;
+        let path = self.path.display();
+        let remark = match error {
+            LinkError::Ended if self.given => format!(
+                "the server at {path} has ended; frames pass as before, until one of both sides returns"
+            ),
+            error => format!("{path}: {error}"),
+        };
+        // The same ten times a second tells a user nothing.
+        if self.said.replace(error) != Some(error) {
+            self.remarks.push(remark);
+        }
+    }
+}
+
+impl Attached for BySocket {
+    fn fd(&self) -> Option<RawFd> {
+        Some(self.epoll.as_raw_fd())
+    }
+
+    fn take(&mut self, now: Nanos, in_use: bool) -> Option<Got> {
+        if self.ended && !in_use && now >= self.at {
+            self.connect(now);
+        }
+        let heard = self.client.as_mut()?.work();
+        if let Err(error) = heard {
+            self.fails(error);
+        }
+        if self.given {
+            return None;
+        }
+        let (side, memory) = self.client.as_ref()?.ready()?;
+        match Shared::map(memory) {
+            Ok(memory) => {
+                self.given = true;
+                self.said = None;
+                Some(Got { side, memory })
+            }
+            Err(errno) => {
+                self.fails(LinkError::System(errno));
+                self.client = None;
+                None
+            }
+        }
+    }
+
+    fn ring(&self) {
+        if let Some(client) = &self.client {
+            client.ring();
+        }
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        self.ended.then_some(self.at)
+    }
+
+    fn remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
+    }
+}

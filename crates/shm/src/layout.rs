@@ -1,0 +1,294 @@
+//! Where what is in the shared memory, and what a frame looks like there. All words are little-endian.
+//!
+//! | byte | |
+//! |---|---|
+//! | 0 | block of the first side |
+//! | 512 | block of the second side |
+//! | 4096 | ring of the first side: what it sends |
+//! | half of the memory | ring of the second side |
+//!
+//! A block ([`at`]) is written by its side only. A ring has a power of two of slots of [`SLOT`] bytes, as many as fit
+//! between its beginning and half of the memory later, less the first page.
+
+use frame::{CanId, Frame, FrameRef, Kind, dlc, flags};
+
+/// What stands in [`at::VERSION`]: `cangate` and a version.
+pub const VERSION: u64 = u64::from_le_bytes(*b"cangate\x01");
+
+/// Bytes of a slot.
+pub const SLOT: usize = 80;
+/// Words of a slot.
+pub const WORDS: usize = SLOT / 8;
+/// Where the first ring begins.
+const RINGS: usize = 4096;
+/// The least memory: a ring of 256 frames each way.
+pub const LEAST: usize = 64 << 10;
+
+/// One of the two who share the memory; for ivshmem, the peer with this number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Side {
+    /// Peer 0.
+    First,
+    /// Peer 1.
+    Second,
+}
+
+impl Side {
+    /// Of a peer's number; there are two.
+    #[must_use]
+    pub const fn of(number: u64) -> Option<Self> {
+        match number {
+            0 => Some(Self::First),
+            1 => Some(Self::Second),
+            _ => None,
+        }
+    }
+
+    /// The peer's number.
+    #[must_use]
+    pub const fn number(self) -> u16 {
+        match self {
+            Self::First => 0,
+            Self::Second => 1,
+        }
+    }
+
+    /// The other one.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::First => Self::Second,
+            Self::Second => Self::First,
+        }
+    }
+
+    /// Where its block begins.
+    #[must_use]
+    pub const fn block(self) -> usize {
+        self.number() as usize * 512
+    }
+
+    /// Where the ring begins that it writes, in memory of so many bytes.
+    #[must_use]
+    pub const fn ring(self, memory: usize) -> usize {
+        match self {
+            Self::First => RINGS,
+            Self::Second => (memory / 2) & !7,
+        }
+    }
+}
+
+/// The words of a block, in bytes from its beginning.
+pub mod at {
+    /// [`super::VERSION`], as soon as the side is set up.
+    pub const VERSION: usize = 0;
+    /// The side's life in the lower 32 bits; 0 while it is not there.
+    pub const LIFE: usize = 8;
+    /// Changes at least every [`crate::BEAT`].
+    pub const BEAT: usize = 64;
+    /// Session (upper 32 bits) and how many frames it has written in it (lower).
+    pub const HEAD: usize = 128;
+    /// Session, and how many frames of the other side it has read in it.
+    pub const TAIL: usize = 192;
+    /// What it wants to be rung for.
+    pub const WANTS: usize = 256;
+}
+
+/// [`at::WANTS`]: a frame has come.
+pub const WANTS_FRAMES: u64 = 1;
+/// [`at::WANTS`]: frames were read, so that there is room.
+pub const WANTS_ROOM: u64 = 2;
+
+/// Slots of a ring in memory of so many bytes: a power of two, or 0.
+#[must_use]
+pub const fn slots(memory: usize) -> u32 {
+    let Some(room) = (memory / 2).checked_sub(RINGS) else {
+        return 0;
+    };
+    let fit = room / SLOT;
+    let fit = if fit > 1 << 20 { 1 << 20 } else { fit as u32 };
+    if fit == 0 { 0 } else { 1 << fit.ilog2() }
+}
+
+/// The least memory whose rings hold so many frames, up to 2^20: a power of two, as a region of a PCI device is.
+#[must_use]
+pub const fn memory_for(frames: u32) -> usize {
+    let mut memory = LEAST;
+    while slots(memory) < frames && slots(memory) < 1 << 20 {
+        memory *= 2;
+    }
+    memory
+}
+
+/// The session of two lives: another one whenever one of them changes.
+#[must_use]
+pub const fn session(first: u32, second: u32) -> u32 {
+    first.rotate_left(16) ^ second
+}
+
+const KIND_FD: u8 = 1;
+
+/// The words of a slot after encoding a frame, and how many of them say something; `None` for what has no place here:
+/// CAN XL, and error frames, which are a controller's own.
+///
+/// Word 0 is the header: identifier with the flags of SocketCAN (bits 0 to 31), length in bytes (32 to 39), the FD
+/// flags BRS 1 and ESI 2 (40 to 47), the DLC of a classic frame of 8 bytes if it is above 8 (48 to 55), 1 for CAN FD
+/// (56 to 63). The data follow, from word 1 on.
+#[must_use]
+pub fn encode(frame: &FrameRef<'_>) -> Option<([u64; WORDS], usize)> {
+    let header = frame.header();
+    let (kind, set) = match frame.kind() {
+        Kind::Classic => (0, 0),
+        Kind::Fd => (KIND_FD, header.flags() & (flags::BRS | flags::ESI)),
+        Kind::Xl => return None,
+    };
+    if frame.id().is_err() {
+        return None;
+    }
+    let mut words = [0; WORDS];
+    let mut first = [0; 8];
+    first[..4].copy_from_slice(&frame.id().raw().to_le_bytes());
+    first[4] = u8::try_from(frame.len()).ok()?;
+    first[5] = set;
+    first[6] = header.len8_dlc();
+    first[7] = kind;
+    let data = frame.data();
+    let chunks = std::iter::once(first).chain(data.chunks(8).map(|chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        word
+    }));
+    let mut used = 0;
+    for (to, from) in words.iter_mut().zip(chunks) {
+        *to = u64::from_le_bytes(from);
+        used += 1;
+    }
+    Some((words, used))
+}
+
+/// How many words of a slot with this header have to be read.
+#[must_use]
+pub fn words_of(header: u64) -> usize {
+    let [.., len, _, _, _] = header.to_le_bytes();
+    let rtr = header as u32 & CanId::RTR_FLAG != 0;
+    let data = if rtr { 0 } else { usize::from(len).div_ceil(8) };
+    (1 + data).min(WORDS)
+}
+
+/// The frame in a slot; `None` where no frame looks like this.
+#[must_use]
+pub fn decode(words: &[u64; WORDS]) -> Option<Frame> {
+    let mut bytes = [0; SLOT];
+    for (to, from) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+        *to = from.to_le_bytes();
+    }
+    let (first, data) = bytes.split_at(8);
+    let &[a, b, c, d, len, set, len8_dlc, kind] = first else {
+        return None;
+    };
+    let raw = u32::from_le_bytes([a, b, c, d]);
+    let number = raw & CanId::EFF_MASK;
+    let id = CanId::from_raw(raw);
+    if id.is_err() || (!id.is_eff() && number > CanId::SFF_MASK) {
+        return None;
+    }
+    let len = usize::from(len);
+    match kind {
+        0 if set == 0 => {
+            let frame = if id.is_rtr() {
+                Frame::remote(id, len).ok()?
+            } else {
+                Frame::classic(id, data.get(..len)?).ok()?
+            };
+            match len8_dlc {
+                0 => Some(frame),
+                9..=15 if len == dlc::CLASSIC_MAX => Some(frame.with_len8_dlc(len8_dlc)),
+                _ => None,
+            }
+        }
+        KIND_FD if set & !(flags::BRS | flags::ESI) == 0 && len8_dlc == 0 => {
+            if id.is_rtr() || dlc::fd_padded(len) != len {
+                return None;
+            }
+            Frame::fd(id, set, data.get(..len)?).ok()
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn frames() -> impl Strategy<Value = Frame> {
+        let id = prop_oneof![
+            (0..=CanId::SFF_MASK).prop_map(|n| CanId::sff(n).unwrap()),
+            (0..=CanId::EFF_MASK).prop_map(|n| CanId::eff(n).unwrap()),
+        ];
+        let data = proptest::collection::vec(any::<u8>(), 0..=64);
+        (id, data, 0..3u8, 0..4u8, 9..=15u8).prop_map(|(id, mut data, what, set, dlc)| match what {
+            0 => {
+                data.resize(dlc::fd_padded(data.len()), 0);
+                Frame::fd(id, set, &data).unwrap()
+            }
+            1 => Frame::remote(id, data.len() % 9).unwrap(),
+            _ => {
+                data.truncate(8);
+                let frame = Frame::classic(id, &data).unwrap();
+                if data.len() == 8 && set == 3 {
+                    frame.with_len8_dlc(dlc)
+                } else {
+                    frame
+                }
+            }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn frames_come_back(frame in frames()) {
+            let (words, used) = encode(&frame.view()).unwrap();
+            prop_assert_eq!(words_of(words[0]), used);
+            prop_assert_eq!(decode(&words), Some(frame));
+        }
+
+        /// Whatever is decoded is a frame that would be written like this, but for words that say nothing.
+        #[test]
+        fn nothing_but_frames_is_decoded(words in any::<[u64; WORDS]>(), id in any::<u32>(), rest in 0..0x0200_0F40_u64) {
+            let mut words = words;
+            words[0] = rest << 32 | u64::from(id);
+            if let Some(frame) = decode(&words) {
+                let (again, used) = encode(&frame.view()).unwrap();
+                prop_assert_eq!(words_of(words[0]), used);
+                prop_assert_eq!(decode(&again), Some(frame));
+                prop_assert_eq!(again[0], words[0]);
+            }
+        }
+    }
+
+    #[test]
+    fn places() {
+        assert_eq!(VERSION.to_le_bytes(), *b"cangate\x01");
+        assert_eq!(slots(LEAST), 256);
+        assert_eq!((memory_for(0), memory_for(256)), (LEAST, LEAST));
+        assert_eq!(memory_for(257), 2 * LEAST);
+        assert_eq!(slots(memory_for(1 << 20)), 1 << 20);
+        assert_eq!(memory_for(u32::MAX), memory_for(1 << 20));
+        assert_eq!((slots(0), slots(8192), slots(8192 + 2 * SLOT)), (0, 0, 1));
+        for memory in [LEAST, 1 << 20, LEAST + 24] {
+            let bytes = slots(memory) as usize * SLOT;
+            assert!(Side::First.ring(memory) + bytes <= Side::Second.ring(memory));
+            assert!(Side::Second.ring(memory) + bytes <= memory);
+        }
+        let xl = Frame::classic(CanId::from_raw(CanId::ERR_FLAG | 4), &[0; 8]).unwrap();
+        assert_eq!(encode(&xl.view()), None, "an error frame");
+    }
+
+    #[test]
+    fn sessions_differ_when_a_life_does() {
+        assert_ne!(session(1, 2), session(1, 3));
+        assert_ne!(session(1, 2), session(4, 2));
+        assert_ne!(session(1, 2), session(2, 1));
+    }
+}

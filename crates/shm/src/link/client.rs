@@ -1,0 +1,172 @@
+//! A peer that is this process.
+
+use super::message::Inbox;
+use super::{MEMORY, VERSION};
+use crate::layout::Side;
+use linux::listener::connect;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+/// What is wrong with a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum LinkError {
+    /// It has ended, or sent this process away.
+    #[error("the server has ended, or both places are taken")]
+    Ended,
+    /// It says something else than an ivshmem server.
+    #[error("the server says {0}, which no ivshmem server says here")]
+    Said(i64),
+    /// It has given this process a number of its own that is not 0 or 1: it knows more than two peers.
+    #[error(
+        "the server gives the number {0}: memory is shared by the peers 0 and 1 (`cangate shm` is such a server)"
+    )]
+    Number(i64),
+    /// What was sent along is missing.
+    #[error("the server has sent no file descriptor with {0}")]
+    Missing(i64),
+    /// The system's error.
+    #[error("the connection to the server fails")]
+    System(#[source] Errno),
+}
+
+/// A connection to a server. It never waits.
+#[derive(Debug)]
+pub struct Client {
+    stream: UnixStream,
+    epoll: OwnedFd,
+    inbox: Inbox,
+    greeted: bool,
+    ended: bool,
+    side: Option<Side>,
+    memory: Option<OwnedFd>,
+    own: Option<OwnedFd>,
+    other: Option<OwnedFd>,
+}
+
+impl Client {
+    /// Connects.
+    ///
+    /// # Errors
+    /// What connect(2) says: nobody listens there.
+    pub fn connect(path: &Path) -> Result<Self, Errno> {
+        let stream = connect(path)?;
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &stream, EventData::new_u64(0), EventFlags::IN)?;
+        Ok(Self {
+            stream,
+            epoll,
+            inbox: Inbox::default(),
+            greeted: false,
+            ended: false,
+            side: None,
+            memory: None,
+            own: None,
+            other: None,
+        })
+    }
+
+    /// Takes note of the doorbell, and of what the server says.
+    ///
+    /// # Errors
+    /// [`LinkError`], once; the memory and the doorbells stay what they are, but nobody tells any more who comes and
+    /// goes.
+    pub fn work(&mut self) -> Result<(), LinkError> {
+        if let Some(own) = &self.own {
+            let _ = rustix::io::read(own, &mut [0_u8; 8]);
+        }
+        if self.ended {
+            return Ok(());
+        }
+        let heard = self.hear();
+        if heard.is_err() {
+            self.ended = true;
+            // It would be readable for ever.
+            let _ = epoll::delete(&self.epoll, &self.stream);
+        }
+        heard
+    }
+
+    fn hear(&mut self) -> Result<(), LinkError> {
+        // A server says a few numbers to a peer; one that talks without end is heard later.
+        for _ in 0..16 {
+            let heard = self.inbox.receive(&self.stream);
+            let heard = heard.map_err(|errno| match errno {
+                Errno::CONNRESET | Errno::PIPE => LinkError::Ended,
+                errno => LinkError::System(errno),
+            })?;
+            let Some((number, fd)) = heard else {
+                return Ok(());
+            };
+            self.heard(number, fd)?;
+        }
+        Ok(())
+    }
+
+    fn heard(&mut self, number: i64, fd: Option<OwnedFd>) -> Result<(), LinkError> {
+        if !std::mem::replace(&mut self.greeted, true) {
+            return match number {
+                VERSION => Ok(()),
+                other => Err(LinkError::Said(other)),
+            };
+        }
+        let Some(side) = self.side else {
+            let side = u64::try_from(number).ok().and_then(Side::of);
+            self.side = Some(side.ok_or(LinkError::Number(number))?);
+            return Ok(());
+        };
+        if self.memory.is_none() {
+            if number != MEMORY {
+                return Err(LinkError::Said(number));
+            }
+            self.memory = Some(fd.ok_or(LinkError::Missing(number))?);
+            return Ok(());
+        }
+        if number == i64::from(side.number()) {
+            let own = fd.ok_or(LinkError::Missing(number))?;
+            // A server with several doorbells for each peer gives the first one first.
+            if self.own.is_none() {
+                epoll::add(&self.epoll, &own, EventData::new_u64(1), EventFlags::IN)
+                    .map_err(LinkError::System)?;
+                self.own = Some(own);
+            }
+        } else if number == i64::from(side.other().number()) {
+            self.other = match (fd, self.other.take()) {
+                (Some(_), Some(first)) => Some(first),
+                (fd, _) => fd,
+            };
+        }
+        // Other numbers are peers that have nothing to do with these two.
+        Ok(())
+    }
+
+    /// Which side this is, and the memory, when the server has said all that.
+    #[must_use]
+    pub fn ready(&self) -> Option<(Side, BorrowedFd<'_>)> {
+        self.own.as_ref()?;
+        Some((self.side?, self.memory.as_ref()?.as_fd()))
+    }
+
+    /// Is the other peer connected?
+    #[must_use]
+    pub const fn other_is_there(&self) -> bool {
+        self.other.is_some()
+    }
+
+    /// Rings the other peer's doorbell.
+    pub fn ring(&self) {
+        if let Some(other) = &self.other {
+            // One that is rung already (EAGAIN) will look.
+            let _ = rustix::io::write(other, &1_u64.to_ne_bytes());
+        }
+    }
+}
+
+/// Readable when there is something to do: the doorbell was rung, or the server has something to say.
+impl AsFd for Client {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}

@@ -1,0 +1,210 @@
+//! Lets peers in.
+
+use super::message::{Inbox, send};
+use super::{MEMORY, PEERS, VERSION};
+use crate::layout::LEAST;
+use linux::listener::{ListenError, Listener};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+/// Why it does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// QEMU takes no other sizes.
+    #[error("{0} bytes are no size for shared memory: a power of two, {LEAST} or more")]
+    Size(usize),
+    /// The socket.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The memory or a doorbell cannot be made.
+    #[error("shared memory cannot be made")]
+    System(#[source] Errno),
+}
+
+struct Peer {
+    stream: UnixStream,
+    inbox: Inbox,
+}
+
+/// The memory, two doorbells and a socket.
+pub struct Server {
+    listener: Listener,
+    memory: OwnedFd,
+    doorbells: [OwnedFd; PEERS],
+    peers: [Option<Peer>; PEERS],
+}
+
+/// What has happened at a server, for a user.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Happened {
+    /// A peer has come: its number.
+    Came(usize),
+    /// A peer has gone.
+    Went(usize),
+    /// Both places are taken.
+    Refused,
+}
+
+impl std::fmt::Display for Happened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Came(number) => write!(f, "peer {number} has come"),
+            Self::Went(number) => write!(f, "peer {number} has gone"),
+            Self::Refused => write!(f, "a third peer was sent away: two share a memory"),
+        }
+    }
+}
+
+impl Server {
+    /// Makes memory of `size` bytes and waits for peers at `path`.
+    ///
+    /// # Errors
+    /// [`ServeError`].
+    pub fn bind(path: &Path, size: usize) -> Result<Self, ServeError> {
+        if size < LEAST || !size.is_power_of_two() {
+            return Err(ServeError::Size(size));
+        }
+        let make = || {
+            let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+            let memory = memfd_create("cangate-shm", flags)?;
+            ftruncate(&memory, size as u64)?;
+            // No peer can take the memory away from the other one.
+            let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+            fcntl_add_seals(&memory, seals)?;
+            let doorbell = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+            Ok((memory, [doorbell()?, doorbell()?]))
+        };
+        let (memory, doorbells) = make().map_err(ServeError::System)?;
+        Ok(Self {
+            listener: Listener::bind(path)?,
+            memory,
+            doorbells,
+            peers: [None, None],
+        })
+    }
+
+    /// Waits until something happens, and does it. `None` as soon as `until` is readable.
+    ///
+    /// # Errors
+    /// What poll(2) says.
+    pub fn serve(&mut self, until: impl AsFd) -> Result<Option<Vec<Happened>>, Errno> {
+        let streams = self.peers.iter().flatten().map(|peer| &peer.stream);
+        let mut fds = vec![
+            PollFd::new(&until, PollFlags::IN),
+            PollFd::new(&self.listener, PollFlags::IN),
+        ];
+        fds.extend(streams.map(|stream| PollFd::new(stream, PollFlags::IN)));
+        match poll(&mut fds, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+        if fds.first().is_some_and(|fd| !fd.revents().is_empty()) {
+            return Ok(None);
+        }
+        drop(fds);
+        Ok(Some(self.work()))
+    }
+
+    /// Does what there is to do. Never waits.
+    pub fn work(&mut self) -> Vec<Happened> {
+        let mut happened = Vec::new();
+        for number in 0..PEERS {
+            let gone = self.peers.get_mut(number).is_some_and(|place| {
+                let gone = place.as_mut().is_some_and(|peer| !peer.is_there());
+                gone && place.take().is_some()
+            });
+            if gone {
+                self.went(number, &mut happened);
+            }
+        }
+        while let Some(stream) = self.listener.accept() {
+            match self.peers.iter().position(Option::is_none) {
+                Some(number) => self.let_in(number, stream, &mut happened),
+                None => happened.push(Happened::Refused),
+            }
+        }
+        happened
+    }
+
+    fn let_in(&mut self, number: usize, stream: UnixStream, happened: &mut Vec<Happened>) {
+        let own = number as i64;
+        let tell = || {
+            send(&stream, VERSION, None)?;
+            send(&stream, own, None)?;
+            send(&stream, MEMORY, Some(self.memory.as_fd()))?;
+            let others = self.peers.iter().zip(&self.doorbells).zip(0_i64..);
+            for ((peer, doorbell), other) in others {
+                if peer.is_some() || other == own {
+                    send(&stream, other, Some(doorbell.as_fd()))?;
+                }
+            }
+            Ok::<_, Errno>(())
+        };
+        if tell().is_err() {
+            return;
+        }
+        happened.push(Happened::Came(number));
+        let doorbell = self.doorbells.get(number).map(AsFd::as_fd);
+        let mut deaf = Vec::new();
+        for (peer, other) in self.peers.iter().zip(0..) {
+            if let Some(peer) = peer
+                && send(&peer.stream, own, doorbell).is_err()
+            {
+                deaf.push(other);
+            }
+        }
+        if let Some(place) = self.peers.get_mut(number) {
+            *place = Some(Peer {
+                stream,
+                inbox: Inbox::default(),
+            });
+        }
+        self.send_away(deaf, happened);
+    }
+
+    /// Peers that do not read what they are told.
+    fn send_away(&mut self, deaf: Vec<usize>, happened: &mut Vec<Happened>) {
+        for number in deaf {
+            if let Some(place) = self.peers.get_mut(number) {
+                *place = None;
+            }
+            self.went(number, happened);
+        }
+    }
+
+    fn went(&mut self, number: usize, happened: &mut Vec<Happened>) {
+        happened.push(Happened::Went(number));
+        // Whoever comes next is not rung for the one before.
+        if let Some(doorbell) = self.doorbells.get(number) {
+            let _ = rustix::io::read(doorbell, &mut [0_u8; 8]);
+        }
+        let mut deaf = Vec::new();
+        for (peer, other) in self.peers.iter().zip(0..) {
+            if let Some(peer) = peer
+                && send(&peer.stream, number as i64, None).is_err()
+            {
+                deaf.push(other);
+            }
+        }
+        self.send_away(deaf, happened);
+    }
+}
+
+impl Peer {
+    /// A peer says nothing; so whatever comes is its end, or is thrown away.
+    fn is_there(&mut self) -> bool {
+        // As much as any peer can have said by mistake; more comes at the next call.
+        for _ in 0..16 {
+            match self.inbox.receive(&self.stream) {
+                Ok(None) => return true,
+                Ok(Some(_)) => {}
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+}

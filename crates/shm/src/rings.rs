@@ -1,0 +1,407 @@
+//! One side of the shared memory.
+
+use crate::Words;
+use crate::layout::{self, SLOT, Side, VERSION, WANTS_FRAMES, WANTS_ROOM, WORDS, at};
+use frame::{Frame, FrameRef, Nanos};
+
+/// How often a side says that it is there, ns.
+pub const BEAT: Nanos = 500_000_000;
+/// A side that has said nothing for so long is taken for gone, ns.
+pub const SILENT: Nanos = 2_000_000_000;
+
+/// The memory is shorter than [`layout::LEAST`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0} bytes of shared memory are too few: it takes {least} at least", least = layout::LEAST)]
+pub struct TooSmall(pub usize);
+
+/// How the other side is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Link {
+    /// It never came, or it has said that it goes.
+    Absent,
+    /// It was there, and does not beat any more.
+    Silent,
+    /// It is no cangate, or one that does it in another way.
+    Foreign,
+    /// Frames pass.
+    Up,
+}
+
+/// Why a frame was not sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotSent {
+    /// Nobody is there: [`Link`].
+    Down,
+    /// The other side has to read some first.
+    Full,
+    /// A kind of frame that has no place here.
+    Unsupported,
+}
+
+/// What a side may have missed while it said what it waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Armed {
+    /// Frames are there.
+    pub frames: bool,
+    /// There is room in the ring.
+    pub room: bool,
+}
+
+/// What became of frames. `taken = sent + lost +` [`Rings::held`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Frames that were put into the ring.
+    pub taken: u64,
+    /// Those that the other side has read.
+    pub sent: u64,
+    /// Those that were in the ring when the other side went or returned.
+    pub lost: u64,
+    /// Frames of the other side.
+    pub received: u64,
+    /// Slots of the other side without a frame in them.
+    pub malformed: u64,
+    /// How often the other side's counts made no sense; the session was ended.
+    pub broken: u64,
+    /// Sessions: how often the other side has come.
+    pub sessions: u64,
+}
+
+/// One side.
+pub struct Rings<W> {
+    words: W,
+    mine: Side,
+    slots: u32,
+    life: u32,
+    /// Of the other side; 0 while it is not there.
+    theirs: u32,
+    foreign: bool,
+    session: u32,
+    /// Frames written in this session, and how many of them the other side can see, and has read.
+    written: u32,
+    shown: u32,
+    passed: u32,
+    /// Frames read in this session, and how many of them the other side knows of.
+    read: u32,
+    released: u32,
+    beat: u64,
+    beaten: Nanos,
+    their_beat: u64,
+    /// When it last beat, as far as this side knows.
+    heard: Nanos,
+    looked: Nanos,
+    silent: bool,
+    armed: bool,
+    counters: Counters,
+}
+
+const fn pack(session: u32, count: u32) -> u64 {
+    (session as u64) << 32 | count as u64
+}
+
+impl<W: Words> Rings<W> {
+    /// Takes its side, from now on. `life` is to be another number at each start, such as one from a clock.
+    ///
+    /// # Errors
+    /// [`TooSmall`]
+    pub fn new(words: W, mine: Side, life: u32, now: Nanos) -> Result<Self, TooSmall> {
+        if words.len() < layout::LEAST {
+            return Err(TooSmall(words.len()));
+        }
+        let slots = layout::slots(words.len());
+        let mut rings = Self {
+            words,
+            mine,
+            slots,
+            life: life.max(1),
+            theirs: 0,
+            foreign: false,
+            session: 0,
+            written: 0,
+            shown: 0,
+            passed: 0,
+            read: 0,
+            released: 0,
+            beat: 0,
+            beaten: now,
+            their_beat: 0,
+            heard: now,
+            looked: now,
+            silent: false,
+            armed: false,
+            counters: Counters::default(),
+        };
+        // Nobody believes in what its block says before its life is there.
+        rings.set(at::LIFE, 0);
+        rings.set(at::WANTS, 0);
+        rings.begin();
+        rings.beat(now);
+        Ok(rings)
+    }
+
+    fn get(&self, at: usize) -> u64 {
+        self.words.get(self.mine.other().block() + at)
+    }
+
+    fn set(&self, at: usize, word: u64) {
+        self.words.set(self.mine.block() + at, word);
+    }
+
+    fn beat(&mut self, now: Nanos) {
+        self.beat = self.beat.wrapping_add(1);
+        self.beaten = now;
+        self.set(at::BEAT, self.beat);
+        // The other side can write here, too. What it breaks is right again from now on.
+        self.set(at::VERSION, VERSION);
+        self.set(at::HEAD, pack(self.session, self.shown));
+        self.tell_tail();
+        self.set(at::LIFE, u64::from(self.life));
+    }
+
+    /// Says what was read in this session. Before the other side has sent anything in it, the word says what the life
+    /// before this one has read: the other side has perhaps not counted that yet.
+    fn tell_tail(&self) {
+        if self.released != 0 {
+            self.set(at::TAIL, pack(self.session, self.released));
+        }
+    }
+
+    /// Begins the session of both lives as they are.
+    fn begin(&mut self) {
+        self.counters.lost += u64::from(self.held());
+        self.session = match self.mine {
+            Side::First => layout::session(self.life, self.theirs),
+            Side::Second => layout::session(self.theirs, self.life),
+        };
+        (self.written, self.shown, self.passed) = (0, 0, 0);
+        (self.read, self.released) = (0, 0);
+        // Before the life, for a side that looks at it first.
+        self.set(at::HEAD, pack(self.session, 0));
+        self.set(at::LIFE, u64::from(self.life));
+    }
+
+    /// The other side's counts make no sense: another life of this side begins.
+    fn broke(&mut self) {
+        self.counters.broken += 1;
+        self.life = self.life.wrapping_add(0x9E37_79B9).max(1);
+        self.begin();
+    }
+
+    /// Takes note of the other side. True where [`Rings::link`] says something else than before.
+    pub fn look(&mut self, now: Nanos) -> bool {
+        let before = self.link();
+        if std::mem::take(&mut self.armed) {
+            self.set(at::WANTS, 0);
+        }
+        let life = self.get(at::LIFE) as u32;
+        let version = self.get(at::VERSION);
+        self.foreign = life != 0 && version != VERSION;
+        let theirs = if self.foreign { 0 } else { life };
+        let beat = self.get(at::BEAT);
+        // Was it this side that slept?
+        let away = now.saturating_sub(self.looked) > SILENT / 2;
+        self.looked = now;
+        if theirs != self.theirs {
+            // What it has read before it went.
+            self.progress();
+            self.theirs = theirs;
+            self.begin();
+            self.counters.sessions += u64::from(theirs != 0);
+            self.heard = now;
+        } else if beat != self.their_beat || away {
+            self.heard = now;
+        }
+        self.their_beat = beat;
+        self.silent = now.saturating_sub(self.heard) >= SILENT;
+        if now.saturating_sub(self.beaten) >= BEAT {
+            self.beat(now);
+        }
+        self.progress();
+        self.link() != before
+    }
+
+    /// Takes note of what the other side has read.
+    pub fn progress(&mut self) {
+        let tail = self.get(at::TAIL);
+        if self.theirs == 0 || (tail >> 32) as u32 != self.session {
+            return;
+        }
+        let more = (tail as u32).wrapping_sub(self.passed);
+        if more > self.shown.wrapping_sub(self.passed) {
+            return self.broke();
+        }
+        self.passed = self.passed.wrapping_add(more);
+        self.counters.sent += u64::from(more);
+    }
+
+    /// How the other side is, as of the last [`look`](Self::look).
+    pub const fn link(&self) -> Link {
+        match (self.foreign, self.theirs, self.silent) {
+            (true, _, _) => Link::Foreign,
+            (_, 0, _) => Link::Absent,
+            (_, _, true) => Link::Silent,
+            _ => Link::Up,
+        }
+    }
+
+    /// Puts a frame into the ring. The other side sees it after [`publish`](Self::publish).
+    ///
+    /// # Errors
+    /// [`NotSent`]
+    pub fn send(&mut self, frame: &FrameRef<'_>) -> Result<(), NotSent> {
+        if self.link() != Link::Up {
+            return Err(NotSent::Down);
+        }
+        let (words, used) = layout::encode(frame).ok_or(NotSent::Unsupported)?;
+        if self.held() >= self.slots {
+            self.progress();
+            if self.held() >= self.slots {
+                return Err(NotSent::Full);
+            }
+        }
+        let slot = self.slot(self.mine, self.written);
+        for (i, word) in words.iter().take(used).enumerate() {
+            self.words.set(slot + 8 * i, *word);
+        }
+        self.written = self.written.wrapping_add(1);
+        self.counters.taken += 1;
+        Ok(())
+    }
+
+    fn slot(&self, side: Side, count: u32) -> usize {
+        side.ring(self.words.len()) + (count % self.slots) as usize * SLOT
+    }
+
+    /// Shows the other side what was put into the ring; how many frames that were, and whether it wants its doorbell
+    /// rung.
+    pub fn publish(&mut self) -> (u32, bool) {
+        let more = self.written.wrapping_sub(self.shown);
+        if more == 0 {
+            return (0, false);
+        }
+        self.shown = self.written;
+        self.set(at::HEAD, pack(self.session, self.written));
+        (more, self.wants(WANTS_FRAMES))
+    }
+
+    /// Does the other side wait for this?
+    fn wants(&self, what: u64) -> bool {
+        // What was shown is there before the question whether the other side sleeps; it asks the other way round.
+        self.words.fence();
+        self.theirs != 0 && self.get(at::WANTS) & what != 0
+    }
+
+    fn waiting(&self) -> u32 {
+        let head = self.get(at::HEAD);
+        if self.theirs == 0 || (head >> 32) as u32 != self.session {
+            return 0;
+        }
+        (head as u32).wrapping_sub(self.read)
+    }
+
+    /// Takes up to `budget` frames out of the other side's ring. True where there may be more of them.
+    pub fn receive(&mut self, budget: usize, take: &mut dyn FnMut(Frame)) -> bool {
+        let waiting = self.waiting();
+        if waiting > self.slots {
+            self.broke();
+            return false;
+        }
+        let many = (waiting as usize).min(budget);
+        for _ in 0..many {
+            let slot = self.slot(self.mine.other(), self.read);
+            let header = self.words.get(slot);
+            let mut words = [0; WORDS];
+            let used = layout::words_of(header);
+            for (i, word) in words.iter_mut().take(used).enumerate() {
+                *word = self.words.get(slot + 8 * i);
+            }
+            // What was asked about is what is decoded.
+            words[0] = header;
+            // A side that died and returned writes into its ring anew, after it has said so.
+            if self.get(at::LIFE) as u32 != self.theirs {
+                return false;
+            }
+            self.read = self.read.wrapping_add(1);
+            match layout::decode(&words) {
+                Some(frame) => {
+                    self.counters.received += 1;
+                    take(frame);
+                }
+                None => self.counters.malformed += 1,
+            }
+        }
+        waiting as usize > many
+    }
+
+    /// Tells the other side what was read; whether it wants its doorbell rung.
+    pub fn release(&mut self) -> bool {
+        if self.released == self.read {
+            return false;
+        }
+        self.released = self.read;
+        self.tell_tail();
+        self.wants(WANTS_ROOM)
+    }
+
+    /// Says what this side waits for: frames always, room if `room`. It says what is there already; then there is
+    /// nothing to wait for. The next [`look`](Self::look) takes it back.
+    pub fn arm(&mut self, room: bool) -> Armed {
+        self.armed = true;
+        let what = WANTS_FRAMES | if room { WANTS_ROOM } else { 0 };
+        self.set(at::WANTS, what);
+        self.words.fence();
+        let tail = self.get(at::TAIL);
+        Armed {
+            frames: self.waiting() > 0 || self.get(at::LIFE) as u32 != self.theirs && !self.foreign,
+            room: room
+                && tail != pack(self.session, self.passed)
+                && (tail >> 32) as u32 == self.session,
+        }
+    }
+
+    /// Frames of this side in its ring that the other one has not read.
+    pub const fn held(&self) -> u32 {
+        self.written.wrapping_sub(self.passed)
+    }
+
+    /// How many frames find room.
+    pub const fn room(&self) -> u32 {
+        self.slots - self.held()
+    }
+
+    /// Frames that the ring holds.
+    pub const fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    /// When [`look`](Self::look) is to be called at the latest.
+    pub const fn deadline(&self) -> Nanos {
+        self.beaten + BEAT
+    }
+
+    /// What became of frames.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// The memory.
+    pub const fn words(&self) -> &W {
+        &self.words
+    }
+}
+
+impl<W> Rings<W> {
+    /// Its side.
+    pub const fn side(&self) -> Side {
+        self.mine
+    }
+}
+
+/// Says goodbye: the other side's frames are lost at once, and not after [`SILENT`].
+impl<W: Words> Rings<W> {
+    /// This side goes. True where the other side is there and should be rung, so that it looks.
+    pub fn leave(&mut self) -> bool {
+        self.set(at::LIFE, 0);
+        self.words.fence();
+        self.theirs != 0
+    }
+}
