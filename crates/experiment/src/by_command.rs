@@ -123,6 +123,7 @@ fn spec(kernel: &str, cpu: Cpu, command: Vec<String>) -> Spec {
         time: Time::Virtual { shift: cpu.shift() },
         boot: vec![],
         virtio: Vec::new(),
+        shm: Vec::new(),
         memory: 512,
         files: vec![],
         job: Job::Exec { command },

@@ -31,6 +31,7 @@ pub fn spec(experiment: &Experiment) -> Spec {
         time,
         boot: experiment.boot.0.clone(),
         virtio: Vec::new(),
+        shm: Vec::new(),
         memory: memory(experiment),
         files: vec![],
         job: Job::Task {

@@ -121,28 +121,38 @@ impl Lab {
             target: tree,
         };
         let mut modules = match spec.bench {
-            Bench::Timed => {
-                let module = kmod::bitcan(&self.cache, mirror, progress, kernel, tree)?;
-                vec![module]
-            }
+            Bench::Timed => kmod::Module::Bitcan.made(&place)?,
             Bench::Ctucan => kmod::ctucanfd(&place)?,
             Bench::Kvaser | Bench::Vcan | Bench::None => Vec::new(),
         };
         if !spec.virtio.is_empty() {
             modules.extend(kmod::virtio_can(&place)?);
         }
+        if !spec.shm.is_empty() {
+            modules.extend(kmod::Module::Shmcan.made(&place)?);
+        }
         Ok(modules)
     }
 
-    /// The module `canchar` for this kernel: what drives a card of the kvaser bench as a character device.
-    /// The bench itself does without it.
+    /// A module of `kmod` for this kernel: the files, in the order in which they are to be loaded.
     ///
     /// # Errors
     ///
     /// As [`Self::setup`], which it does where something is missing; or the module does not compile.
-    pub fn canchar(&self, kernel: Kernel, progress: &dyn Progress) -> Result<PathBuf, Error> {
+    pub fn module(
+        &self,
+        module: kmod::Module,
+        kernel: Kernel,
+        progress: &dyn Progress,
+    ) -> Result<Vec<PathBuf>, Error> {
         let tree = self.kernel(kernel, progress)?.tree;
-        kmod::canchar(&self.cache, self.mirror.as_deref(), progress, kernel, &tree)
+        module.made(&kmod::Where {
+            cache: &self.cache,
+            mirror: self.mirror.as_deref(),
+            progress,
+            kernel,
+            target: &tree,
+        })
     }
 
     /// What a guest with this kernel is made of, as [`crate::Outcome::versions`] begins: package by

@@ -40,6 +40,7 @@ pub use causes::with_causes;
 pub use error::Error;
 pub use kernels::{Kernel, Release, UnknownKernel};
 pub use keyboard::Keyboard;
+pub use kmod::Module;
 pub use lab::{Lab, Locations};
 pub use outcome::{Failure, Outcome};
 pub use progress::{Discard, Progress, Silent, Sink};

@@ -155,6 +155,9 @@ pub struct Spec {
     /// Sockets of virtio CAN devices that this machine is to have: of `cangate run` with ports of kind
     /// `virtio`. Its kernel has the driver loaded. With `listen:` before the path, QEMU listens there.
     pub virtio: Vec<PathBuf>,
+    /// Sockets of servers of shared memory (`cangate shm`), of each of which this machine is one side. Its kernel has
+    /// the drivers of `kmod/shmcan` loaded.
+    pub shm: Vec<PathBuf>,
     /// What to add to the image, with the shared libraries it needs.
     pub files: Vec<GuestFile>,
     /// What to do there.

@@ -89,7 +89,8 @@ impl Lab {
         // the caller's is rarely booted twice.
         let saved = matches!(spec.time, Time::Virtual { .. })
             && spec.files.is_empty()
-            && spec.virtio.is_empty();
+            && spec.virtio.is_empty()
+            && spec.shm.is_empty();
         let (console, output) = (folder.path("console"), folder.path("output"));
         let input = begin.is_some().then(|| folder.path("input"));
         // The agent's, and the kernel's own.
@@ -107,6 +108,7 @@ impl Lab {
             memory: spec.memory,
             trace: None,
             virtio: &spec.virtio,
+            shm: &spec.shm,
             restore: None,
             words: words(saved),
         };

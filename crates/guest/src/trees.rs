@@ -45,6 +45,7 @@ const MODULES: &[&str] = &[
     "sch_tbf",
     "act_gact",
     // A card's interrupts for a process.
+    "uio",
     "uio_pci_generic",
     // What the host gives the guest and takes from it.
     "virtio",

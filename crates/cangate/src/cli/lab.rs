@@ -102,6 +102,13 @@ pub(crate) struct Exec {
     /// Example: --virtio /run/cangate/vm1.sock
     #[arg(long, value_name = "SOCKET")]
     pub(crate) virtio: Vec<PathBuf>,
+    /// Make the guest one side of the memory that `cangate shm` serves at this socket: can0 and so on.
+    ///
+    /// The drivers of kmod/shmcan are loaded. Can be given several times.
+    ///
+    /// Example: --shm /run/cangate/vm1.shm
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) shm: Vec<PathBuf>,
     /// Copy this file, with its shared libraries, into /lab, which is in the guest's PATH.
     ///
     /// Can be given several times. PATH=NAME gives the file another name.
@@ -190,6 +197,13 @@ pub(crate) struct Shell {
     /// Example: --virtio /run/cangate/vm1.sock
     #[arg(long, value_name = "SOCKET")]
     pub(crate) virtio: Vec<PathBuf>,
+    /// Make the guest one side of the memory that `cangate shm` serves at this socket: can0 and so on.
+    ///
+    /// The drivers of kmod/shmcan are loaded. Can be given several times.
+    ///
+    /// Example: --shm /run/cangate/vm1.shm
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) shm: Vec<PathBuf>,
     /// Copy this file, with its shared libraries, into /lab, which is in the guest's PATH.
     ///
     /// Can be given several times. PATH=NAME gives the file another name.

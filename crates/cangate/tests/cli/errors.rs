@@ -35,6 +35,8 @@ const WRONG: &[(&str, i32)] = &[
     ("bench syscalls no0 --frames 0", 2),
     ("ping --config DIR/logs.toml nobody", 2),
     ("ping --id 100 --answer 100 no0", 2),
+    ("shm DIR/missing/link", 2),
+    ("shm DIR/file", 2),
     ("capture no0 --out DIR/recording.xyz", 2),
     ("capture /dev/ --out DIR/recording.log", 2),
     ("capture /dev/null --out DIR/recording.log", 2),

@@ -98,19 +98,25 @@ fn a_card_as_a_character_device_keeps_them_and_the_module_comes_and_goes() {
 }
 
 fn module(kernel: &str) -> std::path::PathBuf {
-    let kernel = kernel.parse().unwrap();
+    built(guest::Module::Canchar, kernel.parse().unwrap()).remove(0)
+}
+
+fn built(module: guest::Module, kernel: guest::Kernel) -> Vec<std::path::PathBuf> {
     let lab = guest::Lab::open(&guest::Locations::default()).unwrap();
-    lab.canchar(kernel, &guest::Silent).unwrap()
+    lab.module(module, kernel, &guest::Silent).unwrap()
 }
 
 #[test]
 #[ignore = "fetches compilers"]
-fn the_driver_builds_for_every_kernel_of_the_lab() {
+fn the_drivers_build_for_every_kernel_of_the_lab() {
     if !is_there() {
         return;
     }
-    for kernel in guest::Kernel::all() {
-        let path = module(&kernel.to_string());
-        assert!(path.ends_with("canchar/canchar.ko"), "{}", path.display());
+    for module in guest::Module::ALL {
+        for kernel in guest::Kernel::all() {
+            for path in built(module, kernel) {
+                assert!(path.is_file(), "{}", path.display());
+            }
+        }
     }
 }

@@ -39,6 +39,12 @@ pub(super) fn up(orders: &Orders) -> Result<(), AgentError> {
         modprobe(&["can-raw", "can-dev"])?;
         program::output(None, &["insmod", virtio])?;
     }
+    if Path::new("/lab/modules/shmcan.ko").exists() {
+        modprobe(&["can-raw", "can-dev", "uio"])?;
+        for module in ["shmcan", "shmcan_uio"] {
+            program::output(None, &["insmod", &format!("/lab/modules/{module}.ko")])?;
+        }
+    }
     Ok(())
 }
 

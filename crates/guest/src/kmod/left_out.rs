@@ -1,13 +1,10 @@
 //! The kernel's own drivers that Debian's kernels leave out: built from the sources of Debian's package of
 //! the same kernel.
 
-use crate::cache::Cache;
+use super::Where;
 use crate::error::{Error, tail};
 use crate::fetch::{self, Recipe, Tree};
-use crate::kernels::Kernel;
 use crate::own;
-use crate::progress::Progress;
-use crate::trees::KernelTree;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -42,15 +39,6 @@ const VIRTIO_CAN: Driver = Driver {
     kbuild: "obj-m := virtio_can.o\n",
     too_old: &["5.10", "6.1", "6.12"],
 };
-
-/// What a driver is built with.
-pub(crate) struct Where<'a> {
-    pub(crate) cache: &'a Cache,
-    pub(crate) mirror: Option<&'a str>,
-    pub(crate) progress: &'a dyn Progress,
-    pub(crate) kernel: Kernel,
-    pub(crate) target: &'a KernelTree,
-}
 
 /// The modules of the driver of CTU CAN FD, in the order in which they are to be loaded; what is missing is
 /// fetched and built.

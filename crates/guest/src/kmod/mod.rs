@@ -2,23 +2,31 @@
 //! sources and of the kernel, in a tree with that kernel's compiler and headers, of which nothing is
 //! installed.
 
-mod bitcan;
-mod canchar;
 mod left_out;
+mod ours;
 mod sources;
 
-pub(crate) use bitcan::bitcan;
-pub(crate) use canchar::canchar;
-pub(crate) use left_out::{Where, ctucanfd, virtio_can};
+pub(crate) use left_out::{ctucanfd, virtio_can};
+pub use ours::Module;
 
 use crate::cache::Cache;
 use crate::error::{Error, tail};
 use crate::fetch::{self, Recipe, Tree};
 use crate::kernels::Kernel;
 use crate::progress::Progress;
+use crate::trees::KernelTree;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+/// What a module is built with.
+pub(crate) struct Where<'a> {
+    pub(crate) cache: &'a Cache,
+    pub(crate) mirror: Option<&'a str>,
+    pub(crate) progress: &'a dyn Progress,
+    pub(crate) kernel: Kernel,
+    pub(crate) target: &'a KernelTree,
+}
 
 /// Runs as root, or as a user who is root in a namespace. The compiler needs /proc and /dev/null;
 /// both are mounted in a mount namespace that ends with the build.

@@ -28,6 +28,8 @@ pub(crate) struct Options<'a> {
     pub(crate) trace: Option<&'a Path>,
     /// Where virtio CAN devices are.
     pub(crate) virtio: &'a [PathBuf],
+    /// Where servers of shared memory are.
+    pub(crate) shm: &'a [PathBuf],
     /// The state to restore, if it is not to boot.
     pub(crate) restore: Option<&'a Path>,
     /// What the agent is told on the kernel's command line: words without blanks.
@@ -158,6 +160,11 @@ impl Options<'_> {
             let way = format!("socket,id=virtio{number},{way}");
             add(&["-chardev", &way, "-device", &virtio_can(number)]);
         }
+        for (number, socket) in self.shm.iter().enumerate() {
+            let way = format!("socket,id=shm{number},path={}", quoted(socket));
+            let device = format!("ivshmem-doorbell,vectors=1,chardev=shm{number}");
+            add(&["-chardev", &way, "-device", &device]);
+        }
         if self.ethernet {
             for (name, slot) in ETHERNET {
                 add(&["-netdev", &format!("hubport,hubid=1,id={name}")]);
@@ -226,6 +233,7 @@ mod tests {
             time,
             memory: 256,
             virtio: &[],
+            shm: &[],
             restore: None,
             trace: None,
             words: vec!["cangate.bench=kvaser".to_owned()],

@@ -40,6 +40,7 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
         boot: boot.0,
         memory: args.memory,
         virtio: args.virtio.clone(),
+        shm: args.shm.clone(),
         files: args
             .file
             .iter()

@@ -40,6 +40,7 @@ pub(crate) fn run(args: &Shell) -> Result<(), Failure> {
         boot: Vec::new(),
         memory: args.memory,
         virtio: args.virtio.clone(),
+        shm: args.shm.clone(),
         files: args
             .file
             .iter()
