@@ -259,10 +259,6 @@ fn mistakes_are_named() {
         ),
         ("[ports.p]\nkind = 'shm'", "port `p` needs `socket`"),
         (
-            "[ports.p]\nkind = 'shm'\ndevice = '0000:00:05.0'",
-            "port `p` needs `poll`",
-        ),
-        (
             "[ports.p]\nkind = 'shm'\nsocket = 's'\npoll = '1ms'",
             "`poll` is for a `device`",
         ),

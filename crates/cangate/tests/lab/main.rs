@@ -29,6 +29,7 @@ mod offload;
 mod says;
 mod script;
 mod shell;
+mod shm;
 mod stays;
 mod steps;
 mod uring;

@@ -9,14 +9,35 @@ use std::time::{Duration, Instant};
 const DEVICES: &str = "/sys/bus/pci/devices";
 const DRIVERS: &str = "/sys/bus/pci/drivers";
 
-/// The driver that lets a process wait for interrupts.
-const UIO: &str = "uio_pci_generic";
-
 /// A word that is no driver's name: with it as override, no driver takes the device.
 const NOBODY: &str = "cangate-direct";
 
 /// How long a driver may take until it has set a device up.
 const PROBE: Duration = Duration::from_secs(5);
+
+/// The driver of UIO for devices that raise an interrupt line.
+pub const UIO_PCI_GENERIC: &str = "uio_pci_generic";
+
+/// Who has a device while a process drives it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Heir {
+    /// No driver: the process looks at the device from time to time.
+    Nobody,
+    /// A driver of UIO with this name, by which the process waits for interrupts.
+    Uio(&'static str),
+}
+
+impl Heir {
+    /// For devices that raise an interrupt line.
+    pub const LINE: Self = Self::Uio(UIO_PCI_GENERIC);
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Nobody => NOBODY,
+            Self::Uio(driver) => driver,
+        }
+    }
+}
 
 /// What went wrong with a PCI device.
 #[derive(thiserror::Error, Debug)]
@@ -39,11 +60,17 @@ pub enum PciError {
         /// Why not.
         source: io::Error,
     },
-    /// `uio_pci_generic` is not there, or does not take the device.
+    /// The driver of UIO is not there, or does not take the device.
     #[error(
-        "{0} has no interrupt for a process: `modprobe uio_pci_generic`, or mode = \"poll\", which needs none"
+        "{address} has no interrupt for a process: load the kernel's module {driver}, or look at it from time to time, \
+         which needs none (`mode = \"poll\"`, or `poll = \"200us\"` for shared memory)"
     )]
-    NoUio(String),
+    NoUio {
+        /// The device.
+        address: String,
+        /// The driver.
+        driver: &'static str,
+    },
     /// The device was handed back, and its driver did not take it.
     #[error("{address} was handed back, but the driver {driver} did not take it: look at `dmesg`")]
     NotTaken {
@@ -183,42 +210,55 @@ impl Card {
         text.is_ok_and(|text| !matches!(text.trim(), "" | "(null)"))
     }
 
-    /// Takes it away from its driver: its network interfaces vanish. With `interrupts`,
-    /// `uio_pci_generic` gets it; else nobody does. It decodes its regions then, and neither
-    /// interrupts nor accesses memory by itself.
+    /// Takes it away from its driver: its network interfaces vanish, and the heir has it. It decodes its regions
+    /// then, and does not access memory by itself; of its interrupts only messages of a driver of UIO that enables them
+    /// come.
     ///
     /// # Errors
     /// [`PciError`]. What was done so far, [`give_back`] undoes.
-    pub fn take(&self, interrupts: bool) -> Result<(), PciError> {
+    pub fn take(&self, heir: Heir) -> Result<(), PciError> {
         let folder = self.folder();
-        let heir = if interrupts { UIO } else { NOBODY };
-        if interrupts && !Path::new(DRIVERS).join(UIO).exists() {
+        if let Heir::Uio(driver) = heir
+            && !Path::new(DRIVERS).join(driver).exists()
+        {
             // Whoever has no modprobe has loaded it already, or is told to.
-            let _ = std::process::Command::new("modprobe").arg(UIO).output();
-            if !Path::new(DRIVERS).join(UIO).exists() {
-                return Err(PciError::NoUio(self.address.clone()));
+            let _ = std::process::Command::new("modprobe").arg(driver).output();
+            if !Path::new(DRIVERS).join(driver).exists() {
+                return Err(self.no_uio(driver));
             }
         }
-        write(&folder.join("driver_override"), heir)?;
-        if let Some(driver) = self.driver().filter(|driver| driver != heir) {
+        let name = heir.name();
+        write(&folder.join("driver_override"), name)?;
+        if let Some(driver) = self.driver().filter(|driver| driver != name) {
             write(
                 &Path::new(DRIVERS).join(driver).join("unbind"),
                 &self.address,
             )?;
         }
         let config = ConfigSpace::open(self)?;
-        config.quiet()?;
-        if interrupts {
-            if self.driver().as_deref() != Some(UIO) {
-                write(Path::new("/sys/bus/pci/drivers_probe"), &self.address)?;
+        // A message is an access to memory: a driver that has enabled them keeps them.
+        if heir == Heir::LINE || self.driver().as_deref() != Some(name) {
+            config.quiet()?;
+        }
+        match heir {
+            Heir::Nobody => write(&folder.join("enable"), "1")?,
+            Heir::Uio(driver) => {
+                if self.driver().as_deref() != Some(driver) {
+                    write(Path::new("/sys/bus/pci/drivers_probe"), &self.address)?;
+                }
+                if self.driver().as_deref() != Some(driver) {
+                    return Err(self.no_uio(driver));
+                }
             }
-            if self.driver().as_deref() != Some(UIO) {
-                return Err(PciError::NoUio(self.address.clone()));
-            }
-        } else {
-            write(&folder.join("enable"), "1")?;
         }
         config.decode()
+    }
+
+    pub(super) fn no_uio(&self, driver: &'static str) -> PciError {
+        PciError::NoUio {
+            address: self.address.clone(),
+            driver,
+        }
     }
 }
 

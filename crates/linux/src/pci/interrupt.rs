@@ -1,10 +1,10 @@
-//! A device's interrupt, by `uio_pci_generic`.
+//! A device's interrupt, by a driver of UIO.
 
 use super::card::{Card, PciError};
 use super::config_space::ConfigSpace;
 use rustix::io::Errno;
 use std::fs::{self, File};
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,9 +14,9 @@ const NODE: Duration = Duration::from_secs(5);
 
 /// Waits for a device's interrupt.
 ///
-/// At each interrupt the kernel forbids the device to raise its line, and counts. The file is readable
-/// then. [`Interrupt::arm`] allows it again: a line that is still raised interrupts again at once, so
-/// that nothing is missed between looking at the device and arming.
+/// With a line (`uio_pci_generic`), the kernel at each interrupt forbids the device to raise it, and counts. The file is
+/// readable then. [`Interrupt::arm`] allows it again: a line that is still raised interrupts again at once, so
+/// that nothing is missed between looking at the device and arming. Messages need no arming: each is counted.
 #[derive(Debug)]
 pub struct Interrupt {
     file: File,
@@ -24,12 +24,12 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Opens it. The device is with `uio_pci_generic`. It is not armed.
+    /// Opens it. The device is with this driver ([`Card::take`]). It is not armed.
     ///
     /// # Errors
     /// [`PciError`].
-    pub fn open(card: &Card) -> Result<Self, PciError> {
-        let missing = || PciError::NoUio(card.address().to_owned());
+    pub fn open(card: &Card, driver: &'static str) -> Result<Self, PciError> {
+        let missing = || card.no_uio(driver);
         let start = Instant::now();
         let folder = card.folder().join("uio");
         let path = loop {
@@ -63,7 +63,7 @@ impl Interrupt {
     /// Takes note of interrupts. Says whether there was any since the last call.
     ///
     /// # Errors
-    /// What read(2) says: EIO where the device is no longer `uio_pci_generic`'s.
+    /// What read(2) says: EIO where the device is no longer the driver's.
     pub fn take(&self) -> Result<bool, Errno> {
         let mut count = [0; 4];
         match rustix::io::read(self.file.as_fd(), &mut count) {
@@ -79,5 +79,12 @@ impl Interrupt {
     /// [`PciError::File`].
     pub fn arm(&self) -> Result<(), PciError> {
         self.config.interrupts(true)
+    }
+}
+
+/// Readable when there was an interrupt.
+impl AsFd for Interrupt {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }

@@ -5,7 +5,7 @@
 //!   its regions on; [`give_back`] hands it back. By sysfs (`Documentation/ABI/testing/sysfs-bus-pci`).
 //! * [`Region`] is one of its regions (BAR): memory by mmap(2), ports by `in` and `out` on x86, or else
 //!   by reading and writing the file.
-//! * [`Interrupt`] waits for its interrupt, by `uio_pci_generic` (`Documentation/driver-api/uio-howto`).
+//! * [`Interrupt`] waits for its interrupt, by a driver of UIO (`Documentation/driver-api/uio-howto`).
 
 mod card;
 mod config_space;
@@ -13,7 +13,7 @@ mod interrupt;
 mod ioports;
 mod region;
 
-pub use card::{Card, Class, PciError, give_back};
+pub use card::{Card, Class, Heir, PciError, UIO_PCI_GENERIC, give_back};
 pub use config_space::ConfigSpace;
 pub use interrupt::Interrupt;
 pub use region::Region;

@@ -10,7 +10,7 @@
 use super::backend::Trouble;
 use super::pci::silence;
 use linux::link::Saved;
-use linux::pci::{Card, give_back};
+use linux::pci::{Card, Heir, UIO_PCI_GENERIC, give_back};
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -23,9 +23,6 @@ pub const COMMAND: &str = "keep-card";
 
 /// What it says when it waits.
 const READY: &str = "ready";
-
-/// The driver that a card has while a process waits for its interrupts.
-const UIO: &str = "uio_pci_generic";
 
 /// A card that this process has taken, and the keeper that will hand it back.
 pub(super) struct Keeper {
@@ -48,7 +45,7 @@ impl Keeper {
             });
         }
         let driver = match card.driver() {
-            Some(driver) if driver == UIO => Some(usual_driver.to_owned()),
+            Some(driver) if driver == UIO_PCI_GENERIC => Some(usual_driver.to_owned()),
             None if card.is_overridden() => Some(usual_driver.to_owned()),
             driver => driver,
         };
@@ -57,7 +54,7 @@ impl Keeper {
             card.interfaces().iter().filter_map(|n| saved(n)).collect();
         let mut keeper = Self::start(address, driver.as_deref(), &interfaces, lock)?;
         keeper.wait_until_ready()?;
-        card.take(interrupts)?;
+        card.take(if interrupts { Heir::LINE } else { Heir::Nobody })?;
         Ok(keeper)
     }
 
@@ -161,7 +158,7 @@ pub fn run(address: &str, driver: Option<&str>, interfaces: &[Interface]) -> Res
     }
     let card = Card::find(address).map_err(|error| error.to_string())?.0;
     // The owner may have died before it took the card.
-    if !card.is_overridden() && card.driver().as_deref() != Some(UIO) {
+    if !card.is_overridden() && card.driver().as_deref() != Some(UIO_PCI_GENERIC) {
         return Ok(());
     }
     // What is gone cannot be silenced, and the driver resets what is there.

@@ -6,7 +6,7 @@ use crate::Opener;
 use controller::{Controller, Properties, Registers};
 use driven::cards::{self, MODELS, Model, model};
 use driven::{Backend, Lost};
-use linux::pci::{Card, Class, Interrupt, Region};
+use linux::pci::{Card, Class, Interrupt, Region, UIO_PCI_GENERIC};
 use std::sync::Arc;
 
 pub(super) fn find(wanted: &Wanted<'_>, opener: &mut Opener) -> Result<Box<dyn Found>, Trouble> {
@@ -63,7 +63,7 @@ impl Found for FoundCard {
                 .take(&self.card, self.channel, self.interrupts, self.model.driver)?;
         let controller = self.model.open(&Reached(&self.card), self.channel)?;
         let interrupt = if self.interrupts {
-            Some(Interrupt::open(&self.card)?)
+            Some(Interrupt::open(&self.card, UIO_PCI_GENERIC)?)
         } else {
             None
         };

@@ -4,8 +4,10 @@ use super::attached::{Attached, Got};
 use crate::PortError;
 use ::shm::Side;
 use frame::Nanos;
-use linux::pci::{Card, Class, ConfigSpace, PciError, Region};
-use std::os::fd::RawFd;
+use linux::pci::{Card, Class, ConfigSpace, Heir, Interrupt, PciError, Region};
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::path::PathBuf;
 
 /// Red Hat's ivshmem.
 const CLASS: Class = Class {
@@ -21,18 +23,70 @@ const DOORBELL: usize = 12;
 /// Bytes of the registers.
 const LENGTH: usize = 256;
 
+/// The driver of UIO for its doorbell (`kmod/shmcan`).
+const UIO: &str = "shmcan_uio";
+
 /// How often it is looked whether the monitor has got its number, ns.
 const PAUSE: Nanos = 100_000_000;
+
+/// How often it is looked for frames when the doorbell has gone, ns.
+const WITHOUT: Nanos = 1_000_000;
+
+/// How a process hears the doorbell.
+enum Doorbell {
+    /// The driver tells it. The epoll stays when the driver is gone.
+    Rung(OwnedFd, Option<Interrupt>),
+    /// It does not: it looks for frames so often, ns.
+    Polled(Nanos),
+}
+
+impl Doorbell {
+    fn open(card: &Card) -> Result<Self, PciError> {
+        let interrupt = Interrupt::open(card, UIO)?;
+        let epoll = epoll::create(CreateFlags::CLOEXEC).and_then(|epoll| {
+            epoll::add(&epoll, &interrupt, EventData::new_u64(0), EventFlags::IN)?;
+            Ok(epoll)
+        });
+        let epoll = epoll.map_err(|errno| PciError::File {
+            what: "wait for",
+            path: PathBuf::from(UIO),
+            source: errno.into(),
+        })?;
+        Ok(Self::Rung(epoll, Some(interrupt)))
+    }
+
+    /// Takes note of it. False: it has just gone.
+    fn take(&mut self) -> bool {
+        let Self::Rung(epoll, interrupt) = self else {
+            return true;
+        };
+        let gone = interrupt.take_if(|interrupt| interrupt.take().is_err());
+        if let Some(interrupt) = &gone {
+            // It would be readable for ever.
+            let _ = epoll::delete(epoll, interrupt);
+        }
+        gone.is_none()
+    }
+
+    /// How often it is to be looked.
+    const fn every(&self) -> Option<Nanos> {
+        match self {
+            Self::Rung(_, Some(_)) => None,
+            Self::Rung(_, None) => Some(WITHOUT),
+            Self::Polled(every) => Some(*every),
+        }
+    }
+}
 
 pub(super) struct ByPci {
     card: Card,
     registers: Region,
+    doorbell: Doorbell,
     side: Option<Side>,
     /// What is wrong was said.
     said: bool,
-    at: Nanos,
-    /// How often it is looked for frames, ns.
-    every: Nanos,
+    /// When it is looked; none: when the doorbell is rung.
+    at: Option<Nanos>,
     remarks: Vec<String>,
     _lock: ConfigSpace,
 }
@@ -46,7 +100,8 @@ fn refused(port: &str, what: impl Into<String>) -> PortError {
 }
 
 impl ByPci {
-    pub(super) fn open(port: &str, address: &str, every: Nanos) -> Result<Self, PortError> {
+    /// With `poll`, the kernel needs no driver for it.
+    pub(super) fn open(port: &str, address: &str, poll: Option<Nanos>) -> Result<Self, PortError> {
         let fails = |error: PciError| refused(port, error.to_string());
         let (card, _) = Card::find(address).map_err(fails)?;
         if card.class() != CLASS {
@@ -64,15 +119,20 @@ impl ByPci {
                 format!("another process has {address}: stop it first"),
             ));
         }
-        card.take(false).map_err(fails)?;
+        card.take(poll.map_or(Heir::Uio(UIO), |_| Heir::Nobody))
+            .map_err(fails)?;
+        let doorbell = match poll {
+            Some(every) => Doorbell::Polled(every),
+            None => Doorbell::open(&card).map_err(fails)?,
+        };
         let registers = Region::open(&card, REGISTERS, LENGTH).map_err(fails)?;
         Ok(Self {
             card,
             registers,
+            doorbell,
             side: None,
             said: false,
-            at: 0,
-            every,
+            at: Some(0),
             remarks: Vec::new(),
             _lock: lock,
         })
@@ -90,15 +150,26 @@ impl ByPci {
 
 impl Attached for ByPci {
     fn fd(&self) -> Option<RawFd> {
-        None
+        match &self.doorbell {
+            Doorbell::Rung(epoll, _) => Some(epoll.as_raw_fd()),
+            Doorbell::Polled(_) => None,
+        }
     }
 
     fn take(&mut self, now: Nanos, _in_use: bool) -> Option<Got> {
+        if !self.doorbell.take() {
+            self.remarks.push(format!(
+                "{UIO} does not have {} any more: nobody tells that the doorbell was rung, and frames are looked for \
+                 every millisecond",
+                self.card.address()
+            ));
+        }
         if self.side.is_some() {
-            self.at = now.saturating_add(self.every);
+            let every = self.doorbell.every();
+            self.at = every.map(|every| now.saturating_add(every));
             return None;
         }
-        self.at = now.saturating_add(PAUSE);
+        self.at = Some(now.saturating_add(PAUSE));
         let position = self.registers.read32(POSITION);
         // All ones: the monitor has no server yet.
         if position == u32::MAX {
@@ -127,7 +198,7 @@ impl Attached for ByPci {
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        Some(self.at)
+        self.at
     }
 
     fn remarks(&mut self) -> Vec<String> {

@@ -35,8 +35,8 @@ pub enum Attach {
     Device {
         /// Its address, such as `0000:00:05.0`.
         address: String,
-        /// It is looked so often for frames, ns.
-        poll: Nanos,
+        /// It is looked so often for frames, ns; none: the doorbell says so, by the kernel's module `shmcan_uio`.
+        poll: Option<Nanos>,
     },
 }
 
@@ -106,17 +106,11 @@ impl ShmSettings {
                 }
                 Attach::Socket(PathBuf::from(socket.value))
             }
-            (None, Some(device)) => {
-                if poll.is_none() {
-                    let hint = "add `poll = \"200us\"`: a device without a driver of the kernel's rings nobody, so that \
-                                the port looks so often for frames";
-                    table.missing("poll", hint, found);
-                }
-                Attach::Device {
-                    address: device.value.to_owned(),
-                    poll: every.map_or(LEAST_POLL, |every| every.value),
-                }
-            }
+            (None, Some(device)) => Attach::Device {
+                address: device.value.to_owned(),
+                // What is wrong was said.
+                poll: poll.map(|_| every.map_or(LEAST_POLL, |every| every.value)),
+            },
             (None, None) => {
                 if !table.report_misnomers(found) {
                     let hint = "add `socket = \"/run/cangate/a.shm\"`, at which `cangate shm` serves the memory; in a \
@@ -138,7 +132,14 @@ impl Settings for ShmSettings {
     fn describe(&self) -> String {
         match &self.attach {
             Attach::Socket(path) => format!("shared memory served at {}", path.display()),
-            Attach::Device { address, poll } => format!(
+            Attach::Device {
+                address,
+                poll: None,
+            } => format!("shared memory of PCI device {address}"),
+            Attach::Device {
+                address,
+                poll: Some(poll),
+            } => format!(
                 "shared memory of PCI device {address}, looked at every {} us",
                 *poll as f64 / 1e3
             ),
