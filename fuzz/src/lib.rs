@@ -32,6 +32,7 @@ pub const TARGETS: &[Target] = &[
     targets::mapped_page::TARGET,
     targets::matrix::TARGET,
     targets::ring_block::TARGET,
+    targets::shm_rings::TARGET,
     targets::vcontroller::TARGET,
     targets::virtio_rings::TARGET,
     targets::wire::TARGET,

@@ -10,6 +10,7 @@ pub mod log_text;
 pub mod mapped_page;
 pub mod matrix;
 pub mod ring_block;
+pub mod shm_rings;
 pub mod vcontroller;
 pub mod virtio_rings;
 pub mod wire;

@@ -77,5 +77,5 @@ fn a_machine_that_owns_the_controller_routes_for_another() {
     let said = parts(&other);
     let exchange = format!("received {FRAMES}\ndropped 0\n");
     assert_eq!(said["exchange"], exchange);
-    assert_eq!(said["return"], " can0 00000555 [0]\nerrors 0 0\n");
+    assert_eq!(said["return"], " can0 00000555 [0] \nerrors 0 0\n");
 }
