@@ -14,7 +14,7 @@ pub(crate) const NO_STD_TARGET: &str = "thumbv7em-none-eabi";
 pub(crate) const BARE_TARGET: &str = "x86_64-unknown-none";
 
 /// Programs out of the distribution.
-const PROGRAMS: [Program; 5] = [
+const PROGRAMS: [Program; 6] = [
     Program {
         names: &["chromium", "chromium-browser", "google-chrome"],
         package: "chromium",
@@ -31,6 +31,12 @@ const PROGRAMS: [Program; 5] = [
         names: &["tshark"],
         package: "tshark",
         why: "what we write as pcapng is read by Wireshark",
+        quick: false,
+    },
+    Program {
+        names: &["promtool"],
+        package: "prometheus",
+        why: "the gateway's metrics are checked and scraped by it",
         quick: false,
     },
     Program {

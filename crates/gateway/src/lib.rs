@@ -3,6 +3,7 @@
 //! * [`run()`](run::run) and [`run::supervise`] are the run time: a worker thread that drives an
 //!   [`engine::Engine`], and a control thread for signals, the [`control`] socket and reloads.
 //! * [`notice`] is what it says while it runs, to whom the caller likes.
+//! * [`metrics`] are its counters, for Prometheus.
 //! * [`config`] is `gateway.toml` as a whole.
 //! * [`Stats`] is what a running gateway has counted, in this process and in the kernel.
 
@@ -11,6 +12,7 @@
 
 pub mod config;
 pub mod control;
+pub mod metrics;
 pub mod notice;
 pub mod run;
 mod stats;

@@ -16,6 +16,7 @@ mod folders;
 mod gateway;
 mod generate;
 mod lab;
+mod metrics;
 mod outputs;
 mod ping;
 mod place;

@@ -3,6 +3,7 @@
 use config::{Diagnostics, Misnomer, Table, Value};
 use route::Mode;
 use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
 
 /// can-gw's highest `max_hops` (`CGW_MAX_HOPS` of `net/can/gw.c`).
 const MOST_HOPS: i64 = 6;
@@ -41,6 +42,8 @@ impl fmt::Display for Offload {
 pub struct Options {
     /// The control socket as written; `None` for the default place.
     pub control: Option<String>,
+    /// Where metrics are served by HTTP; `None` where nobody is to ask.
+    pub metrics: Option<SocketAddr>,
     /// SCHED_FIFO priority to ask for, 1 to 99; `None` for ordinary scheduling. Default 50.
     pub realtime: Option<u8>,
     /// Keep all memory from being paged out, where allowed. Default true.
@@ -58,6 +61,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             control: None,
+            metrics: None,
             realtime: Some(PRIORITY),
             lock_memory: true,
             offload: Offload::None,
@@ -98,6 +102,17 @@ const MISNOMERS: &[Misnomer] = &[
             "real_time",
         ],
     ),
+    Misnomer::of(
+        "metrics",
+        &[
+            "prometheus",
+            "openmetrics",
+            "http",
+            "exporter",
+            "metrics_address",
+        ],
+    )
+    .hint("It is a port, or an address and a port"),
     Misnomer::of("lock_memory", &["mlock", "mlockall", "lock"]),
     Misnomer::of(
         "offload",
@@ -113,6 +128,7 @@ pub(super) const TOP: &[Misnomer] = &[
             "match",
             "max_hops",
             "control",
+            "metrics",
             "realtime",
             "offload",
             "tap",
@@ -164,6 +180,7 @@ pub(super) fn parse(root: &mut Table<'_>, found: &mut Diagnostics) -> Gateway {
     }
     let options = &mut gateway.options;
     options.control = table.get("control").and_then(|v| control(&v, found));
+    options.metrics = table.get("metrics").and_then(|v| metrics(&v, found));
     if let Some(value) = table.get("realtime") {
         options.realtime = realtime(&value, found);
     }
@@ -200,6 +217,25 @@ fn control(value: &Value<'_>, found: &mut Diagnostics) -> Option<String> {
         return None;
     }
     Some(path.to_owned())
+}
+
+/// A port of the loopback interface, or an address and a port.
+fn metrics(value: &Value<'_>, found: &mut Diagnostics) -> Option<SocketAddr> {
+    if value.as_integer().is_some() {
+        let port = value.integer(1..=65535, found)?.value as u16;
+        return Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    }
+    let Some(text) = value.as_str() else {
+        value.expected("a port, or an address and a port", found);
+        return None;
+    };
+    let address = text.parse().ok();
+    if address.is_none() {
+        let hint = "write a port (9464: this machine only), or an address and a port, such as \"192.0.2.1:9464\" or \
+                    \"[::1]:9464\"";
+        value.wrong(format!("`{text}` is no address with a port"), hint, found);
+    }
+    address
 }
 
 fn realtime(value: &Value<'_>, found: &mut Diagnostics) -> Option<u8> {

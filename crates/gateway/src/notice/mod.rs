@@ -88,6 +88,9 @@ pub enum Notice {
         pid: u32,
         /// The control socket.
         control: Option<String>,
+        /// Where its metrics are: a URL.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        metrics: Option<String>,
         /// All ports, in the order of the file.
         ports: Vec<ReadyPort>,
         /// All routes with their data paths.

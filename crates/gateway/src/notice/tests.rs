@@ -13,6 +13,7 @@ fn one_of_each() -> Vec<Notice> {
         Notice::Ready {
             pid: 1,
             control: None,
+            metrics: None,
             ports: vec![],
             routes: vec![],
         },

@@ -76,6 +76,7 @@ impl fmt::Display for Notice {
         match self {
             Self::Ready {
                 control,
+                metrics,
                 ports,
                 routes,
                 ..
@@ -89,8 +90,12 @@ impl fmt::Display for Notice {
                     write!(f, ", {} ({paths})", plural(routes.len(), "route"))?;
                 }
                 match control {
-                    Some(path) => write!(f, ", control socket {path}"),
-                    None => write!(f, ", no control socket"),
+                    Some(path) => write!(f, ", control socket {path}")?,
+                    None => write!(f, ", no control socket")?,
+                }
+                match metrics {
+                    Some(url) => write!(f, ", metrics at {url}"),
+                    None => Ok(()),
                 }
             }
             Self::Link {

@@ -2,6 +2,7 @@
 
 use super::kernel::KernelError;
 use crate::control::SocketError;
+use crate::metrics::MetricsError;
 use engine::{EngineError, PortError};
 use offload::with_causes;
 use route::CompileError;
@@ -39,6 +40,9 @@ pub enum RunError {
     /// The control socket cannot be had.
     #[error(transparent)]
     Control(#[from] SocketError),
+    /// The metrics cannot be served.
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
     /// The operating system says no.
     #[error("{doing} failed ({source})")]
     Os {

@@ -77,6 +77,7 @@ pub fn run(
     let how = Options {
         control: Some(control_path(options.file.as_deref(), &config.options)),
         control_optional: config.options.control.is_none(),
+        metrics: config.options.metrics,
         realtime: config.options.realtime,
         lock_memory: config.options.lock_memory,
         signals: options.signals,
@@ -173,7 +174,8 @@ impl Site for Files {
         };
         if now != self.in_force {
             remarks.push(
-                "`control`, `realtime` and `lock_memory` take effect at the next start".into(),
+                "`control`, `metrics`, `realtime` and `lock_memory` take effect at the next start"
+                    .into(),
             );
         }
         let instance = control_path(self.file.as_deref(), &self.in_force);

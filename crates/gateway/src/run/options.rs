@@ -2,6 +2,7 @@
 
 use crate::stats::Stats;
 use serde::Serialize;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ pub struct Options {
     /// Go on without the control socket, with a warning, where the operating system does not
     /// allow it: nobody asked for this one.
     pub control_optional: bool,
+    /// Where metrics are served by HTTP; none where nobody is to ask.
+    pub metrics: Option<SocketAddr>,
     /// SCHED_FIFO priority of the worker, 1 to 99; `None` for ordinary scheduling.
     pub realtime: Option<u8>,
     /// Lock the process's memory.
@@ -34,6 +37,7 @@ impl Default for Options {
         Self {
             control: None,
             control_optional: false,
+            metrics: None,
             realtime: None,
             lock_memory: false,
             signals: false,

@@ -19,6 +19,7 @@ use port::PollTransmit;
 use route::Table;
 use serde::{Deserialize, Serialize};
 
+use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -108,7 +109,7 @@ impl<'a, S: Site> Running<'a, S> {
     }
 
     /// All is in place.
-    pub(crate) fn say_ready(&mut self, control: Option<&Path>) {
+    pub(crate) fn say_ready(&mut self, control: Option<&Path>, metrics: Option<SocketAddr>) {
         let here = |(name, spec): &(String, S::Spec)| ReadyPort {
             name: name.clone(),
             words: self.site.describe(spec),
@@ -120,6 +121,7 @@ impl<'a, S: Site> Running<'a, S> {
         self.voice.say(Notice::Ready {
             pid: std::process::id(),
             control: control.map(|path| path.display().to_string()),
+            metrics: metrics.map(|address| format!("http://{address}/metrics")),
             ports,
             routes: self.plan.lines.clone(),
         });

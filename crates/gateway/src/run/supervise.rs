@@ -15,6 +15,7 @@ use super::signals::Signals;
 use super::site::{Plan, Site};
 use super::worker::{Ended, Worker};
 use crate::control::{ClaimedSocket, Server, SocketError};
+use crate::metrics::Metrics;
 use crate::notice::{Listener, Notice, Outbox, Voice};
 use crate::stats::Stats;
 use engine::interest;
@@ -58,6 +59,12 @@ pub(super) fn supervise_by<S: Site>(
         }
         claimed => claimed.transpose()?,
     };
+    // Its clients wait until the control thread serves.
+    let metrics = options.metrics.map(|address| {
+        let control = options.control.clone().unwrap_or_default();
+        Metrics::start(address, control, env!("CARGO_PKG_VERSION"))
+    });
+    let metrics = metrics.transpose()?;
     let signals = options.signals.then(Signals::catch).transpose();
     let signals = signals.map_err(os("catching signals"))?;
     let table = plan.compile()?;
@@ -122,7 +129,10 @@ pub(super) fn supervise_by<S: Site>(
             &mut kernel,
             &voice,
         );
-        running.say_ready(server.as_ref().map(Server::path));
+        running.say_ready(
+            server.as_ref().map(Server::path),
+            metrics.as_ref().map(Metrics::address),
+        );
         let mut control = Control::new(running);
         let asked_by = control.serve(signals, &mut server, &hangs_up);
         if let Some(reason) = asked_by {

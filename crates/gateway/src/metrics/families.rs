@@ -1,0 +1,260 @@
+//! Which numbers there are: those of [`Stats`], all of them.
+
+mod ports;
+
+use super::text::{Family, Kind, Sample};
+use crate::stats::{InterfaceRow, KernelRow, NOT_ASKED_FOR, Stats};
+use engine::{Copies, PortCount, PortRow, RouteRow};
+
+/// A name, what it means, and where its number is.
+type Counter = (&'static str, &'static str, fn(&InterfaceRow) -> Option<u64>);
+
+type Labels = Vec<(&'static str, String)>;
+
+fn sample(labels: Labels, value: u64) -> Sample {
+    // Exact up to 2^53: 28 years of a million frames a second.
+    let value = value as f64;
+    Sample { labels, value }
+}
+
+fn family(
+    name: &'static str,
+    kind: Kind,
+    unit: &'static str,
+    help: impl Into<String>,
+    samples: Vec<Sample>,
+) -> Family {
+    let help = help.into();
+    Family {
+        name,
+        kind,
+        unit,
+        help,
+        samples,
+    }
+}
+
+/// The ports that run, and those that reloads took away as one, so that sums add up.
+fn ports(stats: &Stats) -> Vec<PortRow> {
+    let mut rows = stats.process.ports.clone();
+    let retired = stats.process.retired_ports;
+    if retired != PortCount::default() {
+        rows.push(PortRow {
+            name: "(retired)".to_owned(),
+            count: retired,
+            failure: None,
+        });
+    }
+    rows
+}
+
+fn routes(stats: &Stats) -> Vec<RouteRow> {
+    let mut rows = stats.process.routes.clone();
+    let retired = stats.process.retired_routes;
+    if retired != engine::RouteCount::default() {
+        rows.push(RouteRow {
+            name: "(retired)".to_owned(),
+            count: retired,
+        });
+    }
+    rows
+}
+
+const fn answers(copies: &Copies) -> [(&'static str, u64); 4] {
+    [
+        ("accepted", copies.accepted),
+        ("refused", copies.refused),
+        ("down", copies.down),
+        ("unsupported", copies.unsupported),
+    ]
+}
+
+pub(super) fn families(stats: &Stats, version: &str) -> Vec<Family> {
+    let mut all = vec![
+        family(
+            "cangate_build_info",
+            Kind::Gauge,
+            "",
+            "The program: always 1.",
+            vec![sample(vec![("version", version.to_owned())], 1)],
+        ),
+        family(
+            "cangate_uptime_seconds",
+            Kind::Gauge,
+            "seconds",
+            "Time from the gateway's start to the last step of its worker.",
+            vec![Sample {
+                labels: vec![],
+                value: stats.process.at_ns as f64 / 1e9,
+            }],
+        ),
+        family(
+            "cangate_reloads",
+            Kind::Counter,
+            "",
+            "Reloads since the gateway's start.",
+            vec![sample(vec![], stats.process.reloads)],
+        ),
+    ];
+    ports::of_ports(&ports(stats), &mut all);
+    of_routes(&routes(stats), &mut all);
+    of_kernel(stats, &mut all);
+    of_interfaces(&stats.interfaces, &mut all);
+    all
+}
+
+fn of_routes(rows: &[RouteRow], all: &mut Vec<Family>) {
+    let route = |row: &RouteRow| ("route", row.name.clone());
+    let each = |number: fn(&RouteRow) -> u64| -> Vec<Sample> {
+        rows.iter()
+            .map(|row| sample(vec![route(row)], number(row)))
+            .collect()
+    };
+    let by = |of: &dyn Fn(&RouteRow) -> Vec<(&'static str, u64)>, label: &'static str| {
+        let mut samples = Vec::new();
+        for row in rows {
+            for (word, number) in of(row) {
+                samples.push(sample(vec![route(row), (label, word.to_owned())], number));
+            }
+        }
+        samples
+    };
+    all.push(family(
+        "cangate_route_taken_frames",
+        Kind::Counter,
+        "frames",
+        "Frames that the route took. taken = forwarded + stopped.",
+        each(|row| row.count.taken),
+    ));
+    all.push(family(
+        "cangate_route_forwarded_frames",
+        Kind::Counter,
+        "frames",
+        "Frames of which the route made copies.",
+        each(|row| row.count.forwarded),
+    ));
+    all.push(family(
+        "cangate_route_stopped_frames",
+        Kind::Counter,
+        "frames",
+        "Frames that the route took and did not send, by reason.",
+        by(
+            &|row| {
+                row.count
+                    .stopped
+                    .iter()
+                    .map(|(why, n)| (why.key(), n))
+                    .collect()
+            },
+            "reason",
+        ),
+    ));
+    all.push(family(
+        "cangate_route_copies",
+        Kind::Counter,
+        "",
+        "Copies of frames that the route offered to ports.",
+        each(|row| row.count.copies.offered),
+    ));
+    all.push(family(
+        "cangate_route_answers",
+        Kind::Counter,
+        "",
+        "Copies that the route made, by the answer of the port that they were offered to.",
+        by(&|row| answers(&row.count.copies).to_vec(), "answer"),
+    ));
+}
+
+fn of_kernel(stats: &Stats, all: &mut Vec<Family>) {
+    let rows = || {
+        let parts = stats.kernel.iter();
+        parts.flat_map(|part| part.routes.iter().map(move |row| (&part.how, row)))
+    };
+    let labels =
+        |how: &str, row: &KernelRow| vec![("route", row.name.clone()), ("path", how.to_owned())];
+    let each = |number: fn(&KernelRow) -> Option<u64>| -> Vec<Sample> {
+        rows()
+            .filter_map(|(how, row)| Some(sample(labels(how, row), number(row)?)))
+            .collect()
+    };
+    all.push(family(
+        "cangate_kernel_route_taken_frames",
+        Kind::Counter,
+        "frames",
+        "Frames that a route in the kernel took. can-gw does not count all of them, so that there are none of it.",
+        each(|row| row.taken),
+    ));
+    all.push(family(
+        "cangate_kernel_route_sent_frames",
+        Kind::Counter,
+        "frames",
+        "Copies that outgoing interfaces took of a route in the kernel.",
+        each(|row| Some(row.sent)),
+    ));
+    all.push(family(
+        "cangate_kernel_route_failed_frames",
+        Kind::Counter,
+        "frames",
+        "Copies that an outgoing interface did not take.",
+        each(|row| Some(row.failed)),
+    ));
+    let mut stopped = Vec::new();
+    for (how, row) in rows() {
+        for (why, number) in row.stopped.iter() {
+            let mut labels = labels(how, row);
+            labels.push(("reason", why.key().to_owned()));
+            stopped.push(sample(labels, number));
+        }
+    }
+    all.push(family(
+        "cangate_kernel_route_stopped_frames",
+        Kind::Counter,
+        "frames",
+        "Frames that a route in the kernel took and did not send, by reason.",
+        stopped,
+    ));
+}
+
+fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<Family>) {
+    let each = |number: fn(&InterfaceRow) -> Option<u64>| -> Vec<Sample> {
+        let labels = |row: &InterfaceRow| {
+            vec![
+                ("port", row.port.clone()),
+                ("interface", row.interface.clone()),
+            ]
+        };
+        rows.iter()
+            .filter_map(|row| Some(sample(labels(row), number(row)?)))
+            .collect()
+    };
+    let counters: [Counter; 5] = [
+        (
+            "cangate_interface_received_frames",
+            "Frames that the port's Linux interface received, of all programs, since the port was opened.",
+            |row| row.received,
+        ),
+        (
+            "cangate_interface_sent_frames",
+            "Frames that the interface sent, of all programs.",
+            |row| row.sent,
+        ),
+        (
+            "cangate_interface_receive_dropped_frames",
+            "Frames received for which the kernel had no room.",
+            |row| row.receive_dropped,
+        ),
+        (
+            "cangate_interface_send_dropped_frames",
+            "Frames that the interface did not take.",
+            |row| row.send_dropped,
+        ),
+        (
+            "cangate_interface_not_asked_for_frames",
+            NOT_ASKED_FOR.explanation,
+            |row| row.not_asked_for,
+        ),
+    ];
+    for (name, help, number) in counters {
+        all.push(family(name, Kind::Counter, "frames", help, each(number)));
+    }
+}

@@ -1,0 +1,251 @@
+//! Metrics as text.
+
+use super::families::families;
+use crate::stats::Stats;
+use std::fmt::Write as _;
+
+/// How the text is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// Prometheus's text format 0.0.4.
+    Prometheus,
+    /// OpenMetrics 1.0: with units, and an end.
+    OpenMetrics,
+}
+
+impl Form {
+    /// The media type that an answer in this form has.
+    #[must_use]
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        }
+    }
+}
+
+/// What a number is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// It only grows, and begins at the gateway's start.
+    Counter,
+    /// It is as it is at the moment.
+    Gauge,
+}
+
+/// A number with its labels.
+pub(super) struct Sample {
+    pub(super) labels: Vec<(&'static str, String)>,
+    pub(super) value: f64,
+}
+
+/// Numbers of one name.
+pub(super) struct Family {
+    /// Without `_total`. It ends with the unit, if it has one.
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    /// What is counted.
+    pub(super) unit: &'static str,
+    pub(super) help: String,
+    pub(super) samples: Vec<Sample>,
+}
+
+/// All counters, as text. `version` is the program's.
+#[must_use]
+pub fn render(stats: &Stats, version: &str, form: Form) -> String {
+    let mut text = String::new();
+    for family in families(stats, version) {
+        if !family.samples.is_empty() {
+            write(&mut text, &family, form);
+        }
+    }
+    if form == Form::OpenMetrics {
+        text.push_str("# EOF\n");
+    }
+    text
+}
+
+fn write(text: &mut String, family: &Family, form: Form) {
+    let Family { name, unit, .. } = *family;
+    let (kind, ending) = match family.kind {
+        Kind::Counter => ("counter", "_total"),
+        Kind::Gauge => ("gauge", ""),
+    };
+    // In the older form the ending is a part of the name.
+    let of_name = match form {
+        Form::Prometheus => ending,
+        Form::OpenMetrics => "",
+    };
+    let help = escaped(&family.help, form == Form::OpenMetrics);
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "# HELP {name}{of_name} {help}");
+    let _ = writeln!(text, "# TYPE {name}{of_name} {kind}");
+    if form == Form::OpenMetrics && !unit.is_empty() {
+        let _ = writeln!(text, "# UNIT {name} {unit}");
+    }
+    for sample in &family.samples {
+        let _ = write!(text, "{name}{ending}");
+        for (i, (label, value)) in sample.labels.iter().enumerate() {
+            let before = if i == 0 { '{' } else { ',' };
+            let _ = write!(text, "{before}{label}=\"{}\"", escaped(value, true));
+        }
+        let end = if sample.labels.is_empty() { "" } else { "}" };
+        let _ = writeln!(text, "{end} {}", sample.value);
+    }
+}
+
+/// Backslashes, ends of line and, where it matters, quotes.
+fn escaped(value: &str, quotes: bool) -> String {
+    let mut text = String::with_capacity(value.len());
+    for c in value.chars() {
+        match c {
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            '"' if quotes => text.push_str("\\\""),
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::{InterfaceRow, KernelPart, KernelRow};
+    use engine::{PortRow, PortState, RouteRow, Snapshot};
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    /// One row of each kind.
+    fn one_of_each() -> Stats {
+        let mut port = PortRow::default();
+        port.count.state = PortState::Finished;
+        // Those that are left out of JSON while nothing is counted.
+        port.count.rx.local = 1;
+        port.count.rx.faults.dropped = 1;
+        port.count.tx.faults.dropped = 1;
+        let mut retired_ports = port.count;
+        retired_ports.received = 1;
+        let some = Some(0);
+        Stats {
+            process: Snapshot {
+                ports: vec![port],
+                routes: vec![RouteRow::default()],
+                retired_ports,
+                ..Snapshot::default()
+            },
+            kernel: vec![KernelPart {
+                how: "bpf".into(),
+                routes: vec![KernelRow {
+                    taken: some,
+                    ..KernelRow::default()
+                }],
+            }],
+            interfaces: vec![InterfaceRow {
+                received: some,
+                sent: some,
+                receive_dropped: some,
+                send_dropped: some,
+                not_asked_for: some,
+                ..InterfaceRow::default()
+            }],
+        }
+    }
+
+    /// Gives each number another value. `reported` is a number of its own only if there is a mistake in cangate.
+    fn number(value: &mut Value, next: &mut u64, all: &mut Vec<u64>) {
+        match value {
+            Value::Number(n) => {
+                *next += 1;
+                *n = (*next).into();
+                all.push(*next);
+            }
+            Value::Array(list) => list.iter_mut().for_each(|v| number(v, next, all)),
+            Value::Object(map) => {
+                for (key, value) in map {
+                    if key == "at_ns" {
+                        *value = 2_500_000_000_u64.into();
+                    } else if key != "reported" {
+                        number(value, next, all);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn each_number_of_the_json_is_a_metric() {
+        let mut value = serde_json::to_value(one_of_each()).unwrap();
+        let (mut next, mut all) = (10_000, Vec::new());
+        number(&mut value, &mut next, &mut all);
+        assert!(all.len() > 90, "{}", all.len());
+        let stats: Stats = serde_json::from_value(value).unwrap();
+        for form in [Form::Prometheus, Form::OpenMetrics] {
+            let text = render(&stats, "1", form);
+            for n in &all {
+                let found = text.lines().any(|line| line.ends_with(&format!(" {n}")));
+                assert!(found, "{n} is missing: {stats:#?}\n{text}");
+            }
+            assert!(text.contains("cangate_uptime_seconds 2.5\n"), "{text}");
+        }
+    }
+
+    #[test]
+    fn both_forms() {
+        let mut stats = Stats::default();
+        stats.process.reloads = 3;
+        stats.process.ports = vec![PortRow {
+            name: "a\"\\".into(),
+            ..PortRow::default()
+        }];
+        let text = render(&stats, "0.1", Form::Prometheus);
+        assert!(text.starts_with("# HELP cangate_build_info The program: always 1.\n# TYPE cangate_build_info gauge\ncangate_build_info{version=\"0.1\"} 1\n"), "{text}");
+        assert!(
+            text.contains("# TYPE cangate_reloads_total counter\ncangate_reloads_total 3\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("cangate_port_state{port=\"a\\\"\\\\\",state=\"up\"} 1\n"),
+            "{text}"
+        );
+        assert!(!text.contains("EOF"), "{text}");
+        let text = render(&stats, "0.1", Form::OpenMetrics);
+        assert!(text.contains("# TYPE cangate_port_sent_frames counter\n# UNIT cangate_port_sent_frames frames\ncangate_port_sent_frames_total{"), "{text}");
+        assert!(text.ends_with("# EOF\n"), "{text}");
+    }
+
+    /// The dashboard shows nothing that is not there.
+    #[test]
+    fn the_dashboard_knows_these_names() {
+        let dashboard = include_str!("../../../../examples/grafana-dashboard.json");
+        let text = render(&one_of_each(), "1", Form::Prometheus);
+        let there: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
+            .collect();
+        let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+        let words = dashboard.split(|c| !is_name(c));
+        let asked: Vec<&str> = words.filter(|word| word.starts_with("cangate_")).collect();
+        assert!(asked.len() > 10, "{asked:?}");
+        for name in asked {
+            assert!(there.contains(&name), "{name}");
+        }
+    }
+
+    proptest! {
+        /// Whatever the names are: each line is a comment, or a name, labels and a number.
+        #[test]
+        fn names_break_no_line(name in any::<String>()) {
+            let mut stats = one_of_each();
+            stats.process.ports[0].name = name.clone();
+            stats.process.routes[0].name = name.clone();
+            stats.interfaces[0].interface = name;
+            let text = render(&stats, "1", Form::OpenMetrics);
+            for line in text.lines().filter(|line| !line.starts_with("# ")) {
+                let number = line.rsplit_once(' ').map(|(_, number)| number.parse::<f64>());
+                prop_assert!(line.starts_with("cangate_") && matches!(number, Some(Ok(_))), "{}", line);
+            }
+        }
+    }
+}
