@@ -140,6 +140,7 @@ fn a_log_that_is_opened_again_is_continued_and_a_new_run_begins_it_anew() {
 fn an_interface_that_is_not_there_is_named() {
     let can = SocketCanSettings {
         interface: "nosuchcan0".to_owned(),
+        setup: None,
         fd: true,
         xl: false,
         queue: 8,

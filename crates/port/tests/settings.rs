@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use config::{Diagnostics, Document, Source};
+use frame::wire::BitRate;
+use linux::link::Setup;
 use port::direct::{DirectSettings, Drive};
 use port::embedded::BusSettings;
 use port::log::{LogSettings, OnFull, Replay, Rotate};
@@ -42,6 +44,7 @@ fn defaults() {
         &*good("[ports.can0]\nkind = 'socketcan'"),
         &*settings(SocketCanSettings {
             interface: "can0".into(),
+            setup: None,
             fd: true,
             xl: false,
             queue: 128,
@@ -122,10 +125,17 @@ fn every_key() {
         &*good(
             "[ports.p]\nkind = 'socketcan'\ninterface = 'can1'\nfd = false\nxl = true\nqueue = 5\n\
              receive_buffer = 65536\nreceive = 'read'\ntransmit = 'ring'\n\
-             optimise = 'cpu'\nqdisc_bypass = true"
+             optimise = 'cpu'\nqdisc_bypass = true\nbitrate = '500k'\nsample_point = 0.8\n\
+             data_bitrate = '2M'\ndata_sample_point = 0.75\nrestart = '50ms'"
         ),
         &*settings(SocketCanSettings {
             interface: "can1".into(),
+            setup: Some(Setup {
+                rate: BitRate::new(500_000, Some(2_000_000)).unwrap(),
+                sample_point: 800,
+                data_sample_point: 750,
+                restart_ms: 50,
+            }),
             fd: false,
             xl: true,
             queue: 5,
@@ -269,6 +279,14 @@ fn mistakes_are_named() {
         (
             "[ports.p]\nkind = 'shm'\ndevice = '0000:00:05.0'\npoll = '100ns'",
             "this is too often",
+        ),
+        (
+            "[ports.can0]\nkind = 'socketcan'\nrestart = '1s'",
+            "port `can0` needs `bitrate`",
+        ),
+        (
+            "[ports.can0]\nkind = 'socketcan'\nbitrate = '500k'\ndata_bitrate = '250k'",
+            "the data phase cannot be slower than the arbitration phase",
         ),
         ("[ports.p]\nqueue = 1", "port `p` needs `kind`"),
         ("[ports.p]\nkind = 'busses'", "`kind` cannot be `busses`"),

@@ -9,6 +9,7 @@
 mod bare;
 mod bare_differential;
 mod bench_chardev;
+mod bit_rates;
 mod bus_time;
 mod capture;
 mod capture_chardev;

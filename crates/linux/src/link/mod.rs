@@ -7,6 +7,7 @@ mod events;
 mod interface;
 mod links;
 mod saved;
+mod setup;
 
 pub use controller::ControllerState;
 pub use counters::LinkCounters;
@@ -14,3 +15,4 @@ pub use events::Events;
 pub use interface::{IFINFO, Link, LinkError};
 pub use links::Links;
 pub use saved::Saved;
+pub use setup::{Before, Setup, SetupError};

@@ -9,12 +9,12 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 /// `uapi/linux/can/netlink.h`.
-const IFLA_CAN_BITTIMING: u16 = 1;
-const IFLA_CAN_CTRLMODE: u16 = 5;
-const IFLA_CAN_RESTART_MS: u16 = 6;
-const IFLA_CAN_DATA_BITTIMING: u16 = 9;
+pub(super) const IFLA_CAN_BITTIMING: u16 = 1;
+pub(super) const IFLA_CAN_CTRLMODE: u16 = 5;
+pub(super) const IFLA_CAN_RESTART_MS: u16 = 6;
+pub(super) const IFLA_CAN_DATA_BITTIMING: u16 = 9;
 
-const IFF_UP: u32 = 1;
+pub(super) const IFF_UP: u32 = 1;
 
 /// How long another card may have the name that is wanted.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -150,7 +150,7 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
 }
 
 /// `struct ifinfomsg` of an interface, with these flags set.
-fn head(index: u32, flags: u32) -> Vec<u8> {
+pub(super) fn head(index: u32, flags: u32) -> Vec<u8> {
     let mut body = vec![0; 4];
     body.extend(index.to_ne_bytes());
     body.extend(flags.to_ne_bytes());
@@ -165,7 +165,7 @@ fn rename(index: u32, name: &str) -> Vec<u8> {
     body
 }
 
-fn change(netlink: &mut Netlink, body: Vec<u8>) -> Result<Option<Errno>, Error> {
+pub(super) fn change(netlink: &mut Netlink, body: Vec<u8>) -> Result<Option<Errno>, Error> {
     netlink.change(RTM_NEWLINK, 0, body)
 }
 

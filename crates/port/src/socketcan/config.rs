@@ -1,5 +1,7 @@
 //! What a user can choose of a CAN interface.
 
+use linux::link::Setup;
+
 /// By which way frames are received.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum ReceiveBy {
@@ -83,6 +85,8 @@ fn word<T: PartialEq>(all: &[(&'static str, T)], one: &T) -> &'static str {
 pub struct SocketCanConfig {
     /// The interface's name.
     pub interface: String,
+    /// How the interface is set up; `None`: it is taken as it is.
+    pub setup: Option<Setup>,
     /// Take and send FD frames, where the interface can.
     pub fd: bool,
     /// Take and send XL frames, where the interface can.
@@ -109,6 +113,7 @@ impl SocketCanConfig {
     pub fn new(interface: impl Into<String>) -> Self {
         Self {
             interface: interface.into(),
+            setup: None,
             fd: true,
             xl: false,
             queue: 128,

@@ -3,7 +3,7 @@
 use super::packet_filter::{not_own, program};
 use crate::RawFilter;
 use linux::can::{Filter, InterfaceState, Socket};
-use linux::link::Links;
+use linux::link::{Links, Setup};
 use linux::packet::{self, Protocol};
 use linux::socket::take_error;
 use linux::{Errno, classic_bpf};
@@ -16,6 +16,10 @@ pub(super) trait Line: Send + Sync {
     fn look(&self) -> Result<InterfaceState, Errno>;
     /// Attaches every socket to the interface of this number.
     fn attach(&self, index: u32) -> Result<(), Errno>;
+    /// Sets an interface up that has just come; a sentence says why that is not possible.
+    fn set_up(&self) -> Result<(), String> {
+        Ok(())
+    }
     /// Replaces the kernel's filters of the socket that receives.
     fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno>;
     /// The interface is in use again.
@@ -38,6 +42,8 @@ pub(super) struct Sockets {
     pub(super) outlet: Option<Arc<Outlet>>,
     /// What the port sends has this mark.
     pub(super) mark: Option<u32>,
+    /// How an interface is set up that comes, and its name.
+    pub(super) setup: Option<(Setup, String)>,
     /// The interface that was found fit for packet sockets.
     pub(super) fit: AtomicU32,
 }
@@ -112,6 +118,13 @@ impl Line for Sockets {
             Some(inlet) => inlet.socket.attach(index, inlet.protocol),
             None => Ok(()),
         }
+    }
+
+    fn set_up(&self) -> Result<(), String> {
+        let Some((setup, interface)) = &self.setup else {
+            return Ok(());
+        };
+        setup.apply(interface).map(drop).map_err(|error| error.to_string())
     }
 
     fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno> {

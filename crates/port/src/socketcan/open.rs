@@ -18,7 +18,7 @@ use super::words::Problem;
 use crate::{Halves, Interest, PollReceive, PollTransmit, PortError};
 use linux::can::layout::{CLASSIC_SIZE, FD_SIZE, XL_SIZE};
 use linux::can::{OpenError, Options, Socket, Stamps};
-use linux::link::Links;
+use linux::link::{Link, Links};
 use linux::packet::{self, Protocol, RxRing, TxRing};
 use linux::{Errno, kernel, socket};
 use std::hash::{BuildHasher, RandomState};
@@ -61,6 +61,9 @@ impl<'a> Opening<'a> {
     fn begin(config: &'a SocketCanConfig) -> Result<Self, Problem> {
         let name = &config.interface;
         let raw = Socket::open(name).map_err(Problem::Raw)?;
+        if let Some(setup) = &config.setup {
+            setup.apply(name).map_err(Problem::Setup)?;
+        }
         let mut opening = Self {
             config,
             raw: Arc::new(raw),
@@ -70,6 +73,7 @@ impl<'a> Opening<'a> {
             echo: Echo::AsAsked,
             remarks: Vec::new(),
         };
+        opening.say_without_bit_rate();
         opening.set_up_raw()?;
         let ring = |errno| Problem::Ring(errno, name.clone());
         if matches!(config.receive, ReceiveBy::Ring | ReceiveBy::RingBusy) {
@@ -80,6 +84,20 @@ impl<'a> Opening<'a> {
         }
         opening.tell_own_frames()?;
         Ok(opening)
+    }
+
+    /// A controller that nobody has set up can be opened, and stays down.
+    fn say_without_bit_rate(&mut self) {
+        let name = &self.config.interface;
+        let Ok(link) = Link::find(name) else {
+            return;
+        };
+        if link.kind == "can" && !link.up && link.bit_rate.is_none_or(|rate| rate.nominal() == 0) {
+            self.remarks.push(format!(
+                "{name} has no bit rate yet: `ip link set {name} up type can bitrate 500000`, or \
+                 `bitrate = \"500k\"` in the file"
+            ));
+        }
     }
 
     const fn raw_receives(&self) -> bool {
@@ -224,6 +242,7 @@ impl<'a> Opening<'a> {
             }),
             outlet: self.outlet.as_ref().map(|(outlet, _)| Arc::clone(outlet)),
             mark: self.mark,
+            setup: config.setup.map(|setup| (setup, name.clone())),
             fit: AtomicU32::new(0),
         };
         let filters = filters(&Interest::default());

@@ -3,9 +3,11 @@
 use super::choose::{Choice, Facts, Optimise, choose};
 use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
 use super::open::open;
-use crate::kind::{PortKind, Settings, queue};
+use crate::kind::{PortKind, Settings, queue, thousandths};
 use crate::{Halves, Opener, PortError};
 use config::{Diagnostic, Diagnostics, Misnomer, Table};
+use frame::wire::BitRate;
+use linux::link::Setup;
 use std::sync::Arc;
 
 /// Linux CAN interfaces.
@@ -29,6 +31,9 @@ impl PortKind for SocketCan {
 
 const KEYWORD: &str = "socketcan";
 
+/// The pause from bus-off to the restart, where the port sets the interface up, ms: as other kinds of port have it.
+const RESTART_MS: u32 = 100;
+
 /// The longest name of a Linux interface, in bytes (`IFNAMSIZ` of `uapi/linux/if.h` less the
 /// final zero).
 const LONGEST_INTERFACE: usize = 15;
@@ -41,19 +46,11 @@ const MISNOMERS: &[Misnomer] = &[
             "channel", "device", "dev", "iface", "ifname", "netdev", "link", "can",
         ],
     ),
-    Misnomer::elsewhere(
-        &[
-            "bitrate",
-            "rate",
-            "speed",
-            "baud",
-            "baudrate",
-            "dbitrate",
-            "data_bitrate",
-            "sample_point",
-        ],
-        "Linux sets the bit rate: `ip link set can0 type can bitrate 500000`",
-    ),
+    Misnomer::of("bitrate", &["rate", "speed", "baud", "baudrate", "bit_rate"]),
+    Misnomer::of("data_bitrate", &["dbitrate", "data_rate", "data_bit_rate"]),
+    Misnomer::of("sample_point", &["sample-point", "samplepoint", "sp"]),
+    Misnomer::of("data_sample_point", &["dsample-point", "dsample_point", "dsp"]),
+    Misnomer::of("restart", &["restart_ms", "restart-ms", "recovery"]),
     Misnomer::elsewhere(
         &["can_filters", "filter", "filters"],
         "a route says which frames it takes: `id` or `filter` under [[routes]]",
@@ -85,6 +82,8 @@ const MISNOMERS: &[Misnomer] = &[
 pub struct SocketCanSettings {
     /// The interface's name; by default the port's.
     pub interface: String,
+    /// How the port sets its interface up; default: it is taken as it is.
+    pub setup: Option<Setup>,
     /// Take and send FD frames, where the interface can; default true.
     pub fd: bool,
     /// Take and send XL frames, where the kernel and the interface can; default false.
@@ -109,6 +108,7 @@ impl SocketCanSettings {
     pub fn new(interface: impl Into<String>) -> Self {
         Self {
             interface: interface.into(),
+            setup: None,
             fd: true,
             xl: false,
             queue: 128,
@@ -139,6 +139,7 @@ impl SocketCanSettings {
             let d = Diagnostic::error(name.span.clone(), "this is no name of an interface");
             found.push(d.hint(why));
         }
+        let setup = setup(table, found);
         let fd = table.flag("fd", true, found);
         let xl = table.flag("xl", false, found);
         let queue = queue(table, 128, found);
@@ -154,6 +155,7 @@ impl SocketCanSettings {
         let qdisc_bypass = qdisc_bypass(transmit, table, found);
         Self {
             interface: interface.map_or(port, |i| i.value).to_owned(),
+            setup,
             fd,
             xl,
             queue,
@@ -209,8 +211,10 @@ impl Settings for SocketCanSettings {
             ""
         };
         format!(
-            "Linux interface {}, {kinds}{by}{bypass}; up to {} frames wait",
-            self.interface, self.queue
+            "Linux interface {}{}, {kinds}{by}{bypass}; up to {} frames wait",
+            self.interface,
+            self.setup.map_or_else(String::new, |setup| format!(" set to {}", rates(setup.rate))),
+            self.queue
         )
     }
 
@@ -218,6 +222,7 @@ impl Settings for SocketCanSettings {
         let ways = self.ways();
         let config = SocketCanConfig {
             interface: self.interface.clone(),
+            setup: self.setup,
             fd: self.fd,
             xl: self.xl,
             queue: self.queue as usize,
@@ -233,6 +238,52 @@ impl Settings for SocketCanSettings {
     fn interface(&self) -> Option<&str> {
         Some(&self.interface)
     }
+}
+
+fn rates(rate: BitRate) -> String {
+    match rate.data() {
+        Some(data) => format!("{} bit/s, data phase {data} bit/s", rate.nominal()),
+        None => format!("{} bit/s", rate.nominal()),
+    }
+}
+
+/// The keys that set the interface up, all of which need `bitrate`.
+fn setup(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Setup> {
+    let bitrate = table.bitrate("bitrate", found);
+    let data = table.bitrate("data_bitrate", found);
+    let point = |table: &mut Table<'_>, key, found: &mut Diagnostics| {
+        table.get(key).and_then(|value| thousandths(&value, found))
+    };
+    let sample_point = point(table, "sample_point", found);
+    let data_sample_point = point(table, "data_sample_point", found);
+    let restart = match table.get("restart") {
+        None => None,
+        Some(value) if value.as_str() == Some("never") => Some(0),
+        Some(value) => value.duration(found).map(|time| time.value),
+    };
+    let Some(bitrate) = bitrate else {
+        let others = sample_point.is_some() || data_sample_point.is_some() || restart.is_some();
+        if (data.is_some() || others) && !table.is_misnamed("bitrate") {
+            let hint = "add `bitrate`, such as \"500k\"; without it, the interface is taken as it is";
+            table.missing("bitrate", hint, found);
+        }
+        return None;
+    };
+    let fast = data.as_ref().map(|rate| rate.value);
+    let Ok(rate) = BitRate::new(bitrate.value, fast) else {
+        let message = "the data phase cannot be slower than the arbitration phase";
+        let span = data.map_or(bitrate.span, |rate| rate.span);
+        found.push(Diagnostic::error(span, message));
+        return None;
+    };
+    Some(Setup {
+        rate,
+        sample_point: sample_point.unwrap_or(0),
+        data_sample_point: data_sample_point.unwrap_or(0),
+        restart_ms: restart.map_or(RESTART_MS, |ns| {
+            u32::try_from(ns.div_ceil(1_000_000)).unwrap_or(u32::MAX)
+        }),
+    })
 }
 
 /// `qdisc_bypass`, which only a ring can do.

@@ -224,6 +224,11 @@ impl Shared {
             if set.and_then(|()| self.line.attach(link.index)).is_err() {
                 return State::Gone;
             }
+            if link.index != slow.index
+                && let Err(why) = self.line.set_up()
+            {
+                slow.remark(why);
+            }
             slow.index = link.index;
         }
         self.mtu.store(link.mtu, Relaxed);

@@ -3,12 +3,15 @@
 use crate::PortError;
 use linux::Errno;
 use linux::can::{Obstacle, OpenError};
+use linux::link::SetupError;
 use linux::uring::Unavailable;
 
 /// What is in the way of a port.
 pub(super) enum Problem {
     /// Of its raw CAN socket.
     Raw(OpenError),
+    /// Of setting its interface up.
+    Setup(SetupError),
     /// Of a ring on an interface.
     Ring(Errno, String),
     /// Busy polling is not allowed or not known.
@@ -39,7 +42,7 @@ impl Problem {
             Self::Raw(error) => Some(error.source),
             Self::Ring(errno, _) | Self::BusyPoll(errno, _) | Self::Mark(errno, _) => Some(errno),
             Self::NoUring(error, ..) => Some(error.source),
-            Self::SentToNobody(_) | Self::OwnFrames(_) => None,
+            Self::Setup(_) | Self::SentToNobody(_) | Self::OwnFrames(_) => None,
         };
         PortError {
             port: port.to_owned(),
@@ -51,6 +54,7 @@ impl Problem {
     fn words(&self) -> String {
         match self {
             Self::Raw(error) => words(error),
+            Self::Setup(error) => error.to_string(),
             Self::Ring(Errno::PERM, name) => format!(
                 "a ring on {name} needs a packet socket, which is for root or CAP_NET_RAW: give the \
                  program that capability, or use `receive = \"recvmmsg\"` and `transmit = \
