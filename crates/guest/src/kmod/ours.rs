@@ -15,11 +15,13 @@ pub enum Module {
     Canchar,
     /// `shmcan`: the drivers of memory that machines share.
     Shmcan,
+    /// `vfcan`: the driver of virtual functions of a controller that shares itself.
+    Vfcan,
 }
 
 impl Module {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Bitcan, Self::Canchar, Self::Shmcan];
+    pub const ALL: [Self; 4] = [Self::Bitcan, Self::Canchar, Self::Shmcan, Self::Vfcan];
 
     /// The folder's name.
     #[must_use]
@@ -28,6 +30,7 @@ impl Module {
             Self::Bitcan => "bitcan",
             Self::Canchar => "canchar",
             Self::Shmcan => "shmcan",
+            Self::Vfcan => "vfcan",
         }
     }
 
@@ -37,6 +40,7 @@ impl Module {
             Self::Bitcan => &["bitcan.ko"],
             Self::Canchar => &["canchar.ko"],
             Self::Shmcan => &["shmcan.ko", "shmcan_uio.ko"],
+            Self::Vfcan => &["vfcan.ko"],
         }
     }
 
@@ -44,8 +48,8 @@ impl Module {
     fn sources(self) -> impl Iterator<Item = &'static (&'static str, &'static [u8])> {
         SOURCES.iter().filter(move |(name, _)| {
             let folder = name.split_once('/').map(|(folder, _)| folder);
-            let with_canchar = self == Self::Bitcan && folder == Some("canchar");
-            folder == Some(self.folder()) || with_canchar
+            let others = ["canchar", "vfcan"].map(Some);
+            folder == Some(self.folder()) || (self == Self::Bitcan && others.contains(&folder))
         })
     }
 
