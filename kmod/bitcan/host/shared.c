@@ -17,6 +17,8 @@
  *   completion N AT
  *   send NODE AT CAN_ID FD FLAGS LENGTH HEX
  *   restart AT
+ *   hostile N                                   nothing that this one finds is looked at
+ *   poke N AT ADD OFFSET VALUE                  writes a word of its memory, or adds to it
  *   run UNTIL                                   ends with `end`
  *
  * Build: cc -O2 -o shared host/shared.c core/[a-z]*.c shared/[a-z]*.c
@@ -29,9 +31,28 @@
 
 #define REQUESTS 65536
 
+/* As docs/vcontroller.md has it. */
+#define AT(field, offset) \
+	_Static_assert(offsetof(struct vfcan_memory, field) == (offset), #field)
+AT(changes, 0x000);
+AT(received_head, 0x010);
+AT(stuck, 0x020);
+AT(quiet_from, 0x028);
+AT(quiet_until, 0x030);
+AT(request_tail, 0x080);
+AT(seen, 0x090);
+AT(requests, 0x0100);
+AT(done, 0x1900);
+AT(received, 0x1f00);
+_Static_assert(sizeof(struct vfcan_request) == 96 && sizeof(struct vfcan_done) == 24 &&
+	       sizeof(struct vfcan_received) == 88, "entries");
+_Static_assert(sizeof(struct vfcan_memory) <= VFCAN_MEMORY_SIZE, "BAR 2");
+
 static struct bc_bus bus;
 static struct sc_controller ctl;
-static struct vfcan_memory memories[SC_FUNCTIONS];
+/* Each on its own, so that a sanitizer sees what leaves it. */
+static struct vfcan_memory *memories[SC_FUNCTIONS];
+static bool hostile[SC_FUNCTIONS];
 static bool fired[SC_FUNCTIONS];	/* an interrupt since `seen` was written */
 static u32 statuses[REQUESTS];		/* of all requests, in their order */
 static u32 number[SC_FUNCTIONS][VFCAN_RING];	/* of the requests in the rings */
@@ -58,7 +79,7 @@ static void fail(const char *why, int n)
 static void on_interrupt(struct sc_controller *c, int n)
 {
 	(void)c;
-	if (fired[n])
+	if (fired[n] && !hostile[n])
 		fail("two interrupts for one `seen`", n);
 	fired[n] = true;
 }
@@ -121,8 +142,12 @@ static const struct bc_ops ops = {
 /* What a virtual machine finds when it looks: what became of its requests. */
 static void reap(int n)
 {
-	struct vfcan_memory *m = &memories[n];
+	struct vfcan_memory *m = memories[n];
 
+	if (hostile[n]) {
+		fired[n] = false;
+		return;
+	}
 	for (; reaped[n] != m->request_head; reaped[n]++)
 		statuses[number[n][reaped[n] % VFCAN_RING]] =
 			m->requests[reaped[n] % VFCAN_RING].status;
@@ -151,7 +176,7 @@ static void run_to(u64 t, bool late)
 	u32 n;
 
 	for (n = 0; n < ctl.functions; n++)
-		late |= memories[n].request_tail != memories[n].request_head;
+		late |= memories[n]->request_tail != memories[n]->request_head;
 	for (;;) {
 		u64 next = bc_next(&bus), budget = sc_deadline(&ctl, bus.now);
 
@@ -183,7 +208,7 @@ static bool frame_of(struct canfd_frame *frame, unsigned int flags, unsigned int
 
 static void write_request(int n, const struct vfcan_request *request)
 {
-	struct vfcan_memory *m = &memories[n];
+	struct vfcan_memory *m = memories[n];
 
 	m->requests[m->request_tail % VFCAN_RING] = *request;
 	number[n][m->request_tail % VFCAN_RING] = count++;
@@ -192,7 +217,7 @@ static void write_request(int n, const struct vfcan_request *request)
 
 static void print_received(int n)
 {
-	struct vfcan_memory *m = &memories[n];
+	struct vfcan_memory *m = memories[n];
 	const struct vfcan_received *r = &m->received[m->received_tail % VFCAN_RING];
 	const struct canfd_frame *f = &r->frame;
 	int i;
@@ -211,7 +236,7 @@ static void print_received(int n)
 
 static void print_completion(int n)
 {
-	struct vfcan_memory *m = &memories[n];
+	struct vfcan_memory *m = memories[n];
 	const struct vfcan_done *d = &m->done[m->done_tail % VFCAN_RING];
 
 	if (m->done_tail == m->done_head) {
@@ -287,18 +312,22 @@ static bool set_up(const char *line)
 		if (functions > SC_FUNCTIONS || queue > VFCAN_RING || fifo > VFCAN_RING)
 			return false;
 		memset(&ctl, 0, sizeof(ctl));
-		memset(memories, 0, sizeof(memories));
+		memset(hostile, 0, sizeof(hostile));
 		memset(fired, 0, sizeof(fired));
 		memset(statuses, 0, sizeof(statuses));
 		memset(reaped, 0, sizeof(reaped));
 		count = 0;
 		for (n = 0; n < functions; n++) {
-			ctl.function[n].memory = &memories[n];
+			free(memories[n]);
+			memories[n] = calloc(1, sizeof(*memories[n]));
+			if (!memories[n])
+				return false;
+			ctl.function[n].memory = memories[n];
 			ctl.function[n].timed = true;
 		}
 		sc_init(&ctl, &shared_ops, functions, queue, fifo);
 		for (n = 0; n < functions; n++)
-			memories[n].irq_enable = 7;
+			memories[n]->irq_enable = 7;
 		node = bc_attach(&bus, false, false, fd, restart < 0 ? BC_NEVER : (u64)restart, NULL);
 		sc_attached(&ctl, &bus, node, fd);
 		return node == 0;
@@ -328,7 +357,7 @@ static bool command(const char *line)
 		request.written = at;
 		if (!frame_of(&request.frame, flags, len, hex))
 			return false;
-		if (memories[n].request_tail - memories[n].request_head == VFCAN_RING)
+		if (memories[n]->request_tail - memories[n]->request_head == VFCAN_RING)
 			run_to(at, true);
 		write_request(n, &request);
 		if (!late)
@@ -360,6 +389,19 @@ static bool command(const char *line)
 	}
 	if (!strncmp(line, "rights ", 7))
 		return rights(line);
+	if (sscanf(line, "hostile %d", &n) == 1) {
+		hostile[n] = true;
+		return true;
+	}
+	if (sscanf(line, "poke %d %" SCNu64 " %u %x %x", &n, &at, &late, &flags, &len) == 5) {
+		u32 *word = (u32 *)memories[n] + flags / 4;
+
+		if (flags >= sizeof(*memories[n]))
+			return false;
+		*word = late ? *word + len : len;
+		run_to(at, true);
+		return true;
+	}
 	if (sscanf(line, "start %d %" SCNu64 " %d", &n, &at, &listen) == 3) {
 		run_to(at, false);
 		sc_start(&ctl, n, listen);
@@ -369,7 +411,7 @@ static bool command(const char *line)
 		sc_offer(&ctl);
 		reaped[n] = 0;
 		fired[n] = false;
-		memories[n].irq_enable = 7;
+		memories[n]->irq_enable = 7;
 	} else if (sscanf(line, "receive %d %" SCNu64, &n, &at) == 2) {
 		run_to(at, false);
 		print_received(n);
