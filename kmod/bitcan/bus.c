@@ -85,7 +85,7 @@ static void on_frame(struct bc_bus *core, int n, int i, bool primary)
 			receive(core, __ffs(hears), frame, slot->fd);
 		bitcan_play_frame(bus, n, slot, frame);
 	}
-	if (member && member->kind == BITCAN_SHARED)
+	if (member && unlikely(member->kind == BITCAN_SHARED))
 		bitcan_shared_sent(member, frame, slot->fd);
 	else if (member)
 		sent(member, i);
@@ -173,19 +173,28 @@ static const struct bc_ops ops = {
 	.flagged = on_flagged,
 };
 
+/* When something happens next, a budget that allows a frame included; BC_NEVER. */
+static noinline u64 next_shared(struct bitcan_bus *bus)
+{
+	u64 next = bitcan_shared_deadline(bus->shared);
+
+	if (bus->raised)
+		return bus->core.now;
+	return bc_idle(&bus->core) ? next : min(next, bc_next(&bus->core));
+}
+
 /* When the timer is to fire next, where it is not set to that already; else BC_NEVER. */
 static u64 next_time(struct bitcan_bus *bus)
 {
-	u64 next = BC_NEVER;
+	u64 next;
 
-	if (bus->raised)
-		next = bus->core.now;
-	else if (!bc_idle(&bus->core))
-		next = bc_next(&bus->core);
-	if (bus->shared)
-		next = min(next, bitcan_shared_deadline(bus->shared));
-	if (next == BC_NEVER)
+	if (unlikely(bus->shared)) {
+		next = next_shared(bus);
+		return next == bus->armed ? BC_NEVER : next;
+	}
+	if (!bus->raised && bc_idle(&bus->core))
 		return BC_NEVER;
+	next = bus->raised ? bus->core.now : bc_next(&bus->core);
 	/* A timer that is too early finds nothing to do: no need to cancel it. */
 	return next == bus->armed ? BC_NEVER : next;
 }
@@ -199,14 +208,14 @@ void bitcan_arm(struct bitcan_bus *bus)
 		bus->armed = next;
 		hrtimer_start(&bus->timer, ns_to_ktime(next), HRTIMER_MODE_ABS_HARD);
 	}
-	if (bus->shared)
+	if (unlikely(bus->shared))
 		bitcan_shared_armed(bus->shared);
 }
 
 /* What has happened by then is not changed any more. */
 void bitcan_run_to(struct bitcan_bus *bus, u64 t)
 {
-	if (bus->shared)
+	if (unlikely(bus->shared))
 		bitcan_shared_run(bus->shared, t);
 	else
 		bc_run(&bus->core, t);
@@ -254,7 +263,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 		hrtimer_set_expires(timer, ns_to_ktime(next));
 		restart = HRTIMER_RESTART;
 	}
-	if (bus->shared)
+	if (unlikely(bus->shared))
 		bitcan_shared_armed(bus->shared);
 	raw_spin_unlock(&bitcan_lock);
 	while (count--)
