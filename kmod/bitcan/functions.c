@@ -99,13 +99,16 @@ void bitcan_shared_armed(struct bitcan_shared *s)
 		from = core->plan_start;
 		until = core->plan_end;
 	}
+	if (until) {
+		from = tsc_of(from);
+		until = tsc_of(until);
+	}
 	for (n = 0; n < s->ctl.functions; n++) {
 		struct sc_function *f = &s->ctl.function[n];
 		s64 clock = s->function[n].clock;
 
 		if (f->timed && f->started)
-			sc_set_quiet(f, until ? tsc_of(from) + clock : 0,
-				     until ? tsc_of(until) + clock : 0);
+			sc_set_quiet(f, until ? from + clock : 0, until ? until + clock : 0);
 	}
 }
 
