@@ -4,6 +4,9 @@
  *
  * /dev/bitcan         text, one line a write(2):
  *                       add NAME bus=N model=sja1000|mscan|mapped|chardev-sja1000|chardev-mscan
+ *                       add NAME bus=N model=shared functions=N queue=N fifo=N
+ *                       pf NAME up bitrate=N dbitrate=N, or down, or restart
+ *                       vf NAME N receive=RULES send=RULES budget=UNIT:AMOUNT:PER:BURST clock=N reset
  *                       del NAME
  *                       join FROM TO    a gateway without software, between two that are down
  *                       part FROM
@@ -62,6 +65,7 @@ struct bitcan_stamp {
 };
 #define BITCAN_NODE_DEVICE 0xfe00
 #define BITCAN_NODE_MAPPED 0xff00
+#define BITCAN_NODE_SHARED 0xfd00	/* and on: the controller of bus 0 that shares itself */
 #define BITCAN_STAMP_FRAME 0	/* a frame ended well */
 #define BITCAN_STAMP_FD 1	/* an FD frame ended well */
 #define BITCAN_STAMP_ERROR 2	/* an error frame ended */

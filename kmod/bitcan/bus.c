@@ -33,6 +33,8 @@ static void receive(struct bc_bus *core, int n, const struct canfd_frame *frame,
 		return;
 	if (member->kind == BITCAN_MAPPED)
 		bitcan_mapped_receive(member, frame, fd);
+	else if (member->kind == BITCAN_SHARED)
+		bitcan_shared_receive(member, frame, fd);
 	else
 		bitcan_receive(bitcan_controller_of(member), frame, fd);
 }
@@ -83,7 +85,9 @@ static void on_frame(struct bc_bus *core, int n, int i, bool primary)
 			receive(core, __ffs(hears), frame, slot->fd);
 		bitcan_play_frame(bus, n, slot, frame);
 	}
-	if (member)
+	if (member && unlikely(member->kind == BITCAN_SHARED))
+		bitcan_shared_sent(member, frame, slot->fd);
+	else if (member)
 		sent(member, i);
 	else
 		bitcan_play_sent(bus);
@@ -91,8 +95,12 @@ static void on_frame(struct bc_bus *core, int n, int i, bool primary)
 
 static void on_error(struct bc_bus *core, int n, int i, const struct bc_step *step, bool primary)
 {
+	struct bitcan_member *member = core->nodes[n].owner;
+
 	if (primary)
 		bitcan_play_error(of(core), n, &core->nodes[n].slots[i]);
+	if (member && member->kind == BITCAN_SHARED)
+		bitcan_shared_failed(member, max(core->sim.end, step->at));
 }
 
 static void on_state(struct bc_bus *core, int n)
@@ -105,6 +113,8 @@ static void on_state(struct bc_bus *core, int n)
 		return;
 	if (member->kind == BITCAN_MAPPED)
 		bitcan_mapped_state(member);
+	else if (member->kind == BITCAN_SHARED)
+		bitcan_shared_state(member);
 	else
 		bitcan_raise(bitcan_controller_of(member), BITCAN_STATE);
 }
@@ -123,6 +133,9 @@ static void on_dropped(struct bc_bus *core, int n, int i, enum bc_why why)
 				   why == BC_ONE_SHOT ? BITCAN_TX_FAILED : BITCAN_TX_BUS_OFF);
 		return;
 	}
+	/* The controller that shares itself has given up its frames when it went bus-off. */
+	if (member->kind == BITCAN_SHARED)
+		return;
 	c = bitcan_controller_of(member);
 	if (joined_busy(c)) {
 		bitcan_joined_sent(bitcan_port_of(c), false);
@@ -138,7 +151,7 @@ static void on_flagged(struct bc_bus *core, const struct bc_step *step)
 	struct bitcan_member *member = core->nodes[step->node].owner;
 	struct bitcan_controller *c;
 
-	if (!member)
+	if (!member || member->kind == BITCAN_SHARED)
 		return;
 	if (member->kind == BITCAN_MAPPED) {
 		bitcan_mapped_error(member);
@@ -160,11 +173,25 @@ static const struct bc_ops ops = {
 	.flagged = on_flagged,
 };
 
+/* When something happens next, a budget that allows a frame included; BC_NEVER. */
+static noinline u64 next_shared(struct bitcan_bus *bus)
+{
+	u64 next = bitcan_shared_deadline(bus->shared);
+
+	if (bus->raised)
+		return bus->core.now;
+	return bc_idle(&bus->core) ? next : min(next, bc_next(&bus->core));
+}
+
 /* When the timer is to fire next, where it is not set to that already; else BC_NEVER. */
 static u64 next_time(struct bitcan_bus *bus)
 {
 	u64 next;
 
+	if (unlikely(bus->shared)) {
+		next = next_shared(bus);
+		return next == bus->armed ? BC_NEVER : next;
+	}
 	if (!bus->raised && bc_idle(&bus->core))
 		return BC_NEVER;
 	next = bus->raised ? bus->core.now : bc_next(&bus->core);
@@ -177,15 +204,26 @@ void bitcan_arm(struct bitcan_bus *bus)
 {
 	u64 next = next_time(bus);
 
-	if (next == BC_NEVER)
-		return;
-	bus->armed = next;
-	hrtimer_start(&bus->timer, ns_to_ktime(next), HRTIMER_MODE_ABS_HARD);
+	if (next != BC_NEVER) {
+		bus->armed = next;
+		hrtimer_start(&bus->timer, ns_to_ktime(next), HRTIMER_MODE_ABS_HARD);
+	}
+	if (unlikely(bus->shared))
+		bitcan_shared_armed(bus->shared);
+}
+
+/* What has happened by then is not changed any more. */
+void bitcan_run_to(struct bitcan_bus *bus, u64 t)
+{
+	if (unlikely(bus->shared))
+		bitcan_shared_run(bus->shared, t);
+	else
+		bc_run(&bus->core, t);
 }
 
 void bitcan_run_now(struct bitcan_bus *bus)
 {
-	bc_run(&bus->core, ktime_get_ns());
+	bitcan_run_to(bus, ktime_get_ns());
 }
 
 static enum hrtimer_restart on_timer(struct hrtimer *timer)
@@ -225,6 +263,8 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 		hrtimer_set_expires(timer, ns_to_ktime(next));
 		restart = HRTIMER_RESTART;
 	}
+	if (unlikely(bus->shared))
+		bitcan_shared_armed(bus->shared);
 	raw_spin_unlock(&bitcan_lock);
 	while (count--)
 		generic_handle_irq(irqs[count]);

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "../vfcan/vfcan.h"
 #include "kernel.h"
 
 #define LINE 256
@@ -20,6 +21,7 @@ static int show(struct seq_file *seq, void *unused)
 			   bitcan_model_of(port)->name);
 	bitcan_chardev_show(seq);
 	bitcan_mapped_show(seq);
+	bitcan_shared_show(seq);
 	mutex_unlock(&bitcan_mutex);
 	return 0;
 }
@@ -31,18 +33,26 @@ static int control_open(struct inode *inode, struct file *file)
 	return single_open(file, show, NULL);
 }
 
+/* Is it this word, with a number? */
+static bool number(const char *word, const char *name, unsigned int *value)
+{
+	size_t len = strlen(name);
+
+	return !strncmp(word, name, len) && !kstrtouint(word + len, 0, value);
+}
+
 /* NAME bus=N model=M */
 static int add(char *words)
 {
 	char *name = strsep(&words, " "), *word, *model = NULL;
-	unsigned int bus = BITCAN_BUSES;
+	unsigned int bus = BITCAN_BUSES, functions = 1, queue = VFCAN_RING, fifo = VFCAN_RING;
 
 	while ((word = strsep(&words, " "))) {
 		if (!*word)
 			continue;
-		if (!strncmp(word, "bus=", 4)) {
-			if (kstrtouint(word + 4, 0, &bus))
-				return -EINVAL;
+		if (number(word, "bus=", &bus) || number(word, "functions=", &functions) ||
+		    number(word, "queue=", &queue) || number(word, "fifo=", &fifo)) {
+			continue;
 		} else if (!strncmp(word, "model=", 6)) {
 			model = word + 6;
 		} else {
@@ -51,9 +61,11 @@ static int add(char *words)
 		}
 	}
 	if (!model) {
-		pr_err("bitcan: add %s: say model=sja1000, mscan, chardev-sja1000, chardev-mscan or mapped\n", name);
+		pr_err("bitcan: add %s: say model=sja1000, mscan, chardev-sja1000, chardev-mscan, mapped or shared\n", name);
 		return -EINVAL;
 	}
+	if (!strcmp(model, "shared"))
+		return bitcan_shared_add(name, bus, functions, queue, fifo);
 	return bitcan_add(name, bus, model, bitcan_net());
 }
 
@@ -175,6 +187,8 @@ static int fault(char *words)
 			member = bitcan_chardev_find(f.node, &its);
 		if (!member)
 			member = bitcan_mapped_find(f.node, &its);
+		if (!member)
+			member = bitcan_shared_find(f.node, &its);
 		if (!member || its != bus) {
 			pr_err("bitcan: fault: no interface or controller %s on bus %u\n", f.node,
 			       f.bus);
@@ -238,13 +252,15 @@ static ssize_t control_write(struct file *file, const char __user *from, size_t 
 		words = skip_spaces(words);
 	mutex_lock(&bitcan_mutex);
 	if (!words) {
-		pr_err("bitcan: add, del, join, part or fault, and what\n");
+		pr_err("bitcan: add, del, join, part, fault, pf or vf, and what\n");
 		err = -EINVAL;
 	} else if (!strcmp(word, "add")) {
 		err = add(words);
 	} else if (!strcmp(word, "del")) {
 		err = bitcan_find(words, bitcan_net()) ? bitcan_del(words, bitcan_net()) :
 							 bitcan_chardev_del(words);
+		if (err == -ENOENT)
+			err = bitcan_shared_del(words);
 		if (err == -ENOENT)
 			err = bitcan_mapped_del(words);
 	} else if (!strcmp(word, "join")) {
@@ -253,8 +269,12 @@ static ssize_t control_write(struct file *file, const char __user *from, size_t 
 		err = part(words);
 	} else if (!strcmp(word, "fault")) {
 		err = fault(words);
+	} else if (!strcmp(word, "pf")) {
+		err = bitcan_pf(words);
+	} else if (!strcmp(word, "vf")) {
+		err = bitcan_vf(words);
 	} else {
-		pr_err("bitcan: add, del, join, part or fault, not %s\n", word);
+		pr_err("bitcan: add, del, join, part, fault, pf or vf, not %s\n", word);
 		err = -EINVAL;
 	}
 	mutex_unlock(&bitcan_mutex);

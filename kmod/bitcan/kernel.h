@@ -14,6 +14,8 @@
 #include "bitcan.h"
 #include "core/core.h"
 
+struct bitcan_shared;
+
 struct bitcan_bus {
 	struct bc_bus core;
 	struct hrtimer timer;
@@ -21,6 +23,7 @@ struct bitcan_bus {
 	u32 raised;		/* nodes whose interrupt line is up, a bit each */
 	u8 number;
 	unsigned int up;	/* interfaces */
+	struct bitcan_shared *shared;	/* the controller that shares itself, while it is on the bus */
 };
 
 /* What an interrupt is about. */
@@ -38,6 +41,7 @@ enum bitcan_kind {
 	BITCAN_INTERFACE,	/* a struct bitcan_port */
 	BITCAN_DEVICE,		/* a struct bitcan_chardev */
 	BITCAN_MAPPED,		/* a struct bitcan_mapped */
+	BITCAN_SHARED,		/* a struct bitcan_shared */
 };
 
 struct bitcan_member {
@@ -127,6 +131,7 @@ extern struct bitcan_bus *bitcan_buses[BITCAN_BUSES];
 struct bitcan_bus *bitcan_bus_get(unsigned int number);
 void bitcan_buses_free(void);
 void bitcan_arm(struct bitcan_bus *bus);
+void bitcan_run_to(struct bitcan_bus *bus, u64 t);
 void bitcan_run_now(struct bitcan_bus *bus);
 int bitcan_attach(struct bitcan_bus *bus, const struct bitcan_wanted *wanted,
 		  struct bitcan_member *member, int *node);
@@ -185,6 +190,27 @@ void bitcan_mapped_show(struct seq_file *seq);
 struct bitcan_member *bitcan_mapped_find(const char *name, struct bitcan_bus **bus);
 int bitcan_mapped_init(void);
 void bitcan_mapped_exit(void);
+
+/* functions.c, under bitcan_lock */
+void bitcan_shared_run(struct bitcan_shared *s, u64 t);
+u64 bitcan_shared_deadline(const struct bitcan_shared *s);
+void bitcan_shared_armed(struct bitcan_shared *s);
+void bitcan_shared_receive(struct bitcan_member *member, const struct canfd_frame *frame, bool fd);
+void bitcan_shared_sent(struct bitcan_member *member, const struct canfd_frame *frame, bool fd);
+void bitcan_shared_failed(struct bitcan_member *member, u64 end);
+void bitcan_shared_state(struct bitcan_member *member);
+
+/* physical.c: under bitcan_mutex, but for the one that takes it */
+int bitcan_shared_add(const char *name, unsigned int bus, unsigned int functions,
+		      unsigned int queue, unsigned int fifo);
+int bitcan_shared_del(const char *name);
+void bitcan_shared_del_all(void);
+void bitcan_shared_show(struct seq_file *seq);
+struct bitcan_member *bitcan_shared_find(const char *name, struct bitcan_bus **bus);
+
+/* pf.c: under bitcan_mutex */
+int bitcan_pf(char *words);
+int bitcan_vf(char *words);
 
 /* chardev.c: under bitcan_mutex */
 int bitcan_chardev_add(const char *name, unsigned int bus, const char *model);

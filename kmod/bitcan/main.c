@@ -40,6 +40,7 @@ no_nodes:
 no_tester:
 	bitcan_control_exit();
 no_control:
+	bitcan_shared_del_all();
 	bitcan_mapped_exit();
 no_mapped:
 	canchar_exit();
@@ -53,6 +54,7 @@ static void __exit bitcan_exit(void)
 	bitcan_tester_exit();
 	bitcan_del_all();
 	bitcan_chardev_del_all();
+	bitcan_shared_del_all();
 	bitcan_mapped_exit();
 	canchar_exit();
 	bitcan_buses_free();

@@ -250,7 +250,7 @@ static loff_t mapped_llseek(struct file *file, loff_t slots, int whence)
 		err = -ENETDOWN;
 	} else {
 		/* What has happened by then is not changed any more. */
-		bc_run(core, max(at, core->now));
+		bitcan_run_to(m->bus, max(at, core->now));
 		for (i = 0; i < BITCAN_MAPPED_TX; i++)
 			if (slots & BIT(i))
 				err = ring(m, i, core->now) ?: err;

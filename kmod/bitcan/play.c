@@ -198,7 +198,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 		for (i = 0; i < BITCAN_BUSES; i++) {
 			if (!bitcan_buses[i])
 				continue;
-			bc_run(&bitcan_buses[i]->core, p->deadline);
+			bitcan_run_to(bitcan_buses[i], p->deadline);
 			bitcan_arm(bitcan_buses[i]);
 		}
 	}

@@ -31,6 +31,8 @@ pub enum Happened {
         node: NodeId,
         /// Start of frame, ns.
         start: Nanos,
+        /// The controller's node has received it.
+        heard: bool,
     },
     /// An attempt has failed.
     Error {
@@ -53,21 +55,23 @@ pub enum Happened {
 }
 
 impl Happened {
-    /// What of an event matters here.
+    /// What of an event matters to a controller with this node.
     #[must_use]
-    pub fn of(event: &Event<'_>) -> Option<Self> {
+    pub fn of(event: &Event<'_>, to: NodeId) -> Option<Self> {
         Some(match *event {
             Event::Frame {
                 start,
                 end,
                 node,
                 frame,
+                receivers,
                 ..
             } => Self::Sent {
                 at: end,
                 frame: *frame,
                 node,
                 start,
+                heard: receivers.receives(to),
             },
             Event::Error {
                 start, end, node, ..
@@ -143,10 +147,16 @@ impl Attached {
     pub fn react(&mut self, what: &Happened) {
         match *what {
             Happened::Sent {
-                at, frame, node, ..
+                at,
+                frame,
+                node,
+                heard,
+                ..
             } => match self.flying.take_if(|_| node == self.node) {
-                Some(sent) => self.controller.sent(&sent, at),
-                None => self.controller.heard(&frame, at),
+                // As it was on the wire: an error-passive sender's ESI is recessive.
+                Some(sent) => self.controller.sent(&Candidate { frame, ..sent }, at),
+                None if heard => self.controller.heard(&frame, at),
+                None => {}
             },
             Happened::Error { end, start, node } => {
                 if let Some(failed) = self.flying.take_if(|_| node == self.node) {

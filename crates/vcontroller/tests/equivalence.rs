@@ -140,7 +140,7 @@ fn with_many(sends: &[Send], faults: &[(u64, ErrorKind)]) -> Log {
             .unwrap();
     }
     bus.run_until(END, |event| {
-        if let Some(what) = Happened::of(event) {
+        if let Some(what) = Happened::of(event, nodes[0]) {
             note(&mut log, &what);
         }
     });

@@ -11,23 +11,29 @@ use std::path::PathBuf;
 pub enum Module {
     /// `bitcan`: the buses of the timed bench.
     Bitcan,
+    /// `bitcan_mdev`, which is built beside `bitcan`: its virtual functions as mediated devices. Not on 5.10 and
+    /// 7.3-rt.
+    BitcanMdev,
     /// `canchar`: the driver of CAN cards as character devices.
     Canchar,
     /// `shmcan`: the drivers of memory that machines share.
     Shmcan,
+    /// `vfcan`: the driver of virtual functions of a controller that shares itself.
+    Vfcan,
 }
 
 impl Module {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Bitcan, Self::Canchar, Self::Shmcan];
+    /// All that there are for every kernel of the lab.
+    pub const ALL: [Self; 4] = [Self::Bitcan, Self::Canchar, Self::Shmcan, Self::Vfcan];
 
     /// The folder's name.
     #[must_use]
     pub const fn folder(self) -> &'static str {
         match self {
-            Self::Bitcan => "bitcan",
+            Self::Bitcan | Self::BitcanMdev => "bitcan",
             Self::Canchar => "canchar",
             Self::Shmcan => "shmcan",
+            Self::Vfcan => "vfcan",
         }
     }
 
@@ -35,8 +41,10 @@ impl Module {
     const fn modules(self) -> &'static [&'static str] {
         match self {
             Self::Bitcan => &["bitcan.ko"],
+            Self::BitcanMdev => &["bitcan_mdev.ko"],
             Self::Canchar => &["canchar.ko"],
             Self::Shmcan => &["shmcan.ko", "shmcan_uio.ko"],
+            Self::Vfcan => &["vfcan.ko"],
         }
     }
 
@@ -44,8 +52,9 @@ impl Module {
     fn sources(self) -> impl Iterator<Item = &'static (&'static str, &'static [u8])> {
         SOURCES.iter().filter(move |(name, _)| {
             let folder = name.split_once('/').map(|(folder, _)| folder);
-            let with_canchar = self == Self::Bitcan && folder == Some("canchar");
-            folder == Some(self.folder()) || with_canchar
+            let others = ["canchar", "vfcan"].map(Some);
+            let is_bitcan = self.folder() == Self::Bitcan.folder();
+            folder == Some(self.folder()) || (is_bitcan && others.contains(&folder))
         })
     }
 
@@ -78,6 +87,14 @@ impl Module {
             )
         })?;
         let path = |module: &&str| made.join(folder).join(module);
-        Ok(self.modules().iter().map(path).collect())
+        let paths: Vec<PathBuf> = self.modules().iter().map(path).collect();
+        // Not every kernel has what bitcan_mdev needs.
+        if paths.iter().all(|path| path.is_file()) {
+            return Ok(paths);
+        }
+        Err(Error::NoDriver {
+            kernel,
+            driver: self.modules().first().copied().unwrap_or(folder),
+        })
     }
 }

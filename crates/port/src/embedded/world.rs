@@ -63,7 +63,7 @@ pub(super) struct Slot {
     /// Controllers that share themselves; each decides before an arbitration what its node offers.
     shared: Vec<SharedController>,
     /// What happened in a step, until they have reacted to it.
-    happened: Vec<Happened>,
+    happened: Vec<(usize, Happened)>,
 }
 
 /// A controller that shares itself, as a node of a bus. It moves with its world: lock the world first.
@@ -382,19 +382,20 @@ impl Slot {
         observer: &mut dyn FnMut(BusIndex, &Event<'_>),
     ) {
         let (gates, happened) = (&mut self.gates, &mut self.happened);
-        let shares = !self.shared.is_empty();
         self.bus.run_until(t, |event| {
             for gate in gates.iter_mut() {
                 gate.see(event);
             }
             observer(index, event);
-            if shares {
-                happened.extend(Happened::of(event));
+            for (n, shared) in self.shared.iter().enumerate() {
+                let what = Happened::of(event, lock(shared).node);
+                happened.extend(what.map(|what| (n, what)));
             }
         });
-        for shared in &self.shared {
+        for (n, shared) in self.shared.iter().enumerate() {
             let mut shared = lock(shared);
-            happened.iter().for_each(|what| shared.react(what));
+            let its = happened.iter().filter(|(of, _)| *of == n);
+            its.for_each(|(_, what)| shared.react(what));
             shared.offer(&mut self.bus);
         }
         happened.clear();

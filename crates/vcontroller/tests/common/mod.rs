@@ -35,7 +35,8 @@ pub fn run(
         };
         let to = to.max(bus.now());
         let mut happened = Vec::new();
-        bus.run_until(to, |event| happened.extend(Happened::of(event)));
+        let node = attached.node;
+        bus.run_until(to, |event| happened.extend(Happened::of(event, node)));
         for what in &happened {
             attached.react(what);
             seen(what);
