@@ -5,10 +5,15 @@ use crate::window::{Errors, Stream, Window};
 use crate::{Arrival, Bits, LengthRule, Lengths, by_formula};
 use alloc::vec::Vec;
 use frame::wire::{self, ERROR_DELIMITER_BITS, ERROR_FLAGS_MAX_BITS, INTERMISSION_BITS};
-use frame::{Kind, Nanos};
+use frame::{Header, Kind, Nanos};
 
 /// The lowest bits of [`wire::arbitration_key`] stand after the arbitration field.
 const FORMAT_BITS: u32 = 2;
+
+/// What decides between two frames: the lower one wins.
+pub(crate) const fn field(header: &Header) -> u64 {
+    wire::arbitration_key(header) >> FORMAT_BITS
+}
 
 /// A message with its lengths.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +61,7 @@ impl Compiled {
             if header.kind() == Kind::Fd && bus.rate.data().is_none() {
                 return Err(ModelError::NoFd { message: index });
             }
-            let key = wire::arbitration_key(header) >> FORMAT_BITS;
+            let key = field(header);
             if let Some(first) = messages.iter().position(|m| m.key == key) {
                 return Err(ModelError::SameField {
                     first,

@@ -64,6 +64,8 @@ mod length;
 mod model;
 mod priority;
 pub mod queue;
+#[cfg(feature = "config")]
+pub mod set;
 mod shape;
 pub mod window;
 mod witness;
