@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bench;
+mod bound;
 mod check;
 mod control;
 mod convert;

@@ -1,0 +1,29 @@
+//! The options of `cangate bound`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+#[command(after_help = "A message set has buses, nodes and messages:\n\n  \
+    [buses.body]\n  bitrate = \"500k\"\n\n  \
+    [nodes.engine]\n  mailboxes = 3\n\n  \
+    [[messages]]\n  id = \"100\"\n  node = \"engine\"\n  period = \"10ms\"\n  len = 8\n\n\
+    docs/bound.md describes all keys, and what a bound covers.\n\n\
+    Exit status: 0: every deadline is kept; 1: it failed; 2: the options or the message set are wrong; \
+    3: a deadline can be missed, or a message has no bound; 4: standard output was closed.")]
+pub(crate) struct Bound {
+    /// The message set; `-` is standard input.
+    #[arg(value_name = "SET.toml")]
+    pub(crate) set: PathBuf,
+    /// Print JSON: all parts of each bound, in ns.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Find releases that make this message wait as long as its bound says, and replay them on a simulated bus.
+    ///
+    /// ID, or BUS:ID if several buses have it. Examples: --witness 100, --witness body:18FEF100
+    #[arg(long, value_name = "ID", conflicts_with = "json")]
+    pub(crate) witness: Option<String>,
+    /// Write these releases as a candump log.
+    #[arg(long, value_name = "FILE", requires = "witness")]
+    pub(crate) out: Option<PathBuf>,
+}
