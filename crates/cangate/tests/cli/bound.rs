@@ -123,6 +123,6 @@ fn mistakes_of_a_set_have_their_places() {
 
 #[test]
 fn the_example_is_bounded() {
-    let example = root().join("examples/messages.toml");
+    let example = root().join("examples/bound/body.toml");
     stdout(cangate().arg("bound").arg(example), 0);
 }

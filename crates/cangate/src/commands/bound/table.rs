@@ -57,8 +57,13 @@ fn nodes(text: &mut String, found: &Found<'_>) {
         };
         let _ = writeln!(
             text,
-            "Node {}: {mailboxes} mailboxes, {most}: {order}",
-            node.name
+            "Node {}: {mailboxes} {}, {most}: {order}",
+            node.name,
+            if mailboxes.get() == 1 {
+                "mailbox"
+            } else {
+                "mailboxes"
+            }
         );
     }
     if assumed > 0 {
