@@ -47,7 +47,7 @@
 //!
 //! # Where the derivations stand
 //! [`mod@window`]: the busy period, what an error costs. [`mod@queue`]: queues in order of arrival.
-//! [`Compiled::assess`]: nodes that depend on one another.
+//! [`Compiled::assess`]: nodes that depend on one another. [`Network`]: gateways.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -62,6 +62,7 @@ mod assess;
 mod compiled;
 mod length;
 mod model;
+mod network;
 mod priority;
 pub mod queue;
 #[cfg(feature = "config")]
@@ -75,6 +76,7 @@ pub use assess::{Assessment, MessageBound, NodeBound, Service};
 pub use compiled::Compiled;
 pub use length::{Bits, LengthRule, Lengths, by_formula};
 pub use model::{BusSpec, Message, ModelError, NodeSpec, Order};
+pub use network::{Hop, Network, NetworkError, NetworkFound, Place};
 pub use priority::{Bound, Parts};
 pub use shape::{Shape, ShapeError};
 pub use window::NoBound;

@@ -53,6 +53,10 @@ pub enum NoBound {
     TooLong,
     /// A message that goes before it has no bound.
     Follows(usize),
+    /// A message that comes from another bus has none there.
+    Upstream,
+    /// Jitter grows without end around a circle of buses.
+    Circle,
 }
 
 /// Frames of one message, as they compete for the bus.

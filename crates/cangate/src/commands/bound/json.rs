@@ -146,6 +146,8 @@ pub(super) fn words(why: NoBound, found: &Found<'_>) -> String {
             load * 100.0
         ),
         NoBound::TooLong => "the bus can be busy for more than an hour".to_owned(),
+        NoBound::Upstream => "a message that comes from another bus has no bound there".to_owned(),
+        NoBound::Circle => "jitter grows without end around a circle of buses".to_owned(),
         NoBound::Follows(other) => {
             let other = found.spec.messages.get(other);
             let label = other.map_or_else(String::new, super::label);
