@@ -98,6 +98,22 @@ impl Shape {
         self.known.iter().all(|&byte| byte == 0xFF)
     }
 
+    /// One of its frames: bits that are not known are 0.
+    ///
+    /// # Errors
+    /// None in fact: the length was checked when the header was made.
+    pub fn example(&self) -> Result<Frame, LengthError> {
+        self.filled(&[0; dlc::FD_MAX])
+    }
+
+    /// Can a byte of the payload have this value where `mask` has ones? False past its end.
+    #[must_use]
+    pub fn may_have(&self, at: usize, value: u8, mask: u8) -> bool {
+        let both = self.value.get(at).zip(self.known.get(at));
+        let there = at < self.header.data_len();
+        there && both.is_some_and(|(ours, known)| (ours ^ value) & mask & known == 0)
+    }
+
     /// Is no bit of the payload known?
     #[must_use]
     pub(crate) fn is_free(&self) -> bool {

@@ -33,9 +33,9 @@ fn network(seed: u64, buses: usize, mailboxes: u8, delay: Nanos) -> Network {
         network.buses.push(spec);
     }
     let own: Vec<usize> = network.buses.iter().map(|b| b.messages.len()).collect();
-    for from in 0..buses {
+    for (from, &own) in own.iter().enumerate() {
         let to = (from + 1) % buses;
-        for message in 0..own[from] {
+        for message in 0..own {
             if random.percent(30) {
                 forward(
                     &mut network,

@@ -15,6 +15,17 @@ pub(crate) struct Bound {
     /// The message set; `-` is standard input.
     #[arg(value_name = "SET.toml")]
     pub(crate) set: PathBuf,
+    /// Also follow the messages through a gateway with this gateway file, to other buses of the set.
+    ///
+    /// A port of kind "bus" is on the bus that it names; another one is on the bus of [nodes.PORT], or of its
+    /// own name.
+    #[arg(long, value_name = "GATEWAY.TOML")]
+    pub(crate) gateway: Option<PathBuf>,
+    /// The most time that the gateway itself takes, from the end of a frame until the next controller has it.
+    ///
+    /// `cangate bench` and `cangate lab measure` measure it. Example: --gateway-delay 50us
+    #[arg(long, value_name = "TIME", requires = "gateway", value_parser = time)]
+    pub(crate) gateway_delay: Option<u64>,
     /// Print JSON: all parts of each bound, in ns.
     #[arg(long)]
     pub(crate) json: bool,
@@ -26,4 +37,9 @@ pub(crate) struct Bound {
     /// Write these releases as a candump log.
     #[arg(long, value_name = "FILE", requires = "witness")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// A time, in ns.
+fn time(text: &str) -> Result<u64, String> {
+    config::duration(text).map_err(|error| format!("{error}: {}", error.hint))
 }

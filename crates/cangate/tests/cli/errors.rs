@@ -31,6 +31,8 @@ const WRONG: &[(&str, i32)] = &[
     ("bound DIR/broken.toml", 2),
     ("bound DIR/overload.toml", 3),
     ("bound --witness 7FF DIR/overload.toml", 2),
+    ("bound --gateway DIR/missing.toml DIR/overload.toml", 2),
+    ("bound --gateway DIR/logs.toml DIR/overload.toml", 2),
     ("import DIR/missing.txt", 2),
     ("import DIR/broken.toml", 2),
     ("export --cangw DIR/missing.toml", 2),

@@ -5,6 +5,7 @@
 
 mod bench;
 mod bound;
+mod bound_gateway;
 mod check;
 mod control;
 mod convert;

@@ -6,7 +6,11 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 pub(super) struct Report {
+    /// The most time that the gateway takes; absent without a gateway, and where none was given.
+    gateway_delay_ns: Option<u64>,
     buses: Vec<Bus>,
+    /// What no route can send on, in sentences.
+    left_out: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -30,6 +34,9 @@ struct Node {
     service: &'static str,
     /// The most frames in it at one time.
     backlog: Option<u64>,
+    /// How many it can hold; only of a gateway's ports with a queue.
+    room: Option<u64>,
+    can_overflow: bool,
 }
 
 #[derive(Serialize)]
@@ -43,6 +50,8 @@ struct Message {
     frame_ns: u64,
     period_ns: u64,
     deadline_ns: u64,
+    /// Where a gateway has it from; absent for a bus's own message.
+    via: Option<String>,
     /// Can the deadline be missed?
     can_miss: bool,
     bound: Option<Parts>,
@@ -50,11 +59,13 @@ struct Message {
     no_bound: Option<String>,
 }
 
-/// The response is the sum of the parts, less `since_ns`.
+/// The response is `before_ns` and the sum of the parts, less `since_ns`.
 #[derive(Serialize)]
 struct Parts {
     /// From the event to the end of the frame.
     response_ns: u64,
+    /// The least time that it takes on the buses before; what it takes more there is jitter here.
+    before_ns: u64,
     /// From the release to the end of the frame.
     latency_ns: u64,
     jitter_ns: u64,
@@ -68,8 +79,10 @@ struct Parts {
     instance: u64,
 }
 
-pub(super) fn report(all: &[Found<'_>]) -> Report {
+pub(super) fn report(all: &[Found<'_>], delay: Option<u64>, notes: &[String]) -> Report {
     Report {
+        gateway_delay_ns: delay,
+        left_out: notes.to_vec(),
         buses: all.iter().map(bus).collect(),
     }
 }
@@ -86,7 +99,10 @@ fn bus(found: &Found<'_>) -> Bus {
         error_distance_ns: spec.errors,
         joins_ns: spec.joins,
         nodes: nodes
-            .map(|(node, bound)| Node {
+            .enumerate()
+            .map(|(i, (node, bound))| Node {
+                room: found.room.get(i).copied().flatten(),
+                can_overflow: found.overflows(i),
                 name: node.name.clone(),
                 mailboxes: match node.order {
                     Order::Priority => None,
@@ -114,18 +130,24 @@ fn bus(found: &Found<'_>) -> Bus {
                 frame_ns: found_of_it.frame,
                 period_ns: message.arrival.period(),
                 deadline_ns: message.deadline,
+                via: found.via.get(i).cloned().flatten(),
                 can_miss: can_miss(found, i),
-                bound: found_of_it.bound.as_ref().ok().map(parts),
+                bound: found_of_it
+                    .bound
+                    .as_ref()
+                    .ok()
+                    .map(|bound| parts(bound, found.base.get(i).copied().unwrap_or(0))),
                 no_bound: found_of_it.bound.err().map(|why| words(why, found)),
             })
             .collect(),
     }
 }
 
-fn parts(bound: &Bound) -> Parts {
+fn parts(bound: &Bound, before: u64) -> Parts {
     let parts = bound.parts;
     Parts {
-        response_ns: bound.response,
+        response_ns: bound.response + before,
+        before_ns: before,
         latency_ns: bound.latency,
         jitter_ns: parts.jitter,
         blocking_ns: parts.blocking,

@@ -1,15 +1,18 @@
 //! `cangate bound`: how long a frame can take at worst.
 
 mod json;
+mod routes;
 mod table;
 mod witness;
 
 use crate::cli::bound::Bound;
 use crate::failure::Failure;
-use crate::input::read_source;
+use crate::input::{load_config, read_source};
 use crate::output;
-use analysis::set::{self, MessageSet};
-use analysis::{Assessment, BusSpec, Compiled, Lengths, Message};
+use analysis::set;
+use analysis::{Assessment, BusSpec, Compiled, Lengths, Message, NetworkFound};
+use frame::Nanos;
+use routes::Connected;
 use std::io::Write;
 
 /// The exit status where a deadline can be missed, or a message has no bound.
@@ -21,8 +24,14 @@ const NAMED: usize = 5;
 /// A bus and what was found out about it.
 struct Found<'s> {
     spec: &'s BusSpec,
-    compiled: Compiled,
-    assessment: Assessment,
+    compiled: &'s Compiled,
+    assessment: &'s Assessment,
+    /// For each message, how long after its event it can be there at the earliest, ns.
+    base: &'s [Nanos],
+    /// For each message that a gateway sends on: from where, and by which route.
+    via: Vec<Option<String>>,
+    /// For each node that is a gateway's port with a queue, how many frames it can hold.
+    room: Vec<Option<u64>>,
 }
 
 pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
@@ -32,41 +41,104 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     if let Some(out) = &args.out {
         output::file(out)?;
     }
+    let connected = match &args.gateway {
+        None => routes::alone(set),
+        Some(file) => {
+            let source = read_source(file)?;
+            let (config, warnings) = load_config(&source, color)?;
+            eprint!("{warnings}");
+            routes::connect(set, &config, args.gateway_delay.unwrap_or(0))?
+        }
+    };
     let mut lengths = Lengths::new();
-    let all = assess(&set, &mut lengths)?;
+    let network = &connected.network;
+    let assessed = network.assess(&mut lengths).map_err(Failure::input)?;
+    let all = by_bus(&connected, &assessed);
     if let Some(id) = &args.witness {
         return witness::run(&all, id, &mut lengths, args.out.as_deref());
     }
     let mut stdout = std::io::stdout().lock();
     if args.json {
-        serde_json::to_writer_pretty(&mut stdout, &json::report(&all))
-            .map_err(std::io::Error::from)?;
+        let report = json::report(&all, args.gateway_delay, &connected.notes);
+        serde_json::to_writer_pretty(&mut stdout, &report).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
     } else {
-        stdout.write_all(table::render(&all).as_bytes())?;
+        let mut text = table::render(&all);
+        if args.gateway.is_some() {
+            text.push_str(&table::gateway(args.gateway_delay, &connected.notes));
+        }
+        stdout.write_all(text.as_bytes())?;
     }
     missed(&all)
 }
 
-fn assess<'s>(set: &'s MessageSet, lengths: &mut Lengths) -> Result<Vec<Found<'s>>, Failure> {
-    let each = set.buses.iter().map(|spec| {
-        let compiled = Compiled::new(spec, lengths).map_err(Failure::input)?;
-        let assessment = compiled.assess(&compiled.arrivals());
-        Ok(Found {
+fn by_bus<'s>(connected: &'s Connected, assessed: &'s NetworkFound) -> Vec<Found<'s>> {
+    let network = &connected.network;
+    let mut all: Vec<Found<'_>> = network
+        .buses
+        .iter()
+        .zip(&assessed.compiled)
+        .zip(&assessed.buses)
+        .zip(&assessed.base)
+        .map(|(((spec, compiled), assessment), base)| Found {
             spec,
             compiled,
             assessment,
+            base,
+            via: vec![None; spec.messages.len()],
+            room: vec![None; spec.nodes.len()],
         })
-    });
-    each.collect()
+        .collect();
+    for (hop, route) in network.hops.iter().zip(&connected.routes) {
+        let from = network.buses.get(hop.from.bus);
+        let message = from.and_then(|bus| bus.messages.get(hop.from.message));
+        let words = from
+            .zip(message)
+            .map(|(bus, message)| format!("{} of bus {}, route {route}", id(message), bus.name));
+        if let Some(via) = all
+            .get_mut(hop.to.bus)
+            .and_then(|found| found.via.get_mut(hop.to.message))
+        {
+            *via = words;
+        }
+    }
+    for queue in &connected.queues {
+        let found = all.get_mut(queue.bus);
+        if let Some(room) = found.and_then(|found| found.room.get_mut(queue.node)) {
+            *room = Some(queue.frames);
+        }
+    }
+    all
+}
+
+impl Found<'_> {
+    /// From the event to the end of frame on this bus, over all buses before it, ns.
+    fn response(&self, message: usize) -> Option<Nanos> {
+        let bound = self.assessment.messages.get(message)?.bound.ok()?;
+        Some(
+            bound
+                .response
+                .saturating_add(self.base.get(message).copied().unwrap_or(0)),
+        )
+    }
+
+    /// Can the queue of this node overflow?
+    fn overflows(&self, node: usize) -> bool {
+        let room = self.room.get(node).copied().flatten();
+        let most = self
+            .assessment
+            .nodes
+            .get(node)
+            .and_then(|node| node.backlog);
+        room.is_some_and(|room| most.is_none_or(|most| most > room))
+    }
 }
 
 /// Can the deadline of this message be missed?
 fn can_miss(found: &Found<'_>, message: usize) -> bool {
-    let bound = found.assessment.messages.get(message).map(|m| m.bound);
     let deadline = found.spec.messages.get(message).map(|m| m.deadline);
-    match (bound, deadline) {
-        (Some(Ok(bound)), Some(deadline)) => bound.response > deadline,
+    match (found.response(message), deadline) {
+        (Some(response), Some(deadline)) => response > deadline,
         _ => true,
     }
 }
@@ -79,6 +151,18 @@ fn missed(all: &[Found<'_>]) -> Result<(), Failure> {
             .map(|(_, message)| label(message))
     });
     let late: Vec<String> = late.collect();
+    let full = all.iter().flat_map(|found| {
+        let nodes = found.spec.nodes.iter().enumerate();
+        let full = nodes.filter(|(node, _)| found.overflows(*node));
+        full.map(|(_, node)| node.name.as_str())
+    });
+    let full: Vec<&str> = full.collect();
+    if !full.is_empty() {
+        return Err(Failure::Ended {
+            status: MISSED,
+            text: format!("the queue of a port can overflow: {}", full.join(", ")),
+        });
+    }
     if late.is_empty() {
         return Ok(());
     }

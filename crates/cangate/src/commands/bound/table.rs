@@ -10,8 +10,10 @@ pub(super) fn render(all: &[Found<'_>]) -> String {
     for found in all {
         head(&mut text, found);
         nodes(&mut text, found);
-        let _ = writeln!(text, "{}\n", messages(found));
+        let _ = writeln!(text, "{}", messages(found));
         no_bounds(&mut text, found);
+        vias(&mut text, found);
+        text.push('\n');
     }
     text.push_str(
         "Times in µs. bound: from the event to the end of the frame: jitter, a frame of lower priority on\n\
@@ -39,7 +41,7 @@ fn head(text: &mut String, found: &Found<'_>) {
 fn nodes(text: &mut String, found: &Found<'_>) {
     let nodes = found.spec.nodes.iter().zip(&found.assessment.nodes);
     let mut assumed = 0;
-    for (node, bound) in nodes {
+    for (i, (node, bound)) in nodes.enumerate() {
         let most = bound.backlog.map_or_else(
             || "frames wait without a bound".to_owned(),
             |most| match most {
@@ -57,12 +59,17 @@ fn nodes(text: &mut String, found: &Found<'_>) {
         };
         let _ = writeln!(
             text,
-            "Node {}: {mailboxes} {}, {most}: {order}",
+            "Node {}: {mailboxes} {}, {most}{}: {order}",
             node.name,
             if mailboxes.get() == 1 {
                 "mailbox"
             } else {
                 "mailboxes"
+            },
+            match found.room.get(i).copied().flatten() {
+                Some(room) if found.overflows(i) => format!(", ROOM FOR {room}"),
+                Some(room) => format!(", room for {room}"),
+                None => String::new(),
             }
         );
     }
@@ -99,7 +106,7 @@ fn messages(found: &Found<'_>) -> comfy_table::Table {
             of_it.bits.all().to_string(),
         ];
         match &of_it.bound {
-            Ok(bound) => cells.extend(parts(bound)),
+            Ok(bound) => cells.extend(parts(bound, found.base.get(i).copied().unwrap_or(0))),
             Err(_) => {
                 cells.extend(std::iter::repeat_n("·".to_owned(), 5));
                 cells.push(micros(of_it.frame));
@@ -109,8 +116,9 @@ fn messages(found: &Found<'_>) -> comfy_table::Table {
         cells.push(micros(message.deadline));
         cells.push(match &of_it.bound {
             _ if can_miss(found, i) => "MISSED".to_owned(),
-            Ok(bound) => micros(message.deadline.saturating_sub(bound.response)),
-            Err(_) => String::new(),
+            _ => found.response(i).map_or_else(String::new, |response| {
+                micros(message.deadline.saturating_sub(response))
+            }),
         });
         table.add_row(row(cells));
     }
@@ -121,7 +129,7 @@ fn field(message: &Message) -> u64 {
     frame::wire::arbitration_key(message.shape.header())
 }
 
-fn parts(bound: &Bound) -> [String; 7] {
+fn parts(bound: &Bound, before: u64) -> [String; 7] {
     let p = bound.parts;
     // What is ahead, less the time since the first of it was released.
     let ahead = if p.ahead >= p.since {
@@ -130,14 +138,38 @@ fn parts(bound: &Bound) -> [String; 7] {
         format!("-{}", micros(p.since - p.ahead))
     };
     [
-        dotted(p.jitter),
+        dotted(before + p.jitter),
         dotted(p.blocking),
         ahead,
         dotted(p.interference),
         dotted(p.errors),
         micros(p.frame),
-        micros(bound.response),
+        micros(before + bound.response),
     ]
+}
+
+/// What comes by a gateway, and what it takes.
+pub(super) fn gateway(delay: Option<u64>, notes: &[String]) -> String {
+    let mut text = match delay {
+        Some(delay) => format!("The gateway itself takes at most {} µs.\n", micros(delay)),
+        None => {
+            "The gateway itself is taken to need no time: --gateway-delay TIME says how much.\n"
+                .to_owned()
+        }
+    };
+    text.push_str("Of what it sends on, jitter is all the time until then, from the event on.\n");
+    for note in notes {
+        let _ = writeln!(text, "Left out: {note}.");
+    }
+    text
+}
+
+fn vias(text: &mut String, found: &Found<'_>) {
+    for (message, via) in found.spec.messages.iter().zip(&found.via) {
+        if let Some(via) = via {
+            let _ = writeln!(text, "{}: from {via}", label(message));
+        }
+    }
 }
 
 fn no_bounds(text: &mut String, found: &Found<'_>) {
