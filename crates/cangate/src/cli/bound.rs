@@ -10,7 +10,8 @@ use std::path::PathBuf;
     [[messages]]\n  id = \"100\"\n  node = \"engine\"\n  period = \"10ms\"\n  len = 8\n\n\
     docs/bound.md describes all keys, and what a bound covers.\n\n\
     Exit status: 0: every deadline is kept; 1: it failed; 2: the options or the message set are wrong; \
-    3: a deadline can be missed, or a message has no bound; 4: standard output was closed.")]
+    3: a deadline can be missed, a queue can overflow, or a message has no bound; with --check, a frame took longer \
+    than its bound; 4: standard output was closed.")]
 pub(crate) struct Bound {
     /// The message set; `-` is standard input.
     #[arg(value_name = "SET.toml")]
@@ -26,6 +27,12 @@ pub(crate) struct Bound {
     /// `cangate bench` and `cangate lab measure` measure it. Example: --gateway-delay 50us
     #[arg(long, value_name = "TIME", requires = "gateway", value_parser = time)]
     pub(crate) gateway_delay: Option<u64>,
+    /// Hold each frame of these results against its bound; the gateway was that of the file.
+    ///
+    /// `cangate demo --out` writes such results. Their ports must have the names of the gateway file. A latency is
+    /// from the end of frame in to the start of frame out.
+    #[arg(long, value_name = "RESULTS", requires = "gateway", conflicts_with_all = ["json", "witness"])]
+    pub(crate) check: Option<PathBuf>,
     /// Print JSON: all parts of each bound, in ns.
     #[arg(long)]
     pub(crate) json: bool,

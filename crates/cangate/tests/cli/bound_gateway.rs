@@ -187,3 +187,57 @@ fn the_demo_measures_no_more_than_the_bound() {
     let latency = latency.as_u64().unwrap_or_else(|| panic!("{measured}"));
     assert!(0 < latency && latency <= worst, "{latency} of {worst}");
 }
+
+/// Results of the demo are within the bounds of the set that it was given, and above those of a set that
+/// says less than was sent.
+#[test]
+fn results_are_held_against_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let set = |messages: std::ops::Range<u32>| {
+        let each = messages.map(|n| MESSAGE.replace("'100'", &format!("'1{n}0'")));
+        each.fold(BUSES.to_owned(), |all, message| all + &message)
+    };
+    std::fs::write(at("set.toml"), set(0..6)).unwrap();
+    std::fs::write(at("less.toml"), set(5..6)).unwrap();
+    std::fs::write(at("gateway.toml"), format!("{PORTS}{ROUTE}")).unwrap();
+    let mut witness = cangate();
+    witness
+        .arg("bound")
+        .arg(at("set.toml"))
+        .args(["--witness", "150", "--out"]);
+    stdout(witness.arg(at("w.log")), 0);
+    let mut demo = cangate();
+    demo.args(["demo", "--log"])
+        .arg(at("w.log"))
+        .arg("--config");
+    stdout(demo.arg(at("gateway.toml")).arg("--out").arg(at("out")), 0);
+    let check = |set: &str| {
+        let mut command = cangate();
+        command
+            .arg("bound")
+            .arg(at(set))
+            .arg("--gateway")
+            .arg(at("gateway.toml"));
+        command.arg("--check").arg(at("out/results.parquet"));
+        command.output().unwrap()
+    };
+    let good = check("set.toml");
+    let out = String::from_utf8(good.stdout).unwrap();
+    assert!(out.contains("6 frames within their bounds"), "{out}");
+    assert_eq!(good.status.code(), Some(0));
+    let bad = check("less.toml");
+    let (out, err) = (
+        String::from_utf8(bad.stdout).unwrap(),
+        String::from_utf8(bad.stderr).unwrap(),
+    );
+    assert!(
+        out.contains("1 above; 5 that the set does not have"),
+        "{out}"
+    );
+    assert!(
+        err.contains("error: 1 frames took longer") && err.contains("(150 to port s"),
+        "{err}"
+    );
+    assert_eq!(bad.status.code(), Some(3));
+}

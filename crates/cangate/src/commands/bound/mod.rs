@@ -1,5 +1,6 @@
 //! `cangate bound`: how long a frame can take at worst.
 
+mod check;
 mod json;
 mod routes;
 mod table;
@@ -56,6 +57,9 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     let all = by_bus(&connected, &assessed);
     if let Some(id) = &args.witness {
         return witness::run(&all, id, &mut lengths, args.out.as_deref());
+    }
+    if let Some(results) = &args.check {
+        return check::run(&all, results, args.gateway_delay.unwrap_or(0));
     }
     let mut stdout = std::io::stdout().lock();
     if args.json {
