@@ -60,6 +60,7 @@ extern crate std;
 mod arrival;
 mod assess;
 mod compiled;
+pub mod estimate;
 mod length;
 mod model;
 mod network;

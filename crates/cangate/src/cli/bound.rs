@@ -14,8 +14,17 @@ use std::path::PathBuf;
     than its bound; 4: standard output was closed.")]
 pub(crate) struct Bound {
     /// The message set; `-` is standard input.
-    #[arg(value_name = "SET.toml")]
-    pub(crate) set: PathBuf,
+    #[arg(value_name = "SET.toml", required_unless_present = "from_log")]
+    pub(crate) set: Option<PathBuf>,
+    /// Print a message set that is estimated from this candump log, with how well each period fits; `-` is standard
+    /// input.
+    ///
+    /// Example: cangate bound --from-log drive.log > set.toml
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["set", "gateway", "json", "witness"])]
+    pub(crate) from_log: Option<PathBuf>,
+    /// With --from-log: the bit rate of the buses, which a log does not have; 500k/2M for FD.
+    #[arg(long, value_name = "RATE", default_value = "500k")]
+    pub(crate) bitrate: String,
     /// Also follow the messages through a gateway with this gateway file, to other buses of the set.
     ///
     /// A port of kind "bus" is on the bus that it names; another one is on the bus of [nodes.PORT], or of its

@@ -126,3 +126,52 @@ fn the_example_is_bounded() {
     let example = root().join("examples/bound/body.toml");
     stdout(cangate().arg("bound").arg(example), 0);
 }
+
+/// A log that was made from a set gives the set back, as far as a log can have it; and its frames keep the
+/// bounds of what was estimated.
+#[test]
+fn a_set_is_estimated_from_a_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("drive.log");
+    let mut lines: Vec<(u64, String)> = Vec::new();
+    for n in 0..200_u64 {
+        let late = n * 7919 % 400;
+        lines.push((n * 10_000 + late, format!("can0 100#{n:016X}")));
+        if n % 2 == 0 && n != 100 {
+            lines.push((3_000 + n * 10_000, "can0 18FEF100#0102".to_owned()));
+        }
+        if n * n % 7 == 1 {
+            lines.push((7_000 + n * 10_000, "can1 200##1AABBCCDD".to_owned()));
+        }
+    }
+    lines.push((5_000, "can1 300#".to_owned()));
+    lines.sort();
+    let line = |(us, frame): &(u64, String)| {
+        let (s, us) = (us / 1_000_000, us % 1_000_000);
+        format!("({s}.{us:06}) {frame}\n")
+    };
+    let mut text: String = lines.iter().map(line).collect();
+    text.push_str("(3.0) can0 123#R\nnonsense\n");
+    std::fs::write(&log, text).unwrap();
+    let mut command = cangate();
+    command.args(["bound", "--bitrate", "500k/2M", "--from-log"]);
+    let set = stdout(command.arg(&log), 0);
+    for words in [
+        "# 200 frames, periodic: jitter 4.0 % of the period of 10000 µs\nid = \"100\"",
+        "period = \"10ms\"\njitter = \"397us\"",
+        "# 99 frames, periodic: jitter 0.0 % of the period of 20000 µs; 1 periods without a frame",
+        "id = \"18FEF100\"\nbus = \"can0\"\nperiod = \"20ms\"\nlen = 2",
+        "NOT PERIODIC",
+        "kind = \"fd\"\nbrs = true\nlen = 4",
+        "# 300 on can1: 1 frames",
+        "# Left out: 1 remote, error or XL frames.\n# Left out: 1 lines that are no frames.",
+    ] {
+        assert!(set.contains(words), "{words}\n{set}");
+    }
+    let file = write(folder.path(), &set);
+    let table = stdout(cangate().arg("bound").arg(file), 0);
+    assert!(
+        table.contains("18FEF100") && table.contains("Bus can1: 500k/2M"),
+        "{table}"
+    );
+}

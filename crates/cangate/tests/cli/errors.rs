@@ -32,6 +32,8 @@ const WRONG: &[(&str, i32)] = &[
     ("bound DIR/overload.toml", 3),
     ("bound --witness 7FF DIR/overload.toml", 2),
     ("bound --gateway DIR/missing.toml DIR/overload.toml", 2),
+    ("bound --from-log DIR/missing.log", 2),
+    ("bound --from-log DIR/file", 2),
     ("bound --check DIR/missing.parquet DIR/overload.toml", 2),
     ("bound --gateway DIR/logs.toml DIR/overload.toml", 2),
     ("import DIR/missing.txt", 2),

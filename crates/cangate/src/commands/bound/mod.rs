@@ -1,6 +1,7 @@
 //! `cangate bound`: how long a frame can take at worst.
 
 mod check;
+mod from_log;
 mod json;
 mod routes;
 mod table;
@@ -13,6 +14,7 @@ use crate::output;
 use analysis::set;
 use analysis::{Assessment, BusSpec, Compiled, Lengths, Message, NetworkFound};
 use frame::Nanos;
+use frame::wire::BitRate;
 use routes::Connected;
 use std::io::Write;
 
@@ -36,7 +38,17 @@ struct Found<'s> {
 }
 
 pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
-    let source = read_source(&args.set)?;
+    if let Some(log) = &args.from_log {
+        let rate = args
+            .bitrate
+            .parse::<BitRate>()
+            .map_err(|error| Failure::input(format!("--bitrate {}: {error}", args.bitrate)))?;
+        return from_log::run(log, rate);
+    }
+    let Some(set) = &args.set else {
+        return Err(Failure::input("a message set is needed, or --from-log"));
+    };
+    let source = read_source(set)?;
     let set = set::load(&source)
         .map_err(|found| Failure::Mistakes(config::render(&source, &found, color)))?;
     if let Some(out) = &args.out {
