@@ -45,6 +45,9 @@ pub(crate) struct Bound {
     /// Print JSON: all parts of each bound, in ns.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Also say how much more often messages and errors may come until a deadline can be missed.
+    #[arg(long, conflicts_with_all = ["json", "witness", "check", "from_log"])]
+    pub(crate) margin: bool,
     /// Find releases that make this message wait as long as its bound says, and replay them on a simulated bus.
     ///
     /// ID, or BUS:ID if several buses have it. Examples: --witness 100, --witness body:18FEF100

@@ -127,6 +127,57 @@ fn the_example_is_bounded() {
     stdout(cangate().arg("bound").arg(example), 0);
 }
 
+/// What the margin says still holds, and a little more does not.
+#[test]
+fn the_margin_is_the_edge() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = |period: u64, errors: &str| {
+        let text = format!(
+            "[buses.a]\nbitrate = '500k'\n{errors}\n[[messages]]\nid = '100'\nperiod = '{period}ns'\n\
+             deadline = '1ms'\ndata = 'AA'\n[[messages]]\nid = '200'\nperiod = '{period}ns'\n\
+             deadline = '2ms'\nlen = 8\n"
+        );
+        write(folder.path(), &text)
+    };
+    let out = stdout(
+        cangate()
+            .args(["bound", "--margin"])
+            .arg(set(10_000_000, "")),
+        0,
+    );
+    let number = |after: &str, before: &str| -> f64 {
+        let rest = out.split_once(after).unwrap().1;
+        rest.split_once(before).unwrap().0.parse().unwrap()
+    };
+    let factor = number("at least ", " times");
+    let distance = number("each bus each ", " µs");
+    assert!(factor > 10.0 && distance > 100.0, "{out}");
+    let period = |factor: f64| (10e6 / factor) as u64;
+    stdout(cangate().arg("bound").arg(set(period(factor) + 10, "")), 0);
+    stdout(
+        cangate().arg("bound").arg(set(period(factor + 0.002), "")),
+        3,
+    );
+    let errors = |us: f64| format!("errors = '{}us'", us as u64);
+    stdout(
+        cangate()
+            .arg("bound")
+            .arg(set(10_000_000, &errors(distance))),
+        0,
+    );
+    stdout(
+        cangate()
+            .arg("bound")
+            .arg(set(10_000_000, &errors(distance * 0.95))),
+        3,
+    );
+    let missed = stdout(
+        cangate().args(["bound", "--margin"]).arg(set(200_000, "")),
+        3,
+    );
+    assert!(missed.contains("Margin: none"), "{missed}");
+}
+
 /// A log that was made from a set gives the set back, as far as a log can have it; and its frames keep the
 /// bounds of what was estimated.
 #[test]

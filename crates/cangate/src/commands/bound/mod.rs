@@ -3,6 +3,7 @@
 mod check;
 mod from_log;
 mod json;
+mod margin;
 mod routes;
 mod table;
 mod witness;
@@ -82,6 +83,9 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
         let mut text = table::render(&all);
         if args.gateway.is_some() {
             text.push_str(&table::gateway(args.gateway_delay, &connected.notes));
+        }
+        if args.margin {
+            text.push_str(&margin::words(&connected, &mut lengths)?);
         }
         stdout.write_all(text.as_bytes())?;
     }

@@ -15,7 +15,7 @@ use std::num::NonZeroU8;
 const MOST_MESSAGES: usize = 100_000;
 
 /// A set with all that a gateway sends on.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Connected {
     pub(super) network: Network,
     /// For each hop, the route.
@@ -27,6 +27,7 @@ pub(super) struct Connected {
 }
 
 /// How many frames a port of the gateway can hold, in buffers and queue.
+#[derive(Clone, Copy)]
 pub(super) struct Room {
     pub(super) bus: usize,
     pub(super) node: usize,
