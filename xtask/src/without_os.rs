@@ -31,6 +31,7 @@ fn builds(workspace: &Workspace) -> Result<Tally> {
         "cangate-driven",
         "cangate-bus",
         "cangate-vcontroller",
+        "cangate-analysis",
     ] {
         build.args(["-p", room]);
     }

@@ -1,6 +1,7 @@
 //! The command line: one definition for parsing, help, man pages and completions.
 
 pub(crate) mod bench;
+pub(crate) mod bound;
 pub(crate) mod capture;
 pub(crate) mod experiment;
 pub(crate) mod lab;
@@ -67,6 +68,8 @@ pub(crate) enum Command {
     Shm(Shm),
     /// Print the number of bits and the duration of a frame on the wire.
     Timing(Timing),
+    /// Compute how long each message of a set can take at worst, and show a case that takes as long.
+    Bound(bound::Bound),
     /// Convert can-gw rules (output of `cangw -L`, or a script of `cangw -A` lines) to a gateway file.
     Import(Import),
     /// Convert a gateway file to can-gw rules, or list the routes that can-gw cannot express.

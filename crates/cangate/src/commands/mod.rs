@@ -2,6 +2,7 @@
 
 mod bench;
 mod bench_capture;
+mod bound;
 mod capture;
 mod demo;
 mod generate;
@@ -37,6 +38,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Completions(args) => generate::completions(&args),
         Command::Man(args) => generate::man(&args),
         Command::Timing(args) => timing::run(&args),
+        Command::Bound(args) => bound::run(&args, color),
         Command::Check(args) => offline::check(&args, color),
         Command::Image(args) => image::run(&args, color),
         Command::Import(args) => offline::import(&args, color),

@@ -27,6 +27,15 @@ const WRONG: &[(&str, i32)] = &[
     ("image DIR/logs.toml", 2),
     ("timing nonsense", 2),
     ("timing --bitrate 0 123#", 2),
+    ("bound DIR/missing.toml", 2),
+    ("bound DIR/broken.toml", 2),
+    ("bound DIR/overload.toml", 3),
+    ("bound --witness 7FF DIR/overload.toml", 2),
+    ("bound --gateway DIR/missing.toml DIR/overload.toml", 2),
+    ("bound --from-log DIR/missing.log", 2),
+    ("bound --from-log DIR/file", 2),
+    ("bound --check DIR/missing.parquet DIR/overload.toml", 2),
+    ("bound --gateway DIR/logs.toml DIR/overload.toml", 2),
     ("import DIR/missing.txt", 2),
     ("import DIR/broken.toml", 2),
     ("export --cangw DIR/missing.toml", 2),
@@ -66,7 +75,8 @@ const WRONG: &[(&str, i32)] = &[
 ];
 
 fn write_files(folder: &Path) {
-    let files: [(&str, &[u8]); 5] = [
+    let files: [(&str, &[u8]); 6] = [
+        ("overload.toml", b"[buses.a]\nbitrate = '10k'\n[[messages]]\nid = '100'\nperiod = '1ms'\nlen = 8\n"),
         ("broken.toml", b"[port.a]\nkind = 'bus'\n"),
         ("binary.toml", b"[ports.\xFF]\n"),
         ("file", b""),

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bench;
+mod bound;
+mod bound_gateway;
 mod check;
 mod control;
 mod convert;

@@ -65,6 +65,7 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("cangate routes gateway.toml", WithGateway),
     ("cangate reload gateway.toml", WithGateway),
     ("cangate timing", Here),
+    ("cangate bound", Here),
     ("cangw -L", Here),
     ("cangate import", Here),
     ("cangate export", Here),

@@ -1,0 +1,80 @@
+//! Bounds for 1000 messages on 8 buses: lengths and all.
+
+use analysis::{Arrival, BusSpec, Compiled, LengthRule, Lengths, Message, NodeSpec, Order, Shape};
+use criterion::{Criterion, criterion_group, criterion_main};
+use frame::{CanId, Frame, Header, Kind, Nanos};
+use std::hint::black_box;
+use std::num::NonZeroU8;
+
+const BUSES: u32 = 8;
+const MESSAGES: u32 = 125;
+const NODES: u32 = 12;
+const PERIODS: [Nanos; 6] = [20, 50, 100, 200, 500, 1000];
+
+/// A bus at 500 kbit/s, loaded by 61 %.
+fn bus(number: u32, order: Order, known: bool) -> BusSpec {
+    let message = |n: u32| {
+        let id = CanId::from_raw(n * 16 + number);
+        let len = (n % 9) as usize;
+        let header = Header::new(Kind::Classic, id, len).expect("8 bytes fit");
+        let frame = Frame::classic(id, &[n as u8; 8][..len]).expect("8 bytes fit");
+        let shape = if known {
+            Shape::exact(&frame)
+        } else {
+            Shape::any(header)
+        };
+        let period = PERIODS[(n * 7 + number) as usize % PERIODS.len()] * 1_000_000;
+        Message {
+            name: String::new(),
+            node: (n % NODES) as usize,
+            shape: shape.expect("a data frame"),
+            arrival: Arrival::new(period, period / 10, 0).expect("a period"),
+            deadline: period,
+        }
+    };
+    BusSpec {
+        name: format!("bus {number}"),
+        rate: "500k".parse().expect("a rate"),
+        lengths: LengthRule::Greatest,
+        errors: Some(50_000_000),
+        joins: 2_000,
+        nodes: (0..NODES)
+            .map(|n| NodeSpec {
+                name: format!("node {n}"),
+                order,
+            })
+            .collect(),
+        messages: (0..MESSAGES).map(message).collect(),
+    }
+}
+
+fn assess(criterion: &mut Criterion) {
+    let one = Order::Mailboxes(NonZeroU8::MIN);
+    let three = Order::Mailboxes(NonZeroU8::MIN.saturating_add(2));
+    for (name, order, known) in [
+        ("priority, payloads known", Order::Priority, true),
+        ("priority, any payload", Order::Priority, false),
+        ("one mailbox, any payload", one, false),
+        ("three mailboxes, any payload", three, false),
+    ] {
+        let buses: Vec<BusSpec> = (0..BUSES).map(|n| bus(n, order, known)).collect();
+        criterion.bench_function(name, |b| {
+            b.iter(|| {
+                let mut lengths = Lengths::new();
+                for bus in &buses {
+                    let compiled = Compiled::new(bus, &mut lengths).expect("a model");
+                    let found = compiled.assess(&compiled.arrivals());
+                    assert!(found.messages.iter().all(|m| m.bound.is_ok()));
+                    black_box(found);
+                }
+            });
+        });
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(10);
+    targets = assess
+}
+criterion_main!(benches);

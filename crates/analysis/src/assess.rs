@@ -1,0 +1,366 @@
+//! Bounds for all messages of a bus.
+
+use crate::compiled::{Compiled, Sent};
+use crate::model::Order;
+use crate::queue::{self, Member};
+use crate::window::{NoBound, Stream, Window};
+use crate::{Arrival, Bits, Bound, priority};
+use alloc::vec;
+use alloc::vec::Vec;
+use frame::Nanos;
+
+/// What was found out about a bus.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Assessment {
+    /// For each message.
+    pub messages: Vec<MessageBound>,
+    /// For each node.
+    pub nodes: Vec<NodeBound>,
+    /// The part of the bus that all messages take together; 1 is all of it.
+    pub load: f64,
+}
+
+/// What was found out about a message.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MessageBound {
+    /// Its greatest length, without the intermission.
+    pub bits: Bits,
+    /// The same as time, ns.
+    pub frame: Nanos,
+    /// The bound, or why there is none.
+    pub bound: Result<Bound, NoBound>,
+}
+
+/// What was found out about a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NodeBound {
+    /// How it was bounded.
+    pub service: Service,
+    /// The most frames that wait in it or are on the bus from it at one time; `None` without a bound.
+    pub backlog: Option<u64>,
+}
+
+/// How the frames of a node are served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Service {
+    /// In order of priority, as the node was said to.
+    Priority,
+    /// In order of priority, because its transmit buffers hold all frames that can wait in it.
+    Covered,
+    /// Through a queue in order of arrival: [`crate::queue`].
+    Queue,
+}
+
+/// Rounds of the search. After these, what [`Compiled::together`] says stands for what is still growing.
+const MOST_ROUNDS: usize = 100;
+
+/// What is known in a round.
+struct Round {
+    /// For each message, the most that it waits before it competes; `None` if that has no bound.
+    delays: Vec<Option<Nanos>>,
+    services: Vec<Service>,
+    /// For each message, the bound of [`Compiled::together`].
+    together: Vec<Result<Bound, NoBound>>,
+}
+
+impl Compiled {
+    /// Bounds for all messages, with these arrivals in the place of their own.
+    ///
+    /// # The argument
+    /// Bounds of one node need what messages of other nodes wait in their queues, and the other way round.
+    /// The search begins with no waiting at all, and repeats with what it found until nothing
+    /// grows. What it ends with is safe: let it be exceeded, and let t be the first time at which a frame
+    /// has waited longer than its bound. All frames before t have kept theirs, so what was
+    /// assumed of the others holds until t, and the derivations of [`crate::window`] and
+    /// [`crate::queue`], which look at nothing after t, say that the bound holds at t, too.
+    /// (Tindell, Clark, *Holistic schedulability analysis for distributed hard real-time systems*,
+    /// Microprocessing and Microprogramming 40, 1994, use it for jitter.)
+    ///
+    /// Jitter that feeds jitter can grow without end where the bus is loaded. So no message is taken to
+    /// wait longer than a second derivation allows, which needs no jitter of others: see
+    /// [`mod@crate::queue`].
+    ///
+    /// The same with the order of a node that has M buffers. It is taken to serve by priority as long as
+    /// at most M frames can be in it by the bounds that follow from that: then, until there are more
+    /// than M for the first time, each frame was in a buffer, so the bounds held, so there are at most M.
+    #[must_use]
+    pub fn assess(&self, arrivals: &[Arrival]) -> Assessment {
+        let services: Vec<Service> = self.orders.iter().map(Service::at_first).collect();
+        let mut round = Round {
+            delays: vec![Some(0); self.messages.len()],
+            together: self.together(arrivals, &services),
+            services,
+        };
+        let mut rounds = 0;
+        loop {
+            let bounds = self.bounds(arrivals, &round);
+            let backlogs = self.backlogs(arrivals, &bounds);
+            let queues = self.new_queues(&backlogs, &mut round.services);
+            if queues {
+                round.together = self.together(arrivals, &round.services);
+                continue;
+            }
+            rounds += 1;
+            let most = if rounds < MOST_ROUNDS {
+                &bounds
+            } else {
+                &round.together
+            };
+            if !learn(&self.messages, &round.services, most, &mut round.delays) {
+                return self.done(bounds, &backlogs, &round);
+            }
+        }
+    }
+
+    /// The messages' own arrivals, in their order.
+    #[must_use]
+    pub fn arrivals(&self) -> Vec<Arrival> {
+        self.messages.iter().map(|m| m.arrival).collect()
+    }
+
+    fn done(
+        &self,
+        bounds: Vec<Result<Bound, NoBound>>,
+        backlogs: &[Option<u64>],
+        round: &Round,
+    ) -> Assessment {
+        let messages = self.messages.iter().zip(bounds);
+        let nodes = round.services.iter().zip(backlogs);
+        Assessment {
+            messages: messages
+                .map(|(m, bound)| MessageBound {
+                    bits: m.bits,
+                    frame: m.frame,
+                    bound,
+                })
+                .collect(),
+            nodes: nodes
+                .map(|(&service, &backlog)| NodeBound { service, backlog })
+                .collect(),
+            load: self.load(),
+        }
+    }
+
+    /// Nodes whose buffers do not hold all that can wait in them have a queue; false if there is no new
+    /// one.
+    fn new_queues(&self, backlogs: &[Option<u64>], services: &mut [Service]) -> bool {
+        let mut any = false;
+        for ((order, backlog), service) in self.orders.iter().zip(backlogs).zip(services) {
+            let Order::Mailboxes(mailboxes) = order else {
+                continue;
+            };
+            let fits = backlog.is_some_and(|most| most <= u64::from(mailboxes.get()));
+            if *service == Service::Covered && !fits {
+                *service = Service::Queue;
+                any = true;
+            }
+        }
+        any
+    }
+
+    fn bounds(&self, arrivals: &[Arrival], round: &Round) -> Vec<Result<Bound, NoBound>> {
+        let mut bounds = vec![Err(NoBound::TooLong); self.messages.len()];
+        for (i, sent) in self.messages.iter().enumerate() {
+            if round.services[sent.node] != Service::Queue {
+                bounds[i] = self.by_priority(i, arrivals, round);
+            }
+        }
+        for (node, order) in self.orders.iter().enumerate() {
+            if let (Service::Queue, Order::Mailboxes(mailboxes)) = (round.services[node], order) {
+                let own = self.of_node(node);
+                let lowest = own.iter().map(|&i| self.messages[i].key).max().unwrap_or(0);
+                let others = |sent: &Sent| sent.node != node;
+                let window = self.against(lowest, &own, arrivals, round, others);
+                self.by_queue(&own, mailboxes.get(), arrivals, window, &mut bounds);
+            }
+        }
+        for (bound, together) in bounds.iter_mut().zip(&round.together) {
+            *bound = match (*bound, *together) {
+                (Ok(one), Ok(other)) => Ok(one.lower_of(other)),
+                (Err(_), Ok(one)) | (Ok(one), Err(_)) => Ok(one),
+                (Err(none), Err(_)) => Err(none),
+            };
+        }
+        bounds
+    }
+
+    fn of_node(&self, node: usize) -> Vec<usize> {
+        let all = 0..self.messages.len();
+        all.filter(|&i| self.messages[i].node == node).collect()
+    }
+
+    fn by_priority(
+        &self,
+        index: usize,
+        arrivals: &[Arrival],
+        round: &Round,
+    ) -> Result<Bound, NoBound> {
+        let own = self.messages[index];
+        let window = self.against(own.key, &[index], arrivals, round, |_| true)?;
+        let stream = Stream {
+            arrival: arrivals[index],
+            occupied: own.occupied,
+        };
+        priority::bound(&window, stream, own.frame)
+    }
+
+    /// Bounds for the messages of a node with a queue.
+    fn by_queue(
+        &self,
+        own: &[usize],
+        mailboxes: u8,
+        arrivals: &[Arrival],
+        window: Result<Window, NoBound>,
+        bounds: &mut [Result<Bound, NoBound>],
+    ) {
+        let member = |&i: &usize| {
+            let Sent {
+                key,
+                occupied,
+                frame,
+                ..
+            } = self.messages[i];
+            let arrival = arrivals[i];
+            let stream = Stream { arrival, occupied };
+            Member { key, stream, frame }
+        };
+        let members: Vec<Member> = own.iter().map(member).collect();
+        let found = window.and_then(|window| queue::bounds(&window, &members, mailboxes));
+        for (place, &i) in own.iter().enumerate() {
+            bounds[i] = match &found {
+                Ok(all) => Ok(all[place]),
+                Err(none) => Err(*none),
+            };
+        }
+    }
+
+    /// Bounds that need nothing to be known of the other nodes' queues: the second derivation of
+    /// [`mod@crate::queue`].
+    fn together(&self, arrivals: &[Arrival], services: &[Service]) -> Vec<Result<Bound, NoBound>> {
+        let mut bounds = vec![Err(NoBound::TooLong); self.messages.len()];
+        for (node, order) in self.orders.iter().enumerate() {
+            let own = self.of_node(node);
+            match (services[node], order) {
+                (Service::Queue, Order::Mailboxes(mailboxes)) => {
+                    let window = self.all_but(&own, arrivals, services);
+                    self.by_queue(&own, mailboxes.get(), arrivals, Ok(window), &mut bounds);
+                }
+                _ => {
+                    for i in own {
+                        let window = self.all_but(&[i], arrivals, services);
+                        let sent = self.messages[i];
+                        let stream = Stream {
+                            arrival: arrivals[i],
+                            occupied: sent.occupied,
+                        };
+                        bounds[i] = priority::bound(&window, stream, sent.frame);
+                    }
+                }
+            }
+        }
+        bounds
+    }
+
+    /// What these messages meet if all that belongs together with them counts as higher.
+    fn all_but(&self, own: &[usize], arrivals: &[Arrival], services: &[Service]) -> Window {
+        let key = |i: usize| self.messages[i].key;
+        let mut lowest = own.iter().map(|&i| key(i)).max().unwrap_or(0);
+        // Everything above the lowest, with all that shares a queue with it.
+        let belongs = |i: usize, lowest: u64| {
+            let node = self.messages[i].node;
+            let mates = services[node] == Service::Queue;
+            let mut of_node = self.messages.iter().filter(|m| m.node == node);
+            key(i) <= lowest || mates && of_node.any(|m| m.key <= lowest)
+        };
+        loop {
+            let all = (0..self.messages.len()).filter(|&i| belongs(i, lowest));
+            let next = all.map(key).max().unwrap_or(lowest);
+            if next <= lowest {
+                break;
+            }
+            lowest = next;
+        }
+        let all = 0..self.messages.len();
+        let rivals = all
+            .clone()
+            .filter(|&i| key(i) <= lowest && !own.contains(&i));
+        let rivals = rivals.map(|i| (i, arrivals[i])).collect();
+        self.window(rivals, all.filter(|&i| key(i) > lowest), own)
+    }
+
+    /// What a frame with this arbitration field meets, of the messages that `counts`.
+    fn against(
+        &self,
+        key: u64,
+        own: &[usize],
+        arrivals: &[Arrival],
+        round: &Round,
+        counts: impl Fn(&Sent) -> bool,
+    ) -> Result<Window, NoBound> {
+        let all = || {
+            let all = self.messages.iter().enumerate();
+            all.filter(|(_, sent)| counts(sent))
+        };
+        let mut rivals = Vec::new();
+        for (i, sent) in all().filter(|(_, sent)| sent.key < key) {
+            let delay = round.delays[i].ok_or(NoBound::Follows(i))?;
+            let apart = match self.orders[sent.node] {
+                Order::Mailboxes(n) if n.get() == 1 => sent.shortest,
+                _ => 0,
+            };
+            rivals.push((i, arrivals[i].delayed(delay, apart)));
+        }
+        let lower = all().filter(|(_, sent)| sent.key > key).map(|(i, _)| i);
+        Ok(self.window(rivals, lower, own))
+    }
+
+    /// The most frames in each node: for each message, those released in the time that one can be there.
+    fn backlogs(
+        &self,
+        arrivals: &[Arrival],
+        bounds: &[Result<Bound, NoBound>],
+    ) -> Vec<Option<u64>> {
+        let mut all = vec![Some(0_u64); self.orders.len()];
+        for ((sent, arrival), bound) in self.messages.iter().zip(arrivals).zip(bounds) {
+            let node = &mut all[sent.node];
+            *node = match (*node, bound) {
+                (Some(sum), Ok(bound)) => {
+                    Some(sum.saturating_add(arrival.most_before(bound.latency)))
+                }
+                _ => None,
+            };
+        }
+        all
+    }
+}
+
+impl Service {
+    fn at_first(order: &Order) -> Self {
+        match order {
+            Order::Priority => Self::Priority,
+            Order::Mailboxes(_) => Self::Covered,
+        }
+    }
+}
+
+/// Takes over what has grown of the waiting in queues; false if nothing has.
+fn learn(
+    messages: &[Sent],
+    services: &[Service],
+    bounds: &[Result<Bound, NoBound>],
+    delays: &mut [Option<Nanos>],
+) -> bool {
+    let mut grown = false;
+    for ((sent, bound), delay) in messages.iter().zip(bounds).zip(delays) {
+        if services[sent.node] != Service::Queue {
+            continue;
+        }
+        match (*delay, bound.as_ref().ok().map(|b| b.waiting)) {
+            (Some(_), None) => *delay = None,
+            (Some(old), Some(new)) if new > old => *delay = Some(new),
+            _ => continue,
+        }
+        grown = true;
+    }
+    grown
+}

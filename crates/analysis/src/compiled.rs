@@ -1,0 +1,137 @@
+//! A bus with the lengths of its frames in nanoseconds.
+
+use crate::model::{BusSpec, ModelError, Order};
+use crate::window::{Errors, Stream, Window};
+use crate::{Arrival, Bits, LengthRule, Lengths, by_formula};
+use alloc::vec::Vec;
+use frame::wire::{self, ERROR_DELIMITER_BITS, ERROR_FLAGS_MAX_BITS, INTERMISSION_BITS};
+use frame::{Header, Kind, Nanos};
+
+/// The lowest bits of [`wire::arbitration_key`] stand after the arbitration field.
+const FORMAT_BITS: u32 = 2;
+
+/// What decides between two frames: the lower one wins.
+pub(crate) const fn field(header: &Header) -> u64 {
+    wire::arbitration_key(header) >> FORMAT_BITS
+}
+
+/// A message with its lengths.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub(crate) node: usize,
+    /// Its arbitration field: the lower one wins.
+    pub(crate) key: u64,
+    pub(crate) bits: Bits,
+    /// To the end of frame, ns.
+    pub(crate) frame: Nanos,
+    /// To the end of the intermission, ns.
+    pub(crate) occupied: Nanos,
+    /// Of the shortest frame of the message, to the end of frame, ns.
+    pub(crate) shortest: Nanos,
+    /// As the message says; what is upstream of it may add to it.
+    pub(crate) arrival: Arrival,
+}
+
+/// A bus, ready to be assessed: [`Compiled::assess`].
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    pub(crate) messages: Vec<Sent>,
+    pub(crate) orders: Vec<Order>,
+    joins: Nanos,
+    errors: Option<Nanos>,
+    /// What an error costs beside the frame that it hits and its intermission, ns.
+    error_frame: Nanos,
+    /// From the first bit of an error flag to the end of the intermission, ns.
+    error_rest: Nanos,
+}
+
+impl Compiled {
+    /// Finds the lengths of all frames.
+    ///
+    /// # Errors
+    /// [`ModelError`]
+    pub fn new(bus: &BusSpec, lengths: &mut Lengths) -> Result<Self, ModelError> {
+        let mut messages: Vec<Sent> = Vec::with_capacity(bus.messages.len());
+        let intermission = bus.rate.time(INTERMISSION_BITS, 0);
+        for (index, message) in bus.messages.iter().enumerate() {
+            let header = message.shape.header();
+            if message.node >= bus.nodes.len() {
+                return Err(ModelError::NoNode { message: index });
+            }
+            if header.kind() == Kind::Fd && bus.rate.data().is_none() {
+                return Err(ModelError::NoFd { message: index });
+            }
+            let key = field(header);
+            if let Some(first) = messages.iter().position(|m| m.key == key) {
+                return Err(ModelError::SameField {
+                    first,
+                    second: index,
+                });
+            }
+            let bits = match bus.lengths {
+                LengthRule::Formula => by_formula(&message.shape),
+                LengthRule::Greatest if bus.errors.is_some() => {
+                    lengths.greatest_with_errors(&message.shape)
+                }
+                LengthRule::Greatest => lengths.greatest(&message.shape),
+            };
+            let frame = bits.duration(bus.rate);
+            messages.push(Sent {
+                node: message.node,
+                key,
+                bits,
+                frame,
+                occupied: frame + intermission,
+                shortest: Bits::least(&message.shape).duration(bus.rate),
+                arrival: message.arrival,
+            });
+        }
+        let flags = ERROR_FLAGS_MAX_BITS + ERROR_DELIMITER_BITS;
+        Ok(Self {
+            messages,
+            orders: bus.nodes.iter().map(|node| node.order).collect(),
+            joins: bus.joins,
+            errors: bus.errors,
+            // Two roundings instead of one.
+            error_frame: bus.rate.time(flags, 0) + 1,
+            error_rest: bus.rate.time(flags + INTERMISSION_BITS, 0) + 1,
+        })
+    }
+
+    /// The part of the bus that all messages take together; 1 is all of it.
+    #[must_use]
+    pub fn load(&self) -> f64 {
+        let each = self.messages.iter();
+        each.map(|m| m.occupied as f64 / m.arrival.period() as f64)
+            .sum()
+    }
+
+    /// What delays frames that these messages go before: rivals with their arrivals.
+    pub(crate) fn window(
+        &self,
+        rivals: Vec<(usize, Arrival)>,
+        lower: impl Iterator<Item = usize>,
+        own: &[usize],
+    ) -> Window {
+        let occupied = |i: &usize| self.messages.get(*i).map_or(0, |m| m.occupied);
+        let mut blocking = lower.map(|i| occupied(&i)).max().unwrap_or(0);
+        if blocking > 0 && self.errors.is_some() {
+            blocking = blocking.max(self.error_rest);
+        }
+        let longest = rivals.iter().map(|(i, _)| i).chain(own).map(occupied).max();
+        let errors = self.errors.map(|distance| Errors {
+            distance: distance.max(1),
+            cost: longest.unwrap_or(0) + self.error_frame,
+        });
+        let stream = |(i, arrival): (usize, Arrival)| Stream {
+            arrival,
+            occupied: occupied(&i),
+        };
+        Window {
+            blocking,
+            rivals: rivals.into_iter().map(stream).collect(),
+            errors,
+            joins: self.joins,
+        }
+    }
+}

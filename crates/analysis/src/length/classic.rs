@@ -1,0 +1,258 @@
+//! The greatest length of classic frames.
+
+use super::header::HeaderBits;
+use super::run::Run;
+use super::{Bits, TRAILER};
+use crate::Shape;
+use alloc::vec;
+use alloc::vec::Vec;
+use frame::dlc;
+
+const CRC_BITS: u32 = 15;
+const CRCS: usize = 1 << CRC_BITS;
+const POLYNOMIAL: u16 = 0x4599;
+const DELIMITER: u32 = 1;
+
+/// For each CRC and each state of a run, one more than the most stuff bits with which it is reached;
+/// 0 where it is not reached.
+type Layer = Vec<u8>;
+
+const fn place(crc: u16, run: Run) -> usize {
+    (crc as usize) << 3 | run.index()
+}
+
+/// One bit more in the CRC (ISO 11898-1, CRC field).
+const fn crc_bit(crc: u16, bit: bool) -> u16 {
+    let shifted = crc << 1 & 0x7FFF;
+    if (crc >> 14 != 0) != bit {
+        shifted ^ POLYNOMIAL
+    } else {
+        shifted
+    }
+}
+
+/// The CRC before the last bit, which was `bit`: the polynomial has its last term, so the lowest bit
+/// of the CRC tells whether it was subtracted.
+const fn crc_before(crc: u16, bit: bool) -> u16 {
+    let subtracted = crc & 1 != 0;
+    let shifted = if subtracted { crc ^ POLYNOMIAL } else { crc };
+    shifted >> 1 | ((subtracted != bit) as u16) << 14
+}
+
+/// Stuff bits among the bits of a CRC, and after the last one.
+fn tail(crc: u16, mut run: Run) -> u8 {
+    let mut stuffed = 0;
+    for i in (0..CRC_BITS).rev() {
+        let (next, stuff) = run.push(crc >> i & 1 != 0);
+        run = next;
+        stuffed += u8::from(stuff);
+    }
+    stuffed
+}
+
+/// The most stuff bits that [`tail`] can give: 15 bits after a run of four.
+const LONGEST_TAIL: u8 = 4;
+
+/// What a free payload of a length can do from a state of a run: the same for all identifiers.
+pub(super) struct FreePayload {
+    bytes: usize,
+    start: Run,
+    /// The CRC that the payload adds, the state of the run after it, its stuff bits; the best first, and
+    /// only those that can be best with some CRC before them.
+    ends: Vec<(u16, Run, u8)>,
+}
+
+/// The length of a frame up to its payload.
+struct Start {
+    run: Run,
+    crc: u16,
+    stuffed: u32,
+    bits: u32,
+}
+
+impl Start {
+    fn of(shape: &Shape) -> Self {
+        let header = HeaderBits::of(shape.header());
+        let (mut run, mut crc, mut stuffed) = (Run::IDLE, 0, 0);
+        for bit in header.iter() {
+            let (next, stuff) = run.push(bit);
+            run = next;
+            stuffed += u32::from(stuff);
+            crc = crc_bit(crc, bit);
+        }
+        Self {
+            run,
+            crc,
+            stuffed,
+            bits: header.count,
+        }
+    }
+
+    /// The CRC of the header after so many zeros more.
+    fn crc_after(&self, bits: usize) -> u16 {
+        (0..bits).fold(self.crc, |crc, _| crc_bit(crc, false))
+    }
+}
+
+/// One bit of payload more.
+fn step(layer: &Layer, bit: Option<bool>) -> Layer {
+    let mut next = vec![0; CRCS * Run::COUNT];
+    let steps: [[(Run, bool); 2]; Run::COUNT] = core::array::from_fn(|run| {
+        let run = Run::from_index(run);
+        [run.push(false), run.push(true)]
+    });
+    for (crc, had) in (0_u16..).zip(layer.chunks_exact(Run::COUNT)) {
+        for value in [false, true] {
+            if bit.is_some_and(|known| known != value) {
+                continue;
+            }
+            let to = crc_bit(crc, value);
+            for (run, &had) in had.iter().enumerate() {
+                if had == 0 {
+                    continue;
+                }
+                let (run, stuff) = steps[run][usize::from(value)];
+                let now = had + u8::from(stuff);
+                if let Some(best) = next.get_mut(place(to, run)) {
+                    *best = now.max(*best);
+                }
+            }
+        }
+    }
+    next
+}
+
+fn layer_at(start: Run) -> Layer {
+    let mut layer = vec![0; CRCS * Run::COUNT];
+    if let Some(first) = layer.get_mut(place(0, start)) {
+        *first = 1;
+    }
+    layer
+}
+
+/// Ends of a layer that can be best: no other has more than [`LONGEST_TAIL`] stuff bits above them.
+fn ends(layer: &Layer) -> Vec<(u16, Run, u8)> {
+    let most = layer.iter().copied().max().unwrap_or(0);
+    let enough = most.saturating_sub(LONGEST_TAIL).max(1);
+    let all = layer.iter().enumerate();
+    let mut ends: Vec<(u16, Run, u8)> = all
+        .filter(|&(_, &had)| had >= enough)
+        .map(|(at, &had)| ((at >> 3) as u16, Run::from_index(at & 7), had - 1))
+        .collect();
+    ends.sort_by_key(|&(_, _, stuffed)| core::cmp::Reverse(stuffed));
+    ends
+}
+
+/// The best end with this CRC in front: stuff bits with those of the CRC, and which end it is.
+fn best(ends: &[(u16, Run, u8)], crc: u16) -> (u32, Option<(u16, Run)>) {
+    let mut best = (0, None);
+    for &(added, run, stuffed) in ends {
+        if u32::from(stuffed + LONGEST_TAIL) <= best.0 && best.1.is_some() {
+            break;
+        }
+        let all = u32::from(stuffed + tail(crc ^ added, run));
+        if all > best.0 || best.1.is_none() {
+            best = (all, Some((added, run)));
+        }
+    }
+    best
+}
+
+impl FreePayload {
+    fn new(bytes: usize, start: Run) -> Self {
+        let mut layer = layer_at(start);
+        for _ in 0..bytes * 8 {
+            layer = step(&layer, None);
+        }
+        Self {
+            bytes,
+            start,
+            ends: ends(&layer),
+        }
+    }
+}
+
+/// The greatest length over all payloads.
+///
+/// The stuff bits of a classic frame go on into the CRC, so a payload is judged by both. Bit by bit,
+/// the most stuff bits are kept for each pair of CRC and run that a payload can lead to: 2^15 · 8
+/// states, which all that follows depends on and nothing else. The CRC is linear: the CRC of header and
+/// payload is that of the header with zeros behind it, exclusive or that of the payload alone. So what
+/// the payload does is worked out once for a length and a run that the header ends with, and kept in
+/// `kept`.
+pub(super) fn greatest(shape: &Shape, kept: &mut Vec<FreePayload>) -> Bits {
+    let start = Start::of(shape);
+    let bits = shape.wire_len() * 8;
+    let crc = start.crc_after(bits);
+    let stuffed = if shape.is_free() {
+        let known = |free: &FreePayload| free.bytes * 8 == bits && free.start == start.run;
+        let at = kept.iter().position(known).unwrap_or_else(|| {
+            kept.push(FreePayload::new(shape.wire_len(), start.run));
+            kept.len() - 1
+        });
+        kept.get(at).map_or(0, |free| best(&free.ends, crc).0)
+    } else {
+        let mut layer = layer_at(start.run);
+        for i in 0..bits {
+            layer = step(&layer, shape.bit(i));
+        }
+        best(&ends(&layer), crc).0
+    };
+    length(&start, bits, stuffed)
+}
+
+fn length(start: &Start, payload_bits: usize, stuffed: u32) -> Bits {
+    Bits {
+        nominal: start.bits
+            + start.stuffed
+            + payload_bits as u32
+            + stuffed
+            + CRC_BITS
+            + DELIMITER
+            + TRAILER,
+        data: 0,
+    }
+}
+
+/// A payload that has the greatest length. It keeps what [`greatest`] forgets, 256 KiB for each bit.
+pub(super) fn payload(shape: &Shape) -> [u8; dlc::FD_MAX] {
+    let start = Start::of(shape);
+    let bits = shape.wire_len() * 8;
+    let mut layers = vec![layer_at(start.run)];
+    for i in 0..bits {
+        let Some(last) = layers.last() else { break };
+        layers.push(step(last, shape.bit(i)));
+    }
+    let mut payload = [0; dlc::FD_MAX];
+    let Some(last) = layers.pop() else {
+        return payload;
+    };
+    let (_, Some((mut crc, mut run))) = best(&ends(&last), start.crc_after(bits)) else {
+        return payload;
+    };
+    let at = |layer: &Layer, crc, run| layer.get(place(crc, run)).copied().unwrap_or(0);
+    let mut had = at(&last, crc, run);
+    for (i, layer) in layers.iter().enumerate().rev() {
+        // Backwards: the bit and the state that this one was reached from with as many stuff bits.
+        let ways = [false, true].into_iter().flat_map(|bit| {
+            let states = (0..Run::COUNT).map(Run::from_index);
+            states.map(move |from| (bit, from))
+        });
+        let mut fitting = ways.filter(|&(bit, from)| {
+            let (to, stuff) = from.push(bit);
+            let before = at(layer, crc_before(crc, bit), from);
+            to == run
+                && before > 0
+                && before + u8::from(stuff) == had
+                && shape.bit(i).is_none_or(|known| known == bit)
+        });
+        let Some((bit, from)) = fitting.next() else {
+            break;
+        };
+        payload[i / 8] |= u8::from(bit) << (7 - i % 8);
+        crc = crc_before(crc, bit);
+        run = from;
+        had = at(layer, crc, run);
+    }
+    payload
+}

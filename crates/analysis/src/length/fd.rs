@@ -1,0 +1,97 @@
+//! The greatest length of FD frames.
+
+use super::header::HeaderBits;
+use super::run::Run;
+use super::{Bits, TRAILER};
+use crate::Shape;
+use alloc::vec;
+use alloc::vec::Vec;
+use frame::dlc;
+
+/// The longest payload that has the CRC of 17 bits.
+const CRC_17_MAX: usize = 16;
+const STUFF_COUNT_BITS: u32 = 4;
+const DELIMITER: u32 = 1;
+
+/// The greatest length, and a payload that has it.
+///
+/// Dynamic stuff bits end with the payload, and the CRC field has fixed ones, so the length depends on
+/// nothing but the runs of equal bits up to there: the greatest number of stuff bits over all payloads
+/// is that of the best way through the states of a run, bit by bit. All stuff bits of the payload
+/// have the same bit rate, so most bits is most time.
+pub(super) fn greatest(shape: &Shape) -> (Bits, [u8; dlc::FD_MAX]) {
+    let header = HeaderBits::of(shape.header());
+    let payload_bits = shape.wire_len() * 8;
+    let mut run = Run::IDLE;
+    let mut stuffed = (0, 0);
+    for (i, bit) in header.iter().enumerate() {
+        let (next, stuff) = run.push(bit);
+        run = next;
+        // None after the last bit before the CRC field: a fixed one stands there.
+        let last = payload_bits == 0 && i + 1 == header.count as usize;
+        if stuff && !last {
+            if (i as u32) < header.nominal {
+                stuffed.0 += 1;
+            } else {
+                stuffed.1 += 1;
+            }
+        }
+    }
+    let (most, payload) = payload(shape, run, payload_bits);
+    let width = if shape.wire_len() <= CRC_17_MAX {
+        17
+    } else {
+        21
+    };
+    let crc = STUFF_COUNT_BITS + width;
+    let fast = (header.count - header.nominal) + stuffed.1 + payload_bits as u32 + most;
+    let crc_field = crc + 1 + crc / 4;
+    let mut bits = Bits {
+        nominal: header.nominal + stuffed.0 + DELIMITER + TRAILER,
+        data: fast + crc_field,
+    };
+    if !shape.header().is_brs() {
+        bits = Bits {
+            nominal: bits.nominal + bits.data,
+            data: 0,
+        };
+    }
+    (bits, payload)
+}
+
+/// The most stuff bits in the payload, and one that has them.
+fn payload(shape: &Shape, start: Run, bits: usize) -> (u32, [u8; dlc::FD_MAX]) {
+    // For each bit and each state the most stuff bits up to there, and how it was reached.
+    let mut most: [Option<u32>; Run::COUNT] = [None; Run::COUNT];
+    most[start.index()] = Some(0);
+    let mut ways: Vec<[(u8, bool); Run::COUNT]> = vec![[(0, false); Run::COUNT]; bits];
+    for (i, way) in ways.iter_mut().enumerate() {
+        let mut next: [Option<u32>; Run::COUNT] = [None; Run::COUNT];
+        for (state, had) in most.iter().enumerate() {
+            let Some(had) = *had else { continue };
+            for bit in [false, true] {
+                if shape.bit(i).is_some_and(|known| known != bit) {
+                    continue;
+                }
+                let (to, stuff) = Run::from_index(state).push(bit);
+                let now = had + u32::from(stuff && i + 1 < bits);
+                if next[to.index()].is_none_or(|best| best < now) {
+                    next[to.index()] = Some(now);
+                    way[to.index()] = (state as u8, bit);
+                }
+            }
+        }
+        most = next;
+    }
+    let best = (0..Run::COUNT)
+        .max_by_key(|&state| most[state])
+        .unwrap_or(0);
+    let mut payload = [0; dlc::FD_MAX];
+    let mut state = best;
+    for (i, way) in ways.iter().enumerate().rev() {
+        let (from, bit) = way[state];
+        payload[i / 8] |= u8::from(bit) << (7 - i % 8);
+        state = usize::from(from);
+    }
+    (most[best].unwrap_or(0), payload)
+}

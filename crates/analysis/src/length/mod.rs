@@ -1,0 +1,197 @@
+//! How long a message's frames can be on the wire.
+
+mod classic;
+mod fd;
+mod header;
+mod run;
+
+use crate::Shape;
+use alloc::vec::Vec;
+use frame::wire::{self, BitRate, INTERMISSION_BITS};
+use frame::{Frame, Kind, LengthError, Nanos, dlc};
+
+/// Acknowledge slot, its delimiter, seven bits of end of frame.
+const TRAILER: u32 = 9;
+
+/// Bits of a frame from the start of frame to the end of frame, with stuff bits, without the
+/// intermission.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bits {
+    /// At the nominal bit rate.
+    pub nominal: u32,
+    /// At the data bit rate: of FD frames with BRS.
+    pub data: u32,
+}
+
+impl Bits {
+    /// All of them.
+    #[must_use]
+    pub const fn all(self) -> u32 {
+        self.nominal + self.data
+    }
+
+    /// Of the shortest frame: without a stuff bit, unless all of the payload is known.
+    pub(crate) fn least(shape: &Shape) -> Self {
+        if shape.is_exact()
+            && let Ok(frame) = shape.filled(&[0; dlc::FD_MAX])
+            && let Some(bits) = Self::of(&frame)
+        {
+            return bits;
+        }
+        let formula = by_formula(shape);
+        let header = shape.header();
+        let (early, late) = stuffable(shape);
+        if header.kind() == Kind::Fd && header.is_brs() {
+            let (early_stuff, all_stuff) = ((early - 1) / 4, (early + late - 1) / 4);
+            return Self {
+                nominal: formula.nominal - early_stuff,
+                data: formula.data - (all_stuff - early_stuff),
+            };
+        }
+        Self {
+            nominal: formula.nominal - (early + late - 1) / 4,
+            data: 0,
+        }
+    }
+
+    /// How long they take, ns; rounded as a bus of `bus` rounds it.
+    #[must_use]
+    pub const fn duration(self, rate: BitRate) -> Nanos {
+        rate.time(self.nominal, self.data)
+    }
+
+    /// Of a frame; `None` for those that have no length, which no shape is of.
+    fn of(frame: &Frame) -> Option<Self> {
+        let length = wire::length(frame.view())?;
+        Some(Self {
+            nominal: length.nominal_bits() - INTERMISSION_BITS,
+            data: length.data_phase_bits(),
+        })
+    }
+}
+
+/// How the length of a frame is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LengthRule {
+    /// The greatest that the identifier and what is known of the payload allow: exact to the bit where
+    /// the payload is known.
+    #[default]
+    Greatest,
+    /// By the usual formula, whatever identifier and payload: see [`by_formula`].
+    Formula,
+}
+
+/// Finds the greatest lengths, and keeps what they have in common.
+#[derive(Default)]
+pub struct Lengths {
+    free: Vec<classic::FreePayload>,
+    longest: Vec<(Shape, Frame)>,
+}
+
+impl Lengths {
+    /// Nothing kept yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The greatest length that a message's frames can have.
+    pub fn greatest(&mut self, shape: &Shape) -> Bits {
+        let exact = shape.is_exact().then(|| shape.filled(&[0; dlc::FD_MAX]));
+        if let Some(bits) = exact.and_then(Result::ok).as_ref().and_then(Bits::of) {
+            return bits;
+        }
+        match shape.header().kind() {
+            Kind::Fd => fd::greatest(shape).0,
+            _ => classic::greatest(shape, &mut self.free),
+        }
+    }
+
+    /// The same where nodes may be error-passive: they send ESI recessive.
+    pub fn greatest_with_errors(&mut self, shape: &Shape) -> Bits {
+        let active = self.greatest(shape);
+        if shape.header().kind() != Kind::Fd {
+            return active;
+        }
+        let passive = self.greatest(&shape.with_esi());
+        if passive.all() > active.all() {
+            passive
+        } else {
+            active
+        }
+    }
+
+    /// A frame that has the greatest length.
+    ///
+    /// # Errors
+    /// None in fact: the header's length was checked when it was made.
+    pub fn longest_frame(&mut self, shape: &Shape) -> Result<Frame, LengthError> {
+        if let Some((_, frame)) = self.longest.iter().find(|(known, _)| known == shape) {
+            return Ok(*frame);
+        }
+        let payload = match shape.header().kind() {
+            _ if shape.is_exact() => [0; dlc::FD_MAX],
+            Kind::Fd => fd::greatest(shape).1,
+            _ => classic::payload(shape),
+        };
+        let frame = shape.filled(&payload)?;
+        if !shape.is_exact() {
+            self.longest.push((*shape, frame));
+        }
+        Ok(frame)
+    }
+}
+
+/// The length by formula: a stuff bit after the first five bits that can be stuffed and after each four
+/// more, whatever they are.
+///
+/// Classic: g + 8n + 13 + ⌊(g + 8n − 1) / 4⌋ bits with g = 34 (SFF) or 54 (EFF), of which 13 are not
+/// stuffed and 3 are the intermission, which is left out here (Davis, Burns, Bril, Lukkien, *Controller
+/// Area Network (CAN) schedulability analysis: Refuted, revisited and revised*, Real-Time Systems 35,
+/// 2007, equation 1). FD in the same way, with its parts: the bits up to BRS can hold at most
+/// ⌊(h − 1) / 4⌋ stuff bits, h = 17 (SFF) or 36 (EFF); all up to the end of the payload together at most
+/// ⌊(h + 5 + 8n − 1) / 4⌋. A stuff bit takes longest at the nominal rate, so as many as can be are counted
+/// there.
+#[must_use]
+pub fn by_formula(shape: &Shape) -> Bits {
+    let header = shape.header();
+    let (early, late) = stuffable(shape);
+    if header.kind() != Kind::Fd {
+        let stuffed = early + late;
+        return Bits {
+            nominal: stuffed + (stuffed - 1) / 4 + 13 - INTERMISSION_BITS,
+            data: 0,
+        };
+    }
+    let stuff_early = (early - 1) / 4;
+    let stuff_all = (early + late - 1) / 4;
+    let crc = if shape.wire_len() <= 16 { 27 } else { 32 };
+    let bits = Bits {
+        nominal: early + stuff_early + 1 + TRAILER,
+        data: late + (stuff_all - stuff_early) + crc,
+    };
+    if header.is_brs() {
+        bits
+    } else {
+        Bits {
+            nominal: bits.all(),
+            data: 0,
+        }
+    }
+}
+
+/// Bits of a frame in which a stuff bit can follow: up to BRS, and after it (of classic frames all count
+/// as the former).
+fn stuffable(shape: &Shape) -> (u32, u32) {
+    let header = shape.header();
+    let payload = 8 * shape.wire_len() as u32;
+    match (header.kind(), header.id().is_eff()) {
+        (Kind::Fd, false) => (17, 5 + payload),
+        (Kind::Fd, true) => (36, 5 + payload),
+        (_, false) => (34 + payload, 0),
+        (_, true) => (54 + payload, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Worst-case response times of CAN frames: bounds, and the releases that reach them.
+//!
+//! A [`BusSpec`] says what is sent on a bus: messages with what is known of their frames ([`Shape`]) and of
+//! their releases ([`Arrival`]), and nodes with the order in which they send ([`Order`]). [`Compiled`]
+//! finds the greatest length of each frame, and [`Compiled::assess`] a bound for each message, in whole
+//! nanoseconds: no frame takes longer from its release to its end of frame, whatever the phases of the
+//! messages to one another.
+//!
+//! ```
+//! use analysis::{Arrival, BusSpec, Compiled, LengthRule, Lengths, Message, NodeSpec, Order, Shape};
+//! use frame::{CanId, Frame};
+//!
+//! let frame = |number| Frame::classic(CanId::sff(number).unwrap(), &[0xAA; 8]).unwrap();
+//! let message = |number| Message {
+//!     name: String::new(),
+//!     node: 0,
+//!     shape: Shape::exact(&frame(number)).unwrap(),
+//!     arrival: Arrival::new(10_000_000, 0, 0).unwrap(),
+//!     deadline: 10_000_000,
+//! };
+//! let bus = BusSpec {
+//!     name: "body".to_owned(),
+//!     rate: "500k".parse()?,
+//!     lengths: LengthRule::Greatest,
+//!     errors: None,
+//!     joins: 0,
+//!     nodes: vec![NodeSpec { name: "ecu".to_owned(), order: Order::Priority }],
+//!     messages: vec![message(0x100), message(0x200)],
+//! };
+//! let compiled = Compiled::new(&bus, &mut Lengths::new())?;
+//! let found = compiled.assess(&compiled.arrivals());
+//! // Frame 100 waits for one frame 200, which has just started, and its intermission.
+//! let bits = |number| frame::wire::length(frame(number).view()).unwrap().bits();
+//! let latency = (bits(0x200) + bits(0x100) - 3) * 2_000;
+//! assert_eq!(found.messages[0].bound.unwrap().latency, latency.into());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is exact and what is safe
+//! * For nodes that send in order of priority the bound is exact: [`critical_instant`] gives releases that
+//!   reach it, to the nanosecond by which a blocking frame has to be earlier, on the `bus` model of this
+//!   project ([`replay`]), if [`BusSpec::joins`] is 0 and there are no errors.
+//! * For nodes with a queue in order of arrival it is safe, and not always reached: [`mod@queue`].
+//! * A bound covers each frame that keeps to what the model says. What no model here has: nodes that go
+//!   error-passive or bus-off, overload frames, the time that a controller needs to put the next frame
+//!   into a buffer, clocks that differ.
+//!
+//! # Where the derivations stand
+//! [`mod@window`]: the busy period, what an error costs. [`mod@queue`]: queues in order of arrival.
+//! [`Compiled::assess`]: nodes that depend on one another. [`Network`]: gateways.
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
+
+extern crate alloc;
+#[cfg(any(test, feature = "config"))]
+extern crate std;
+
+mod arrival;
+mod assess;
+mod compiled;
+pub mod estimate;
+mod length;
+mod model;
+mod network;
+mod priority;
+pub mod queue;
+#[cfg(feature = "config")]
+pub mod set;
+mod shape;
+pub mod window;
+mod witness;
+
+pub use arrival::{Arrival, ArrivalError};
+pub use assess::{Assessment, MessageBound, NodeBound, Service};
+pub use compiled::Compiled;
+pub use length::{Bits, LengthRule, Lengths, by_formula};
+pub use model::{BusSpec, Message, ModelError, NodeSpec, Order};
+pub use network::{Hop, Network, NetworkError, NetworkFound, Place};
+pub use priority::{Bound, Parts};
+pub use shape::{Shape, ShapeError};
+pub use window::NoBound;
+pub use witness::{Outcome, Release, ReplayError, critical_instant, replay};

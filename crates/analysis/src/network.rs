@@ -1,0 +1,257 @@
+//! Several buses, and gateways between them.
+//!
+//! # The argument
+//! A frame that a gateway passes on is released on the next bus when it has ended on the one before, later by the
+//! gateway's own time. With the event of the message at 0, that is
+//!
+//! * not before `base`: the sum of the shortest lengths of its frames on the buses before;
+//! * not after the bound on the bus before, and the gateway's time.
+//!
+//! So on the next bus it is a message with an event at `base`, with the difference of the two as its jitter, and
+//! with its period. Two frames of it end on one bus at least the shortest length after each other; the
+//! gateway's time can bring them nearer by as much as it varies.
+//!
+//! The bounds of one bus need those of others, in circles where routes go both ways. The search begins without any
+//! jitter and repeats until nothing grows; why the result is safe is said at
+//! [`crate::Compiled::assess`]. Where jitter feeds jitter around a circle it can grow without end: then there is
+//! no bound, and [`NetworkFound::circle`] has the buses.
+
+use crate::{Arrival, Assessment, BusSpec, Compiled, Lengths, ModelError, NoBound, Order};
+use alloc::vec;
+use alloc::vec::Vec;
+use frame::Nanos;
+
+/// A message of a bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// An index into [`Network::buses`].
+    pub bus: usize,
+    /// An index into [`BusSpec::messages`].
+    pub message: usize,
+}
+
+/// A message that a gateway passes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hop {
+    /// Where it comes from.
+    pub from: Place,
+    /// What it is on the next bus: a message of a node that stands for the gateway. Its arrival is
+    /// not looked at.
+    pub to: Place,
+    /// The most time that the gateway takes, from the end of frame until its node on the next bus
+    /// has the frame, ns.
+    pub delay: Nanos,
+}
+
+/// Buses and what passes between them.
+#[derive(Clone, Debug, Default)]
+pub struct Network {
+    /// The buses.
+    pub buses: Vec<BusSpec>,
+    /// What gateways pass on. A message comes by one hop at most.
+    pub hops: Vec<Hop>,
+}
+
+/// What was found out about a network.
+#[derive(Clone, Debug)]
+pub struct NetworkFound {
+    /// The buses, with the arrivals of what was passed on.
+    pub compiled: Vec<Compiled>,
+    /// For each bus. The response of a message that was passed on goes from [`NetworkFound::base`] on.
+    pub buses: Vec<Assessment>,
+    /// For each bus and message, how long after its event it can arrive there at the earliest, ns; 0 for a
+    /// message that was not passed on.
+    pub base: Vec<Vec<Nanos>>,
+    /// Buses whose jitters grow without end, in a circle; empty if there is none.
+    pub circle: Vec<usize>,
+}
+
+/// Why a network cannot be bounded.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NetworkError {
+    /// A bus cannot.
+    #[error("bus {bus}: {error}")]
+    Bus {
+        /// Its index.
+        bus: usize,
+        /// Why.
+        error: ModelError,
+    },
+    /// A hop names what is not there.
+    #[error("hop {0} names a bus or a message that is not there")]
+    NoPlace(usize),
+    /// A message comes by two hops, or by its own in a circle.
+    #[error("hop {0} leads to a message that comes another way already, or around in a circle")]
+    TwoWays(usize),
+}
+
+/// Rounds of the search.
+const MOST_ROUNDS: usize = 300;
+
+impl NetworkFound {
+    /// The bound of a message from its event to its end of frame on this bus, over all buses before it,
+    /// ns.
+    ///
+    /// # Errors
+    /// [`NoBound`] if there is none, or no such message.
+    pub fn response(&self, place: Place) -> Result<Nanos, NoBound> {
+        let bus = self.buses.get(place.bus);
+        let found = bus.and_then(|bus| bus.messages.get(place.message));
+        let bound = found.map_or(Err(NoBound::TooLong), |found| found.bound)?;
+        let base = self
+            .base
+            .get(place.bus)
+            .and_then(|all| all.get(place.message));
+        Ok(bound.response.saturating_add(base.copied().unwrap_or(0)))
+    }
+}
+
+impl Network {
+    /// Bounds for all messages on all buses.
+    ///
+    /// # Errors
+    /// [`NetworkError`]
+    pub fn assess(&self, lengths: &mut Lengths) -> Result<NetworkFound, NetworkError> {
+        let mut compiled = Vec::with_capacity(self.buses.len());
+        for (bus, spec) in self.buses.iter().enumerate() {
+            let one = Compiled::new(spec, lengths);
+            compiled.push(one.map_err(|error| NetworkError::Bus { bus, error })?);
+        }
+        let order = self.in_order(&compiled)?;
+        let mut base: Vec<Vec<Nanos>> = compiled
+            .iter()
+            .map(|bus| vec![0; bus.messages.len()])
+            .collect();
+        for hop in &order {
+            let shortest = compiled[hop.from.bus].messages[hop.from.message].shortest;
+            base[hop.to.bus][hop.to.message] = base[hop.from.bus][hop.from.message] + shortest;
+            pass(&mut compiled, hop, 0);
+        }
+        let mut found = NetworkFound {
+            buses: compiled.iter().map(own).collect(),
+            compiled,
+            base,
+            circle: Vec::new(),
+        };
+        for round in 0.. {
+            let grown = found.round(&order);
+            let changed = |bus: &usize| grown.get(*bus) == Some(&true);
+            if !grown.contains(&true) {
+                break;
+            }
+            let again = (0..found.compiled.len()).filter(changed);
+            for bus in again.collect::<Vec<_>>() {
+                found.buses[bus] = own(&found.compiled[bus]);
+                if round >= MOST_ROUNDS {
+                    found.circle.push(bus);
+                }
+            }
+            if round >= MOST_ROUNDS {
+                break;
+            }
+        }
+        found.give_up(&order);
+        Ok(found)
+    }
+
+    /// The hops, each after the one that leads to its beginning.
+    fn in_order(&self, compiled: &[Compiled]) -> Result<Vec<Hop>, NetworkError> {
+        let there = |place: Place| {
+            let bus = compiled.get(place.bus);
+            bus.is_some_and(|bus| place.message < bus.messages.len())
+        };
+        for (i, hop) in self.hops.iter().enumerate() {
+            if !there(hop.from) || !there(hop.to) {
+                return Err(NetworkError::NoPlace(i));
+            }
+            if self.hops[..i].iter().any(|other| other.to == hop.to) {
+                return Err(NetworkError::TwoWays(i));
+            }
+        }
+        let mut order: Vec<Hop> = Vec::with_capacity(self.hops.len());
+        let mut left: Vec<usize> = (0..self.hops.len()).collect();
+        while !left.is_empty() {
+            let waits = |i: &usize| {
+                let from = self.hops[*i].from;
+                left.iter().any(|&other| self.hops[other].to == from)
+            };
+            let ready: Vec<usize> = left.iter().copied().filter(|i| !waits(i)).collect();
+            if ready.is_empty() {
+                return Err(NetworkError::TwoWays(left[0]));
+            }
+            order.extend(ready.iter().map(|&i| self.hops[i]));
+            left.retain(|i| !ready.contains(i));
+        }
+        Ok(order)
+    }
+}
+
+fn own(bus: &Compiled) -> Assessment {
+    bus.assess(&bus.arrivals())
+}
+
+/// Gives a message that is passed on its arrival.
+fn pass(compiled: &mut [Compiled], hop: &Hop, jitter: Nanos) {
+    let from = compiled[hop.from.bus].messages[hop.from.message];
+    let period = from.arrival.period();
+    let distance = from.shortest.saturating_sub(hop.delay).min(period);
+    if let Ok(arrival) = Arrival::new(period, jitter, distance) {
+        compiled[hop.to.bus].messages[hop.to.message].arrival = arrival;
+    }
+}
+
+impl NetworkFound {
+    /// Hands jitter on; for each bus, whether one of its messages has more than before.
+    fn round(&mut self, order: &[Hop]) -> Vec<bool> {
+        let mut grown = vec![false; self.compiled.len()];
+        for hop in order {
+            // What has no bound has no jitter to hand on: `give_up` sees to it.
+            let Ok(response) = self.response(hop.from) else {
+                continue;
+            };
+            let base = self.base[hop.to.bus][hop.to.message];
+            let jitter = response.saturating_add(hop.delay).saturating_sub(base);
+            let known = self.compiled[hop.to.bus].messages[hop.to.message].arrival;
+            if jitter > known.jitter() {
+                pass(&mut self.compiled, hop, jitter);
+                grown[hop.to.bus] = true;
+            }
+        }
+        grown
+    }
+
+    /// Takes bounds back that rest on messages without one.
+    fn give_up(&mut self, order: &[Hop]) {
+        for &bus in &self.circle {
+            for message in &mut self.buses[bus].messages {
+                message.bound = Err(NoBound::Circle);
+            }
+        }
+        loop {
+            let mut lost = false;
+            for hop in order {
+                if self.response(hop.from).is_ok() {
+                    continue;
+                }
+                // Nothing is known of when it comes. It can only block what is above it, if all nodes send in
+                // order of priority; if not, it can be in front of anything.
+                let bus = &self.compiled[hop.to.bus];
+                let plain = bus.orders.iter().all(|order| *order == Order::Priority);
+                let lowest = match plain {
+                    true => bus.messages[hop.to.message].key,
+                    false => 0,
+                };
+                let found = self.buses[hop.to.bus].messages.iter_mut();
+                for (message, sent) in found.zip(&bus.messages) {
+                    if sent.key >= lowest && message.bound.is_ok() {
+                        message.bound = Err(NoBound::Upstream);
+                        lost = true;
+                    }
+                }
+            }
+            if !lost {
+                return;
+            }
+        }
+    }
+}

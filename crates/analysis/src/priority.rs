@@ -1,0 +1,124 @@
+//! Messages that are sent in order of priority.
+
+use crate::window::{NoBound, Stream, Window};
+use frame::Nanos;
+
+/// What a bound consists of, ns. The response is the sum of all but `since`, less `since`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Parts {
+    /// From the event to the release.
+    pub jitter: Nanos,
+    /// A frame of lower priority that is on the bus already.
+    pub blocking: Nanos,
+    /// Frames of the same message, and of the same queue, that are ahead.
+    pub ahead: Nanos,
+    /// Frames of higher priority.
+    pub interference: Nanos,
+    /// Errors.
+    pub errors: Nanos,
+    /// The frame itself, to its end of frame.
+    pub frame: Nanos,
+    /// How long after the beginning of the busy period its event can be, with the jitter; 0 for the
+    /// first frame of a message.
+    pub since: Nanos,
+}
+
+/// A bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bound {
+    /// From the event to the end of the frame, jitter included, ns: what a deadline is for.
+    pub response: Nanos,
+    /// From the release to the end of the frame, ns: what can be seen from outside.
+    pub latency: Nanos,
+    /// What the response consists of.
+    pub parts: Parts,
+    /// How many frames of the message come before it in the worst case.
+    pub instance: u64,
+    /// The same for the latency.
+    pub latency_instance: u64,
+    /// From the release to the start of the frame, ns.
+    pub waiting: Nanos,
+}
+
+/// The exact bound for a message that is sent in order of priority.
+///
+/// Davis, Burns, Bril, Lukkien, *Controller Area Network (CAN) schedulability analysis: Refuted, revisited
+/// and revised*, Real-Time Systems 35, 2007, §3.2 (equations 6 to 12): every frame that the message can
+/// release in the longest busy period is looked at, not only the first one, because what the first one
+/// pushes back can hit a later one harder. Frame q (from 0) follows q others of its own message; it is
+/// released at q · period − jitter at the earliest, and its event is at that time if the first frame was
+/// released as late as it can be.
+pub(crate) fn bound(window: &Window, own: Stream, frame: Nanos) -> Result<Bound, NoBound> {
+    let busy = window.busy(&[own])?;
+    let frames = own.arrival.most_before(busy);
+    let jitter = own.arrival.jitter();
+    let mut worst: Option<Bound> = None;
+    let mut from = 0;
+    for q in 0..frames {
+        let ahead = q.saturating_mul(own.occupied);
+        let start = window.start(ahead, frame, from, |_| 0)?;
+        from = start.at;
+        let since = q.saturating_mul(own.arrival.period());
+        let end = start.at.saturating_add(frame);
+        let response = end.saturating_add(jitter).saturating_sub(since);
+        let latency = end.saturating_sub(own.arrival.earliest(q));
+        let waiting = latency.saturating_sub(frame);
+        let new = Bound {
+            response,
+            latency,
+            parts: Parts {
+                jitter,
+                blocking: window.blocking,
+                ahead,
+                interference: start.interference,
+                errors: start.errors,
+                frame,
+                since,
+            },
+            instance: q,
+            latency_instance: q,
+            waiting,
+        };
+        worst = Some(worst.map_or(new, |old| old.worse_of(new)));
+    }
+    // A busy period has at least one frame of its message.
+    worst.ok_or(NoBound::TooLong)
+}
+
+impl Bound {
+    /// The lower of each, of two bounds for the same.
+    pub(crate) fn lower_of(self, other: Self) -> Self {
+        let mut lower = if other.response < self.response {
+            other
+        } else {
+            self
+        };
+        let soonest = if other.latency < self.latency {
+            other
+        } else {
+            self
+        };
+        lower.latency = soonest.latency;
+        lower.latency_instance = soonest.latency_instance;
+        lower.waiting = self.waiting.min(other.waiting);
+        lower
+    }
+
+    /// The greater of each, of two frames.
+    pub(crate) fn worse_of(self, new: Self) -> Self {
+        let mut worse = if new.response > self.response {
+            new
+        } else {
+            self
+        };
+        let latest = if new.latency > self.latency {
+            new
+        } else {
+            self
+        };
+        worse.latency = latest.latency;
+        worse.latency_instance = latest.latency_instance;
+        worse.waiting = self.waiting.max(new.waiting);
+        worse
+    }
+}

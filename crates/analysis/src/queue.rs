@@ -1,0 +1,146 @@
+//! Messages of a node whose frames go through a queue in order of arrival.
+//!
+//! # The argument
+//! A node has M transmit buffers and a queue in front of them. Whenever a frame of it waits, the node
+//! takes part in arbitration with *some* frame, of a priority that is at least P, the lowest among its
+//! messages. So let, for a frame of the node that is released at *r*, *s* be the last instant up to
+//! *r* before which no frame of this node was open, and no frame of another node with a priority above P.
+//! The argument of [`crate::window`] holds with it: from *s* until the frame starts, each winner is a
+//! frame of the node or one of higher priority than P; a frame that blocks is one of another node, with
+//! a priority below P.
+//!
+//! Let the frame be released a = *r* − *s* after *s*. Of its own node these go before it:
+//!
+//! * those that were released before it, at most [`Arrival::most_within`] (a) of each message, whatever their
+//!   priority. (Frames enter the buffers in order of arrival.)
+//! * with more than one buffer, those that are released later, if their priority is higher: they can be in
+//!   another buffer while the frame waits in its own. One of lower priority cannot: it enters a buffer
+//!   later, and loses against the frame there.
+//!
+//! For a given a, the start follows from the equation of [`crate::window`]. Between the instants at which
+//! one of the counts steps up, a later a only brings the release nearer to the same start. So it is
+//! enough to look at these instants, from *s* on to the end of the longest busy period.
+//!
+//! With one buffer this is the case that Davis, Kollmann, Pollex, Slomka, *Controller Area Network (CAN)
+//! schedulability analysis with FIFO queues*, ECRTS 2011, §4 treat; the derivation above is ours, and
+//! covers arbitrary deadlines and several buffers.
+//!
+//! # What it means for the other nodes
+//! For them, a frame of this node competes from the time when it is in a buffer. That is its release,
+//! later by what it waits in the queue: a jitter. With one buffer, two frames of a message are in it one
+//! after the other, so they keep the distance of a frame; with several, none.
+//! ([`crate::Compiled::assess`] finds all of these jitters together.)
+//!
+//! # A second derivation, without jitter
+//! Let H be a set of messages with two properties: if it has a message of a node with a queue, it has all
+//! of that node; and each message outside has a lower priority than each inside. Let *s* be the last instant
+//! up to the release before which no frame of H was open. From then on there is a frame of H that waits in each
+//! arbitration. If its node serves by priority it takes part itself, else its node takes part with a frame
+//! of H. So the winner is of H, because all others are lower. So the equation of [`crate::window`] holds
+//! with all of H as what goes before the frame, less those of its own node that cannot, and with a blocking
+//! frame from outside; what others wait in their queues is not in it. The smallest such H is found from the
+//! frame's own message (for a queue, all of its node). It counts more frames, but each only as often as it is
+//! released. The lower one of both bounds holds.
+
+use crate::Arrival;
+use crate::priority::{Bound, Parts};
+use crate::window::{NoBound, Stream, Window};
+use alloc::vec::Vec;
+use frame::Nanos;
+
+/// A message of the node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member {
+    /// Its arbitration field.
+    pub(crate) key: u64,
+    pub(crate) stream: Stream,
+    /// Its length, without the intermission, ns.
+    pub(crate) frame: Nanos,
+}
+
+/// Bounds for all messages of a node with `mailboxes` buffers, in their order.
+pub(crate) fn bounds(
+    window: &Window,
+    members: &[Member],
+    mailboxes: u8,
+) -> Result<Vec<Bound>, NoBound> {
+    let streams: Vec<Stream> = members.iter().map(|m| m.stream).collect();
+    let busy = window.busy(&streams)?;
+    let instants = instants(&streams, busy);
+    let mut all = Vec::with_capacity(members.len());
+    for member in members {
+        let mut worst: Option<Bound> = None;
+        // A later release starts no earlier: each search goes on where the one before it ended.
+        let mut from = 0;
+        for &released in &instants {
+            let new = bound(window, members, *member, mailboxes, released, &mut from)?;
+            worst = Some(worst.map_or(new, |old| old.worse_of(new)));
+        }
+        all.push(worst.ok_or(NoBound::TooLong)?);
+    }
+    Ok(all)
+}
+
+/// When one of the counts steps up, from 0 to before the end of the busy period.
+fn instants(streams: &[Stream], busy: Nanos) -> Vec<Nanos> {
+    let mut all = Vec::new();
+    for stream in streams {
+        let count = stream.arrival.most_before(busy);
+        all.extend((0..count).map(|n| stream.arrival.earliest(n)));
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// For a frame that is released at this time.
+fn bound(
+    window: &Window,
+    members: &[Member],
+    own: Member,
+    mailboxes: u8,
+    released: Nanos,
+    from: &mut Nanos,
+) -> Result<Bound, NoBound> {
+    let count = |arrival: &Arrival| arrival.most_within(released);
+    let before = members.iter().fold(0_u64, |sum, m| {
+        let frames = count(&m.stream.arrival);
+        sum.saturating_add(frames.saturating_mul(m.stream.occupied))
+    });
+    // The frame itself is among them.
+    let ahead = before.saturating_sub(own.stream.occupied);
+    let above: Vec<&Member> = match mailboxes {
+        1 => Vec::new(),
+        _ => members.iter().filter(|m| m.key < own.key).collect(),
+    };
+    let overtaking = |until: Nanos| {
+        above.iter().fold(0_u64, |sum, m| {
+            let arrival = &m.stream.arrival;
+            let later = arrival.most_within(until).saturating_sub(count(arrival));
+            sum.saturating_add(later.saturating_mul(m.stream.occupied))
+        })
+    };
+    let start = window.start(ahead, own.frame, *from, overtaking)?;
+    *from = start.at;
+    // It starts at its release at the earliest.
+    let waiting = start.at.saturating_sub(released);
+    let latency = waiting.saturating_add(own.frame);
+    let jitter = own.stream.arrival.jitter();
+    let instance = count(&own.stream.arrival).saturating_sub(1);
+    Ok(Bound {
+        response: latency.saturating_add(jitter),
+        latency,
+        parts: Parts {
+            jitter,
+            blocking: window.blocking,
+            ahead,
+            interference: start.interference,
+            errors: start.errors,
+            frame: own.frame,
+            since: start.at - waiting,
+        },
+        instance,
+        latency_instance: instance,
+        waiting,
+    })
+}

@@ -1,0 +1,83 @@
+//! `[buses.NAME]`, and the order of a node.
+
+use crate::{BusSpec, LengthRule, Order};
+use alloc::borrow::ToOwned;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use config::{Diagnostic, Diagnostics, Misnomer, Table};
+use core::num::NonZeroU8;
+use frame::wire::BitRate;
+
+const WORDS: &[Misnomer] = &[
+    Misnomer::of(
+        "bitrate",
+        &["rate", "speed", "baudrate", "bit_rate", "baud"],
+    ),
+    Misnomer::of("data_bitrate", &["dbitrate", "fd_bitrate", "data_rate"]),
+    Misnomer::of("errors", &["error", "error_distance", "t_e", "te"])
+        .hint("it is the least time between two errors, such as \"10ms\""),
+];
+
+const ORDER_WORDS: &[Misnomer] = &[
+    Misnomer::of("mailboxes", &["buffers", "tx_buffers", "mailbox"]),
+    Misnomer::elsewhere(
+        &["queue", "fifo", "order"],
+        "`mailboxes = 1` is a queue in order of arrival; without `mailboxes` a node sends in order of \
+         priority",
+    ),
+];
+
+pub(super) fn parse(name: &str, mut table: Table<'_>, found: &mut Diagnostics) -> Option<BusSpec> {
+    table.misnomers(WORDS);
+    let bitrate = table.need("bitrate", found).and_then(|v| v.bitrate(found));
+    let data = table.bitrate("data_bitrate", found);
+    let errors = table
+        .get("errors")
+        .map(|value| (value.clone(), value.duration(found)));
+    let joins = table.get("joins").and_then(|value| value.duration(found));
+    let rules = [
+        ("greatest", LengthRule::Greatest),
+        ("formula", LengthRule::Formula),
+    ];
+    let lengths = table.one_of("lengths", &rules, found);
+    table.finish(found);
+    let bitrate = bitrate?;
+    let rate = match BitRate::new(bitrate.value, data.as_ref().map(|d| d.value)) {
+        Ok(rate) => rate,
+        Err(error) => {
+            found.push(Diagnostic::error(bitrate.span, error.to_string()));
+            return None;
+        }
+    };
+    let errors = match errors {
+        Some((value, Some(distance))) if distance.value == 0 => {
+            value.wrong(
+                "errors without any time between them",
+                "leave `errors` out for none",
+                found,
+            );
+            return None;
+        }
+        Some((_, distance)) => Some(distance?.value),
+        None => None,
+    };
+    Some(BusSpec {
+        name: name.to_owned(),
+        rate,
+        lengths: lengths.map_or(LengthRule::Greatest, |rule| rule.value),
+        errors,
+        joins: joins.map_or(BusSpec::bit(rate), |joins| joins.value),
+        nodes: Vec::new(),
+        messages: Vec::new(),
+    })
+}
+
+/// In which order a node sends.
+pub(super) fn order(table: &mut Table<'_>, found: &mut Diagnostics) -> Order {
+    table.misnomers(ORDER_WORDS);
+    let mailboxes = table.integer("mailboxes", 1..=255, found);
+    let mailboxes = mailboxes.and_then(|n| u8::try_from(n.value).ok());
+    mailboxes
+        .and_then(NonZeroU8::new)
+        .map_or(Order::Priority, Order::Mailboxes)
+}

@@ -1,0 +1,192 @@
+//! `[[messages]]`: what a message is like, without its bus and node.
+
+use super::id;
+use crate::{Arrival, Shape};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use config::{At, Diagnostic, Diagnostics, Misnomer, Table};
+use frame::{Header, Kind, Nanos, dlc, flags};
+
+/// Words that other tools have for the keys.
+pub(super) const WORDS: &[Misnomer] = &[
+    Misnomer::of("period", &["cycle", "cycle_time", "interval", "t"]),
+    Misnomer::of(
+        "distance",
+        &["min_distance", "minimum_distance", "min_interval"],
+    ),
+    Misnomer::of("len", &["dlc", "length", "size", "bytes"]),
+    Misnomer::of("data", &["payload"]),
+    Misnomer::of("id", &["can_id", "identifier"]),
+    Misnomer::of("node", &["sender", "transmitter", "ecu"]),
+    Misnomer::of("kind", &["format", "type", "fd"]).hint("it is \"classic\" or \"fd\""),
+    Misnomer::elsewhere(
+        &["offset"],
+        "bounds hold for all offsets; those of a file are not read",
+    ),
+];
+
+/// A message as far as its table says it.
+pub(super) struct Parsed {
+    pub(super) name: String,
+    /// Its ID as it was written.
+    pub(super) text: String,
+    pub(super) shape: Shape,
+    pub(super) arrival: Arrival,
+    pub(super) deadline: Nanos,
+}
+
+pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Parsed> {
+    let name = table.string("name", found);
+    let text = table.need("id", found).and_then(|v| v.string(found));
+    let id = text
+        .clone()
+        .and_then(|text| match id::parse(text.value.trim()) {
+            Ok(id) => Some(id),
+            Err((message, hint)) => {
+                found.push(Diagnostic::error(text.span, message).hint(hint));
+                None
+            }
+        });
+    let kinds = [("classic", Kind::Classic), ("fd", Kind::Fd)];
+    let kind = table.one_of("kind", &kinds, found);
+    let brs = table.boolean("brs", found);
+    let kind = kind.map_or(Kind::Classic, |kind| kind.value);
+    if let (Kind::Classic, Some(brs)) = (kind, &brs) {
+        let message = "only FD frames have a bit rate switch";
+        let hint = "add `kind = \"fd\"`, or leave this out";
+        found.push(Diagnostic::error(brs.span.clone(), message).hint(hint));
+    }
+    let payload = payload(table, kind, found);
+    let times = times(table, found);
+    let (payload, (arrival, deadline)) = (payload?, times?);
+    let header = Header::new(kind, id?, payload.len).ok()?;
+    let header = header.with_flags(match brs {
+        Some(At { value: false, .. }) => 0,
+        _ => flags::BRS,
+    });
+    // Neither XL nor an error frame: `id` has no flags.
+    let shape = Shape::masked(header, payload.value, payload.known).ok()?;
+    Some(Parsed {
+        name: name.map_or_else(String::new, |name| name.value.to_owned()),
+        text: text.map_or_else(String::new, |text| text.value.trim().to_owned()),
+        shape,
+        arrival,
+        deadline,
+    })
+}
+
+/// What is known of the payload.
+struct Payload {
+    len: usize,
+    value: [u8; dlc::FD_MAX],
+    known: [u8; dlc::FD_MAX],
+}
+
+fn payload(table: &mut Table<'_>, kind: Kind, found: &mut Diagnostics) -> Option<Payload> {
+    let most = kind.max_len();
+    let given_len = table.get("len");
+    let len = given_len
+        .as_ref()
+        .map(|value| value.integer(0..=most as i64, found));
+    let data = table.hex("data", found);
+    let mask = table.hex("mask", found);
+    let said = [table.key_span("len"), table.key_span("data")];
+    let mut all = Payload {
+        len: 0,
+        value: [0; dlc::FD_MAX],
+        known: [0; dlc::FD_MAX],
+    };
+    match (len, data) {
+        (Some(len), None) if said[1].is_none() => {
+            if let Some(mask) = mask {
+                let message = "a mask of a payload that is not given";
+                found.push(Diagnostic::error(mask.span, message).hint("add `data`"));
+            }
+            all.len = usize::try_from(len?.value).ok()?;
+            Some(all)
+        }
+        (None, Some(data)) => {
+            let bytes = check(&data, most, found)?;
+            all.len = bytes.len();
+            copy(&mut all.value, bytes);
+            match mask {
+                None if table.key_span("mask").is_some() => return None,
+                None => all.known = [0xFF; dlc::FD_MAX],
+                Some(mask) if mask.value.len() == all.len => copy(&mut all.known, &mask.value),
+                Some(mask) => {
+                    let message = format!(
+                        "`mask` has {} bytes, `data` has {}",
+                        mask.value.len(),
+                        all.len
+                    );
+                    let hint =
+                        "a bit that is 1 in `mask` is as in `data`, one that is 0 can be anything";
+                    found.push(Diagnostic::error(mask.span, message).hint(hint));
+                    return None;
+                }
+            }
+            Some(all)
+        }
+        (Some(_), Some(data)) => {
+            let message = "`len` and `data` both say the length";
+            found.push(Diagnostic::error(data.span, message).hint("leave `len` out"));
+            None
+        }
+        _ => {
+            if said.iter().all(Option::is_none) {
+                let hint =
+                    "add `len = 8` for any payload of 8 bytes, or `data = \"…\"` for a known one";
+                table.missing("len", hint, found);
+            }
+            None
+        }
+    }
+}
+
+fn check<'d>(data: &'d At<Vec<u8>>, most: usize, found: &mut Diagnostics) -> Option<&'d [u8]> {
+    if data.value.len() > most {
+        let message = format!("{} bytes: {most} is the most", data.value.len());
+        let hint = "FD frames, `kind = \"fd\"`, carry up to 64";
+        found.push(Diagnostic::error(data.span.clone(), message).hint(hint));
+        return None;
+    }
+    Some(&data.value)
+}
+
+fn copy(to: &mut [u8; dlc::FD_MAX], from: &[u8]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = *from;
+    }
+}
+
+fn times(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<(Arrival, Nanos)> {
+    let period = table.need("period", found).and_then(|v| v.duration(found));
+    let mut optional = |key: &'static str| match table.get(key) {
+        None => Some(None),
+        Some(value) => value.duration(found).map(Some),
+    };
+    let (jitter, distance, deadline) = (
+        optional("jitter"),
+        optional("distance"),
+        optional("deadline"),
+    );
+    let (period, jitter, distance, deadline) = (period?, jitter?, distance?, deadline?);
+    let value = |given: &Option<At<u64>>| given.as_ref().map_or(0, |given| given.value);
+    let arrival = Arrival::new(period.value, value(&jitter), value(&distance));
+    match arrival {
+        Ok(arrival) => {
+            let deadline = deadline.map_or(period.value, |deadline| deadline.value);
+            Some((arrival, deadline))
+        }
+        Err(error) => {
+            let place = match error {
+                crate::ArrivalError::NoPeriod => period.span,
+                crate::ArrivalError::Distance => distance.map_or(period.span, |d| d.span),
+            };
+            found.push(Diagnostic::error(place, error.to_string()));
+            None
+        }
+    }
+}

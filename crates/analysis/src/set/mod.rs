@@ -1,0 +1,261 @@
+//! Message sets as TOML: buses, nodes, messages.
+//!
+//! [`load`] reads one and reports every mistake with its place. docs/bound.md describes the keys.
+
+mod bus;
+mod id;
+mod message;
+
+use crate::{BusSpec, Message, NodeSpec, Order};
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use config::{At, Diagnostic, Diagnostics, Document, Misnomer, Source, Table};
+use core::ops::Range;
+
+/// The most messages that a set may hold.
+pub const MOST_MESSAGES: usize = 100_000;
+
+/// The most buses.
+pub const MOST_BUSES: usize = 1_000;
+
+/// A message set as it was read.
+#[derive(Clone, Debug)]
+pub struct MessageSet {
+    /// The buses, in the order of the file.
+    pub buses: Vec<BusSpec>,
+}
+
+/// Words for the tables of a message set.
+const TOP: &[Misnomer] = &[
+    Misnomer::of("buses", &["bus", "network", "networks"]).hint("write [buses.NAME]"),
+    Misnomer::of("nodes", &["node", "ecu", "ecus"]).hint("write [nodes.NAME]"),
+    Misnomer::of("messages", &["message", "frame", "frames", "signals"]).hint("write [[messages]]"),
+];
+
+/// What has been read so far.
+#[derive(Default)]
+struct Reading {
+    buses: Vec<BusSpec>,
+    /// For each name of a node its bus and its place there.
+    nodes: BTreeMap<String, (usize, usize)>,
+    /// For each bus, where its messages stand.
+    spans: Vec<Vec<Range<usize>>>,
+}
+
+/// Reads a message set.
+///
+/// # Errors
+/// All mistakes, sorted by place.
+pub fn load(source: &Source) -> Result<MessageSet, Vec<Diagnostic>> {
+    let mut found = Diagnostics::new();
+    let document = Document::parse(source, &mut found);
+    let mut root = document.root();
+    root.misnomers(TOP);
+    let mut reading = Reading::default();
+    reading.read_buses(&mut root, &mut found);
+    reading.read_nodes(&mut root, &mut found);
+    let messages = root.tables("messages", "message", &mut found);
+    if messages.is_empty() && root.key_span("messages").is_none() {
+        root.missing("messages", "describe one in [[messages]]", &mut found);
+    }
+    if messages.len() > MOST_MESSAGES {
+        let message = format!(
+            "{} messages are too many: {MOST_MESSAGES} is the most",
+            messages.len()
+        );
+        let span = root.key_span("messages").unwrap_or_default();
+        return Err([Diagnostic::error(span, message)].into());
+    }
+    for table in messages {
+        reading.read_message(table, &mut found);
+    }
+    root.finish(&mut found);
+    reading.same_fields(&mut found);
+    if found.has_errors() {
+        return Err(found.into_sorted());
+    }
+    Ok(MessageSet {
+        buses: reading.buses,
+    })
+}
+
+impl Reading {
+    fn read_buses(&mut self, root: &mut Table<'_>, found: &mut Diagnostics) {
+        let Some(given) = root.get("buses") else {
+            root.missing(
+                "buses",
+                "describe one in a table such as [buses.can0]",
+                found,
+            );
+            return;
+        };
+        let Some(table) = given.table("[buses]", found) else {
+            return;
+        };
+        let all = table.all();
+        if all.len() > MOST_BUSES {
+            given.wrong(
+                format!("{} buses are too many: {MOST_BUSES} is the most", all.len()),
+                "",
+                found,
+            );
+            return;
+        }
+        if all.is_empty() {
+            given.wrong(
+                "there is no bus",
+                "describe one in a table such as [buses.can0]",
+                found,
+            );
+        }
+        for (name, value) in all {
+            let place = format!("[buses.{}]", name.value);
+            if let Some(table) = value.table(place, found)
+                && let Some(bus) = bus::parse(name.value, table, found)
+            {
+                self.buses.push(bus);
+                self.spans.push(Vec::new());
+            }
+        }
+    }
+
+    fn read_nodes(&mut self, root: &mut Table<'_>, found: &mut Diagnostics) {
+        let Some(table) = root.get("nodes").and_then(|v| v.table("[nodes]", found)) else {
+            return;
+        };
+        for (name, value) in table.all() {
+            let Some(mut table) = value.table(format!("[nodes.{}]", name.value), found) else {
+                continue;
+            };
+            let order = bus::order(&mut table, found);
+            let bus = table.string("bus", found);
+            table.finish(found);
+            if let Some(bus) = self.bus(bus, &name.span, found) {
+                self.add_node(name.value, bus, order);
+            }
+        }
+    }
+
+    fn add_node(&mut self, name: &str, bus: usize, order: Order) -> usize {
+        let spec = NodeSpec {
+            name: name.to_owned(),
+            order,
+        };
+        let Some(nodes) = self.buses.get_mut(bus).map(|bus| &mut bus.nodes) else {
+            return 0;
+        };
+        nodes.push(spec);
+        let node = nodes.len() - 1;
+        self.nodes.insert(name.to_owned(), (bus, node));
+        node
+    }
+
+    /// The bus of this name; the only one if there is no name.
+    fn bus(
+        &self,
+        name: Option<At<&str>>,
+        place: &Range<usize>,
+        found: &mut Diagnostics,
+    ) -> Option<usize> {
+        let names = || self.buses.iter().map(|bus| bus.name.as_str());
+        match name {
+            Some(name) => {
+                let bus = names().position(|known| known == name.value);
+                if bus.is_none() {
+                    let message = format!("there is no bus `{}`", name.value);
+                    let hint = config::did_you_mean(name.value, names());
+                    found.missing(Diagnostic::error(name.span, message).hint(hint));
+                }
+                bus
+            }
+            None if self.buses.len() == 1 => Some(0),
+            None if self.buses.is_empty() => None,
+            None => {
+                let message = "there are several buses: on which one?";
+                let hint = "add `bus = \"…\"`";
+                found.missing(Diagnostic::error(place.clone(), message).hint(hint));
+                None
+            }
+        }
+    }
+
+    fn read_message(&mut self, mut table: Table<'_>, found: &mut Diagnostics) {
+        table.misnomers(message::WORDS);
+        let span = table.span();
+        let bus = table.string("bus", found);
+        let node = table.string("node", found);
+        let known = node
+            .as_ref()
+            .and_then(|node| self.nodes.get(node.value).copied());
+        let bus = match (known, bus) {
+            (Some((of_node, _)), Some(bus)) => {
+                let place = bus.span.clone();
+                let named = self.bus(Some(bus), &span, found);
+                if named.is_some_and(|named| named != of_node) {
+                    let message = "its node is on another bus";
+                    found.push(Diagnostic::error(place, message).hint("leave `bus` out"));
+                }
+                Some(of_node)
+            }
+            (Some((of_node, _)), None) => Some(of_node),
+            (None, bus) => self.bus(bus, &span, found),
+        };
+        let parsed = message::parse(&mut table, found);
+        table.finish(found);
+        let (Some(bus), Some(parsed)) = (bus, parsed) else {
+            return;
+        };
+        let node = match (known, node) {
+            (Some((_, node)), _) => node,
+            (None, Some(node)) => self.add_node(node.value, bus, Order::Priority),
+            // A node of its own, which no other message can name.
+            (None, None) => {
+                let name = format!("of {}", parsed.text);
+                self.add_node(&name, bus, Order::Priority)
+            }
+        };
+        if let (Some(spec), Some(spans)) = (self.buses.get_mut(bus), self.spans.get_mut(bus)) {
+            let kind = parsed.shape.header().kind();
+            if kind == frame::Kind::Fd && spec.rate.data().is_none() {
+                let message = format!(
+                    "an FD message on bus `{}`, which has no data bit rate",
+                    spec.name
+                );
+                let hint = format!("add `data_bitrate` to [buses.{}]", spec.name);
+                found.push(Diagnostic::error(span.clone(), message).hint(hint));
+            }
+            spec.messages.push(Message {
+                name: parsed.name,
+                node,
+                shape: parsed.shape,
+                arrival: parsed.arrival,
+                deadline: parsed.deadline,
+            });
+            spans.push(span);
+        }
+    }
+
+    /// Reports messages between which nothing decides.
+    fn same_fields(&self, found: &mut Diagnostics) {
+        for (bus, spans) in self.buses.iter().zip(&self.spans) {
+            let mut taken: BTreeMap<u64, &Message> = BTreeMap::new();
+            for (message, span) in bus.messages.iter().zip(spans) {
+                let field = crate::compiled::field(message.shape.header());
+                if taken.insert(field, message).is_some() {
+                    let text = format!(
+                        "another message of bus `{}` has this ID: nothing decides between them",
+                        bus.name
+                    );
+                    let hint = "give each message of a bus an ID of its own";
+                    found.push(Diagnostic::error(span.clone(), text).hint(hint));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+use super::*;
+use alloc::string::ToString;
+use frame::{Kind, flags};
+
+const SET: &str = r#"
+[buses.body]
+bitrate = "500k"
+data_bitrate = "2M"
+errors = "10ms"
+
+[nodes.gateway]
+mailboxes = 3
+
+[[messages]]
+id = "100"
+name = "speed"
+node = "gateway"
+period = "10ms"
+jitter = "2ms"
+distance = "1ms"
+deadline = "5ms"
+data = "0011223344556677"
+mask = "FFFFFFFF00000000"
+
+[[messages]]
+id = "18FEF100"
+node = "engine"
+period = "20ms"
+len = 8
+
+[[messages]]
+id = "200"
+kind = "fd"
+brs = false
+period = "20ms"
+len = 64
+"#;
+
+fn mistakes(text: &str) -> Vec<String> {
+    let found = load(&Source::new("set.toml", text)).unwrap_err();
+    let each = found.iter().map(|d| {
+        let at = text.get(d.span.clone()).unwrap_or_default();
+        let at = at.lines().next().unwrap_or_default();
+        format!("{} | {at} | {}", d.message, d.hint)
+    });
+    each.collect()
+}
+
+#[test]
+fn a_set_is_read() {
+    let set = load(&Source::new("set.toml", SET)).unwrap();
+    let [bus] = &set.buses[..] else {
+        panic!("{set:?}")
+    };
+    assert_eq!(bus.rate.to_string(), "500k/2M");
+    assert_eq!((bus.errors, bus.joins), (Some(10_000_000), 2_000));
+    let nodes: Vec<(&str, Order)> = bus
+        .nodes
+        .iter()
+        .map(|n| (n.name.as_str(), n.order))
+        .collect();
+    let three = Order::Mailboxes(core::num::NonZeroU8::new(3).unwrap());
+    let others = [("engine", Order::Priority), ("of 200", Order::Priority)];
+    assert_eq!(nodes, [&[("gateway", three)], &others[..]].concat());
+    let [speed, temperature, fd] = &bus.messages[..] else {
+        panic!("{bus:?}")
+    };
+    assert_eq!(
+        (speed.name.as_str(), speed.node, speed.deadline),
+        ("speed", 0, 5_000_000)
+    );
+    let arrival = speed.arrival;
+    let times = (arrival.period(), arrival.jitter(), arrival.distance());
+    assert_eq!(times, (10_000_000, 2_000_000, 1_000_000));
+    assert_eq!(
+        (speed.shape.bit(11), speed.shape.bit(32)),
+        (Some(true), None)
+    );
+    assert!(temperature.shape.header().id().is_eff() && temperature.shape.is_free());
+    assert_eq!(temperature.deadline, 20_000_000, "its period");
+    let header = fd.shape.header();
+    assert_eq!(
+        (header.kind(), header.len(), header.flags()),
+        (Kind::Fd, 64, 0)
+    );
+    let brs = SET.replace("brs = false\n", "");
+    let set = load(&Source::new("set.toml", brs)).unwrap();
+    assert_eq!(set.buses[0].messages[2].shape.header().flags(), flags::BRS);
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once() {
+    let text = r#"
+[buses.body]
+speed = "500k"
+[[messages]]
+id = "1000"
+cycle = "10ms"
+len = 9
+[[messages]]
+id = "100"
+period = "0ms"
+data = "00"
+mask = "FFFF"
+offset = "1ms"
+"#;
+    let found = mistakes(text);
+    for words in [
+        "has no key `speed` | speed | did you mean `bitrate`?",
+        "an ID has three or eight digits, `1000` has 4",
+        "has no key `cycle` | cycle | did you mean `period`?",
+        "`len` must be from 0 to 8",
+        "a period of 0",
+        "`mask` has 2 bytes, `data` has 1",
+        "has no key `offset` | offset | bounds hold for all offsets",
+    ] {
+        assert!(
+            found.iter().any(|line| line.contains(words)),
+            "{words}: {found:#?}"
+        );
+    }
+    assert_eq!(found.len(), 7, "{found:#?}");
+}
+
+#[test]
+fn buses_and_nodes_must_be_there_and_agree() {
+    let two = "[buses.a]\nbitrate = '500k'\n[buses.b]\nbitrate = '500k'\n";
+    let message = "[[messages]]\nid = '100'\nperiod = '1ms'\nlen = 8\n";
+    let says = |text: &str, words: &str| {
+        let found = mistakes(text);
+        assert!(
+            found.len() == 1 && found[0].contains(words),
+            "{words}: {found:#?}"
+        );
+    };
+    says(&format!("{two}{message}"), "on which one?");
+    says(
+        &format!("{two}{message}bus = 'aa'\n"),
+        "there is no bus `aa`",
+    );
+    let node = "[nodes.n]\nbus = 'a'\n";
+    says(
+        &format!("{two}{node}{message}node = 'n'\nbus = 'b'\n"),
+        "on another bus",
+    );
+    says(
+        &format!("{two}{message}bus = 'a'\n{message}bus = 'a'\n"),
+        "has this ID",
+    );
+    says(
+        &format!("{two}{message}bus = 'a'\nkind = 'fd'\n"),
+        "no data bit rate",
+    );
+    says(message, "the file needs `buses`");
+    says(two, "the file needs `messages`");
+    assert!(
+        load(&Source::new(
+            "s",
+            format!("{two}{message}bus = 'a'\n{message}bus = 'b'\n")
+        ))
+        .is_ok()
+    );
+}

@@ -1,0 +1,258 @@
+//! Random message sets, random releases of them, and a slow analysis that can be made wrong.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+pub(crate) mod reference;
+
+use analysis::{
+    Arrival, Assessment, BusSpec, Compiled, LengthRule, Lengths, Message, NodeSpec, Order, Outcome,
+    Release, Shape, replay,
+};
+use frame::wire::BitRate;
+use frame::{CanId, Frame, Nanos, flags};
+use std::collections::BTreeSet;
+use std::num::NonZeroU8;
+
+/// SplitMix64 (Steele, Lea, Flood, *Fast splittable pseudorandom number generators*, 2014).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ z >> 31
+    }
+
+    /// From 0 to `most`.
+    pub(crate) fn up_to(&mut self, most: u64) -> u64 {
+        ((u128::from(self.next()) * (u128::from(most) + 1)) >> 64) as u64
+    }
+
+    pub(crate) fn between(&mut self, least: u64, most: u64) -> u64 {
+        least + self.up_to(most - least)
+    }
+
+    /// In so many of a hundred cases.
+    pub(crate) fn percent(&mut self, of: u64) -> bool {
+        self.up_to(99) < of
+    }
+}
+
+/// What the sets are like.
+#[derive(Clone, Copy)]
+pub(crate) struct Kind {
+    pub(crate) messages: (u64, u64),
+    /// Percent of the bus.
+    pub(crate) load: (u64, u64),
+    /// Percent of the period, at most.
+    pub(crate) jitter: u64,
+    /// Transmit buffers; `None` for nodes that send in order of priority.
+    pub(crate) mailboxes: Option<u8>,
+    pub(crate) fd: bool,
+    /// Payloads of which nothing is known.
+    pub(crate) free: bool,
+}
+
+impl Kind {
+    /// 20 to 80 messages, 30 to 98 % load, with jitter, SFF and EFF, payloads known.
+    pub(crate) const PRIORITY: Self = Self {
+        messages: (20, 80),
+        load: (30, 98),
+        jitter: 150,
+        mailboxes: None,
+        fd: false,
+        free: false,
+    };
+
+    pub(crate) const fn with_mailboxes(self, mailboxes: u8) -> Self {
+        Self {
+            mailboxes: Some(mailboxes),
+            ..self
+        }
+    }
+}
+
+/// Payload bytes with runs of equal bits now and then.
+fn payload(random: &mut Random, len: usize) -> Vec<u8> {
+    let runs = random.percent(30);
+    let byte = |random: &mut Random| match random.up_to(3) {
+        _ if !runs => random.next() as u8,
+        0 | 1 => 0x00,
+        2 => 0xFF,
+        _ => 0xF0,
+    };
+    (0..len).map(|_| byte(random)).collect()
+}
+
+fn frame(random: &mut Random, id: CanId, kind: Kind) -> Frame {
+    if kind.fd && random.percent(50) {
+        let lens = [0, 1, 8, 12, 16, 20, 32, 48, 64];
+        let len = lens[random.up_to(8) as usize];
+        let brs = if random.percent(70) { flags::BRS } else { 0 };
+        return Frame::fd(id, brs, &payload(random, len)).unwrap();
+    }
+    let len = random.up_to(8) as usize;
+    Frame::classic(id, &payload(random, len)).unwrap()
+}
+
+/// A message set; the same seed gives the same set.
+pub(crate) fn set(seed: u64, kind: Kind) -> BusSpec {
+    let mut random = Random(seed);
+    let rate: BitRate = if kind.fd { "500k/2M" } else { "500k" }.parse().unwrap();
+    let count = random.between(kind.messages.0, kind.messages.1);
+    let nodes = random.between(2, 10);
+    let eff = random.up_to(2) * 40;
+    let mut ids = BTreeSet::new();
+    while (ids.len() as u64) < count {
+        let id = if random.percent(eff) {
+            CanId::eff(random.up_to(0x1FFF_FFFF) as u32)
+        } else {
+            CanId::sff(random.up_to(0x7FF) as u32)
+        };
+        ids.insert(id.unwrap().raw());
+    }
+    let frames: Vec<Frame> = ids
+        .into_iter()
+        .map(|id| frame(&mut random, CanId::from_raw(id), kind))
+        .collect();
+    // Periods as in vehicles, stretched to the load.
+    let wanted = random.between(kind.load.0, kind.load.1) as f64 / 100.0;
+    let periods: Vec<f64> = frames
+        .iter()
+        .map(|_| [5.0, 10.0, 20.0, 50.0, 100.0, 1000.0][random.up_to(5) as usize])
+        .collect();
+    let time = |frame: &Frame| {
+        let length = frame::wire::length(frame.view()).unwrap();
+        length.duration(rate, true) as f64
+    };
+    let load: f64 = frames.iter().zip(&periods).map(|(f, p)| time(f) / p).sum();
+    let stretch = load / wanted;
+    let messages = frames.iter().zip(&periods).map(|(frame, period)| {
+        let period = (period * stretch) as Nanos;
+        let jitter = match random.up_to(2) {
+            0 => 0,
+            _ => random.up_to(period * kind.jitter / 100),
+        };
+        let distance = if jitter > 0 && random.percent(30) {
+            random.up_to(period)
+        } else {
+            0
+        };
+        let shape = match kind.free {
+            true => Shape::any(frame.header()),
+            false => Shape::exact(frame),
+        };
+        Message {
+            name: String::new(),
+            node: random.up_to(nodes - 1) as usize,
+            shape: shape.unwrap(),
+            arrival: Arrival::new(period, jitter, distance).unwrap(),
+            deadline: period,
+        }
+    });
+    let messages = messages.collect();
+    let order = match kind.mailboxes {
+        None => Order::Priority,
+        Some(n) => Order::Mailboxes(NonZeroU8::new(n).unwrap()),
+    };
+    let node = |n| NodeSpec {
+        name: format!("node {n}"),
+        order,
+    };
+    BusSpec {
+        name: "bus".to_owned(),
+        rate,
+        lengths: LengthRule::Greatest,
+        errors: None,
+        joins: 0,
+        nodes: (0..nodes).map(node).collect(),
+        messages,
+    }
+}
+
+pub(crate) fn assess(bus: &BusSpec) -> (Compiled, Assessment) {
+    let compiled = Compiled::new(bus, &mut Lengths::new()).unwrap();
+    let found = compiled.assess(&compiled.arrivals());
+    (compiled, found)
+}
+
+/// How releases are drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phases {
+    /// Each message begins anywhere in its period.
+    Random,
+    /// All begin at once, as late as their jitter allows; what follows comes as early as it can.
+    Together,
+}
+
+/// Releases for `span` ns, with the time of each event. The frames have random payloads where nothing
+/// is known of them.
+pub(crate) fn releases(
+    bus: &BusSpec,
+    phases: Phases,
+    seed: u64,
+    span: Nanos,
+) -> Vec<(Release, Nanos)> {
+    let mut random = Random(seed);
+    let mut lengths = Lengths::new();
+    let most = bus
+        .messages
+        .iter()
+        .map(|m| m.arrival.jitter())
+        .max()
+        .unwrap();
+    let begin = match phases {
+        Phases::Random => 0,
+        Phases::Together => most,
+    };
+    let mut all = Vec::new();
+    for (index, message) in bus.messages.iter().enumerate() {
+        let arrival = message.arrival;
+        let first = match phases {
+            Phases::Random => random.up_to(arrival.period()),
+            Phases::Together => most - arrival.jitter(),
+        };
+        let mut last: Option<Nanos> = None;
+        for n in 0.. {
+            let due = first + n * arrival.period();
+            if due > begin + span {
+                break;
+            }
+            let late = match phases {
+                Phases::Random => random.up_to(arrival.jitter()),
+                Phases::Together if n == 0 => arrival.jitter(),
+                Phases::Together => 0,
+            };
+            // Releases of one message keep their order, and their distance.
+            let after = last.map_or(0, |last| last + arrival.distance());
+            let at = (due + late).max(after);
+            assert!(
+                at - due <= arrival.jitter(),
+                "the model forbids this release"
+            );
+            last = Some(at);
+            let frame = lengths.longest_frame(&message.shape).unwrap();
+            let release = Release {
+                at,
+                message: index,
+                frame,
+            };
+            all.push((release, due));
+        }
+    }
+    // Of equal times any order of messages is possible; of one message the first event comes first.
+    let order: Vec<u64> = bus.messages.iter().map(|_| random.next()).collect();
+    all.sort_by_key(|(release, due)| (release.at, order[release.message], *due));
+    all
+}
+
+/// What became of releases, with the event of each.
+pub(crate) fn outcomes(bus: &BusSpec, all: &[(Release, Nanos)]) -> Vec<(Outcome, Nanos)> {
+    let plain: Vec<Release> = all.iter().map(|(release, _)| *release).collect();
+    let found = replay(bus, &plain).unwrap();
+    assert_eq!(found.len(), plain.len(), "all are sent");
+    found.iter().map(|o| (*o, all[o.release].1)).collect()
+}

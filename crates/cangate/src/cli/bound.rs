@@ -1,0 +1,64 @@
+//! The options of `cangate bound`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+#[command(after_help = "A message set has buses, nodes and messages:\n\n  \
+    [buses.body]\n  bitrate = \"500k\"\n\n  \
+    [nodes.engine]\n  mailboxes = 3\n\n  \
+    [[messages]]\n  id = \"100\"\n  node = \"engine\"\n  period = \"10ms\"\n  len = 8\n\n\
+    docs/bound.md describes all keys, and what a bound covers.\n\n\
+    Exit status: 0: every deadline is kept; 1: it failed; 2: the options or the message set are wrong; \
+    3: a deadline can be missed, a queue can overflow, or a message has no bound; with --check, a frame took longer \
+    than its bound; 4: standard output was closed.")]
+pub(crate) struct Bound {
+    /// The message set; `-` is standard input.
+    #[arg(value_name = "SET.toml", required_unless_present = "from_log")]
+    pub(crate) set: Option<PathBuf>,
+    /// Print a message set that is estimated from this candump log, with how well each period fits; `-` is standard
+    /// input.
+    ///
+    /// Example: cangate bound --from-log drive.log > set.toml
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["set", "gateway", "json", "witness"])]
+    pub(crate) from_log: Option<PathBuf>,
+    /// With --from-log: the bit rate of the buses, which a log does not have; 500k/2M for FD.
+    #[arg(long, value_name = "RATE", default_value = "500k")]
+    pub(crate) bitrate: String,
+    /// Also follow the messages through a gateway with this gateway file, to other buses of the set.
+    ///
+    /// A port of kind "bus" is on the bus that it names; another one is on the bus of [nodes.PORT], or of its
+    /// own name.
+    #[arg(long, value_name = "GATEWAY.TOML")]
+    pub(crate) gateway: Option<PathBuf>,
+    /// The most time that the gateway itself takes, from the end of a frame until the next controller has it.
+    ///
+    /// `cangate bench` and `cangate lab measure` measure it. Example: --gateway-delay 50us
+    #[arg(long, value_name = "TIME", requires = "gateway", value_parser = time)]
+    pub(crate) gateway_delay: Option<u64>,
+    /// Hold each frame of these results against its bound; the gateway was that of the file.
+    ///
+    /// `cangate demo --out` writes such results. Their ports must have the names of the gateway file. A latency is
+    /// from the end of frame in to the start of frame out.
+    #[arg(long, value_name = "RESULTS", requires = "gateway", conflicts_with_all = ["json", "witness"])]
+    pub(crate) check: Option<PathBuf>,
+    /// Print JSON: all parts of each bound, in ns.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also say how much more often messages and errors may come until a deadline can be missed.
+    #[arg(long, conflicts_with_all = ["json", "witness", "check", "from_log"])]
+    pub(crate) margin: bool,
+    /// Find releases that make this message wait as long as its bound says, and replay them on a simulated bus.
+    ///
+    /// ID, or BUS:ID if several buses have it. Examples: --witness 100, --witness body:18FEF100
+    #[arg(long, value_name = "ID", conflicts_with = "json")]
+    pub(crate) witness: Option<String>,
+    /// Write these releases as a candump log.
+    #[arg(long, value_name = "FILE", requires = "witness")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// A time, in ns.
+fn time(text: &str) -> Result<u64, String> {
+    config::duration(text).map_err(|error| format!("{error}: {}", error.hint))
+}

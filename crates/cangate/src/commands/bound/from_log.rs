@@ -1,0 +1,175 @@
+//! `cangate bound --from-log`: a message set from what was seen.
+
+use super::table::micros;
+use crate::failure::Failure;
+use analysis::estimate::{Estimate, FEWEST, estimate};
+use frame::wire::BitRate;
+use frame::{CanId, FrameBuf, Header, Kind, Nanos};
+use port::log::{LogError, LogReader};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{Read, Write as _};
+use std::path::Path;
+
+/// A jitter up to this part of the period counts as a good fit.
+const GOOD: f64 = 0.1;
+
+/// What was seen of an ID on an interface.
+#[derive(Default)]
+struct Seen {
+    stamps: Vec<Nanos>,
+    /// The longest payload.
+    len: usize,
+    fd: bool,
+    brs: bool,
+}
+
+/// All that was seen, by interface and ID; frames that a set cannot have; lines that are no frames.
+#[derive(Default)]
+struct Log {
+    seen: BTreeMap<(String, u32), Seen>,
+    left_out: u64,
+    bad: u64,
+}
+
+/// Prints a message set.
+pub(super) fn run(path: &Path, rate: BitRate) -> Result<(), Failure> {
+    let log = if path == Path::new("-") {
+        read(LogReader::new(std::io::stdin(), "standard input"))?
+    } else {
+        read(LogReader::open(path).map_err(Failure::input)?)?
+    };
+    if log.seen.is_empty() {
+        return Err(Failure::input(format!(
+            "{}: no frame that a message set can have",
+            path.display()
+        )));
+    }
+    let text = set(&log, rate);
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+fn read<R: Read>(mut reader: LogReader<R>) -> Result<Log, Failure> {
+    let mut log = Log::default();
+    let mut frame = FrameBuf::new();
+    loop {
+        let logged = match reader.read(&mut frame) {
+            Ok(None) => break,
+            Ok(Some(logged)) => logged,
+            Err(LogError::Bad { .. }) => continue,
+            Err(error) => return Err(Failure::input(error)),
+        };
+        let view = frame.view();
+        let header = view.header();
+        if header.kind() == Kind::Xl || header.is_rtr() || header.id().is_err() {
+            log.left_out += 1;
+            continue;
+        }
+        let key = (logged.interface.as_str().to_owned(), header.id().raw());
+        log.seen.entry(key).or_default().add(header, logged.ns);
+    }
+    log.bad = reader.bad().count();
+    Ok(log)
+}
+
+impl Seen {
+    fn add(&mut self, header: &Header, at: Nanos) {
+        // Stamps that go back are taken for the one before them, as `cangate demo` does.
+        let at = self.stamps.last().map_or(at, |last| at.max(*last));
+        self.stamps.push(at);
+        self.len = self.len.max(header.len());
+        self.fd |= header.kind() == Kind::Fd;
+        self.brs |= header.is_brs();
+    }
+}
+
+fn set(log: &Log, rate: BitRate) -> String {
+    let mut text = String::from(
+        "# Estimated from a log by `cangate bound --from-log`: read it before you rely on it.\n\
+         # A log stamps ends of frame, so jitter has in it what frames waited for the bus. Deadlines are periods, each\n\
+         # message has a node of its own, and what was not seen is not here.\n",
+    );
+    for (count, what) in [
+        (log.left_out, "remote, error or XL frames"),
+        (log.bad, "lines that are no frames"),
+    ] {
+        if count > 0 {
+            let _ = writeln!(text, "# Left out: {count} {what}.");
+        }
+    }
+    let mut interfaces: Vec<&str> = log.seen.keys().map(|(name, _)| name.as_str()).collect();
+    interfaces.dedup();
+    for name in interfaces {
+        let _ = writeln!(text, "\n[buses.{name}]\nbitrate = {}", rate.nominal());
+        if let Some(data) = rate.data() {
+            let _ = writeln!(text, "data_bitrate = {data}");
+        }
+    }
+    for ((interface, raw), seen) in &log.seen {
+        message(&mut text, interface, CanId::from_raw(*raw), seen);
+    }
+    text
+}
+
+fn message(text: &mut String, interface: &str, id: CanId, seen: &Seen) {
+    let width = if id.is_eff() { 8 } else { 3 };
+    let id = format!("{:0width$X}", id.number());
+    let Some(found) = estimate(&seen.stamps) else {
+        let _ = writeln!(
+            text,
+            "\n# {id} on {interface}: {} frames, {FEWEST} with a time between them are needed. Give it a period, or \
+             leave it out.",
+            seen.stamps.len()
+        );
+        return;
+    };
+    let _ = writeln!(text, "\n[[messages]]\n{}", fit(&found));
+    let _ = writeln!(text, "id = \"{id}\"\nbus = \"{interface}\"");
+    let _ = writeln!(text, "period = \"{}\"", time(found.period));
+    if found.jitter > 0 {
+        let _ = writeln!(text, "jitter = \"{}\"", time(found.jitter));
+        let _ = writeln!(text, "distance = \"{}\"", time(found.distance));
+    }
+    if seen.fd {
+        let _ = writeln!(text, "kind = \"fd\"\nbrs = {}", seen.brs);
+    }
+    let _ = writeln!(text, "len = {}", seen.len);
+}
+
+/// In the longest unit that says it in whole numbers.
+fn time(ns: Nanos) -> String {
+    match ns {
+        _ if ns.is_multiple_of(1_000_000) => format!("{}ms", ns / 1_000_000),
+        _ if ns.is_multiple_of(1_000) => format!("{}us", ns / 1_000),
+        _ => format!("{ns}ns"),
+    }
+}
+
+/// How well it fits, as a comment.
+fn fit(found: &Estimate) -> String {
+    let part = found.jitter as f64 / found.period as f64;
+    let mut text = format!(
+        "# {} frames, {}: jitter {:.1} % of the period of {} µs",
+        found.frames,
+        if part <= GOOD {
+            "periodic"
+        } else {
+            "NOT PERIODIC"
+        },
+        part * 100.0,
+        micros(found.period)
+    );
+    if found.missing > 0 {
+        let _ = write!(text, "; {} periods without a frame", found.missing);
+    }
+    if part > GOOD {
+        let _ = write!(
+            text,
+            "; the frame farthest behind has the stamp {}.{:09}",
+            found.latest / 1_000_000_000,
+            found.latest % 1_000_000_000
+        );
+    }
+    text
+}

@@ -1,0 +1,179 @@
+//! Bounds as JSON.
+
+use super::{Found, can_miss, id};
+use analysis::{Bound, NoBound, Order, Service};
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub(super) struct Report {
+    /// The most time that the gateway takes; absent without a gateway, and where none was given.
+    gateway_delay_ns: Option<u64>,
+    buses: Vec<Bus>,
+    /// What no route can send on, in sentences.
+    left_out: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Bus {
+    name: String,
+    bitrate: u32,
+    data_bitrate: Option<u32>,
+    /// The part of the bus that all messages take together; 1 is all of it.
+    load: f64,
+    error_distance_ns: Option<u64>,
+    joins_ns: u64,
+    nodes: Vec<Node>,
+    messages: Vec<Message>,
+}
+
+#[derive(Serialize)]
+struct Node {
+    name: String,
+    mailboxes: Option<u8>,
+    /// `priority`, `covered` (mailboxes hold all that can wait) or `queue`.
+    service: &'static str,
+    /// The most frames in it at one time.
+    backlog: Option<u64>,
+    /// How many it can hold; only of a gateway's ports with a queue.
+    room: Option<u64>,
+    can_overflow: bool,
+}
+
+#[derive(Serialize)]
+struct Message {
+    id: String,
+    name: String,
+    node: String,
+    /// Without the intermission.
+    bits: u32,
+    data_phase_bits: u32,
+    frame_ns: u64,
+    period_ns: u64,
+    deadline_ns: u64,
+    /// Where a gateway has it from; absent for a bus's own message.
+    via: Option<String>,
+    /// Can the deadline be missed?
+    can_miss: bool,
+    bound: Option<Parts>,
+    /// Why there is no bound.
+    no_bound: Option<String>,
+}
+
+/// The response is `before_ns` and the sum of the parts, less `since_ns`.
+#[derive(Serialize)]
+struct Parts {
+    /// From the event to the end of the frame.
+    response_ns: u64,
+    /// The least time that it takes on the buses before; what it takes more there is jitter here.
+    before_ns: u64,
+    /// From the release to the end of the frame.
+    latency_ns: u64,
+    jitter_ns: u64,
+    blocking_ns: u64,
+    ahead_ns: u64,
+    interference_ns: u64,
+    errors_ns: u64,
+    frame_ns: u64,
+    since_ns: u64,
+    /// How many frames of the message come before it in the worst case.
+    instance: u64,
+}
+
+pub(super) fn report(all: &[Found<'_>], delay: Option<u64>, notes: &[String]) -> Report {
+    Report {
+        gateway_delay_ns: delay,
+        left_out: notes.to_vec(),
+        buses: all.iter().map(bus).collect(),
+    }
+}
+
+fn bus(found: &Found<'_>) -> Bus {
+    let spec = found.spec;
+    let nodes = spec.nodes.iter().zip(&found.assessment.nodes);
+    let messages = spec.messages.iter().zip(&found.assessment.messages);
+    Bus {
+        name: spec.name.clone(),
+        bitrate: spec.rate.nominal(),
+        data_bitrate: spec.rate.data(),
+        load: found.assessment.load,
+        error_distance_ns: spec.errors,
+        joins_ns: spec.joins,
+        nodes: nodes
+            .enumerate()
+            .map(|(i, (node, bound))| Node {
+                room: found.room.get(i).copied().flatten(),
+                can_overflow: found.overflows(i),
+                name: node.name.clone(),
+                mailboxes: match node.order {
+                    Order::Priority => None,
+                    Order::Mailboxes(n) => Some(n.get()),
+                },
+                service: match bound.service {
+                    Service::Priority => "priority",
+                    Service::Covered => "covered",
+                    Service::Queue => "queue",
+                },
+                backlog: bound.backlog,
+            })
+            .collect(),
+        messages: messages
+            .enumerate()
+            .map(|(i, (message, found_of_it))| Message {
+                id: id(message),
+                name: message.name.clone(),
+                node: spec
+                    .nodes
+                    .get(message.node)
+                    .map_or_else(String::new, |n| n.name.clone()),
+                bits: found_of_it.bits.all(),
+                data_phase_bits: found_of_it.bits.data,
+                frame_ns: found_of_it.frame,
+                period_ns: message.arrival.period(),
+                deadline_ns: message.deadline,
+                via: found.via.get(i).cloned().flatten(),
+                can_miss: can_miss(found, i),
+                bound: found_of_it
+                    .bound
+                    .as_ref()
+                    .ok()
+                    .map(|bound| parts(bound, found.base.get(i).copied().unwrap_or(0))),
+                no_bound: found_of_it.bound.err().map(|why| words(why, found)),
+            })
+            .collect(),
+    }
+}
+
+fn parts(bound: &Bound, before: u64) -> Parts {
+    let parts = bound.parts;
+    Parts {
+        response_ns: bound.response + before,
+        before_ns: before,
+        latency_ns: bound.latency,
+        jitter_ns: parts.jitter,
+        blocking_ns: parts.blocking,
+        ahead_ns: parts.ahead,
+        interference_ns: parts.interference,
+        errors_ns: parts.errors,
+        frame_ns: parts.frame,
+        since_ns: parts.since,
+        instance: bound.instance,
+    }
+}
+
+/// Why there is no bound.
+pub(super) fn words(why: NoBound, found: &Found<'_>) -> String {
+    match why {
+        NoBound::Overload(load) => format!(
+            "with all that goes before it the bus is loaded by {:.1} %",
+            load * 100.0
+        ),
+        NoBound::TooLong => "the bus can be busy for more than an hour".to_owned(),
+        NoBound::Upstream => "a message that comes from another bus has no bound there".to_owned(),
+        NoBound::Circle => "jitter grows without end around a circle of buses".to_owned(),
+        NoBound::Follows(other) => {
+            let other = found.spec.messages.get(other);
+            let label = other.map_or_else(String::new, super::label);
+            format!("{label}, which goes before it, has none")
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! `cangate bound`: how long a frame can take at worst.
+
+mod check;
+mod from_log;
+mod json;
+mod margin;
+mod routes;
+mod table;
+mod witness;
+
+use crate::cli::bound::Bound;
+use crate::failure::Failure;
+use crate::input::{load_config, read_source};
+use crate::output;
+use analysis::set;
+use analysis::{Assessment, BusSpec, Compiled, Lengths, Message, NetworkFound};
+use frame::Nanos;
+use frame::wire::BitRate;
+use routes::Connected;
+use std::io::Write;
+
+/// The exit status where a deadline can be missed, or a message has no bound.
+const MISSED: u8 = 3;
+
+/// As many messages are named in an error.
+const NAMED: usize = 5;
+
+/// A bus and what was found out about it.
+struct Found<'s> {
+    spec: &'s BusSpec,
+    compiled: &'s Compiled,
+    assessment: &'s Assessment,
+    /// For each message, how long after its event it can be there at the earliest, ns.
+    base: &'s [Nanos],
+    /// For each message that a gateway sends on: from where, and by which route.
+    via: Vec<Option<String>>,
+    /// For each node that is a gateway's port with a queue, how many frames it can hold.
+    room: Vec<Option<u64>>,
+}
+
+pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
+    if let Some(log) = &args.from_log {
+        let rate = args
+            .bitrate
+            .parse::<BitRate>()
+            .map_err(|error| Failure::input(format!("--bitrate {}: {error}", args.bitrate)))?;
+        return from_log::run(log, rate);
+    }
+    let Some(set) = &args.set else {
+        return Err(Failure::input("a message set is needed, or --from-log"));
+    };
+    let source = read_source(set)?;
+    let set = set::load(&source)
+        .map_err(|found| Failure::Mistakes(config::render(&source, &found, color)))?;
+    if let Some(out) = &args.out {
+        output::file(out)?;
+    }
+    let connected = match &args.gateway {
+        None => routes::alone(set),
+        Some(file) => {
+            let source = read_source(file)?;
+            let (config, warnings) = load_config(&source, color)?;
+            eprint!("{warnings}");
+            routes::connect(set, &config, args.gateway_delay.unwrap_or(0))?
+        }
+    };
+    let mut lengths = Lengths::new();
+    let network = &connected.network;
+    let assessed = network.assess(&mut lengths).map_err(Failure::input)?;
+    let all = by_bus(&connected, &assessed);
+    if let Some(id) = &args.witness {
+        return witness::run(&all, id, &mut lengths, args.out.as_deref());
+    }
+    if let Some(results) = &args.check {
+        return check::run(&all, results, args.gateway_delay.unwrap_or(0));
+    }
+    let mut stdout = std::io::stdout().lock();
+    if args.json {
+        let report = json::report(&all, args.gateway_delay, &connected.notes);
+        serde_json::to_writer_pretty(&mut stdout, &report).map_err(std::io::Error::from)?;
+        writeln!(stdout)?;
+    } else {
+        let mut text = table::render(&all);
+        if args.gateway.is_some() {
+            text.push_str(&table::gateway(args.gateway_delay, &connected.notes));
+        }
+        if args.margin {
+            text.push_str(&margin::words(&connected, &mut lengths)?);
+        }
+        stdout.write_all(text.as_bytes())?;
+    }
+    missed(&all)
+}
+
+fn by_bus<'s>(connected: &'s Connected, assessed: &'s NetworkFound) -> Vec<Found<'s>> {
+    let network = &connected.network;
+    let mut all: Vec<Found<'_>> = network
+        .buses
+        .iter()
+        .zip(&assessed.compiled)
+        .zip(&assessed.buses)
+        .zip(&assessed.base)
+        .map(|(((spec, compiled), assessment), base)| Found {
+            spec,
+            compiled,
+            assessment,
+            base,
+            via: vec![None; spec.messages.len()],
+            room: vec![None; spec.nodes.len()],
+        })
+        .collect();
+    for (hop, route) in network.hops.iter().zip(&connected.routes) {
+        let from = network.buses.get(hop.from.bus);
+        let message = from.and_then(|bus| bus.messages.get(hop.from.message));
+        let words = from
+            .zip(message)
+            .map(|(bus, message)| format!("{} of bus {}, route {route}", id(message), bus.name));
+        if let Some(via) = all
+            .get_mut(hop.to.bus)
+            .and_then(|found| found.via.get_mut(hop.to.message))
+        {
+            *via = words;
+        }
+    }
+    for queue in &connected.queues {
+        let found = all.get_mut(queue.bus);
+        if let Some(room) = found.and_then(|found| found.room.get_mut(queue.node)) {
+            *room = Some(queue.frames);
+        }
+    }
+    all
+}
+
+impl Found<'_> {
+    /// From the event to the end of frame on this bus, over all buses before it, ns.
+    fn response(&self, message: usize) -> Option<Nanos> {
+        let bound = self.assessment.messages.get(message)?.bound.ok()?;
+        Some(
+            bound
+                .response
+                .saturating_add(self.base.get(message).copied().unwrap_or(0)),
+        )
+    }
+
+    /// Can the queue of this node overflow?
+    fn overflows(&self, node: usize) -> bool {
+        let room = self.room.get(node).copied().flatten();
+        let most = self
+            .assessment
+            .nodes
+            .get(node)
+            .and_then(|node| node.backlog);
+        room.is_some_and(|room| most.is_none_or(|most| most > room))
+    }
+}
+
+/// Can the deadline of this message be missed?
+fn can_miss(found: &Found<'_>, message: usize) -> bool {
+    let deadline = found.spec.messages.get(message).map(|m| m.deadline);
+    match (found.response(message), deadline) {
+        (Some(response), Some(deadline)) => response > deadline,
+        _ => true,
+    }
+}
+
+fn missed(all: &[Found<'_>]) -> Result<(), Failure> {
+    let late = all.iter().flat_map(|found| {
+        let messages = found.spec.messages.iter().enumerate();
+        messages
+            .filter(|(i, _)| can_miss(found, *i))
+            .map(|(_, message)| label(message))
+    });
+    let late: Vec<String> = late.collect();
+    let full = all.iter().flat_map(|found| {
+        let nodes = found.spec.nodes.iter().enumerate();
+        let full = nodes.filter(|(node, _)| found.overflows(*node));
+        full.map(|(_, node)| node.name.as_str())
+    });
+    let full: Vec<&str> = full.collect();
+    if !full.is_empty() {
+        return Err(Failure::Ended {
+            status: MISSED,
+            text: format!("the queue of a port can overflow: {}", full.join(", ")),
+        });
+    }
+    if late.is_empty() {
+        return Ok(());
+    }
+    let more = late.len().saturating_sub(NAMED);
+    let mut text = format!(
+        "{} of {} messages can miss their deadline: {}",
+        late.len(),
+        all.iter()
+            .map(|found| found.spec.messages.len())
+            .sum::<usize>(),
+        late[..late.len() - more].join(", ")
+    );
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    Err(Failure::Ended {
+        status: MISSED,
+        text,
+    })
+}
+
+/// A message's ID as candump prints it.
+fn id(message: &Message) -> String {
+    let id = message.shape.header().id();
+    if id.is_eff() {
+        format!("{:08X}", id.number())
+    } else {
+        format!("{:03X}", id.number())
+    }
+}
+
+/// ID and name.
+fn label(message: &Message) -> String {
+    let id = id(message);
+    match message.name.as_str() {
+        "" => id,
+        name => format!("{id} {name}"),
+    }
+}

@@ -1,0 +1,321 @@
+//! Where a gateway file sends the messages of a set.
+
+use super::{id, label};
+use crate::failure::Failure;
+use analysis::set::MessageSet;
+use analysis::{BusSpec, Hop, Message, Network, NodeSpec, Order, Place, Shape};
+use frame::{FrameRef, Kind, Nanos, wire};
+use gateway::config::Config;
+use port::PortSpec;
+use port::embedded::BusSettings;
+use route::{Arrival, Forward, Mode, PayloadPattern, PortId, RouteId, Routes, Sink, Stop, Table};
+use std::num::NonZeroU8;
+
+/// More messages than this are a mistake of the routes.
+const MOST_MESSAGES: usize = 100_000;
+
+/// A set with all that a gateway sends on.
+#[derive(Clone, Default)]
+pub(super) struct Connected {
+    pub(super) network: Network,
+    /// For each hop, the route.
+    pub(super) routes: Vec<String>,
+    /// Nodes with a queue of a known length.
+    pub(super) queues: Vec<Room>,
+    /// What was left out, in sentences.
+    pub(super) notes: Vec<String>,
+}
+
+/// How many frames a port of the gateway can hold, in buffers and queue.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    pub(super) bus: usize,
+    pub(super) node: usize,
+    pub(super) frames: u64,
+}
+
+/// A port of the gateway on a bus.
+#[derive(Clone, Copy)]
+struct Attached {
+    bus: usize,
+    node: usize,
+}
+
+/// A set without a gateway.
+pub(super) fn alone(set: MessageSet) -> Connected {
+    Connected {
+        network: Network {
+            buses: set.buses,
+            hops: Vec::new(),
+        },
+        ..Connected::default()
+    }
+}
+
+/// Follows all messages through the gateway, from bus to bus.
+pub(super) fn connect(
+    set: MessageSet,
+    config: &Config,
+    delay: Nanos,
+) -> Result<Connected, Failure> {
+    let mut all = alone(set);
+    let mut ports = Vec::with_capacity(config.ports.len());
+    for spec in &config.ports {
+        ports.push(attach(&mut all, spec)?);
+    }
+    if ports.iter().flatten().count() < 2 {
+        return Err(Failure::input(
+            "--gateway: fewer than two of its ports are on buses of the set; a port of kind \"bus\" is on the \
+             bus that it names, another one on that of [nodes.PORT], or of its own name",
+        ));
+    }
+    let tables = Tables::new(&config.routes, config.ports.len())?;
+    let buses = 0..all.network.buses.len();
+    let mut waiting: Vec<Place> = buses
+        .flat_map(|bus| {
+            let messages = 0..all.network.buses[bus].messages.len();
+            messages.map(move |message| Place { bus, message })
+        })
+        .collect();
+    while let Some(place) = waiting.pop() {
+        let message = all.network.buses[place.bus].messages[place.message].clone();
+        for (port, attached) in (0_u16..).zip(&ports) {
+            // A node does not hear its own frames.
+            let Some(attached) = attached.filter(|a| a.bus == place.bus && a.node != message.node)
+            else {
+                continue;
+            };
+            debug_assert_eq!(attached.bus, place.bus);
+            for sent in tables.follow(&message.shape, PortId(port))? {
+                let to = ports.get(usize::from(sent.to.0)).copied().flatten();
+                let name = config.routes.routes.get(sent.route.0 as usize);
+                let name = name.map_or_else(String::new, |route| route.name.clone());
+                let Some(to) = to else { continue };
+                waiting.extend(add(&mut all, place, &message, to, &sent, name, delay)?);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Puts a port's node on its bus.
+fn attach(all: &mut Connected, spec: &PortSpec) -> Result<Option<Attached>, Failure> {
+    let settings = spec.settings.downcast_ref::<BusSettings>();
+    let buses = &mut all.network.buses;
+    let named = |bus: &BusSpec| bus.nodes.iter().position(|node| node.name == spec.name);
+    let described = buses
+        .iter()
+        .enumerate()
+        .find_map(|(i, bus)| Some((i, named(bus)?)));
+    let name = settings.map_or(spec.name.as_str(), |settings| settings.bus.as_str());
+    let bus = match described {
+        Some((bus, _)) => Some(bus),
+        None => buses.iter().position(|bus| bus.name == name),
+    };
+    let Some(bus) = bus else { return Ok(None) };
+    if let Some(settings) = settings {
+        let rate = buses[bus].rate;
+        if (rate.nominal(), rate.data()) != (settings.bitrate, settings.data_bitrate) {
+            return Err(Failure::input(format!(
+                "bus {} has {rate} in the set, and another bit rate in the gateway file (port {})",
+                buses[bus].name, spec.name
+            )));
+        }
+    }
+    let node = match (described, settings.map(|s| NonZeroU8::new(s.mailboxes))) {
+        (Some((_, node)), _) => node,
+        (None, Some(Some(mailboxes))) => {
+            buses[bus].nodes.push(NodeSpec {
+                name: spec.name.clone(),
+                order: Order::Mailboxes(mailboxes),
+            });
+            buses[bus].nodes.len() - 1
+        }
+        (None, _) => {
+            return Err(Failure::input(format!(
+                "port {0} is of kind \"{1}\": how many transmit buffers has its controller? add \
+                 [nodes.{0}] with `bus = \"{2}\"` and `mailboxes = N` to the set",
+                spec.name,
+                spec.settings.kind(),
+                buses[bus].name
+            )));
+        }
+    };
+    if let (Some(settings), Order::Mailboxes(n)) = (settings, buses[bus].nodes[node].order) {
+        all.queues.push(Room {
+            bus,
+            node,
+            frames: u64::from(settings.queue) + u64::from(n.get()),
+        });
+    }
+    Ok(Some(Attached { bus, node }))
+}
+
+/// Adds a message that is sent on, if the next bus carries it.
+fn add(
+    all: &mut Connected,
+    from: Place,
+    message: &Message,
+    to: Attached,
+    sent: &Sent,
+    route: String,
+    delay: Nanos,
+) -> Result<Option<Place>, Failure> {
+    let bus = &mut all.network.buses[to.bus];
+    if sent.shape.header().kind() == Kind::Fd && bus.rate.data().is_none() {
+        all.notes.push(format!(
+            "{} (route {route}): an FD frame, which bus {} does not carry",
+            label(message),
+            bus.name
+        ));
+        return Ok(None);
+    }
+    let key = |shape: &Shape| wire::arbitration_key(shape.header()) >> 2;
+    let new = Message {
+        node: to.node,
+        shape: sent.shape,
+        ..message.clone()
+    };
+    if let Some(same) = bus
+        .messages
+        .iter()
+        .find(|m| key(&m.shape) == key(&new.shape))
+    {
+        return Err(Failure::input(format!(
+            "route {route} sends {} to bus {} as {}, which {} sends there already: nothing decides \
+             between them",
+            label(message),
+            bus.name,
+            id(&new),
+            bus.nodes
+                .get(same.node)
+                .map_or("another node", |n| n.name.as_str())
+        )));
+    }
+    bus.messages.push(new);
+    let place = Place {
+        bus: to.bus,
+        message: bus.messages.len() - 1,
+    };
+    if all.network.hops.len() >= MOST_MESSAGES {
+        return Err(Failure::input(format!(
+            "the routes send on more than {MOST_MESSAGES} messages"
+        )));
+    }
+    all.network.hops.push(Hop {
+        from,
+        to: place,
+        delay,
+    });
+    all.routes.push(route);
+    Ok(Some(place))
+}
+
+/// A copy that a route sends.
+struct Sent {
+    route: RouteId,
+    to: PortId,
+    shape: Shape,
+}
+
+/// The routing table, and one that takes all that it may take.
+struct Tables<'r> {
+    routes: &'r Routes,
+    exact: Table,
+    /// Without conditions on payloads, and with each route that matches, whatever is before it.
+    wide: Table,
+}
+
+impl<'r> Tables<'r> {
+    fn new(routes: &'r Routes, ports: usize) -> Result<Self, Failure> {
+        let compile = |routes: &Routes| {
+            Table::compile(routes, ports).map_err(|all| {
+                Failure::input(all.first().map_or_else(String::new, ToString::to_string))
+            })
+        };
+        let mut wide = routes.clone();
+        for route in &mut wide.routes {
+            // What a limit drops today it may let pass tomorrow.
+            route.limit = None;
+            route.matching.payload.clear();
+        }
+        let mut exact = routes.clone();
+        exact.routes.iter_mut().for_each(|route| route.limit = None);
+        if routes.routes.iter().any(|r| !r.matching.payload.is_empty()) {
+            wide.mode = Mode::All;
+        }
+        Ok(Self {
+            routes,
+            exact: compile(&exact)?,
+            wide: compile(&wide)?,
+        })
+    }
+
+    /// All copies that can come of frames of this shape.
+    fn follow(&self, shape: &Shape, from: PortId) -> Result<Vec<Sent>, Failure> {
+        let frame = shape.example().map_err(Failure::run)?;
+        let table = if shape.is_exact() {
+            &self.exact
+        } else {
+            &self.wide
+        };
+        let mut memory = table.memory();
+        let mut copies = Copies {
+            shape,
+            tables: self,
+            all: Vec::new(),
+        };
+        let arrival = Arrival {
+            from,
+            now: 0,
+            hops: 0,
+        };
+        table.decide(&mut memory, arrival, frame.view(), &mut copies);
+        Ok(copies.all)
+    }
+}
+
+struct Copies<'t> {
+    shape: &'t Shape,
+    tables: &'t Tables<'t>,
+    all: Vec<Sent>,
+}
+
+impl Sink for Copies<'_> {
+    fn taken(&mut self, _: RouteId) {}
+
+    fn stopped(&mut self, _: RouteId, _: Stop) {}
+
+    fn forward(&mut self, copy: Forward<'_>) {
+        let route = self.tables.routes.routes.get(copy.route.0 as usize);
+        let Some(route) = route else { return };
+        let may = |pattern: &PayloadPattern| {
+            let bytes = pattern.value.iter().zip(&pattern.mask).enumerate();
+            let mut bytes =
+                bytes.map(|(i, (value, mask))| (usize::from(pattern.at) + i, value, mask));
+            bytes.all(|(at, value, mask)| self.shape.may_have(at, *value, *mask))
+        };
+        if !route.matching.payload.iter().all(may) {
+            return;
+        }
+        let shape = match route.actions.is_empty() {
+            true => Some(*self.shape),
+            false => changed(copy.frame, self.shape.is_exact()),
+        };
+        if let Some(shape) = shape {
+            self.all.push(Sent {
+                route: copy.route,
+                to: copy.to,
+                shape,
+            });
+        }
+    }
+}
+
+/// What is known of a frame that a route has changed: all of it, if all of it was known before.
+fn changed(frame: FrameRef<'_>, exact: bool) -> Option<Shape> {
+    if exact {
+        return Shape::exact(&frame::Frame::from_view(frame)?).ok();
+    }
+    Shape::any(*frame.header()).ok()
+}

@@ -1,0 +1,198 @@
+//! Bounds as a table on a terminal.
+
+use super::{Found, can_miss, json, label};
+use crate::counters::{row, table};
+use analysis::{Bound, Message, Order, Service};
+use std::fmt::Write as _;
+
+pub(super) fn render(all: &[Found<'_>]) -> String {
+    let mut text = String::new();
+    for found in all {
+        head(&mut text, found);
+        nodes(&mut text, found);
+        let _ = writeln!(text, "{}", messages(found));
+        no_bounds(&mut text, found);
+        vias(&mut text, found);
+        text.push('\n');
+    }
+    text.push_str(
+        "Times in µs. bound: from the event to the end of the frame: jitter, a frame of lower priority on\n\
+         the bus, frames of the own message and queue ahead, frames of higher priority, errors, the frame\n\
+         itself. Not covered: error-passive nodes, overload frames, time to fill a buffer.\n",
+    );
+    text
+}
+
+fn head(text: &mut String, found: &Found<'_>) {
+    let spec = found.spec;
+    let _ = write!(
+        text,
+        "Bus {}: {}, load {:.1} %",
+        spec.name,
+        spec.rate,
+        found.assessment.load * 100.0
+    );
+    if let Some(distance) = spec.errors {
+        let _ = write!(text, ", an error each {} µs at most", micros(distance));
+    }
+    text.push('\n');
+}
+
+fn nodes(text: &mut String, found: &Found<'_>) {
+    let nodes = found.spec.nodes.iter().zip(&found.assessment.nodes);
+    let mut assumed = 0;
+    for (i, (node, bound)) in nodes.enumerate() {
+        let most = bound.backlog.map_or_else(
+            || "frames wait without a bound".to_owned(),
+            |most| match most {
+                1 => "at most 1 frame".to_owned(),
+                most => format!("at most {most} frames"),
+            },
+        );
+        let Order::Mailboxes(mailboxes) = node.order else {
+            assumed += 1;
+            continue;
+        };
+        let order = match bound.service {
+            Service::Queue => "in order of arrival",
+            Service::Covered | Service::Priority => "in order of priority",
+        };
+        let _ = writeln!(
+            text,
+            "Node {}: {mailboxes} {}, {most}{}: {order}",
+            node.name,
+            if mailboxes.get() == 1 {
+                "mailbox"
+            } else {
+                "mailboxes"
+            },
+            match found.room.get(i).copied().flatten() {
+                Some(room) if found.overflows(i) => format!(", ROOM FOR {room}"),
+                Some(room) => format!(", room for {room}"),
+                None => String::new(),
+            }
+        );
+    }
+    if assumed > 0 {
+        let _ = writeln!(
+            text,
+            "{assumed} {} said to send in order of priority; `mailboxes = N` in [nodes.NAME] has it checked",
+            if assumed == 1 { "node is" } else { "nodes are" }
+        );
+    }
+}
+
+fn messages(found: &Found<'_>) -> comfy_table::Table {
+    let mut table = table(&[
+        "message", "node", "bits", "jitter", "lower", "ahead", "higher", "errors", "frame",
+        "bound", "deadline", "slack",
+    ]);
+    let mut order: Vec<usize> = (0..found.spec.messages.len()).collect();
+    let key = |&i: &usize| found.spec.messages.get(i).map(field);
+    order.sort_by_key(key);
+    for i in order {
+        let both = found
+            .spec
+            .messages
+            .get(i)
+            .zip(found.assessment.messages.get(i));
+        let Some((message, of_it)) = both else {
+            continue;
+        };
+        let node = found.spec.nodes.get(message.node);
+        let mut cells = vec![
+            label(message),
+            node.map_or_else(String::new, |node| node.name.clone()),
+            of_it.bits.all().to_string(),
+        ];
+        match &of_it.bound {
+            Ok(bound) => cells.extend(parts(bound, found.base.get(i).copied().unwrap_or(0))),
+            Err(_) => {
+                cells.extend(std::iter::repeat_n("·".to_owned(), 5));
+                cells.push(micros(of_it.frame));
+                cells.push("none".to_owned());
+            }
+        }
+        cells.push(micros(message.deadline));
+        cells.push(match &of_it.bound {
+            _ if can_miss(found, i) => "MISSED".to_owned(),
+            _ => found.response(i).map_or_else(String::new, |response| {
+                micros(message.deadline.saturating_sub(response))
+            }),
+        });
+        table.add_row(row(cells));
+    }
+    table
+}
+
+fn field(message: &Message) -> u64 {
+    frame::wire::arbitration_key(message.shape.header())
+}
+
+fn parts(bound: &Bound, before: u64) -> [String; 7] {
+    let p = bound.parts;
+    // What is ahead, less the time since the first of it was released.
+    let ahead = if p.ahead >= p.since {
+        dotted(p.ahead - p.since)
+    } else {
+        format!("-{}", micros(p.since - p.ahead))
+    };
+    [
+        dotted(before + p.jitter),
+        dotted(p.blocking),
+        ahead,
+        dotted(p.interference),
+        dotted(p.errors),
+        micros(p.frame),
+        micros(before + bound.response),
+    ]
+}
+
+/// What comes by a gateway, and what it takes.
+pub(super) fn gateway(delay: Option<u64>, notes: &[String]) -> String {
+    let mut text = match delay {
+        Some(delay) => format!("The gateway itself takes at most {} µs.\n", micros(delay)),
+        None => {
+            "The gateway itself is taken to need no time: --gateway-delay TIME says how much.\n"
+                .to_owned()
+        }
+    };
+    text.push_str("Of what it sends on, jitter is all the time until then, from the event on.\n");
+    for note in notes {
+        let _ = writeln!(text, "Left out: {note}.");
+    }
+    text
+}
+
+fn vias(text: &mut String, found: &Found<'_>) {
+    for (message, via) in found.spec.messages.iter().zip(&found.via) {
+        if let Some(via) = via {
+            let _ = writeln!(text, "{}: from {via}", label(message));
+        }
+    }
+}
+
+fn no_bounds(text: &mut String, found: &Found<'_>) {
+    let all = found.spec.messages.iter().zip(&found.assessment.messages);
+    for (message, of_it) in all {
+        if let Err(why) = of_it.bound {
+            let _ = writeln!(
+                text,
+                "No bound for {}: {}",
+                label(message),
+                json::words(why, found)
+            );
+        }
+    }
+}
+
+/// Nanoseconds as µs; a dot for 0.
+fn dotted(ns: u64) -> String {
+    if ns == 0 { "·".to_owned() } else { micros(ns) }
+}
+
+/// Nanoseconds as µs, all digits that are there.
+pub(super) fn micros(ns: u64) -> String {
+    let text = format!("{}.{:03}", ns / 1000, ns % 1000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,228 @@
+//! `cangate bound`.
+
+use crate::{cangate, root, stderr, stdout};
+use serde_json::Value;
+use std::path::Path;
+
+fn write(folder: &Path, text: &str) -> std::path::PathBuf {
+    let file = folder.join("set.toml");
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// Worked out by hand: two messages whose payload is known, at 500 kbit/s. `cangate timing` says 111 bits for
+/// both, intermission included.
+const TWO: &str = "[buses.a]\nbitrate = '500k'\n\
+    [[messages]]\nid = '100'\nname = 'first'\nperiod = '10ms'\ndata = 'AAAAAAAAAAAAAAAA'\n\
+    [[messages]]\nid = '555'\nperiod = '20ms'\ndata = 'AAAAAAAAAAAAAAAA'\n";
+
+fn bits(frame: &str) -> u64 {
+    let out = stdout(cangate().args(["timing", "--json", frame]), 0);
+    let json: Value = serde_json::from_str(&out).unwrap();
+    json["bits"].as_u64().unwrap()
+}
+
+#[test]
+fn bounds_and_their_parts_are_as_by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), TWO);
+    let out = stdout(cangate().args(["bound", "--json"]).arg(&file), 0);
+    let json: Value = serde_json::from_str(&out).unwrap();
+    let messages = &json["buses"][0]["messages"];
+    let (first, second) = (bits("100#AAAAAAAAAAAAAAAA"), bits("555#AAAAAAAAAAAAAAAA"));
+    let bound = &messages[0]["bound"];
+    assert_eq!(bound["blocking_ns"], second * 2_000);
+    assert_eq!(bound["response_ns"], (second + first - 3) * 2_000);
+    let bound = &messages[1]["bound"];
+    assert_eq!(bound["blocking_ns"], 0);
+    assert_eq!(bound["interference_ns"], first * 2_000);
+    let table = stdout(cangate().arg("bound").arg(&file), 0);
+    assert!(
+        table.contains("100 first") && table.contains("load 3."),
+        "{table}"
+    );
+}
+
+#[test]
+fn a_deadline_that_can_be_missed_has_its_own_status() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = TWO.replace("period = '10ms'", "period = '10ms'\ndeadline = '300us'");
+    let file = write(folder.path(), &text);
+    let output = cangate().arg("bound").arg(&file).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(out.contains("MISSED"), "{out}");
+    let err = String::from_utf8(output.stderr).unwrap();
+    let words = "error: 1 of 2 messages can miss their deadline: 100 first";
+    assert!(err.contains(words), "{err}");
+}
+
+#[test]
+fn the_witness_is_a_log_that_reaches_the_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), TWO);
+    let log = folder.path().join("w.log");
+    let mut command = cangate();
+    command
+        .arg("bound")
+        .arg(&file)
+        .args(["--witness", "100", "--out"]);
+    let out = stdout(command.arg(&log), 0);
+    assert!(out.contains("reached, less the nanosecond"), "{out}");
+    let log = std::fs::read_to_string(log).unwrap();
+    let lines = [
+        "(0000000001.000000000) a 555#AAAAAAAAAAAAAAAA",
+        "(0000000001.000000001) a 100#AAAAAAAAAAAAAAAA",
+    ];
+    assert_eq!(log.lines().collect::<Vec<_>>(), lines);
+    // The lowest one waits for the other, and is blocked by none.
+    let out = stdout(
+        cangate().arg("bound").arg(&file).args(["--witness", "555"]),
+        0,
+    );
+    assert!(out.contains(": reached."), "{out}");
+}
+
+#[test]
+fn a_witness_is_named_by_its_bus_if_need_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let two =
+        "[buses.b]\nbitrate = '1M'\n[[messages]]\nbus = 'b'\nid = '100'\nperiod = '1ms'\nlen = 0\n";
+    let text = TWO.replace("[[messages]]\n", "[[messages]]\nbus = 'a'\n") + two;
+    let file = write(folder.path(), &text);
+    let witness = |id: &str| {
+        let mut command = cangate();
+        command.arg("bound").arg(&file).args(["--witness", id]);
+        command
+    };
+    let err = stderr(&mut witness("100"), 2);
+    assert!(
+        err.contains("several buses have this ID: write a:100"),
+        "{err}"
+    );
+    let out = stdout(&mut witness("b:100"), 0);
+    assert!(out.contains("100 on bus b"), "{out}");
+    let err = stderr(&mut witness("b:101"), 2);
+    assert!(err.contains("no message has this ID"), "{err}");
+}
+
+#[test]
+fn mistakes_of_a_set_have_their_places() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(
+        folder.path(),
+        "[buses.a]\nbitrate = '500k'\n[[messages]]\nid = '1000'\n",
+    );
+    let err = stderr(cangate().arg("bound").arg(&file), 2);
+    assert!(
+        err.contains("set.toml:4:6") && err.contains("an ID has three or eight digits"),
+        "{err}"
+    );
+    assert!(err.contains("needs `period`"), "{err}");
+}
+
+#[test]
+fn the_example_is_bounded() {
+    let example = root().join("examples/bound/body.toml");
+    stdout(cangate().arg("bound").arg(example), 0);
+}
+
+/// What the margin says still holds, and a little more does not.
+#[test]
+fn the_margin_is_the_edge() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = |period: u64, errors: &str| {
+        let text = format!(
+            "[buses.a]\nbitrate = '500k'\n{errors}\n[[messages]]\nid = '100'\nperiod = '{period}ns'\n\
+             deadline = '1ms'\ndata = 'AA'\n[[messages]]\nid = '200'\nperiod = '{period}ns'\n\
+             deadline = '2ms'\nlen = 8\n"
+        );
+        write(folder.path(), &text)
+    };
+    let out = stdout(
+        cangate()
+            .args(["bound", "--margin"])
+            .arg(set(10_000_000, "")),
+        0,
+    );
+    let number = |after: &str, before: &str| -> f64 {
+        let rest = out.split_once(after).unwrap().1;
+        rest.split_once(before).unwrap().0.parse().unwrap()
+    };
+    let factor = number("at least ", " times");
+    let distance = number("each bus each ", " µs");
+    assert!(factor > 10.0 && distance > 100.0, "{out}");
+    let period = |factor: f64| (10e6 / factor) as u64;
+    stdout(cangate().arg("bound").arg(set(period(factor) + 10, "")), 0);
+    stdout(
+        cangate().arg("bound").arg(set(period(factor + 0.002), "")),
+        3,
+    );
+    let errors = |us: f64| format!("errors = '{}us'", us as u64);
+    stdout(
+        cangate()
+            .arg("bound")
+            .arg(set(10_000_000, &errors(distance))),
+        0,
+    );
+    stdout(
+        cangate()
+            .arg("bound")
+            .arg(set(10_000_000, &errors(distance * 0.95))),
+        3,
+    );
+    let missed = stdout(
+        cangate().args(["bound", "--margin"]).arg(set(200_000, "")),
+        3,
+    );
+    assert!(missed.contains("Margin: none"), "{missed}");
+}
+
+/// A log that was made from a set gives the set back, as far as a log can have it; and its frames keep the
+/// bounds of what was estimated.
+#[test]
+fn a_set_is_estimated_from_a_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("drive.log");
+    let mut lines: Vec<(u64, String)> = Vec::new();
+    for n in 0..200_u64 {
+        let late = n * 7919 % 400;
+        lines.push((n * 10_000 + late, format!("can0 100#{n:016X}")));
+        if n % 2 == 0 && n != 100 {
+            lines.push((3_000 + n * 10_000, "can0 18FEF100#0102".to_owned()));
+        }
+        if n * n % 7 == 1 {
+            lines.push((7_000 + n * 10_000, "can1 200##1AABBCCDD".to_owned()));
+        }
+    }
+    lines.push((5_000, "can1 300#".to_owned()));
+    lines.sort();
+    let line = |(us, frame): &(u64, String)| {
+        let (s, us) = (us / 1_000_000, us % 1_000_000);
+        format!("({s}.{us:06}) {frame}\n")
+    };
+    let mut text: String = lines.iter().map(line).collect();
+    text.push_str("(3.0) can0 123#R\nnonsense\n");
+    std::fs::write(&log, text).unwrap();
+    let mut command = cangate();
+    command.args(["bound", "--bitrate", "500k/2M", "--from-log"]);
+    let set = stdout(command.arg(&log), 0);
+    for words in [
+        "# 200 frames, periodic: jitter 4.0 % of the period of 10000 µs\nid = \"100\"",
+        "period = \"10ms\"\njitter = \"397us\"",
+        "# 99 frames, periodic: jitter 0.0 % of the period of 20000 µs; 1 periods without a frame",
+        "id = \"18FEF100\"\nbus = \"can0\"\nperiod = \"20ms\"\nlen = 2",
+        "NOT PERIODIC",
+        "kind = \"fd\"\nbrs = true\nlen = 4",
+        "# 300 on can1: 1 frames",
+        "# Left out: 1 remote, error or XL frames.\n# Left out: 1 lines that are no frames.",
+    ] {
+        assert!(set.contains(words), "{words}\n{set}");
+    }
+    let file = write(folder.path(), &set);
+    let table = stdout(cangate().arg("bound").arg(file), 0);
+    assert!(
+        table.contains("18FEF100") && table.contains("Bus can1: 500k/2M"),
+        "{table}"
+    );
+}

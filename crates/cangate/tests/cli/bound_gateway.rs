@@ -1,0 +1,243 @@
+//! `cangate bound --gateway`.
+
+use crate::{cangate, stdout};
+use serde_json::Value;
+
+const BUSES: &str = "[buses.fast]\nbitrate = '500k'\n[buses.slow]\nbitrate = '250k'\n";
+const MESSAGE: &str =
+    "[[messages]]\nbus = 'fast'\nid = '100'\nperiod = '10ms'\ndata = 'AAAAAAAAAAAAAAAA'\n";
+const PORTS: &str = "[ports.f]\nkind = 'bus'\nbus = 'fast'\nbitrate = '500k'\n\
+    [ports.s]\nkind = 'bus'\nbus = 'slow'\nbitrate = '250k'\n";
+const ROUTE: &str = "[[routes]]\nname = 'all'\nfrom = 'f'\nto = 's'\n";
+
+/// Status, standard output and standard error.
+fn bound(set: &str, gateway: &str, options: &[&str]) -> (i32, String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let mut command = cangate();
+    command.arg("bound").arg(write("set.toml", set));
+    command
+        .arg("--gateway")
+        .arg(write("gateway.toml", gateway))
+        .args(options);
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code().unwrap(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+fn json(set: &str, gateway: &str, options: &[&str]) -> Value {
+    let (status, out, err) = bound(set, gateway, &[&["--json"], options].concat());
+    assert_eq!(status, 0, "{out}\n{err}");
+    serde_json::from_str(&out).unwrap()
+}
+
+fn ids(bus: &Value) -> Vec<&str> {
+    let messages = bus["messages"].as_array().unwrap();
+    messages.iter().map(|m| m["id"].as_str().unwrap()).collect()
+}
+
+/// Alone on both buses: its two lengths, without their intermissions, and the gateway.
+#[test]
+fn a_route_takes_both_frames_and_the_gateway() {
+    let timing = stdout(
+        cangate().args(["timing", "--json", "100#AAAAAAAAAAAAAAAA"]),
+        0,
+    );
+    let timing: Value = serde_json::from_str(&timing).unwrap();
+    let bits = timing["bits"].as_u64().unwrap() - 3;
+    let set = format!("{BUSES}{MESSAGE}");
+    let json = json(
+        &set,
+        &format!("{PORTS}{ROUTE}"),
+        &["--gateway-delay", "100us"],
+    );
+    let passed = &json["buses"][1]["messages"][0];
+    assert_eq!(
+        passed["bound"]["response_ns"],
+        bits * 2_000 + 100_000 + bits * 4_000
+    );
+    assert_eq!(passed["bound"]["before_ns"], bits * 2_000);
+    assert_eq!(passed["bound"]["jitter_ns"], 100_000);
+    assert_eq!(passed["via"], "100 of bus fast, route all");
+    assert_eq!(passed["node"], "s");
+    let node = &json["buses"][1]["nodes"][0];
+    assert_eq!(
+        (&node["mailboxes"], &node["service"]),
+        (&3.into(), &"covered".into())
+    );
+    assert_eq!((&node["backlog"], &node["room"]), (&1.into(), &13.into()));
+}
+
+#[test]
+fn routes_decide_what_goes_where() {
+    let set = format!("{BUSES}{MESSAGE}");
+    let other = |route: &str| json(&set, &format!("{PORTS}{route}"), &[]);
+    let changed = "[[routes]]\nfrom = 'f'\nto = 's'\ndo = [{ set = { id = '123', len = 2 } }]\n";
+    let changed = other(changed);
+    assert_eq!(ids(&changed["buses"][1]), ["123"]);
+    let bits = changed["buses"][1]["messages"][0]["bits"].as_u64().unwrap();
+    assert!((60..75).contains(&bits), "two bytes: {bits}");
+    let filtered = "[[routes]]\nfrom = 'f'\nto = 's'\nid = '101'\n";
+    assert!(ids(&other(filtered)["buses"][1]).is_empty());
+    // What is known of the payload says no, or says nothing.
+    let by_payload = "[[routes]]\nfrom = 'f'\nto = 's'\npayload = { at = 0, value = '55' }\n";
+    assert!(ids(&other(by_payload)["buses"][1]).is_empty());
+    let free = set.replace("data = 'AAAAAAAAAAAAAAAA'", "len = 8");
+    let free = json(&free, &format!("{PORTS}{by_payload}"), &[]);
+    assert_eq!(ids(&free["buses"][1]), ["100"]);
+    // A limit may let pass all that it saw before.
+    let limited = format!("{ROUTE}limit = '1/h'\n");
+    assert_eq!(ids(&other(&limited)["buses"][1]), ["100"]);
+}
+
+#[test]
+fn messages_that_meet_are_refused() {
+    let more = "[[messages]]\nbus = 'slow'\nid = '100'\nperiod = '10ms'\nlen = 1\nnode = 'door'\n";
+    let set = format!("{BUSES}{MESSAGE}{more}");
+    let (status, _, err) = bound(&set, &format!("{PORTS}{ROUTE}"), &[]);
+    let words = "route all sends 100 to bus slow as 100, which door sends there already";
+    assert!(status == 2 && err.contains(words), "{err}");
+}
+
+#[test]
+fn a_queue_that_can_overflow_has_a_status() {
+    let mut set = BUSES.to_owned();
+    for n in 0..8 {
+        set += &MESSAGE.replace("'100'", &format!("'10{n}'"));
+    }
+    let small = PORTS.replace("bitrate = '250k'", "bitrate = '250k'\nqueue = 1");
+    let (status, out, err) = bound(&set, &format!("{small}{ROUTE}"), &[]);
+    assert!(
+        status == 3 && err.contains("the queue of a port can overflow: s"),
+        "{err}"
+    );
+    assert!(out.contains("ROOM FOR 4"), "{out}");
+}
+
+#[test]
+fn a_port_on_an_interface_needs_its_buffers() {
+    let ports = PORTS.replace(
+        "[ports.s]\nkind = 'bus'\nbus = 'slow'\nbitrate = '250k'\n",
+        "[ports.slow]\nkind = 'socketcan'\n",
+    );
+    let route = ROUTE.replace("'s'", "'slow'");
+    let set = format!("{BUSES}{MESSAGE}");
+    let (status, _, err) = bound(&set, &format!("{ports}{route}"), &[]);
+    assert!(
+        status == 2 && err.contains("how many transmit buffers"),
+        "{err}"
+    );
+    let set = format!("{BUSES}[nodes.slow]\nbus = 'slow'\nmailboxes = 3\n{MESSAGE}");
+    let found = json(&set, &format!("{ports}{route}"), &[]);
+    assert_eq!(ids(&found["buses"][1]), ["100"]);
+    // A file without ports on the set's buses is a mistake.
+    let elsewhere = PORTS.replace("'fast'", "'x'").replace("'slow'", "'y'");
+    let (status, _, err) = bound(&set, &format!("{elsewhere}{ROUTE}"), &[]);
+    assert!(status == 2 && err.contains("fewer than two"), "{err}");
+    let wrong = PORTS.replace("bitrate = '250k'", "bitrate = '125k'");
+    let (status, _, err) = bound(&set, &format!("{wrong}{ROUTE}"), &[]);
+    assert!(status == 2 && err.contains("another bit rate"), "{err}");
+}
+
+/// The witness of each route's message, replayed by the demo with the same gateway: what it measures is within
+/// the bound of the second bus.
+#[test]
+fn the_demo_measures_no_more_than_the_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let mut set = BUSES.to_owned();
+    for n in 0..5 {
+        set += &MESSAGE.replace("'100'", &format!("'1{n}0'"));
+    }
+    std::fs::write(at("set.toml"), &set).unwrap();
+    std::fs::write(at("gateway.toml"), format!("{PORTS}{ROUTE}")).unwrap();
+    let run = |command: &mut assert_cmd::Command| -> Value {
+        serde_json::from_str(&stdout(command, 0)).unwrap()
+    };
+    let mut bound = cangate();
+    bound.arg("bound").arg(at("set.toml")).arg("--json");
+    let found = run(bound.arg("--gateway").arg(at("gateway.toml")));
+    // Latency of the demo: queueing and arbitration, so the bound less the frame itself.
+    let worst = found["buses"][1]["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| m["bound"]["latency_ns"].as_u64().unwrap() - m["frame_ns"].as_u64().unwrap());
+    let worst = worst.max().unwrap();
+    let mut witness = cangate();
+    witness
+        .arg("bound")
+        .arg(at("set.toml"))
+        .args(["--witness", "140", "--out"]);
+    stdout(witness.arg(at("w.log")), 0);
+    let mut demo = cangate();
+    demo.args(["demo", "--json", "--log"])
+        .arg(at("w.log"))
+        .arg("--config");
+    let measured = run(demo.arg(at("gateway.toml")));
+    let latency = &measured["routes"][0]["latency_ns"]["max"];
+    let latency = latency.as_u64().unwrap_or_else(|| panic!("{measured}"));
+    assert!(0 < latency && latency <= worst, "{latency} of {worst}");
+}
+
+/// Results of the demo are within the bounds of the set that it was given, and above those of a set that
+/// says less than was sent.
+#[test]
+fn results_are_held_against_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let set = |messages: std::ops::Range<u32>| {
+        let each = messages.map(|n| MESSAGE.replace("'100'", &format!("'1{n}0'")));
+        each.fold(BUSES.to_owned(), |all, message| all + &message)
+    };
+    std::fs::write(at("set.toml"), set(0..6)).unwrap();
+    std::fs::write(at("less.toml"), set(5..6)).unwrap();
+    std::fs::write(at("gateway.toml"), format!("{PORTS}{ROUTE}")).unwrap();
+    let mut witness = cangate();
+    witness
+        .arg("bound")
+        .arg(at("set.toml"))
+        .args(["--witness", "150", "--out"]);
+    stdout(witness.arg(at("w.log")), 0);
+    let mut demo = cangate();
+    demo.args(["demo", "--log"])
+        .arg(at("w.log"))
+        .arg("--config");
+    stdout(demo.arg(at("gateway.toml")).arg("--out").arg(at("out")), 0);
+    let check = |set: &str| {
+        let mut command = cangate();
+        command
+            .arg("bound")
+            .arg(at(set))
+            .arg("--gateway")
+            .arg(at("gateway.toml"));
+        command.arg("--check").arg(at("out/results.parquet"));
+        command.output().unwrap()
+    };
+    let good = check("set.toml");
+    let out = String::from_utf8(good.stdout).unwrap();
+    assert!(out.contains("6 frames within their bounds"), "{out}");
+    assert_eq!(good.status.code(), Some(0));
+    let bad = check("less.toml");
+    let (out, err) = (
+        String::from_utf8(bad.stdout).unwrap(),
+        String::from_utf8(bad.stderr).unwrap(),
+    );
+    assert!(
+        out.contains("1 above; 5 that the set does not have"),
+        "{out}"
+    );
+    assert!(
+        err.contains("error: 1 frames took longer") && err.contains("(150 to port s"),
+        "{err}"
+    );
+    assert_eq!(bad.status.code(), Some(3));
+}
