@@ -3,7 +3,7 @@
 use crate::choices::{WordError, number};
 use crate::experiment::Experiment;
 use guest::Kernel;
-use probe::traffic::{LONGEST_PAYLOAD, MOST_FRAMES, SHORTEST_PAYLOAD};
+use probe::traffic::{LONGEST_PAYLOAD, MOST_FRAMES};
 use std::fmt;
 
 macro_rules! settings {
@@ -85,14 +85,9 @@ pub struct SettingError {
 /// timed bench knows which frame to stamp, has 16 bits.
 pub const MOST_STAMP_EVERY: u32 = 65_536;
 
-/// A number of payload bytes.
+/// A number of payload bytes: which of them an experiment can have, [`Experiment::check`] says.
 fn payload(word: &str) -> Result<u8, WordError> {
-    let bytes = number(
-        word,
-        SHORTEST_PAYLOAD,
-        LONGEST_PAYLOAD,
-        "number of payload bytes",
-    )?;
+    let bytes = number(word, 0, LONGEST_PAYLOAD, "number of payload bytes")?;
     // At most 64.
     Ok(bytes as u8)
 }
@@ -206,10 +201,10 @@ mod tests {
 
     #[test]
     fn a_wrong_word_names_the_option() {
-        let wrong = Experiment::from_words([(Setting::Payload, "1")]).unwrap_err();
+        let wrong = Experiment::from_words([(Setting::Payload, "65")]).unwrap_err();
         assert_eq!(
             wrong.to_string(),
-            "--payload: `1` is not a number of payload bytes: give a whole number from 2 to 64"
+            "--payload: `65` is not a number of payload bytes: give a whole number from 0 to 64"
         );
     }
 

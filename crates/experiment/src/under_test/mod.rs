@@ -4,7 +4,7 @@ mod files;
 mod interfaces;
 mod routes;
 
-pub use files::{GatewayError, SOCKET, abridged, cangw_script, config, gateway_toml};
+pub use files::{GatewayError, SOCKET, VIRTIO, abridged, cangw_script, config, gateway_toml};
 pub use interfaces::{INCOMING, OUTGOING, interfaces, virtuals};
 pub use routes::{routes, sent_id};
 
