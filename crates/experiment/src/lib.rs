@@ -26,6 +26,7 @@ pub mod figures;
 pub mod matrix;
 pub mod measure;
 mod name;
+pub mod nested;
 mod plan;
 mod preparation;
 pub mod rate;

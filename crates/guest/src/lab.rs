@@ -122,7 +122,12 @@ impl Lab {
             target: tree,
         };
         let mut modules = match spec.bench {
-            Bench::Timed | Bench::Vm => kmod::Module::Bitcan.made(&place)?,
+            Bench::Timed => kmod::Module::Bitcan.made(&place)?,
+            Bench::Vm => {
+                let mut all = kmod::Module::Bitcan.made(&place)?;
+                all.extend(kmod::Module::Nesting.made(&place)?);
+                all
+            }
             Bench::Ctucan => kmod::ctucanfd(&place)?,
             Bench::Kvaser | Bench::Vcan | Bench::None => Vec::new(),
         };

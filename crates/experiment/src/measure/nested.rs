@@ -12,6 +12,7 @@ use super::{TIMEOUT, blind_spots};
 use crate::choices::Nesting;
 use crate::describe::describe;
 use crate::experiment::Experiment;
+use crate::nested::PER_TRIP;
 use crate::spec::BITRATE;
 use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING, OUTGOING, VIRTIO};
@@ -165,9 +166,6 @@ impl Nested {
         })
     }
 }
-
-/// How the entries of a description begin that say how often KVM left the machine in a round trip, by kind.
-pub(crate) const PER_TRIP: &str = "kvm a round trip, ";
 
 /// The command that makes so many round trips.
 fn words(experiment: &Experiment, count: u32, inside: bool) -> Vec<String> {

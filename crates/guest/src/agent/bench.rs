@@ -150,6 +150,7 @@ fn timed(orders: &Orders, buses: [u8; 2]) -> Result<(), AgentError> {
 fn hypervisor() -> Result<(), AgentError> {
     program::output(None, &["modprobe", "kvm", "halt_poll_ns=0"])?;
     modprobe(&["kvm-amd"])?;
+    program::output(None, &["insmod", "/lab/modules/nesting.ko"])?;
     let device = Path::new("/dev/kvm");
     wait_for("/dev/kvm", || device.exists().then_some(()))
 }

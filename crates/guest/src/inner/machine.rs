@@ -289,7 +289,7 @@ fn arguments(socket: &str, console: &str, devices: &[Device]) -> Vec<String> {
     add(&["-nodefaults", "-no-user-config", "-display", "none"]);
     add(&["-vga", "none", "-nic", "none", "-no-reboot"]);
     add(&["-L", &format!("/{FOLDER}/share")]);
-    add(&["-accel", "kvm", "-cpu", "host,kvm-pv-eoi=off", "-smp", "1"]);
+    add(&["-accel", "kvm", "-cpu", "host", "-smp", "1"]);
     // Whoever is behind a virtio device reads and writes the machine's memory.
     let memory = format!("memory-backend-memfd,id=memory,size={MEMORY}M,share=on");
     add(&["-object", &memory, "-machine", "q35,memory-backend=memory"]);

@@ -13,13 +13,15 @@ pub enum Module {
     Bitcan,
     /// `canchar`: the driver of CAN cards as character devices.
     Canchar,
+    /// `nesting`: what KVM needs on the processor that QEMU emulates.
+    Nesting,
     /// `shmcan`: the drivers of memory that machines share.
     Shmcan,
 }
 
 impl Module {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Bitcan, Self::Canchar, Self::Shmcan];
+    pub const ALL: [Self; 4] = [Self::Bitcan, Self::Canchar, Self::Nesting, Self::Shmcan];
 
     /// The folder's name.
     #[must_use]
@@ -27,6 +29,7 @@ impl Module {
         match self {
             Self::Bitcan => "bitcan",
             Self::Canchar => "canchar",
+            Self::Nesting => "nesting",
             Self::Shmcan => "shmcan",
         }
     }
@@ -36,6 +39,7 @@ impl Module {
         match self {
             Self::Bitcan => &["bitcan.ko"],
             Self::Canchar => &["canchar.ko"],
+            Self::Nesting => &["nesting.ko"],
             Self::Shmcan => &["shmcan.ko", "shmcan_uio.ko"],
         }
     }

@@ -8,7 +8,7 @@ use crate::output;
 use experiment::figures::{Figures, Latencies};
 use experiment::settings::Setting;
 use experiment::trial::{self, TrialError};
-use experiment::{Experiment, Task, round_trip};
+use experiment::{Experiment, Task, nested, round_trip};
 use probe::Results;
 use std::io::Write;
 
@@ -198,6 +198,15 @@ fn words(
         "frames: {} sent, {} received, {} lost, {} reordered, {} duplicated\n",
         figures.sent, figures.received, figures.lost, figures.reordered, figures.duplicated
     ));
+    let exits: Vec<String> = nested::exits(results)
+        .map(|(kind, count)| format!("{kind} {count:.2}"))
+        .collect();
+    if !exits.is_empty() {
+        text.push_str(&format!(
+            "KVM's counts a round trip (two frames): {}\n",
+            exits.join(", ")
+        ));
+    }
     for (name, value) in &results.description.more {
         if name.starts_with("lost ") {
             text.push_str(&format!("  {name}: {value}\n"));
