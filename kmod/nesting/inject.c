@@ -43,6 +43,16 @@ static bool is_ours(u8 vector)
 	return vector >= FIRST && vector != SYSCALL;
 }
 
+static void interrupt_myself(void)
+{
+#ifdef smp_send_reschedule
+	/* Since 6.4 a macro that traces, too. */
+	arch_smp_send_reschedule(smp_processor_id());
+#else
+	smp_send_reschedule(smp_processor_id());
+#endif
+}
+
 void inject_entry(struct kvm_vcpu *vcpu)
 {
 	struct vmcb *vmcb = vmcb_of(vcpu);
@@ -57,7 +67,7 @@ void inject_entry(struct kvm_vcpu *vcpu)
 	if (vmcb->save.cpl == 0)
 		vmcb->control.event_inj = (event & ~SVM_EVTINJ_TYPE_MASK) | SVM_EVTINJ_TYPE_SOFT;
 	else
-		smp_ops.smp_send_reschedule(smp_processor_id());
+		interrupt_myself();
 }
 
 void inject_exit(struct kvm_vcpu *vcpu)

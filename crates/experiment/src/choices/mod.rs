@@ -87,7 +87,7 @@ mod tests {
         let error = WordError::from("x".parse::<Bench>().unwrap_err());
         assert_eq!(
             error.to_string(),
-            "`x` is not a bench: choose one of kvaser, ctucan, timed, vcan, none"
+            "`x` is not a bench: choose one of kvaser, ctucan, timed, vm, vcan, none"
         );
         for bad in [
             "",
