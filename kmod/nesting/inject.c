@@ -77,9 +77,15 @@ void inject_exit(struct kvm_vcpu *vcpu)
 
 	if (!vmcb)
 		return;
-	/* Not looked at by KVM yet ... */
+	/*
+	 * QEMU leaves the type of what was delivered where nothing is valid any more. Since 6.14, KVM takes a type alone for
+	 * a delivery that was interrupted (svm_check_emulate_instruction).
+	 */
 	event = vmcb->control.exit_int_info;
-	if ((event & SVM_EVTINJ_VALID) && (event & SVM_EVTINJ_TYPE_MASK) == SVM_EVTINJ_TYPE_SOFT &&
+	if (!(event & SVM_EVTINJ_VALID))
+		vmcb->control.exit_int_info = 0;
+	/* Not looked at by KVM yet ... */
+	else if ((event & SVM_EVTINJ_TYPE_MASK) == SVM_EVTINJ_TYPE_SOFT &&
 	    is_ours(event & SVM_EVTINJ_VEC_MASK))
 		vmcb->control.exit_int_info = event & ~SVM_EVTINJ_TYPE_MASK; /* SVM_EVTINJ_TYPE_INTR is 0 */
 	/* ... or already. */

@@ -94,11 +94,12 @@ pub(crate) struct Exec {
     /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
     #[arg(long, value_name = "KERNEL", default_value = "6.1")]
     pub(crate) kernel: String,
-    /// The guest's CAN interfaces: kvaser, ctucan, timed, vcan or none.
+    /// The guest's CAN interfaces: kvaser, ctucan, timed, vm, vcan or none.
     ///
     ///   kvaser  five emulated SJA1000 cards with the in-tree driver, two buses; no bus time
     ///   ctucan  the same roles on emulated CTU CAN FD cards, with FD on; no bus time
     ///   timed   gw0 and gw1 of kmod/bitcan in namespace gw, on two buses with bit time
+    ///   vm      as timed, with both on one bus; KVM, and what inner machines are made of
     ///   vcan    vcan0 and vcan1
     ///   none    no CAN interface
     ///
@@ -192,11 +193,12 @@ pub(crate) struct Shell {
     /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
     #[arg(long, value_name = "KERNEL", default_value = "6.1")]
     pub(crate) kernel: String,
-    /// The guest's CAN interfaces: kvaser, ctucan, timed, vcan or none.
+    /// The guest's CAN interfaces: kvaser, ctucan, timed, vm, vcan or none.
     ///
     ///   kvaser  five emulated SJA1000 cards with the in-tree driver, two buses; no bus time
     ///   ctucan  the same roles on emulated CTU CAN FD cards, with FD on; no bus time
     ///   timed   gw0 and gw1 of kmod/bitcan in namespace gw, on two buses with bit time
+    ///   vm      as timed, with both on one bus; KVM, and what inner machines are made of
     ///   vcan    vcan0 and vcan1
     ///   none    no CAN interface
     ///
