@@ -72,6 +72,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
         any::<u64>(),
         any::<bool>(),
         1..=65_536u32,
+        0..=100_000u32,
     );
     (filters, traffic, gateway, cpu, choices, numbers).prop_map(
         |(
@@ -101,6 +102,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
                 seed: n.2,
                 real_time: n.3,
                 stamp_every: n.4,
+                exit_cost: n.5,
             }
         },
     )

@@ -385,6 +385,12 @@ impl Conflicts<'_> {
             &[Setting::Gateway, Setting::Bench],
             "inner machines are on the bench vm, and nothing else is: --bench vm --gateway vm:…",
         );
+        let machines = matches!(e.gateway, Gateway::Vm(nesting) if nesting.has_machines());
+        self.refuse(
+            e.exit_cost > 0 && !machines,
+            &[Setting::ExitCost, Setting::Gateway],
+            "only an inner machine has exits: --bench vm --gateway vm:host",
+        );
         if !vm {
             return;
         }

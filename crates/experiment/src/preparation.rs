@@ -44,6 +44,7 @@ pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
         payload,
         seed: 0,
         stamp_every: 1,
+        exit_cost: 0,
         ..experiment.clone()
     });
     let same = |plain: &Experiment| preparation(plain).as_ref() == Some(&text);

@@ -55,6 +55,8 @@ settings! {
     Tuning = "tuning",
     /// Parameters for the guest's kernel.
     Boot = "boot",
+    /// What an exit of an inner machine takes besides, ns.
+    ExitCost = "exit-cost",
     /// How many frames.
     Frames = "frames",
     /// Seed of everything random.
@@ -84,6 +86,9 @@ pub struct SettingError {
 /// The longest distance between two stamps, frames: the frame's number, by which the tester of the
 /// timed bench knows which frame to stamp, has 16 bits.
 pub const MOST_STAMP_EVERY: u32 = 65_536;
+
+/// The highest cost of an exit, ns: a hundred times what an exit takes the slowest processors that are known.
+pub const MOST_EXIT_COST: u32 = 100_000;
 
 /// A number of payload bytes: which of them an experiment can have, [`Experiment::check`] says.
 fn payload(word: &str) -> Result<u8, WordError> {
@@ -121,6 +126,9 @@ impl Setting {
             Self::Priority => e.priority = word.parse()?,
             Self::Tuning => e.tuning = word.parse()?,
             Self::Boot => e.boot = word.parse()?,
+            Self::ExitCost => {
+                e.exit_cost = number(word, 0, MOST_EXIT_COST, "number of nanoseconds")?;
+            }
             Self::Frames => e.frames = number(word, 1, MOST_FRAMES, "number of frames")?,
             Self::Seed => e.seed = number(word, 0, u64::MAX, "seed")?,
             Self::Clock => {
@@ -155,6 +163,7 @@ impl Setting {
             Self::Priority => e.priority.to_string(),
             Self::Tuning => e.tuning.to_string(),
             Self::Boot => e.boot.to_string(),
+            Self::ExitCost => e.exit_cost.to_string(),
             Self::Frames => e.frames.to_string(),
             Self::Seed => e.seed.to_string(),
             Self::Clock => if e.real_time { "real" } else { "virtual" }.to_owned(),

@@ -40,9 +40,8 @@ pub(crate) struct Chosen {
     ///   baremetal    an image without an operating system, on a timed bench inside it, polling
     ///   baremetal:irq    the same, by interrupt
     ///   baremetal:ideal  what that bench itself costs
-    ///   vm:native    no gateway: the program that asks runs beside the hypervisor's (--bench vm,
-    ///                --task round-trip)
-    ///   vm:host      it runs in an inner machine, and cangate shares the controller by virtio
+    ///   vm:native    no gateway: round trips of a program beside the hypervisor's (vm bench only)
+    ///   vm:host      the same from an inner machine; cangate shares the controller by virtio
     ///   ideal        a gateway without software: what the bench itself costs
     ///   none         no gateway: the precision of the tester (kvaser bench only)
     ///
@@ -208,6 +207,12 @@ pub(crate) struct Chosen {
     /// Examples: --boot nohz=off, --boot nohz=off+threadirqs
     #[arg(long, value_name = "PARAMETERS", default_value = "none")]
     pub(crate) boot: String,
+    /// Nanoseconds that each exit of an inner machine takes besides what KVM does for it: 0 to 100000.
+    ///
+    /// Virtual time has the hypervisor's instructions in it, not what hardware takes to leave and to
+    /// enter a machine. Example: --exit-cost 1000
+    #[arg(long, value_name = "NS", default_value_t = 0)]
+    pub(crate) exit_cost: u32,
     /// Seed of the random payload bytes.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

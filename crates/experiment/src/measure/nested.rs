@@ -6,7 +6,7 @@
 //! what one way adds to another is in the round trip once for sending and once for receiving.
 
 use super::error::MeasureError;
-use super::gateway::{answers, cangate_run};
+use super::gateway::{answers, cangate_run, write};
 use super::round_trip::{LOSS, PRIORITY, SETTLE, TRIPS, WARM_UP};
 use super::{TIMEOUT, blind_spots};
 use crate::choices::Nesting;
@@ -31,6 +31,8 @@ const ANSWERS: &str = "95";
 const MACHINE: u8 = 85;
 /// How long the node that answers may take to be there.
 const START: Duration = Duration::from_millis(500);
+/// Where `kmod/nesting` is told what an exit takes.
+const EXIT_COST: &str = "/sys/module/nesting/parameters/exit_ns";
 /// The interface in an inner machine.
 const INSIDE: &str = "can0";
 
@@ -78,6 +80,10 @@ impl Nested {
         experiment: &Experiment,
         outputs: &mut Outputs,
     ) -> Result<(), MeasureError> {
+        if self.machine.is_some() {
+            // Only now: saved guests are the same for all costs.
+            write(EXIT_COST, &experiment.exit_cost.to_string())?;
+        }
         std::thread::sleep(SETTLE);
         // What starting and ending the program costs is in both counts.
         let (_, few) = self.counted(experiment, WARM_UP)?;

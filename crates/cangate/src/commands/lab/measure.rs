@@ -87,6 +87,7 @@ fn experiment(args: &Measure) -> Result<Experiment, Failure> {
 /// An experiment of the settings that were chosen, and of further ones.
 pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experiment, Failure> {
     let (payload, seed) = (args.payload.to_string(), args.seed.to_string());
+    let exit_cost = args.exit_cost.to_string();
     let words = [
         (Setting::Kernel, args.kernel.as_str()),
         (Setting::Bench, &args.bench),
@@ -100,6 +101,7 @@ pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experime
         (Setting::Priority, &args.priority),
         (Setting::Tuning, &args.tuning),
         (Setting::Boot, &args.boot),
+        (Setting::ExitCost, &exit_cost),
         (Setting::Seed, &seed),
     ];
     let words = words.iter().chain(more).copied();
