@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?);
     let sources = root.join("../../kmod").canonicalize()?;
     let mut files = Vec::new();
-    for module in ["bitcan", "canchar", "shmcan", "vfcan"] {
+    for module in ["bitcan", "canchar", "nesting", "shmcan", "vfcan"] {
         let folder = sources.join(module);
         println!("cargo:rerun-if-changed={}", folder.display());
         find(&folder, &mut files)?;

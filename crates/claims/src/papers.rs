@@ -13,15 +13,18 @@ pub enum Paper {
     Drivers2009,
     /// `syscalls-2014`.
     Syscalls2014,
+    /// `virtualization-2015`.
+    Virtualization2015,
 }
 
 impl Paper {
     /// All of them.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Gateway2011,
         Self::Gateway2010Draft,
         Self::Drivers2009,
         Self::Syscalls2014,
+        Self::Virtualization2015,
     ];
 
     /// The short key by which claims name it.
@@ -32,6 +35,7 @@ impl Paper {
             Self::Gateway2010Draft => "gateway-2010-draft",
             Self::Drivers2009 => "drivers-2009",
             Self::Syscalls2014 => "syscalls-2014",
+            Self::Virtualization2015 => "virtualization-2015",
         }
     }
 
@@ -55,6 +59,11 @@ impl Paper {
             Self::Syscalls2014 => {
                 "M. Sojka, P. Píša: Performance evaluation of Linux CAN-related system calls. Czech \
                  Technical University in Prague, version 1.0, October 29, 2014."
+            }
+            Self::Virtualization2015 => {
+                "A paper of 2015 that compares two ways to share a CAN controller among virtual machines: \
+                 paravirtualization by a privileged software component, and a controller with virtual functions. The text \
+                 that was worked from names neither authors, title nor publisher."
             }
         }
     }

@@ -122,10 +122,22 @@ fn the_matrix_of_drivers_has_what_its_claims_need() {
 }
 
 #[test]
+fn the_matrix_of_virtual_machines_has_what_its_claims_need() {
+    let ids = ["V1", "V2", "V3", "V4", "V5", "O18"];
+    has_what_they_need("virtualization-2015.toml", &ids);
+}
+
+#[test]
 fn every_bound_is_in_a_matrix() {
     let bounds = claims::all();
     let bounds = bounds.iter().filter(|c| c.kind() == Kind::Bound);
-    let all: Vec<_> = ["offload.toml", "syscalls-2014.toml", "drivers-2009.toml"]
+    let files = [
+        "offload.toml",
+        "syscalls-2014.toml",
+        "drivers-2009.toml",
+        "virtualization-2015.toml",
+    ];
+    let all: Vec<_> = files
         .iter()
         .flat_map(|file| read(&folder().join(file)).experiments)
         .collect();

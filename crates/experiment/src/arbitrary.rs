@@ -1,6 +1,6 @@
 //! For tests: any experiment.
 
-use crate::choices::{Cpu, Filters, Gateway, Load, MOST_EFF, Priority, Task, Ways};
+use crate::choices::{Cpu, Filters, Gateway, Load, MOST_EFF, Nesting, Priority, Task, Ways};
 use crate::experiment::Experiment;
 use guest::Kernel;
 use guest::machine::Bench;
@@ -33,6 +33,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
         Just(Gateway::Chardev),
         prop::bool::ANY.prop_map(|irq| Gateway::Baremetal { irq }),
         Just(Gateway::BaremetalIdeal),
+        prop::sample::select(Nesting::ALL.to_vec()).prop_map(Gateway::Vm),
     ];
     let cpu = prop_oneof![
         Just(Cpu::Pc),
@@ -46,6 +47,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
             Bench::Kvaser,
             Bench::Ctucan,
             Bench::Timed,
+            Bench::Vm,
             Bench::Vcan,
         ]),
         prop::sample::select(vec![Load::None, Load::Cpu, Load::EthRx, Load::EthTx]),
@@ -70,6 +72,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
         any::<u64>(),
         any::<bool>(),
         1..=65_536u32,
+        0..=100_000u32,
     );
     (filters, traffic, gateway, cpu, choices, numbers).prop_map(
         |(
@@ -99,6 +102,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
                 seed: n.2,
                 real_time: n.3,
                 stamp_every: n.4,
+                exit_cost: n.5,
             }
         },
     )

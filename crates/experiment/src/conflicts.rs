@@ -43,6 +43,7 @@ impl Experiment {
         conflicts.task();
         conflicts.tuning();
         conflicts.changes();
+        conflicts.nesting();
         if conflicts.found.is_empty() {
             Ok(())
         } else {
@@ -78,7 +79,7 @@ impl Conflicts<'_> {
     fn frames(&mut self) {
         let e = self.experiment;
         self.refuse(
-            usize::from(e.payload) < SHORTEST_PAYLOAD,
+            usize::from(e.payload) < SHORTEST_PAYLOAD && e.task == Task::Gateway,
             &[Setting::Payload],
             "the first two bytes are the frame's number: give at least 2",
         );
@@ -246,6 +247,7 @@ impl Conflicts<'_> {
             | Gateway::Direct { .. }
             | Gateway::Chardev
             | Gateway::Baremetal { .. }
+            | Gateway::Vm(_)
             | Gateway::BaremetalIdeal => "",
         };
         self.refuse(
@@ -269,7 +271,11 @@ impl Conflicts<'_> {
         }
         let sockets = matches!(e.gateway, Gateway::User(_));
         self.refuse(
-            !sockets && !matches!(e.gateway, Gateway::Direct { .. } | Gateway::Chardev),
+            !sockets
+                && !matches!(
+                    e.gateway,
+                    Gateway::Direct { .. } | Gateway::Chardev | Gateway::Vm(_)
+                ),
             &[Setting::Gateway, Setting::Task],
             "a round trip is between two programs: --gateway user:RECEIVE-TRANSMIT, chardev or \
              direct:irq says how both receive and transmit",
@@ -368,6 +374,49 @@ impl Conflicts<'_> {
             &[Setting::Tuning, Setting::Gateway],
             "mapped controllers have no interfaces whose threads could be tuned",
         );
+    }
+
+    /// What there is with inner machines.
+    fn nesting(&mut self) {
+        let e = self.experiment;
+        let vm = matches!(e.gateway, Gateway::Vm(_));
+        self.refuse(
+            vm != (e.bench == Bench::Vm),
+            &[Setting::Gateway, Setting::Bench],
+            "inner machines are on the bench vm, and nothing else is: --bench vm --gateway vm:…",
+        );
+        let machines = matches!(e.gateway, Gateway::Vm(nesting) if nesting.has_machines());
+        self.refuse(
+            e.exit_cost > 0 && !machines,
+            &[Setting::ExitCost, Setting::Gateway],
+            "only an inner machine has exits: --bench vm --gateway vm:host",
+        );
+        if !vm {
+            return;
+        }
+        self.refuse(
+            e.task != Task::RoundTrip,
+            &[Setting::Task, Setting::Gateway],
+            "what is measured of an inner machine is a round trip: --task round-trip",
+        );
+        self.refuse(
+            !matches!(e.kernel.as_str(), "6.1" | "6.12" | "7.3"),
+            &[Setting::Kernel, Setting::Gateway],
+            "inner machines have been tried on the kernels 6.1, 6.12 and 7.3",
+        );
+        for (is_set, setting) in [
+            (e.load != Load::None, Setting::Load),
+            (e.is_fd(), Setting::Payload),
+            (e.priority != Priority::Gateway, Setting::Priority),
+            (e.tuning != Tuning::default(), Setting::Tuning),
+            (e.real_time, Setting::Clock),
+        ] {
+            self.refuse(
+                is_set,
+                &[setting, Setting::Gateway],
+                "with inner machines this setting is not there yet: leave it out",
+            );
+        }
     }
 
     /// What a gateway can do to frames at the same time.

@@ -45,6 +45,9 @@ pub struct Experiment {
     /// How the kernel is tuned.
     #[serde(default)]
     pub tuning: Tuning,
+    /// What each exit of an inner machine takes besides what KVM does for it, ns.
+    #[serde(default)]
+    pub exit_cost: u32,
     /// Seed of everything random.
     pub seed: u64,
     /// Not in virtual time.
@@ -74,6 +77,7 @@ impl Default for Experiment {
             boot: Boot::default(),
             priority: Priority::Gateway,
             tuning: Tuning::default(),
+            exit_cost: 0,
             seed: 1,
             real_time: false,
             stamp_every: 1,

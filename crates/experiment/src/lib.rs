@@ -26,6 +26,7 @@ pub mod figures;
 pub mod matrix;
 pub mod measure;
 mod name;
+pub mod nested;
 mod plan;
 mod preparation;
 pub mod rate;
@@ -42,7 +43,7 @@ pub mod under_test;
 pub use agent::Agent;
 pub use by_command::{ByCommand, STDOUT};
 pub use choices::{
-    Boot, Cpu, Filters, Gateway, Hops, Load, Modify, PAPER_NAMES, Priority, Receive, Task,
+    Boot, Cpu, Filters, Gateway, Hops, Load, Modify, Nesting, PAPER_NAMES, Priority, Receive, Task,
     Transmit, Tuning, Virtual, Ways,
 };
 pub use conflicts::Conflict;

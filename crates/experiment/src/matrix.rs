@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn mistakes_have_places() {
         let text =
-            errors("[[matrix]]\ntraffic = [\"oneatatime\", \"fluod\"]\nkernl = 3\npayload = 1\n");
+            errors("[[matrix]]\ntraffic = [\"oneatatime\", \"fluod\"]\nkernl = 3\npayload = 65\n");
         assert!(text.contains("m.toml:2:26"), "{text}");
         assert!(text.contains("give oneatatime, load:PERCENT"), "{text}");
         assert!(text.contains("did you mean `kernel`?"), "{text}");

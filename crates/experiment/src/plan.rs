@@ -27,7 +27,7 @@ pub(crate) fn plan(experiment: &Experiment) -> Plan {
 /// # Errors
 /// [`RateError`] where there are no such rates.
 pub(crate) fn bit_rate(experiment: &Experiment) -> Result<Option<BitRate>, RateError> {
-    if experiment.bench != Bench::Timed {
+    if !matches!(experiment.bench, Bench::Timed | Bench::Vm) {
         return Ok(None);
     }
     let data = experiment.is_fd().then_some(DATA_BITRATE);

@@ -15,6 +15,12 @@ const MANY_ROUTES: u32 = 4096;
 /// in this state is worth keeping: many rules or routes. Experiments with the same text can start
 /// from the same prepared guest.
 fn preparation(experiment: &Experiment) -> Option<String> {
+    // Inner machines boot for a minute of the host's time.
+    if let Gateway::Vm(nesting) = experiment.gateway
+        && nesting.has_machines()
+    {
+        return under_test::config(experiment).ok();
+    }
     let many = match experiment.gateway {
         Gateway::Cangw => MANY_RULES,
         _ => MANY_ROUTES,
@@ -38,6 +44,7 @@ pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
         payload,
         seed: 0,
         stamp_every: 1,
+        exit_cost: 0,
         ..experiment.clone()
     });
     let same = |plain: &Experiment| preparation(plain).as_ref() == Some(&text);

@@ -3,7 +3,7 @@
 use crate::choices::{WordError, number};
 use crate::experiment::Experiment;
 use guest::Kernel;
-use probe::traffic::{LONGEST_PAYLOAD, MOST_FRAMES, SHORTEST_PAYLOAD};
+use probe::traffic::{LONGEST_PAYLOAD, MOST_FRAMES};
 use std::fmt;
 
 macro_rules! settings {
@@ -55,6 +55,8 @@ settings! {
     Tuning = "tuning",
     /// Parameters for the guest's kernel.
     Boot = "boot",
+    /// What an exit of an inner machine takes besides, ns.
+    ExitCost = "exit-cost",
     /// How many frames.
     Frames = "frames",
     /// Seed of everything random.
@@ -85,14 +87,12 @@ pub struct SettingError {
 /// timed bench knows which frame to stamp, has 16 bits.
 pub const MOST_STAMP_EVERY: u32 = 65_536;
 
-/// A number of payload bytes.
+/// The highest cost of an exit, ns: a hundred times what an exit takes the slowest processors that are known.
+pub const MOST_EXIT_COST: u32 = 100_000;
+
+/// A number of payload bytes: which of them an experiment can have, [`Experiment::check`] says.
 fn payload(word: &str) -> Result<u8, WordError> {
-    let bytes = number(
-        word,
-        SHORTEST_PAYLOAD,
-        LONGEST_PAYLOAD,
-        "number of payload bytes",
-    )?;
+    let bytes = number(word, 0, LONGEST_PAYLOAD, "number of payload bytes")?;
     // At most 64.
     Ok(bytes as u8)
 }
@@ -126,6 +126,9 @@ impl Setting {
             Self::Priority => e.priority = word.parse()?,
             Self::Tuning => e.tuning = word.parse()?,
             Self::Boot => e.boot = word.parse()?,
+            Self::ExitCost => {
+                e.exit_cost = number(word, 0, MOST_EXIT_COST, "number of nanoseconds")?;
+            }
             Self::Frames => e.frames = number(word, 1, MOST_FRAMES, "number of frames")?,
             Self::Seed => e.seed = number(word, 0, u64::MAX, "seed")?,
             Self::Clock => {
@@ -160,6 +163,7 @@ impl Setting {
             Self::Priority => e.priority.to_string(),
             Self::Tuning => e.tuning.to_string(),
             Self::Boot => e.boot.to_string(),
+            Self::ExitCost => e.exit_cost.to_string(),
             Self::Frames => e.frames.to_string(),
             Self::Seed => e.seed.to_string(),
             Self::Clock => if e.real_time { "real" } else { "virtual" }.to_owned(),
@@ -206,10 +210,10 @@ mod tests {
 
     #[test]
     fn a_wrong_word_names_the_option() {
-        let wrong = Experiment::from_words([(Setting::Payload, "1")]).unwrap_err();
+        let wrong = Experiment::from_words([(Setting::Payload, "65")]).unwrap_err();
         assert_eq!(
             wrong.to_string(),
-            "--payload: `1` is not a number of payload bytes: give a whole number from 2 to 64"
+            "--payload: `65` is not a number of payload bytes: give a whole number from 0 to 64"
         );
     }
 

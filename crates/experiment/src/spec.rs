@@ -49,13 +49,18 @@ fn task(experiment: &Experiment) -> serde_json::Value {
     serde_json::to_value(experiment).unwrap_or_default()
 }
 
+/// The memory of a guest in which inner machines run, MiB: twice its image, and theirs.
+pub const VM_MEMORY: u32 = 1536;
+
 /// Frames from which on a guest gets more memory.
 const MANY_FRAMES: u32 = 65_536;
 
 /// The guest's memory, MiB: 100 000 routes are read into some hundred of them, and a million frames
 /// with their stamps and records take up to a thousand.
 fn memory(experiment: &Experiment) -> u32 {
-    if experiment.frames > MANY_FRAMES {
+    if experiment.bench == Bench::Vm {
+        VM_MEMORY
+    } else if experiment.frames > MANY_FRAMES {
         2048
     } else if experiment.filters.count() > Some(MOST_FILTERS) {
         1024

@@ -3,6 +3,7 @@
 use crate::cache::Cache;
 use crate::error::Error;
 use crate::fetch::{self, Tree};
+use crate::inner::parts::{self, Inner};
 use crate::kernels::Kernel;
 use crate::kmod;
 use crate::machine::{Bench, Spec};
@@ -122,6 +123,11 @@ impl Lab {
         };
         let mut modules = match spec.bench {
             Bench::Timed => kmod::Module::Bitcan.made(&place)?,
+            Bench::Vm => {
+                let mut all = kmod::Module::Bitcan.made(&place)?;
+                all.extend(kmod::Module::Nesting.made(&place)?);
+                all
+            }
             Bench::Ctucan => kmod::ctucanfd(&place)?,
             Bench::Kvaser | Bench::Vcan | Bench::None => Vec::new(),
         };
@@ -132,6 +138,36 @@ impl Lab {
             modules.extend(kmod::Module::Shmcan.made(&place)?);
         }
         Ok(modules)
+    }
+
+    /// What inner machines are made of.
+    pub(crate) fn inner(
+        &self,
+        qemu: &Tree,
+        guest: &Tree,
+        progress: &dyn Progress,
+    ) -> Result<Inner, Error> {
+        let kernel: Kernel = parts::KERNEL.parse()?;
+        let Bootable { tree, file } = self.kernel(kernel, progress)?;
+        let place = kmod::Where {
+            cache: &self.cache,
+            mirror: self.mirror.as_deref(),
+            progress,
+            kernel,
+            target: &tree,
+        };
+        let mut modules = kmod::virtio_can(&place)?;
+        modules.extend(kmod::Module::Shmcan.made(&place)?);
+        let from = parts::From {
+            cache: &self.cache,
+            progress,
+            qemu,
+            guest,
+            kernel: &tree,
+            vmlinux: &file,
+            modules: &modules,
+        };
+        parts::inner(&from)
     }
 
     /// A module of `kmod` for this kernel: the files, in the order in which they are to be loaded.

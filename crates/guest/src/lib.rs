@@ -18,6 +18,7 @@ mod devices;
 mod error;
 mod fetch;
 mod image;
+pub mod inner;
 mod kernels;
 mod keyboard;
 mod kmod;

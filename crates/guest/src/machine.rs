@@ -19,6 +19,7 @@ pub const GATEWAY_NAMESPACE: &str = "gw";
 /// | kvaser | can0 (sends), can1 (reference), can2 (receives); can0, can1 and gw0 share a bus, can2 and gw1 the other | gw0, gw1 |
 /// | ctucan | as kvaser, with CTU CAN FD controllers, two of them on a card | gw0, gw1 |
 /// | timed | `/dev/bitcan-tester`, on buses 0 and 1 | gw0 on bus 0, gw1 on bus 1 |
+/// | vm | the other node: gw1, on the gateway's bus | gw0, both on bus 0; what inner machines are made of ([`crate::inner`]) |
 /// | vcan | vcan0 and vcan1, no namespace | |
 /// | none | | |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -30,6 +31,9 @@ pub enum Bench {
     Ctucan,
     /// Interfaces of `kmod/bitcan` on bit-timed buses.
     Timed,
+    /// A hypervisor: interfaces as on the timed bench, both on one bus, KVM, and what inner machines are
+    /// made of.
+    Vm,
     /// Virtual interfaces.
     Vcan,
     /// No CAN interface.
@@ -38,10 +42,11 @@ pub enum Bench {
 
 impl Bench {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Kvaser,
         Self::Ctucan,
         Self::Timed,
+        Self::Vm,
         Self::Vcan,
         Self::None,
     ];
@@ -53,6 +58,7 @@ impl Bench {
             Self::Kvaser => "kvaser",
             Self::Ctucan => "ctucan",
             Self::Timed => "timed",
+            Self::Vm => "vm",
             Self::Vcan => "vcan",
             Self::None => "none",
         }

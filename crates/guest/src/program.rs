@@ -142,6 +142,12 @@ impl Background {
         }
     }
 
+    /// The process's number.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Has it ended?
     pub fn ended(&mut self) -> Option<Ended> {
         let status = self.child.try_wait().ok().flatten()?;

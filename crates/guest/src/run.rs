@@ -7,7 +7,7 @@ use crate::image;
 use crate::kernels::Kernel;
 use crate::keyboard::Keyboard;
 use crate::lab::{Lab, versions};
-use crate::machine::{Job, Spec, Time};
+use crate::machine::{Bench, Job, Spec, Time};
 use crate::outcome::{Failure, Outcome};
 use crate::own;
 use crate::progress::{Progress, Sink};
@@ -69,14 +69,22 @@ impl Lab {
         let guest = self.guest(progress)?;
         let Bootable { tree, file: booted } = self.kernel(kernel, progress)?;
         let modules = self.modules(kernel, &tree, spec, progress)?;
-        let hash = snapshot::image_hash(&[&guest, &tree.tree], &modules, &spec.files)?;
+        let inner = match spec.bench {
+            Bench::Vm => Some(self.inner(&qemu, &guest, progress)?),
+            _ => None,
+        };
+        let others = inner.as_ref().map(|inner| inner.hash.as_str());
+        let trees = [&guest, &tree.tree];
+        let hash = snapshot::image_hash(&trees, &modules, &spec.files, others)?;
         let image = snapshot::image(&self.cache, &hash, progress, |path| {
             let parts = image::Parts {
                 guest: &guest,
-                kernel: &tree,
+                programs: image::PROGRAMS,
+                kernel: Some(&tree),
                 modules: &modules,
                 agent: &own::program()?.path,
                 files: &spec.files,
+                others: inner.as_ref().map_or(&[], |inner| &inner.files),
             };
             image::write(&parts, path)
         })?;

@@ -25,12 +25,13 @@ const IMAGES: usize = 12;
 /// How many saved machines are kept: 100 to 200 MB each.
 const STATES: usize = 32;
 
-/// A hash of all that an image depends on, so that it can be kept. The program that runs is in
+/// A hash of all that an image depends on, so that it can be kept; `others` is one of further files. The program that runs is in
 /// it, and with it the way images are put together.
 pub(crate) fn image_hash(
     trees: &[&Tree],
     modules: &[PathBuf],
     files: &[GuestFile],
+    others: Option<&str>,
 ) -> Result<String, Error> {
     let mut parts: Vec<Vec<u8>> = vec![own::program()?.hash.clone().into_bytes()];
     let read = |path: &Path| fs::read(path).map_err(Error::file("read", path));
@@ -44,6 +45,7 @@ pub(crate) fn image_hash(
         parts.push(file.name.clone().into_bytes());
         parts.push(read(&file.path)?);
     }
+    parts.extend(others.map(|hash| hash.as_bytes().to_vec()));
     // The host's libraries: this file changes with every one that is installed.
     parts.push(fs::read("/etc/ld.so.cache").unwrap_or_default());
     parts.push(

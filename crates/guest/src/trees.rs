@@ -44,6 +44,8 @@ const MODULES: &[&str] = &[
     "sch_fq_codel",
     "sch_tbf",
     "act_gact",
+    // Inner machines.
+    "kvm-amd",
     // A card's interrupts for a process.
     "uio",
     "uio_pci_generic",
@@ -60,7 +62,7 @@ const QEMU_ARM: &str = "qemu-arm-11.1";
 const GUEST: &str = "guest-2";
 
 fn kernel_name(kernel: Kernel) -> String {
-    format!("kernel-{kernel}-3")
+    format!("kernel-{kernel}-4")
 }
 
 /// The stage with the unpacked kernel of that tree.
@@ -131,6 +133,15 @@ impl KernelTree {
         self.tree
             .root()
             .join(format!("boot/vmlinuz-{}", self.version))
+    }
+
+    /// The file of a module that was kept, by the module's name.
+    pub(crate) fn module(&self, name: &str) -> Option<PathBuf> {
+        let folder = self.modules();
+        let dep = fs::read_to_string(folder.join("modules.dep")).ok()?;
+        let mut files = dep.lines().filter_map(|line| line.split_once(':'));
+        let (file, _) = files.find(|(file, _)| same_module(file, name))?;
+        Some(folder.join(file))
     }
 
     /// The folder of its modules.

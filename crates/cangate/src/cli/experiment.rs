@@ -12,11 +12,12 @@ pub(crate) struct Chosen {
     /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
     #[arg(long, value_name = "KERNEL", default_value = "6.1")]
     pub(crate) kernel: String,
-    /// The CAN interfaces: kvaser, ctucan (real drivers, no bus time) or timed (bit time).
+    /// The CAN interfaces: kvaser, ctucan (real drivers, no bus time), timed or vm (bit time).
     ///
     ///   kvaser  emulated SJA1000 cards with the in-tree driver; frames take no bus time
     ///   ctucan  emulated CTU CAN FD cards with the kernel's driver; frames take no bus time
     ///   timed   interfaces of kmod/bitcan on buses with bit time: 1 Mbit/s, FD data 4 Mbit/s
+    ///   vm      two such interfaces on one bus, in a guest that runs inner machines
     ///
     /// Example: --bench timed
     #[arg(
@@ -27,7 +28,7 @@ pub(crate) struct Chosen {
     )]
     pub(crate) bench: String,
     /// The gateway under test: cangw, can-gw, bpf, user:RECEIVE-TRANSMIT, direct, direct:irq,
-    /// chardev, baremetal, baremetal:irq, baremetal:ideal, ideal or none.
+    /// chardev, baremetal, baremetal:irq, baremetal:ideal, vm:native, vm:host, ideal or none.
     ///
     ///   cangw        can-gw in the kernel; Debian's program cangw adds the rules
     ///   can-gw       can-gw in the kernel; cangate adds the rules (offload = "can-gw")
@@ -39,6 +40,8 @@ pub(crate) struct Chosen {
     ///   baremetal    an image without an operating system, on a timed bench inside it, polling
     ///   baremetal:irq    the same, by interrupt
     ///   baremetal:ideal  what that bench itself costs
+    ///   vm:native    no gateway: round trips of a program beside the hypervisor's (vm bench only)
+    ///   vm:host      the same from an inner machine; cangate shares the controller by virtio
     ///   ideal        a gateway without software: what the bench itself costs
     ///   none         no gateway: the precision of the tester (kvaser bench only)
     ///
@@ -90,7 +93,8 @@ pub(crate) struct Chosen {
         verbatim_doc_comment
     )]
     pub(crate) load: String,
-    /// Payload bytes: 2 to 8; except on kvaser also 12, 16, 20, 24, 32, 48 or 64 (FD).
+    /// Payload bytes: 2 to 8, of round trips also 0 and 1; except on kvaser and vm also 12, 16, 20, 24,
+    /// 32, 48 or 64 (FD).
     ///
     /// The first two bytes are the number of the frame. Example: --payload 8
     #[arg(long, value_name = "N", default_value_t = 4)]
@@ -203,6 +207,12 @@ pub(crate) struct Chosen {
     /// Examples: --boot nohz=off, --boot nohz=off+threadirqs
     #[arg(long, value_name = "PARAMETERS", default_value = "none")]
     pub(crate) boot: String,
+    /// Nanoseconds that each exit of an inner machine takes besides what KVM does for it: 0 to 100000.
+    ///
+    /// Virtual time has the hypervisor's instructions in it, not what hardware takes to leave and to
+    /// enter a machine. Example: --exit-cost 1000
+    #[arg(long, value_name = "NS", default_value_t = 0)]
+    pub(crate) exit_cost: u32,
     /// Seed of the random payload bytes.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

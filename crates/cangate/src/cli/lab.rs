@@ -32,6 +32,28 @@ pub(crate) enum LabCommand {
     /// Inside a guest: run the job that the host gave. Not for users.
     #[command(hide = true)]
     Agent,
+    /// Inside a guest of the bench vm: run a command as root in an inner machine.
+    #[command(hide = true)]
+    Inner(Inner),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Inner {
+    /// Add a virtio CAN device behind this socket: can0 and so on. Can be given several times.
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) virtio: Vec<PathBuf>,
+    /// Make the machine one side of the memory that `cangate shm` serves at this socket. Can be given several times.
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) shm: Vec<PathBuf>,
+    /// Give the machine this PCI device of the guest's, by its folder in sysfs. Can be given several times.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pci: Vec<PathBuf>,
+    /// The machine's name, for its files in /run.
+    #[arg(long, value_name = "NAME", default_value = "vm")]
+    pub(crate) name: String,
+    /// The command with its arguments.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
 }
 
 /// The cache folder, and where packages come from.
@@ -72,11 +94,12 @@ pub(crate) struct Exec {
     /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
     #[arg(long, value_name = "KERNEL", default_value = "6.1")]
     pub(crate) kernel: String,
-    /// The guest's CAN interfaces: kvaser, ctucan, timed, vcan or none.
+    /// The guest's CAN interfaces: kvaser, ctucan, timed, vm, vcan or none.
     ///
     ///   kvaser  five emulated SJA1000 cards with the in-tree driver, two buses; no bus time
     ///   ctucan  the same roles on emulated CTU CAN FD cards, with FD on; no bus time
     ///   timed   gw0 and gw1 of kmod/bitcan in namespace gw, on two buses with bit time
+    ///   vm      as timed, with both on one bus; KVM, and what inner machines are made of
     ///   vcan    vcan0 and vcan1
     ///   none    no CAN interface
     ///
@@ -116,9 +139,9 @@ pub(crate) struct Exec {
     /// Example: --file target/debug/my_test=my_test
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Vec<PathBuf>,
-    /// The guest's memory in MiB.
-    #[arg(long, value_name = "MIB", default_value_t = 512)]
-    pub(crate) memory: u32,
+    /// The guest's memory in MiB [default: 512; 1536 on the bench vm].
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory: Option<u32>,
     /// With --fast: number of the guest's processors.
     #[arg(long, value_name = "N", default_value_t = 2, requires = "fast")]
     pub(crate) cpus: u32,
@@ -170,11 +193,12 @@ pub(crate) struct Shell {
     /// These are Debian's kernels; -rt is the PREEMPT_RT flavour. Example: --kernel 6.12-rt
     #[arg(long, value_name = "KERNEL", default_value = "6.1")]
     pub(crate) kernel: String,
-    /// The guest's CAN interfaces: kvaser, ctucan, timed, vcan or none.
+    /// The guest's CAN interfaces: kvaser, ctucan, timed, vm, vcan or none.
     ///
     ///   kvaser  five emulated SJA1000 cards with the in-tree driver, two buses; no bus time
     ///   ctucan  the same roles on emulated CTU CAN FD cards, with FD on; no bus time
     ///   timed   gw0 and gw1 of kmod/bitcan in namespace gw, on two buses with bit time
+    ///   vm      as timed, with both on one bus; KVM, and what inner machines are made of
     ///   vcan    vcan0 and vcan1
     ///   none    no CAN interface
     ///
@@ -209,9 +233,9 @@ pub(crate) struct Shell {
     /// Can be given several times. PATH=NAME gives the file another name.
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Vec<PathBuf>,
-    /// The guest's memory in MiB.
-    #[arg(long, value_name = "MIB", default_value_t = 512)]
-    pub(crate) memory: u32,
+    /// The guest's memory in MiB [default: 512; 1536 on the bench vm].
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory: Option<u32>,
 }
 
 #[derive(Args, Debug)]

@@ -42,7 +42,7 @@ embedded BPF object: crates/offload/bpf/gateway.bpf.o
   compiler: clang {CLANG}
   use:      a separate program, which cangate loads into the kernel for offload = \"bpf\"
 
-embedded source text: kmod/bitcan, kmod/canchar, kmod/shmcan, kmod/vfcan
+embedded source text: kmod/bitcan, kmod/canchar, kmod/nesting, kmod/shmcan, kmod/vfcan
   licence:  GPL-2.0 (LICENSE-GPL-2.0)
   use:      a kernel module, which `cangate lab` builds for its guests
 

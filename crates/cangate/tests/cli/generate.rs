@@ -161,7 +161,7 @@ fn the_verbose_version_has_the_licence_of_each_part() {
         "licence: Apache-2.0 OR MIT",
         "embedded BPF object: crates/offload/bpf/gateway.bpf.o\n  licence:  GPL-2.0",
         "compiler: clang ",
-        "kmod/bitcan, kmod/canchar, kmod/shmcan, kmod/vfcan\n  licence:  GPL-2.0",
+        "kmod/bitcan, kmod/canchar, kmod/nesting, kmod/shmcan, kmod/vfcan\n  licence:  GPL-2.0",
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }

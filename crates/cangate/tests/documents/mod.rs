@@ -108,6 +108,7 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
         "cangate lab exec --bench kvaser --kernel 6.12-rt",
         Not("it fetches a kernel that no test needs"),
     ),
+    ("cangate lab exec --bench vm", Lab(600)),
     ("cangate lab exec --fast --file", Not(PLACEHOLDER)),
     (
         "cargo test -p cangate-offload",
@@ -126,6 +127,10 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     (
         "cangate lab measure --bench timed --cpu board --traffic flood",
         Not(LONG),
+    ),
+    (
+        "cangate lab measure --bench vm",
+        Not("claims V1 to V4 make this experiment"),
     ),
     ("cangate lab rate", Not(LONG)),
     ("cangate lab run", Not(LONG)),

@@ -39,6 +39,7 @@ mod s3_every_120;
 mod s4_saturation;
 mod s5_busy_polling;
 mod s7_polling;
+mod v1_virtual_machines;
 mod ways;
 
 use crate::claim::Claim;
@@ -70,6 +71,7 @@ const LIST: &[&[Claim]] = &[
     s4_saturation::CLAIMS,
     s5_busy_polling::CLAIMS,
     s7_polling::CLAIMS,
+    v1_virtual_machines::CLAIMS,
     o1_one_route::CLAIMS,
     o2_changes::CLAIMS,
     o3_list::CLAIMS,
@@ -85,6 +87,7 @@ const LIST: &[&[Claim]] = &[
     o14_recording::CLAIMS,
     d1_no_load::BOUNDS,
     o16_no_os::CLAIMS,
+    v1_virtual_machines::BOUNDS,
 ];
 
 /// All claims.
@@ -149,7 +152,7 @@ mod tests {
         let names: BTreeSet<_> = all.iter().map(|c| c.id).collect();
         assert_eq!(names.len(), all.len());
         let of = |kind| all.iter().filter(|c| c.kind() == kind).count();
-        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (27, 17));
+        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (32, 18));
         for id in ["G4", "G5", "G6", "G7", "G8", "G10"] {
             for path in ["user", "bpf"] {
                 let name = format!("{id}/{path}");

@@ -1,5 +1,6 @@
 //! The gateway under test.
 
+use super::nesting::Nesting;
 use super::ways::Ways;
 use super::word::WordError;
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,9 @@ pub enum Gateway {
         /// By interrupt?
         irq: bool,
     },
+    /// No gateway: the way by which a program in an inner machine has a controller of the hypervisor's.
+    #[serde(rename = "vm")]
+    Vm(Nesting),
     /// What that bench itself costs, the floor of every figure on it: frames are passed on by the bench, as
     /// soon as it runs.
     #[serde(rename = "baremetal:ideal")]
@@ -62,7 +66,10 @@ impl Gateway {
     /// Is there one that could filter, change or pass on a frame?
     #[must_use]
     pub const fn has_routes(&self) -> bool {
-        !matches!(self, Self::Ideal | Self::None | Self::BaremetalIdeal)
+        !matches!(
+            self,
+            Self::Ideal | Self::None | Self::BaremetalIdeal | Self::Vm(_)
+        )
     }
 
     /// Does it run without an operating system?
@@ -84,6 +91,7 @@ impl Gateway {
             | Self::Direct { .. }
             | Self::Chardev
             | Self::Baremetal { .. }
+            | Self::Vm(_)
             | Self::BaremetalIdeal => None,
         }
     }
@@ -104,6 +112,7 @@ impl fmt::Display for Gateway {
             Self::Baremetal { irq: false } => f.write_str("baremetal"),
             Self::Baremetal { irq: true } => f.write_str("baremetal:irq"),
             Self::BaremetalIdeal => f.write_str("baremetal:ideal"),
+            Self::Vm(nesting) => write!(f, "vm:{nesting}"),
         }
     }
 }
@@ -112,6 +121,9 @@ impl FromStr for Gateway {
     type Err = WordError;
 
     fn from_str(text: &str) -> Result<Self, WordError> {
+        if let Some(nesting) = text.strip_prefix("vm:") {
+            return Ok(Self::Vm(nesting.parse()?));
+        }
         match (text, text.strip_prefix("user:")) {
             ("cangw", _) => Ok(Self::Cangw),
             ("ideal", _) => Ok(Self::Ideal),
@@ -128,7 +140,7 @@ impl FromStr for Gateway {
             _ => Err(WordError::unknown(
                 text,
                 "gateway",
-                "cangw, can-gw, bpf, user:RECEIVE-TRANSMIT (such as user:read-write), direct, direct:irq, chardev, baremetal, baremetal:irq, baremetal:ideal, ideal, none",
+                "cangw, can-gw, bpf, user:RECEIVE-TRANSMIT (such as user:read-write), direct, direct:irq, chardev, baremetal, baremetal:irq, baremetal:ideal, vm:native, vm:host, ideal, none",
             )),
         }
     }

@@ -7,6 +7,7 @@ mod gateway;
 mod hops;
 mod load;
 mod modify;
+mod nesting;
 mod priority;
 mod task;
 mod tuning;
@@ -20,6 +21,7 @@ pub use gateway::Gateway;
 pub use hops::{Hops, MOST_HOPS, Virtual};
 pub use load::Load;
 pub use modify::Modify;
+pub use nesting::Nesting;
 pub use priority::Priority;
 pub use task::Task;
 pub use tuning::Tuning;
@@ -54,6 +56,8 @@ mod tests {
             "baremetal",
             "baremetal:irq",
             "baremetal:ideal",
+            "vm:native",
+            "vm:host",
             "none",
         ] {
             assert_eq!(word.parse::<Gateway>().unwrap().to_string(), word);
@@ -83,7 +87,7 @@ mod tests {
         let error = WordError::from("x".parse::<Bench>().unwrap_err());
         assert_eq!(
             error.to_string(),
-            "`x` is not a bench: choose one of kvaser, ctucan, timed, vcan, none"
+            "`x` is not a bench: choose one of kvaser, ctucan, timed, vm, vcan, none"
         );
         for bad in [
             "",

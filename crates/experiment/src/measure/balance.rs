@@ -146,6 +146,7 @@ fn agree(experiment: &Experiment, observed: &Observed, counts: &Counts) -> Resul
         | Gateway::None
         | Gateway::Direct { .. }
         | Gateway::Chardev
+        | Gateway::Vm(_)
         | Gateway::Baremetal { .. } => counts.handled,
         // What is received is in the other controller at once.
         Gateway::Ideal | Gateway::BaremetalIdeal => counts.received,

@@ -30,6 +30,9 @@ pub enum MeasureError {
         /// Why.
         source: io::Error,
     },
+    /// An inner machine does not do what it is asked.
+    #[error(transparent)]
+    Inner(#[from] guest::inner::InnerError),
     /// The gateway ended by itself.
     #[error("the gateway did not stay: {0}")]
     GatewayEnded(Ended),

@@ -58,12 +58,15 @@ impl UnderTest {
         let config = under_test::config(experiment)?;
         match &experiment.gateway {
             Gateway::None => Ok(Self::None),
+            Gateway::Vm(_) => Err(MeasureError::Run(
+                "nothing on the bench of inner machines is a gateway between two buses".to_owned(),
+            )),
             Gateway::Baremetal { .. } | Gateway::BaremetalIdeal => Err(MeasureError::Run(
                 "an image runs instead of a guest, not in one".to_owned(),
             )),
             Gateway::Ideal => {
                 match experiment.bench {
-                    Bench::Timed => join_controllers()?,
+                    Bench::Timed | Bench::Vm => join_controllers()?,
                     Bench::Kvaser | Bench::Ctucan | Bench::Vcan | Bench::None => take_over_card()?,
                 }
                 Ok(Self::None)
@@ -194,7 +197,7 @@ impl UnderTest {
 }
 
 /// Starts `cangate run` in the gateway's namespace.
-fn cangate_run(config: &str) -> Result<Background, MeasureError> {
+pub(super) fn cangate_run(config: &str) -> Result<Background, MeasureError> {
     write(TOML, config)?;
     // Of what it says, only trouble is of use here.
     let line = ["cangate", "run", "-q", TOML];
@@ -202,7 +205,7 @@ fn cangate_run(config: &str) -> Result<Background, MeasureError> {
 }
 
 /// Waits until the gateway answers, which it does when its routes are in force.
-fn answers(running: &mut Background) -> Result<(), MeasureError> {
+pub(super) fn answers(running: &mut Background) -> Result<(), MeasureError> {
     let mut waited = Duration::ZERO;
     while waited < START {
         std::thread::sleep(LOOK_EVERY);

@@ -7,6 +7,7 @@ mod error;
 mod gateway;
 mod kernel_counts;
 mod load;
+mod nested;
 mod round_trip;
 mod tuning;
 
@@ -23,6 +24,7 @@ use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING};
 use guest::agent::Outputs;
 use guest::machine::Bench;
+use nested::Nested;
 use probe::Description;
 use probe::traffic::Pattern;
 use round_trip::RoundTrip;
@@ -54,7 +56,11 @@ pub fn prepare(experiment: &Experiment) -> Result<Prepared, MeasureError> {
             tuning::apply(experiment)?;
             Ok(Prepared(Ready::Gateway(under_test)))
         }
-        Task::RoundTrip => RoundTrip::prepare(experiment).map(|ends| Prepared(Ready::Ends(ends))),
+        Task::RoundTrip => match experiment.gateway {
+            Gateway::Vm(nesting) => Nested::prepare(experiment, nesting)
+                .map(|nested| Prepared(Ready::Nested(Box::new(nested)))),
+            _ => RoundTrip::prepare(experiment).map(|ends| Prepared(Ready::Ends(ends))),
+        },
     }
 }
 
@@ -64,6 +70,7 @@ pub struct Prepared(Ready);
 enum Ready {
     Gateway(gateway::UnderTest),
     Ends(RoundTrip),
+    Nested(Box<Nested>),
 }
 
 /// Measures in a prepared guest, and hands out the results.
@@ -78,6 +85,7 @@ pub fn measure(
     match ready {
         Ready::Gateway(under_test) => latencies(under_test, experiment, outputs),
         Ready::Ends(ends) => ends.measure(experiment, outputs),
+        Ready::Nested(nested) => nested.measure(experiment, outputs),
     }
 }
 
@@ -201,6 +209,7 @@ pub(crate) fn setup(experiment: &Experiment) -> Result<Setup, MeasureError> {
             | Gateway::Chardev
             | Gateway::Baremetal { .. }
             | Gateway::BaremetalIdeal
+            | Gateway::Vm(_)
             | Gateway::OwnRules
             | Gateway::Bpf
             | Gateway::Ideal => Measure::Gateway,
@@ -230,7 +239,7 @@ fn warm_up(experiment: &Experiment, setup: &Setup) -> Result<(), MeasureError> {
 fn send(experiment: &Experiment, setup: &Setup) -> Result<Outcome, MeasureError> {
     let fd = experiment.is_fd();
     let outcome = match experiment.bench {
-        Bench::Timed => {
+        Bench::Timed | Bench::Vm => {
             let bench = Bitcan {
                 send_bus: 0,
                 receive_bus: 1,

@@ -19,16 +19,16 @@ use std::path::Path;
 use std::time::Duration;
 
 const TOML: &str = "/tmp/ports.toml";
-const TRIPS: &str = "/tmp/trips.parquet";
+pub(super) const TRIPS: &str = "/tmp/trips.parquet";
 
 /// Round trips before those that count: what the kernel does for a first frame only is over then.
-const WARM_UP: u32 = 20;
+pub(super) const WARM_UP: u32 = 20;
 /// The papers' priority of a program (gateway-2011 §3.7); drivers-2009 says no number.
-const PRIORITY: &str = "90";
+pub(super) const PRIORITY: &str = "90";
 /// `cangate ping` ends with this status where answers were missing.
-const LOSS: i32 = 3;
+pub(super) const LOSS: i32 = 3;
 /// Pause after the set-up, so that what the kernel still clears away is no load of the measurement.
-const SETTLE: Duration = Duration::from_millis(100);
+pub(super) const SETTLE: Duration = Duration::from_millis(100);
 
 /// Two ends that can be started.
 pub(super) struct RoundTrip(());
@@ -43,7 +43,7 @@ impl RoundTrip {
             }
             (Bench::Timed, _) => on_one_bus(experiment)?,
             (Bench::Kvaser | Bench::Ctucan, _) => neighbour(experiment)?,
-            (Bench::Vcan | Bench::None, _) => {}
+            (Bench::Vm | Bench::Vcan | Bench::None, _) => {}
         }
         write(TOML, &under_test::config(experiment)?)?;
         Ok(Self(()))

@@ -1,8 +1,8 @@
 //! What a gateway under test is set up with: a script of can-gw rules, or a `gateway.toml`.
 
-use super::interfaces::interfaces;
+use super::interfaces::{INCOMING, interfaces};
 use super::routes::routes;
-use crate::choices::{Gateway, Hops, Priority, Transmit, Ways};
+use crate::choices::{Gateway, Hops, Nesting, Priority, Transmit, Ways};
 use crate::experiment::Experiment;
 use crate::spec::{BITRATE, DATA_BITRATE};
 use route::cangw::Inexpressible;
@@ -38,7 +38,23 @@ pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
         | Gateway::Direct { .. }
         | Gateway::Chardev
         | Gateway::Baremetal { .. } => Ok(gateway_toml(experiment).unwrap_or_default()),
+        Gateway::Vm(nesting) => Ok(sharing(*nesting)),
         Gateway::Ideal | Gateway::BaremetalIdeal | Gateway::None => Ok(String::new()),
+    }
+}
+
+/// The socket of the inner machine's virtio CAN device.
+pub const VIRTIO: &str = "/run/vm.sock";
+
+/// What shares the controller of the hypervisor's interface, in `gateway.toml`; nothing where nobody does.
+fn sharing(nesting: Nesting) -> String {
+    match nesting {
+        Nesting::Native => String::new(),
+        Nesting::Host => format!(
+            "[gateway]\ncontrol = \"{SOCKET}\"\nrealtime = 90\nlock_memory = true\n\n\
+             [controllers.can]\ninterface = \"{INCOMING}\"\n\n\
+             [ports.vm]\nkind = \"virtio\"\nsocket = \"{VIRTIO}\"\ncontroller = \"can\"\n"
+        ),
     }
 }
 

@@ -20,14 +20,22 @@ pub(super) fn up(orders: &Orders) -> Result<(), AgentError> {
     // IPv6 is not used, and sends packets by itself, which would disturb measurements.
     let _ = fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-    if matches!(orders.bench, Bench::Kvaser | Bench::Ctucan | Bench::Timed) || orders.ethernet {
+    if matches!(
+        orders.bench,
+        Bench::Kvaser | Bench::Ctucan | Bench::Timed | Bench::Vm
+    ) || orders.ethernet
+    {
         ip(&format!("netns add {GATEWAY}"))?;
         ip(&format!("-n {GATEWAY} link set lo up"))?;
     }
     match orders.bench {
         Bench::Kvaser => kvaser(orders)?,
         Bench::Ctucan => ctucan(orders)?,
-        Bench::Timed => timed(orders)?,
+        Bench::Timed => timed(orders, [0, 1])?,
+        Bench::Vm => {
+            timed(orders, [0, 0])?;
+            hypervisor()?;
+        }
         Bench::Vcan => vcan()?,
         Bench::None => {}
     }
@@ -111,7 +119,9 @@ fn start_can(orders: &Orders, name: &str) -> Result<(), AgentError> {
         within = format!("-n {GATEWAY} ");
     }
     let mut how = format!("bitrate {}", orders.bitrate);
-    if let (Some(rate), Bench::Timed | Bench::Ctucan) = (orders.data_bitrate, orders.bench) {
+    if let (Some(rate), Bench::Timed | Bench::Ctucan | Bench::Vm) =
+        (orders.data_bitrate, orders.bench)
+    {
         how.push_str(&format!(" dbitrate {rate} fd on"));
     }
     ip(&format!("{within}link set dev {name} type can {how}"))?;
@@ -121,18 +131,28 @@ fn start_can(orders: &Orders, name: &str) -> Result<(), AgentError> {
     ip(&format!("{within}link set dev {name} up"))
 }
 
-fn timed(orders: &Orders) -> Result<(), AgentError> {
+/// Both interfaces, on these buses.
+fn timed(orders: &Orders, buses: [u8; 2]) -> Result<(), AgentError> {
     modprobe(&["can-raw", "can-dev"])?;
     program::output(None, &["insmod", "/lab/modules/bitcan.ko"])?;
     let device = Path::new("/dev/bitcan");
     wait_for("/dev/bitcan", || device.exists().then_some(()))?;
     let model = orders.controller.name();
-    for (name, bus) in [("gw0", 0), ("gw1", 1)] {
+    for (name, bus) in ["gw0", "gw1"].into_iter().zip(buses) {
         fs::write(device, format!("add {name} bus={bus} model={model}\n"))
             .map_err(AgentError::file("add an interface by", device))?;
         start_can(orders, name)?;
     }
     Ok(())
+}
+
+/// KVM. A processor that waits in a machine is not polled for: on one processor that helps nobody.
+fn hypervisor() -> Result<(), AgentError> {
+    program::output(None, &["modprobe", "kvm", "halt_poll_ns=0"])?;
+    modprobe(&["kvm-amd"])?;
+    program::output(None, &["insmod", "/lab/modules/nesting.ko"])?;
+    let device = Path::new("/dev/kvm");
+    wait_for("/dev/kvm", || device.exists().then_some(()))
 }
 
 fn vcan() -> Result<(), AgentError> {

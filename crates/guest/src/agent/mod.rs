@@ -10,6 +10,7 @@ mod bench;
 mod delivery;
 mod error;
 mod exec;
+mod inner;
 mod orders;
 mod outputs;
 mod pause;
@@ -84,6 +85,9 @@ pub fn run<T: Tasks>(tasks: &T) -> Result<(), AgentError> {
 fn serve<T: Tasks>(tasks: &T) -> Result<(), AgentError> {
     system::mount_all()?;
     system::gather_randomness()?;
+    if inner::is_here()? {
+        return inner::serve();
+    }
     let orders = Orders::read()?;
     system::modprobe(&["virtio_pci", "virtio_console"])?;
     let mut outputs = Outputs::new(system::port()?);

@@ -64,6 +64,11 @@ pub(super) fn input_port() -> Result<File, AgentError> {
     open_port("cangate-input", OpenOptions::new().read(true))
 }
 
+/// The port of an inner machine's agent, to the guest around it and from it.
+pub(super) fn port_both_ways() -> Result<File, AgentError> {
+    open_port("cangate", OpenOptions::new().read(true).write(true))
+}
+
 /// A port, known by its name.
 fn open_port(known_as: &str, options: &OpenOptions) -> Result<File, AgentError> {
     let path = wait_for("the port to the host", || {

@@ -8,10 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Libraries by the name that programs ask for, the loader among them.
-pub(super) type Libraries = BTreeMap<String, PathBuf>;
+pub(crate) type Libraries = BTreeMap<String, PathBuf>;
 
 /// Where libraries are looked for.
-pub(super) trait Search {
+pub(crate) trait Search {
     /// The file of a library that `asker` needs; `paths` are the folders that it names itself.
     fn find(&self, library: &str, paths: &[PathBuf]) -> Option<PathBuf>;
     /// The file of a loader, which programs name by its path.
@@ -19,7 +19,7 @@ pub(super) trait Search {
 }
 
 /// In a tree of packages.
-pub(super) struct InTree<'a>(pub(super) &'a Tree);
+pub(crate) struct InTree<'a>(pub(crate) &'a Tree);
 
 impl Search for InTree<'_> {
     fn find(&self, library: &str, _paths: &[PathBuf]) -> Option<PathBuf> {
@@ -185,7 +185,7 @@ fn needs(path: &Path) -> Result<Option<Needs>, Error> {
 
 /// All libraries that a program needs, and its loader by its path, added to `found` and
 /// `loaders`. What is no program needs none.
-pub(super) fn add_closure(
+pub(crate) fn add_closure(
     program: &Path,
     search: &dyn Search,
     found: &mut Libraries,

@@ -8,8 +8,10 @@ use crate::error::Error;
 use crate::fetch::Tree;
 use crate::machine::GuestFile;
 use crate::trees::KernelTree;
-use cpio::{Archive, Bytes};
+use cpio::Archive;
+pub(crate) use cpio::Bytes;
 use elf::Libraries;
+pub(crate) use elf::{InTree, add_closure};
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -21,7 +23,7 @@ pub(crate) const LAB: &str = "lab";
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 
 /// Programs of the guest's tree; busybox has the rest.
-const PROGRAMS: &[&str] = &[
+pub(crate) const PROGRAMS: &[&str] = &[
     "bash",
     "bridge",
     "chrt",
@@ -74,14 +76,18 @@ const KMOD: &[&str] = &["depmod", "insmod", "lsmod", "modinfo", "modprobe", "rmm
 pub(crate) struct Parts<'a> {
     /// The guest's programs.
     pub(crate) guest: &'a Tree,
-    /// The kernel.
-    pub(crate) kernel: &'a KernelTree,
+    /// Which of them; busybox has the rest.
+    pub(crate) programs: &'a [&'a str],
+    /// The kernel whose modules are to be there.
+    pub(crate) kernel: Option<&'a KernelTree>,
     /// Modules of our own, for `/lab/modules`.
     pub(crate) modules: &'a [PathBuf],
     /// The agent: a cangate.
     pub(crate) agent: &'a Path,
     /// What the host gives.
     pub(crate) files: &'a [GuestFile],
+    /// Further files with their places.
+    pub(crate) others: &'a [(String, Bytes)],
 }
 
 /// Puts an image together and writes it.
@@ -102,13 +108,11 @@ fn archive(parts: &Parts<'_>) -> Result<Archive, Error> {
     skeleton(&mut archive);
     let mut guest_libraries = Libraries::new();
     let mut loaders = Libraries::new();
-    programs(
-        &mut archive,
-        parts.guest,
-        &mut guest_libraries,
-        &mut loaders,
-    )?;
+    programs(&mut archive, parts, &mut guest_libraries, &mut loaders)?;
     modules(&mut archive, parts)?;
+    for (name, bytes) in parts.others {
+        archive.file(name, bytes.clone(), true);
+    }
 
     let host = elf::OnHost::new();
     let mut host_libraries = Libraries::new();
@@ -183,11 +187,12 @@ fn skeleton(archive: &mut Archive) {
 
 fn programs(
     archive: &mut Archive,
-    guest: &Tree,
+    parts: &Parts<'_>,
     libraries: &mut Libraries,
     loaders: &mut Libraries,
 ) -> Result<(), Error> {
-    for name in PROGRAMS {
+    let guest = parts.guest;
+    for name in parts.programs {
         // can-utils gains and loses programs from version to version.
         let Some(path) = guest.program(name) else {
             continue;
@@ -230,9 +235,10 @@ fn programs(
 }
 
 fn modules(archive: &mut Archive, parts: &Parts<'_>) -> Result<(), Error> {
-    let from = parts.kernel.modules();
-    let to = format!("usr/lib/modules/{}", parts.kernel.version);
-    folder(archive, &from, &to)?;
+    if let Some(kernel) = parts.kernel {
+        let to = format!("usr/lib/modules/{}", kernel.version);
+        folder(archive, &kernel.modules(), &to)?;
+    }
     for path in parts.modules {
         let name = path
             .file_name()

@@ -16,6 +16,8 @@ pub enum Module {
     BitcanMdev,
     /// `canchar`: the driver of CAN cards as character devices.
     Canchar,
+    /// `nesting`: what KVM needs on the processor that QEMU emulates.
+    Nesting,
     /// `shmcan`: the drivers of memory that machines share.
     Shmcan,
     /// `vfcan`: the driver of virtual functions of a controller that shares itself.
@@ -24,7 +26,13 @@ pub enum Module {
 
 impl Module {
     /// All that there are for every kernel of the lab.
-    pub const ALL: [Self; 4] = [Self::Bitcan, Self::Canchar, Self::Shmcan, Self::Vfcan];
+    pub const ALL: [Self; 5] = [
+        Self::Bitcan,
+        Self::Canchar,
+        Self::Nesting,
+        Self::Shmcan,
+        Self::Vfcan,
+    ];
 
     /// The folder's name.
     #[must_use]
@@ -32,6 +40,7 @@ impl Module {
         match self {
             Self::Bitcan | Self::BitcanMdev => "bitcan",
             Self::Canchar => "canchar",
+            Self::Nesting => "nesting",
             Self::Shmcan => "shmcan",
             Self::Vfcan => "vfcan",
         }
@@ -43,6 +52,7 @@ impl Module {
             Self::Bitcan => &["bitcan.ko"],
             Self::BitcanMdev => &["bitcan_mdev.ko"],
             Self::Canchar => &["canchar.ko"],
+            Self::Nesting => &["nesting.ko"],
             Self::Shmcan => &["shmcan.ko", "shmcan_uio.ko"],
             Self::Vfcan => &["vfcan.ko"],
         }

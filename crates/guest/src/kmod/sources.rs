@@ -30,7 +30,7 @@ mod tests {
     #[test]
     fn the_sources_are_whole() {
         let names: Vec<&str> = SOURCES.iter().map(|(name, _)| *name).collect();
-        for module in ["bitcan", "canchar", "shmcan", "vfcan"] {
+        for module in ["bitcan", "canchar", "nesting", "shmcan", "vfcan"] {
             for file in ["Kbuild", "main.c", &format!("{module}.h")] {
                 let name = format!("{module}/{file}");
                 assert!(names.contains(&name.as_str()), "{name} in {names:?}");

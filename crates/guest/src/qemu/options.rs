@@ -89,6 +89,10 @@ impl Options<'_> {
                 add(&["-cpu", "max", "-rtc", "base=utc"]);
             }
         }
+        if let (Bench::Vm, Time::Virtual { .. } | Time::Real) = (self.bench, self.time) {
+            // AMD's virtualization with nested paging, which TCG emulates.
+            add(&["-cpu", "qemu64,+npt"]);
+        }
         add(&["-m", &self.memory.to_string()]);
         add(&[
             "-chardev",

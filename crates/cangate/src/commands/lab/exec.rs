@@ -3,7 +3,7 @@
 use super::setup::{Stages, lab_failure, open};
 use crate::cli::lab::Exec;
 use crate::failure::Failure;
-use experiment::spec::{BITRATE, DATA_BITRATE};
+use experiment::spec::{BITRATE, DATA_BITRATE, VM_MEMORY};
 use experiment::{Bench, Boot, Cpu};
 use guest::machine::{GuestFile, Job, Spec, Time};
 use guest::{Outcome, Sink, with_causes};
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
             Time::Virtual { shift: cpu.shift() }
         },
         boot: boot.0,
-        memory: args.memory,
+        memory: args.memory.unwrap_or_else(|| memory(bench)),
         virtio: args.virtio.clone(),
         shm: args.shm.clone(),
         files: args
@@ -64,6 +64,14 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
     stages.finish();
     written?;
     end(&outcome)
+}
+
+/// A guest's memory where none is given, MiB.
+pub(super) const fn memory(bench: Bench) -> u32 {
+    match bench {
+        Bench::Vm => VM_MEMORY,
+        _ => 512,
+    }
 }
 
 /// The end of a guest that did what the user told it: its exit status is ours.

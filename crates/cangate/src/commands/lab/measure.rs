@@ -8,7 +8,7 @@ use crate::output;
 use experiment::figures::{Figures, Latencies};
 use experiment::settings::Setting;
 use experiment::trial::{self, TrialError};
-use experiment::{Experiment, Task, round_trip};
+use experiment::{Experiment, Task, nested, round_trip};
 use probe::Results;
 use std::io::Write;
 
@@ -87,6 +87,7 @@ fn experiment(args: &Measure) -> Result<Experiment, Failure> {
 /// An experiment of the settings that were chosen, and of further ones.
 pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experiment, Failure> {
     let (payload, seed) = (args.payload.to_string(), args.seed.to_string());
+    let exit_cost = args.exit_cost.to_string();
     let words = [
         (Setting::Kernel, args.kernel.as_str()),
         (Setting::Bench, &args.bench),
@@ -100,6 +101,7 @@ pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experime
         (Setting::Priority, &args.priority),
         (Setting::Tuning, &args.tuning),
         (Setting::Boot, &args.boot),
+        (Setting::ExitCost, &exit_cost),
         (Setting::Seed, &seed),
     ];
     let words = words.iter().chain(more).copied();
@@ -198,6 +200,15 @@ fn words(
         "frames: {} sent, {} received, {} lost, {} reordered, {} duplicated\n",
         figures.sent, figures.received, figures.lost, figures.reordered, figures.duplicated
     ));
+    let exits: Vec<String> = nested::exits(results)
+        .map(|(kind, count)| format!("{kind} {count:.2}"))
+        .collect();
+    if !exits.is_empty() {
+        text.push_str(&format!(
+            "KVM's counts a round trip (two frames): {}\n",
+            exits.join(", ")
+        ));
+    }
     for (name, value) in &results.description.more {
         if name.starts_with("lost ") {
             text.push_str(&format!("  {name}: {value}\n"));

@@ -3,6 +3,7 @@
 mod agent;
 mod exec;
 mod guests;
+mod inner;
 mod list;
 mod measure;
 mod overview;
@@ -29,5 +30,6 @@ pub(crate) fn run(args: Lab, color: bool) -> Result<(), Failure> {
         LabCommand::List(args) => list::run(&args, color),
         LabCommand::Reproduce(args) => reproduce::run(&args),
         LabCommand::Agent => agent::run(),
+        LabCommand::Inner(args) => inner::run(&args),
     }
 }

@@ -1,6 +1,6 @@
 //! `cangate lab shell`.
 
-use super::exec::{Through, end, guest_file};
+use super::exec::{Through, end, guest_file, memory};
 use super::setup::{Stages, lab_failure, open};
 use super::terminal::{self, Raw};
 use crate::cli::lab::Shell;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Shell) -> Result<(), Failure> {
         ethernet: args.ethernet,
         time: Time::Real,
         boot: Vec::new(),
-        memory: args.memory,
+        memory: args.memory.unwrap_or_else(|| memory(bench)),
         virtio: args.virtio.clone(),
         shm: args.shm.clone(),
         files: args

@@ -1,0 +1,190 @@
+//! Round trips of a program in an inner machine (virtualization-2015 §5.1, Fig. 3).
+//!
+//! The program under test asks on a controller of the bus: natively, or in an inner machine by one of the ways of
+//! [`Nesting`]. Another node of the bus answers: a program beside the hypervisor's, with the highest
+//! priority of all, so that it answers as it would on a machine of its own. It is the same for all ways, and
+//! what one way adds to another is in the round trip once for sending and once for receiving.
+
+use super::error::MeasureError;
+use super::gateway::{answers, cangate_run, write};
+use super::round_trip::{LOSS, PRIORITY, SETTLE, TRIPS, WARM_UP};
+use super::{TIMEOUT, blind_spots};
+use crate::choices::Nesting;
+use crate::describe::describe;
+use crate::experiment::Experiment;
+use crate::nested::PER_TRIP;
+use crate::spec::BITRATE;
+use crate::trial::RESULTS;
+use crate::under_test::{self, INCOMING, OUTGOING, VIRTIO};
+use guest::agent::Outputs;
+use guest::inner::{Device, Exits, Machine};
+use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
+use guest::program::{Background, ProgramError, output};
+use probe::Results;
+use probe::traffic::Pattern;
+use std::path::Path;
+use std::time::Duration;
+
+/// The priority of the node that answers: above all that is under test.
+const ANSWERS: &str = "95";
+/// The priority of an inner machine's threads.
+const MACHINE: u8 = 85;
+/// How long the node that answers may take to be there.
+const START: Duration = Duration::from_millis(500);
+/// Where `kmod/nesting` is told what an exit takes.
+const EXIT_COST: &str = "/sys/module/nesting/parameters/exit_ns";
+/// The interface in an inner machine.
+const INSIDE: &str = "can0";
+
+/// A program that asks and a node that answers.
+pub(super) struct Nested {
+    machine: Option<Machine>,
+    /// Kept while they are to run.
+    #[allow(dead_code)]
+    programs: Vec<Background>,
+}
+
+impl Nested {
+    /// Starts the inner machine with what shares the controller, and the node that answers.
+    pub(super) fn prepare(experiment: &Experiment, nesting: Nesting) -> Result<Self, MeasureError> {
+        let mut programs = Vec::new();
+        let machine = match nesting {
+            Nesting::Native => None,
+            Nesting::Host => {
+                let mut gateway = cangate_run(&under_test::config(experiment)?)?;
+                answers(&mut gateway)?;
+                programs.push(gateway);
+                let mut machine = Machine::start("vm", &[Device::Virtio(VIRTIO.into())])?;
+                machine.output(&["ip", "link", "set", INSIDE, "up"])?;
+                // Only now: a machine that boots takes the whole processor.
+                machine.prioritize(MACHINE)?;
+                Some(machine)
+            }
+        };
+        let slave = ["cangate", "ping", "-q", "--slave", OUTGOING];
+        let line = [&slave[..], &["--priority", ANSWERS]].concat();
+        let mut slave = Background::start(Some(GATEWAY), &line, "/tmp/answers")?;
+        std::thread::sleep(START);
+        if let Some(ended) = slave.ended() {
+            return Err(MeasureError::GatewayEnded(ended));
+        }
+        programs.push(slave);
+        let mut nested = Self { machine, programs };
+        nested.ping(experiment, WARM_UP)?;
+        Ok(nested)
+    }
+
+    /// Makes the round trips, and hands them out.
+    pub(super) fn measure(
+        mut self,
+        experiment: &Experiment,
+        outputs: &mut Outputs,
+    ) -> Result<(), MeasureError> {
+        if self.machine.is_some() {
+            // Only now: saved guests are the same for all costs.
+            write(EXIT_COST, &experiment.exit_cost.to_string())?;
+        }
+        std::thread::sleep(SETTLE);
+        // What starting and ending the program costs is in both counts.
+        let (_, few) = self.counted(experiment, WARM_UP)?;
+        std::thread::sleep(SETTLE);
+        let (mut results, many) = self.counted(experiment, WARM_UP + experiment.frames)?;
+        let made = results.records.len();
+        let asked = WARM_UP + experiment.frames;
+        if made != asked as usize {
+            return Err(MeasureError::RoundTrips { asked, made });
+        }
+        results.records.drain(..WARM_UP as usize);
+        let description = &mut results.description;
+        description.config = under_test::abridged(&under_test::config(experiment)?);
+        describe(description, experiment, &[]);
+        description.time_base = match self.machine {
+            Some(_) => "virtual time (CLOCK_MONOTONIC of the inner machine)",
+            None => "virtual time (CLOCK_MONOTONIC of the guest)",
+        }
+        .to_owned();
+        if let (Some(many), Some(few)) = (many, few) {
+            for (name, count) in many.since(&few).iter() {
+                let each = count as f64 / f64::from(experiment.frames);
+                let entry = (format!("{PER_TRIP}{name}"), format!("{each:.2}"));
+                description.more.push(entry);
+            }
+        }
+        description.blind_spots.push_str("; ");
+        description.blind_spots.push_str(blind_spots(experiment));
+        if self.machine.is_some() {
+            description.blind_spots.push_str(
+                "; an exit costs what KVM does for it: what hardware takes for it, and for caches and TLBs that are \
+                 refilled, is not in it; the inner machine, its monitor and all others share one processor",
+            );
+        }
+        let mut bytes = Vec::new();
+        probe::results::write_to(&mut bytes, &results)?;
+        outputs.put(RESULTS, &bytes).map_err(MeasureError::Host)
+    }
+
+    /// So many round trips, and what KVM counted meanwhile.
+    fn counted(
+        &mut self,
+        experiment: &Experiment,
+        count: u32,
+    ) -> Result<(Results, Option<Exits>), MeasureError> {
+        if self.machine.is_none() {
+            return Ok((self.ping(experiment, count)?, None));
+        }
+        let before = Exits::now()?;
+        self.run(experiment, count)?;
+        let exits = Exits::now()?.since(&before);
+        Ok((self.trips()?, Some(exits)))
+    }
+
+    /// So many round trips. Those that were not answered are in the results.
+    fn ping(&mut self, experiment: &Experiment, count: u32) -> Result<Results, MeasureError> {
+        self.run(experiment, count)?;
+        self.trips()
+    }
+
+    fn run(&mut self, experiment: &Experiment, count: u32) -> Result<(), MeasureError> {
+        let words = words(experiment, count, self.machine.is_some());
+        let line: Vec<&str> = words.iter().map(String::as_str).collect();
+        let Some(machine) = &mut self.machine else {
+            return match output(Some(GATEWAY), &line) {
+                Err(ProgramError::Failed { status, .. }) if status.code() == Some(LOSS) => Ok(()),
+                other => Ok(other.map(drop)?),
+            };
+        };
+        let ran = machine.run(&line)?;
+        if ran.status == 0 || ran.status == LOSS {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&ran.stderr);
+        Err(MeasureError::Run(format!(
+            "in the inner machine: {}",
+            said.trim()
+        )))
+    }
+
+    fn trips(&mut self) -> Result<Results, MeasureError> {
+        let path = Path::new(TRIPS);
+        Ok(match &mut self.machine {
+            Some(machine) => probe::results::read_bytes(path, machine.read(TRIPS)?)?,
+            None => probe::results::read(path)?,
+        })
+    }
+}
+
+/// The command that makes so many round trips.
+fn words(experiment: &Experiment, count: u32, inside: bool) -> Vec<String> {
+    let period = match experiment.traffic {
+        Pattern::Period(ns) => ns / 1000,
+        _ => 0,
+    };
+    let interface = if inside { INSIDE } else { INCOMING };
+    let line = format!(
+        "cangate ping -q {interface} --count {count} --period {period} --timeout {} --payload {} --priority {PRIORITY} \
+         --bitrate {BITRATE} --out {TRIPS}",
+        TIMEOUT / 1_000_000,
+        experiment.payload,
+    );
+    line.split(' ').map(str::to_owned).collect()
+}

@@ -1,0 +1,13 @@
+//! Machines inside a guest: on the bench `vm`, a guest of the lab is a hypervisor. It runs KVM (AMD's
+//! virtualization, which QEMU emulates) and, in it, the same QEMU as monitor of inner machines. All of it is in the
+//! same virtual time.
+//!
+//! * `parts`: on the host, what the guest's image has for that.
+//! * [`Machine`]: in the guest, an inner machine, which is started and told what to run.
+//! * The agent in the inner machine is the same program once more (`agent::inner`).
+
+mod machine;
+pub(crate) mod parts;
+pub(crate) mod request;
+
+pub use machine::{Device, Exits, InnerError, Machine, Ran};

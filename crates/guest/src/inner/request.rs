@@ -1,0 +1,50 @@
+//! What is said between an inner machine's agent and the guest around it, in pieces as in `wire`. Answers are the
+//! agent's ordinary pieces.
+
+/// What an inner machine is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// Run this: program and arguments. Answers: `Stdout` and `Stderr`, then `Status`; or `Failed`.
+    Run(Vec<String>),
+    /// Hand out this file. Answers: `Part`, any number of them, then `Status`; or `Failed`.
+    Read(String),
+}
+
+impl Request {
+    /// As a piece.
+    pub(crate) fn parts(&self) -> (u8, Vec<u8>) {
+        match self {
+            // Words of a program never have a zero in them.
+            Self::Run(words) => (1, words.join("\0").into_bytes()),
+            Self::Read(path) => (2, path.clone().into_bytes()),
+        }
+    }
+
+    /// From a piece.
+    pub(crate) fn from_parts(kind: u8, bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        match kind {
+            1 => Some(Self::Run(text.split('\0').map(str::to_owned).collect())),
+            2 => Some(Self::Read(text.to_owned())),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_survive() {
+        for request in [
+            Request::Run(vec!["sh".to_owned(), String::new(), "a b".to_owned()]),
+            Request::Read("/tmp/x".to_owned()),
+        ] {
+            let (kind, bytes) = request.parts();
+            assert_eq!(Request::from_parts(kind, &bytes), Some(request));
+        }
+        assert_eq!(Request::from_parts(3, b""), None);
+        assert_eq!(Request::from_parts(1, b"\xff"), None);
+    }
+}
