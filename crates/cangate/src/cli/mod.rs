@@ -113,7 +113,8 @@ pub(crate) struct KeepCard {
 pub(crate) struct Demo {
     /// Replay this candump log instead of the SAE class C messages.
     ///
-    /// `candump -l` writes such a log. `-` is standard input. Example: --log drive.log
+    /// `candump -l` writes such a log. `-` is standard input. An interface that has the name of a bus of the gateway
+    /// file is put on this bus, the others on the buses that are left, in their order. Example: --log drive.log
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     /// Write report.html, results.parquet and outgoing.log into this folder.
