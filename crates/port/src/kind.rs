@@ -142,8 +142,9 @@ pub fn queue(table: &mut Table<'_>, default: u32, found: &mut Diagnostics) -> u3
         .integer("queue", 1..=i64::from(LONGEST_QUEUE), found)
         .map_or(default, |n| n.value as u32)
 }
+
 /// Thousandths of a bit, from a number such as 0.875.
-#[cfg(any(feature = "direct", feature = "chardev"))]
+#[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
 pub(crate) fn thousandths(value: &Value<'_>, found: &mut Diagnostics) -> Option<u32> {
     let part = value.number(found)?;
     if (0.001..=0.999).contains(&part.value) {
