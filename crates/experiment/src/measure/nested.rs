@@ -14,6 +14,7 @@ use crate::choices::{Gateway, Nesting};
 use crate::describe::describe;
 use crate::experiment::Experiment;
 use crate::nested::PER_TRIP;
+use crate::round_trip::BUS;
 use crate::spec::BITRATE;
 use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING, OUTGOING};
@@ -86,6 +87,10 @@ impl Nested {
         let description = &mut results.description;
         description.config = under_test::abridged(&under_test::config(experiment)?);
         describe(description, experiment, &[]);
+        if is_card(experiment) {
+            // The card's driver has a bit rate; QEMU's bus has none.
+            description.more.retain(|(name, _)| name != BUS);
+        }
         description.time_base = match self.sharing.machine {
             Some(_) => "virtual time (CLOCK_MONOTONIC of the inner machine)",
             None => "virtual time (CLOCK_MONOTONIC of the guest)",
@@ -161,14 +166,17 @@ impl Nested {
     }
 }
 
+fn is_card(experiment: &Experiment) -> bool {
+    matches!(experiment.gateway, Gateway::Vm(nesting) if nesting.is_card())
+}
+
 /// The command that makes so many round trips.
 fn words(experiment: &Experiment, count: u32, inside: bool) -> Vec<String> {
     let period = match experiment.traffic {
         Pattern::Period(ns) => ns / 1000,
         _ => 0,
     };
-    let card = matches!(experiment.gateway, Gateway::Vm(nesting) if nesting.is_card());
-    let interface = match (inside, card) {
+    let interface = match (inside, is_card(experiment)) {
         (true, _) => INSIDE,
         (false, true) => CARD,
         (false, false) => INCOMING,
@@ -179,7 +187,7 @@ fn words(experiment: &Experiment, count: u32, inside: bool) -> Vec<String> {
         TIMEOUT / 1_000_000,
         experiment.payload,
     );
-    if !card {
+    if !is_card(experiment) {
         line.push_str(&format!(" --bitrate {BITRATE}"));
     }
     line.split(' ').map(str::to_owned).collect()
