@@ -22,6 +22,7 @@ mod metrics;
 mod outputs;
 mod ping;
 mod place;
+mod queues;
 mod report;
 mod run;
 mod says;
