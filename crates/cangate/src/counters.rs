@@ -158,7 +158,7 @@ fn injected(port: &PortRow) -> String {
 }
 
 /// A port of this process; what its interface says is newer, and knows more than up and down.
-fn state(port: &PortRow, interfaces: &[InterfaceRow]) -> &'static str {
+pub(crate) fn state(port: &PortRow, interfaces: &[InterfaceRow]) -> &'static str {
     let interface = interfaces.iter().find(|row| row.port == port.name);
     let link = interface.and_then(|row| row.state);
     match (port.count.state, link) {

@@ -28,6 +28,7 @@ mod run;
 mod says;
 mod statuses;
 mod timing;
+mod top;
 mod waits;
 
 use assert_cmd::Command;
