@@ -12,6 +12,8 @@ use ratatui::widgets::{Cell, Paragraph, Row, Table};
 const NUMBER: u16 = 10;
 /// Width of the state of a port, or of where a route runs.
 const WORD: u16 = 13;
+/// What a name has at least: on a narrow terminal, columns are left out for it.
+const NAME: u16 = 12;
 
 pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
     let area = frame.area();
@@ -31,8 +33,8 @@ pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
     .areas(area);
     keep_in_sight(app, [(ports, upper), (routes, lower)]);
     frame.render_widget(summary(app), head);
-    frame.render_widget(port_table(app), upper);
-    frame.render_widget(route_table(app), lower);
+    frame.render_widget(port_table(app, area.width), upper);
+    frame.render_widget(route_table(app, area.width), lower);
     frame.render_widget(Paragraph::new(keys(app, area.width)), foot);
 }
 
@@ -80,8 +82,53 @@ fn alarm(app: &App, rings: bool) -> Style {
     }
 }
 
+/// A table without the columns for which there is no room. `widths`: of all but the first column;
+/// `dispensable`: their places in the order in which they are left out.
+fn fitted(
+    width: u16,
+    head: Vec<Cell<'static>>,
+    rows: Vec<Vec<Cell<'static>>>,
+    widths: &[u16],
+    dispensable: &[usize],
+) -> Table<'static> {
+    let mut shown = vec![true; widths.len() + 1];
+    let needed = |shown: &[bool]| -> u16 {
+        let columns = widths.iter().zip(shown.iter().skip(1));
+        NAME + columns
+            .map(|(width, shown)| if *shown { width + 1 } else { 0 })
+            .sum::<u16>()
+    };
+    for &column in dispensable {
+        if needed(&shown) <= width {
+            break;
+        }
+        if let Some(shown) = shown.get_mut(column) {
+            *shown = false;
+        }
+    }
+    let only_shown = |cells: Vec<Cell<'static>>| {
+        let cells = cells.into_iter().zip(&shown);
+        Row::new(
+            cells
+                .filter(|(_, shown)| **shown)
+                .map(|(cell, _)| cell)
+                .collect::<Vec<_>>(),
+        )
+    };
+    let widths = widths.iter().map(|&width| Constraint::Length(width));
+    let widths = std::iter::once(Constraint::Fill(1))
+        .chain(widths)
+        .zip(&shown);
+    let widths = widths.filter(|(_, shown)| **shown).map(|(width, _)| width);
+    Table::new(
+        rows.into_iter().map(&only_shown),
+        widths.collect::<Vec<_>>(),
+    )
+    .header(only_shown(head))
+}
+
 /// A head, with the column marked by which rows are sorted.
-fn header(app: &App, names: &[(&'static str, Option<Sort>)], focus: Focus) -> Row<'static> {
+fn header(app: &App, names: &[(&'static str, Option<Sort>)], focus: Focus) -> Vec<Cell<'static>> {
     let cells = names.iter().enumerate().map(|(i, (name, sort))| {
         let mut style = Style::new().add_modifier(Modifier::BOLD);
         if *sort == Some(app.sort) {
@@ -99,7 +146,7 @@ fn header(app: &App, names: &[(&'static str, Option<Sort>)], focus: Focus) -> Ro
         };
         Cell::from(Line::styled(format!("{mark}{name}"), style).alignment(align))
     });
-    Row::new(cells.collect::<Vec<_>>())
+    cells.collect()
 }
 
 fn right(text: String, style: Style) -> Cell<'static> {
@@ -114,7 +161,7 @@ fn loss(app: &App, rate: Rate) -> Cell<'static> {
     right(words(rate), alarm(app, rate.is_some_and(|rate| rate > 0.0)))
 }
 
-fn port_table(app: &App) -> Table<'static> {
+fn port_table(app: &App, width: u16) -> Table<'static> {
     let head = [
         ("PORT", Some(Sort::Name)),
         ("STATE", None),
@@ -129,7 +176,7 @@ fn port_table(app: &App) -> Table<'static> {
         let waiting = port
             .held
             .map_or_else(|| "?".to_owned(), crate::counters::number);
-        Row::new([
+        vec![
             Cell::from(port.name.clone()),
             Cell::from(Span::styled(port.state, alarm(app, !well))),
             rate(port.received),
@@ -137,21 +184,14 @@ fn port_table(app: &App) -> Table<'static> {
             loss(app, port.errors),
             loss(app, port.lost),
             right(waiting, Style::new()),
-        ])
+        ]
     });
-    let widths = [
-        Constraint::Fill(1),
-        Constraint::Length(WORD),
-        Constraint::Length(NUMBER),
-        Constraint::Length(NUMBER),
-        Constraint::Length(NUMBER),
-        Constraint::Length(NUMBER),
-        Constraint::Length(8),
-    ];
-    Table::new(rows, widths).header(header(app, &head, Focus::Ports))
+    let widths = [WORD, NUMBER, NUMBER, NUMBER, NUMBER, 8];
+    let head = header(app, &head, Focus::Ports);
+    fitted(width, head, rows.collect(), &widths, &[6, 4, 1, 5, 3, 2])
 }
 
-fn route_table(app: &App) -> Table<'static> {
+fn route_table(app: &App, width: u16) -> Table<'static> {
     let head = [
         ("ROUTE", Some(Sort::Name)),
         ("BY", None),
@@ -161,24 +201,18 @@ fn route_table(app: &App) -> Table<'static> {
         ("LOST/s", Some(Sort::Lost)),
     ];
     let rows = app.routes().into_iter().skip(app.first[1]).map(|route| {
-        Row::new([
+        vec![
             Cell::from(route.name.clone()),
             Cell::from(route.by.clone()),
             rate(route.taken),
             rate(route.sent),
             rate(route.stopped),
             loss(app, route.lost),
-        ])
+        ]
     });
-    let widths = [
-        Constraint::Fill(1),
-        Constraint::Length(8),
-        Constraint::Length(NUMBER),
-        Constraint::Length(NUMBER),
-        Constraint::Length(NUMBER),
-        Constraint::Length(NUMBER),
-    ];
-    Table::new(rows, widths).header(header(app, &head, Focus::Routes))
+    let widths = [8, NUMBER, NUMBER, NUMBER, NUMBER];
+    let head = header(app, &head, Focus::Routes);
+    fitted(width, head, rows.collect(), &widths, &[1, 4, 5, 3, 2])
 }
 
 /// What the keys do, as far as it fits.

@@ -157,6 +157,27 @@ fn a_long_table_is_scrolled_to_its_end_and_no_further() {
 }
 
 #[test]
+fn a_narrow_terminal_keeps_names_and_losses() {
+    let screen = screen(&mut app(), 50, 14);
+    let expected = "\
+▸PORT           RECV/s     SENT/s     LOST/s
+engine            1204        7.2          ·
+";
+    let narrow: String = screen
+        .lines()
+        .skip(3)
+        .take(2)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_eq!(
+        narrow.replace("  ", ""),
+        expected.replace("  ", ""),
+        "{screen}"
+    );
+    assert!(screen.contains("wheel speeds"), "{screen}");
+}
+
+#[test]
 fn before_the_first_rates() {
     let mut app = App::new("s".into(), true);
     assert!(screen(&mut app, 80, 10).contains("measuring"));
