@@ -133,7 +133,7 @@ fn key(key: &str, value: &str) -> String {
     format!("{key} = \"{value}\"")
 }
 
-fn word<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
+fn word<T: Copy + PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
     let mut names = names.iter();
     names
         .find(|(_, v)| *v == value)

@@ -37,7 +37,7 @@ fn demo(bitrate: &str, keys: &str, log: &str) -> (Vec<(u64, String)>, Value) {
         let mut words = line.split(' ');
         let time = words.next().unwrap().trim_matches(['(', ')']);
         let micros = time.replace('.', "").parse().unwrap();
-        (micros, words.last().unwrap().to_owned())
+        (micros, words.next_back().unwrap().to_owned())
     };
     (log.lines().map(frame).collect(), summary["gateway"].clone())
 }

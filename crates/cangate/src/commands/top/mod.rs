@@ -14,7 +14,7 @@ use gateway::control::Request;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -71,7 +71,7 @@ enum End {
 }
 
 /// Asks the gateway again and again, so that a slow answer holds up no key.
-fn ask(socket: &PathBuf, mut before: Stats, interval: Duration, tell: &SyncSender<News>) {
+fn ask(socket: &Path, mut before: Stats, interval: Duration, tell: &SyncSender<News>) {
     let mut at = Instant::now();
     loop {
         std::thread::sleep(interval);
