@@ -1,6 +1,7 @@
 //! What a kind of port is: a keyword, settings, and how a port is made of them.
 
 use crate::opener::Opener;
+use crate::queueing::QueueSize;
 use crate::{Halves, PortError};
 #[cfg(any(feature = "direct", feature = "chardev"))]
 use config::Value;
@@ -88,6 +89,13 @@ pub trait Settings: Comparable + Debug + Send + Sync {
 
     /// What it writes to. A file is emptied when the start of a run has succeeded.
     fn writes(&self) -> Option<&Stream> {
+        None
+    }
+
+    /// Its transmit queue, if another one can stand in its place that goes by priority, age, or a rule
+    /// for when it is full. Its transmitting half must then count as held what it has not yet passed
+    /// on, and have a deadline or a descriptor for when it has.
+    fn transmit_queue(&self) -> Option<QueueSize> {
         None
     }
 

@@ -22,11 +22,13 @@ mod metrics;
 mod outputs;
 mod ping;
 mod place;
+mod queues;
 mod report;
 mod run;
 mod says;
 mod statuses;
 mod timing;
+mod top;
 mod waits;
 
 use assert_cmd::Command;

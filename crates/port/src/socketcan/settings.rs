@@ -4,8 +4,9 @@ use super::choose::{Choice, Facts, Optimise, choose};
 use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
 use super::open::open;
 use crate::kind::{PortKind, Settings, queue, thousandths};
-use crate::{Halves, Opener, PortError};
+use crate::{Halves, Opener, PortError, QueueSize};
 use config::{Diagnostic, Diagnostics, Misnomer, Table};
+use frame::dlc;
 use frame::wire::BitRate;
 use linux::link::Setup;
 use std::sync::Arc;
@@ -242,6 +243,13 @@ impl Settings for SocketCanSettings {
             qdisc_bypass: self.qdisc_bypass,
         };
         open(port, &config)
+    }
+
+    fn transmit_queue(&self) -> Option<QueueSize> {
+        Some(QueueSize {
+            frames: self.queue as usize,
+            longest: if self.xl { dlc::XL_MAX } else { dlc::FD_MAX },
+        })
     }
 
     fn interface(&self) -> Option<&str> {
