@@ -1,6 +1,6 @@
 //! A candump log as the transmitting half of a port.
 
-use super::name::InterfaceName;
+use logs::InterfaceName;
 use super::output::{Output, Written};
 use super::target;
 use crate::{
