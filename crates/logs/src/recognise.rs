@@ -118,6 +118,9 @@ const OTHERS: [(&[u8], Looks); 10] = [
 
 /// Looks at the beginning; `last`: there is nothing behind it.
 pub(crate) fn recognise(head: &[u8], last: bool) -> Verdict {
+    // The same, however much of it happens to be there.
+    let last = last && head.len() <= LOOK;
+    let head = head.get(..LOOK).unwrap_or(head);
     let enough = last || head.len() >= LOOK;
     if head.len() < 4 && !enough {
         return Verdict::More;
@@ -147,7 +150,8 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> Verdict {
             Line::Unknown => seen += 1,
         }
         if seen == LINES {
-            return Verdict::No(unknown(head));
+            let seen = head.len() - lines.head.len();
+            return Verdict::No(unknown(head.get(..seen).unwrap_or(head)));
         }
     }
     match (enough, seen) {

@@ -90,6 +90,10 @@ fn unpacking(what: &str, error: io::Error) -> io::Error {
 }
 
 /// Frames of Zstandard, one behind the other.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one, in a box, and it is the large one nearly always"
+)]
 enum Zstd<R: Read> {
     Between(Option<R>),
     Within(Option<StreamingDecoder<R, ruzstd::decoding::FrameDecoder>>),

@@ -101,7 +101,7 @@ const CLASSIC: [u8; 10] = [0, 0, 1, 0x23, 2, 0, 0, 0, 0x11, 0x22];
 const XL: [u8; 13] = [0, 5, 1, 0x23, 0x81, 3, 1, 0, 0x78, 0x56, 0x34, 0x12, 0xAB];
 
 fn cooked(kind: u8, protocol: u8, frame: &[u8]) -> Vec<u8> {
-    let mut out = vec![0; 16];
+    let mut out = [0; 16];
     (out[1], out[3], out[15]) = (kind, 0x18, protocol);
     [&out[..], frame].concat()
 }

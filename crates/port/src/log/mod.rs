@@ -29,7 +29,9 @@ mod target;
 mod write;
 
 pub use due::Replay;
-pub use logs::{BadLine, BadLines, Format, InterfaceName, LogEntry, LogError, LogReader, Logged, Place};
+pub use logs::{
+    BadLine, BadLines, Format, InterfaceName, LogEntry, LogError, LogReader, Logged, Place,
+};
 pub use old_files::OldFiles;
 pub use rotation::Rotate;
 pub use settings::{Log, LogSettings};

@@ -46,10 +46,16 @@ const MISNOMERS: &[Misnomer] = &[
             "channel", "device", "dev", "iface", "ifname", "netdev", "link", "can",
         ],
     ),
-    Misnomer::of("bitrate", &["rate", "speed", "baud", "baudrate", "bit_rate"]),
+    Misnomer::of(
+        "bitrate",
+        &["rate", "speed", "baud", "baudrate", "bit_rate"],
+    ),
     Misnomer::of("data_bitrate", &["dbitrate", "data_rate", "data_bit_rate"]),
     Misnomer::of("sample_point", &["sample-point", "samplepoint", "sp"]),
-    Misnomer::of("data_sample_point", &["dsample-point", "dsample_point", "dsp"]),
+    Misnomer::of(
+        "data_sample_point",
+        &["dsample-point", "dsample_point", "dsp"],
+    ),
     Misnomer::of("restart", &["restart_ms", "restart-ms", "recovery"]),
     Misnomer::elsewhere(
         &["can_filters", "filter", "filters"],
@@ -213,7 +219,10 @@ impl Settings for SocketCanSettings {
         format!(
             "Linux interface {}{}, {kinds}{by}{bypass}; up to {} frames wait",
             self.interface,
-            self.setup.map_or_else(String::new, |setup| format!(" set to {}", rates(setup.rate))),
+            self.setup.map_or_else(String::new, |setup| format!(
+                " set to {}",
+                rates(setup.rate)
+            )),
             self.queue
         )
     }
@@ -264,7 +273,8 @@ fn setup(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Setup> {
     let Some(bitrate) = bitrate else {
         let others = sample_point.is_some() || data_sample_point.is_some() || restart.is_some();
         if (data.is_some() || others) && !table.is_misnamed("bitrate") {
-            let hint = "add `bitrate`, such as \"500k\"; without it, the interface is taken as it is";
+            let hint =
+                "add `bitrate`, such as \"500k\"; without it, the interface is taken as it is";
             table.missing("bitrate", hint, found);
         }
         return None;
