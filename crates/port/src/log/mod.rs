@@ -25,6 +25,7 @@ mod rotation;
 mod settings;
 mod sink;
 mod source;
+mod source_config;
 mod target;
 mod write;
 
@@ -36,4 +37,5 @@ pub use old_files::OldFiles;
 pub use rotation::Rotate;
 pub use settings::{Log, LogSettings};
 pub use sink::{LogSink, SinkConfig};
-pub use source::{LogSource, OnFull, SourceConfig};
+pub use source::LogSource;
+pub use source_config::{OnFull, SourceConfig};

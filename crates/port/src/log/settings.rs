@@ -3,7 +3,8 @@
 use super::due::Replay;
 use super::rotation::Rotate;
 use super::sink::{LogSink, SinkConfig};
-use super::source::{LogSource, OnFull, SourceConfig};
+use super::source::LogSource;
+use super::source_config::{OnFull, SourceConfig};
 use super::target::{self, Begin, Begun, How};
 use super::write;
 use crate::kind::{PortKind, Settings, Stream};

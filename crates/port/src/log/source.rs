@@ -1,13 +1,14 @@
 //! A log as the receiving half of a port.
 
 use super::due::{Due, Replay};
+use super::source_config::{OnFull, SourceConfig};
 
 use crate::{
     Interest, Pace, PollReceive, PortError, Receive, Received, RxCounters, RxReport, Stamp,
     StampSource, Wait,
 };
 use frame::{FrameBuf, Nanos};
-use logs::{Format, InterfaceName, LogError, Logged, Scanner, Step, Unpacked};
+use logs::{LogError, Logged, Scanner, Step, Unpacked};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
@@ -22,31 +23,6 @@ const LINES_PER_FRAME: usize = 16;
 
 /// Frames that are later than this are worth a word, ns: more than a busy machine's usual delays.
 const WORTH_SAYING: Nanos = 100_000_000;
-
-/// What happens to frames that are due while a destination has no room for them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OnFull {
-    /// They wait, and those behind them too: none is lost, and the log's timing is not kept.
-    #[default]
-    Wait,
-    /// They are refused and counted: the timing is kept.
-    Refuse,
-}
-
-/// What to replay, and how.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct SourceConfig {
-    /// The format; `None`: the one that the beginning of the log tells.
-    pub format: Option<Format>,
-    /// Only lines of this interface.
-    pub interface: Option<InterfaceName>,
-    /// How fast.
-    pub replay: Replay,
-    /// Stop at the first bad line instead of leaving it out.
-    pub strict: bool,
-    /// What to do while a destination has no room.
-    pub on_full: OnFull,
-}
 
 /// Replays a log. A frame's stamp is what the log says, its token the number of its line or the
 /// byte where its block begins.
@@ -192,7 +168,7 @@ impl LogSource {
     /// Finds out the format of a file: better now than when others run.
     fn recognise(&mut self) -> Result<(), PortError> {
         while !self.scanner.recognise(self.last) {
-            self.last = self.fill()? == Some(0);
+            self.fill()?;
         }
         match self.scanner.format() {
             Some(_) => Ok(()),
@@ -203,16 +179,21 @@ impl LogSource {
         }
     }
 
-    /// Reads once; `None` where nothing came.
-    fn fill(&mut self) -> Result<Option<usize>, PortError> {
+    /// Reads once.
+    fn fill(&mut self) -> Result<(), PortError> {
         match self.scanner.fill(&mut self.input) {
-            Ok(n) => Ok(Some(n)),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(None),
+            Ok(n) => {
+                self.last = n == 0;
+                self.unopened = false;
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.unread = false,
             Err(e) => {
                 self.finished = true;
-                Err(self.fail(format!("cannot read {}", self.name), Some(e)))
+                return Err(self.fail(format!("cannot read {}", self.name), Some(e)));
             }
         }
+        Ok(())
     }
 
     fn no_log(&self, looks: logs::Looks) -> PortError {
@@ -253,21 +234,12 @@ impl LogSource {
                     return Err(self.fail(LogError::Lost { name, line }.to_string(), None));
                 }
                 Step::Starved if self.last => self.finished = true,
-                Step::Starved if self.ready()? => match self.scanner.fill(&mut self.input) {
-                    Ok(n) => {
-                        self.last = n == 0;
-                        self.unopened = false;
-                    }
-                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                        self.unread = false;
+                Step::Starved if self.ready()? => {
+                    self.fill()?;
+                    if !self.unread {
                         return Ok(());
                     }
-                    Err(e) => {
-                        self.finished = true;
-                        return Err(self.fail(format!("cannot read {}", self.name), Some(e)));
-                    }
-                },
+                }
                 Step::Starved => {
                     self.unread = false;
                     return Ok(());
