@@ -114,9 +114,10 @@ pub(crate) struct KeepCard {
 
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// Replay this candump log instead of the SAE class C messages.
+    /// Replay this log instead of the SAE class C messages.
     ///
-    /// `candump -l` writes such a log. `-` is standard input. Example: --log drive.log
+    /// candump -L or -t, Vector ASC, PEAK TRC, pcapng or pcap, also packed by gzip or zstd. `-` is standard input.
+    /// Example: --log drive.log
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     /// Write report.html, results.parquet and outgoing.log into this folder.

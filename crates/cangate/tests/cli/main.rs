@@ -18,6 +18,7 @@ mod folders;
 mod gateway;
 mod generate;
 mod lab;
+mod log_files;
 mod metrics;
 mod outputs;
 mod ping;
