@@ -7,6 +7,7 @@
 
 pub mod bytes;
 pub mod mutate;
+pub mod reading;
 pub mod targets;
 
 /// One thing to fuzz.
@@ -28,7 +29,12 @@ pub const TARGETS: &[Target] = &[
     targets::configuration::TARGET,
     targets::control::TARGET,
     targets::controller::TARGET,
+    targets::log_asc::TARGET,
+    targets::log_candump::TARGET,
+    targets::log_packed::TARGET,
+    targets::log_pcap::TARGET,
     targets::log_text::TARGET,
+    targets::log_trc::TARGET,
     targets::mapped_page::TARGET,
     targets::matrix::TARGET,
     targets::ring_block::TARGET,

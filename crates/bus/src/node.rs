@@ -8,9 +8,6 @@ use frame::{Frame, Nanos, wire};
 /// Stands for "nothing to send" among arbitration keys.
 pub(crate) const NO_KEY: u64 = u64::MAX;
 
-/// The lowest bits of [`wire::arbitration_key`] stand after the arbitration field.
-const FORMAT_BITS: u32 = 2;
-
 /// A frame that was accepted and is not yet sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
@@ -126,7 +123,7 @@ impl Node {
     /// Takes a frame that is due; the caller has seen that there is room.
     pub(crate) fn push(&mut self, frame: Frame, tag: u64, ready: Nanos) {
         let pending = Pending {
-            key: (wire::arbitration_key(&frame.header()) >> FORMAT_BITS) as u32,
+            key: wire::arbitration_field(&frame.header()) as u32,
             frame,
             tag,
             ready,

@@ -158,7 +158,7 @@ fn injected(port: &PortRow) -> String {
 }
 
 /// A port of this process; what its interface says is newer, and knows more than up and down.
-fn state(port: &PortRow, interfaces: &[InterfaceRow]) -> &'static str {
+pub(crate) fn state(port: &PortRow, interfaces: &[InterfaceRow]) -> &'static str {
     let interface = interfaces.iter().find(|row| row.port == port.name);
     let link = interface.and_then(|row| row.state);
     match (port.count.state, link) {
@@ -230,6 +230,8 @@ pub(crate) fn render(stats: &Stats) -> String {
             c.tx.sent,
             c.tx.held,
             c.tx.lost,
+            c.tx.expired,
+            c.tx.displaced,
             c.copies.refused,
             undeliverable(&c.copies),
             c.rx.overrun,
@@ -259,6 +261,8 @@ pub(crate) fn render(stats: &Stats) -> String {
         "sent",
         "held",
         "lost",
+        "expired",
+        "displaced",
         Fate::Refused.words(),
         Fate::Undeliverable.words(),
         "overrun",

@@ -11,6 +11,7 @@ mod kinds;
 mod log;
 mod log_lines;
 mod output;
+mod rates;
 
 use clap::Parser;
 use std::process::ExitCode;

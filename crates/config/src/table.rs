@@ -63,6 +63,12 @@ impl<'t> Table<'t> {
         Some(Value::new(name.get_ref(), value))
     }
 
+    /// Has somebody asked for this key already?
+    #[must_use]
+    pub fn is_known(&self, key: &str) -> bool {
+        self.known.contains(&key)
+    }
+
     /// Words that people write here for one of the keys, or for something that stands elsewhere. Say
     /// them before asking for a key that must be there: if one of these words stands in its place,
     /// only the word is reported.

@@ -76,7 +76,7 @@ pub enum Error {
     )]
     Circle,
     /// The log has no frame.
-    #[error("there is no frame in the log: is it one that `candump -l` wrote?")]
+    #[error("there is no frame in the log")]
     EmptyLog,
     /// The sums are wrong; each is named in a line.
     #[error("frames are not accounted for, which is a mistake in cangate; please report it:\n{0}")]
@@ -99,6 +99,7 @@ impl Error {
             | Self::Routes(_)
             | Self::ReadLog { .. }
             | Self::BadLine(_)
+            | Self::Log(LogError::Unknown { .. } | LogError::Lost { .. })
             | Self::Circle
             | Self::EmptyLog => true,
             Self::Scene(_)

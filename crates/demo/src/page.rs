@@ -167,6 +167,8 @@ fn accounts(summary: &Summary) -> Vec<Account> {
                 part("sent", tx.sent),
                 part("waiting at the end", tx.held),
                 part("accepted and lost", tx.lost),
+                part("expired in the queue", tx.expired),
+                part("displaced by newer frames", tx.displaced),
                 part("refused by a full queue", copies.refused),
                 part("undeliverable", copies.down + copies.unsupported),
             ],

@@ -8,6 +8,7 @@ use engine::wrap::Tapped;
 use engine::{Engine, NamedPort};
 use frame::wire::BitRate;
 use gateway::config::Config;
+use port::Settings as _;
 use port::embedded::{BusIndex, BusSettings, Tester, World, WorldError};
 use route::Table;
 use std::collections::HashMap;
@@ -94,14 +95,21 @@ impl Scene {
                 ..NodeConfig::new(spec.name.clone())
             };
             let (rx, tx) = world.attach(buses[bus].index, node).map_err(Error::scene)?;
+            let node = rx.node();
             ports.push(ScenePort {
                 name: spec.name.clone(),
                 bus,
-                node: rx.node(),
+                node,
             });
             let tap = PortTap {
                 port: number,
                 tape: tape.clone(),
+            };
+            let (rx, tx) = match (spec.queueing, bus_spec.transmit_queue()) {
+                (Some(queueing), Some(size)) => {
+                    queueing.in_front_of((Box::new(rx), Box::new(tx)), size)
+                }
+                _ => (Box::new(rx) as _, Box::new(tx) as _),
             };
             named.push(NamedPort {
                 name: spec.name.clone(),

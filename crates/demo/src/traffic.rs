@@ -1,9 +1,9 @@
-//! What the demo's testers send: the SAE class C messages, or a candump log.
+//! What the demo's testers send: the SAE class C messages, or a log.
 
 use crate::error::Error;
 use crate::progress::Progress;
 use frame::{Frame, FrameBuf, Kind, Nanos};
-use port::log::{InterfaceName, LogError, LogReader};
+use port::log::{Format, InterfaceName, LogError, LogReader};
 use probe::traffic::{Release, Replay, Schedule, Traffic, sae_class_c};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -56,7 +56,7 @@ impl Source {
         })
     }
 
-    /// A candump log. An interface that has the name of a bus is put on it; the others are put on the buses
+    /// A log. An interface that has the name of a bus is put on it; the others are put on the buses
     /// that are left, in the order in which they appear. `buses`: their names, and which carry FD frames.
     pub(crate) fn log(
         path: &Path,
@@ -78,7 +78,9 @@ impl Source {
             file,
             read: Rc::clone(&read),
         };
-        let reader = LogReader::new(counted, path.display().to_string());
+        let mut reader = LogReader::new(counted, path.display().to_string());
+        // What is no log is said before anything is made of it.
+        let format = reader.recognise().map_err(Error::Log)?;
         let shared = Rc::new(RefCell::new(LogState {
             reader,
             interfaces: vec![None; buses.len()],
@@ -97,6 +99,7 @@ impl Source {
             shared,
             read,
             length,
+            format,
         })))
     }
 
@@ -139,12 +142,13 @@ impl Source {
     pub(crate) fn words(&self, path: Option<&Path>) -> String {
         match (self, path) {
             (Self::Sae { words, .. }, _) => words.clone(),
-            (Self::Log(_), Some(path)) => {
+            (Self::Log(log), Some(path)) => {
                 let name = path.file_name().unwrap_or(path.as_os_str());
                 format!(
-                    "replay of the candump log {} with its own timing; a log does not record the \
+                    "replay of the log {} ({}) with its own timing; a log does not record the \
                      bit rate, the gateway file says which is simulated",
-                    name.to_string_lossy()
+                    name.to_string_lossy(),
+                    log.format
                 )
             }
             (Self::Log(_), None) => String::new(),
@@ -196,6 +200,7 @@ pub struct LogAccount {
 
 /// A log that is replayed.
 pub(crate) struct LogSource {
+    format: Format,
     replay: Replay<LogFrames>,
     shared: Rc<RefCell<LogState>>,
     /// Bytes that were read of it.

@@ -94,6 +94,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             _tx: core::mem::replace(&mut self.tx, tx),
             _slots: slots,
         };
+        self.note_who_is_held_back();
         self.reloads += 1;
         self.first = 0;
         // Ports that stay keep what they hold.
@@ -114,8 +115,14 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             Some(port) => &mut port.past.tx,
             None => &mut self.retired_ports.tx,
         };
-        tx.held = tx.held.saturating_sub(settled.sent + settled.lost);
-        tx.sent += settled.sent;
-        tx.lost += settled.lost;
+        let Settled {
+            sent,
+            lost,
+            expired,
+        } = settled;
+        tx.held = tx.held.saturating_sub(sent + lost + expired);
+        tx.sent += sent;
+        tx.lost += lost;
+        tx.expired += expired;
     }
 }

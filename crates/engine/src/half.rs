@@ -99,6 +99,22 @@ pub trait Transmit {
         usize::MAX
     }
 
+    /// Would it refuse this frame now, for another reason than [`Refused::Full`]? So a queue in front
+    /// of it ([`wrap::Queued`](crate::wrap::Queued)) can tell at once. A half that does not know
+    /// says `None`; what it refuses later is lost then.
+    fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
+        let _ = (now, outgoing);
+        None
+    }
+
+    /// Is nothing to be taken from the ports from which frames may come here, until
+    /// [`Transmit::room`] says that there is some? It never changes. Such a half says that frames are
+    /// held as long as it has no room, and wakes the engine by its own deadline or descriptor: the
+    /// receiving halves may all be waiting for it.
+    fn makes_wait(&self) -> bool {
+        false
+    }
+
     /// What a user should be told besides the counters, as in [`Receive::remarks`].
     fn remarks(&self) -> Vec<String> {
         Vec::new()
@@ -163,6 +179,14 @@ impl<H: Transmit + ?Sized> Transmit for Box<H> {
 
     fn room(&self) -> usize {
         (**self).room()
+    }
+
+    fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
+        (**self).refuses(now, outgoing)
+    }
+
+    fn makes_wait(&self) -> bool {
+        (**self).makes_wait()
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -43,6 +43,8 @@ pub(crate) struct Receiver<R> {
     pub(crate) skip: bool,
     /// [`Receive::can_wait`].
     pub(crate) can_wait: bool,
+    /// A destination is one that [makes wait](Transmit::makes_wait).
+    pub(crate) held_back: bool,
     /// It waits for room at a destination: until there is some, nobody need look at it.
     pub(crate) blocked: bool,
     /// What was told of its interface.
@@ -74,6 +76,8 @@ pub struct Settled {
     pub sent: u64,
     /// Lost when the port was closed.
     pub lost: u64,
+    /// Dropped, because they had waited too long.
+    pub expired: u64,
 }
 
 /// Both halves.
@@ -89,6 +93,7 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
             rx: Receiver {
                 base: rx.counters(),
                 can_wait: rx.can_wait(),
+                held_back: false,
                 half: rx,
                 state: PortState::Up,
                 received: 0,
@@ -160,6 +165,7 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
         Settled {
             sent: now.sent.saturating_sub(then.sent),
             lost: now.lost.saturating_sub(then.lost),
+            expired: now.expired.saturating_sub(then.expired),
         }
     }
 }

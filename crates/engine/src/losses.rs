@@ -4,7 +4,7 @@ use crate::snapshot::Snapshot;
 use core::fmt;
 
 /// Frames and copies that did not arrive and that nobody asked to stop. Rules, limits and faults
-/// on purpose are not among them.
+/// on purpose are not among them; what a full or slow queue drops is, whatever rule chose the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Losses {
     /// Copies that a full queue refused.
@@ -13,6 +13,10 @@ pub struct Losses {
     pub undeliverable: u128,
     /// Copies that a port took and did not send.
     pub lost: u128,
+    /// Copies that waited in a port's queue as long as it lets a frame wait.
+    pub expired: u128,
+    /// Copies that made room in a full queue for newer ones.
+    pub displaced: u128,
     /// Frames that were lost before the gateway saw them: a receive queue was full.
     pub overrun: u128,
 }
@@ -32,6 +36,8 @@ impl fmt::Display for Losses {
             (self.refused, "refused by a full queue"),
             (self.undeliverable, "undeliverable"),
             (self.lost, "lost by a port that had taken them"),
+            (self.expired, "expired in a queue"),
+            (self.displaced, "displaced by newer frames"),
             (self.overrun, "lost before the gateway saw them"),
         ];
         let mut first = true;
@@ -55,6 +61,8 @@ impl Snapshot {
             all.refused += u128::from(port.copies.refused.saturating_sub(on_purpose.refused));
             all.undeliverable += port.copies.undeliverable();
             all.lost += u128::from(port.tx.lost.saturating_sub(on_purpose.dropped));
+            all.expired += u128::from(port.tx.expired);
+            all.displaced += u128::from(port.tx.displaced);
             all.overrun += u128::from(port.rx.overrun);
         }
         all
@@ -80,18 +88,22 @@ mod tests {
         port.copies.down = 1;
         port.copies.unsupported = 2;
         port.tx.lost = 11;
+        port.tx.expired = 12;
+        port.tx.displaced = 13;
         port.rx.overrun = 9;
         let losses = Losses {
             refused: 1,
             undeliverable: 3,
             lost: 4,
+            expired: 12,
+            displaced: 13,
             overrun: 9,
         };
         assert_eq!(snapshot.losses(), losses);
         assert_eq!(
             losses.to_string(),
-            "1 refused by a full queue, 3 undeliverable, 4 lost by a port that had taken them, 9 \
-             lost before the gateway saw them"
+            "1 refused by a full queue, 3 undeliverable, 4 lost by a port that had taken them, 12 \
+             expired in a queue, 13 displaced by newer frames, 9 lost before the gateway saw them"
         );
     }
 }

@@ -98,7 +98,7 @@ impl RxCounters {
 
 /// What a port counts of its transmitting side: the fate of frames after
 /// [`Transmit::transmit`](crate::Transmit::transmit) took them. `taken + faults.duplicated =
-/// sent + lost + held`, always.
+/// sent + lost + expired + displaced + held`, always.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TxCounters {
     /// Frames taken by [`Transmit::transmit`](crate::Transmit::transmit).
@@ -108,6 +108,12 @@ pub struct TxCounters {
     /// Taken and then lost: interface gone or down, bus-off, one-shot failure, or still waiting
     /// when the port failed or was closed.
     pub lost: u64,
+    /// Taken and dropped, because they had waited as long as the port lets a frame wait.
+    #[serde(default)]
+    pub expired: u64,
+    /// Taken and dropped, because the queue was full and a newer frame was to have the place.
+    #[serde(default)]
+    pub displaced: u64,
     /// Taken and still waiting.
     pub held: u64,
     /// Times that the other side had no room (ENOBUFS, a full ring) and the frame was kept.
@@ -118,23 +124,33 @@ pub struct TxCounters {
 }
 
 impl TxCounters {
+    /// Frames whose end is known.
+    #[must_use]
+    pub const fn gone(&self) -> u64 {
+        self.sent + self.lost + self.expired + self.displaced
+    }
+
     /// What became of frames since the counters stood at `base`. `over`: the port will send
     /// nothing more, so what it holds is lost.
     #[must_use]
     pub(crate) fn since(&self, base: &Self, over: bool) -> Self {
         // Frames that were held at `base` belong to whoever handed them in. They leave first, so
         // the port's `sent`, `lost` and `held` of before count as one: gone.
-        let before = base.sent + base.lost + base.held;
+        let before = base.gone() + base.held;
         let faults = self.faults.since(&base.faults);
         let taken = self.taken.saturating_sub(base.taken);
         let held = self.held.min(taken + faults.duplicated);
         let lost = self.lost.saturating_sub(base.lost);
-        let gone = (self.sent + self.lost + self.held).saturating_sub(before);
+        let gone = (self.gone() + self.held).saturating_sub(before);
+        let expired = self.expired.saturating_sub(base.expired);
+        let displaced = self.displaced.saturating_sub(base.displaced);
         let (lost, held) = if over { (lost + held, 0) } else { (lost, held) };
         Self {
             taken,
-            sent: gone.saturating_sub(lost + held),
+            sent: gone.saturating_sub(lost + expired + displaced + held),
             lost,
+            expired,
+            displaced,
             held,
             stalled: self.stalled.saturating_sub(base.stalled),
             faults,
@@ -145,6 +161,8 @@ impl TxCounters {
         self.taken += other.taken;
         self.sent += other.sent;
         self.lost += other.lost;
+        self.expired += other.expired;
+        self.displaced += other.displaced;
         self.held += other.held;
         self.stalled += other.stalled;
         self.faults.add(&other.faults);

@@ -151,7 +151,7 @@ impl Snapshot {
     /// * A port: what it handed over, counted when it came, is what it says it handed over, and
     ///   the sum of the fates. Copies offered are copies answered; copies accepted are what the
     ///   port says it took, and these, with the second frames of those that it duplicated on
-    ///   purpose, are sent, lost or held.
+    ///   purpose, are sent, lost, expired, displaced or held.
     /// * A route: frames taken are frames forwarded or ended there; copies offered are copies
     ///   answered.
     /// * All: copies by destination are copies by route, answer by answer; and for each fate
@@ -182,11 +182,13 @@ impl Snapshot {
                 port.copies.accepted.into(),
                 port.tx.taken.into(),
             )?;
-            let gone = [port.tx.sent, port.tx.lost, port.tx.held];
+            let tx = &port.tx;
+            let ends = [tx.sent, tx.lost, tx.expired, tx.displaced, tx.held];
             same(
-                "copies taken (or duplicated on purpose) and copies sent, lost or held differ",
-                u128::from(port.tx.taken) + u128::from(port.tx.faults.duplicated),
-                gone.iter().map(|&n| u128::from(n)).sum(),
+                "copies taken (or duplicated on purpose) and copies sent, lost, expired, displaced \
+                 or held differ",
+                u128::from(tx.taken) + u128::from(tx.faults.duplicated),
+                ends.iter().map(|&n| u128::from(n)).sum(),
             )?;
         }
         for (name, route) in self.all_routes() {

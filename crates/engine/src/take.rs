@@ -21,7 +21,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         if source.state != PortState::Up || core::mem::take(&mut source.skip) {
             return (0, false);
         }
-        if source.can_wait {
+        if source.can_wait || source.held_back {
             return self.take_what_has_room(from, now);
         }
         let (frames, more) = self.hand_over(from, now, self.budget);
@@ -31,8 +31,22 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         (frames, more)
     }
 
-    /// As [`Self::take_batch`], from a port whose frames can wait: no more frames than all their
-    /// destinations have room for.
+    /// Notes which ports are asked for no more than some destination has room for.
+    pub(crate) fn note_who_is_held_back(&mut self) {
+        let Self {
+            rx,
+            tx,
+            destinations,
+            ..
+        } = self;
+        for (source, to) in rx.iter_mut().zip(destinations) {
+            let mut to = to.iter().filter_map(|to| tx.get(to.port));
+            source.held_back = to.any(|port| port.half.makes_wait());
+        }
+    }
+
+    /// As [`Self::take_batch`], from a port whose frames can wait, or are to: no more frames than
+    /// their destinations have room for.
     fn take_what_has_room(&mut self, from: usize, now: Nanos) -> (usize, bool) {
         let (mut frames, mut more) = (0, false);
         let mut full = false;
@@ -59,12 +73,17 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         (frames, (more || full) && !blocked)
     }
 
-    /// How many frames of this port all its destinations have room for. Where one has less room
-    /// than a single frame may need, it is one frame each time that nothing waits there.
+    /// How many frames of this port all its destinations have room for, or, where its frames cannot
+    /// wait, those that make them wait. Where one has less room than a single frame may need, it is one
+    /// frame each time that nothing waits there.
     fn room_for(&self, from: usize) -> usize {
+        let all = self.rx.get(from).is_some_and(|source| source.can_wait);
         let to = self.destinations.get(from).map_or(&[][..], Vec::as_slice);
         let room = to.iter().filter_map(|to| {
             let port = self.tx.get(to.port).filter(|port| port.in_service)?;
+            if !all && !port.half.makes_wait() {
+                return None;
+            }
             match port.half.room() / to.copies {
                 0 if port.half.counters().held == 0 => Some(1),
                 room => Some(room),

@@ -5,8 +5,9 @@
 #[allow(unused_macros)]
 mod common;
 
-use common::{Handle, all, memory_port, route};
-use engine::{Engine, Fate};
+use common::{Handle, all, memory_halves, memory_port, route};
+use engine::wrap::{Order, Queued, Rules, WhenFull};
+use engine::{Engine, Fate, NamedPort, Nowhere, Receive, Transmit};
 use proptest::prelude::*;
 use route::{Mode, Routes, Table};
 use std::sync::Arc;
@@ -82,6 +83,68 @@ fn a_queue_smaller_than_the_copies_of_one_frame_stops_nobody() {
     snapshot.check().unwrap();
     assert_eq!(snapshot.received(), 5);
     assert_eq!(snapshot.port("p1").unwrap().copies.refused, 5);
+}
+
+/// An engine from p0 to p1, which takes one frame at a time and has four that wait in front of it.
+fn queued(when_full: WhenFull) -> (Engine, Vec<Handle>) {
+    let routes = all(vec![route("r", &[0], &[1])]);
+    let (mut source, from) = memory_port("p0");
+    source.tx = Box::new(Nowhere);
+    let (rx, tx, to) = memory_halves();
+    (to.inside().queue, to.inside().room) = (1, 0);
+    let rules = Rules {
+        order: Order::Fifo,
+        max_age: None,
+        when_full,
+        frames: 4,
+        longest: 8,
+    };
+    let sink = NamedPort {
+        name: "p1".into(),
+        rx: Box::new(rx) as Box<dyn Receive>,
+        tx: Box::new(Queued::new(tx, rules)) as Box<dyn Transmit>,
+    };
+    let table = Arc::new(Table::compile(&routes, 2).unwrap());
+    let engine = Engine::new(vec![source, sink], table, &routes).unwrap();
+    (engine, vec![from, to])
+}
+
+#[test]
+fn a_destination_that_makes_wait_is_waited_for_by_live_ports_too() {
+    let (mut engine, ports) = queued(WhenFull::Wait);
+    ports[0].feed(0..40);
+    while engine.step(0).frames > 0 {}
+    // One is inside, four wait; the others stay where they are.
+    assert_eq!(ports[0].inside().incoming.len(), 35);
+    assert_eq!(engine.receiving().count(), 1);
+    assert_eq!(engine.sending().count(), 1);
+    ports[1].inside().room = usize::MAX;
+    while engine.step(1).frames > 0 {}
+    assert_eq!(ports[1].sent_tokens(), (0..40).collect::<Vec<_>>());
+    assert_eq!(engine.receiving().count(), 2);
+    let snapshot = engine.snapshot();
+    snapshot.check().unwrap();
+    assert!(snapshot.losses().is_none());
+}
+
+#[test]
+fn without_that_live_ports_wait_for_nobody() {
+    for (when_full, refused, displaced) in
+        [(WhenFull::Refuse, 35, 0), (WhenFull::DropOldest, 0, 35)]
+    {
+        let (mut engine, ports) = queued(when_full);
+        ports[0].feed(0..40);
+        while engine.step(0).frames > 0 {}
+        assert!(ports[0].inside().incoming.is_empty());
+        let snapshot = engine.snapshot();
+        snapshot.check().unwrap();
+        let port = snapshot.port("p1").unwrap();
+        assert_eq!(
+            (port.copies.refused, port.tx.displaced),
+            (refused, displaced)
+        );
+        assert_eq!(port.tx.held, 5);
+    }
 }
 
 proptest! {

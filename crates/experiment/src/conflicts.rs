@@ -389,7 +389,7 @@ impl Conflicts<'_> {
         self.refuse(
             e.exit_cost > 0 && !machines,
             &[Setting::ExitCost, Setting::Gateway],
-            "only an inner machine has exits: --bench vm --gateway vm:host",
+            "only an inner machine has exits: --bench vm --gateway vm:host, vm:driver or vm:vf",
         );
         if !vm {
             return;

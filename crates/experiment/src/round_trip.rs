@@ -3,7 +3,7 @@
 use probe::Results;
 
 /// The entry of a description by which `cangate ping` says how long both frames are on the bus.
-const BUS: &str = "time on the bus, ns";
+pub(crate) const BUS: &str = "time on the bus, ns";
 
 /// How long the two frames of a round trip are on the bus, ns, with the intermission between them;
 /// the payload's number is that of the first. `None` where frames take no time, and for results that

@@ -18,6 +18,9 @@ pub(crate) const CTU_CARDS: [(u8, [&str; 2], &[&str]); 3] = [
     (0x12, ["b0", "b1"], &["gw0", "gw1"]),
 ];
 
+/// The PCI slots of the vm bench's cards, and the names that the agent gives them. Both are on the same bus.
+pub(crate) const VM_CARDS: [(&str, u8); 2] = [("card0", 0x10), ("card1", 0x11)];
+
 /// The PCI slots of the Ethernet cards, and their names.
 pub(crate) const ETHERNET: [(&str, u8); 2] = [("eth0", 0x18), ("eth1", 0x19)];
 
@@ -30,6 +33,13 @@ pub(crate) fn card_addresses() -> impl Iterator<Item = (&'static str, String)> {
     CARDS
         .into_iter()
         .map(|(name, slot, _)| (name, address(slot)))
+}
+
+/// The interfaces of the vm bench's cards with their PCI addresses.
+pub(crate) fn vm_card_addresses() -> impl Iterator<Item = (&'static str, String)> {
+    VM_CARDS
+        .into_iter()
+        .map(|(name, slot)| (name, address(slot)))
 }
 
 /// The ctucan bench's cards: PCI address, and the names of the interfaces in the order of the

@@ -125,6 +125,7 @@ impl Lab {
             Bench::Timed => kmod::Module::Bitcan.made(&place)?,
             Bench::Vm => {
                 let mut all = kmod::Module::Bitcan.made(&place)?;
+                all.extend(kmod::Module::BitcanMdev.made(&place)?);
                 all.extend(kmod::Module::Nesting.made(&place)?);
                 all
             }
@@ -158,6 +159,7 @@ impl Lab {
         };
         let mut modules = kmod::virtio_can(&place)?;
         modules.extend(kmod::Module::Shmcan.made(&place)?);
+        modules.extend(kmod::Module::Vfcan.made(&place)?);
         let from = parts::From {
             cache: &self.cache,
             progress,

@@ -44,8 +44,11 @@ const MODULES: &[&str] = &[
     "sch_fq_codel",
     "sch_tbf",
     "act_gact",
-    // Inner machines.
+    // Inner machines, and devices that are theirs.
     "kvm-amd",
+    "mdev",
+    "vfio-pci",
+    "vfio_iommu_type1",
     // A card's interrupts for a process.
     "uio",
     "uio_pci_generic",
@@ -62,7 +65,7 @@ const QEMU_ARM: &str = "qemu-arm-11.1";
 const GUEST: &str = "guest-2";
 
 fn kernel_name(kernel: Kernel) -> String {
-    format!("kernel-{kernel}-4")
+    format!("kernel-{kernel}-5")
 }
 
 /// The stage with the unpacked kernel of that tree.

@@ -71,6 +71,16 @@ fn one(port: &PortSpec) -> Result<PortPlan, Refused> {
         let what = "it injects faults, which is for tests of a process".to_owned();
         return Err((what, "leave its `faults` out"));
     }
+    if let Some(queueing) = port.queueing {
+        let what = format!(
+            "an image has no `{}` of a port",
+            queueing.keys().join("`, no `")
+        );
+        return Err((
+            what,
+            "its transmit queue is first in, first out: leave these keys out",
+        ));
+    }
     let Some(address) = address(&settings.device) else {
         let what = format!("`device = \"{}\"` is no PCI address", settings.device);
         let hint = "without an operating system there are no names of interfaces: write the card's \

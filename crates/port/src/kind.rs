@@ -1,6 +1,7 @@
 //! What a kind of port is: a keyword, settings, and how a port is made of them.
 
 use crate::opener::Opener;
+use crate::queueing::QueueSize;
 use crate::{Halves, PortError};
 #[cfg(any(feature = "direct", feature = "chardev"))]
 use config::Value;
@@ -91,6 +92,13 @@ pub trait Settings: Comparable + Debug + Send + Sync {
         None
     }
 
+    /// Its transmit queue, if another one can stand in its place that goes by priority, age, or a rule
+    /// for when it is full. Its transmitting half must then count as held what it has not yet passed
+    /// on, and have a deadline or a descriptor for when it has.
+    fn transmit_queue(&self) -> Option<QueueSize> {
+        None
+    }
+
     /// Does its input come to an end by itself, as a file's does? `cangate run --until-end` waits
     /// for these.
     fn input_ends(&self) -> bool {
@@ -142,8 +150,9 @@ pub fn queue(table: &mut Table<'_>, default: u32, found: &mut Diagnostics) -> u3
         .integer("queue", 1..=i64::from(LONGEST_QUEUE), found)
         .map_or(default, |n| n.value as u32)
 }
+
 /// Thousandths of a bit, from a number such as 0.875.
-#[cfg(any(feature = "direct", feature = "chardev"))]
+#[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
 pub(crate) fn thousandths(value: &Value<'_>, found: &mut Diagnostics) -> Option<u32> {
     let part = value.number(found)?;
     if (0.001..=0.999).contains(&part.value) {

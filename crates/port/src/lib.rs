@@ -24,7 +24,8 @@
 //! settings open the port, and answer what a gateway asks before. The list of kinds, [`Kinds`], is a
 //! value: a crate above adds a kind of its own to it, and nothing here or in `gateway` changes.
 //!
-//! On any port faults can be injected: [`Faults`], around the halves of the kind.
+//! On any port faults can be injected: [`Faults`], around the halves of the kind. Where the kind has a
+//! transmit queue, [`Queueing`] puts another one in front of it.
 //!
 //! Time is passed in.
 
@@ -36,6 +37,7 @@ mod kind;
 mod kinds;
 mod opener;
 mod pace;
+mod queueing;
 mod spec;
 mod wait;
 
@@ -62,5 +64,6 @@ pub use kind::{
 pub use kinds::Kinds;
 pub use opener::{AtStart, Opener};
 pub use pace::Pace;
+pub use queueing::{QueueSize, Queueing};
 pub use spec::PortSpec;
 pub use wait::{Halves, PollReceive, PollTransmit, Wait};

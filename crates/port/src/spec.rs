@@ -4,6 +4,7 @@ use crate::faults::Faults;
 use crate::kind::{LONGEST_NAME, PortKind, Settings};
 use crate::kinds::Kinds;
 use crate::opener::Opener;
+use crate::queueing::{self, Queueing};
 use crate::{Halves, PortError};
 use config::{At, Diagnostic, Diagnostics, Misnomer, Table};
 use std::sync::Arc;
@@ -23,11 +24,16 @@ pub struct PortSpec {
     pub settings: Arc<dyn Settings>,
     /// What is to go wrong on purpose; nothing where absent.
     pub faults: Option<Faults>,
+    /// How frames wait that are to be sent; as the kind does it where absent.
+    pub queueing: Option<Queueing>,
 }
 
 impl PartialEq for PortSpec {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && *self.settings == *other.settings && self.faults == other.faults
+        self.name == other.name
+            && *self.settings == *other.settings
+            && self.faults == other.faults
+            && self.queueing == other.queueing
     }
 }
 
@@ -38,6 +44,7 @@ impl PortSpec {
             name: name.into(),
             settings: Arc::new(settings),
             faults: None,
+            queueing: None,
         }
     }
 
@@ -53,6 +60,7 @@ impl PortSpec {
         table.rename(format!("port `{}`", name.value));
         let named = check_name(name, found);
         table.misnomers(MISNOMERS);
+        table.misnomers(queueing::MISNOMERS);
         let Some(value) = table.get("kind") else {
             // Only what is certain without the kind.
             if table.report_misnomers(found) {
@@ -103,12 +111,14 @@ impl PortSpec {
         found: &mut Diagnostics,
     ) -> Option<Self> {
         let settings = kind.parse(name.value, &mut table, found);
+        let queueing = Queueing::parse(&mut table, &*settings, found);
         let faults = Faults::parse(name.value, &mut table, found);
         table.finish(found);
         named.then(|| Self {
             name: name.value.to_owned(),
             settings,
             faults,
+            queueing,
         })
     }
 
@@ -117,31 +127,47 @@ impl PortSpec {
     /// # Errors
     /// [`PortError`] says what is wrong or missing and what to do.
     pub fn open(&self, opener: &mut Opener) -> Result<Halves, PortError> {
-        let halves = self.settings.open(&self.name, opener)?;
+        let mut halves = self.settings.open(&self.name, opener)?;
+        if let (Some(queueing), Some(size)) = (self.queueing, self.settings.transmit_queue()) {
+            halves = queueing.in_front_of(halves, size);
+        }
         match &self.faults {
             None => Ok(halves),
             Some(faults) => faults.inject(&self.name, halves),
         }
     }
 
-    /// The Linux CAN interface that the kernel can serve instead of this port. A port that injects
-    /// faults is served by this process only.
+    /// The Linux CAN interface that the kernel can serve instead of this port. A port with
+    /// [something](PortSpec::only_here) that the kernel does not do is served by this process only.
     #[must_use]
     pub fn interface(&self) -> Option<&str> {
-        match self.faults {
+        match self.only_here() {
             None => self.settings.interface(),
             Some(_) => None,
         }
+    }
+
+    /// What this port has that no kernel does, in words that go after its name. `None` where there is
+    /// nothing.
+    #[must_use]
+    pub fn only_here(&self) -> Option<String> {
+        if self.faults.is_some() {
+            return Some(format!("injects faults ([ports.{}.faults])", self.name));
+        }
+        let keys = self.queueing?.keys().join("`, `");
+        Some(format!("has `{keys}` for its transmit queue"))
     }
 
     /// In words, for `cangate check`: one line, and one more for each side with faults.
     #[must_use]
     pub fn describe(&self) -> String {
         let faults = self.faults.as_ref().map(Faults::describe);
+        let queueing = self.queueing.as_ref().map(Queueing::describe);
         format!(
-            "{}: {}{}",
+            "{}: {}{}{}",
             self.name,
             self.settings.describe(),
+            queueing.unwrap_or_default(),
             faults.unwrap_or_default()
         )
     }

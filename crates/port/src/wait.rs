@@ -82,6 +82,12 @@ impl PollTransmit for Nowhere {
     }
 }
 
+impl<H: PollTransmit> PollTransmit for wrap::Queued<H> {
+    fn wait(&self) -> Wait {
+        self.half().wait()
+    }
+}
+
 impl<H: PollReceive> PollReceive for wrap::Faulty<H> {
     fn wait(&self) -> Wait {
         self.half().wait()

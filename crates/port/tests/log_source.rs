@@ -4,7 +4,7 @@
 use frame::FrameBuf;
 use frame::text::parse_line;
 use port::log::{
-    BadLines, InterfaceName, LogError, LogReader, LogSource, OnFull, Replay, SourceConfig,
+    BadLines, Format, InterfaceName, LogError, LogReader, LogSource, OnFull, Replay, SourceConfig,
 };
 use port::{Interest, PollReceive, Receive, RxReport};
 use proptest::prelude::*;
@@ -13,6 +13,8 @@ use std::io::{PipeWriter, Write};
 use std::os::fd::OwnedFd;
 
 const FAST: SourceConfig = SourceConfig {
+    // Also where no line is a frame.
+    format: Some(Format::Log),
     interface: None,
     replay: Replay::Fast,
     strict: false,
@@ -134,7 +136,7 @@ fn bad_lines_are_counted_and_named() {
 #[test]
 fn many_bad_lines_are_counted_but_not_kept() {
     let log = "x\n".repeat(1000);
-    let mut reader = LogReader::new(log.as_bytes(), "x");
+    let mut reader = LogReader::new(log.as_bytes(), "x").of(Some(Format::Log));
     assert!(reader.by_ref().all(|line| line.is_err()));
     assert_eq!(reader.bad().count(), 1000);
     assert_eq!(reader.bad().first().len(), BadLines::KEPT);
@@ -208,6 +210,38 @@ fn what_cannot_be_opened_is_named() {
     assert!(error.to_string().contains("is a directory"), "{error}");
 }
 
+/// A file that is no log is no source; a pipe says it when the bytes come.
+#[test]
+fn what_is_no_log_is_refused() {
+    let any = SourceConfig {
+        format: None,
+        ..FAST
+    };
+    let error = LogSource::from_file("replay", "a.bin", file(&[0; 100_000]), any).err();
+    let text = error.unwrap().to_string();
+    assert!(
+        text.contains("a.bin: this is no log: it begins with nothing but zero"),
+        "{text}"
+    );
+    let (mut source, mut writer) = piped(any);
+    writer.write_all(b"  can0  123   [2]  11 22\n").unwrap();
+    let text = source.receive(0, 10, &mut |_| {}).unwrap_err().to_string();
+    assert!(text.contains("without time stamps"), "{text}");
+    assert!(take(&mut source, 0, 10).1.finished);
+}
+
+/// Other formats come through the same port.
+#[test]
+fn another_format_is_replayed() {
+    let any = SourceConfig {
+        format: None,
+        ..FAST
+    };
+    let asc = b"base hex timestamps absolute\n0.5 1 123 Rx d 2 11 22\n";
+    let mut source = source(asc, any);
+    assert_eq!(drain(&mut source, 10), ["123#1122@500000000:2"]);
+}
+
 /// Lines good and bad, without their ends.
 fn lines() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let good = (
@@ -245,7 +279,7 @@ fn one_by_one(lines: &[Vec<u8>]) -> (Vec<String>, u64) {
     let mut buf = FrameBuf::new();
     let (mut frames, mut bad) = (Vec::new(), 0);
     for (i, line) in lines.iter().enumerate() {
-        if line.len() > port::log::MAX_LINE {
+        if line.len() > logs::MAX_LINE {
             bad += 1;
             continue;
         }
@@ -280,9 +314,9 @@ proptest! {
         prop_assert_eq!(drain(&mut source, budget), frames.clone());
         prop_assert_eq!(source.counters().malformed, bad);
 
-        let mut reader = LogReader::new(&bytes[..], "log");
+        let mut reader = LogReader::new(&bytes[..], "log").of(Some(Format::Log));
         let read: Vec<String> = reader.by_ref().flatten().map(|entry| {
-            format!("{}@{}:{}", entry.frame.view(), entry.logged.ns, entry.logged.line)
+            format!("{}@{}:{}", entry.frame.view(), entry.logged.ns, entry.logged.place.number())
         }).collect();
         prop_assert_eq!(read, frames);
         prop_assert_eq!(reader.bad().count(), bad);

@@ -154,7 +154,7 @@ pub(crate) struct Traffic {
         default_value = "oneatatime"
     )]
     pub(crate) traffic: Pattern,
-    /// Replay this candump log at its own times instead.
+    /// Replay this log at its own times instead.
     ///
     /// Frames that have no room for the number are skipped: remote frames, and frames with fewer
     /// than two bytes. Example: --log drive.log

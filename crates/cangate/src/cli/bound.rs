@@ -16,7 +16,7 @@ pub(crate) struct Bound {
     /// The message set; `-` is standard input.
     #[arg(value_name = "SET.toml", required_unless_present = "from_log")]
     pub(crate) set: Option<PathBuf>,
-    /// Print a message set that is estimated from this candump log, with how well each period fits; `-` is standard
+    /// Print a message set that is estimated from this log, with how well each period fits; `-` is standard
     /// input.
     ///
     /// Example: cangate bound --from-log drive.log > set.toml

@@ -10,6 +10,7 @@ pub(crate) mod report;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Route CAN frames between buses, and know to the microsecond what it costs.
 #[derive(Parser, Debug)]
@@ -57,7 +58,9 @@ pub(crate) enum Command {
     /// Describe in words what a gateway file does, or list every mistake in it.
     Check(Check),
     /// Print the counters of a running gateway.
-    Stats(Stats),
+    Stats(Watched),
+    /// Show a running gateway's ports and routes with their rates, live on the terminal.
+    Top(Top),
     /// Print the routes of a running gateway with their counters, or the routes in the kernel.
     Routes(Routes),
     /// Make a running gateway read its file again; a file with a mistake changes nothing.
@@ -111,10 +114,11 @@ pub(crate) struct KeepCard {
 
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// Replay this candump log instead of the SAE class C messages.
+    /// Replay this log instead of the SAE class C messages.
     ///
-    /// `candump -l` writes such a log. `-` is standard input. An interface that has the name of a bus of the gateway
-    /// file is put on this bus, the others on the buses that are left, in their order. Example: --log drive.log
+    /// candump -L or -t, Vector ASC, PEAK TRC, pcapng or pcap, also packed by gzip or zstd. `-` is standard input.
+    /// An interface that has the name of a bus of the gateway file is put on this bus, the others on the buses that
+    /// are left, in their order. Example: --log drive.log
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     /// Write report.html, results.parquet and outgoing.log into this folder.
@@ -238,6 +242,43 @@ pub(crate) struct Stats {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Watched {
+    #[command(flatten)]
+    pub(crate) stats: Stats,
+    /// Print rates, again and again: frames per second of each port and route.
+    ///
+    /// With --json, one object a line: `rates`, and the `counters` at their end.
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// How long a rate is measured, for example 500ms or 10s.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval, requires = "watch")]
+    pub(crate) interval: Duration,
+    /// End after so many rates.
+    #[arg(long, value_name = "N", requires = "watch")]
+    pub(crate) count: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Top {
+    #[command(flatten)]
+    pub(crate) control: Control,
+    /// How long a rate is measured, for example 500ms or 10s.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
+    pub(crate) interval: Duration,
+}
+
+/// A time from 50 ms to an hour: a gateway is not to be kept busy with answers.
+fn interval(text: &str) -> Result<Duration, String> {
+    let time = config::duration(text).map_err(|error| format!("{error}: {}", error.hint))?;
+    let time = Duration::from_nanos(time);
+    if (Duration::from_millis(50)..=Duration::from_secs(3600)).contains(&time) {
+        Ok(time)
+    } else {
+        Err("it must be from 50ms to 1h".to_owned())
+    }
 }
 
 #[derive(Args, Debug)]

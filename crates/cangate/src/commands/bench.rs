@@ -126,7 +126,7 @@ fn log(path: &Path) -> Result<Vec<(Nanos, Frame)>, Failure> {
                 None => bad += 1,
             },
             Err(LogError::Bad { .. }) => bad += 1,
-            Err(error @ LogError::Read { .. }) => return Err(Failure::input(error)),
+            Err(error) => return Err(Failure::input(error)),
         }
     }
     let short = frames

@@ -17,7 +17,9 @@ mod service;
 mod shm;
 mod syscalls;
 mod timing;
+mod top;
 pub(crate) mod version;
+mod watch;
 
 use crate::cli::{Cli, Color, Command};
 use crate::failure::Failure;
@@ -46,6 +48,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Demo(args) => demo::run(&args, color),
         Command::Run(args) => service::run(&args, color),
         Command::Stats(args) => service::stats(&args, color),
+        Command::Top(args) => top::run(&args, color),
         Command::Routes(args) => service::routes(&args, color),
         Command::Reload(args) => service::reload(&args, color),
         Command::Shm(args) => shm::run(&args),

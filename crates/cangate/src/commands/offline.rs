@@ -85,7 +85,7 @@ pub(crate) fn export(args: &Export, color: bool) -> Result<(), Failure> {
         }
         Err(inexpressible) => {
             let words = |wrong: &Inexpressible| match wrong.route {
-                Some(id) => match config.injects_faults(id) {
+                Some(id) => match config.only_here(id) {
                     Some(why) => format!("route `{}`: {why}", wrong.name),
                     None => wrong.to_string(),
                 },

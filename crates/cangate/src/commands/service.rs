@@ -1,7 +1,7 @@
 //! `cangate run`, and asking a gateway that runs: `stats`, `routes`, `reload`.
 
 use super::outcome;
-use crate::cli::{Control, Routes, Run, Stats};
+use crate::cli::{Control, Routes, Run, Watched};
 use crate::counters;
 use crate::failure::Failure;
 use crate::input::{load_config, read_source};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a gateway may take to answer. A reload of a large file takes a while.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
     let log = Log::new(args);
@@ -83,12 +83,15 @@ const fn reason(reason: Reason) -> &'static str {
     }
 }
 
-pub(crate) fn stats(args: &Stats, color: bool) -> Result<(), Failure> {
-    let gateway = Asked::which(&args.control, color)?;
+pub(crate) fn stats(args: &Watched, color: bool) -> Result<(), Failure> {
+    let gateway = Asked::which(&args.stats.control, color)?;
     gateway.warn();
+    if args.watch {
+        return super::watch::watch(args, &gateway);
+    }
     let value = gateway.ask(Request::Stats)?;
     let stats: gateway::Stats = understand(value.clone())?;
-    let text = if args.json {
+    let text = if args.stats.json {
         format!("{value:#}\n")
     } else {
         counters::render(&stats)
@@ -209,15 +212,15 @@ fn first_names(names: &[String]) -> (usize, String) {
 }
 
 /// The gateway that is meant.
-struct Asked {
-    socket: PathBuf,
+pub(super) struct Asked {
+    pub(super) socket: PathBuf,
     /// Why its file cannot be read, or what is wrong with it.
     broken: Option<(PathBuf, Failure)>,
 }
 
 impl Asked {
     /// Its socket is named, or its file is, or it is the only one there is.
-    fn which(which: &Control, color: bool) -> Result<Self, Failure> {
+    pub(super) fn which(which: &Control, color: bool) -> Result<Self, Failure> {
         let at = |socket| Self {
             socket,
             broken: None,
@@ -241,7 +244,7 @@ impl Asked {
     }
 
     /// Says that the file is not what runs, if it has mistakes and the gateway is asked nevertheless.
-    fn warn(&self) {
+    pub(super) fn warn(&self) {
         if let Some((file, _)) = &self.broken
             && std::os::unix::net::UnixStream::connect(&self.socket).is_ok()
         {
@@ -255,7 +258,7 @@ impl Asked {
 
     /// Sends a request. If nobody listens and the file is wrong, what is wrong with the file is what
     /// there is to say: its socket may be another one.
-    fn ask(&self, request: Request) -> Result<Value, Failure> {
+    pub(super) fn ask(&self, request: Request) -> Result<Value, Failure> {
         let answer = control::request(&self.socket, request, PATIENCE);
         answer.map_err(|error| match (error, &self.broken) {
             (control::CallError::NobodyThere { .. }, Some((_, why))) => why.clone(),
@@ -280,7 +283,7 @@ fn refused_reload(text: String) -> Failure {
     }
 }
 
-fn understand<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
+pub(super) fn understand<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
     serde_json::from_value(value).map_err(|e| {
         Failure::Run(format!(
             "the gateway's answer is not understood ({e}): is it another version of cangate?"

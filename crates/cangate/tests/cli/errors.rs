@@ -19,6 +19,7 @@ const WRONG: &[(&str, i32)] = &[
     ("check DIR/broken.toml", 2),
     ("stats --socket DIR/missing.sock", 1),
     ("stats DIR/broken.toml", 2),
+    ("top --socket DIR/missing.sock", 2),
     ("routes --socket DIR/missing.sock", 1),
     ("routes DIR/missing.toml", 2),
     ("reload --socket DIR/missing.sock", 1),

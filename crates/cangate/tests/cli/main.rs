@@ -18,15 +18,18 @@ mod folders;
 mod gateway;
 mod generate;
 mod lab;
+mod log_files;
 mod metrics;
 mod outputs;
 mod ping;
 mod place;
+mod queues;
 mod report;
 mod run;
 mod says;
 mod statuses;
 mod timing;
+mod top;
 mod waits;
 
 use assert_cmd::Command;

@@ -62,6 +62,14 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
         Not("it is three commands in one line; docs/guide.md has each"),
     ),
     ("cangate stats gateway.toml", WithGateway),
+    (
+        "cangate stats --watch",
+        Not("it prints until the gateway ends; tests/cli/top.rs watches it"),
+    ),
+    (
+        "cangate top",
+        Not("it needs a terminal; tests/cli/top.rs gives it one"),
+    ),
     ("cangate routes gateway.toml", WithGateway),
     ("cangate reload gateway.toml", WithGateway),
     ("cangate timing", Here),
@@ -130,7 +138,7 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ),
     (
         "cangate lab measure --bench vm",
-        Not("claims V1 to V4 make this experiment"),
+        Not("claims V1 to V4 make such experiments"),
     ),
     ("cangate lab rate", Not(LONG)),
     ("cangate lab run", Not(LONG)),

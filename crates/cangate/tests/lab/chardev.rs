@@ -122,4 +122,7 @@ fn the_drivers_build_for_every_kernel_of_the_lab() {
     for kernel in ["6.1", "6.1-rt", "6.12", "6.12-rt", "7.3"] {
         built(guest::Module::BitcanMdev, kernel.parse().unwrap());
     }
+    for kernel in ["6.1", "6.12", "7.3"] {
+        built(guest::Module::Nesting, kernel.parse().unwrap());
+    }
 }

@@ -24,6 +24,7 @@ mod exec;
 mod experiments;
 mod halves;
 mod hops;
+mod machines;
 mod mapped;
 mod modes;
 mod offload;

@@ -240,6 +240,14 @@ impl<H: Transmit> Transmit for Faulty<H> {
         self.half.room() / places
     }
 
+    fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
+        self.half.refuses(now, outgoing)
+    }
+
+    fn makes_wait(&self) -> bool {
+        self.half.makes_wait()
+    }
+
     fn remarks(&self) -> Vec<String> {
         self.half.remarks()
     }

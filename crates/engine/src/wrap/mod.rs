@@ -1,10 +1,11 @@
 //! Halves around halves: [`Tapped`] shows what passes, [`Faulty`] drops, duplicates, changes and
-//! refuses frames by a seed.
-//!
-//! Both wrap a receiving or a transmitting half and are one themselves.
+//! refuses frames by a seed. Both wrap a receiving or a transmitting half and are one themselves.
+//! [`Queued`] is a queue in front of a transmitting half.
 
 mod faulty;
+mod queued;
 mod tapped;
 
 pub use faulty::{Chances, ChancesError, Faulty};
+pub use queued::{Order, Queued, Rules, WhenFull};
 pub use tapped::{Tap, Tapped};

@@ -114,6 +114,14 @@ impl<H: Transmit, T: Tap> Transmit for Tapped<H, T> {
         self.half.room()
     }
 
+    fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
+        self.half.refuses(now, outgoing)
+    }
+
+    fn makes_wait(&self) -> bool {
+        self.half.makes_wait()
+    }
+
     fn remarks(&self) -> Vec<String> {
         self.half.remarks()
     }

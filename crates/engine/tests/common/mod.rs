@@ -213,7 +213,7 @@ impl Transmit for MemoryTx {
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        Some(0)
+        (!self.0.inside().no_deadline).then_some(0)
     }
 
     fn counters(&self) -> TxCounters {

@@ -58,6 +58,10 @@ mod tests {
             "baremetal:ideal",
             "vm:native",
             "vm:host",
+            "vm:driver",
+            "vm:vf",
+            "vm:card",
+            "vm:trap",
             "none",
         ] {
             assert_eq!(word.parse::<Gateway>().unwrap().to_string(), word);

@@ -12,16 +12,41 @@ pub enum Nesting {
     Native,
     /// The hypervisor shares it: `cangate run` with a port of kind `virtio`, and `[controllers.NAME]` on the interface.
     Host,
+    /// A machine that owns the controller shares it: the driver VM (§3). Its controller is a virtual function with all
+    /// rights; an ordinary `cangate run` in it routes between the function's interface and memory that it shares with
+    /// the other machine (a port of kind `shm`).
+    Driver,
+    /// The controller shares itself (§4): the machine drives a virtual function of it.
+    Function,
+    /// As `Native`, on a PCI card with an SJA1000 that QEMU emulates, where frames take no time on the bus. With it
+    /// `Trap` is compared.
+    Card,
+    /// The machine has that card (VFIO) and drives it with Linux's own driver. Its registers are ports, and each access
+    /// to one is an exit.
+    Trap,
 }
 
 impl Nesting {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Native, Self::Host];
+    pub const ALL: [Self; 6] = [
+        Self::Native,
+        Self::Host,
+        Self::Driver,
+        Self::Function,
+        Self::Card,
+        Self::Trap,
+    ];
+
+    /// Is the controller a PCI card, on whose bus frames take no time?
+    #[must_use]
+    pub const fn is_card(self) -> bool {
+        matches!(self, Self::Card | Self::Trap)
+    }
 
     /// Are there inner machines?
     #[must_use]
     pub const fn has_machines(self) -> bool {
-        !matches!(self, Self::Native)
+        !matches!(self, Self::Native | Self::Card)
     }
 }
 
@@ -30,4 +55,8 @@ plain_words!(
     "way into an inner machine",
     Nesting::Native = "native",
     Nesting::Host = "host",
+    Nesting::Driver = "driver",
+    Nesting::Function = "vf",
+    Nesting::Card = "card",
+    Nesting::Trap = "trap",
 );

@@ -9,6 +9,7 @@ mod kernel_counts;
 mod load;
 mod nested;
 mod round_trip;
+mod sharing;
 mod tuning;
 
 use counts::Counts;

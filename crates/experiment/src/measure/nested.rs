@@ -6,18 +6,20 @@
 //! what one way adds to another is in the round trip once for sending and once for receiving.
 
 use super::error::MeasureError;
-use super::gateway::{answers, cangate_run, write};
+use super::gateway::write;
 use super::round_trip::{LOSS, PRIORITY, SETTLE, TRIPS, WARM_UP};
+use super::sharing::{self, CARD, INSIDE, OTHER_CARD, Sharing};
 use super::{TIMEOUT, blind_spots};
-use crate::choices::Nesting;
+use crate::choices::{Gateway, Nesting};
 use crate::describe::describe;
 use crate::experiment::Experiment;
 use crate::nested::PER_TRIP;
+use crate::round_trip::BUS;
 use crate::spec::BITRATE;
 use crate::trial::RESULTS;
-use crate::under_test::{self, INCOMING, OUTGOING, VIRTIO};
+use crate::under_test::{self, INCOMING, OUTGOING};
 use guest::agent::Outputs;
-use guest::inner::{Device, Exits, Machine};
+use guest::inner::Exits;
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
 use guest::program::{Background, ProgramError, output};
 use probe::Results;
@@ -27,49 +29,36 @@ use std::time::Duration;
 
 /// The priority of the node that answers: above all that is under test.
 const ANSWERS: &str = "95";
-/// The priority of an inner machine's threads.
-const MACHINE: u8 = 85;
 /// How long the node that answers may take to be there.
 const START: Duration = Duration::from_millis(500);
 /// Where `kmod/nesting` is told what an exit takes.
 const EXIT_COST: &str = "/sys/module/nesting/parameters/exit_ns";
-/// The interface in an inner machine.
-const INSIDE: &str = "can0";
 
 /// A program that asks and a node that answers.
 pub(super) struct Nested {
-    machine: Option<Machine>,
-    /// Kept while they are to run.
+    sharing: Sharing,
+    /// Kept while it is to answer.
     #[allow(dead_code)]
-    programs: Vec<Background>,
+    slave: Background,
 }
 
 impl Nested {
-    /// Starts the inner machine with what shares the controller, and the node that answers.
+    /// Starts what shares the controller with its machines, and the node that answers.
     pub(super) fn prepare(experiment: &Experiment, nesting: Nesting) -> Result<Self, MeasureError> {
-        let mut programs = Vec::new();
-        let machine = match nesting {
-            Nesting::Native => None,
-            Nesting::Host => {
-                let mut gateway = cangate_run(&under_test::config(experiment)?)?;
-                answers(&mut gateway)?;
-                programs.push(gateway);
-                let mut machine = Machine::start("vm", &[Device::Virtio(VIRTIO.into())])?;
-                machine.output(&["ip", "link", "set", INSIDE, "up"])?;
-                // Only now: a machine that boots takes the whole processor.
-                machine.prioritize(MACHINE)?;
-                Some(machine)
-            }
+        let sharing = sharing::start(experiment, nesting)?;
+        let other = if nesting.is_card() {
+            OTHER_CARD
+        } else {
+            OUTGOING
         };
-        let slave = ["cangate", "ping", "-q", "--slave", OUTGOING];
+        let slave = ["cangate", "ping", "-q", "--slave", other];
         let line = [&slave[..], &["--priority", ANSWERS]].concat();
         let mut slave = Background::start(Some(GATEWAY), &line, "/tmp/answers")?;
         std::thread::sleep(START);
         if let Some(ended) = slave.ended() {
             return Err(MeasureError::GatewayEnded(ended));
         }
-        programs.push(slave);
-        let mut nested = Self { machine, programs };
+        let mut nested = Self { sharing, slave };
         nested.ping(experiment, WARM_UP)?;
         Ok(nested)
     }
@@ -80,7 +69,7 @@ impl Nested {
         experiment: &Experiment,
         outputs: &mut Outputs,
     ) -> Result<(), MeasureError> {
-        if self.machine.is_some() {
+        if self.sharing.machine.is_some() {
             // Only now: saved guests are the same for all costs.
             write(EXIT_COST, &experiment.exit_cost.to_string())?;
         }
@@ -98,7 +87,11 @@ impl Nested {
         let description = &mut results.description;
         description.config = under_test::abridged(&under_test::config(experiment)?);
         describe(description, experiment, &[]);
-        description.time_base = match self.machine {
+        if is_card(experiment) {
+            // The card's driver has a bit rate; QEMU's bus has none.
+            description.more.retain(|(name, _)| name != BUS);
+        }
+        description.time_base = match self.sharing.machine {
             Some(_) => "virtual time (CLOCK_MONOTONIC of the inner machine)",
             None => "virtual time (CLOCK_MONOTONIC of the guest)",
         }
@@ -112,7 +105,7 @@ impl Nested {
         }
         description.blind_spots.push_str("; ");
         description.blind_spots.push_str(blind_spots(experiment));
-        if self.machine.is_some() {
+        if self.sharing.machine.is_some() {
             description.blind_spots.push_str(
                 "; an exit costs what KVM does for it: what hardware takes for it, and for caches and TLBs that are \
                  refilled, is not in it; the inner machine, its monitor and all others share one processor",
@@ -129,7 +122,7 @@ impl Nested {
         experiment: &Experiment,
         count: u32,
     ) -> Result<(Results, Option<Exits>), MeasureError> {
-        if self.machine.is_none() {
+        if self.sharing.machine.is_none() {
             return Ok((self.ping(experiment, count)?, None));
         }
         let before = Exits::now()?;
@@ -145,9 +138,9 @@ impl Nested {
     }
 
     fn run(&mut self, experiment: &Experiment, count: u32) -> Result<(), MeasureError> {
-        let words = words(experiment, count, self.machine.is_some());
+        let words = words(experiment, count, self.sharing.machine.is_some());
         let line: Vec<&str> = words.iter().map(String::as_str).collect();
-        let Some(machine) = &mut self.machine else {
+        let Some(machine) = &mut self.sharing.machine else {
             return match output(Some(GATEWAY), &line) {
                 Err(ProgramError::Failed { status, .. }) if status.code() == Some(LOSS) => Ok(()),
                 other => Ok(other.map(drop)?),
@@ -166,11 +159,15 @@ impl Nested {
 
     fn trips(&mut self) -> Result<Results, MeasureError> {
         let path = Path::new(TRIPS);
-        Ok(match &mut self.machine {
+        Ok(match &mut self.sharing.machine {
             Some(machine) => probe::results::read_bytes(path, machine.read(TRIPS)?)?,
             None => probe::results::read(path)?,
         })
     }
+}
+
+fn is_card(experiment: &Experiment) -> bool {
+    matches!(experiment.gateway, Gateway::Vm(nesting) if nesting.is_card())
 }
 
 /// The command that makes so many round trips.
@@ -179,12 +176,19 @@ fn words(experiment: &Experiment, count: u32, inside: bool) -> Vec<String> {
         Pattern::Period(ns) => ns / 1000,
         _ => 0,
     };
-    let interface = if inside { INSIDE } else { INCOMING };
-    let line = format!(
+    let interface = match (inside, is_card(experiment)) {
+        (true, _) => INSIDE,
+        (false, true) => CARD,
+        (false, false) => INCOMING,
+    };
+    let mut line = format!(
         "cangate ping -q {interface} --count {count} --period {period} --timeout {} --payload {} --priority {PRIORITY} \
-         --bitrate {BITRATE} --out {TRIPS}",
+         --out {TRIPS}",
         TIMEOUT / 1_000_000,
         experiment.payload,
     );
+    if !is_card(experiment) {
+        line.push_str(&format!(" --bitrate {BITRATE}"));
+    }
     line.split(' ').map(str::to_owned).collect()
 }

@@ -46,10 +46,20 @@ pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
 /// The socket of the inner machine's virtio CAN device.
 pub const VIRTIO: &str = "/run/vm.sock";
 
-/// What shares the controller of the hypervisor's interface, in `gateway.toml`; nothing where nobody does.
+/// The PCI slots of the driver VM's devices: the virtual function, and the memory that it shares.
+const DRIVERS: [&str; 2] = ["0000:00:10.0", "0000:00:11.0"];
+
+/// What shares the controller of the hypervisor's interface, in `gateway.toml`; nothing where no software does.
 fn sharing(nesting: Nesting) -> String {
+    let [_, memory] = DRIVERS;
     match nesting {
-        Nesting::Native => String::new(),
+        Nesting::Native | Nesting::Function | Nesting::Card | Nesting::Trap => String::new(),
+        Nesting::Driver => format!(
+            "[gateway]\ncontrol = \"{SOCKET}\"\nrealtime = 90\nlock_memory = true\n\n\
+             [ports.bus]\nkind = \"socketcan\"\ninterface = \"bus\"\n\n\
+             [ports.vm]\nkind = \"shm\"\ndevice = \"{memory}\"\n\n\
+             [[routes]]\nfrom = \"bus\"\nto = \"vm\"\n\n[[routes]]\nfrom = \"vm\"\nto = \"bus\"\n"
+        ),
         Nesting::Host => format!(
             "[gateway]\ncontrol = \"{SOCKET}\"\nrealtime = 90\nlock_memory = true\n\n\
              [controllers.can]\ninterface = \"{INCOMING}\"\n\n\

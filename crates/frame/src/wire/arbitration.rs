@@ -29,7 +29,17 @@ pub const fn arbitration_key(header: &Header) -> u64 {
     } else {
         sff_number(header) << 21 | remote(header) << 20
     };
-    field << 2 | format_bits(header)
+    field << FORMAT_BITS | format_bits(header)
+}
+
+/// How many of the lowest bits of [`arbitration_key`] stand after the arbitration field.
+const FORMAT_BITS: u32 = 2;
+
+/// The arbitration field as a number: of several frames that start together, the lowest wins. Two
+/// frames with the same number have the same priority. An error frame's is the highest.
+#[must_use]
+pub const fn arbitration_field(header: &Header) -> u64 {
+    arbitration_key(header) >> FORMAT_BITS
 }
 
 /// FDF and the bit after it.

@@ -50,7 +50,7 @@ mod fd;
 mod rate;
 mod tables;
 
-pub use arbitration::{arbitration_bits, arbitration_key};
+pub use arbitration::{arbitration_bits, arbitration_field, arbitration_key};
 pub use rate::{BitRate, RateError, parse_rate};
 
 use crate::{FrameRef, Header, Kind, Nanos};

@@ -77,7 +77,7 @@ fn in_kernel(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
                 return;
             };
             let words = |wrong: Inexpressible| {
-                let text = match wrong.route.and_then(|id| config.injects_faults(id)) {
+                let text = match wrong.route.and_then(|id| config.only_here(id)) {
                     Some(why) => format!("route `{}`: {why}", wrong.name),
                     None => wrong.to_string(),
                 };
@@ -87,7 +87,7 @@ fn in_kernel(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
         }
         Offload::Bpf => {
             let words = |wrong: offload::bpf::Inexpressible| {
-                if let Some(why) = config.injects_faults(wrong.route) {
+                if let Some(why) = config.only_here(wrong.route) {
                     let text = format!("BPF cannot run this: route `{}`: {why}", wrong.name);
                     return (Some(wrong.route), text);
                 }

@@ -43,26 +43,27 @@ impl Config {
     }
 
     /// The Linux interfaces behind the ports, by their index, as [`route::cangw::export`] takes
-    /// them; `None` for a port that is none, or that injects faults, which the kernel cannot.
+    /// them; `None` for a port that is none, or that has what the kernel cannot do.
     #[must_use]
     pub fn interfaces(&self) -> Vec<Option<String>> {
         let interface = |port: &PortSpec| port.interface().map(str::to_owned);
         self.ports.iter().map(interface).collect()
     }
 
-    /// Why the kernel cannot run a route: one of its ports injects faults. `None` where none does.
+    /// Why the kernel cannot run a route: one of its ports injects faults, or has rules for its transmit
+    /// queue. `None` where none does.
     #[must_use]
-    pub fn injects_faults(&self, route: RouteId) -> Option<String> {
+    pub fn only_here(&self, route: RouteId) -> Option<String> {
         let route = self.routes.routes.get(usize::try_from(route.0).ok()?)?;
         let mut ports = route.from.iter().chain(&route.to);
-        let port = ports.find_map(|id| {
+        ports.find_map(|id| {
             let port = self.ports.get(usize::from(id.0))?;
-            port.faults.is_some().then_some(port)
-        })?;
-        Some(format!(
-            "port `{name}` injects faults ([ports.{name}.faults]), and only this process does",
-            name = port.name
-        ))
+            let what = port.only_here()?;
+            Some(format!(
+                "port `{}` {what}, and only this process does",
+                port.name
+            ))
+        })
     }
 
     /// The whole configuration in words, for `cangate check`: ports, then routes. Ends with a

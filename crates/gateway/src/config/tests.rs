@@ -374,6 +374,30 @@ fn a_port_with_faults_stays_in_this_process() {
     }
 }
 
+/// The kernel has no such queue, either.
+#[test]
+fn a_port_with_rules_for_its_queue_stays_in_this_process() {
+    let text = |offload: &str| {
+        format!(
+            "[gateway]\noffload = \"{offload}\"\n\
+             [ports.a]\nkind = \"socketcan\"\norder = \"fifo\"\nwhen_full = \"refuse\"\n\
+             [ports.b]\nkind = \"socketcan\"\norder = \"priority\"\nmax_age = \"1.5ms\"\n\
+             [[routes]]\nname = \"r\"\nfrom = \"a\"\nto = \"b\"\nkind = \"classic\"\n"
+        )
+    };
+    let reason = "route `r`: port `b` has `order = \"priority\"`, `max_age = \"1.5ms\"` for its \
+                  transmit queue, and only this process does";
+    for (offload, by) in [("can-gw", "can-gw"), ("bpf", "BPF")] {
+        let found = load(&Source::new("t", text(offload))).unwrap_err();
+        let errors: Vec<_> = found.iter().map(|d| d.message.as_str()).collect();
+        assert_eq!(errors, [format!("{by} cannot run this: {reason}")]);
+    }
+    let (config, _) = load(&Source::new("t", text("auto"))).unwrap();
+    // The defaults, spelt out, change nothing.
+    assert_eq!(config.ports[0].queueing, None);
+    assert_eq!(config.interfaces(), [Some("a".to_owned()), None]);
+}
+
 /// Two gateways between the same two buses, in one file: each hears what the other one sends.
 #[test]
 fn circles_of_routes_are_named_with_their_lines() {

@@ -29,15 +29,15 @@ pub fn data_paths(config: &Config) -> Vec<Choice> {
         Offload::Bpf => all(DataPath::Bpf),
         Offload::Auto => {
             let choices = choose(&config.routes, &config.interfaces(), &Machine::look());
-            with_faults_named(config, choices)
+            with_ports_named(config, choices)
         }
     }
 }
 
-/// Where a port that injects faults keeps a route in this process, that is the reason.
-fn with_faults_named(config: &Config, mut choices: Vec<Choice>) -> Vec<Choice> {
+/// Where a port keeps a route in this process, by faults or a queue of its own, that is the reason.
+fn with_ports_named(config: &Config, mut choices: Vec<Choice>) -> Vec<Choice> {
     for (id, choice) in (0..).map(RouteId).zip(&mut choices) {
-        if let Some(reason) = config.injects_faults(id) {
+        if let Some(reason) = config.only_here(id) {
             for (_, why) in &mut choice.because {
                 why.clone_from(&reason);
             }

@@ -3,7 +3,7 @@
 use super::error::AgentError;
 use super::orders::Orders;
 use super::system::{interface_at, interfaces_at, modprobe, wait_for};
-use crate::devices::{card_addresses, ctu_card_addresses, ethernet_addresses};
+use crate::devices::{card_addresses, ctu_card_addresses, ethernet_addresses, vm_card_addresses};
 use crate::machine::{Bench, GATEWAY_NAMESPACE as GATEWAY};
 use crate::program;
 use std::fs;
@@ -34,6 +34,7 @@ pub(super) fn up(orders: &Orders) -> Result<(), AgentError> {
         Bench::Timed => timed(orders, [0, 1])?,
         Bench::Vm => {
             timed(orders, [0, 0])?;
+            cards(orders)?;
             hypervisor()?;
         }
         Bench::Vcan => vcan()?,
@@ -74,6 +75,20 @@ fn kvaser(orders: &Orders) -> Result<(), AgentError> {
     for (name, _) in card_addresses() {
         ip(&format!("link set dev new-{name} name {name}"))?;
         start_can(orders, name)?;
+    }
+    Ok(())
+}
+
+/// The cards of a hypervisor, in the gateway's namespace.
+fn cards(orders: &Orders) -> Result<(), AgentError> {
+    modprobe(&["kvaser_pci"])?;
+    for (name, address) in vm_card_addresses() {
+        let found = interface_at(&address)?;
+        ip(&format!("link set dev {found} netns {GATEWAY} name {name}"))?;
+        ip(&format!(
+            "-n {GATEWAY} link set dev {name} up type can bitrate {}",
+            orders.bitrate
+        ))?;
     }
     Ok(())
 }
@@ -146,11 +161,18 @@ fn timed(orders: &Orders, buses: [u8; 2]) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// KVM. A processor that waits in a machine is not polled for: on one processor that helps nobody.
+/// KVM, and virtual functions as devices of machines. A processor that waits in a machine is not polled for: on one processor that helps nobody.
 fn hypervisor() -> Result<(), AgentError> {
     program::output(None, &["modprobe", "kvm", "halt_poll_ns=0"])?;
     modprobe(&["kvm-amd"])?;
     program::output(None, &["insmod", "/lab/modules/nesting.ko"])?;
+    // QEMU's IOMMU does not remap interrupts; of a guest nobody else is to be protected.
+    program::output(
+        None,
+        &["modprobe", "vfio_iommu_type1", "allow_unsafe_interrupts=1"],
+    )?;
+    modprobe(&["mdev", "vfio-pci"])?;
+    program::output(None, &["insmod", "/lab/modules/bitcan_mdev.ko"])?;
     let device = Path::new("/dev/kvm");
     wait_for("/dev/kvm", || device.exists().then_some(()))
 }

@@ -19,7 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Where KVM counts (Documentation/virt/kvm/api.rst, and `kvm_stats` in virt/kvm/kvm_main.c).
 const COUNTS: &str = "/sys/kernel/debug/kvm";
 
-/// What an inner machine has beside processor, memory and console.
+/// The slot of an inner machine's first device; the next one is in the next slot.
+const FIRST_SLOT: usize = 0x10;
+
+/// What an inner machine has beside processor, memory and console: each has a PCI slot, from `0000:00:10.0` on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Device {
     /// A virtio CAN device, behind the socket of a port of kind `virtio`.
@@ -76,6 +79,12 @@ pub enum InnerError {
     /// KVM's counts cannot be read.
     #[error("cannot read {COUNTS}")]
     Counts(#[source] io::Error),
+    /// KVM does not say how a machine's clock stands to the guest's.
+    #[error("{COUNTS} has no tsc-offset of the inner machine {name}")]
+    Clock {
+        /// The machine.
+        name: String,
+    },
 }
 
 /// What became of a program in an inner machine.
@@ -144,6 +153,29 @@ impl Machine {
         let (priority, id) = (priority.to_string(), self.qemu.id().to_string());
         program::output(None, &["chrt", "-a", "-f", "-p", &priority, &id])?;
         Ok(())
+    }
+
+    /// Its time stamp counter less the guest's, as KVM has it.
+    ///
+    /// # Errors
+    /// [`InnerError::Clock`], [`InnerError::Counts`].
+    pub fn clock(&self) -> Result<i64, InnerError> {
+        // The folder of a machine is named by its process, and a descriptor there.
+        let process = format!("{}-", self.qemu.id());
+        for entry in fs::read_dir(COUNTS).map_err(InnerError::Counts)? {
+            let entry = entry.map_err(InnerError::Counts)?;
+            if !entry.file_name().to_string_lossy().starts_with(&process) {
+                continue;
+            }
+            let path = entry.path().join("vcpu0/tsc-offset");
+            let text = fs::read_to_string(path).map_err(InnerError::Counts)?;
+            if let Ok(offset) = text.trim().parse() {
+                return Ok(offset);
+            }
+        }
+        Err(InnerError::Clock {
+            name: self.name.clone(),
+        })
     }
 
     /// Runs a program there, to its end.
@@ -300,21 +332,23 @@ fn arguments(socket: &str, console: &str, devices: &[Device]) -> Vec<String> {
     add(&["-chardev", &chardev, "-device", "virtio-serial-pci"]);
     add(&["-device", "virtserialport,chardev=agent,name=cangate"]);
     for (number, device) in devices.iter().enumerate() {
+        let slot = format!("addr={:#x}", FIRST_SLOT + number);
         match device {
             Device::Virtio(path) => {
                 let way = format!("socket,id=can{number},path={}", path.display());
                 let device = format!(
-                    "vhost-user-test-device-pci,virtio-id=36,num_vqs=3,vq_size=64,config_size=2,chardev=can{number}"
+                    "vhost-user-test-device-pci,virtio-id=36,num_vqs=3,vq_size=64,config_size=2,chardev=can{number},{slot}"
                 );
                 add(&["-chardev", &way, "-device", &device]);
             }
             Device::Shm(path) => {
                 let way = format!("socket,id=shm{number},path={}", path.display());
-                let device = format!("ivshmem-doorbell,vectors=1,chardev=shm{number}");
+                let device = format!("ivshmem-doorbell,vectors=1,chardev=shm{number},{slot}");
                 add(&["-chardev", &way, "-device", &device]);
             }
             Device::Pci(path) => {
-                add(&["-device", &format!("vfio-pci,sysfsdev={}", path.display())]);
+                let device = format!("vfio-pci,sysfsdev={},{slot}", path.display());
+                add(&["-device", &device]);
             }
         }
     }
@@ -395,7 +429,7 @@ mod tests {
             "chardev=can0",
             "path=/run/a.sock",
             "chardev=shm1",
-            "vfio-pci,sysfsdev=/sys/x",
+            "vfio-pci,sysfsdev=/sys/x,addr=0x12",
             "cangate.inner=1 -- lab agent",
         ] {
             assert!(all.contains(part), "{part} in {all}");

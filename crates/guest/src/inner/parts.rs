@@ -38,10 +38,10 @@ const FIRMWARE: [&str; 4] = [
 ];
 
 /// Programs of inner machines; busybox has the rest.
-const PROGRAMS: &[&str] = &["bash", "candump", "cangen", "cansend", "chrt", "kmod"];
+const PROGRAMS: &[&str] = &["bash", "candump", "cangen", "cansend", "chrt", "ip", "kmod"];
 
 /// Modules of the kernel's own that ours need, in the order in which they are to be loaded.
-const MODULES: [&str; 4] = ["can", "can-raw", "can-dev", "uio"];
+const MODULES: [&str; 6] = ["can", "can-raw", "can-dev", "uio", "sja1000", "kvaser_pci"];
 
 /// What inner machines are made of.
 pub(crate) struct From<'a> {

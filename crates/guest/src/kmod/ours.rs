@@ -16,7 +16,8 @@ pub enum Module {
     BitcanMdev,
     /// `canchar`: the driver of CAN cards as character devices.
     Canchar,
-    /// `nesting`: what KVM needs on the processor that QEMU emulates.
+    /// `nesting`: what KVM needs on the processor that QEMU emulates. On the kernels of the bench vm: 5.10 has other
+    /// tracepoints.
     Nesting,
     /// `shmcan`: the drivers of memory that machines share.
     Shmcan,
@@ -26,13 +27,7 @@ pub enum Module {
 
 impl Module {
     /// All that there are for every kernel of the lab.
-    pub const ALL: [Self; 5] = [
-        Self::Bitcan,
-        Self::Canchar,
-        Self::Nesting,
-        Self::Shmcan,
-        Self::Vfcan,
-    ];
+    pub const ALL: [Self; 4] = [Self::Bitcan, Self::Canchar, Self::Shmcan, Self::Vfcan];
 
     /// The folder's name.
     #[must_use]

@@ -1,7 +1,7 @@
 //! QEMU's command line.
 
 use super::trace;
-use crate::devices::{CARDS, CTU_CARDS, ETHERNET};
+use crate::devices::{CARDS, CTU_CARDS, ETHERNET, VM_CARDS};
 use crate::fetch::Tree;
 use crate::machine::{Bench, Time};
 use std::ffi::OsString;
@@ -93,6 +93,10 @@ impl Options<'_> {
             // AMD's virtualization with nested paging, which TCG emulates.
             add(&["-cpu", "qemu64,+npt"]);
         }
+        if self.bench == Bench::Vm {
+            // A card can be an inner machine's own only behind an IOMMU.
+            add(&["-machine", "q35", "-device", "intel-iommu"]);
+        }
         add(&["-m", &self.memory.to_string()]);
         add(&[
             "-chardev",
@@ -132,6 +136,12 @@ impl Options<'_> {
         add(&["-object", "monitor-qmp,id=qmp,chardev=monitor"]);
         if matches!(self.bench, Bench::Kvaser | Bench::Ctucan) {
             add(&["-object", "can-bus,id=b0", "-object", "can-bus,id=b1"]);
+        }
+        if self.bench == Bench::Vm {
+            add(&["-object", "can-bus,id=b0"]);
+            for (_, slot) in VM_CARDS {
+                add(&["-device", &format!("kvaser_pci,canbus=b0,addr={slot:#x}")]);
+            }
         }
         if self.bench == Bench::Ctucan {
             for (slot, [first, second], _) in CTU_CARDS {
@@ -204,6 +214,9 @@ impl Options<'_> {
             // and it takes the timer for broken ("IO-APIC + timer doesn't work").
             line.push_str(" no_timer_check");
         }
+        if self.bench == Bench::Vm {
+            line.push_str(" intel_iommu=on");
+        }
         for word in &self.words {
             line.push(' ');
             line.push_str(word);
@@ -268,6 +281,15 @@ mod tests {
         assert_eq!(all_ctu.matches("can-bus").count(), 2);
         assert!(all.contains("path=/a,,b"));
         assert!(all.ends_with("cangate.bench=kvaser -- lab agent"));
+    }
+
+    #[test]
+    fn a_hypervisor_has_cards_behind_an_iommu() {
+        let all = arguments(Bench::Vm, false, Time::Virtual { shift: 1 }).join(" ");
+        for part in ["-machine q35", "intel-iommu", "+npt", "intel_iommu=on"] {
+            assert!(all.contains(part), "{part} in {all}");
+        }
+        assert_eq!(all.matches("kvaser_pci,canbus=b0").count(), 2);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::{
     Refused, RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters, Wait,
 };
 use bus::{ErrorState, NodeConfig, NodeId, SendError};
-use frame::{Frame, Kind, Nanos};
+use frame::{Frame, FrameRef, Kind, Nanos};
 
 impl World {
     /// Adds a gateway's node: it receives every frame of its bus but those it sent itself.
@@ -151,6 +151,8 @@ pub struct BusTransmit {
     taken: u64,
     lost: u64,
     stalled: u64,
+    /// Frames that it gave to the bus may not have been sent yet.
+    flying: bool,
 }
 
 struct Ready {
@@ -170,6 +172,7 @@ impl BusTransmit {
             taken: 0,
             lost: 0,
             stalled: 0,
+            flying: false,
         }
     }
 
@@ -177,6 +180,16 @@ impl BusTransmit {
     #[must_use]
     pub const fn node(&self) -> NodeId {
         self.address.node
+    }
+
+    fn carries(&self, frame: &FrameRef<'_>) -> bool {
+        let id = frame.id();
+        let carried = match frame.kind() {
+            Kind::Classic => !id.is_err(),
+            Kind::Fd => self.fd && !id.is_rtr() && !id.is_err(),
+            Kind::Xl => false,
+        };
+        carried && self.can_send
     }
 
     /// Asks the bus how many frames the node has room for.
@@ -195,13 +208,8 @@ impl BusTransmit {
 
 impl Transmit for BusTransmit {
     fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
-        let (view, id) = (outgoing.frame, outgoing.frame.id());
-        let carried = match view.kind() {
-            Kind::Classic => !id.is_err(),
-            Kind::Fd => self.fd && !id.is_rtr() && !id.is_err(),
-            Kind::Xl => false,
-        };
-        let frame = Frame::from_view(view).filter(|_| carried && self.can_send);
+        let carried = self.carries(&outgoing.frame);
+        let frame = Frame::from_view(outgoing.frame).filter(|_| carried);
         let Some(frame) = frame else {
             return Err(Refused::Unsupported);
         };
@@ -221,7 +229,7 @@ impl Transmit for BusTransmit {
     }
 
     fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
-        if self.batch.is_empty() {
+        if self.batch.is_empty() && !self.flying {
             return Ok(FlushReport::default());
         }
         let mut inner = self.address.world.lock();
@@ -240,7 +248,10 @@ impl Transmit for BusTransmit {
                     &ready.frame,
                     ready.tag,
                 ) {
-                    Ok(()) => sent += 1,
+                    Ok(()) => {
+                        sent += 1;
+                        self.flying = true;
+                    }
                     Err(SendError::Full) => {
                         self.stalled += 1;
                         break;
@@ -251,6 +262,12 @@ impl Transmit for BusTransmit {
                 gone += 1;
             }
         }
+        let waiting = self.batch.len().saturating_sub(gone);
+        let ended = inner
+            .gate(&self.address)
+            .map_or(0, |gate| gate.sent + gate.lost)
+            + self.lost;
+        self.flying = self.taken - waiting as u64 > ended;
         self.batch.drain(..gone.min(self.batch.len()));
         Ok(FlushReport {
             sent,
@@ -273,10 +290,17 @@ impl Transmit for BusTransmit {
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        if self.batch.is_empty() {
+        if self.batch.is_empty() && !self.flying {
             return None;
         }
         self.address.world.lock().deadline()
+    }
+
+    fn refuses(&mut self, _now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
+        if !self.carries(&outgoing.frame) {
+            return Some(Refused::Unsupported);
+        }
+        self.ask().err()
     }
 
     fn counters(&self) -> TxCounters {

@@ -3,10 +3,10 @@
 use super::join::join;
 use super::world::World;
 use crate::kind::{LONGEST_NAME, PlacedPort, PortKind, Settings, queue};
-use crate::{Halves, Opener, Pace, PortError};
+use crate::{Halves, Opener, Pace, PortError, QueueSize};
 use bus::{BusConfig, NodeConfig};
 use config::{At, Diagnostic, Diagnostics, Misnomer, Table};
-use frame::Nanos;
+use frame::{Nanos, dlc};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -136,6 +136,13 @@ impl BusSettings {
 impl Settings for BusSettings {
     fn bus(&self) -> Option<String> {
         Some(format!("bus `{}`", self.bus))
+    }
+
+    fn transmit_queue(&self) -> Option<QueueSize> {
+        Some(QueueSize {
+            frames: self.queue as usize,
+            longest: dlc::FD_MAX,
+        })
     }
 
     fn kind(&self) -> &'static str {

@@ -1,6 +1,5 @@
-//! candump logs as source and sink.
+//! Logs as source and sink. Any format that `logs` knows is read; candump's is written.
 //!
-//! * [`LogReader`]: a log from beginning to end, for whoever wants frames and no port.
 //! * [`LogSource`]: a receiving half that replays a log: with its own timing, scaled, or as fast
 //!   as it is taken.
 //! * [`LogSink`]: a transmitting half that writes one.
@@ -19,27 +18,24 @@
 //! A larger step back is taken for another recording that was appended: it follows without a
 //! pause, and its own times count from there.
 
-mod bad;
 mod due;
-mod lines;
-mod name;
 mod old_files;
 mod output;
-mod reader;
 mod rotation;
 mod settings;
 mod sink;
 mod source;
+mod source_config;
 mod target;
 mod write;
 
-pub use bad::{BadLine, BadLines, Fault};
 pub use due::Replay;
-pub use lines::MAX_LINE;
-pub use name::InterfaceName;
+pub use logs::{
+    BadLine, BadLines, Format, InterfaceName, LogEntry, LogError, LogReader, Logged, Place,
+};
 pub use old_files::OldFiles;
-pub use reader::{LogEntry, LogError, LogReader, Logged};
 pub use rotation::Rotate;
 pub use settings::{Log, LogSettings};
 pub use sink::{LogSink, SinkConfig};
-pub use source::{LogSource, OnFull, SourceConfig};
+pub use source::LogSource;
+pub use source_config::{OnFull, SourceConfig};

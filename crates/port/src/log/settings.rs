@@ -1,19 +1,20 @@
-//! `kind = "log"`: a candump log as source, sink or both.
+//! `kind = "log"`: a log as source, sink or both.
 
 use super::due::Replay;
-use super::name::InterfaceName;
 use super::rotation::Rotate;
 use super::sink::{LogSink, SinkConfig};
-use super::source::{LogSource, OnFull, SourceConfig};
+use super::source::LogSource;
+use super::source_config::{OnFull, SourceConfig};
 use super::target::{self, Begin, Begun, How};
 use super::write;
 use crate::kind::{PortKind, Settings, Stream};
 use crate::{Halves, Nothing, Nowhere, Opener, Pace, PollReceive, PollTransmit, PortError};
 use config::{Diagnostic, Diagnostics, Misnomer, Table};
+use logs::{Format, InterfaceName};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// candump logs.
+/// Logs.
 #[derive(Clone, Copy, Debug)]
 pub struct Log;
 
@@ -29,11 +30,13 @@ impl PortKind for Log {
 
 const KEYWORD: &str = "log";
 
-/// A candump log as source, sink or both.
+/// A log as source, sink or both.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct LogSettings {
     /// Where frames come from; at least one of `read` and `write` is there.
     pub read: Option<Stream>,
+    /// The format of what is read; `None`: the one that its beginning tells.
+    pub format: Option<Format>,
     /// Where frames go.
     pub write: Option<Stream>,
     /// Only lines of this interface are read; it is also what is written. By default all lines
@@ -95,6 +98,14 @@ impl LogSettings {
             found.push(Diagnostic::error(name.span.clone(), message));
         }
         let pace = pace(table, has_read.is_some(), found);
+        if let Some(value) = table.get("format")
+            && has_read.is_none()
+        {
+            let message = "`format` is about a log that is read, and nothing is read here";
+            let hint = "leave it out: what is written is as candump -L writes it";
+            found.push(Diagnostic::warning(value.span(), message).hint(hint));
+        }
+        let format = table.one_of("format", &Format::NAMES, found);
         if let Some(value) = table.get("on_full")
             && has_read.is_none()
         {
@@ -108,6 +119,7 @@ impl LogSettings {
             read,
             interface: interface.map(|i| i.value.to_owned()),
             pace,
+            format: format.map(|format| format.value),
             on_full: on_full.map(|on_full| on_full.value).unwrap_or_default(),
             append: write::append(table, written.as_ref(), found),
             rotate: write::rotate(table, written.as_ref(), found),
@@ -131,6 +143,7 @@ impl LogSettings {
     fn source(&self, port: &str, stream: &Stream, opener: &Opener) -> Result<LogSource, PortError> {
         let only = self.interface.as_deref();
         let config = SourceConfig {
+            format: self.format,
             interface: only
                 .map(|name| Self::interface_name(port, name))
                 .transpose()?,
@@ -182,9 +195,11 @@ impl Settings for LogSettings {
                 OnFull::Wait => "",
                 OnFull::Refuse => ", without waiting for destinations",
             };
+            let format = self.format.map(|format| format!(" as {format}"));
             parts.push(format!(
-                "reads {} {pace}{full}",
-                words(stream, "standard input")
+                "reads {}{} {pace}{full}",
+                words(stream, "standard input"),
+                format.unwrap_or_default()
             ));
         }
         if let Some(stream) = &self.write {

@@ -1,6 +1,5 @@
 //! A candump log as the transmitting half of a port.
 
-use super::name::InterfaceName;
 use super::output::{Output, Written};
 use super::target;
 use crate::{
@@ -8,6 +7,7 @@ use crate::{
 };
 use frame::Nanos;
 use frame::text::Line;
+use logs::InterfaceName;
 use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::io;

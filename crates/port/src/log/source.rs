@@ -1,17 +1,18 @@
-//! A candump log as the receiving half of a port.
+//! A log as the receiving half of a port.
 
 use super::due::{Due, Replay};
-use super::name::InterfaceName;
-use super::reader::{Logged, Scanner, Step};
+use super::source_config::{OnFull, SourceConfig};
+
 use crate::{
     Interest, Pace, PollReceive, PortError, Receive, Received, RxCounters, RxReport, Stamp,
     StampSource, Wait,
 };
 use frame::{FrameBuf, Nanos};
+use logs::{LogError, Logged, Scanner, Step, Unpacked};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
@@ -23,34 +24,18 @@ const LINES_PER_FRAME: usize = 16;
 /// Frames that are later than this are worth a word, ns: more than a busy machine's usual delays.
 const WORTH_SAYING: Nanos = 100_000_000;
 
-/// What happens to frames that are due while a destination has no room for them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OnFull {
-    /// They wait, and those behind them too: none is lost, and the log's timing is not kept.
-    #[default]
-    Wait,
-    /// They are refused and counted: the timing is kept.
-    Refuse,
-}
-
-/// What to replay, and how.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct SourceConfig {
-    /// Only lines of this interface.
-    pub interface: Option<InterfaceName>,
-    /// How fast.
-    pub replay: Replay,
-    /// Stop at the first bad line instead of leaving it out.
-    pub strict: bool,
-    /// What to do while a destination has no room.
-    pub on_full: OnFull,
-}
-
-/// Replays a candump log. A frame's stamp is what its line says, its token the line's number.
+/// Replays a log. A frame's stamp is what the log says, its token the number of its line or the
+/// byte where its block begins.
+///
+/// A file is unpacked where gzip or Zstandard has packed it, and must be a log from its first bytes
+/// on. What comes out of a pipe is looked at when it comes, and is not unpacked: that would have to
+/// wait for more bytes than poll(2) promises.
 pub struct LogSource {
     port: String,
     name: String,
-    input: File,
+    /// What is polled; read through `input`.
+    file: File,
+    input: Box<dyn Read + Send>,
     /// A read may wait for somebody: ask before.
     pollable: bool,
     scanner: Scanner,
@@ -104,9 +89,9 @@ impl LogSource {
         let input = input.map_err(failed(format!("cannot open {name} to read it")))?;
         let mut source = Self::from_file(port, &name, input, config)?;
         let is_pipe = |meta: Metadata| meta.file_type().is_fifo();
-        if !stdin && source.input.metadata().is_ok_and(is_pipe) && !source.ready()? {
+        if !stdin && source.file.metadata().is_ok_and(is_pipe) && !source.ready()? {
             // What is read here would be of a writer that has just come.
-            let read = source.scanner.lines.fill(&mut source.input);
+            let read = source.scanner.fill(&mut source.input);
             source.unopened = matches!(read, Ok(0));
         }
         Ok(source)
@@ -119,7 +104,7 @@ impl LogSource {
     pub fn from_file(
         port: &str,
         name: &str,
-        input: File,
+        file: File,
         config: SourceConfig,
     ) -> Result<Self, PortError> {
         let wrong = |what: String, source: Option<io::Error>| PortError {
@@ -135,7 +120,7 @@ impl LogSource {
                 format!("a log cannot be replayed {speed} times as fast: choose {low} to {high}");
             return Err(wrong(what, None));
         }
-        let kind = input
+        let kind = file
             .metadata()
             .map_err(|e| wrong(format!("cannot look at {name}"), Some(e)))?
             .file_type();
@@ -145,14 +130,21 @@ impl LogSource {
                 None,
             ));
         }
-        let mut scanner = Scanner::new();
-        scanner.only = config.interface;
-        Ok(Self {
+        let own = file
+            .try_clone()
+            .map_err(|e| wrong(format!("cannot look at {name}"), Some(e)))?;
+        let input: Box<dyn Read + Send> = if kind.is_file() {
+            Box::new(Unpacked::new(own))
+        } else {
+            Box::new(own)
+        };
+        let mut source = Self {
             port: port.to_owned(),
             name: name.to_owned(),
+            file,
             input,
             pollable: !kind.is_file(),
-            scanner,
+            scanner: Scanner::new(config.format).only(config.interface),
             replay: config.replay,
             strict: config.strict,
             on_full: config.on_full,
@@ -166,7 +158,47 @@ impl LogSource {
             unopened: false,
             latest: 0,
             counters: RxCounters::default(),
-        })
+        };
+        if kind.is_file() {
+            source.recognise()?;
+        }
+        Ok(source)
+    }
+
+    /// Finds out the format of a file: better now than when others run.
+    fn recognise(&mut self) -> Result<(), PortError> {
+        while !self.scanner.recognise(self.last) {
+            self.fill()?;
+        }
+        match self.scanner.format() {
+            Some(_) => Ok(()),
+            None => match self.scanner.step(&mut self.frame, self.last) {
+                Step::Unknown(looks) => Err(self.no_log(looks)),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    /// Reads once.
+    fn fill(&mut self) -> Result<(), PortError> {
+        match self.scanner.fill(&mut self.input) {
+            Ok(n) => {
+                self.last = n == 0;
+                self.unopened = false;
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.unread = false,
+            Err(e) => {
+                self.finished = true;
+                return Err(self.fail(format!("cannot read {}", self.name), Some(e)));
+            }
+        }
+        Ok(())
+    }
+
+    fn no_log(&self, looks: logs::Looks) -> PortError {
+        let name = self.name.clone();
+        self.fail(LogError::Unknown { name, looks }.to_string(), None)
     }
 
     /// Goes on to the next frame, as far as there is input and `patience` lines reach.
@@ -191,22 +223,23 @@ impl LogSource {
                     *patience -= 1;
                 }
                 Step::Other => *patience -= 1,
+                Step::Unknown(looks) => {
+                    self.finished = true;
+                    return Err(self.no_log(looks));
+                }
+                Step::Lost(line) => {
+                    self.counters.malformed += 1;
+                    self.finished = true;
+                    let name = self.name.clone();
+                    return Err(self.fail(LogError::Lost { name, line }.to_string(), None));
+                }
                 Step::Starved if self.last => self.finished = true,
-                Step::Starved if self.ready()? => match self.scanner.lines.fill(&mut self.input) {
-                    Ok(n) => {
-                        self.last = n == 0;
-                        self.unopened = false;
-                    }
-                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                        self.unread = false;
+                Step::Starved if self.ready()? => {
+                    self.fill()?;
+                    if !self.unread {
                         return Ok(());
                     }
-                    Err(e) => {
-                        self.finished = true;
-                        return Err(self.fail(format!("cannot read {}", self.name), Some(e)));
-                    }
-                },
+                }
                 Step::Starved => {
                     self.unread = false;
                     return Ok(());
@@ -225,7 +258,7 @@ impl LogSource {
             tv_sec: 0,
             tv_nsec: 0,
         };
-        match poll(&mut [PollFd::new(&self.input, PollFlags::IN)], Some(&now)) {
+        match poll(&mut [PollFd::new(&self.file, PollFlags::IN)], Some(&now)) {
             Ok(n) => Ok(n > 0),
             Err(rustix::io::Errno::INTR) => Ok(false),
             Err(e) => Err(self.fail(format!("cannot poll {}", self.name), Some(e.into()))),
@@ -268,7 +301,7 @@ impl Receive for LogSource {
                     source: StampSource::Log,
                 },
                 hops: 0,
-                token: logged.line,
+                token: logged.place.number(),
             });
         }
         let waiting = self.pending.is_some() && self.due.at > now;
@@ -307,11 +340,12 @@ impl Receive for LogSource {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut out = self.scanner.bad.remarks(&self.name);
-        if let (Some(only), Some(other)) = (self.scanner.only, self.scanner.other) {
+        let mut out = self.scanner.bad().remarks(&self.name);
+        let (elsewhere, other) = self.scanner.elsewhere();
+        if let (Some(only), Some(other)) = (self.scanner.interface(), other) {
             out.push(format!(
-                "{}: {} frames of other interfaces than {only} were left out, such as {other}",
-                self.name, self.scanner.elsewhere
+                "{}: {elsewhere} frames of other interfaces than {only} were left out, such as {other}",
+                self.name
             ));
         }
         if self.unopened {
@@ -344,7 +378,7 @@ impl PollReceive for LogSource {
             return Wait::default();
         }
         Wait {
-            fd: Some(self.input.as_raw_fd()),
+            fd: Some(self.file.as_raw_fd()),
             readable: true,
             writable: false,
         }

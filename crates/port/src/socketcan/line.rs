@@ -124,7 +124,10 @@ impl Line for Sockets {
         let Some((setup, interface)) = &self.setup else {
             return Ok(());
         };
-        setup.apply(interface).map(drop).map_err(|error| error.to_string())
+        setup
+            .apply(interface)
+            .map(drop)
+            .map_err(|error| error.to_string())
     }
 
     fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno> {

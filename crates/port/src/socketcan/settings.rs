@@ -4,8 +4,9 @@ use super::choose::{Choice, Facts, Optimise, choose};
 use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
 use super::open::open;
 use crate::kind::{PortKind, Settings, queue, thousandths};
-use crate::{Halves, Opener, PortError};
+use crate::{Halves, Opener, PortError, QueueSize};
 use config::{Diagnostic, Diagnostics, Misnomer, Table};
+use frame::dlc;
 use frame::wire::BitRate;
 use linux::link::Setup;
 use std::sync::Arc;
@@ -46,10 +47,16 @@ const MISNOMERS: &[Misnomer] = &[
             "channel", "device", "dev", "iface", "ifname", "netdev", "link", "can",
         ],
     ),
-    Misnomer::of("bitrate", &["rate", "speed", "baud", "baudrate", "bit_rate"]),
+    Misnomer::of(
+        "bitrate",
+        &["rate", "speed", "baud", "baudrate", "bit_rate"],
+    ),
     Misnomer::of("data_bitrate", &["dbitrate", "data_rate", "data_bit_rate"]),
     Misnomer::of("sample_point", &["sample-point", "samplepoint", "sp"]),
-    Misnomer::of("data_sample_point", &["dsample-point", "dsample_point", "dsp"]),
+    Misnomer::of(
+        "data_sample_point",
+        &["dsample-point", "dsample_point", "dsp"],
+    ),
     Misnomer::of("restart", &["restart_ms", "restart-ms", "recovery"]),
     Misnomer::elsewhere(
         &["can_filters", "filter", "filters"],
@@ -213,7 +220,10 @@ impl Settings for SocketCanSettings {
         format!(
             "Linux interface {}{}, {kinds}{by}{bypass}; up to {} frames wait",
             self.interface,
-            self.setup.map_or_else(String::new, |setup| format!(" set to {}", rates(setup.rate))),
+            self.setup.map_or_else(String::new, |setup| format!(
+                " set to {}",
+                rates(setup.rate)
+            )),
             self.queue
         )
     }
@@ -233,6 +243,13 @@ impl Settings for SocketCanSettings {
             qdisc_bypass: self.qdisc_bypass,
         };
         open(port, &config)
+    }
+
+    fn transmit_queue(&self) -> Option<QueueSize> {
+        Some(QueueSize {
+            frames: self.queue as usize,
+            longest: if self.xl { dlc::XL_MAX } else { dlc::FD_MAX },
+        })
     }
 
     fn interface(&self) -> Option<&str> {
@@ -264,7 +281,8 @@ fn setup(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Setup> {
     let Some(bitrate) = bitrate else {
         let others = sample_point.is_some() || data_sample_point.is_some() || restart.is_some();
         if (data.is_some() || others) && !table.is_misnamed("bitrate") {
-            let hint = "add `bitrate`, such as \"500k\"; without it, the interface is taken as it is";
+            let hint =
+                "add `bitrate`, such as \"500k\"; without it, the interface is taken as it is";
             table.missing("bitrate", hint, found);
         }
         return None;

@@ -51,6 +51,7 @@ pub(super) fn run(path: &Path, rate: BitRate) -> Result<(), Failure> {
 }
 
 fn read<R: Read>(mut reader: LogReader<R>) -> Result<Log, Failure> {
+    reader.recognise().map_err(Failure::input)?;
     let mut log = Log::default();
     let mut frame = FrameBuf::new();
     loop {

@@ -52,7 +52,7 @@ pub(super) fn of_ports(rows: &[PortRow], all: &mut Vec<Family>) {
             })
             .collect(),
     ));
-    let counters: [Counter; 11] = [
+    let counters: [Counter; 13] = [
         (
             "cangate_port_received_frames",
             "Frames that the port handed over.",
@@ -60,7 +60,7 @@ pub(super) fn of_ports(rows: &[PortRow], all: &mut Vec<Family>) {
         ),
         (
             "cangate_port_taken_frames",
-            "Frames that the port took to send. taken = sent + lost + held.",
+            "Frames that the port took to send. taken = sent + lost + expired + displaced + held.",
             |c| c.tx.taken,
         ),
         ("cangate_port_sent_frames", "Frames that have left.", |c| {
@@ -70,6 +70,16 @@ pub(super) fn of_ports(rows: &[PortRow], all: &mut Vec<Family>) {
             "cangate_port_lost_frames",
             "Frames that were taken and then lost: the interface is gone or down, bus-off, one-shot.",
             |c| c.tx.lost,
+        ),
+        (
+            "cangate_port_expired_frames",
+            "Frames that were taken and dropped, because they had waited as long as `max_age` allows.",
+            |c| c.tx.expired,
+        ),
+        (
+            "cangate_port_displaced_frames",
+            "Frames that were taken and dropped, because the queue was full and a newer one got the place.",
+            |c| c.tx.displaced,
         ),
         (
             "cangate_port_stalls",

@@ -109,6 +109,18 @@ impl<W: TransmitWay> RawTransmit<W> {
         }
     }
 
+    /// Can the frame be sent, and be seen locally if it is to be?
+    fn can_carry(&mut self, outgoing: &Outgoing<'_>) -> bool {
+        if !self.carries(&outgoing.frame) {
+            return false;
+        }
+        if outgoing.echo && !self.can_echo() {
+            self.say_no_echo();
+            return false;
+        }
+        true
+    }
+
     #[cold]
     fn say_no_echo(&mut self) {
         if !std::mem::replace(&mut self.said, true) {
@@ -156,11 +168,7 @@ impl<W: TransmitWay> RawTransmit<W> {
 
 impl<W: TransmitWay> Transmit for RawTransmit<W> {
     fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
-        if !self.carries(&outgoing.frame) {
-            return Err(Refused::Unsupported);
-        }
-        if outgoing.echo && !self.can_echo() {
-            self.say_no_echo();
+        if !self.can_carry(&outgoing) {
             return Err(Refused::Unsupported);
         }
         if self.count >= self.queue && self.held == Held::Unsent {
@@ -246,6 +254,13 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
             Held::Socket => None,
             Held::Queue(at) => Some(at),
         }
+    }
+
+    fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
+        if !self.can_carry(outgoing) {
+            return Some(Refused::Unsupported);
+        }
+        (!self.shared.try_again(now)).then_some(Refused::Down)
     }
 
     fn counters(&self) -> TxCounters {

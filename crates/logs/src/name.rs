@@ -27,11 +27,19 @@ impl InterfaceName {
         })
     }
 
+    /// `can0`, `can1`, ….
+    #[must_use]
+    pub fn numbered(number: u32) -> Self {
+        // At most 13 bytes.
+        Self::new(&format!("can{number}")).unwrap_or_default()
+    }
+
     /// The name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         // Made from a str of this length.
-        str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
+        let bytes = self.bytes.get(..usize::from(self.len));
+        str::from_utf8(bytes.unwrap_or_default()).unwrap_or_default()
     }
 }
 
@@ -56,6 +64,7 @@ mod tests {
         for name in ["", "can0", "exactly15bytes!", "ü"] {
             assert_eq!(InterfaceName::new(name).unwrap().as_str(), name);
         }
+        assert_eq!(InterfaceName::numbered(u32::MAX).as_str(), "can4294967295");
         assert_eq!(InterfaceName::new("sixteen bytes !!"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Lines out of a stream of bytes, in bounded memory.
+//! Lines out of a stream of bytes, in bounded memory. What is no text is looked at in the same memory.
 
 use std::io::{self, Read};
 
@@ -7,11 +7,11 @@ use std::io::{self, Read};
 pub const MAX_LINE: usize = 8 * 1024;
 
 /// Bytes read at once. Well above [`MAX_LINE`], so that there is always room after compaction.
-const BUFFER: usize = 64 * 1024;
+pub(crate) const BUFFER: usize = 64 * 1024;
 
 /// One line without its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Text<'a> {
+pub(crate) enum Text<'a> {
     /// Its bytes; neither `\n` nor a `\r` before it.
     Whole(&'a [u8]),
     /// It is longer than [`MAX_LINE`].
@@ -19,7 +19,7 @@ pub(super) enum Text<'a> {
 }
 
 /// Splits what is read into lines. The buffer is allocated once.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     buffer: Box<[u8]>,
     /// Unused bytes are `start..end`; no line end stands before `scanned`.
     start: usize,
@@ -28,10 +28,12 @@ pub(super) struct Lines {
     /// The line that is being read was too long and its beginning is thrown away.
     skipping: bool,
     number: u64,
+    /// Bytes of the input before `start`.
+    offset: u64,
 }
 
 impl Lines {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             buffer: vec![0; BUFFER].into_boxed_slice(),
             start: 0,
@@ -39,16 +41,36 @@ impl Lines {
             scanned: 0,
             skipping: false,
             number: 0,
+            offset: 0,
         }
     }
 
+    /// What was read and not used yet.
+    pub(crate) fn head(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// How far into the input [`Lines::head`] is.
+    pub(crate) const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Uses bytes of [`Lines::head`], at most all of it; how many.
+    pub(crate) fn consume(&mut self, bytes: usize) -> usize {
+        let bytes = bytes.min(self.end - self.start);
+        self.start += bytes;
+        self.scanned = self.scanned.max(self.start);
+        self.offset += bytes as u64;
+        bytes
+    }
+
     /// The number of the line that came last, from 1.
-    pub(super) const fn number(&self) -> u64 {
+    pub(crate) const fn number(&self) -> u64 {
         self.number
     }
 
     /// Reads once. 0 is the end of the input.
-    pub(super) fn fill(&mut self, input: &mut impl Read) -> io::Result<usize> {
+    pub(crate) fn fill(&mut self, input: &mut impl Read) -> io::Result<usize> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
@@ -62,7 +84,7 @@ impl Lines {
 
     /// The next line, if all of it is there. After the end of the input (`last`) what is left is
     /// a line too.
-    pub(super) fn next(&mut self, last: bool) -> Option<Text<'_>> {
+    pub(crate) fn next(&mut self, last: bool) -> Option<Text<'_>> {
         let end = self.buffer[self.scanned..self.end]
             .iter()
             .position(|&b| b == b'\n')
@@ -71,7 +93,7 @@ impl Lines {
             self.scanned = self.end;
             if self.end - self.start > MAX_LINE {
                 self.skipping = true;
-                self.start = self.end;
+                self.consume(self.end - self.start);
             }
             if last && (self.start < self.end || self.skipping) {
                 return Some(self.cut(self.end, self.end));
@@ -84,6 +106,7 @@ impl Lines {
     /// Takes the line that ends before `end`; the next one begins at `next`.
     fn cut(&mut self, end: usize, next: usize) -> Text<'_> {
         let line = self.start..end;
+        self.offset += (next - self.start) as u64;
         self.start = next;
         self.scanned = next;
         self.number += 1;

@@ -1,0 +1,200 @@
+//! What the screen shows, and what keys do to it.
+
+use crate::rates::{PortRate, Rate, Rates, RouteRate};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::cmp::Ordering;
+
+/// The longest filter.
+const LONGEST_FILTER: usize = 40;
+
+/// By what rows are sorted. Numbers begin with the highest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Sort {
+    /// As in the gateway file.
+    #[default]
+    File,
+    Name,
+    /// Received by ports, taken by routes.
+    In,
+    Out,
+    /// Errors of ports, frames that routes stopped.
+    Errors,
+    Lost,
+}
+
+impl Sort {
+    const ALL: [Self; 6] = [
+        Self::File,
+        Self::Name,
+        Self::In,
+        Self::Out,
+        Self::Errors,
+        Self::Lost,
+    ];
+
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Name => "name",
+            Self::In => "in",
+            Self::Out => "out",
+            Self::Errors => "errors, stopped",
+            Self::Lost => "lost",
+        }
+    }
+
+    fn next(self) -> Self {
+        let at = Self::ALL.iter().position(|sort| *sort == self);
+        let next = at.map_or(0, |at| (at + 1) % Self::ALL.len());
+        Self::ALL.get(next).copied().unwrap_or_default()
+    }
+}
+
+/// Which of the two tables is moved by the arrow keys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Focus {
+    Ports,
+    Routes,
+}
+
+/// All that the screen shows.
+pub(super) struct App {
+    pub(super) socket: String,
+    pub(super) color: bool,
+    /// `None` until the first rates are there.
+    pub(super) rates: Option<Rates>,
+    pub(super) sort: Sort,
+    pub(super) reverse: bool,
+    pub(super) filter: String,
+    /// The keys go into the filter.
+    pub(super) editing: bool,
+    pub(super) paused: bool,
+    pub(super) focus: Focus,
+    /// The first row shown, of ports and of routes.
+    pub(super) first: [usize; 2],
+}
+
+impl App {
+    pub(super) fn new(socket: String, color: bool) -> Self {
+        Self {
+            socket,
+            color,
+            rates: None,
+            sort: Sort::File,
+            reverse: false,
+            filter: String::new(),
+            editing: false,
+            paused: false,
+            focus: Focus::Ports,
+            first: [0; 2],
+        }
+    }
+
+    /// New rates have come. Is there something new to be seen?
+    pub(super) fn hear(&mut self, rates: Rates) -> bool {
+        if self.paused && self.rates.is_some() {
+            return false;
+        }
+        self.rates = Some(rates);
+        true
+    }
+
+    /// A key was pressed. Is it the end?
+    pub(super) fn press(&mut self, key: KeyEvent) -> bool {
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return matches!(key.code, KeyCode::Char('c' | 'd'));
+        }
+        if self.editing {
+            self.edit(key.code);
+            return false;
+        }
+        let at = usize::from(self.focus == Focus::Routes);
+        let Some(first) = self.first.get_mut(at) else {
+            return false;
+        };
+        match key.code {
+            KeyCode::Char('q') => return true,
+            KeyCode::Esc if self.filter.is_empty() => return true,
+            KeyCode::Esc => self.filter.clear(),
+            KeyCode::Char('s') => self.sort = self.sort.next(),
+            KeyCode::Char('r') => self.reverse = !self.reverse,
+            KeyCode::Char('p') => self.paused = !self.paused,
+            KeyCode::Char('/') => self.editing = true,
+            KeyCode::Tab | KeyCode::BackTab => {
+                self.focus = match self.focus {
+                    Focus::Ports => Focus::Routes,
+                    Focus::Routes => Focus::Ports,
+                };
+            }
+            KeyCode::Up => *first = first.saturating_sub(1),
+            KeyCode::Down => *first = first.saturating_add(1),
+            KeyCode::PageUp => *first = first.saturating_sub(10),
+            KeyCode::PageDown => *first = first.saturating_add(10),
+            KeyCode::Home => *first = 0,
+            _ => {}
+        }
+        false
+    }
+
+    fn edit(&mut self, code: KeyCode) {
+        match code {
+            KeyCode::Enter => self.editing = false,
+            KeyCode::Esc => {
+                self.editing = false;
+                self.filter.clear();
+            }
+            KeyCode::Backspace => {
+                self.filter.pop();
+            }
+            KeyCode::Char(c) if self.filter.chars().count() < LONGEST_FILTER => self.filter.push(c),
+            _ => {}
+        }
+        self.first = [0; 2];
+    }
+
+    /// The ports that pass the filter, in the order that was asked for.
+    pub(super) fn ports(&self) -> Vec<&PortRate> {
+        let all = self.rates.iter().flat_map(|rates| &rates.ports);
+        let mut all: Vec<_> = all.filter(|row| self.passes(&row.name)).collect();
+        match self.sort {
+            Sort::File => {}
+            Sort::Name => all.sort_by(|a, b| a.name.cmp(&b.name)),
+            Sort::In => all.sort_by(|a, b| highest(a.received, b.received)),
+            Sort::Out => all.sort_by(|a, b| highest(a.sent, b.sent)),
+            Sort::Errors => all.sort_by(|a, b| highest(a.errors, b.errors)),
+            Sort::Lost => all.sort_by(|a, b| highest(a.lost, b.lost)),
+        }
+        if self.reverse {
+            all.reverse();
+        }
+        all
+    }
+
+    /// The routes that pass the filter, in the order that was asked for.
+    pub(super) fn routes(&self) -> Vec<&RouteRate> {
+        let all = self.rates.iter().flat_map(|rates| &rates.routes);
+        let mut all: Vec<_> = all.filter(|row| self.passes(&row.name)).collect();
+        match self.sort {
+            Sort::File => {}
+            Sort::Name => all.sort_by(|a, b| a.name.cmp(&b.name)),
+            Sort::In => all.sort_by(|a, b| highest(a.taken, b.taken)),
+            Sort::Out => all.sort_by(|a, b| highest(a.sent, b.sent)),
+            Sort::Errors => all.sort_by(|a, b| highest(a.stopped, b.stopped)),
+            Sort::Lost => all.sort_by(|a, b| highest(a.lost, b.lost)),
+        }
+        if self.reverse {
+            all.reverse();
+        }
+        all
+    }
+
+    fn passes(&self, name: &str) -> bool {
+        name.to_lowercase().contains(&self.filter.to_lowercase())
+    }
+}
+
+/// The highest first; what is not known last.
+fn highest(a: Rate, b: Rate) -> Ordering {
+    let value = |rate: Rate| rate.unwrap_or(-1.0);
+    value(b).total_cmp(&value(a))
+}

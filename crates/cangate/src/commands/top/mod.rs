@@ -1,0 +1,130 @@
+//! `cangate top`: a gateway's ports and routes, live.
+
+mod app;
+mod view;
+
+use super::service::{Asked, understand};
+use super::watch::{Look, ended, look};
+use crate::cli::Top;
+use crate::failure::Failure;
+use crate::rates::Rates;
+use app::App;
+use gateway::Stats;
+use gateway::control::Request;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::time::{Duration, Instant};
+
+/// How long keys are waited for before the screen is looked after.
+const TURN: Duration = Duration::from_millis(50);
+
+/// What the gateway said, for the screen.
+enum News {
+    Rates(Box<Rates>),
+    Ended,
+    Failed(Failure),
+}
+
+pub(crate) fn run(args: &Top, color: bool) -> Result<(), Failure> {
+    let gateway = Asked::which(&args.control, color)?;
+    gateway.warn();
+    if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+        return Err(Failure::input(
+            "`cangate top` needs a terminal; `cangate stats --watch` prints the same rates to anything",
+        ));
+    }
+    let first: Stats = understand(gateway.ask(Request::Stats)?)?;
+    let socket = gateway.socket;
+    let quit = Arc::new(AtomicBool::new(false));
+    for signal in [
+        signal_hook::consts::SIGTERM,
+        signal_hook::consts::SIGHUP,
+        signal_hook::consts::SIGINT,
+    ] {
+        signal_hook::flag::register(signal, Arc::clone(&quit))?;
+    }
+    let (tell, news) = sync_channel(1);
+    let (path, interval) = (socket.clone(), args.interval);
+    // It ends with the process, or when nobody listens any more.
+    std::thread::spawn(move || ask(&path, first, interval, &tell));
+    let mut terminal = ratatui::try_init()?;
+    let mut app = App::new(socket.display().to_string(), color);
+    let end = show(&mut terminal, &mut app, &news, &quit);
+    ratatui::try_restore()?;
+    match end? {
+        End::Quit => Ok(()),
+        End::Gone => {
+            println!("{}", ended(&socket));
+            Ok(())
+        }
+    }
+}
+
+enum End {
+    Quit,
+    Gone,
+}
+
+/// Asks the gateway again and again, so that a slow answer holds up no key.
+fn ask(socket: &Path, mut before: Stats, interval: Duration, tell: &SyncSender<News>) {
+    let mut at = Instant::now();
+    loop {
+        std::thread::sleep(interval);
+        let news = match look(socket) {
+            Ok(Look::Seen(_, now)) => {
+                let over = at.elapsed();
+                at += over;
+                let rates = Rates::between(&before, &now, over);
+                before = *now;
+                News::Rates(Box::new(rates))
+            }
+            Ok(Look::Ended) => News::Ended,
+            Err(failure) => News::Failed(failure),
+        };
+        let last = !matches!(news, News::Rates(_));
+        if tell.send(news).is_err() || last {
+            return;
+        }
+    }
+}
+
+fn show(
+    terminal: &mut DefaultTerminal,
+    app: &mut App,
+    news: &Receiver<News>,
+    quit: &AtomicBool,
+) -> Result<End, Failure> {
+    let mut changed = true;
+    while !quit.load(Ordering::Relaxed) {
+        if changed {
+            terminal.draw(|frame| view::draw(app, frame))?;
+        }
+        changed = false;
+        if event::poll(TURN)? {
+            match event::read()? {
+                Event::Key(key) if key.kind != KeyEventKind::Release => {
+                    if app.press(key) {
+                        return Ok(End::Quit);
+                    }
+                    changed = true;
+                }
+                Event::Resize(..) => changed = true,
+                _ => {}
+            }
+        }
+        match news.try_recv() {
+            Ok(News::Rates(rates)) => {
+                changed |= app.hear(*rates);
+            }
+            Ok(News::Failed(failure)) => return Err(failure),
+            Ok(News::Ended) | Err(TryRecvError::Disconnected) => return Ok(End::Gone),
+            Err(TryRecvError::Empty) => {}
+        }
+    }
+    Ok(End::Quit)
+}

@@ -1,0 +1,196 @@
+use super::*;
+use crate::rates::{PortRate, Rates, RouteRate};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::time::Duration;
+
+fn port(name: &str, state: &'static str, received: f64, lost: f64) -> PortRate {
+    PortRate {
+        name: name.into(),
+        state,
+        received: Some(received),
+        sent: Some(7.25),
+        errors: Some(0.0),
+        lost: Some(lost),
+        held: Some(3),
+    }
+}
+
+fn route(name: &str, by: &str, taken: Option<f64>) -> RouteRate {
+    RouteRate {
+        name: name.into(),
+        by: by.into(),
+        taken,
+        sent: taken,
+        stopped: Some(2.0),
+        lost: Some(0.0),
+    }
+}
+
+fn app() -> App {
+    let mut app = App::new("/run/cangate/body.sock".into(), false);
+    let rates = Rates {
+        over: Duration::from_millis(1_004),
+        ports: vec![
+            port("engine", "up", 1204.0, 0.0),
+            port("body", "error-passive", 80.5, 12.0),
+        ],
+        routes: vec![
+            route("wheel speeds", "process", Some(400.0)),
+            route("doors", "can-gw", None),
+            route("engine torque", "bpf", Some(800.0)),
+        ],
+    };
+    assert!(app.hear(rates));
+    app
+}
+
+fn press(app: &mut App, keys: &str) -> bool {
+    keys.chars().any(|c| {
+        let code = match c {
+            '\n' => KeyCode::Enter,
+            '\t' => KeyCode::Tab,
+            '\x1b' => KeyCode::Esc,
+            'v' => KeyCode::Down,
+            c => KeyCode::Char(c),
+        };
+        app.press(KeyEvent::new(code, KeyModifiers::NONE))
+    })
+}
+
+fn screen(app: &mut App, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(app, frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let line = |y| {
+        let line: String = (0..width).map(|x| buffer[(x, y)].symbol()).collect();
+        line.trim_end().to_owned() + "\n"
+    };
+    (0..height).map(line).collect()
+}
+
+#[test]
+fn eighty_columns() {
+    let expected = "\
+cangate top  /run/cangate/body.sock
+received 1284/s  sent 14/s  lost 12/s  over 1.0 s
+
+▸PORT         STATE             RECV/s     SENT/s   ERRORS/s     LOST/s  WAITING
+engine        up                  1204        7.2          ·          ·        3
+body          error-passive         80        7.2          ·         12        3
+
+ROUTE                       BY          TAKEN/s     SENT/s  STOPPED/s     LOST/s
+wheel speeds                process         400        400        2.0          ·
+doors                       can-gw            ?          ?        2.0          ·
+engine torque               bpf             800        800        2.0          ·
+
+
+q quit  s sort: file  r reverse  / filter  p pause  Tab ↑ ↓ scroll
+";
+    assert_eq!(screen(&mut app(), 80, 14), expected);
+}
+
+#[test]
+fn rows_are_sorted_and_filtered() {
+    let mut app = app();
+    let order = |app: &mut App| -> Vec<String> {
+        let names = ["wheel", "doors", "torque"];
+        let screen = screen(app, 80, 20);
+        let lines = screen.lines();
+        let named = |line: &str| names.iter().find(|name| line.contains(**name)).copied();
+        lines.filter_map(named).map(str::to_owned).collect()
+    };
+    assert_eq!(order(&mut app), ["wheel", "doors", "torque"]);
+    press(&mut app, "s");
+    assert_eq!(order(&mut app), ["doors", "torque", "wheel"], "by name");
+    press(&mut app, "s");
+    assert_eq!(
+        order(&mut app),
+        ["torque", "wheel", "doors"],
+        "the most taken"
+    );
+    press(&mut app, "r");
+    assert_eq!(order(&mut app), ["doors", "wheel", "torque"]);
+    press(&mut app, "/ENGqs");
+    assert!(screen(&mut app, 80, 20).contains("names with: ENGqs"));
+    app.press(KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE));
+    app.press(KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE));
+    press(&mut app, "\n");
+    assert_eq!(order(&mut app), ["torque"]);
+    assert!(screen(&mut app, 80, 20).contains("/ filter: ENG"));
+    assert!(!press(&mut app, "\x1b"), "it ends the filter first");
+    assert_eq!(order(&mut app).len(), 3);
+    assert!(press(&mut app, "\x1b"));
+    assert!(press(&mut app, "q"));
+    let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    assert!(app.press(control_c));
+}
+
+#[test]
+fn what_is_paused_stands_still() {
+    let mut app = app();
+    press(&mut app, "p");
+    assert!(!app.hear(Rates::default()));
+    assert!(screen(&mut app, 80, 12).contains("paused"));
+    press(&mut app, "p");
+    assert!(app.hear(Rates::default()));
+    assert!(!screen(&mut app, 80, 12).contains("engine"));
+}
+
+#[test]
+fn a_long_table_is_scrolled_to_its_end_and_no_further() {
+    let mut app = app();
+    let routes = (0..100).map(|i| route(&format!("r{i:02}"), "process", Some(1.0)));
+    let rates = Rates {
+        routes: routes.collect(),
+        ..Rates::default()
+    };
+    app.hear(rates);
+    press(&mut app, "\t");
+    assert!(screen(&mut app, 80, 12).contains("▸ROUTE"));
+    for _ in 0..500 {
+        press(&mut app, "v");
+    }
+    let end = screen(&mut app, 80, 12);
+    assert!(end.contains("r99") && end.contains("r95"), "{end}");
+}
+
+#[test]
+fn a_narrow_terminal_keeps_names_and_losses() {
+    let screen = screen(&mut app(), 50, 14);
+    let expected = "\
+▸PORT           RECV/s     SENT/s     LOST/s
+engine            1204        7.2          ·
+";
+    let narrow: String = screen
+        .lines()
+        .skip(3)
+        .take(2)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_eq!(
+        narrow.replace("  ", ""),
+        expected.replace("  ", ""),
+        "{screen}"
+    );
+    assert!(screen.contains("wheel speeds"), "{screen}");
+}
+
+#[test]
+fn before_the_first_rates() {
+    let mut app = App::new("s".into(), true);
+    assert!(screen(&mut app, 80, 10).contains("measuring"));
+}
+
+/// Whatever the size of the terminal, it is drawn.
+#[test]
+fn every_size_is_drawn() {
+    for width in (0..30).chain([40, 79, 80, 81, 250]) {
+        for height in (0..14).chain([60]) {
+            let mut app = app();
+            press(&mut app, "\tvvv");
+            screen(&mut app, width, height);
+        }
+    }
+}

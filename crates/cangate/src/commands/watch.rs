@@ -1,0 +1,100 @@
+//! `cangate stats --watch`: rates, again and again.
+
+use super::service::{Asked, PATIENCE, understand};
+use crate::cli::Watched;
+use crate::counters::{row, table};
+use crate::failure::Failure;
+use crate::rates::{Rates, words};
+use gateway::Stats;
+use gateway::control::{self, CallError, Request};
+use serde_json::{Value, json};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Instant;
+
+/// One look at a gateway that answered before.
+pub(super) enum Look {
+    /// All its counters, as they came and understood.
+    Seen(Value, Box<Stats>),
+    /// It has ended.
+    Ended,
+}
+
+/// Asks a gateway that answered before.
+pub(super) fn look(socket: &Path) -> Result<Look, Failure> {
+    match control::request(socket, Request::Stats, PATIENCE) {
+        Ok(value) => Ok(Look::Seen(value.clone(), understand(value)?)),
+        Err(CallError::NobodyThere { .. } | CallError::Broken { .. }) => Ok(Look::Ended),
+        // A connection that was taken and closed again.
+        Err(CallError::Strange { .. }) if std::fs::metadata(socket).is_err() => Ok(Look::Ended),
+        Err(other) => Err(Failure::run(other)),
+    }
+}
+
+/// What is said when the gateway has ended.
+pub(super) fn ended(socket: &Path) -> String {
+    format!("The gateway at {} has ended.", socket.display())
+}
+
+pub(super) fn watch(args: &Watched, gateway: &Asked) -> Result<(), Failure> {
+    let mut before: Stats = understand(gateway.ask(Request::Stats)?)?;
+    let mut at = Instant::now();
+    let mut out = std::io::stdout();
+    let clear = out.is_terminal() && !args.stats.json;
+    let mut left = args.count.unwrap_or(u64::MAX);
+    while left > 0 {
+        sleep(args.interval);
+        let Look::Seen(value, now) = look(&gateway.socket)? else {
+            eprintln!("{}", ended(&gateway.socket));
+            return Ok(());
+        };
+        let over = at.elapsed();
+        at += over;
+        let rates = Rates::between(&before, &now, over);
+        before = *now;
+        left -= 1;
+        let mut text = if args.stats.json {
+            format!("{}\n", json!({ "rates": rates.json(), "counters": value }))
+        } else {
+            render(&rates)
+        };
+        if clear {
+            // To the first place, and nothing below: without the flicker of an empty screen.
+            text = format!("\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\n"));
+        }
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn render(rates: &Rates) -> String {
+    let head = [
+        "port",
+        "state",
+        "received/s",
+        "sent/s",
+        "errors/s",
+        "lost/s",
+        "waiting",
+    ];
+    let mut ports = table(&head);
+    for port in &rates.ports {
+        let mut cells = vec![port.name.clone(), port.state.to_owned()];
+        cells.extend([port.received, port.sent, port.errors, port.lost].map(words));
+        cells.push(
+            port.held
+                .map_or_else(|| "?".to_owned(), crate::counters::number),
+        );
+        ports.add_row(row(cells));
+    }
+    let mut routes = table(&["route", "by", "taken/s", "sent/s", "stopped/s", "lost/s"]);
+    for route in &rates.routes {
+        let mut cells = vec![route.name.clone(), route.by.clone()];
+        cells.extend([route.taken, route.sent, route.stopped, route.lost].map(words));
+        routes.add_row(row(cells));
+    }
+    let over = rates.over.as_secs_f64();
+    format!("{ports}\n\n{routes}\n\nFrames per second, over the last {over:.1} s.\n\n")
+}

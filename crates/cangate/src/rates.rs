@@ -1,0 +1,180 @@
+//! How fast a gateway's counters grow: the difference of two looks at them.
+
+use crate::counters;
+use engine::{PortCount, RouteCount};
+use gateway::{InterfaceRow, KernelRow, Stats};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Frames per second; `None` where it is not known: there was nothing of this name before, or it has
+/// begun to count anew.
+pub(crate) type Rate = Option<f64>;
+
+/// A port.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct PortRate {
+    pub(crate) name: String,
+    pub(crate) state: &'static str,
+    /// Frames that came in.
+    pub(crate) received: Rate,
+    /// Frames that left.
+    pub(crate) sent: Rate,
+    /// Error frames and bad input.
+    pub(crate) errors: Rate,
+    /// Frames and copies that did not get through here: refused, undeliverable, lost, expired,
+    /// displaced, overrun.
+    pub(crate) lost: Rate,
+    /// Frames that wait; none where only the kernel serves the port.
+    pub(crate) held: Option<u64>,
+}
+
+/// A route.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct RouteRate {
+    pub(crate) name: String,
+    /// Where it runs: `process`, or how it is in the kernel.
+    pub(crate) by: String,
+    /// Frames that it took.
+    pub(crate) taken: Rate,
+    /// Copies that ports accepted.
+    pub(crate) sent: Rate,
+    /// Frames that it stopped: by rule, rate, hop limit, length, ID.
+    pub(crate) stopped: Rate,
+    /// Copies that were refused or undeliverable.
+    pub(crate) lost: Rate,
+}
+
+/// All of a gateway's rates.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Rates {
+    /// How long they were measured.
+    pub(crate) over: Duration,
+    pub(crate) ports: Vec<PortRate>,
+    pub(crate) routes: Vec<RouteRate>,
+}
+
+impl Rates {
+    /// What was counted between two looks, and how long that was.
+    pub(crate) fn between(before: &Stats, now: &Stats, over: Duration) -> Self {
+        // A gateway that was started anew has counted for a shorter time.
+        let anew = now.process.at_ns < before.process.at_ns;
+        let before = if anew { &Stats::default() } else { before };
+        let over_all = if anew { Duration::ZERO } else { over };
+        let ports = now.process.ports.iter().map(|row| {
+            let rate = |part: fn(&PortCount) -> u64| {
+                let then = before.process.port(&row.name).map(part);
+                rate(then, Some(part(&row.count)), over_all)
+            };
+            PortRate {
+                name: row.name.clone(),
+                state: counters::state(row, &now.interfaces),
+                received: rate(|c| c.received),
+                sent: rate(|c| c.tx.sent),
+                errors: rate(|c| c.rx.error_frames + c.rx.malformed),
+                lost: rate(lost),
+                held: Some(row.count.tx.held),
+            }
+        });
+        let in_kernel = now.interfaces.iter().filter(|row| row.in_kernel);
+        let in_kernel = in_kernel.map(|row| {
+            let then = before.interfaces.iter().find(|old| old.port == row.port);
+            let rate = |part: fn(&InterfaceRow) -> Option<u64>| {
+                rate(then.and_then(part), part(row), over_all)
+            };
+            PortRate {
+                name: row.port.clone(),
+                state: row.state.map_or("unknown", |state| state.words()),
+                received: rate(|row| row.received),
+                sent: rate(|row| row.sent),
+                errors: None,
+                lost: rate(|row| Some(row.receive_dropped? + row.send_dropped?)),
+                held: None,
+            }
+        });
+        let routes = now.process.routes.iter().map(|row| {
+            let rate = |part: fn(&RouteCount) -> u64| {
+                let then = before.process.route(&row.name).map(part);
+                rate(then, Some(part(&row.count)), over_all)
+            };
+            RouteRate {
+                name: row.name.clone(),
+                by: "process".to_owned(),
+                taken: rate(|c| c.taken),
+                sent: rate(|c| c.copies.accepted),
+                stopped: rate(|c| number(c.stopped.total())),
+                lost: rate(|c| c.copies.refused + number(c.copies.undeliverable())),
+            }
+        });
+        let kernel = now.kernel.iter().flat_map(|part| {
+            let old = before.kernel.iter().find(|old| old.how == part.how);
+            part.routes.iter().map(move |row| {
+                let then = old.and_then(|old| old.routes.iter().find(|old| old.name == row.name));
+                let rate = |part: fn(&KernelRow) -> Option<u64>| {
+                    rate(then.and_then(part), part(row), over_all)
+                };
+                RouteRate {
+                    name: row.name.clone(),
+                    by: part.how.clone(),
+                    taken: rate(|row| row.taken),
+                    sent: rate(|row| Some(row.sent)),
+                    stopped: rate(|row| Some(number(row.stopped.total()))),
+                    lost: rate(|row| Some(row.failed)),
+                }
+            })
+        });
+        Self {
+            over,
+            ports: ports.chain(in_kernel).collect(),
+            routes: routes.chain(kernel).collect(),
+        }
+    }
+
+    /// For programs: frames per second, `null` where it is not known.
+    pub(crate) fn json(&self) -> Value {
+        let ports = self.ports.iter().map(|row| {
+            json!({
+                "name": row.name, "state": row.state, "received": row.received,
+                "sent": row.sent, "errors": row.errors, "lost": row.lost, "held": row.held,
+            })
+        });
+        let routes = self.routes.iter().map(|row| {
+            json!({
+                "name": row.name, "by": row.by, "taken": row.taken, "sent": row.sent,
+                "stopped": row.stopped, "lost": row.lost,
+            })
+        });
+        json!({
+            "over_ns": u64::try_from(self.over.as_nanos()).unwrap_or(u64::MAX),
+            "ports": ports.collect::<Vec<_>>(),
+            "routes": routes.collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn lost(count: &PortCount) -> u64 {
+    let (copies, tx) = (&count.copies, &count.tx);
+    let on_the_way_out = copies.refused + number(copies.undeliverable());
+    on_the_way_out + tx.lost + tx.expired + tx.displaced + count.rx.overrun
+}
+
+fn number(sum: u128) -> u64 {
+    u64::try_from(sum).unwrap_or(u64::MAX)
+}
+
+fn rate(before: Option<u64>, now: Option<u64>, over: Duration) -> Rate {
+    let more = now?.checked_sub(before?)?;
+    (!over.is_zero()).then(|| more as f64 / over.as_secs_f64())
+}
+
+/// A rate in a column: a dot for none at all, `?` where it is not known, tenths only of small ones.
+pub(crate) fn words(rate: Rate) -> String {
+    match rate {
+        None => "?".to_owned(),
+        Some(0.0) => "·".to_owned(),
+        Some(few) if few < 9.95 => format!("{few:.1}"),
+        Some(many) => format!("{many:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

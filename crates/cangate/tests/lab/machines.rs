@@ -1,0 +1,38 @@
+//! Inner machines: the ways that no claim measures.
+
+use super::lab;
+use assert_cmd::Command;
+
+/// A machine that has a card's ports leaves for the hypervisor at each of them, and two guests do the same.
+#[test]
+#[ignore = "boots a guest"]
+fn a_machine_with_a_card_leaves_at_each_register() {
+    let Some(_guest) = lab() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let measured = |name: &str, gateway: &str| {
+        let out = folder.path().join(name);
+        let mut command = Command::cargo_bin("cangate").unwrap();
+        command.args(["lab", "measure", "--json", "--no-floor", "--out"]);
+        command.arg(&out);
+        command.args(["--bench", "vm", "--task", "round-trip", "--frames", "50"]);
+        let output = command.args(["--gateway", gateway]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (json, std::fs::read(out).unwrap())
+    };
+    let p50 = |json: &serde_json::Value| json["latency_ns"]["p50"].as_i64().unwrap();
+    let (card, _) = measured("card.parquet", "vm:card");
+    let (trap, bytes) = measured("trap.parquet", "vm:trap");
+    assert_eq!(measured("again.parquet", "vm:trap").1, bytes);
+    // An exit to user space takes 6 µs (docs/decisions/0022-nesting.md), and a round trip 31 of them.
+    assert!(p50(&trap) > p50(&card) + 31 * 6_000, "{card} {trap}");
+
+    let results = probe::results::read(&folder.path().join("trap.parquet")).unwrap();
+    assert_eq!(results.records.len(), 50);
+    assert_eq!(experiment::round_trip::bus_time(&results), None);
+    let mut exits = experiment::nested::exits(&results);
+    let ports = exits.find(|(kind, _)| *kind == "io_exits").unwrap().1;
+    // SJA1000's driver for a frame sent and a frame received (drivers/net/can/sja1000/sja1000.c).
+    assert!((20.0..60.0).contains(&ports), "{ports}");
+}

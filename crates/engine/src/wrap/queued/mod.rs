@@ -1,0 +1,226 @@
+//! A transmit queue with an order, an age limit, and a rule for when it is full.
+
+mod heap;
+mod waiting;
+
+use crate::error::PortError;
+use crate::half::Transmit;
+use crate::passing::Outgoing;
+use crate::report::{Accepted, FlushReport, Refused, TxCounters};
+use alloc::string::String;
+use alloc::vec::Vec;
+use frame::Nanos;
+use waiting::{Place, Waiting};
+
+/// In which order waiting frames leave.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Order {
+    /// As they came.
+    #[default]
+    Fifo,
+    /// The highest priority first, as arbitration would have it
+    /// ([`frame::wire::arbitration_field`]); of the same priority as they came.
+    Priority,
+}
+
+/// What happens when a frame comes and the queue is full.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum WhenFull {
+    /// The new frame is refused.
+    #[default]
+    Refuse,
+    /// The oldest frame of the lowest priority that waits makes room and counts as
+    /// [displaced](TxCounters::displaced); without priorities it is simply the oldest. A new frame of
+    /// a lower priority than all that wait is refused.
+    DropOldest,
+    /// Nothing is taken from the ports from which frames may come here until there is room:
+    /// [`Transmit::makes_wait`].
+    Wait,
+}
+
+/// A transmit queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rules {
+    /// In which order frames leave.
+    pub order: Order,
+    /// A frame that has waited so long is dropped and counts as [expired](TxCounters::expired), ns;
+    /// `None`: it waits as long as it takes.
+    pub max_age: Option<Nanos>,
+    /// What happens when the queue is full.
+    pub when_full: WhenFull,
+    /// Frames that wait at most; at least 1.
+    pub frames: usize,
+    /// The longest payload of a frame, bytes. Longer ones are refused as unsupported.
+    pub longest: usize,
+}
+
+/// A transmitting half behind a queue.
+///
+/// The half itself is given one frame at a time, and the next when its counters say that it holds
+/// none: only what waits here can be overtaken, become too old, or make room. Whatever the half has
+/// taken is its own.
+///
+/// Counters stay true, and every sum adds up: taken = sent + lost + expired + displaced + held.
+pub struct Queued<H> {
+    half: H,
+    rules: Rules,
+    waiting: Waiting,
+    taken: u64,
+    lost: u64,
+    expired: u64,
+    displaced: u64,
+}
+
+impl<H: Transmit> Queued<H> {
+    /// A queue in front of `half`. It allocates all its memory here.
+    pub fn new(half: H, rules: Rules) -> Self {
+        Self {
+            half,
+            waiting: Waiting::new(&rules),
+            rules,
+            taken: 0,
+            lost: 0,
+            expired: 0,
+            displaced: 0,
+        }
+    }
+
+    /// The half behind the queue.
+    #[must_use]
+    pub const fn half(&self) -> &H {
+        &self.half
+    }
+
+    /// Drops what has waited too long.
+    fn expire(&mut self, now: Nanos) {
+        let Some(max_age) = self.rules.max_age else {
+            return;
+        };
+        while let Some((place, since)) = self.waiting.oldest()
+            && now.saturating_sub(since) >= max_age
+        {
+            self.waiting.remove(place);
+            self.expired += 1;
+        }
+    }
+
+    /// Gives frames to the half, as long as it holds none.
+    fn pass_on(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
+        let mut all = FlushReport::default();
+        loop {
+            let report = self.half.flush(now)?;
+            all.sent += report.sent;
+            all.held = report.held;
+            if self.half.counters().held > 0 {
+                break;
+            }
+            let Some((place, outgoing)) = self.waiting.next() else {
+                break;
+            };
+            match self.half.transmit(now, outgoing) {
+                Ok(Accepted) => self.waiting.remove(place),
+                Err(Refused::Full) => break,
+                Err(Refused::Unsupported) => {
+                    self.waiting.remove(place);
+                    self.lost += 1;
+                }
+                Err(Refused::Down) => {
+                    self.lose_all();
+                    break;
+                }
+            }
+        }
+        all.held += self.waiting.len();
+        Ok(all)
+    }
+
+    /// The way out is closed: what waits is lost, as with any other half.
+    fn lose_all(&mut self) {
+        while let Some((place, _)) = self.waiting.oldest() {
+            self.waiting.remove(place);
+            self.lost += 1;
+        }
+    }
+
+    /// The frame that makes room for a new one, if one is to.
+    fn displaced_by(&self, outgoing: &Outgoing<'_>) -> Option<Place> {
+        match self.rules.when_full {
+            WhenFull::DropOldest => self.waiting.yields_to(outgoing.frame.header()),
+            WhenFull::Refuse | WhenFull::Wait => None,
+        }
+    }
+}
+
+impl<H: Transmit> Transmit for Queued<H> {
+    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+        if let Some(why) = self.half.refuses(now, &outgoing) {
+            return Err(why);
+        }
+        if !self.waiting.fits(&outgoing.frame) {
+            return Err(Refused::Unsupported);
+        }
+        self.expire(now);
+        if self.waiting.room() == 0 {
+            // A batch can be larger than the queue, and nobody has asked the half yet. What goes wrong
+            // shows in the counters.
+            let _ = self.pass_on(now);
+        }
+        if self.waiting.room() == 0 {
+            let place = self.displaced_by(&outgoing).ok_or(Refused::Full)?;
+            self.waiting.remove(place);
+            self.displaced += 1;
+        }
+        if !self.waiting.push(now, &outgoing) {
+            return Err(Refused::Full);
+        }
+        self.taken += 1;
+        Ok(Accepted)
+    }
+
+    fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
+        self.expire(now);
+        self.pass_on(now)
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        let too_old = self.rules.max_age.and_then(|max_age| {
+            let (_, since) = self.waiting.oldest()?;
+            Some(since.saturating_add(max_age))
+        });
+        too_old.into_iter().chain(self.half.deadline()).min()
+    }
+
+    fn counters(&self) -> TxCounters {
+        let half = self.half.counters();
+        TxCounters {
+            taken: self.taken,
+            lost: half.lost + self.lost,
+            expired: half.expired + self.expired,
+            displaced: half.displaced + self.displaced,
+            held: half.held + self.waiting.len() as u64,
+            ..half
+        }
+    }
+
+    fn room(&self) -> usize {
+        match self.half.room() {
+            // It refuses frames for another reason.
+            usize::MAX => usize::MAX,
+            _ => self.waiting.room(),
+        }
+    }
+
+    fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
+        let fits = self.waiting.fits(&outgoing.frame);
+        let other = (!fits).then_some(Refused::Unsupported);
+        self.half.refuses(now, outgoing).or(other)
+    }
+
+    fn makes_wait(&self) -> bool {
+        self.rules.when_full == WhenFull::Wait
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.half.remarks()
+    }
+}

@@ -1,0 +1,252 @@
+//! The queue in front of a transmitting half, against a slow and obvious one.
+#![allow(clippy::unwrap_used)]
+
+#[macro_use]
+#[allow(unused_macros)]
+mod common;
+
+use common::{Handle, MemoryTx, memory_halves};
+use engine::wrap::{Order, Queued, Rules, WhenFull};
+use engine::{Outgoing, Refused, Transmit, TxCounters};
+use frame::{CanId, Frame, wire};
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+
+/// A queue in front of a half that takes one frame and keeps it until it has room.
+fn queued(rules: Rules) -> (Queued<MemoryTx>, Handle) {
+    let (_, tx, handle) = memory_halves();
+    handle.inside().queue = 1;
+    handle.inside().room = 0;
+    (Queued::new(tx, rules), handle)
+}
+
+fn rules(order: Order, when_full: WhenFull, max_age: Option<u64>, frames: usize) -> Rules {
+    Rules {
+        order,
+        max_age,
+        when_full,
+        frames,
+        longest: 8,
+    }
+}
+
+fn frame(id: u32) -> Frame {
+    let id = match id {
+        0..0x800 => CanId::sff(id),
+        _ => CanId::eff(id),
+    };
+    Frame::classic(id.unwrap(), &[1, 2, 3]).unwrap()
+}
+
+/// The tokens of what has left, in order.
+fn sent(handle: &Handle) -> Vec<u64> {
+    handle
+        .inside()
+        .sent
+        .iter()
+        .map(|(_, token)| *token)
+        .collect()
+}
+
+/// What waits, in order of arrival: when it came, its frame, its token.
+#[derive(Default)]
+struct Reference {
+    waiting: Vec<(u64, Frame, u64)>,
+    /// What the half behind the queue holds.
+    inside: Option<u64>,
+    sent: Vec<u64>,
+    answers: Vec<Result<(), Refused>>,
+    taken: u64,
+    expired: u64,
+    displaced: u64,
+    lost: u64,
+}
+
+impl Reference {
+    fn expire(&mut self, rules: &Rules, now: u64) {
+        let before = self.waiting.len();
+        if let Some(max_age) = rules.max_age {
+            self.waiting.retain(|(since, ..)| now - since < max_age);
+        }
+        self.expired += (before - self.waiting.len()) as u64;
+    }
+
+    /// `open`: the half's other side has room; `down`: it is down.
+    fn pass_on(&mut self, rules: &Rules, open: bool, down: bool) {
+        loop {
+            if open {
+                self.sent.extend(self.inside.take());
+            }
+            if self.inside.is_some() || self.waiting.is_empty() {
+                return;
+            }
+            if down {
+                self.lost += self.waiting.len() as u64;
+                self.waiting.clear();
+                return;
+            }
+            let key = |frame: &Frame| match rules.order {
+                Order::Fifo => 0,
+                Order::Priority => wire::arbitration_field(&frame.header()),
+            };
+            // The first of several that are lowest.
+            let all = self.waiting.iter().enumerate();
+            let (best, _) = all
+                .min_by_key(|(i, (_, frame, _))| (key(frame), *i))
+                .unwrap();
+            self.inside = Some(self.waiting.remove(best).2);
+        }
+    }
+
+    fn offer(
+        &mut self,
+        rules: &Rules,
+        now: u64,
+        frame: Frame,
+        token: u64,
+        (open, down): (bool, bool),
+    ) {
+        self.expire(rules, now);
+        if self.waiting.len() >= rules.frames {
+            self.pass_on(rules, open, down);
+        }
+        if self.waiting.len() >= rules.frames {
+            let key = |frame: &Frame| wire::arbitration_field(&frame.header());
+            let victim = match (rules.when_full, rules.order) {
+                (WhenFull::DropOldest, Order::Fifo) => Some(0),
+                (WhenFull::DropOldest, Order::Priority) => {
+                    let lowest = self.waiting.iter().map(|(_, f, _)| key(f)).max().unwrap();
+                    let first = self.waiting.iter().position(|(_, f, _)| key(f) == lowest);
+                    first.filter(|_| key(&frame) <= lowest)
+                }
+                _ => None,
+            };
+            let Some(victim) = victim else {
+                self.answers.push(Err(Refused::Full));
+                return;
+            };
+            self.waiting.remove(victim);
+            self.displaced += 1;
+        }
+        self.waiting.push((now, frame, token));
+        self.taken += 1;
+        self.answers.push(Ok(()));
+    }
+
+    fn counters(&self) -> TxCounters {
+        TxCounters {
+            taken: self.taken,
+            sent: self.sent.len() as u64,
+            lost: self.lost,
+            expired: self.expired,
+            displaced: self.displaced,
+            held: (self.waiting.len() + usize::from(self.inside.is_some())) as u64,
+            ..TxCounters::default()
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Offer(u32),
+    Flush,
+    Open(bool),
+    Down(bool),
+    Pass(u64),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        6 => prop_oneof![0x100_u32..0x104, 0x4_0000_u32..0x4_0002].prop_map(Act::Offer),
+        3 => Just(Act::Flush),
+        1 => any::<bool>().prop_map(Act::Open),
+        1 => prop::bool::weighted(0.2).prop_map(Act::Down),
+        2 => (0..4 * MS).prop_map(Act::Pass),
+    ]
+}
+
+proptest! {
+    /// Whatever comes, leaves, ages and fails, in every combination of the rules: the same frames
+    /// leave in the same order, the same are refused, and the same counters say so.
+    #[test]
+    fn it_does_what_a_slow_queue_does(
+        order in prop_oneof![Just(Order::Fifo), Just(Order::Priority)],
+        when_full in prop_oneof![
+            Just(WhenFull::Refuse), Just(WhenFull::DropOldest), Just(WhenFull::Wait)
+        ],
+        max_age in prop::option::of(1..6 * MS),
+        frames in 1_usize..7,
+        acts in prop::collection::vec(act(), 1..120),
+    ) {
+        let rules = rules(order, when_full, max_age, frames);
+        let (mut queue, handle) = queued(rules);
+        let mut slow = Reference::default();
+        let (mut now, mut open, mut down) = (0, false, false);
+        for (token, act) in (0..).zip(acts) {
+            match act {
+                Act::Offer(id) => {
+                    let frame = frame(id);
+                    let answer = queue.transmit(now, Outgoing::new(frame.view(), token));
+                    slow.offer(&rules, now, frame, token, (open, down));
+                    prop_assert_eq!(answer.map(|_| ()), *slow.answers.last().unwrap());
+                }
+                Act::Flush => {
+                    let report = queue.flush(now).unwrap();
+                    slow.expire(&rules, now);
+                    slow.pass_on(&rules, open, down);
+                    prop_assert_eq!(report.held as u64, slow.counters().held);
+                }
+                Act::Open(now) => {
+                    open = now;
+                    handle.inside().room = if open { usize::MAX } else { 0 };
+                }
+                Act::Down(now) => {
+                    down = now;
+                    handle.inside().down = down;
+                }
+                Act::Pass(ns) => now += ns,
+            }
+            let counters = TxCounters { stalled: 0, ..queue.counters() };
+            prop_assert_eq!(counters, slow.counters());
+            prop_assert_eq!(counters.taken, counters.gone() + counters.held);
+            prop_assert_eq!(&sent(&handle), &slow.sent);
+            let room = if down { usize::MAX } else { frames - slow.waiting.len() };
+            prop_assert_eq!(queue.room(), room);
+        }
+    }
+}
+
+#[test]
+fn the_next_to_expire_says_when() {
+    let (mut queue, handle) = queued(rules(Order::Priority, WhenFull::Refuse, Some(50 * MS), 4));
+    handle.inside().no_deadline = true;
+    for (token, (now, id)) in (0..).zip([(0, 0x700), (3 * MS, 0x300), (7 * MS, 0x100)]) {
+        queue
+            .transmit(now, Outgoing::new(frame(id).view(), token))
+            .unwrap();
+    }
+    assert_eq!(queue.deadline(), Some(50 * MS));
+    // The most urgent is inside the half by the first flush, and cannot expire any more.
+    assert_eq!(queue.flush(7 * MS).unwrap().held, 3);
+    assert_eq!(queue.counters().expired, 0);
+    queue.flush(49 * MS).unwrap();
+    assert_eq!(queue.counters().expired, 0);
+    queue.flush(50 * MS).unwrap();
+    assert_eq!(queue.counters().expired, 1);
+    assert_eq!(queue.deadline(), Some(53 * MS));
+    handle.inside().room = usize::MAX;
+    // The bus is back: of what is left, nothing is older than 50 ms.
+    queue.flush(54 * MS).unwrap();
+    assert_eq!((sent(&handle), queue.counters().expired), (vec![2], 2));
+}
+
+#[test]
+fn frames_too_long_for_it_are_refused() {
+    let mut rules = rules(Order::Fifo, WhenFull::Refuse, None, 2);
+    rules.longest = 2;
+    let (mut queue, _) = queued(rules);
+    let answer = queue.transmit(0, Outgoing::new(frame(1).view(), 0));
+    assert_eq!(answer, Err(Refused::Unsupported));
+    assert_eq!(queue.counters(), TxCounters::default());
+}

@@ -1,0 +1,207 @@
+//! What stands between an inner machine and the hypervisor's controller: all that is started for each way of [`Nesting`].
+
+use super::error::MeasureError;
+use super::gateway::{answers, cangate_run, file, write};
+use crate::choices::Nesting;
+use crate::experiment::Experiment;
+use crate::spec::BITRATE;
+use crate::under_test::{self, INCOMING, VIRTIO};
+use guest::inner::{Device, Machine};
+use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
+use guest::program::{Background, output};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The priority of an inner machine's threads.
+const MACHINE: u8 = 85;
+/// The interface in an inner machine.
+pub(super) const INSIDE: &str = "can0";
+/// Where buses in bit time are told what to do (kmod/bitcan).
+const BITCAN: &str = "/dev/bitcan";
+/// The controller that shares itself.
+const PHYSICAL: &str = "pf0";
+/// The cards' interfaces: of who asks, and of the node that answers.
+pub(super) const CARD: &str = "card0";
+pub(super) const OTHER_CARD: &str = "card1";
+/// The socket of the memory between the driver VM and the machine.
+const LINK: &str = "/run/link.sock";
+/// Room in that memory, frames each way.
+const LINK_FRAMES: &str = "1024";
+/// How long a program may take to be there, and how often it is looked for.
+const START: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// What the driver VM runs, once it has its devices; and how it waits for the other machine.
+const DRIVER: &str = include_str!("driver.sh");
+const LINKED: &str = include_str!("linked.sh");
+
+/// What is running.
+#[derive(Default)]
+pub(super) struct Sharing {
+    /// The machine whose programs are measured; `None`: they run beside the hypervisor.
+    pub(super) machine: Option<Machine>,
+    /// Kept while they are to run.
+    #[allow(dead_code)]
+    others: Vec<Machine>,
+    #[allow(dead_code)]
+    programs: Vec<Background>,
+}
+
+/// Starts all that the experiment's way needs.
+pub(super) fn start(experiment: &Experiment, nesting: Nesting) -> Result<Sharing, MeasureError> {
+    match nesting {
+        Nesting::Native | Nesting::Card => Ok(Sharing::default()),
+        Nesting::Host => host(experiment),
+        Nesting::Driver => driver(experiment),
+        Nesting::Function => function(),
+        Nesting::Trap => trap(),
+    }
+}
+
+/// `cangate run` beside the hypervisor.
+fn host(experiment: &Experiment) -> Result<Sharing, MeasureError> {
+    let mut gateway = cangate_run(&under_test::config(experiment)?)?;
+    answers(&mut gateway)?;
+    Ok(Sharing {
+        machine: Some(machine(&[Device::Virtio(VIRTIO.into())], None)?),
+        others: Vec::new(),
+        programs: vec![gateway],
+    })
+}
+
+/// `cangate run` in a machine that owns the controller.
+fn driver(experiment: &Experiment) -> Result<Sharing, MeasureError> {
+    let mut memory = Background::start(
+        None,
+        &["cangate", "shm", LINK, "--frames", LINK_FRAMES],
+        "/tmp/link",
+    )?;
+    there(&mut memory, Path::new(LINK))?;
+    physical(1)?;
+    let function = mediated(0)?;
+    let devices = [Device::Pci(function.path), Device::Shm(LINK.into())];
+    let mut owner = Machine::start("driver", &devices)?;
+    timed(function.number, &owner)?;
+    let config = under_test::config(experiment)?;
+    owner.output(&["sh", "-c", DRIVER, "sh", &config])?;
+    let machine = machine(&[Device::Shm(LINK.into())], None)?;
+    owner.output(&["sh", "-c", LINKED])?;
+    // Only now: a machine that boots takes the whole processor.
+    owner.prioritize(MACHINE)?;
+    Ok(Sharing {
+        machine: Some(machine),
+        others: vec![owner],
+        programs: vec![memory],
+    })
+}
+
+/// A virtual function of the machine's own.
+fn function() -> Result<Sharing, MeasureError> {
+    physical(1)?;
+    let function = mediated(0)?;
+    let devices = [Device::Pci(function.path)];
+    Ok(Sharing {
+        machine: Some(machine(&devices, Some(function.number))?),
+        ..Sharing::default()
+    })
+}
+
+/// The card, taken from the guest.
+fn trap() -> Result<Sharing, MeasureError> {
+    let folder = format!("/sys/class/net/{CARD}/device");
+    let find = ["readlink", "-f", &folder];
+    let path = output(Some(GATEWAY), &find)?.trim().to_owned();
+    let address = path.rsplit('/').next().unwrap_or_default().to_owned();
+    write(&format!("{path}/driver_override"), "vfio-pci")?;
+    write(&format!("{path}/driver/unbind"), &address)?;
+    write("/sys/bus/pci/drivers_probe", &address)?;
+    let mut machine = Machine::start("vm", &[Device::Pci(path.into())])?;
+    let rate = BITRATE.to_string();
+    let line = ["ip", "link", "set", INSIDE, "type", "can", "bitrate", &rate];
+    machine.output(&line)?;
+    up(&mut machine)?;
+    Ok(Sharing {
+        machine: Some(machine),
+        ..Sharing::default()
+    })
+}
+
+/// The machine that is measured, with its interface up. Its virtual function learns how the clocks stand first.
+fn machine(devices: &[Device], function: Option<u32>) -> Result<Machine, MeasureError> {
+    let mut machine = Machine::start("vm", devices)?;
+    if let Some(number) = function {
+        timed(number, &machine)?;
+    }
+    up(&mut machine)?;
+    Ok(machine)
+}
+
+fn up(machine: &mut Machine) -> Result<(), MeasureError> {
+    machine.output(&["ip", "link", "set", INSIDE, "up"])?;
+    // Only now: a machine that boots takes the whole processor.
+    Ok(machine.prioritize(MACHINE)?)
+}
+
+/// Puts the controller that shares itself on the bus, in the place of the interface that the other ways share.
+fn physical(functions: u32) -> Result<(), MeasureError> {
+    // It would have an interrupt for each frame.
+    output(Some(GATEWAY), &["ip", "link", "set", INCOMING, "down"])?;
+    tell(&format!(
+        "add {PHYSICAL} bus=0 model=shared functions={functions} queue=64 fifo=64"
+    ))?;
+    tell(&format!("pf {PHYSICAL} up bitrate={BITRATE}"))
+}
+
+/// A virtual function as a mediated device.
+struct Mediated {
+    path: PathBuf,
+    /// Which of the controller's functions it is.
+    number: u32,
+}
+
+/// Makes one, which may send and receive everything.
+fn mediated(index: u32) -> Result<Mediated, MeasureError> {
+    let name = format!("00000000-0000-4000-8000-{index:012}");
+    let kind = format!("mdev_supported_types/{PHYSICAL_CLASS}-function/create");
+    write(
+        &format!("/sys/class/{PHYSICAL_CLASS}/{PHYSICAL}/{kind}"),
+        &name,
+    )?;
+    let path = Path::new("/sys/bus/mdev/devices").join(name);
+    let which = format!("{}/function", path.display());
+    let text = fs::read_to_string(&which).map_err(file("read", &which))?;
+    // NAME/N
+    let number = text.trim().rsplit('/').next().and_then(|n| n.parse().ok());
+    let number = number.ok_or_else(|| MeasureError::Run(format!("{which}: {text}")))?;
+    tell(&format!("vf {PHYSICAL} {number} receive=all send=all"))?;
+    Ok(Mediated { path, number })
+}
+
+/// The class of devices of such controllers (kmod/bitcan/mdev.c).
+const PHYSICAL_CLASS: &str = "bitcan-pf";
+
+/// A request counts from when the machine wrote it, once the function knows the machine's clock.
+fn timed(function: u32, machine: &Machine) -> Result<(), MeasureError> {
+    let clock = machine.clock()?;
+    tell(&format!("vf {PHYSICAL} {function} clock={clock}"))
+}
+
+fn tell(words: &str) -> Result<(), MeasureError> {
+    write(BITCAN, &format!("{words}\n"))
+}
+
+/// Waits until the program has made its socket.
+fn there(program: &mut Background, socket: &Path) -> Result<(), MeasureError> {
+    let mut waited = Duration::ZERO;
+    while !socket.exists() {
+        if let Some(ended) = program.ended() {
+            return Err(MeasureError::GatewayEnded(ended));
+        }
+        if waited >= START {
+            return Err(MeasureError::GatewaySilent(START));
+        }
+        std::thread::sleep(LOOK_EVERY);
+        waited += LOOK_EVERY;
+    }
+    Ok(())
+}

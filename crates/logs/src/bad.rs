@@ -1,0 +1,131 @@
+//! Parts of a log that are no frames.
+
+use crate::lines::MAX_LINE;
+use frame::text::ParseError;
+use std::fmt;
+
+/// Where in a log.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Place {
+    /// A line, from 1.
+    Line(u64),
+    /// The byte (unpacked, from 0) at which a block begins.
+    Byte(u64),
+}
+
+impl Place {
+    /// The line or the byte.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        match self {
+            Self::Line(number) | Self::Byte(number) => number,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(number) => write!(f, "line {number}"),
+            Self::Byte(number) => write!(f, "byte {number}"),
+        }
+    }
+}
+
+/// What is wrong there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// It does not follow the format of `candump -L`.
+    Text(ParseError),
+    /// It does not follow its format: the column (from 1) and what was expected there.
+    Column(usize, &'static str),
+    /// It does not follow its format: what is wrong.
+    Said(&'static str),
+    /// It is longer than any frame ([`MAX_LINE`] bytes).
+    TooLong,
+}
+
+/// A line or a block that was left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BadLine {
+    /// Where it is.
+    pub place: Place,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = self.place;
+        match &self.fault {
+            Fault::Text(error) => write!(f, "{place}, {error}"),
+            Fault::Column(column, expected) => {
+                write!(f, "{place}, column {column}: expected {expected}")
+            }
+            Fault::Said(what) => write!(f, "{place}: {what}"),
+            Fault::TooLong => write!(
+                f,
+                "{place}: longer than {MAX_LINE} bytes, which no frame is; is this a log?"
+            ),
+        }
+    }
+}
+
+/// How many lines (or blocks) were left out, and the first few of them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct BadLines {
+    count: u64,
+    first: Vec<BadLine>,
+}
+
+impl BadLines {
+    /// How many are kept with their reasons.
+    pub const KEPT: usize = 5;
+
+    pub(crate) fn new() -> Self {
+        Self {
+            count: 0,
+            first: Vec::with_capacity(Self::KEPT),
+        }
+    }
+
+    pub(crate) fn add(&mut self, line: BadLine) {
+        self.count += 1;
+        if self.first.len() < Self::KEPT {
+            self.first.push(line);
+        }
+    }
+
+    /// How many were left out.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The first of them, at most [`BadLines::KEPT`].
+    #[must_use]
+    pub fn first(&self) -> &[BadLine] {
+        &self.first
+    }
+
+    /// Sentences for a user; none where everything was good.
+    #[must_use]
+    pub fn remarks(&self, name: &str) -> Vec<String> {
+        let mut out = Vec::new();
+        if let Some(first) = self.first.first() {
+            let what = match (first.place, self.count) {
+                (Place::Line(_), 1) => "line was",
+                (Place::Line(_), _) => "lines were",
+                (Place::Byte(_), 1) => "block was",
+                (Place::Byte(_), _) => "blocks were",
+            };
+            out.push(format!("{name}: {} bad {what} left out", self.count));
+            out.extend(self.first.iter().map(|line| format!("{name}: {line}")));
+            let more = self.count - self.first.len() as u64;
+            if more > 0 {
+                out.push(format!("{name}: and {more} more"));
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,85 @@
+//! A classic or FD frame that is being put together.
+
+use crate::bad::Fault;
+use frame::{CanId, FrameBuf, Header, Kind, flags};
+
+/// Data of a controller's error frame where a log says only that there was one: a bus error
+/// (`CAN_ERR_BUSERROR` of `linux/can/error.h`).
+pub(crate) const BUS_ERROR: CanId = CanId::from_raw(CanId::ERR_FLAG | 0x80);
+
+/// What a log says of a frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draft {
+    pub(crate) id: CanId,
+    pub(crate) kind: Kind,
+    pub(crate) flags: u8,
+    pub(crate) raw_dlc: u8,
+    pub(crate) len: usize,
+    pub(crate) data: [u8; 64],
+}
+
+impl Draft {
+    pub(crate) const fn new(id: CanId) -> Self {
+        Self {
+            id,
+            kind: Kind::Classic,
+            flags: 0,
+            raw_dlc: 0,
+            len: 0,
+            data: [0; 64],
+        }
+    }
+
+    /// An error frame of which nothing else is known.
+    pub(crate) const fn error() -> Self {
+        let mut draft = Self::new(BUS_ERROR);
+        draft.len = 8;
+        draft
+    }
+
+    /// An FD frame with these flags.
+    pub(crate) const fn fd(mut self, brs: bool, esi: bool) -> Self {
+        self.kind = Kind::Fd;
+        self.flags = if brs { flags::BRS } else { 0 } | if esi { flags::ESI } else { 0 };
+        self
+    }
+
+    /// A classic frame with this DLC of 0 to 15.
+    pub(crate) fn with_dlc(mut self, dlc: u32) -> Option<Self> {
+        let dlc = u8::try_from(dlc).ok().filter(|dlc| *dlc <= 15)?;
+        self.len = usize::from(dlc.min(8));
+        self.raw_dlc = dlc;
+        Some(self)
+    }
+
+    /// The place of its payload.
+    pub(crate) fn payload(&mut self) -> Result<&mut [u8], Fault> {
+        let most = self.kind.max_len();
+        match self.data.get_mut(..self.len) {
+            Some(payload) if self.len <= most => Ok(payload),
+            _ => Err(Fault::Said("more bytes than a frame of this kind carries")),
+        }
+    }
+
+    /// Puts the frame together.
+    pub(crate) fn put(&self, frame: &mut FrameBuf) -> Result<(), Fault> {
+        let header = Header::new(self.kind, self.id, self.len)
+            .map_err(|_| Fault::Said("more bytes than a frame of this kind carries"))?
+            .with_flags(self.flags)
+            .with_len8_dlc(self.raw_dlc);
+        frame.reset(header);
+        for (place, byte) in frame.buffer_mut().iter_mut().zip(&self.data) {
+            *place = *byte;
+        }
+        Ok(())
+    }
+}
+
+/// An ID of a log that says by itself whether it is extended.
+pub(crate) fn id(number: u32, eff: bool) -> Option<CanId> {
+    if eff {
+        CanId::eff(number).ok()
+    } else {
+        CanId::sff(number).ok()
+    }
+}

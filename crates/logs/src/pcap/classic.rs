@@ -1,0 +1,86 @@
+//! pcap, as libpcap's file format describes it (draft-ietf-opsawg-pcap).
+
+use super::link::Link;
+use super::{Block, Order};
+use crate::bad::Fault;
+use crate::name::InterfaceName;
+use crate::text::Got;
+use frame::{FrameBuf, Nanos};
+
+/// Bytes of the file's header, and of a record's.
+pub(crate) const FILE_HEADER: usize = 24;
+const RECORD_HEADER: usize = 16;
+
+/// The longest record that is read: well above an XL frame in a cooked capture.
+const LONGEST: u32 = 16 * 1024;
+
+/// Longer records than this mean that no record begins here (libpcap's own limit).
+const IMPOSSIBLE: u32 = 262_144;
+
+/// Reads records.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pcap {
+    order: Order,
+    /// Nanoseconds of a unit of the fraction.
+    unit: Nanos,
+    link: Link,
+}
+
+/// The byte order of a file with this beginning, and nanoseconds of a unit.
+pub(crate) fn magic(head: &[u8]) -> Option<(Order, Nanos)> {
+    match head.first_chunk()? {
+        [0xD4, 0xC3, 0xB2, 0xA1] => Some((Order::Little, 1000)),
+        [0xA1, 0xB2, 0xC3, 0xD4] => Some((Order::Big, 1000)),
+        [0x4D, 0x3C, 0xB2, 0xA1] => Some((Order::Little, 1)),
+        [0xA1, 0xB2, 0x3C, 0x4D] => Some((Order::Big, 1)),
+        _ => None,
+    }
+}
+
+/// The link type that a file's header says; its upper bits are of no interest.
+pub(crate) fn link_type(head: &[u8]) -> Option<u32> {
+    let (order, _) = magic(head)?;
+    Some(order.u32(head, 20)? & 0xFFFF)
+}
+
+impl Pcap {
+    /// From the header; `None` where it is none, or of a link type without CAN frames.
+    pub(crate) fn new(head: &[u8]) -> Option<Self> {
+        let (order, unit) = magic(head)?;
+        let link = Link::of(link_type(head)?)?;
+        Some(Self { order, unit, link })
+    }
+
+    /// The record at the beginning of `head`.
+    pub(crate) fn record(&self, head: &[u8], frame: &mut FrameBuf) -> Block {
+        let word = |at| self.order.u32(head, at);
+        let (Some(seconds), Some(fraction), Some(captured), Some(_)) =
+            (word(0), word(4), word(8), word(12))
+        else {
+            return Block::More;
+        };
+        let size = RECORD_HEADER + captured as usize;
+        if captured > IMPOSSIBLE {
+            return Block::Lost(Fault::Said("no record of pcap begins here"));
+        }
+        if captured > LONGEST {
+            return Block::Bad(size as u64, Fault::Said("longer than any CAN frame"));
+        }
+        let Some(bytes) = head.get(RECORD_HEADER..size) else {
+            return Block::More;
+        };
+        let ns = Nanos::from(seconds) * 1_000_000_000 + Nanos::from(fraction) * self.unit;
+        match self.link.read(bytes, frame) {
+            Err(fault) => Block::Bad(size as u64, fault),
+            Ok(None) => Block::Other(size as u64),
+            Ok(Some(direction)) => Block::Frame(
+                size,
+                Got {
+                    ns,
+                    direction,
+                    name: InterfaceName::numbered(0),
+                },
+            ),
+        }
+    }
+}

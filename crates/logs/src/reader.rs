@@ -1,0 +1,222 @@
+//! A log, read from beginning to end.
+
+use crate::bad::{BadLine, BadLines};
+use crate::format::Format;
+use crate::name::InterfaceName;
+use crate::recognise::Looks;
+use crate::scanner::{Logged, Scanner, Step};
+use crate::unpack::Unpacked;
+use frame::FrameBuf;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// A frame of a log.
+#[derive(Clone, Debug)]
+pub struct LogEntry {
+    /// What the log says besides the frame.
+    pub logged: Logged,
+    /// The frame.
+    pub frame: FrameBuf,
+}
+
+/// Why a part of a log or a whole log could not be read.
+#[derive(thiserror::Error, Debug)]
+pub enum LogError {
+    /// One line or block is bad; reading goes on with the next.
+    #[error("{name}: {line}")]
+    Bad {
+        /// The log's name.
+        name: String,
+        /// The line.
+        line: BadLine,
+    },
+    /// Nothing behind this can be read.
+    #[error("{name}: {line}; nothing behind it can be read")]
+    Lost {
+        /// The log's name.
+        name: String,
+        /// Where, and why.
+        line: BadLine,
+    },
+    /// It is no log.
+    #[error(
+        "{name}: this is no log: {looks}\nlogs are candump -L or -t, Vector ASC, PEAK TRC, pcapng and \
+         pcap, also packed by gzip or zstd"
+    )]
+    Unknown {
+        /// Its name.
+        name: String,
+        /// What it looks like.
+        looks: Looks,
+    },
+    /// The log cannot be read (any further).
+    #[error("{name}: cannot be read: {source}")]
+    Read {
+        /// The log's name.
+        name: String,
+        /// The operating system's error.
+        source: io::Error,
+    },
+}
+
+/// Reads a log of any format: a stream of any length, in bounded memory. What gzip or Zstandard has
+/// packed is unpacked on the way.
+///
+/// Bad lines are reported one by one and counted in [`LogReader::bad`]; what comes after them is
+/// read all the same. As an iterator it gives each frame with its stamp; [`LogReader::read`] does
+/// the same without copying the frame.
+///
+/// ```
+/// use logs::LogReader;
+///
+/// let log = "(0.001000) can0 123#11\nnonsense\n(0.002000) can1 00000123#R\n";
+/// let mut reader = LogReader::new(log.as_bytes(), "example");
+/// let frames: Vec<String> = reader
+///     .by_ref()
+///     .filter_map(Result::ok)
+///     .map(|entry| format!("{} {}", entry.logged.interface, entry.frame.view()))
+///     .collect();
+/// assert_eq!(frames, ["can0 123#11", "can1 00000123#R"]);
+/// assert_eq!(reader.bad().count(), 1);
+/// assert_eq!(reader.bad().first()[0].place.number(), 2);
+/// ```
+pub struct LogReader<R: Read> {
+    input: Unpacked<R>,
+    name: String,
+    scanner: Scanner,
+    last: bool,
+    finished: bool,
+}
+
+impl LogReader<File> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`LogError::Read`].
+    pub fn open(path: &Path) -> Result<Self, LogError> {
+        let name = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => Ok(Self::new(file, name)),
+            Err(source) => Err(LogError::Read { name, source }),
+        }
+    }
+}
+
+impl<R: Read> LogReader<R> {
+    /// Reads from anything. `name` is for messages.
+    pub fn new(input: R, name: impl Into<String>) -> Self {
+        Self {
+            input: Unpacked::new(input),
+            name: name.into(),
+            scanner: Scanner::new(None),
+            last: false,
+            finished: false,
+        }
+    }
+
+    /// Reads this format, whatever the beginning looks like. To be said before anything is read.
+    #[must_use]
+    pub fn of(mut self, format: Option<Format>) -> Self {
+        let only = self.scanner.interface();
+        self.scanner = Scanner::new(format).only(only);
+        self
+    }
+
+    /// Only frames of this interface.
+    #[must_use]
+    pub fn only(mut self, interface: InterfaceName) -> Self {
+        self.scanner = self.scanner.only(Some(interface));
+        self
+    }
+
+    /// The format of the log: reads as much as is needed to know it.
+    ///
+    /// # Errors
+    /// [`LogError::Unknown`] where it is no log, [`LogError::Read`].
+    pub fn recognise(&mut self) -> Result<Format, LogError> {
+        while !self.scanner.recognise(self.last) {
+            self.fill()?;
+        }
+        match self.scanner.format() {
+            Some(format) => Ok(format),
+            None => match self.scanner.step(&mut FrameBuf::new(), self.last) {
+                Step::Unknown(looks) => Err(self.unknown(looks)),
+                _ => Ok(Format::Log),
+            },
+        }
+    }
+
+    /// The next frame goes into `frame`; `None` after the last one.
+    ///
+    /// # Errors
+    /// [`LogError::Bad`] for a bad line, after which reading goes on; the others once, after which
+    /// the log is at its end.
+    pub fn read(&mut self, frame: &mut FrameBuf) -> Result<Option<Logged>, LogError> {
+        while !self.finished {
+            match self.scanner.step(frame, self.last) {
+                Step::Frame(logged) => return Ok(Some(logged)),
+                Step::Bad(line) => {
+                    let name = self.name.clone();
+                    return Err(LogError::Bad { name, line });
+                }
+                Step::Other => {}
+                Step::Unknown(looks) => {
+                    self.finished = true;
+                    return Err(self.unknown(looks));
+                }
+                Step::Lost(line) => {
+                    self.finished = true;
+                    let name = self.name.clone();
+                    return Err(LogError::Lost { name, line });
+                }
+                Step::Starved if self.last => self.finished = true,
+                Step::Starved => self.fill()?,
+            }
+        }
+        Ok(None)
+    }
+
+    fn fill(&mut self) -> Result<(), LogError> {
+        match self.scanner.fill(&mut self.input) {
+            Ok(n) => self.last = n == 0,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(source) => {
+                self.finished = true;
+                let name = self.name.clone();
+                return Err(LogError::Read { name, source });
+            }
+        }
+        Ok(())
+    }
+
+    fn unknown(&self, looks: Looks) -> LogError {
+        let name = self.name.clone();
+        LogError::Unknown { name, looks }
+    }
+
+    /// The bad lines so far.
+    #[must_use]
+    pub fn bad(&self) -> &BadLines {
+        self.scanner.bad()
+    }
+
+    /// Frames of other interfaces that were left out so far.
+    #[must_use]
+    pub fn elsewhere(&self) -> u64 {
+        self.scanner.elsewhere().0
+    }
+}
+
+impl<R: Read> Iterator for LogReader<R> {
+    type Item = Result<LogEntry, LogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut frame = FrameBuf::new();
+        match self.read(&mut frame) {
+            Ok(None) => None,
+            Ok(Some(logged)) => Some(Ok(LogEntry { logged, frame })),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Which format a log is in, by its beginning.
+
+use crate::format::Format;
+use crate::pcap::{classic, link::Link, ng};
+use crate::text::plain::{Stamp, stamp};
+use crate::text::words::Words;
+use std::fmt;
+
+/// So much of a log is looked at, at most, bytes.
+const LOOK: usize = 32 * 1024;
+
+/// So many lines may be no frames before one is.
+const LINES: usize = 64;
+
+/// So many times tell `candump -t z` from `-t d`.
+const TIMES: usize = 32;
+
+/// What something that is no log looks like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Looks {
+    /// Nothing but zero bytes.
+    Zeros,
+    /// Bytes that are no text.
+    Binary,
+    /// Text, of which no line is a frame.
+    Text,
+    /// Lines of candump without time stamps.
+    NoTimes,
+    /// pcap with a link type that carries no CAN frames.
+    LinkType(u32),
+    /// Something that has a name, and what to do with it.
+    Known(&'static str, &'static str),
+}
+
+impl fmt::Display for Looks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zeros => f.write_str("it begins with nothing but zero bytes"),
+            Self::Binary => f.write_str("it looks like binary data of no known kind"),
+            Self::Text => f.write_str(
+                "it looks like text, but none of its first lines is a frame in a format that is \
+                 known",
+            ),
+            Self::NoTimes => f.write_str(
+                "it looks like what candump shows without time stamps: record with candump -L, or \
+                 candump -t a",
+            ),
+            Self::LinkType(number) => write!(
+                f,
+                "it is pcap with link type {number}, which carries no CAN frames (227, 113 and 276 \
+                 do)"
+            ),
+            Self::Known(what, todo) => write!(f, "it looks like {what}: {todo}"),
+        }
+    }
+}
+
+/// What the beginning of a log says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// Not enough.
+    More,
+    /// This.
+    Is(Format),
+    /// No log.
+    No(Looks),
+}
+
+/// What others call their files, and what to do with them.
+const OTHERS: [(&[u8], Looks); 10] = [
+    (
+        &[0x1F, 0x8B],
+        Looks::Known(
+            "gzip, which is unpacked out of files only",
+            "zcat FILE | cangate …",
+        ),
+    ),
+    (
+        &[0x28, 0xB5, 0x2F, 0xFD],
+        Looks::Known(
+            "Zstandard, which is unpacked out of files only",
+            "zstdcat FILE | cangate …",
+        ),
+    ),
+    (b"BZh", Looks::Known("bzip2", "unpack it with bunzip2")),
+    (
+        &[0xFD, b'7', b'z', b'X', b'Z'],
+        Looks::Known("xz", "unpack it with unxz"),
+    ),
+    (b"PK\x03\x04", Looks::Known("a ZIP archive", "unpack it")),
+    (
+        b"LOGG",
+        Looks::Known(
+            "Vector BLF",
+            "write it as ASC or pcapng with another program, such as python-can's can_logconvert",
+        ),
+    ),
+    (
+        b"MDF ",
+        Looks::Known(
+            "ASAM MDF",
+            "write it as ASC or pcapng with another program, such as asammdf",
+        ),
+    ),
+    (
+        b"PAR1",
+        Looks::Known("Parquet", "cangate writes it, and does not read it"),
+    ),
+    (
+        b"\x7FELF",
+        Looks::Known("a program (ELF)", "is the name right?"),
+    ),
+    (
+        b"SQLite format 3",
+        Looks::Known("an SQLite database", "is the name right?"),
+    ),
+];
+
+/// Looks at the beginning; `last`: there is nothing behind it.
+pub(crate) fn recognise(head: &[u8], last: bool) -> Verdict {
+    // The same, however much of it happens to be there.
+    let last = last && head.len() <= LOOK;
+    let head = head.get(..LOOK).unwrap_or(head);
+    let enough = last || head.len() >= LOOK;
+    if head.len() < 4 && !enough {
+        return Verdict::More;
+    }
+    if head.starts_with(&ng::SECTION) {
+        return Verdict::Is(Format::Pcapng);
+    }
+    if classic::magic(head).is_some() {
+        return match classic::link_type(head) {
+            None if last => Verdict::No(Looks::Binary),
+            None => Verdict::More,
+            Some(link) if Link::of(link).is_none() => Verdict::No(Looks::LinkType(link)),
+            Some(_) => Verdict::Is(Format::Pcap),
+        };
+    }
+    if let Some((_, looks)) = OTHERS.iter().find(|(begin, _)| head.starts_with(begin)) {
+        return Verdict::No(*looks);
+    }
+    let mut lines = Whole { head, last };
+    let mut seen = 0;
+    while let Some(line) = lines.next() {
+        match of_line(line) {
+            Line::Empty => continue,
+            Line::Is(Format::CandumpZero) => return zero_or_delta(line, lines, enough),
+            Line::Is(format) => return Verdict::Is(format),
+            Line::NoTimes => return Verdict::No(Looks::NoTimes),
+            Line::Unknown => seen += 1,
+        }
+        if seen == LINES {
+            let seen = head.len() - lines.head.len();
+            return Verdict::No(unknown(head.get(..seen).unwrap_or(head)));
+        }
+    }
+    match (enough, seen) {
+        (false, _) => Verdict::More,
+        // Nothing but comments: a log without a frame.
+        (true, 0) if last => Verdict::Is(Format::Log),
+        (true, _) => Verdict::No(unknown(head)),
+    }
+}
+
+fn unknown(head: &[u8]) -> Looks {
+    let is_text = |b: &u8| !b.is_ascii_control() || b.is_ascii_whitespace();
+    if head.iter().all(|b| *b == 0) {
+        Looks::Zeros
+    } else if head.iter().all(is_text) {
+        Looks::Text
+    } else {
+        Looks::Binary
+    }
+}
+
+/// The lines that are there in whole.
+struct Whole<'a> {
+    head: &'a [u8],
+    last: bool,
+}
+
+impl<'a> Iterator for Whole<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let end = self.head.iter().position(|b| *b == b'\n');
+        let (line, rest) = match end {
+            Some(end) => (self.head.get(..end)?, self.head.get(end + 1..)?),
+            None if self.last && !self.head.is_empty() => (self.head, &[][..]),
+            None => return None,
+        };
+        self.head = rest;
+        Some(line)
+    }
+}
+
+enum Line {
+    Empty,
+    Is(Format),
+    NoTimes,
+    Unknown,
+}
+
+/// What a line looks like, also one that is not quite right.
+fn of_line(line: &[u8]) -> Line {
+    let mut words = Words::new(line);
+    let Some(first) = words.peek() else {
+        return Line::Empty;
+    };
+    match first.text {
+        [b'#', ..] => return Line::Empty,
+        [b';', ..] => return Line::Is(Format::Trc),
+        [b'(', ..] => {
+            let Ok(found) = stamp(&mut words) else {
+                return Line::Unknown;
+            };
+            words.next();
+            return match words.peek() {
+                Some(word) if word.text.contains(&b'#') => Line::Is(Format::Log),
+                Some(_) if words.any(|word| is_length(word.text)) => Line::Is(match found {
+                    Stamp::Absolute(_) => Format::Candump,
+                    Stamp::Relative(_) => Format::CandumpZero,
+                }),
+                _ => Line::Unknown,
+            };
+        }
+        _ => {}
+    }
+    let all: Vec<&[u8]> = words.take(6).map(|word| word.text).collect();
+    let is = |at: usize, text: &str| {
+        all.get(at)
+            .is_some_and(|word| word.eq_ignore_ascii_case(text.as_bytes()))
+    };
+    let asc = is(0, "date") && all.iter().any(|word| word.contains(&b':'))
+        || is(0, "base") && (is(1, "hex") || is(1, "dec"))
+        || is(0, "Begin") && is(1, "Triggerblock")
+        || is(0, "//") && is(1, "version");
+    if asc {
+        return Line::Is(Format::Asc);
+    }
+    let hex = |at: usize| {
+        all.get(at)
+            .is_some_and(|word| word.iter().all(u8::is_ascii_hexdigit))
+    };
+    let bare = hex(1) && all.get(2).is_some_and(|word| is_length(word))
+        || (is(1, "RX") || is(1, "TX")) && hex(4)
+        || all.get(1).is_some_and(|word| {
+            let mut parts = word.splitn(2, |b| *b == b'#');
+            let id = parts.next().unwrap_or_default();
+            parts.next().is_some()
+                && matches!(id.len(), 3 | 5 | 8)
+                && id.iter().all(u8::is_ascii_hexdigit)
+        });
+    if bare { Line::NoTimes } else { Line::Unknown }
+}
+
+/// `[8]`, `{B}`, `[08]`
+fn is_length(word: &[u8]) -> bool {
+    matches!(word, [b'[', .., b']'] | [b'{', .., b'}']) && word.len() <= 6
+}
+
+/// Times that count from the first frame nearly always grow; differences do so half of the time.
+fn zero_or_delta(first: &[u8], lines: Whole<'_>, enough: bool) -> Verdict {
+    let times = std::iter::once(first).chain(lines);
+    let times = times.filter_map(|line| match stamp(&mut Words::new(line)) {
+        Ok(Stamp::Relative(ns)) => Some(ns),
+        _ => None,
+    });
+    let times: Vec<_> = times.take(TIMES).collect();
+    if times.len() < TIMES && !enough {
+        return Verdict::More;
+    }
+    let steps = times.len().saturating_sub(1);
+    let grows = times.iter().zip(times.iter().skip(1));
+    let grows = grows.filter(|(a, b)| a < b).count();
+    Verdict::Is(if 4 * grows >= 3 * steps {
+        Format::CandumpZero
+    } else {
+        Format::CandumpDelta
+    })
+}

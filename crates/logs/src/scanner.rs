@@ -1,0 +1,259 @@
+//! Bytes to frames, wherever the bytes come from and whenever they come.
+
+use crate::bad::{BadLine, BadLines, Fault, Place};
+use crate::format::Format;
+use crate::lines::{Lines, Text};
+use crate::name::InterfaceName;
+use crate::pcap::classic::{self, Pcap};
+use crate::pcap::{Block, ng::Pcapng};
+use crate::recognise::{Looks, Verdict, recognise};
+use crate::text::{Got, Lined};
+use frame::text::Direction;
+use frame::{FrameBuf, Nanos};
+use std::io::{self, Read};
+
+/// What a log says besides the frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Logged {
+    /// Where it stands.
+    pub place: Place,
+    /// Nanoseconds since the log's epoch, nearly always Unix's.
+    pub ns: Nanos,
+    /// The interface.
+    pub interface: InterfaceName,
+    /// Received or sent, where the log says so.
+    pub direction: Option<Direction>,
+}
+
+/// What became of one line or block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// A frame; it is in the buffer.
+    Frame(Logged),
+    /// It is wrong and was left out.
+    Bad(BadLine),
+    /// Empty, a comment, another event, or of another interface.
+    Other,
+    /// More input is needed ([`Scanner::fill`]).
+    Starved,
+    /// This is no log; nothing of it will be read.
+    Unknown(Looks),
+    /// Nothing behind this can be read.
+    Lost(BadLine),
+}
+
+enum State {
+    /// The format is not known yet.
+    Unknown,
+    No(Looks),
+    Lines(Lined),
+    Pcapng(Box<Pcapng>),
+    Pcap(Pcap),
+    /// The rest cannot be read.
+    Lost(BadLine),
+}
+
+/// Reads a log piece by piece, in bounded memory. It waits for nobody: [`Scanner::step`] says when
+/// it needs more bytes, and the caller decides when to [`Scanner::fill`].
+pub struct Scanner {
+    lines: Lines,
+    state: State,
+    format: Option<Format>,
+    /// Bytes of a long block that are still to be passed over.
+    skip: u64,
+    bad: BadLines,
+    only: Option<InterfaceName>,
+    elsewhere: u64,
+    other: Option<InterfaceName>,
+}
+
+impl Scanner {
+    /// Reads this format; `None`: the one that the beginning of the log tells.
+    #[must_use]
+    pub fn new(format: Option<Format>) -> Self {
+        let mut scanner = Self {
+            lines: Lines::new(),
+            state: State::Unknown,
+            format: None,
+            skip: 0,
+            bad: BadLines::new(),
+            only: None,
+            elsewhere: 0,
+            other: None,
+        };
+        match format {
+            Some(format) if format != Format::Pcap => scanner.begin(format),
+            // Its header is needed first, as if nobody had said anything.
+            _ => scanner.format = format,
+        }
+        scanner
+    }
+
+    /// Only frames of this interface; `None`: of all.
+    #[must_use]
+    pub fn only(mut self, interface: Option<InterfaceName>) -> Self {
+        self.only = interface;
+        self
+    }
+
+    /// The format, as soon as it is known.
+    #[must_use]
+    pub const fn format(&self) -> Option<Format> {
+        match self.state {
+            State::Unknown | State::No(_) => None,
+            _ => self.format,
+        }
+    }
+
+    /// What was left out so far because it is wrong.
+    #[must_use]
+    pub const fn bad(&self) -> &BadLines {
+        &self.bad
+    }
+
+    /// Frames of other interfaces that were left out, and the first of those.
+    #[must_use]
+    pub const fn elsewhere(&self) -> (u64, Option<InterfaceName>) {
+        (self.elsewhere, self.other)
+    }
+
+    /// The only interface that is read.
+    #[must_use]
+    pub const fn interface(&self) -> Option<InterfaceName> {
+        self.only
+    }
+
+    /// Reads once. 0 is the end of the input.
+    ///
+    /// # Errors
+    /// What the input says.
+    pub fn fill(&mut self, input: &mut impl Read) -> io::Result<usize> {
+        self.lines.fill(input)
+    }
+
+    /// Finds out the format; false where more input is needed. `last`: no more input will come.
+    pub fn recognise(&mut self, last: bool) -> bool {
+        if matches!(self.state, State::Unknown) {
+            match recognise(self.lines.head(), last) {
+                Verdict::More => return false,
+                Verdict::No(looks) => self.state = State::No(looks),
+                Verdict::Is(format) if self.format.is_some_and(|named| named != format) => {
+                    let what = "no pcap, which was named";
+                    self.state = State::No(Looks::Known(what, "leave the format out"));
+                }
+                Verdict::Is(format) => self.begin(format),
+            }
+        }
+        true
+    }
+
+    fn begin(&mut self, format: Format) {
+        self.format = Some(format);
+        self.state = match format {
+            Format::Pcapng => State::Pcapng(Box::new(Pcapng::new())),
+            Format::Pcap => match Pcap::new(self.lines.head()) {
+                Some(pcap) => {
+                    self.lines.consume(classic::FILE_HEADER);
+                    State::Pcap(pcap)
+                }
+                None => State::No(Looks::Binary),
+            },
+            format => State::Lines(Lined::new(format)),
+        };
+    }
+
+    /// Looks at one line or block. `last`: no more input will come.
+    pub fn step(&mut self, frame: &mut FrameBuf, last: bool) -> Step {
+        if self.skip > 0 {
+            let most = usize::try_from(self.skip).unwrap_or(usize::MAX);
+            self.skip -= self.lines.consume(most) as u64;
+            if self.skip > 0 {
+                return Step::Starved;
+            }
+        }
+        let (place, done) = match &mut self.state {
+            State::Unknown => {
+                return if self.recognise(last) {
+                    Step::Other
+                } else {
+                    Step::Starved
+                };
+            }
+            State::No(looks) => return Step::Unknown(*looks),
+            State::Lost(bad) => return Step::Lost(*bad),
+            State::Lines(lined) => {
+                let done = match self.lines.next(last) {
+                    None => return Step::Starved,
+                    Some(Text::TooLong) => Err(Fault::TooLong),
+                    Some(Text::Whole(line)) => lined.line(line, frame),
+                };
+                (Place::Line(self.lines.number()), done)
+            }
+            State::Pcapng(pcapng) => {
+                let place = self.lines.offset();
+                let block = pcapng.block(self.lines.head(), frame);
+                return self.block(place, block, last);
+            }
+            State::Pcap(pcap) => {
+                let place = self.lines.offset();
+                let block = pcap.record(self.lines.head(), frame);
+                return self.block(place, block, last);
+            }
+        };
+        match done {
+            Err(fault) => self.wrong(place, fault),
+            Ok(None) => Step::Other,
+            Ok(Some(got)) => self.found(place, &got),
+        }
+    }
+
+    fn block(&mut self, offset: u64, block: Block, last: bool) -> Step {
+        let place = Place::Byte(offset);
+        match block {
+            Block::More if last && !self.lines.head().is_empty() => {
+                self.lines.consume(usize::MAX);
+                let cut = "the log ends within this block: was it cut off?";
+                self.wrong(place, Fault::Said(cut))
+            }
+            Block::More => Step::Starved,
+            Block::Other(size) => {
+                self.skip = size;
+                Step::Other
+            }
+            Block::Frame(size, got) => {
+                self.lines.consume(size);
+                self.found(place, &got)
+            }
+            Block::Bad(size, fault) => {
+                self.skip = size;
+                self.wrong(place, fault)
+            }
+            Block::Lost(fault) => {
+                self.wrong(place, fault);
+                let bad = BadLine { place, fault };
+                self.state = State::Lost(bad);
+                Step::Lost(bad)
+            }
+        }
+    }
+
+    fn wrong(&mut self, place: Place, fault: Fault) -> Step {
+        let bad = BadLine { place, fault };
+        self.bad.add(bad);
+        Step::Bad(bad)
+    }
+
+    fn found(&mut self, place: Place, got: &Got) -> Step {
+        if self.only.is_some_and(|only| only != got.name) {
+            self.elsewhere += 1;
+            self.other.get_or_insert(got.name);
+            return Step::Other;
+        }
+        Step::Frame(Logged {
+            place,
+            ns: got.ns,
+            interface: got.name,
+            direction: got.direction,
+        })
+    }
+}

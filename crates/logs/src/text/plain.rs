@@ -1,0 +1,170 @@
+//! What candump shows on a terminal with time stamps: `candump -t a|A|d|z`, with or without `-x`.
+
+use super::Got;
+use super::time::{clock, iso_day};
+use super::words::{Word, Words, decimal};
+use crate::bad::Fault;
+use crate::draft::{self, Draft};
+use crate::format::Format;
+use crate::name::InterfaceName;
+use frame::text::Direction;
+use frame::{CanId, FrameBuf, Nanos};
+
+/// Reads lines.
+#[derive(Clone, Debug)]
+pub(crate) struct Plain {
+    format: Format,
+    /// The sum of what the lines said so far, where they say differences.
+    sum: Nanos,
+}
+
+impl Plain {
+    pub(crate) const fn new(format: Format) -> Self {
+        Self { format, sum: 0 }
+    }
+
+    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
+        // Behind an error frame, `candump -e` explains it.
+        if matches!(line.first(), None | Some(b'\t' | b'#')) || line.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        let mut words = Words::new(line);
+        let stamp = stamp(&mut words)?;
+        // Also of a line that is left out: the next one counts from it.
+        let ns = match stamp {
+            Stamp::Relative(ns) | Stamp::Absolute(ns) if self.format == Format::CandumpDelta => {
+                self.sum = self.sum.saturating_add(ns);
+                self.sum
+            }
+            Stamp::Relative(ns) | Stamp::Absolute(ns) => ns,
+        };
+        let interface = words.need("an interface's name")?;
+        let name = str::from_utf8(interface.text)
+            .ok()
+            .and_then(InterfaceName::new);
+        let name = name.ok_or(interface.wrong("an interface's name of at most 15 bytes"))?;
+        let (mut direction, mut brs, mut esi) = (None, false, false);
+        if let Some(word) = words.peek().filter(|word| word.is("RX") || word.is("TX")) {
+            direction = Some(if word.is("RX") {
+                Direction::Received
+            } else {
+                Direction::Sent
+            });
+            words.next();
+            (brs, esi) = (
+                flag(&mut words, b"B", "'-' or 'B' (BRS)")?,
+                flag(&mut words, b"E", "'-' or 'E' (ESI)")?,
+            );
+        }
+        read(&mut words, brs, esi)?.put(frame)?;
+        Ok(Some(Got {
+            ns,
+            direction,
+            name,
+        }))
+    }
+}
+
+/// What stands in the brackets at the beginning of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stamp {
+    /// Since 1970.
+    Absolute(Nanos),
+    /// Since another frame.
+    Relative(Nanos),
+}
+
+/// The stamp of a line.
+pub(crate) fn stamp(words: &mut Words<'_>) -> Result<Stamp, Fault> {
+    const EXPECTED: &str = "a time in brackets, as candump -t a writes it: (1436509052.249713)";
+    let first = words.need(EXPECTED)?;
+    let wrong = first.wrong(EXPECTED);
+    let inner = first.text.strip_prefix(b"(").ok_or(wrong)?;
+    if let Some(text) = inner.strip_suffix(b")") {
+        let ns = decimal(text, 9).ok_or(wrong)?;
+        // candump writes ten digits of a time since 1970, and at least three of a difference.
+        let relative = text.iter().position(|b| *b == b'.').unwrap_or(text.len()) < 10;
+        return Ok(if relative {
+            Stamp::Relative(ns)
+        } else {
+            Stamp::Absolute(ns)
+        });
+    }
+    let day = iso_day(inner).ok_or(wrong)?;
+    let second = words.need("the time of day and ')'")?;
+    let time = second.text.strip_suffix(b")").and_then(clock);
+    Ok(Stamp::Absolute(
+        day + time.ok_or(second.wrong("the time of day and ')'"))?,
+    ))
+}
+
+fn flag(words: &mut Words<'_>, set: &[u8], expected: &'static str) -> Result<bool, Fault> {
+    let word = words.need(expected)?;
+    match word.text {
+        b"-" => Ok(false),
+        text if text == set => Ok(true),
+        _ => Err(word.wrong(expected)),
+    }
+}
+
+/// `123   [2]  11 22`
+fn read(words: &mut Words<'_>, brs: bool, esi: bool) -> Result<Draft, Fault> {
+    const ID: &str = "an ID of 3 hex digits (SFF) or 8 (EFF, error frame)";
+    const LEN: &str = "a length in brackets, as in [8]";
+    let word = words.need(ID)?;
+    let number = word.number(16).ok_or(word.wrong(ID))?;
+    let id = match word.text.len() {
+        3 => draft::id(number, false),
+        8 if number >> 29 == 1 => Some(CanId::from_raw(number)),
+        8 => draft::id(number, true),
+        _ => None,
+    };
+    let mut draft = Draft::new(id.ok_or(word.wrong(ID))?);
+    let word = words.need(LEN)?;
+    match length(&word).ok_or(word.wrong(LEN))? {
+        Length::Classic(dlc) => draft = draft.with_dlc(dlc).ok_or(word.wrong(LEN))?,
+        Length::Fd(len) => {
+            draft = draft.fd(brs, esi);
+            draft.len = len;
+        }
+        Length::Xl => {
+            return Err(word.wrong(
+                "a classic or FD frame: candump cuts XL frames off here; record with candump -L",
+            ));
+        }
+    }
+    if words.peek().is_some_and(|word| word.is("remote")) && !draft.id.is_err() {
+        draft.id = draft.id.with_rtr();
+        return Ok(draft);
+    }
+    words.bytes(draft.payload()?, 16)?;
+    // What may follow: the payload as ASCII in quotes, ERRORFRAME.
+    match words.next() {
+        Some(word) if word.text.first() != Some(&b'\'') && !word.is("ERRORFRAME") => {
+            Err(word.wrong("the end of the line: all bytes of the payload are there"))
+        }
+        _ => Ok(draft),
+    }
+}
+
+enum Length {
+    Classic(u32),
+    Fd(usize),
+    Xl,
+}
+
+/// `[8]` is classic, `{B}` classic with a raw DLC, `[08]` is FD, `[0008]` XL.
+fn length(word: &Word<'_>) -> Option<Length> {
+    match word.text {
+        [b'[', digit, b']'] => Some(Length::Classic(u32::from(
+            digit.checked_sub(b'0').filter(|n| *n <= 8)?,
+        ))),
+        [b'{', digit, b'}'] => char::from(*digit).to_digit(16).map(Length::Classic),
+        [b'[', tens, ones, b']'] => {
+            let len = super::words::number(&[*tens, *ones], 10)?;
+            (len <= 64).then_some(Length::Fd(len as usize))
+        }
+        [b'[', _, _, _, _, b']'] => Some(Length::Xl),
+        _ => None,
+    }
+}

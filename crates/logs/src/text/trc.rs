@@ -1,0 +1,232 @@
+//! PEAK TRC, versions 1.0 to 2.1. Bus N is the interface `can(N-1)`.
+
+use super::Got;
+use super::words::{Word, Words, decimal};
+use crate::bad::Fault;
+use crate::draft::{self, Draft};
+use crate::name::InterfaceName;
+use frame::text::Direction;
+use frame::{FrameBuf, Nanos, dlc};
+
+/// Days from TRC's epoch, 1899-12-30, to 1970-01-01.
+const EPOCH: Nanos = 25_569;
+const DAY: u128 = 86_400_000_000_000;
+
+/// Columns that each version has where the file does not say its own; `Y` is the direction or what
+/// else happened, in versions 1.1 to 1.3.
+const COLUMNS: [(&str, &str); 6] = [
+    ("1.0", "NOILD"),
+    ("1.1", "NOYILD"),
+    ("1.2", "NOBYILD"),
+    ("1.3", "NOBYIRLD"),
+    ("2.0", "NOTIdlD"),
+    ("2.1", "NOTBIdRLD"),
+];
+
+/// Reads lines.
+#[derive(Clone, Debug)]
+pub(crate) struct Trc {
+    start: Nanos,
+    columns: Vec<u8>,
+}
+
+impl Trc {
+    pub(crate) fn new() -> Self {
+        Self {
+            start: 0,
+            columns: b"NOILD".to_vec(),
+        }
+    }
+
+    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
+        let line = line.trim_ascii_end();
+        match line.trim_ascii_start() {
+            [] => Ok(None),
+            [b';', header @ ..] => self.header(header).map(|()| None),
+            _ => self.event(line, frame),
+        }
+    }
+
+    fn header(&mut self, text: &[u8]) -> Result<(), Fault> {
+        if let Some(version) = text.strip_prefix(b"$FILEVERSION=") {
+            let known = COLUMNS.iter().find(|(name, _)| name.as_bytes() == version);
+            let (_, columns) = known.ok_or(Fault::Said(
+                "a version of TRC that is not known: 1.0 to 1.3, 2.0 and 2.1 are read",
+            ))?;
+            self.columns = columns.as_bytes().to_vec();
+        } else if let Some(start) = text.strip_prefix(b"$STARTTIME=") {
+            self.start = days(start).ok_or(Fault::Said(
+                "a start that is no number of days since 1899-12-30; times count from 1970",
+            ))?;
+        } else if let Some(columns) = text.strip_prefix(b"$COLUMNS=") {
+            let columns: Vec<u8> = columns.iter().copied().filter(|b| *b != b',').collect();
+            if columns.len() > 16 || !columns.iter().all(u8::is_ascii_alphabetic) {
+                return Err(Fault::Said("columns that are no letters"));
+            }
+            self.columns = columns;
+        }
+        Ok(())
+    }
+
+    fn event(&self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
+        let mut words = Words::new(line);
+        let mut seen = Seen::default();
+        for column in &self.columns {
+            match column {
+                b'D' => break,
+                b'O' => {
+                    let word = words.need("a time in milliseconds")?;
+                    let ns = decimal(word.text, 6).ok_or(word.wrong("a time in milliseconds"))?;
+                    seen.offset = ns;
+                }
+                b'B' => {
+                    let word = words.need("the number of a bus")?;
+                    seen.bus = word.number(10);
+                }
+                b'Y' => {
+                    let word = words.need("Rx or Tx")?;
+                    match word {
+                        word if word.is("Rx") => seen.direction = Some(Direction::Received),
+                        word if word.is("Tx") => seen.direction = Some(Direction::Sent),
+                        word if word.is("Error") => return self.error(&seen, frame).map(Some),
+                        // Warnings and states of the controller.
+                        _ => return Ok(None),
+                    }
+                }
+                b'T' => {
+                    let word = words.need("a type, as in DT")?;
+                    match word.text {
+                        b"DT" | b"FD" | b"FB" | b"FE" | b"BI" | b"RR" | b"ER" => {
+                            seen.kind = word.text;
+                        }
+                        b"ST" | b"EC" | b"EV" => return Ok(None),
+                        _ => {
+                            return Err(
+                                word.wrong("a type: DT, FD, FB, FE, BI, RR, ER, ST, EC or EV")
+                            );
+                        }
+                    }
+                }
+                // It has no ID, and its length is of something else.
+                b'I' if seen.kind == b"ER" => return self.error(&seen, frame).map(Some),
+                b'I' => seen.id = Some(words.need("an ID of 4 or 8 hex digits")?),
+                b'd' => {
+                    let word = words.need("Rx or Tx")?;
+                    seen.direction = match word {
+                        word if word.is("Rx") => Some(Direction::Received),
+                        word if word.is("Tx") => Some(Direction::Sent),
+                        _ => return Err(word.wrong("Rx or Tx")),
+                    };
+                }
+                b'L' | b'l' => {
+                    seen.len = Some((words.need("a length")?, *column == b'L'));
+                }
+                // The number of the line, what is reserved, what is not known.
+                _ => {
+                    words.need("another column")?;
+                }
+            }
+        }
+        let Some(draft) = draft(&seen, &mut words)? else {
+            return Ok(None);
+        };
+        draft.put(frame)?;
+        Ok(Some(self.got(&seen)))
+    }
+
+    fn error(&self, seen: &Seen<'_>, frame: &mut FrameBuf) -> Result<Got, Fault> {
+        Draft::error().put(frame)?;
+        Ok(self.got(seen))
+    }
+
+    fn got(&self, seen: &Seen<'_>) -> Got {
+        let bus = seen.bus.unwrap_or(1).saturating_sub(1);
+        Got {
+            ns: self.start.saturating_add(seen.offset),
+            direction: seen.direction,
+            name: InterfaceName::numbered(bus),
+        }
+    }
+}
+
+/// What the columns before the payload say.
+#[derive(Default)]
+struct Seen<'a> {
+    offset: Nanos,
+    bus: Option<u32>,
+    kind: &'a [u8],
+    id: Option<Word<'a>>,
+    direction: Option<Direction>,
+    /// A length, or a DLC.
+    len: Option<(Word<'a>, bool)>,
+}
+
+fn draft(seen: &Seen<'_>, words: &mut Words<'_>) -> Result<Option<Draft>, Fault> {
+    const ID: &str = "an ID of 4 hex digits (standard) or 8 (extended)";
+    const LEN: &str = "a length that this kind of frame can have";
+    let missing = Fault::Said("no ID or no length: the columns of this file leave them out");
+    let (word, (len, is_dlc)) = seen.id.zip(seen.len).ok_or(missing)?;
+    // So version 1.0 tells what is no frame.
+    if word.text == b"FFFFFFFF" {
+        return Ok(None);
+    }
+    let id = word
+        .number(16)
+        .and_then(|id| draft::id(id, word.text.len() > 4));
+    let mut draft = Draft::new(id.ok_or(word.wrong(ID))?);
+    let value = len.number(10).filter(|value| *value <= 64);
+    let value = value.ok_or(len.wrong(LEN))?;
+    match seen.kind {
+        b"FD" | b"FB" | b"FE" | b"BI" => {
+            let (brs, esi) = (
+                matches!(seen.kind, b"FB" | b"BI"),
+                matches!(seen.kind, b"FE" | b"BI"),
+            );
+            draft = draft.fd(brs, esi);
+            draft.len = match is_dlc {
+                true if value > 15 => return Err(len.wrong(LEN)),
+                true => usize::from(dlc::fd_len(value as u8)),
+                false => value as usize,
+            };
+        }
+        _ => draft = draft.with_dlc(value).ok_or(len.wrong(LEN))?,
+    }
+    let remote = words.peek().is_some_and(|word| word.is("RTR"));
+    if remote || seen.kind == b"RR" {
+        draft.id = draft.id.with_rtr();
+    } else {
+        words.bytes(draft.payload()?, 16)?;
+    }
+    Ok(Some(draft))
+}
+
+/// Days since 1899-12-30 with a fraction, as Unix time.
+fn days(text: &[u8]) -> Option<Nanos> {
+    // A day in units of 10^-14 days is 0.864 ns.
+    let point = text.iter().position(|b| *b == b'.').unwrap_or(text.len());
+    let (whole, fraction) = text.split_at_checked(point)?;
+    let whole = decimal(whole, 0)?.checked_sub(EPOCH)?;
+    let part = match fraction {
+        [] | [b'.'] => 0,
+        [_, digits @ ..] => decimal(&[b"0.", digits].concat(), 14)?,
+    };
+    let ns = u128::from(whole) * DAY + (u128::from(part) * DAY + DAY / 2) / 10_u128.pow(14);
+    // To the microsecond: no program writes more digits than that.
+    Nanos::try_from((ns + 500) / 1000 * 1000).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_are_days_of_another_epoch() {
+        assert_eq!(days(b"25569"), Some(0));
+        assert_eq!(days(b"25570.5"), Some(86_400_000_000_000 * 3 / 2));
+        // 2017-09-29 22:06:13.191
+        assert_eq!(days(b"43007.920986006946"), Some(1_506_722_773_191_000_000));
+        for wrong in ["", "x", "-1", "25568", "99999999999999999999"] {
+            assert_eq!(days(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Words of a line, with their columns.
+
+use crate::bad::Fault;
+use frame::Nanos;
+
+/// A word and the column of its first byte, from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Word<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) column: usize,
+}
+
+/// What is left of a line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Words<'a> {
+    rest: &'a [u8],
+    column: usize,
+}
+
+impl<'a> Words<'a> {
+    pub(crate) fn new(line: &'a [u8]) -> Self {
+        Self {
+            rest: line,
+            column: 1,
+        }
+    }
+
+    /// The next word, or what was expected in its place.
+    pub(crate) fn need(&mut self, expected: &'static str) -> Result<Word<'a>, Fault> {
+        let column = self.column;
+        self.next().ok_or(Fault::Column(column, expected))
+    }
+
+    /// The next word; it stays.
+    pub(crate) fn peek(&self) -> Option<Word<'a>> {
+        let mut ahead = *self;
+        ahead.next()
+    }
+
+    /// Reads exactly as many bytes as `into` has, in this base.
+    pub(crate) fn bytes(&mut self, into: &mut [u8], base: u32) -> Result<(), Fault> {
+        let expected = if base == 10 {
+            "a byte of the payload, 0 to 255"
+        } else {
+            "a byte of the payload, two hex digits"
+        };
+        for place in into {
+            let word = self.need(expected)?;
+            let value = word.number(base).and_then(|value| u8::try_from(value).ok());
+            *place = value.ok_or(Fault::Column(word.column, expected))?;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = Word<'a>;
+
+    fn next(&mut self) -> Option<Word<'a>> {
+        let blanks = self.rest.iter().take_while(|b| b.is_ascii_whitespace());
+        let blanks = blanks.count();
+        self.rest = self.rest.get(blanks..).unwrap_or_default();
+        self.column += blanks;
+        let len = self.rest.iter().take_while(|b| !b.is_ascii_whitespace());
+        let (text, rest) = self.rest.split_at_checked(len.count())?;
+        let word = Word {
+            text,
+            column: self.column,
+        };
+        self.rest = rest;
+        self.column += text.len();
+        (!text.is_empty()).then_some(word)
+    }
+}
+
+impl Word<'_> {
+    /// The number that it is, without a sign.
+    pub(crate) fn number(&self, base: u32) -> Option<u32> {
+        number(self.text, base)
+    }
+
+    /// Is it this, whatever the case of its letters?
+    pub(crate) fn is(&self, text: &str) -> bool {
+        self.text.eq_ignore_ascii_case(text.as_bytes())
+    }
+
+    pub(crate) const fn wrong(&self, expected: &'static str) -> Fault {
+        Fault::Column(self.column, expected)
+    }
+}
+
+/// A number of digits only.
+pub(crate) fn number(text: &[u8], base: u32) -> Option<u32> {
+    if text.first() == Some(&b'+') {
+        return None;
+    }
+    u32::from_str_radix(str::from_utf8(text).ok()?, base).ok()
+}
+
+/// A number with or without a fraction, times 10 to the `scale`; further digits are cut off.
+pub(crate) fn decimal(text: &[u8], scale: u32) -> Option<Nanos> {
+    let point = text.iter().position(|b| *b == b'.').unwrap_or(text.len());
+    let (whole, fraction) = text.split_at_checked(point)?;
+    let fraction = fraction.get(1..).unwrap_or_default();
+    let digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
+    if whole.is_empty() || !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    let wanted = fraction.iter().copied().chain(std::iter::repeat(b'0'));
+    let mut value: Nanos = 0;
+    for digit in whole.iter().copied().chain(wanted.take(scale as usize)) {
+        value = value
+            .checked_mul(10)?
+            .checked_add(Nanos::from(digit - b'0'))?;
+    }
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_know_their_columns() {
+        let mut words = Words::new(b"  a\tbc ");
+        assert_eq!(words.next().unwrap().column, 3);
+        let bc = words.next().unwrap();
+        assert_eq!((bc.text, bc.column), (&b"bc"[..], 5));
+        assert_eq!(words.need("x"), Err(Fault::Column(7, "x")));
+    }
+
+    #[test]
+    fn decimals() {
+        assert_eq!(decimal(b"1.5", 9), Some(1_500_000_000));
+        assert_eq!(decimal(b"12", 3), Some(12_000));
+        assert_eq!(decimal(b"0.1234567891", 9), Some(123_456_789));
+        for wrong in ["", ".5", "1.-5", "-1.0", "99999999999999999999", "1.2.3"] {
+            assert_eq!(decimal(wrong.as_bytes(), 9), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! `order`, `max_age` and `when_full` of `[ports.NAME]`: how frames wait that are to be sent.
+
+use crate::{Halves, Settings};
+use config::{Diagnostics, Misnomer, Table, Value};
+use engine::wrap::{Order, Queued, Rules, WhenFull};
+use frame::Nanos;
+use std::time::Duration;
+
+/// What a kind of port says of its transmit queue, so that another one can stand in its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueSize {
+    /// Frames that wait at most; at least 1.
+    pub frames: usize,
+    /// The longest payload that can come, bytes.
+    pub longest: usize,
+}
+
+/// How frames wait that are to be sent, where a port says so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Queueing {
+    /// In which order they leave.
+    pub order: Order,
+    /// How long one waits at most, ns.
+    pub max_age: Option<Nanos>,
+    /// What happens when the queue is full.
+    pub when_full: WhenFull,
+}
+
+const ORDERS: [(&str, Order); 2] = [("fifo", Order::Fifo), ("priority", Order::Priority)];
+const WHEN_FULL: [(&str, WhenFull); 3] = [
+    ("refuse", WhenFull::Refuse),
+    ("drop-oldest", WhenFull::DropOldest),
+    ("wait", WhenFull::Wait),
+];
+
+/// What other tools call these keys.
+pub(crate) const MISNOMERS: &[Misnomer] = &[
+    Misnomer::of("order", &["queue_order", "discipline", "qdisc", "sort"]),
+    Misnomer::of("max_age", &["ttl", "max_delay", "lifetime", "expiry"]),
+    Misnomer::of("when_full", &["if_full", "overflow"]),
+];
+
+impl Queueing {
+    /// Reads the keys. `None` where the port's own queue is as they say.
+    pub(crate) fn parse(
+        table: &mut Table<'_>,
+        settings: &dyn Settings,
+        found: &mut Diagnostics,
+    ) -> Option<Self> {
+        let keys = ["order", "max_age", "when_full"];
+        if settings.transmit_queue().is_none() {
+            // A kind may have such a key of its own.
+            let not_its_own = keys.iter().filter(|key| !table.is_known(key));
+            let not_its_own: Vec<&'static str> = not_its_own.copied().collect();
+            for key in not_its_own {
+                let Some(value) = table.get(key) else {
+                    continue;
+                };
+                let message = format!("ports of kind \"{}\" have no `{key}`", settings.kind());
+                let hint = "kinds that have it are \"socketcan\" and \"bus\": only there the frames \
+                            that are to be sent wait in a queue of this process";
+                value.wrong(message, hint, found);
+            }
+            return None;
+        }
+        let [order, max_age, when_full] = keys.map(|key| table.get(key));
+        let order = order.and_then(|value| value.one_of(&ORDERS, found));
+        let when_full = when_full.and_then(|value| value.one_of(&WHEN_FULL, found));
+        let queueing = Self {
+            order: order.map_or(Order::Fifo, |order| order.value),
+            max_age: max_age.and_then(|value| age(&value, found)),
+            when_full: when_full.map_or(WhenFull::Refuse, |rule| rule.value),
+        };
+        (!queueing.keys().is_empty()).then_some(queueing)
+    }
+
+    /// The keys that are not what the port's own queue does anyway, as they stand in the file.
+    #[must_use]
+    pub fn keys(&self) -> Vec<String> {
+        let mut keys = Vec::new();
+        if self.order != Order::Fifo {
+            keys.push(key("order", word(&ORDERS, self.order)));
+        }
+        if let Some(age) = self.max_age {
+            keys.push(key("max_age", &words(age)));
+        }
+        if self.when_full != WhenFull::Refuse {
+            keys.push(key("when_full", word(&WHEN_FULL, self.when_full)));
+        }
+        keys
+    }
+
+    /// A line for `cangate check`.
+    pub(crate) fn describe(&self) -> String {
+        let order = match self.order {
+            Order::Fifo => "as they came",
+            Order::Priority => "the highest priority first",
+        };
+        let age = self.max_age.map_or_else(String::new, |age| {
+            format!("; one that has waited {} is dropped", words(age))
+        });
+        let full = match self.when_full {
+            WhenFull::Refuse => "refuses new ones",
+            WhenFull::DropOldest => match self.order {
+                Order::Fifo => "drops the oldest",
+                Order::Priority => "drops the oldest of the lowest priority",
+            },
+            WhenFull::Wait => "makes the ports wait from which routes lead here",
+        };
+        format!("\n  frames leave {order}{age}; a full queue {full}")
+    }
+
+    /// The halves, with this queue in front of the transmitting one.
+    #[must_use]
+    pub fn in_front_of(&self, (rx, tx): Halves, size: QueueSize) -> Halves {
+        (rx, Box::new(Queued::new(tx, self.rules(size))))
+    }
+
+    /// The rules of a queue of this size.
+    #[must_use]
+    pub const fn rules(&self, size: QueueSize) -> Rules {
+        Rules {
+            order: self.order,
+            max_age: self.max_age,
+            when_full: self.when_full,
+            frames: size.frames,
+            longest: size.longest,
+        }
+    }
+}
+
+fn key(key: &str, value: &str) -> String {
+    format!("{key} = \"{value}\"")
+}
+
+fn word<T: Copy + PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
+    let mut names = names.iter();
+    names
+        .find(|(_, v)| *v == value)
+        .map_or("", |(name, _)| name)
+}
+
+/// A time as one writes it in the file.
+fn words(age: Nanos) -> String {
+    format!("{:?}", Duration::from_nanos(age)).replace('µ', "u")
+}
+
+fn age(value: &Value<'_>, found: &mut Diagnostics) -> Option<Nanos> {
+    let age = value.duration(found)?.value;
+    if age == 0 {
+        let hint =
+            "no frame would ever be sent; leave `max_age` out, and frames wait as long as it takes";
+        value.wrong("`max_age` must be above 0", hint, found);
+        return None;
+    }
+    Some(age)
+}

@@ -1,0 +1,53 @@
+//! A log read at once and read in pieces: both give the same.
+
+use frame::FrameBuf;
+use logs::{Format, Scanner, Step};
+use std::io::Read;
+
+/// Gives at most so many bytes at a time.
+struct Pieces<'a>(&'a [u8], usize);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.1.min(self.0.len()).min(into.len());
+        into[..n].copy_from_slice(&self.0[..n]);
+        self.0 = &self.0[n..];
+        Ok(n)
+    }
+}
+
+/// Every frame and every mistake, in words.
+fn all(input: &[u8], format: Option<Format>, step: usize) -> Vec<String> {
+    let mut pieces = Pieces(input, step);
+    let mut scanner = Scanner::new(format);
+    let (mut frame, mut last, mut out) = (FrameBuf::new(), false, Vec::new());
+    loop {
+        match scanner.step(&mut frame, last) {
+            Step::Frame(logged) => {
+                // What was read can be written: its length and its kind agree.
+                assert!(frame.header().len() <= frame.header().kind().max_len());
+                assert!(!logged.interface.as_str().is_empty());
+                out.push(format!("{logged:?} {}", frame.view()));
+            }
+            Step::Bad(bad) => out.push(bad.to_string()),
+            Step::Other => {}
+            Step::Starved if last => break,
+            Step::Starved => last = scanner.fill(&mut pieces).is_ok_and(|n| n == 0),
+            Step::Unknown(looks) => {
+                out.push(looks.to_string());
+                break;
+            }
+            Step::Lost(bad) => {
+                out.push(format!("lost: {bad}"));
+                break;
+            }
+        }
+    }
+    out
+}
+
+/// Reads the input in this format (or the one that its beginning tells).
+pub fn both_ways(input: &[u8], format: Option<Format>) {
+    let step = 1 + input.len() % 97;
+    assert_eq!(all(input, format, usize::MAX), all(input, format, step));
+}

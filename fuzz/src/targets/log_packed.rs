@@ -1,0 +1,21 @@
+//! What gzip and Zstandard have packed, unpacked: a megabyte of it, and read as a log.
+
+use crate::{Target, reading};
+use logs::Unpacked;
+use std::io::Read;
+
+/// See the module.
+pub const TARGET: Target = Target {
+    name: "log_packed",
+    run,
+    words: &["\u{1f}", "(1.0) can0 123#11\n"],
+};
+
+fn run(input: &[u8]) {
+    let mut unpacked = Vec::new();
+    // A mistake in what is packed is no failure; what came before it counts.
+    let _ = Unpacked::new(input)
+        .take(1 << 20)
+        .read_to_end(&mut unpacked);
+    reading::both_ways(&unpacked, None);
+}
