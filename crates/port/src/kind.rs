@@ -3,7 +3,7 @@
 use crate::opener::Opener;
 use crate::queueing::QueueSize;
 use crate::{Halves, PortError};
-#[cfg(any(feature = "direct", feature = "chardev"))]
+#[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
 use config::Value;
 use config::{Diagnostics, Table};
 use std::any::Any;

@@ -17,7 +17,9 @@ mod settings;
 mod world;
 
 pub use halves::{BusReceive, BusTransmit};
+#[cfg(feature = "virtio")]
 pub(crate) use join::join;
+#[cfg(feature = "virtio")]
 pub(crate) use settings::world;
 pub use settings::{BusSettings, EmbeddedBus};
 pub use world::{BusIndex, SharedController, Tester, World, WorldError};
