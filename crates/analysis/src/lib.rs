@@ -40,7 +40,8 @@
 //! * For nodes that send in order of priority the bound is exact: [`critical_instant`] gives releases that
 //!   reach it, to the nanosecond by which a blocking frame has to be earlier, on the `bus` model of this
 //!   project ([`replay`]), if [`BusSpec::joins`] is 0 and there are no errors.
-//! * For nodes with a queue in order of arrival it is safe, and not always reached: [`mod@queue`].
+//! * For nodes with a queue in order of arrival, and over gateways, it is safe, and not always reached: [`mod@queue`],
+//!   [`Network`]. [`search()`] says how near a frame comes.
 //! * A bound covers each frame that keeps to what the model says. What no model here has: nodes that go
 //!   error-passive or bus-off, overload frames, the time that a controller needs to put the next frame
 //!   into a buffer, clocks that differ.
@@ -66,6 +67,7 @@ mod model;
 mod network;
 mod priority;
 pub mod queue;
+mod search;
 #[cfg(feature = "config")]
 pub mod set;
 mod shape;
@@ -79,6 +81,7 @@ pub use length::{Bits, LengthRule, Lengths, by_formula};
 pub use model::{BusSpec, Message, ModelError, NodeSpec, Order};
 pub use network::{Hop, Network, NetworkError, NetworkFound, Place};
 pub use priority::{Bound, Parts};
+pub use search::{PlacedRelease, SearchError, Searched, search};
 pub use shape::{Shape, ShapeError};
 pub use window::NoBound;
 pub use witness::{Outcome, Release, ReplayError, critical_instant, replay};

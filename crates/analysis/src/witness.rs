@@ -1,9 +1,10 @@
 //! Releases that reach a bound, and what they come to on a simulated bus.
 
-use crate::model::{BusSpec, Order};
+use crate::model::BusSpec;
+use crate::search::simulated;
 use crate::{Assessment, Compiled, Lengths, Service};
 use alloc::vec::Vec;
-use bus::{Bus, BusConfig, ConfigError, Event, NodeConfig, NodeId, SendError};
+use bus::{ConfigError, Event, SendError};
 use frame::{Frame, LengthError, Nanos};
 
 /// A frame that becomes ready to be sent.
@@ -120,28 +121,7 @@ pub fn critical_instant(
 /// # Errors
 /// [`ReplayError`]
 pub fn replay(bus: &BusSpec, releases: &[Release]) -> Result<Vec<Outcome>, ReplayError> {
-    let mut simulated = Bus::new(BusConfig {
-        data: bus.rate.data(),
-        ..BusConfig::classic(bus.rate.nominal())
-    })?;
-    let fd = bus.rate.data().is_some();
-    let mut nodes: Vec<NodeId> = Vec::with_capacity(bus.nodes.len());
-    for node in &bus.nodes {
-        nodes.push(simulated.attach(NodeConfig {
-            mailboxes: match node.order {
-                Order::Priority => u8::MAX,
-                Order::Mailboxes(n) => n.get(),
-            },
-            queue: usize::MAX / 2,
-            fd,
-            ..NodeConfig::new(node.name.as_str())
-        })?);
-    }
-    // Somebody acknowledges, whoever sends.
-    for name in ["listener", "another"] {
-        let listener = NodeConfig::new(name);
-        simulated.attach(NodeConfig { fd, ..listener })?;
-    }
+    let (mut simulated, nodes) = simulated(bus)?;
     let mut outcomes = Vec::with_capacity(releases.len());
     let mut see = |event: &Event<'_>| {
         if let Event::Frame { end, tag, .. } = *event

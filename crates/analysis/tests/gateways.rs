@@ -6,6 +6,7 @@ mod common;
 
 use analysis::{
     Arrival, Hop, Lengths, Message, Network, NetworkError, NoBound, NodeSpec, Order, Place, Shape,
+    search,
 };
 use bus::{Bus, BusConfig, Event, NodeConfig, NodeId};
 use common::{Kind, Phases, Random, releases, set};
@@ -214,8 +215,9 @@ fn own_releases(
     all
 }
 
-/// Bounds of messages that were passed on, divided by the worst that was seen of them; and how many frames.
-fn hold(seed: u64, buses: usize, mailboxes: u8, delay: Nanos) -> (Vec<f64>, usize) {
+/// Bounds of messages that were passed on, divided by the worst that was seen of them, or found by a search of so many
+/// plays; and how many frames.
+fn hold(seed: u64, buses: usize, mailboxes: u8, delay: Nanos, plays: u32) -> (Vec<f64>, usize) {
     let network = network(seed, buses, mailboxes, delay);
     let found = network.assess(&mut Lengths::new()).unwrap();
     assert_eq!(found.circle, [], "network {seed}");
@@ -238,6 +240,18 @@ fn hold(seed: u64, buses: usize, mailboxes: u8, delay: Nanos) -> (Vec<f64>, usiz
             frames += 1;
         }
     }
+    let mut lengths = Lengths::new();
+    for hop in &network.hops {
+        let bound = found.response(hop.to).unwrap();
+        let searched = search(&network, &found, &mut lengths, hop.to, plays, seed).unwrap();
+        assert!(
+            searched.response <= bound,
+            "network {seed}: {hop:?}: {} of {bound}",
+            searched.response
+        );
+        let seen = worst.entry((hop.to.bus, hop.to.message)).or_default();
+        *seen = searched.response.max(*seen);
+    }
     let ratios = network.hops.iter().filter_map(|hop| {
         let seen = worst.get(&(hop.to.bus, hop.to.message))?;
         Some(found.response(hop.to).unwrap() as f64 / *seen as f64)
@@ -252,7 +266,7 @@ fn no_frame_that_was_passed_on_is_above_its_bound() {
         let buses = 2 + seed as usize % 2;
         let mailboxes = [1, 3, 32][seed as usize % 3];
         let delay = [0, 50_000, 2_000_000][(seed / 2) as usize % 3];
-        let (ratios, n) = hold(9000 + seed, buses, mailboxes, delay);
+        let (ratios, n) = hold(9000 + seed, buses, mailboxes, delay, 40);
         all.extend(ratios);
         frames += n;
     }
@@ -264,7 +278,7 @@ fn no_frame_that_was_passed_on_is_above_its_bound() {
     all.sort_by(f64::total_cmp);
     let median = all[all.len() / 2];
     // Far from the bound, the test would find nothing.
-    assert!((1.0..4.0).contains(&median), "{median}");
+    assert!((1.0..1.8).contains(&median), "{median}");
 }
 
 /// The figures of docs/bound.md.
@@ -274,16 +288,17 @@ fn many_networks_hold() {
     for mailboxes in [32, 3, 1] {
         let (mut all, mut frames) = (Vec::new(), 0);
         for seed in 0..100 {
-            let (ratios, n) = hold(30_000 + seed, 2 + seed as usize % 2, mailboxes, 50_000);
+            let (ratios, n) = hold(30_000 + seed, 2 + seed as usize % 2, mailboxes, 50_000, 600);
             all.extend(ratios);
             frames += n;
         }
         all.sort_by(f64::total_cmp);
         eprintln!(
-            "{mailboxes} mailboxes: {} routes, {frames} frames, none above its bound; bound / worst seen {:.2} \
-             median",
+            "{mailboxes} mailboxes: {} routes, {frames} frames, none above its bound; bound / worst found {:.2} \
+             median, {:.2} p90",
             all.len(),
-            all[all.len() / 2]
+            all[all.len() / 2],
+            all[all.len() * 9 / 10]
         );
     }
 }

@@ -92,8 +92,9 @@ pub fn run(options: &Options<'_>, progress: &dyn Fn(Progress)) -> Result<Summary
     let out = options.out.map(Outputs::create).transpose()?;
     let mut traffic = match options.input {
         Input::Log { path, strict } => {
-            let fd = scene.buses.iter().map(|b| b.rate.data().is_some());
-            Source::log(path, fd.collect(), strict)?
+            let buses = scene.buses.iter();
+            let buses = buses.map(|b| (b.name.clone(), b.rate.data().is_some()));
+            Source::log(path, buses.collect(), strict)?
         }
         Input::Sae { end } => Source::sae(options.seed, end, scene.buses.len())?,
     };

@@ -56,9 +56,13 @@ impl Source {
         })
     }
 
-    /// A log. Its interfaces are put on the buses in the order in which they appear.
-    /// `fd`: which buses carry FD frames.
-    pub(crate) fn log(path: &Path, fd: Vec<bool>, strict: bool) -> Result<Self, Error> {
+    /// A log. An interface that has the name of a bus is put on it; the others are put on the buses
+    /// that are left, in the order in which they appear. `buses`: their names, and which carry FD frames.
+    pub(crate) fn log(
+        path: &Path,
+        buses: Vec<(String, bool)>,
+        strict: bool,
+    ) -> Result<Self, Error> {
         let place = if path == Path::new("-") {
             Path::new("/dev/stdin")
         } else {
@@ -79,9 +83,9 @@ impl Source {
         let format = reader.recognise().map_err(Error::Log)?;
         let shared = Rc::new(RefCell::new(LogState {
             reader,
-            fd,
+            interfaces: vec![None; buses.len()],
+            on: buses,
             strict,
-            interfaces: Vec::new(),
             buses: VecDeque::new(),
             left_out: BTreeMap::new(),
             frames: 0,
@@ -169,6 +173,7 @@ impl Source {
             interfaces: state
                 .interfaces
                 .iter()
+                .flatten()
                 .map(|i| i.as_str().to_owned())
                 .collect(),
         })
@@ -189,7 +194,7 @@ pub struct LogAccount {
     pub first_bad: Vec<String>,
     /// Stamps that lay before the one of the line above.
     pub backwards: u64,
-    /// Interfaces in the order in which they appear.
+    /// Interfaces, in the order of the buses that they were put on.
     pub interfaces: Vec<String>,
 }
 
@@ -221,9 +226,11 @@ impl Read for Counted {
 /// Shared between the iterator that the replay owns and the source that asks what it has seen.
 struct LogState {
     reader: LogReader<Counted>,
-    fd: Vec<bool>,
+    /// The buses: their names, and which carry FD frames.
+    on: Vec<(String, bool)>,
     strict: bool,
-    interfaces: Vec<InterfaceName>,
+    /// For each bus the interface that was put on it.
+    interfaces: Vec<Option<InterfaceName>>,
     /// The bus of each frame that the iterator gave and the source has not passed on.
     buses: VecDeque<usize>,
     left_out: BTreeMap<&'static str, u64>,
@@ -271,20 +278,24 @@ impl LogState {
 
     /// The bus of an interface, and the frame in the buffer, where that bus can carry it.
     fn bus_for(&mut self, interface: InterfaceName) -> Result<(usize, Frame), &'static str> {
-        let bus = match self.interfaces.iter().position(|&i| i == interface) {
-            Some(bus) => bus,
-            None if self.interfaces.len() < self.fd.len() => {
-                self.interfaces.push(interface);
-                self.interfaces.len() - 1
-            }
-            None => return Err("of more interfaces than the gateway file has buses"),
+        let named = || {
+            let name = interface.as_str();
+            let mut all = self.on.iter().zip(&self.interfaces);
+            all.position(|((bus, _), taken)| bus == name && taken.is_none())
         };
+        let known = self.interfaces.iter().position(|i| *i == Some(interface));
+        let free = || self.interfaces.iter().position(Option::is_none);
+        let bus = known
+            .or_else(named)
+            .or_else(free)
+            .ok_or("of more interfaces than the gateway file has buses")?;
+        self.interfaces[bus] = Some(interface);
         let frame = Frame::from_view(self.buf.view())
             .ok_or("XL frames, which the bus model does not send")?;
         if frame.id().is_err() {
             return Err("error frames of a controller, which were never on the bus");
         }
-        if frame.kind() == Kind::Fd && !self.fd[bus] {
+        if frame.kind() == Kind::Fd && !self.on[bus].1 {
             return Err("FD frames for a bus without data_bitrate");
         }
         Ok((bus, frame))

@@ -50,12 +50,20 @@ pub(crate) struct Bound {
     pub(crate) margin: bool,
     /// Find releases that make this message wait as long as its bound says, and replay them on a simulated bus.
     ///
-    /// ID, or BUS:ID if several buses have it. Examples: --witness 100, --witness body:18FEF100
+    /// ID, or BUS:ID if several buses have it. In order of priority they are constructed. For queues in order of
+    /// arrival, and for what a gateway sends on, a search says how near it came. Examples: --witness 100, --witness
+    /// body:18FEF100
     #[arg(long, value_name = "ID", conflicts_with = "json")]
     pub(crate) witness: Option<String>,
-    /// Write these releases as a candump log.
+    /// Write these releases as a candump log; its interfaces have the names of the buses.
     #[arg(long, value_name = "FILE", requires = "witness")]
     pub(crate) out: Option<PathBuf>,
+    /// How many scenarios a search for --witness may simulate.
+    #[arg(long, value_name = "N", default_value_t = 2_000, requires = "witness")]
+    pub(crate) plays: u32,
+    /// Seed of the search for --witness; the same seed finds the same.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "witness")]
+    pub(crate) seed: u64,
 }
 
 /// A time, in ns.

@@ -117,7 +117,8 @@ pub(crate) struct Demo {
     /// Replay this log instead of the SAE class C messages.
     ///
     /// candump -L or -t, Vector ASC, PEAK TRC, pcapng or pcap, also packed by gzip or zstd. `-` is standard input.
-    /// Example: --log drive.log
+    /// An interface that has the name of a bus of the gateway file is put on this bus, the others on the buses that
+    /// are left, in their order. Example: --log drive.log
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     /// Write report.html, results.parquet and outgoing.log into this folder.

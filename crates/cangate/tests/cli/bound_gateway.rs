@@ -188,6 +188,58 @@ fn the_demo_measures_no_more_than_the_bound() {
     assert!(0 < latency && latency <= worst, "{latency} of {worst}");
 }
 
+/// A search finds when the messages of both buses have to come, so that one that is sent on takes long; the demo,
+/// which has the same gateway, shows the same time. The second bus comes first in the log.
+#[test]
+fn the_witness_of_a_route_is_found_and_shown_by_the_demo() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let mut set = BUSES.to_owned();
+    for n in 0..4 {
+        set += &MESSAGE.replace("'100'", &format!("'1{n}0'"));
+    }
+    for id in ["'050'", "'700'"] {
+        set += &MESSAGE.replace("'100'", id).replace("fast", "slow");
+    }
+    std::fs::write(at("set.toml"), &set).unwrap();
+    std::fs::write(at("gateway.toml"), format!("{PORTS}{ROUTE}")).unwrap();
+    let witness = |plays: &str| {
+        let mut bound = cangate();
+        bound.arg("bound").arg(at("set.toml"));
+        bound.arg("--gateway").arg(at("gateway.toml"));
+        bound.args(["--witness", "slow:130", "--plays", plays, "--out"]);
+        stdout(bound.arg(at("w.log")), 0)
+    };
+    let out = witness("500");
+    assert!(out.contains("replayed on simulated buses"), "{out}");
+    let (_, rest) = out
+        .split_once("From its event to its end of frame: ")
+        .unwrap();
+    let number = |text: &str| -> f64 { text.split(' ').next().unwrap().parse().unwrap() };
+    let seen = number(rest);
+    let bound = number(rest.split_once("the bound is ").unwrap().1);
+    assert!(seen <= bound && seen > 0.6 * bound, "{out}");
+    let log = std::fs::read_to_string(at("w.log")).unwrap();
+    assert!(
+        log.contains(" slow 050#") && log.contains(" fast 1"),
+        "{log}"
+    );
+    let mut demo = cangate();
+    demo.args(["demo", "--log"])
+        .arg(at("w.log"))
+        .arg("--config");
+    stdout(demo.arg(at("gateway.toml")).arg("--out").arg(at("out")), 0);
+    let shown = std::fs::read_to_string(at("out/outgoing.log")).unwrap();
+    let stamp = |text: &str, what: &str| -> f64 {
+        let line = text.lines().find(|line| line.contains(what)).unwrap();
+        line[1..line.find(')').unwrap()].parse().unwrap()
+    };
+    let took = (stamp(&shown, " s 130#") - (stamp(&log, " fast 130#") - 1.0)) * 1e6;
+    // The log that the demo writes has microseconds.
+    assert!((took - seen).abs() < 2.0, "{took} µs, {out}{shown}");
+    assert!(witness("1").contains("scenarios of at most 1."), "{log}");
+}
+
 /// Results of the demo are within the bounds of the set that it was given, and above those of a set that
 /// says less than was sent.
 #[test]

@@ -202,6 +202,32 @@ fn frames_that_no_bus_can_carry_are_counted_by_reason() {
     );
 }
 
+/// An interface with the name of a bus is put on this bus, whichever comes first; another one on the bus that is
+/// left.
+#[test]
+fn interfaces_with_the_name_of_a_bus_are_put_on_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let ports = "[ports.f]\nkind = 'bus'\nbus = 'fast'\nbitrate = '500k'\n\
+        [ports.s]\nkind = 'bus'\nbus = 'slow'\nbitrate = '250k'\n\
+        [[routes]]\nfrom = 'f'\nto = 's'\n";
+    std::fs::write(at("g.toml"), ports).unwrap();
+    let interfaces = |log: &str| {
+        std::fs::write(at("a.log"), log).unwrap();
+        let mut demo = cangate();
+        demo.args(["demo", "--json", "--log"]).arg(at("a.log"));
+        let json = stdout(demo.arg("--config").arg(at("g.toml")), 0);
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        json["log"]["interfaces"].clone()
+    };
+    let named = interfaces("(1.0) slow 100#\n(1.1) fast 200#\n");
+    assert_eq!(named, serde_json::json!(["fast", "slow"]));
+    let one = interfaces("(1.0) slow 100#\n(1.1) can0 200#\n");
+    assert_eq!(one, serde_json::json!(["can0", "slow"]));
+    let other = interfaces("(1.0) can1 100#\n(1.1) can0 200#\n");
+    assert_eq!(other, serde_json::json!(["can1", "can0"]));
+}
+
 /// Two buses of different speed, and an FD frame for the classic one.
 #[test]
 fn latency_is_what_one_calculates_by_hand() {

@@ -69,7 +69,12 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     let assessed = network.assess(&mut lengths).map_err(Failure::input)?;
     let all = by_bus(&connected, &assessed);
     if let Some(id) = &args.witness {
-        return witness::run(&all, id, &mut lengths, args.out.as_deref());
+        let effort = witness::Effort {
+            plays: args.plays,
+            seed: args.seed,
+        };
+        let out = args.out.as_deref();
+        return witness::run(&connected, &assessed, id, &mut lengths, effort, out);
     }
     if let Some(results) = &args.check {
         return check::run(&all, results, args.gateway_delay.unwrap_or(0));

@@ -1,27 +1,45 @@
 //! `cangate bound --witness`: the worst case, shown.
 
+use super::routes::Connected;
 use super::table::micros;
 use super::{Found, id, label};
 use crate::failure::Failure;
-use analysis::{Lengths, Outcome, Release, critical_instant, replay};
-use frame::Nanos;
+use analysis::{Bound, Lengths, NetworkFound, Outcome, Place, critical_instant, replay, search};
 use frame::text::Line;
+use frame::{Frame, Nanos};
 use std::io::Write;
 use std::path::Path;
 
 /// The stamp of the first release: a second, so that a log does not begin at nothing.
 const START: Nanos = 1_000_000_000;
 
+/// What the search may take for a message whose bound no construction reaches, in simulated scenarios.
+#[derive(Clone, Copy)]
+pub(super) struct Effort {
+    pub(super) plays: u32,
+    pub(super) seed: u64,
+}
+
+/// What is shown.
+struct Shown {
+    releases: Vec<(Nanos, usize, Frame)>,
+    words: String,
+}
+
 pub(super) fn run(
-    all: &[Found<'_>],
+    connected: &Connected,
+    assessed: &NetworkFound,
     wanted: &str,
     lengths: &mut Lengths,
+    effort: Effort,
     out: Option<&Path>,
 ) -> Result<(), Failure> {
-    let (found, message) = find(all, wanted)?;
-    let spec = found.spec;
-    let bound = found.assessment.messages.get(message).map(|m| m.bound);
-    let bound = match bound {
+    let all = super::by_bus(connected, assessed);
+    let (bus, message) = find(&all, wanted)?;
+    let Some(found) = all.get(bus) else {
+        return Ok(());
+    };
+    let bound = match found.assessment.messages.get(message).map(|m| m.bound) {
         Some(Ok(bound)) => bound,
         Some(Err(why)) => {
             let why = super::json::words(why, found);
@@ -32,54 +50,140 @@ pub(super) fn run(
         }
         None => return Ok(()),
     };
+    let place = Place { bus, message };
+    let sent_on = found.via.get(message).is_some_and(Option::is_some);
+    let built = if sent_on {
+        None
+    } else {
+        constructed(found, bus, message, &bound, lengths)?
+    };
+    let shown = match built {
+        Some((shown, left)) if left <= 1 => shown,
+        built => {
+            let searched = searched(connected, assessed, lengths, place, effort)?;
+            match built {
+                // Both are witnesses; the nearer one is shown.
+                Some((shown, left)) if left <= searched.1 => shown,
+                _ => searched.0,
+            }
+        }
+    };
+    let mut stdout = std::io::stdout().lock();
+    let what = found
+        .spec
+        .messages
+        .get(message)
+        .map_or_else(String::new, label);
+    let names = |bus: usize| all.get(bus).map_or("", |found| found.spec.name.as_str());
+    writeln!(
+        stdout,
+        "{what} on bus {}: {} releases, replayed on {}.\n{}",
+        found.spec.name,
+        shown.releases.len(),
+        if sent_on {
+            "simulated buses"
+        } else {
+            "a simulated bus"
+        },
+        shown.words
+    )?;
+    if let Some(path) = out {
+        write_log(path, names, &shown.releases)?;
+        writeln!(stdout, "Written: {}", path.display())?;
+    }
+    Ok(())
+}
+
+/// The critical instant, and what it lacks of the bound, ns.
+fn constructed(
+    found: &Found<'_>,
+    bus: usize,
+    message: usize,
+    bound: &Bound,
+    lengths: &mut Lengths,
+) -> Result<Option<(Shown, Nanos)>, Failure> {
     let Found {
         compiled,
         assessment,
+        spec,
         ..
     } = found;
     let releases = critical_instant(compiled, spec, assessment, lengths, message, START)
         .map_err(Failure::run)?;
     let outcomes = replay(spec, &releases).map_err(Failure::run)?;
     let own = outcomes.iter().filter(|o| o.message == message);
-    let Some(worst) = own.max_by_key(|o| o.latency()) else {
-        return Err(Failure::Run("no frame of it was sent".to_owned()));
+    let Some(worst) = own.map(Outcome::latency).max() else {
+        return Ok(None);
     };
-    let mut stdout = std::io::stdout().lock();
-    let what = spec.messages.get(message).map_or_else(String::new, label);
-    writeln!(
-        stdout,
-        "{what} on bus {}: {} releases, replayed on a simulated bus.\n\
-         From its release to its end of frame: {} µs; the bound is {} µs: {}.",
-        spec.name,
-        releases.len(),
-        micros(worst.latency()),
+    let words = format!(
+        "From its release to its end of frame: {} µs; the bound is {} µs: {}.",
+        micros(worst),
         micros(bound.latency),
         verdict(worst, bound.latency)
-    )?;
-    if let Some(path) = out {
-        write_log(path, &spec.name, &releases)?;
-        writeln!(stdout, "Written: {}", path.display())?;
-    }
-    Ok(())
+    );
+    let releases = releases.iter().map(|r| (r.at, bus, r.frame)).collect();
+    let left = bound.latency.saturating_sub(worst);
+    Ok(Some((Shown { releases, words }, left)))
 }
 
-fn verdict(worst: &Outcome, bound: Nanos) -> String {
-    let latency = worst.latency();
-    match bound.checked_sub(latency) {
+/// The worst that a search finds, and what it lacks of the bound, ns.
+fn searched(
+    connected: &Connected,
+    assessed: &NetworkFound,
+    lengths: &mut Lengths,
+    place: Place,
+    effort: Effort,
+) -> Result<(Shown, Nanos), Failure> {
+    let Effort { plays, seed } = effort;
+    let network = &connected.network;
+    let worst = search(network, assessed, lengths, place, plays, seed).map_err(Failure::run)?;
+    let bound = assessed.response(place).unwrap_or(Nanos::MAX);
+    let mut words = format!(
+        "From its event to its end of frame: {} µs; the bound is {} µs: {}.\n\
+         Found by a search: {} scenarios of at most {plays}. The release is {} µs after the event.",
+        micros(worst.response),
+        micros(bound),
+        verdict(worst.response, bound),
+        worst.plays,
+        micros(worst.response - worst.latency)
+    );
+    if network
+        .hops
+        .iter()
+        .any(|hop| hop.to == place && hop.delay > 0)
+    {
+        words.push_str(
+            "\nThe gateway takes all of its time here; a replay where it takes less shows less.",
+        );
+    }
+    let releases = worst.releases.iter();
+    let releases = releases
+        .map(|r| (START + r.at, r.place.bus, r.frame))
+        .collect();
+    let left = bound.saturating_sub(worst.response);
+    Ok((Shown { releases, words }, left))
+}
+
+fn verdict(seen: Nanos, bound: Nanos) -> String {
+    match bound.checked_sub(seen) {
         Some(0) => "reached".to_owned(),
         Some(1) => "reached, less the nanosecond by which the blocking frame is earlier".to_owned(),
-        Some(_) => format!("{:.1} % of it", latency as f64 / bound as f64 * 100.0),
+        Some(_) => format!("{:.1} % of it", seen as f64 / bound as f64 * 100.0),
         None => "EXCEEDED".to_owned(),
     }
 }
 
-fn write_log(path: &Path, interface: &str, releases: &[Release]) -> Result<(), Failure> {
+fn write_log<'n>(
+    path: &Path,
+    name: impl Fn(usize) -> &'n str,
+    releases: &[(Nanos, usize, Frame)],
+) -> Result<(), Failure> {
     let mut text = String::new();
-    for release in releases {
+    for (stamp, bus, frame) in releases {
         let line = Line {
-            stamp: release.at,
-            interface,
-            frame: release.frame.view(),
+            stamp: *stamp,
+            interface: name(*bus),
+            frame: frame.view(),
             direction: None,
         };
         text.push_str(&format!("{line:.9}\n"));
@@ -88,21 +192,20 @@ fn write_log(path: &Path, interface: &str, releases: &[Release]) -> Result<(), F
     written.map_err(|e| Failure::file("write", path, &e))
 }
 
-/// The message with this ID, or BUS:ID.
-fn find<'a, 's>(all: &'a [Found<'s>], wanted: &str) -> Result<(&'a Found<'s>, usize), Failure> {
+/// The bus of the message with this ID, or BUS:ID, and its place there.
+fn find(all: &[Found<'_>], wanted: &str) -> Result<(usize, usize), Failure> {
     let (bus, number) = match wanted.rsplit_once(':') {
         Some((bus, number)) => (Some(bus), number),
         None => (None, wanted),
     };
-    let fits = all
-        .iter()
-        .filter(|found| bus.is_none_or(|bus| found.spec.name == bus))
-        .flat_map(|found| {
-            let messages = found.spec.messages.iter().enumerate();
-            let same = messages.filter(|(_, m)| id(m).eq_ignore_ascii_case(number));
-            same.map(move |(i, _)| (found, i))
-        });
-    let fits: Vec<(&Found<'_>, usize)> = fits.collect();
+    let mut fits: Vec<(usize, usize)> = Vec::new();
+    for (place, found) in all.iter().enumerate() {
+        let messages = found.spec.messages.iter().enumerate();
+        let same = messages.filter(|(_, m)| id(m).eq_ignore_ascii_case(number));
+        if bus.is_none_or(|bus| found.spec.name == bus) {
+            fits.extend(same.map(|(i, _)| (place, i)));
+        }
+    }
     match fits[..] {
         [one] => Ok(one),
         [] => Err(Failure::input(format!(
@@ -110,7 +213,7 @@ fn find<'a, 's>(all: &'a [Found<'s>], wanted: &str) -> Result<(&'a Found<'s>, us
         ))),
         [(one, _), ..] => Err(Failure::input(format!(
             "--witness {wanted}: several buses have this ID: write {}:{number}",
-            one.spec.name
+            all.get(one).map_or("BUS", |found| found.spec.name.as_str())
         ))),
     }
 }

@@ -1,0 +1,361 @@
+//! The worst case of one message, searched for where no construction reaches its bound.
+//!
+//! # How
+//! A *source* is a message that no gateway passes on. Each source has one number: the release of its first frame,
+//! which is as late as its jitter allows; the others follow as early as they can. So a search has as many numbers to
+//! find as there are sources, and each scenario is one that the model allows.
+//!
+//! 1. *Guided alignment.* The victim is released. On each bus of its way, in order, the time at which it arrives there
+//!    is seen in a simulation. All that can go before it on this bus is made to arrive at that time too, and
+//!    the longest frame that can block a nanosecond earlier. What comes over other buses is moved by what it is seen
+//!    to arrive too early or too late.
+//! 2. *Moves.* A source, or all sources of a bus, is moved so that a frame of it arrives at the beginning
+//!    of an arbitration on the victim's way; or it is left out; or its place among frames of one instant changes.
+//!    What is no worse for the victim is kept.
+//!
+//! Random moves come from a seed, so the same search finds the same.
+
+mod play;
+
+use crate::model::{BusSpec, Order};
+use crate::witness::ReplayError;
+use crate::{Lengths, Network, NetworkFound, Place};
+use alloc::vec::Vec;
+use frame::{Frame, LengthError, Nanos};
+pub(crate) use play::simulated;
+use play::{Scenario, Trace, World};
+
+/// When the victim is released in the search, ns: late enough that everything else can come before.
+const ORIGIN: Nanos = 1 << 50;
+
+/// Why there is no result of a search.
+#[derive(thiserror::Error, Clone, PartialEq, Debug)]
+pub enum SearchError {
+    /// The simulated buses do not take what they are given.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// Not in fact: frames were checked when their shapes were made.
+    #[error(transparent)]
+    Length(#[from] LengthError),
+}
+
+/// A release on one of several buses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlacedRelease {
+    /// When, ns.
+    pub at: Nanos,
+    /// Of which message.
+    pub place: Place,
+    /// The frame.
+    pub frame: Frame,
+}
+
+/// The worst that a search has found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Searched {
+    /// From the event to the end of frame at the end of the way, ns: at most [`NetworkFound::response`].
+    pub response: Nanos,
+    /// From the release on the first bus to the same end of frame, ns.
+    pub latency: Nanos,
+    /// What the buses' own messages release, in order of time; the first one at 0.
+    pub releases: Vec<PlacedRelease>,
+    /// How many scenarios were simulated.
+    pub plays: u32,
+}
+
+/// Searches for releases that make a frame of the message at `goal` take as long as possible, from its event to its
+/// end of frame there. Gateways take all of [`crate::Hop::delay`]. At most `plays` scenarios are simulated; fewer if
+/// one reaches the bound within 1 ns.
+///
+/// `found` is [`Network::assess`] of the same network. Frames that gateways pass on are the longest ones of their
+/// shapes; where a gateway changes frames whose payload is not known, it can in fact send shorter ones.
+///
+/// # Errors
+/// [`SearchError`]; a message that is not there is one.
+pub fn search(
+    network: &Network,
+    found: &NetworkFound,
+    lengths: &mut Lengths,
+    goal: Place,
+    plays: u32,
+    seed: u64,
+) -> Result<Searched, SearchError> {
+    let way = way(network, goal);
+    let mut frames = Vec::with_capacity(network.buses.len());
+    for bus in &network.buses {
+        let each = bus.messages.iter().map(|m| lengths.longest_frame(&m.shape));
+        frames.push(each.collect::<Result<Vec<Frame>, LengthError>>()?);
+    }
+    let world = World::new(network, frames);
+    let victim = world
+        .sources
+        .iter()
+        .position(|place| way.first() == Some(place));
+    let victim = victim.ok_or(ReplayError::NoMessage(goal.message))?;
+    let assessed = found.buses.get(goal.bus);
+    let bound = assessed.and_then(|bus| bus.messages.get(goal.message));
+    let bound = bound.and_then(|message| message.bound.ok());
+    let keys = world.sources.iter().map(|place| {
+        let bus = &network.buses[place.bus];
+        // Of one instant, the lowest comes first: it takes the buffer.
+        !crate::compiled::field(bus.messages[place.message].shape.header())
+    });
+    let mut scenario = Scenario {
+        begins: world.sources.iter().map(|_| None).collect(),
+        ranks: keys.collect(),
+    };
+    scenario.begins[victim] = Some(ORIGIN);
+    scenario.ranks[victim] = u64::MAX;
+    let mut search = Search {
+        compiled: &found.compiled,
+        world,
+        way,
+        victim,
+        goal,
+        last: bound.map_or(0, |bound| bound.instance),
+        random: seed,
+        plays: 0,
+    };
+    let enough = found
+        .response(goal)
+        .map_or(Nanos::MAX, |b| b.saturating_sub(1));
+    let mut best = search.align(&mut scenario)?;
+    while search.plays < plays && best.response < enough {
+        let Some(moved) = search.moved(&scenario, &best) else {
+            continue;
+        };
+        let trace = search.play(&moved)?;
+        if trace.response >= best.response {
+            (scenario, best) = (moved, trace);
+        }
+    }
+    Ok(search.done(&best))
+}
+
+/// From the message's source on.
+fn way(network: &Network, goal: Place) -> Vec<Place> {
+    let mut way: Vec<Place> = [goal].into();
+    let before = |place: Place| network.hops.iter().find(|hop| hop.to == place);
+    while let Some(hop) = way.last().and_then(|&place| before(place)) {
+        // Hops do not go around: `Network::assess` refuses it.
+        if way.len() > network.hops.len() {
+            break;
+        }
+        way.push(hop.from);
+    }
+    way.reverse();
+    way
+}
+
+struct Search<'n> {
+    compiled: &'n [crate::Compiled],
+    world: World<'n>,
+    /// Where the victim's frames are, from bus to bus.
+    way: Vec<Place>,
+    /// Its source.
+    victim: usize,
+    goal: Place,
+    /// Which of its frames has the greatest bound.
+    last: u64,
+    random: u64,
+    plays: u32,
+}
+
+impl Search<'_> {
+    fn play(&mut self, scenario: &Scenario) -> Result<Trace, ReplayError> {
+        self.plays += 1;
+        self.world.play(scenario, self.victim, self.goal, self.last)
+    }
+
+    /// Guided alignment.
+    fn align(&mut self, scenario: &mut Scenario) -> Result<Trace, ReplayError> {
+        for place in self.way.clone() {
+            let trace = self.play(scenario)?;
+            let arrives = trace.first[place.bus][place.message].unwrap_or(ORIGIN);
+            let on_it = self.on_bus(place.bus);
+            let mut placed: Vec<(usize, usize, Nanos)> = Vec::new();
+            for (source, message) in on_it.iter().copied() {
+                if scenario.begins[source].is_none() && self.before(place, message) {
+                    placed.push((source, message, arrives));
+                }
+            }
+            let blocks = on_it.iter().filter(|(source, message)| {
+                scenario.begins[*source].is_none() && !self.before(place, *message)
+            });
+            let longest = |&&(_, message): &&(usize, usize)| {
+                self.compiled[place.bus].messages[message].occupied
+            };
+            if let Some(&(source, message)) = blocks.max_by_key(longest) {
+                placed.push((source, message, arrives - 1));
+            }
+            for &(source, message, at) in &placed {
+                let earliest = self.earliest(place.bus, message);
+                scenario.begins[source] = Some(at.saturating_sub(earliest));
+            }
+            // What comes over other buses comes when it comes.
+            placed.retain(|&(source, ..)| self.world.sources[source].bus != place.bus);
+            if !placed.is_empty() {
+                let seen = self.play(scenario)?;
+                for (source, message, at) in placed {
+                    if let Some(first) = seen.first[place.bus][message] {
+                        shift(scenario, source, first, at);
+                    }
+                }
+            }
+        }
+        self.play(scenario)
+    }
+
+    /// Sources that come to a bus, with what they are there.
+    fn on_bus(&self, bus: usize) -> Vec<(usize, usize)> {
+        let mut all = Vec::new();
+        for (source, &place) in self.world.sources.iter().enumerate() {
+            let mut open: Vec<Place> = [place].into();
+            while let Some(place) = open.pop() {
+                if place.bus == bus && source != self.victim {
+                    all.push((source, place.message));
+                }
+                let onward = &self.world.onward[place.bus][place.message];
+                open.extend(onward.iter().map(|(to, _)| *to));
+            }
+        }
+        all
+    }
+
+    /// Can this message go before the victim, on the bus of `place`?
+    fn before(&self, place: Place, message: usize) -> bool {
+        let bus = &self.compiled[place.bus];
+        let spec: &BusSpec = &self.world.network.buses[place.bus];
+        let (own, other) = (bus.messages[place.message], bus.messages[message]);
+        let queued = |node: usize| matches!(spec.nodes[node].order, Order::Mailboxes(_));
+        if queued(own.node) {
+            let mates = bus.messages.iter().filter(|m| m.node == own.node);
+            let lowest = mates.map(|m| m.key).max().unwrap_or(own.key);
+            return other.node == own.node || other.key < lowest;
+        }
+        if queued(other.node) {
+            let mut mates = bus.messages.iter().filter(|m| m.node == other.node);
+            return mates.any(|m| m.key < own.key);
+        }
+        other.key < own.key
+    }
+
+    /// How long after its release a source's message can be on this bus at the earliest, about.
+    fn earliest(&self, bus: usize, message: usize) -> Nanos {
+        let way = way(self.world.network, Place { bus, message });
+        let before = way.iter().take(way.len() - 1);
+        before
+            .map(|place| self.compiled[place.bus].messages[place.message].shortest)
+            .sum()
+    }
+
+    /// Up to `most`: SplitMix64 (Steele, Lea, Flood, *Fast splittable pseudorandom number generators*, 2014).
+    fn up_to(&mut self, most: u64) -> u64 {
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.random;
+        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^= z >> 31;
+        ((u128::from(z) * (u128::from(most) + 1)) >> 64) as u64
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> Option<T> {
+        let last = all.len().checked_sub(1)?;
+        all.get(self.up_to(last as u64) as usize).copied()
+    }
+
+    /// Another scenario that may be worse; `None` if this draw has none.
+    fn moved(&mut self, scenario: &Scenario, best: &Trace) -> Option<Scenario> {
+        let mut next = scenario.clone();
+        let buses: Vec<usize> = self.way.iter().map(|place| place.bus).collect();
+        let bus = match self.up_to(9) {
+            0 => self.up_to(self.world.network.buses.len() as u64 - 1) as usize,
+            _ => self.one_of(&buses)?,
+        };
+        let on_it = self.on_bus(bus);
+        let (source, message) = self.one_of(&on_it)?;
+        match self.up_to(19) {
+            0 => next.begins[source] = None,
+            1 => next.ranks[source] = self.up_to(u64::MAX),
+            2 => {
+                let from = next.begins[source]?;
+                let longest = self.compiled[bus]
+                    .messages
+                    .iter()
+                    .map(|m| m.occupied)
+                    .max()?;
+                next.begins[source] = Some(from - longest + self.up_to(2 * longest));
+            }
+            what => {
+                let at = self.instant(best, bus)?;
+                let first = best.first[bus][message];
+                let begin = next.begins[source];
+                let (Some(first), Some(_)) = (first, begin) else {
+                    let earliest = self.earliest(bus, message);
+                    next.begins[source] = Some(at.saturating_sub(earliest));
+                    return Some(next);
+                };
+                let origin = self.world.sources[source].bus;
+                let together = what < 14 && origin != self.world.sources[self.victim].bus;
+                if !together {
+                    shift(&mut next, source, first, at);
+                    return Some(next);
+                }
+                for other in 0..self.world.sources.len() {
+                    if self.world.sources[other].bus == origin {
+                        shift(&mut next, other, first, at);
+                    }
+                }
+            }
+        }
+        Some(next)
+    }
+
+    /// An instant that matters to the victim's worst frame on this bus, or to all that came before it.
+    fn instant(&mut self, best: &Trace, bus: usize) -> Option<Nanos> {
+        let worst = best.steps.iter().filter(|s| s.number == best.number);
+        let here = worst.clone().find(|step| step.bus == bus);
+        let step = here.or_else(|| worst.clone().next())?;
+        let starts = &best.starts[bus];
+        let until = starts.partition_point(|start| *start <= step.start);
+        // The busy period's beginning is among the last ones before; nobody knows how far back.
+        let some = self.up_to(5);
+        let back = 1 + self.up_to(1 << some) as usize;
+        let around = &starts[until.saturating_sub(back.max(1))..until];
+        let start = self.one_of(around);
+        let at = match self.up_to(3) {
+            0 => step.ready,
+            _ => start.unwrap_or(step.ready),
+        };
+        Some(match self.up_to(3) {
+            0 => at - 1,
+            1 => at + 1,
+            _ => at,
+        })
+    }
+
+    fn done(&self, best: &Trace) -> Searched {
+        let zero = best.released.first().map_or(0, |release| release.at);
+        let releases = best.released.iter().map(|release| {
+            let place = self.world.sources[release.source];
+            PlacedRelease {
+                at: release.at - zero,
+                place,
+                frame: self.world.frames[place.bus][place.message],
+            }
+        });
+        Searched {
+            response: best.response,
+            latency: best.latency,
+            releases: releases.collect(),
+            plays: self.plays,
+        }
+    }
+}
+
+/// Moves a source so that what came at `from` comes at `to`.
+fn shift(scenario: &mut Scenario, source: usize, from: Nanos, to: Nanos) {
+    if let Some(begin) = &mut scenario.begins[source] {
+        *begin = begin.saturating_add(to).saturating_sub(from);
+    }
+}

@@ -1,0 +1,274 @@
+//! Releases on several simulated buses with gateways between them.
+
+use crate::model::{BusSpec, Order};
+use crate::witness::ReplayError;
+use crate::{Network, Place};
+use alloc::collections::BinaryHeap;
+use alloc::vec;
+use alloc::vec::Vec;
+use bus::{Bus, BusConfig, Event, NodeConfig, NodeId};
+use core::cmp::Reverse;
+use frame::{Frame, Nanos};
+
+/// More frames than this are not looked at in one play.
+const MOST_FRAMES: usize = 20_000;
+
+/// When the messages of all buses begin.
+#[derive(Clone, Debug)]
+pub(super) struct Scenario {
+    /// For each source the release of its first frame, which is as late as its jitter allows; the others
+    /// follow as early as they can. `None`: it sends nothing.
+    pub(super) begins: Vec<Option<Nanos>>,
+    /// Of frames that are ready at one time, the one with the lower rank comes first.
+    pub(super) ranks: Vec<u64>,
+}
+
+/// A frame that becomes ready on a bus.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Ready {
+    at: Nanos,
+    rank: u64,
+    source: usize,
+    number: u64,
+    bus: usize,
+    message: usize,
+}
+
+/// A frame of the victim on a bus.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) number: u64,
+    pub(super) bus: usize,
+    /// When it was ready there.
+    pub(super) ready: Nanos,
+    /// Its start of frame.
+    pub(super) start: Nanos,
+}
+
+/// A release of a source.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Released {
+    pub(super) at: Nanos,
+    pub(super) source: usize,
+}
+
+/// What happened.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trace {
+    /// The longest time from an event of the victim to an end of frame of it at the end of its way.
+    pub(super) response: Nanos,
+    /// Of the same frame, from its release on.
+    pub(super) latency: Nanos,
+    /// Which of its frames that was.
+    pub(super) number: u64,
+    /// For each bus and message when its first frame was ready.
+    pub(super) first: Vec<Vec<Option<Nanos>>>,
+    /// For each bus the starts of its frames, as they end.
+    pub(super) starts: Vec<Vec<Nanos>>,
+    /// The victim's frames.
+    pub(super) steps: Vec<Step>,
+    /// What the sources released, in this order.
+    pub(super) released: Vec<Released>,
+}
+
+/// A network, ready to be played.
+pub(super) struct World<'n> {
+    pub(super) network: &'n Network,
+    /// Messages that no hop leads to.
+    pub(super) sources: Vec<Place>,
+    /// For each bus and message: its longest frame.
+    pub(super) frames: Vec<Vec<Frame>>,
+    /// For each bus and message: where it goes on to, and after which time.
+    pub(super) onward: Vec<Vec<Vec<(Place, Nanos)>>>,
+}
+
+impl<'n> World<'n> {
+    /// With these frames, for each bus and message.
+    pub(super) fn new(network: &'n Network, frames: Vec<Vec<Frame>>) -> Self {
+        let each = |bus: &BusSpec| vec![Vec::new(); bus.messages.len()];
+        let mut onward: Vec<Vec<Vec<(Place, Nanos)>>> = network.buses.iter().map(each).collect();
+        let mut sources = Vec::new();
+        for (bus, spec) in network.buses.iter().enumerate() {
+            let all = (0..spec.messages.len()).map(|message| Place { bus, message });
+            sources.extend(all.filter(|place| network.hops.iter().all(|hop| hop.to != *place)));
+        }
+        for hop in &network.hops {
+            let from = onward.get_mut(hop.from.bus);
+            if let Some(list) = from.and_then(|bus| bus.get_mut(hop.from.message)) {
+                list.push((hop.to, hop.delay));
+            }
+        }
+        Self {
+            network,
+            sources,
+            frames,
+            onward,
+        }
+    }
+
+    /// Plays a scenario until frame number `last` of the `victim`, a source, has ended at `goal`.
+    pub(super) fn play(
+        &self,
+        scenario: &Scenario,
+        victim: usize,
+        goal: Place,
+        last: u64,
+    ) -> Result<Trace, ReplayError> {
+        let (mut buses, mut nodes) = (Vec::new(), Vec::new());
+        for spec in &self.network.buses {
+            let (bus, its_nodes) = simulated(spec)?;
+            buses.push(bus);
+            nodes.push(its_nodes);
+        }
+        let each = |bus: &BusSpec| vec![None; bus.messages.len()];
+        let mut trace = Trace {
+            first: self.network.buses.iter().map(each).collect(),
+            starts: vec![Vec::new(); buses.len()],
+            ..Trace::default()
+        };
+        let mut queue = BinaryHeap::new();
+        for (source, begin) in scenario.begins.iter().enumerate() {
+            if let (Some(begin), Some(place)) = (begin, self.sources.get(source)) {
+                queue.push(Reverse(Ready {
+                    at: *begin,
+                    rank: scenario.ranks.get(source).copied().unwrap_or(0),
+                    source,
+                    number: 0,
+                    bus: place.bus,
+                    message: place.message,
+                }));
+            }
+        }
+        let mut sent: Vec<Ready> = Vec::new();
+        let mut ended = Vec::new();
+        loop {
+            let next = buses.iter().filter_map(Bus::next).min();
+            let ready = queue.peek().map(|Reverse(ready)| ready.at);
+            let Some(now) = [next, ready].into_iter().flatten().min() else {
+                return Ok(trace);
+            };
+            for (bus, simulated) in buses.iter_mut().enumerate() {
+                let starts = &mut trace.starts[bus];
+                simulated.run_until(now, |event| {
+                    if let Event::Frame {
+                        start, end, tag, ..
+                    } = *event
+                    {
+                        starts.push(start);
+                        ended.push((start, end, tag));
+                    }
+                });
+            }
+            for (start, end, tag) in ended.drain(..) {
+                let index = usize::try_from(tag).unwrap_or(usize::MAX);
+                let Some(&frame) = sent.get(index) else {
+                    continue;
+                };
+                let place = Place {
+                    bus: frame.bus,
+                    message: frame.message,
+                };
+                for (to, delay) in &self.onward[place.bus][place.message] {
+                    queue.push(Reverse(Ready {
+                        at: end + delay,
+                        bus: to.bus,
+                        message: to.message,
+                        ..frame
+                    }));
+                }
+                if frame.source != victim {
+                    continue;
+                }
+                trace.steps.push(Step {
+                    number: frame.number,
+                    bus: frame.bus,
+                    ready: frame.at,
+                    start,
+                });
+                if place == goal {
+                    let (event, release) = self.origin(scenario, &frame);
+                    let response = end.saturating_sub(event);
+                    if response > trace.response {
+                        (trace.response, trace.number) = (response, frame.number);
+                        trace.latency = end.saturating_sub(release);
+                    }
+                    if frame.number >= last {
+                        return Ok(trace);
+                    }
+                }
+            }
+            while queue.peek().is_some_and(|Reverse(ready)| ready.at <= now) {
+                let Some(Reverse(ready)) = queue.pop() else {
+                    break;
+                };
+                if sent.len() >= MOST_FRAMES {
+                    return Ok(trace);
+                }
+                let none = ReplayError::NoMessage(ready.message);
+                let message = &self.network.buses[ready.bus].messages[ready.message];
+                let node = nodes[ready.bus].get(message.node).ok_or(none)?;
+                let frame = &self.frames[ready.bus][ready.message];
+                buses[ready.bus].send(*node, ready.at, frame, sent.len() as u64)?;
+                sent.push(ready);
+                trace.first[ready.bus][ready.message].get_or_insert(ready.at);
+                queue.extend(self.next(&ready, &mut trace).map(Reverse));
+            }
+        }
+    }
+
+    /// Notes a release, and says when the next one of its source is.
+    fn next(&self, ready: &Ready, trace: &mut Trace) -> Option<Ready> {
+        let place = self.sources[ready.source];
+        if (place.bus, place.message) != (ready.bus, ready.message) {
+            return None;
+        }
+        let (at, source) = (ready.at, ready.source);
+        trace.released.push(Released { at, source });
+        let arrival = self.network.buses[place.bus].messages[place.message].arrival;
+        let begin = at - arrival.earliest(ready.number);
+        let number = ready.number + 1;
+        Some(Ready {
+            at: begin.saturating_add(arrival.earliest(number)),
+            number,
+            ..*ready
+        })
+    }
+
+    /// When the event of this frame was, and when it was released on its first bus.
+    fn origin(&self, scenario: &Scenario, frame: &Ready) -> (Nanos, Nanos) {
+        let place = self.sources[frame.source];
+        let arrival = self.network.buses[place.bus].messages[place.message].arrival;
+        let begin = scenario.begins.get(frame.source).copied().flatten();
+        let begin = begin.unwrap_or(0);
+        let due = begin.saturating_add(frame.number.saturating_mul(arrival.period()));
+        let release = begin.saturating_add(arrival.earliest(frame.number));
+        (due.saturating_sub(arrival.jitter()), release)
+    }
+}
+
+/// A bus with its nodes, and with two that acknowledge.
+pub(crate) fn simulated(spec: &BusSpec) -> Result<(Bus, Vec<NodeId>), ReplayError> {
+    let mut bus = Bus::new(BusConfig {
+        data: spec.rate.data(),
+        ..BusConfig::classic(spec.rate.nominal())
+    })?;
+    let fd = spec.rate.data().is_some();
+    let mut nodes: Vec<NodeId> = Vec::with_capacity(spec.nodes.len());
+    for node in &spec.nodes {
+        nodes.push(bus.attach(NodeConfig {
+            mailboxes: match node.order {
+                Order::Priority => u8::MAX,
+                Order::Mailboxes(n) => n.get(),
+            },
+            queue: usize::MAX / 2,
+            fd,
+            ..NodeConfig::new(node.name.as_str())
+        })?);
+    }
+    // Somebody acknowledges, whoever sends.
+    for name in ["listener", "another"] {
+        let listener = NodeConfig::new(name);
+        bus.attach(NodeConfig { fd, ..listener })?;
+    }
+    Ok((bus, nodes))
+}
