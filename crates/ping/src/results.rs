@@ -4,14 +4,17 @@ use crate::{Part, Played};
 use frame::Kind;
 use probe::{Description, Incoming, Outgoing, Record, Results, Status};
 
+/// What the stamps of a round trip mark. No other results are described so.
+pub const STAMP: &str =
+    "just before the call that sends; just after the call that brings the answer";
+
 /// The rows of all masters. A row's latency is the round trip: what came in is the frame as it was
 /// sent, what went out is the answer, and no frame's duration is taken off.
 #[must_use]
 pub fn of(played: &[Played], description: Description) -> Results {
     let mut results = Results {
         description: Description {
-            stamp: "just before the call that sends; just after the call that brings the answer"
-                .to_owned(),
+            stamp: STAMP.to_owned(),
             time_base: "time of the machine (CLOCK_MONOTONIC)".to_owned(),
             blind_spots: "both frames' time on the bus is in a round trip".to_owned(),
             ..description

@@ -36,6 +36,17 @@ pub(crate) struct Bound {
     /// `cangate bench` and `cangate lab measure` measure it. Example: --gateway-delay 50us
     #[arg(long, value_name = "TIME", requires = "gateway", value_parser = time)]
     pub(crate) gateway_delay: Option<u64>,
+    /// Take the longest latency of these results for the most time that the gateway itself takes.
+    ///
+    /// `cangate bench --out` and `cangate lab measure --out` write such results: of the same gateway, at the place where its
+    /// routes run, one frame at a time. What was measured is no bound; the output says where the figure is from.
+    #[arg(
+        long,
+        value_name = "RESULTS",
+        requires = "gateway",
+        conflicts_with = "gateway_delay"
+    )]
+    pub(crate) gateway_delay_from: Option<PathBuf>,
     /// Hold each frame of these results against its bound; the gateway was that of the file.
     ///
     /// `cangate demo --out` writes such results. Their ports must have the names of the gateway file. A latency is

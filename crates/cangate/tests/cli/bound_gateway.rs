@@ -243,6 +243,40 @@ fn the_witness_of_a_route_is_found_and_shown_by_the_demo() {
 /// Results of the demo are within the bounds of the set that it was given, and above those of a set that
 /// says less than was sent.
 #[test]
+fn the_gateways_own_time_comes_from_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("set.toml"), format!("{BUSES}{MESSAGE}")).unwrap();
+    std::fs::write(at("gateway.toml"), format!("{PORTS}{ROUTE}")).unwrap();
+    let mut demo = cangate();
+    demo.args(["demo", "--seconds", "1", "--out"]);
+    stdout(demo.arg(at("out")), 0);
+    let results = at("out/results.parquet");
+    let longest = probe::results::read(&results).unwrap();
+    let longest = longest.latencies(None).max().unwrap();
+    assert!(longest > 0);
+    let bound = || {
+        let mut command = cangate();
+        command.arg("bound").arg(at("set.toml"));
+        command.arg("--gateway").arg(at("gateway.toml"));
+        command.arg("--gateway-delay-from").arg(&results);
+        command
+    };
+    let said = stdout(bound().arg("--json"), 0);
+    let json: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(json["gateway_delay_ns"], longest, "{json}");
+    let from = json["gateway_delay_from"].as_str().unwrap();
+    assert!(from.starts_with("the longest of "), "{from}");
+    let text = stdout(&mut bound(), 0);
+    assert!(text.contains("What was measured is no bound."), "{text}");
+
+    let itself = bound().arg("--check").arg(&results).output().unwrap();
+    assert_eq!(itself.status.code(), Some(2));
+    let said = String::from_utf8(itself.stderr).unwrap();
+    assert!(said.contains("in another run"), "{said}");
+}
+
+#[test]
 fn results_are_held_against_bounds() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);

@@ -1,5 +1,6 @@
 //! Bounds as JSON.
 
+use super::delay::Delay;
 use super::{Found, can_miss, id};
 use analysis::{Bound, NoBound, Order, Service};
 use serde::Serialize;
@@ -8,6 +9,9 @@ use serde::Serialize;
 pub(super) struct Report {
     /// The most time that the gateway takes; absent without a gateway, and where none was given.
     gateway_delay_ns: Option<u64>,
+    /// Where a measured one is from, as a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gateway_delay_from: Option<String>,
     buses: Vec<Bus>,
     /// What no route can send on, in sentences.
     left_out: Vec<String>,
@@ -79,9 +83,10 @@ struct Parts {
     instance: u64,
 }
 
-pub(super) fn report(all: &[Found<'_>], delay: Option<u64>, notes: &[String]) -> Report {
+pub(super) fn report(all: &[Found<'_>], delay: &Delay, notes: &[String]) -> Report {
     Report {
-        gateway_delay_ns: delay,
+        gateway_delay_ns: delay.ns,
+        gateway_delay_from: delay.from.clone(),
         left_out: notes.to_vec(),
         buses: all.iter().map(bus).collect(),
     }

@@ -1,6 +1,7 @@
 //! `cangate bound`: how long a frame can take at worst.
 
 mod check;
+mod delay;
 mod from_log;
 mod json;
 mod margin;
@@ -14,6 +15,7 @@ use crate::input::{load_config, read_source};
 use crate::output;
 use analysis::set;
 use analysis::{Assessment, BusSpec, Compiled, Lengths, Message, NetworkFound};
+use delay::Delay;
 use frame::Nanos;
 use frame::wire::BitRate;
 use routes::Connected;
@@ -55,13 +57,14 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     if let Some(out) = &args.out {
         output::file(out)?;
     }
+    let delay = Delay::of(args)?;
     let connected = match &args.gateway {
         None => routes::alone(set),
         Some(file) => {
             let source = read_source(file)?;
             let (config, warnings) = load_config(&source, color)?;
             eprint!("{warnings}");
-            routes::connect(set, &config, args.gateway_delay.unwrap_or(0))?
+            routes::connect(set, &config, delay.or_none())?
         }
     };
     let mut lengths = Lengths::new();
@@ -77,17 +80,17 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
         return witness::run(&connected, &assessed, id, &mut lengths, effort, out);
     }
     if let Some(results) = &args.check {
-        return check::run(&all, results, args.gateway_delay.unwrap_or(0));
+        return check::run(&all, results, delay.or_none());
     }
     let mut stdout = std::io::stdout().lock();
     if args.json {
-        let report = json::report(&all, args.gateway_delay, &connected.notes);
+        let report = json::report(&all, &delay, &connected.notes);
         serde_json::to_writer_pretty(&mut stdout, &report).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
     } else {
         let mut text = table::render(&all);
         if args.gateway.is_some() {
-            text.push_str(&table::gateway(args.gateway_delay, &connected.notes));
+            text.push_str(&table::gateway(&delay, &connected.notes));
         }
         if args.margin {
             text.push_str(&margin::words(&connected, &mut lengths)?);

@@ -1,5 +1,6 @@
 //! Bounds as a table on a terminal.
 
+use super::delay::Delay;
 use super::{Found, can_miss, json, label};
 use crate::counters::{row, table};
 use analysis::{Bound, Message, Order, Service};
@@ -149,14 +150,8 @@ fn parts(bound: &Bound, before: u64) -> [String; 7] {
 }
 
 /// What comes by a gateway, and what it takes.
-pub(super) fn gateway(delay: Option<u64>, notes: &[String]) -> String {
-    let mut text = match delay {
-        Some(delay) => format!("The gateway itself takes at most {} µs.\n", micros(delay)),
-        None => {
-            "The gateway itself is taken to need no time: --gateway-delay TIME says how much.\n"
-                .to_owned()
-        }
-    };
+pub(super) fn gateway(delay: &Delay, notes: &[String]) -> String {
+    let mut text = delay.sentence();
     text.push_str("Of what it sends on, jitter is all the time until then, from the event on.\n");
     for note in notes {
         let _ = writeln!(text, "Left out: {note}.");

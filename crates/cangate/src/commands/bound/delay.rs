@@ -1,0 +1,153 @@
+//! The gateway's own time: said, or the longest that was measured.
+
+use super::table::micros;
+use crate::cli::bound::Bound;
+use crate::failure::Failure;
+use frame::Nanos;
+use probe::{Results, Status};
+use std::path::Path;
+
+/// The most time that the gateway itself takes, and who says so.
+pub(super) struct Delay {
+    /// ns; `None`: nobody said, and it is taken to need none.
+    pub(super) ns: Option<Nanos>,
+    /// Where a measured one is from, as a sentence.
+    pub(super) from: Option<String>,
+}
+
+impl Delay {
+    /// As the options say it.
+    pub(super) fn of(args: &Bound) -> Result<Self, Failure> {
+        let Some(path) = &args.gateway_delay_from else {
+            return Ok(Self {
+                ns: args.gateway_delay,
+                from: None,
+            });
+        };
+        if args.check.as_deref().is_some_and(|check| same(check, path)) {
+            return Err(Failure::input(format!(
+                "--check and --gateway-delay-from name the same results, {}: no frame can be above a bound that has \
+                 its own longest time in it; measure the gateway's own time in another run",
+                path.display()
+            )));
+        }
+        let results = probe::results::read(path).map_err(Failure::input)?;
+        longest(&results).map_err(|why| Failure::input(format!("{}: {why}", path.display())))
+    }
+
+    /// 0 where nobody said anything.
+    pub(super) fn or_none(&self) -> Nanos {
+        self.ns.unwrap_or(0)
+    }
+}
+
+/// Are these the same file?
+fn same(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
+    }
+}
+
+/// The longest latency of the results. It has in it what the frame waited for the bus on which it left, so that it is
+/// no less than the gateway's own time.
+fn longest(results: &Results) -> Result<Delay, String> {
+    let description = &results.description;
+    if description.stamp == ping::results::STAMP {
+        return Err("these are round trips, not frames that a gateway passed on".to_owned());
+    }
+    let all = results.latencies(None);
+    let (count, most) = all.fold((0_u64, i64::MIN), |(n, most), ns| (n + 1, most.max(ns)));
+    if count == 0 {
+        return Err("no frame in it came in and went out, so that nothing was measured".to_owned());
+    }
+    let lost = results.records.iter().filter(|r| r.status == Status::Lost);
+    let lost = match lost.count() {
+        0 => String::new(),
+        n => format!("; {n} more were lost"),
+    };
+    // Below 0 only by the stamps' own error.
+    let ns = u64::try_from(most).unwrap_or(0);
+    Ok(Delay {
+        ns: Some(ns),
+        from: Some(format!(
+            "the longest of {count} frames of \"{}\", {}{lost}. What was measured is no bound.",
+            description.title, description.time_base
+        )),
+    })
+}
+
+impl Delay {
+    /// For people.
+    pub(super) fn sentence(&self) -> String {
+        match (self.ns, &self.from) {
+            (Some(ns), None) => format!("The gateway itself takes at most {} µs.\n", micros(ns)),
+            (Some(ns), Some(from)) => {
+                format!("The gateway itself takes {} µs: {from}\n", micros(ns))
+            }
+            (None, _) => {
+                "The gateway itself is taken to need no time: --gateway-delay TIME says how much.\n"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use frame::CanId;
+    use probe::{Incoming, Outgoing, Record};
+
+    fn record(latency: u64) -> Record {
+        let id = CanId::from_raw(0x123);
+        Record {
+            tag: 0,
+            route: None,
+            incoming: Some(Incoming {
+                port: 0,
+                id,
+                kind: None,
+                len: 0,
+                end: 1000,
+            }),
+            outgoing: Some(Outgoing {
+                port: 1,
+                id,
+                kind: None,
+                len: 0,
+                end: 1000 + latency + 250_000,
+                duration: 250_000,
+            }),
+            status: Status::Delivered,
+            processing: None,
+            accesses: None,
+        }
+    }
+
+    #[test]
+    fn the_longest_counts() {
+        let mut results = Results::default();
+        assert!(
+            longest(&results)
+                .err()
+                .unwrap()
+                .contains("nothing was measured")
+        );
+        results.records = [20_000, 69_100, 18_000].map(record).to_vec();
+        let delay = longest(&results).ok().unwrap();
+        assert_eq!(delay.ns, Some(69_100));
+        assert!(
+            delay
+                .sentence()
+                .contains("takes 69.1 µs: the longest of 3 frames")
+        );
+        results.records[1].outgoing = None;
+        results.records[1].status = Status::Lost;
+        let less = longest(&results).ok().unwrap();
+        assert_eq!(less.ns, Some(20_000));
+        assert!(less.sentence().contains("1 more were lost"));
+        results.description.stamp = ping::results::STAMP.to_owned();
+        assert!(longest(&results).err().unwrap().contains("round trips"));
+    }
+}
