@@ -9,6 +9,7 @@ mod fuzz;
 mod house;
 mod lab;
 mod libtest;
+mod pictures;
 mod promises;
 mod report;
 mod setup;
@@ -59,6 +60,11 @@ enum Task {
         #[arg(last = true)]
         rest: Vec<String>,
     },
+    /// Make the pictures of the documents anew, with the program; needs Chromium
+    ///
+    /// The tests compare docs/pictures with what the program draws. After a change that is meant, this writes
+    /// them; look at each before it is committed.
+    Pictures,
     /// Check that every promise of docs/promises.md is kept by a test that exists
     Promises,
     /// Say what this machine lacks for `test`, and install it where that is allowed
@@ -94,6 +100,7 @@ fn run(task: Task) -> anyhow::Result<bool> {
         Task::Bench { name, rest } => {
             return checks::bench(&workspace, name.as_deref(), &rest);
         }
+        Task::Pictures => report.step("pictures", || pictures::make(&workspace)),
         Task::Promises => report.step("promises", || {
             let binaries = workspace.test_binaries()?;
             promises::check(&workspace, &binaries)

@@ -149,6 +149,9 @@ pub struct Figure {
     pub x: Axis,
     /// What is measured.
     pub y: Axis,
+    /// What its times are: `virtual` or `real`, as the results say.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub clock: String,
     /// What was measured.
     pub series: Vec<Series>,
     /// What the paper states.
@@ -243,7 +246,11 @@ impl Plan {
                 _ => std::cmp::Ordering::Equal,
             });
         }
+        let results = experiments.iter().filter_map(|e| evidence.results(e).ok());
+        let mut more = results.flat_map(|r| &r.description.more);
+        let clock = more.find(|(name, _)| name == "clock");
         (!series.is_empty()).then_some(Figure {
+            clock: clock.map(|(_, value)| value.clone()).unwrap_or_default(),
             title: self.title,
             form: self.form,
             x: self.x,

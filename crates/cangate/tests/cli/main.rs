@@ -6,6 +6,8 @@
 mod bench;
 mod bound;
 mod bound_gateway;
+#[path = "../../../report/tests/browser/mod.rs"]
+mod browser;
 mod check;
 mod control;
 mod convert;
@@ -21,6 +23,10 @@ mod lab;
 mod log_files;
 mod metrics;
 mod outputs;
+#[path = "pictures.rs"]
+mod picture_tests;
+#[path = "../pictures/mod.rs"]
+mod pictures;
 mod ping;
 mod place;
 mod queues;

@@ -12,6 +12,9 @@ pub(super) struct Figure {
     form: Form,
     x: Axis,
     y: Axis,
+    /// What its times are, where its experiments are not in the folder.
+    #[serde(default)]
+    clock: String,
     series: Vec<Series>,
     #[serde(default)]
     paper: Vec<Stated>,

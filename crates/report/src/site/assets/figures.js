@@ -9,9 +9,10 @@
   const looks = (figure) => {
     const distinct = (key) => [...new Set(figure.series.map((s) => s[key]))];
     const everywhere = cg.gateways(), here = distinct("gateway"), settings = distinct("setting");
-    const order = everywhere.length <= cg.colours.length ? everywhere : here;
+    const known = everywhere.length <= cg.colours.length && here.every((gateway) => everywhere.includes(gateway));
+    const order = known ? everywhere : here;
     return figure.series.map((s) => {
-      const colour = Math.max(0, here.length > 1 || settings.length < 2 ? order.indexOf(s.gateway) : order.indexOf(here[0]));
+      const colour = order.indexOf(s.gateway);
       const dash = settings.indexOf(s.setting);
       const few = colour < cg.colours.length && dash < cg.dashes.length;
       return few ? { colour: cg.colours[colour], dash: cg.dashes[dash], mark: 0 } : cg.look(cg.looks);
@@ -120,7 +121,7 @@
     const clocks = cg.index.experiments.map((e) => e.clock);
     const made = await Promise.all(cg.index.figures.map((figure) => {
       const places = figure.series.flatMap((s) => [s.experiment, ...s.points.map((p) => p.experiment)]).filter((n) => n != null);
-      const clock = clocks[places[0]] ?? "unstated";
+      const clock = clocks[places[0]] ?? (cg.timeWords[figure.clock] ? figure.clock : "unstated");
       if (figure.form === "profile") return profiles(figure, clock);
       return figure.form === "bars" ? besideOneAnother(figure, clock) : overNumbers(figure, clock);
     }));
