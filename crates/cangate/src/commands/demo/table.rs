@@ -45,10 +45,13 @@ fn width(table: &Table) -> usize {
     lines.map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
+/// Why frames of a route did not go out: the head of a column, and how many.
+type Reason = (&'static str, fn(&RouteLine) -> u64);
+
 /// Frames and latencies of each route: side by side where they fit, else one below the other. Reasons for
 /// which nothing was stopped have no column.
 fn routes(all: &[RouteLine]) -> String {
-    let reasons: [(&str, fn(&RouteLine) -> u64); 4] = [
+    let reasons: [Reason; 4] = [
         ("rule", |r| r.dropped_by_rule),
         ("rate", |r| r.dropped_by_rate),
         ("full", |r| r.refused),
