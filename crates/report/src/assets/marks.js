@@ -57,7 +57,7 @@
     const named = drawn.filter((s) => s.name && s.points.length).slice(0, MOST);
     if (named.length < 2) return [];
     const said = [];
-    const points = named.filter((s) => Math.abs(s.points[0][0] - s.points[s.points.length - 1][0]) < 2);
+    const points = named.filter((s) => s.points.every((p) => p[2] === s.points[0][2]));
     if (model.kind === "stairs" && points.length) {
       const where = [...new Set(points.map((s) => `${cg.short(s.points[0][2])} ${model.x.unit}`))];
       said.push(`One value only, and so no curve: ${points.map((s) => s.name).join("; ")} (${where.join("; ")}).`);
