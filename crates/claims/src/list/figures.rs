@@ -512,4 +512,27 @@ mod tests {
         }
         assert_eq!(columns.len(), ways.paper.len());
     }
+
+    #[test]
+    fn periods_are_those_of_the_rates_that_were_found() {
+        let all = crate::list::all();
+        let claim = all.iter().find(|c| c.id == "S4").unwrap();
+        let mut evidence = Evidence::default();
+        for e in claim.rates(Extent::Full) {
+            let rate = experiment::rate::Rate {
+                frames_per_s: 8_000.0,
+                bound: Bound::Gateway,
+                passed: None,
+                failed: None,
+                tries: 1,
+            };
+            evidence.add_rate(e, Ok(rate));
+        }
+        let periods = claim.picture(&evidence, Extent::Full).unwrap();
+        let points: Vec<_> = periods.series.iter().flat_map(|s| &s.points).collect();
+        assert!(points.iter().all(|p| p.median == 125.0), "{points:?}");
+        for stated in &periods.paper {
+            assert!(points.iter().any(|p| p.x == stated.x), "{:?}", stated.x);
+        }
+    }
 }
