@@ -58,7 +58,7 @@ fn write(dir: &Path, name: &str, gateway: &str, base: u64) {
     probe::results::write(&dir.join(format!("{name}.parquet")), &results).unwrap();
 }
 
-fn claim(id: &str, kind: &str, figure: Value) -> Value {
+fn claim(id: &str, kind: &str, figure: &Value) -> Value {
     json!({"id": id, "kind": kind, "claim": "c", "paper": "p", "measured": "m", "verdict": "differs", "why": "w",
         "experiments": ["a.parquet"], "figure": figure})
 }
@@ -91,10 +91,10 @@ fn claims() -> Value {
         "series": [{"gateway": "cangw", "setting": "", "experiment": "a.parquet"}, {"gateway": "bpf", "setting": "", "experiment": "b"}],
         "paper": [{"name": "best", "x": 35, "of": "best", "source": "a-paper §1"}, {"name": "worst", "x": 140, "of": "worst", "source": "a-paper §1"}]});
     json!([
-        claim("G1", "paper", profile),
-        claim("G4", "paper", over_filters("cangw", 0.03)),
-        claim("G4/bpf", "other-way", over_filters("bpf", 0.0)),
-        claim("O1", "bound", bars),
+        claim("G1", "paper", &profile),
+        claim("G4", "paper", &over_filters("cangw", 0.03)),
+        claim("G4/bpf", "other-way", &over_filters("bpf", 0.0)),
+        claim("O1", "bound", &bars),
     ])
 }
 
