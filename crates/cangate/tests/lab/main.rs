@@ -28,6 +28,7 @@ mod machines;
 mod mapped;
 mod modes;
 mod offload;
+mod queues;
 mod says;
 mod script;
 mod shell;
