@@ -9,6 +9,7 @@ mod bound_gateway;
 mod check;
 mod control;
 mod convert;
+mod convert_log;
 mod demo;
 #[path = "../documents/mod.rs"]
 mod documents;
@@ -23,6 +24,7 @@ mod metrics;
 mod outputs;
 mod ping;
 mod place;
+mod python_can;
 mod queues;
 mod report;
 mod run;
