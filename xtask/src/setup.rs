@@ -77,6 +77,10 @@ const PYTHON_CAN: &str = "python-can==4.6.1";
 /// Where it is installed: a folder of its own, which touches nobody's Python.
 const PYTHON_CAN_FOLDER: &str = "target/python-can";
 
+/// taplo checks TOML files against a schema, as editors do.
+const TAPLO: &str = "@taplo/cli@0.7.0";
+const TAPLO_FOLDER: &str = "target/taplo";
+
 /// Components of the Rust toolchain.
 const COMPONENTS: [(&str, &str); 2] = [("cargo-fmt", "rustfmt"), ("cargo-clippy", "clippy")];
 
@@ -102,6 +106,7 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
         println!(
             "       {PYTHON_CAN} (pip, into target/): logs are compared with what it reads and writes"
         );
+        println!("       {TAPLO} (npm, into target/): the schema of gateway.toml is tried with it");
     }
     for (program, component) in COMPONENTS {
         let there = on_path(program) && works(program);
@@ -129,8 +134,43 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
     }
     if all {
         tally.add(get_python_can(root, install)?);
+        tally.add(get_taplo(root, install)?);
     }
     Ok(tally)
+}
+
+/// Installs taplo into a folder of its own.
+fn get_taplo(root: &Path, install: bool) -> Result<Tally> {
+    let folder = root.join(TAPLO_FOLDER);
+    let program = folder.join("node_modules/.bin/taplo");
+    let works = |program: &Path| {
+        let mut version = command(program, root);
+        output(version.arg("--version")).is_ok_and(|output| output.status.success())
+    };
+    if works(&program) || works(Path::new("taplo")) {
+        println!("taplo: there");
+        return Ok(Tally::passed());
+    }
+    let line = format!("npm install --prefix {TAPLO_FOLDER} {TAPLO}");
+    let because = if !install {
+        "installing is not allowed"
+    } else if !on_path("npm") {
+        "there is no npm here"
+    } else {
+        println!("taplo: missing, will be installed");
+        std::fs::create_dir_all(&folder)?;
+        let mut npm = command("npm", root);
+        npm.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
+        npm.arg(&folder).arg(TAPLO);
+        if within(Duration::from_secs(120), &mut npm)? && works(&program) {
+            return Ok(Tally::passed());
+        }
+        "npm could not install it"
+    };
+    println!("taplo: missing. To have it: {line}");
+    Ok(Tally::skipped(format!(
+        "taplo because it is missing and {because}; to have it: {line}"
+    )))
 }
 
 /// Makes a folder with a Python of its own, and python-can in it.

@@ -93,6 +93,10 @@ pub(crate) enum Command {
     Lab(lab::Lab),
     /// Make a site (HTML pages) from a folder of results, with filters, charts and a table.
     Report(report::Report),
+    /// Print the JSON schema of gateway.toml, with which editors complete and check it.
+    ///
+    /// `#:schema PATH` in the first line of a file names it, for editors with taplo (Even Better TOML).
+    Schema,
     /// Print the completion script for a shell.
     Completions(Completions),
     /// Write the man pages into a folder.

@@ -39,6 +39,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     };
     let done = match cli.command {
         Command::Completions(args) => generate::completions(&args),
+        Command::Schema => generate::schema(),
         Command::Man(args) => generate::man(&args),
         Command::Timing(args) => timing::run(&args),
         Command::Bound(args) => bound::run(&args, color),

@@ -29,6 +29,7 @@ mod queues;
 mod report;
 mod run;
 mod says;
+mod schema;
 mod statuses;
 mod timing;
 mod top;
