@@ -98,7 +98,9 @@ fn run(task: Task) -> anyhow::Result<bool> {
             let binaries = workspace.test_binaries()?;
             promises::check(&workspace, &binaries)
         }),
-        Task::Setup => report.step("setup", || setup::run(setup::may_install(), true)),
+        Task::Setup => report.step("setup", || {
+            setup::run(&workspace.root, setup::may_install(), true)
+        }),
     }
     Ok(report.close())
 }

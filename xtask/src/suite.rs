@@ -161,7 +161,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
     let built = RefCell::new(Built::default());
     for step in STEPS.iter().filter(|step| options.wants(step)) {
         report.step(step.name, || match step.name {
-            "setup" => setup::run(setup::may_install(), !options.is_quick()),
+            "setup" => setup::run(&workspace.root, setup::may_install(), !options.is_quick()),
             "format" => checks::format(workspace),
             "house" => house::check(workspace),
             "clippy" => checks::clippy(workspace),

@@ -75,6 +75,8 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("cangate timing", Here),
     ("cangate bound", Here),
     ("cangw -L", Here),
+    ("cangate convert", Here),
+    ("cangate schema", Here),
     ("cangate import", Here),
     ("cangate export", Here),
     (
