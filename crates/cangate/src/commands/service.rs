@@ -10,6 +10,7 @@ use crate::log::Log;
 use gateway::control::{self, Request};
 use gateway::notice::Level;
 use gateway::run::{Reason, Reloaded, RouteLine, RunOptions};
+use gateway::service::Service;
 use offload::with_causes;
 use port::{PortSpec, Stream};
 use serde::de::DeserializeOwned;
@@ -37,6 +38,7 @@ fn run_with(args: &Run, color: bool, log: &Log) -> Result<(), Failure> {
         until_end: args.until_end,
         strict: args.strict,
         signals: true,
+        service: Service::of_this_process(),
         persist: args.persist,
     };
     let writes_stdout = |port: &PortSpec| port.settings.writes() == Some(&Stream::Standard);

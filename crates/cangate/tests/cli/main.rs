@@ -21,6 +21,7 @@ mod lab;
 mod log_files;
 mod metrics;
 mod outputs;
+mod pages;
 mod ping;
 mod place;
 mod queues;

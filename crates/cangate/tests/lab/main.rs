@@ -15,6 +15,7 @@ mod capture;
 mod capture_chardev;
 mod chardev;
 mod chardev_port;
+mod container;
 mod direct;
 #[path = "../documents/mod.rs"]
 mod documents;
@@ -30,6 +31,7 @@ mod modes;
 mod offload;
 mod says;
 mod script;
+mod service;
 mod shell;
 mod shm;
 mod stays;
