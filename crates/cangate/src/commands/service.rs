@@ -15,7 +15,7 @@ use offload::with_causes;
 use port::{PortSpec, Stream};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -296,7 +296,17 @@ pub(super) fn understand<T: DeserializeOwned>(value: Value) -> Result<T, Failure
 /// The only socket there is.
 fn only_socket() -> Result<PathBuf, Failure> {
     let folder = control::folder();
-    let mut found: Vec<PathBuf> = std::fs::read_dir(&folder)
+    let entries = std::fs::read_dir(&folder);
+    if let Err(error) = &entries
+        && error.kind() == ErrorKind::PermissionDenied
+    {
+        return Err(Failure::Run(format!(
+            "only another user may look for gateways' sockets in {}: ask as root (`sudo`), as for a gateway that \
+             systemd runs",
+            folder.display()
+        )));
+    }
+    let mut found: Vec<PathBuf> = entries
         .map(|entries| {
             entries
                 .flatten()

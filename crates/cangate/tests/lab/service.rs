@@ -77,9 +77,9 @@ fn the_package_is_a_service_of_systemd() {
         "Active: active (running)",
         "Status: \"2 ports, 2 routes; 0 frames received\"",
         "  can1  123   [4]  DE AD BE EF",
-        "1 frames received = 1 routed. All sums add up.",
-        "cangate_port_received_frames_total{port=\"engine\"} 1\n",
-        "StatusText=2 ports, 2 routes; 1 frames received\n",
+        "200 frames received = 200 routed. All sums add up.",
+        "cangate_port_received_frames_total{port=\"engine\"} 200\n",
+        "StatusText=2 ports, 2 routes; 200 frames received\n",
         "UnitFileState=enabled\n",
     ] {
         assert!(page.contains(words), "no {words:?} in {page}");
@@ -98,7 +98,9 @@ const PASSED: [&str; 4] = [
 fn installs_starts_and_reloads(steps: &BTreeMap<&str, &str>) {
     let install = steps["install"];
     assert!(install.contains("Setting up cangate"), "{install}");
-    assert!(install.ends_with("/completions/cangate\n"), "{install}");
+    for file in ["/completions/cangate\n", "/man1/cangate-run.1.gz\n"] {
+        assert!(install.contains(file), "{install}");
+    }
     assert!(exposure(steps["exposure"]) < 3.0, "{}", steps["exposure"]);
     // Not root, no capability, real-time priority and locked memory by limits.
     assert_eq!(
@@ -143,6 +145,9 @@ fn is_watched_and_goes(steps: &BTreeMap<&str, &str>) {
         steps["two"],
         format!("{ours}other.lock\nother.sock\nActiveState=inactive\nResult=success\n{ours}2\n")
     );
+    let others = steps["others"];
+    assert!(others.contains("ask as that user, or as root"), "{others}");
+    assert!(others.contains("ask as root (`sudo`), as for"), "{others}");
     // A wrong file, and none: said, and not tried again.
     let not_again = "Result=exit-code\nExecMainStatus=2\nNRestarts=0\n";
     let wrong = steps["wrong"];

@@ -23,11 +23,13 @@ show() {
     for name; do echo "$name=$(ctl show -P $name $unit)"; done
 }
 pid() { ctl show -P MainPID cangate@$1; }
+listeners() { grep -c "^ *vcan1 " /proc/net/can/rcvlist_all; }
 # What is sent to a bus comes out of the other.
 passes() {
-    candump -L -n 1 -T 5000 vcan1 >out &
+    heard=$(listeners)
+    candump -L -n 1 -T 30000 vcan1 >out &
     dump=$!
-    wait_for 'grep -q vcan1 /proc/net/can/rcvlist_all'
+    wait_for '[ $(listeners) -gt $heard ]'
     cansend vcan0 $1
     wait $dump
     sed 's/^([0-9.]*) //' out
@@ -37,9 +39,9 @@ in_debian dpkg -i /root/cangate.deb 2>&1 | tail -4
 [ -x $root/usr/bin/cangate ] || exit 1
 in_debian cangate --version | sed 's/ .*//'
 ls $root/usr/share/man/man1/cangate-run.1.gz $root/usr/share/bash-completion/completions/cangate
-in_debian systemd-analyze verify cangate@body 2>&1 | grep cangate
+in_debian systemd-analyze verify cangate@body.service 2>&1 | grep cangate
 echo "== exposure"
-in_debian systemd-analyze security --offline=yes cangate@body 2>&1 | grep 'Overall exposure'
+in_debian systemd-analyze security --offline=yes cangate@body.service 2>&1 | grep 'Overall exposure'
 echo "== start"
 gateway 2 '' body
 ctl start cangate@body
@@ -90,6 +92,10 @@ ctl stop cangate@other
 show other ActiveState Result
 in_debian ls /run/cangate/
 in_debian cangate stats | grep -c '^ r[12] '
+echo "== others"
+for file in /etc/cangate/body.toml ""; do
+    in_debian systemd-run -q --pipe --wait --uid=65534 /usr/bin/cangate stats $file 2>&1
+done
 echo "== wrong"
 gateway 1 'nonsense = 1' wrong
 ctl start cangate@wrong >said || echo "status $?"
@@ -108,7 +114,7 @@ offload = \"$offload\"" $offload
     ctl daemon-reload
     ctl start cangate@$offload || journal $offload
     in_debian cangate routes /etc/cangate/$offload.toml | grep sent
-    in_debian systemd-analyze security --offline=yes cangate@$offload 2>&1 | grep 'Overall exposure'
+    in_debian systemd-analyze security --offline=yes cangate@$offload.service 2>&1 | grep 'Overall exposure'
     ctl stop cangate@$offload
 done
 echo "== upgrade"
