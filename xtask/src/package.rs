@@ -97,7 +97,8 @@ fn package(workspace: &Workspace) -> Result<PathBuf> {
         "cangate",
         "--output",
     ]);
-    deb.arg(&folder);
+    // With a slash it is a folder.
+    deb.arg(folder.join(""));
     if !show(&mut deb)? {
         bail!("{CARGO_DEB} failed");
     }

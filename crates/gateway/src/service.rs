@@ -76,6 +76,8 @@ pub(crate) struct NotTold {
 #[derive(Default)]
 pub(crate) struct Manager {
     told: Option<Told>,
+    /// What is added to each status until something else is: that the last reload was refused.
+    pub(crate) remark: &'static str,
 }
 
 struct Told {
@@ -100,6 +102,7 @@ impl Manager {
                 socket,
                 next: None,
             }),
+            ..Self::default()
         })
     }
 

@@ -188,7 +188,16 @@ fn the_manager_hears_of_start_reload_life_and_end() {
     ask(Request::Reload).unwrap_err();
     manager.waits_for("RELOADING=1\n");
     let ready = manager.waits_for("READY=1\n");
-    assert!(ready.ends_with("; the last reload was refused"), "{ready}");
+    let refused = "; the last reload was refused";
+    assert!(ready.ends_with(refused), "{ready}");
+    // It is said for as long as it is so.
+    let alive = manager.waits_for("WATCHDOG=1\n");
+    assert!(alive.ends_with(refused), "{alive}");
+    std::fs::write(at("g.toml"), &text).unwrap();
+    ask(Request::Reload).unwrap();
+    manager.waits_for("RELOADING=1\n");
+    let ready = manager.waits_for("READY=1\n");
+    assert!(!ready.contains("refused"), "{ready}");
 
     ask(Request::Shutdown).unwrap();
     manager.waits_for("STOPPING=1\n");

@@ -8,12 +8,13 @@ use engine::{PortState, Snapshot};
 use std::time::Instant;
 
 impl<S: Site> Running<'_, S> {
-    /// All is in place; `more` is what is to be said besides.
-    pub(super) fn tell_ready(&mut self, more: &str) {
+    /// All is in place; `remark` is what is to be said besides, until the next time.
+    pub(super) fn tell_ready(&mut self, remark: &'static str) {
+        self.manager.remark = remark;
         // Without anybody who listens the worker is not asked.
         if self.manager.listens() {
             let now = self.snapshot();
-            let status = self.status(now.as_ref()) + more;
+            let status = self.status(now.as_ref());
             let told = self.manager.ready(&status);
             self.hear(told);
         }
@@ -61,21 +62,24 @@ impl<S: Site> Running<'_, S> {
             several(ports, "port"),
             several(self.lines().len(), "route")
         );
-        let Some(now) = now else {
-            return text;
-        };
-        text.push_str(&format!("; {} frames received", now.received()));
-        for (state, words) in [
-            (PortState::Down, "down"),
-            (PortState::Failed, "out of service"),
-        ] {
-            let rows = now.ports.iter().filter(|row| row.count.state == state);
-            let names: Vec<&str> = rows.map(|row| row.name.as_str()).collect();
-            if !names.is_empty() {
-                text.push_str(&format!("; {words}: {}", names.join(", ")));
-            }
+        if let Some(now) = now {
+            add_numbers(&mut text, now);
         }
-        text
+        text + self.manager.remark
+    }
+}
+
+fn add_numbers(text: &mut String, now: &Snapshot) {
+    text.push_str(&format!("; {} frames received", now.received()));
+    for (state, words) in [
+        (PortState::Down, "down"),
+        (PortState::Failed, "out of service"),
+    ] {
+        let rows = now.ports.iter().filter(|row| row.count.state == state);
+        let names: Vec<&str> = rows.map(|row| row.name.as_str()).collect();
+        if !names.is_empty() {
+            text.push_str(&format!("; {words}: {}", names.join(", ")));
+        }
     }
 }
 
