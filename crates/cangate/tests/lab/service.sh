@@ -2,7 +2,7 @@
 cd /tmp
 . /lab/debian.sh
 cp /lab/cangate.deb $root/root
-modprobe can-gw
+for module in can-gw sch_ingress cls_bpf; do modprobe $module; done
 files=$root/etc/cangate
 # A gateway file with so many routes.
 gateway() {
