@@ -9,6 +9,7 @@ mod fuzz;
 mod house;
 mod lab;
 mod libtest;
+mod package;
 mod promises;
 mod report;
 mod setup;
@@ -59,6 +60,8 @@ enum Task {
         #[arg(last = true)]
         rest: Vec<String>,
     },
+    /// Build the Debian package, with man pages, completions and a program that is linked statically
+    Package,
     /// Check that every promise of docs/promises.md is kept by a test that exists
     Promises,
     /// Say what this machine lacks for `test`, and install it where that is allowed
@@ -94,6 +97,7 @@ fn run(task: Task) -> anyhow::Result<bool> {
         Task::Bench { name, rest } => {
             return checks::bench(&workspace, name.as_deref(), &rest);
         }
+        Task::Package => report.step("package", || package::run(&workspace)),
         Task::Promises => report.step("promises", || {
             let binaries = workspace.test_binaries()?;
             promises::check(&workspace, &binaries)

@@ -1,7 +1,9 @@
 //! What a full test run needs on this machine, and getting it.
 
 use crate::command::{command, on_path, output, show, within};
+use crate::package::CARGO_DEB;
 use crate::report::Tally;
+use crate::workspace::cargo;
 use anyhow::Result;
 use std::path::Path;
 use std::time::Duration;
@@ -95,6 +97,9 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     let programs = || PROGRAMS.iter().filter(|program| all || program.quick);
     println!("needs: rustfmt and clippy (rustup);");
+    if all {
+        println!("       {CARGO_DEB} (cargo install): it makes the Debian package");
+    }
     println!("       the targets {NO_STD_TARGET} and {BARE_TARGET} (rustup);");
     for Program { package, why, .. } in programs() {
         println!("       {package} (apt): {why}");
@@ -112,6 +117,15 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
         let there = on_path(program) && works(program);
         tally.add(need(there, component, install, || {
             rustup(&["component", "add", component])
+        })?);
+    }
+    if all {
+        tally.add(need(on_path(CARGO_DEB), CARGO_DEB, install, || {
+            // Not optimized: it takes a third of the time to build, and makes one package.
+            show(
+                command(cargo(), Path::new("/"))
+                    .args(["install", "--locked", "--debug", CARGO_DEB]),
+            )
         })?);
     }
     for target in [NO_STD_TARGET, BARE_TARGET] {
@@ -265,7 +279,7 @@ fn need(
     Ok(if get()? {
         Tally::passed()
     } else {
-        Tally::skipped(format!("{what} because rustup could not install it"))
+        Tally::skipped(format!("{what} because it could not be installed"))
     })
 }
 

@@ -22,6 +22,7 @@ mod lab;
 mod log_files;
 mod metrics;
 mod outputs;
+mod pages;
 mod ping;
 mod place;
 mod python_can;

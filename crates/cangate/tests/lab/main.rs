@@ -15,6 +15,7 @@ mod capture;
 mod capture_chardev;
 mod chardev;
 mod chardev_port;
+mod container;
 mod direct;
 #[path = "../documents/mod.rs"]
 mod documents;
@@ -31,6 +32,7 @@ mod offload;
 mod queues;
 mod says;
 mod script;
+mod service;
 mod shell;
 mod shm;
 mod stays;
