@@ -9,6 +9,7 @@ mod fuzz;
 mod house;
 mod lab;
 mod libtest;
+mod package;
 mod pictures;
 mod promises;
 mod report;
@@ -65,6 +66,8 @@ enum Task {
     /// The tests compare docs/pictures with what the program draws. After a change that is meant, this writes
     /// them; look at each before it is committed.
     Pictures,
+    /// Build the Debian package, with man pages, completions and a program that is linked statically
+    Package,
     /// Check that every promise of docs/promises.md is kept by a test that exists
     Promises,
     /// Say what this machine lacks for `test`, and install it where that is allowed
@@ -101,11 +104,14 @@ fn run(task: Task) -> anyhow::Result<bool> {
             return checks::bench(&workspace, name.as_deref(), &rest);
         }
         Task::Pictures => report.step("pictures", || pictures::make(&workspace)),
+        Task::Package => report.step("package", || package::run(&workspace)),
         Task::Promises => report.step("promises", || {
             let binaries = workspace.test_binaries()?;
             promises::check(&workspace, &binaries)
         }),
-        Task::Setup => report.step("setup", || setup::run(setup::may_install(), true)),
+        Task::Setup => report.step("setup", || {
+            setup::run(&workspace.root, setup::may_install(), true)
+        }),
     }
     Ok(report.close())
 }

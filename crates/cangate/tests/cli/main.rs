@@ -11,6 +11,7 @@ mod browser;
 mod check;
 mod control;
 mod convert;
+mod convert_log;
 mod demo;
 #[path = "../documents/mod.rs"]
 mod documents;
@@ -23,16 +24,19 @@ mod lab;
 mod log_files;
 mod metrics;
 mod outputs;
+mod pages;
 #[path = "pictures.rs"]
 mod picture_tests;
 #[path = "../pictures/mod.rs"]
 mod pictures;
 mod ping;
 mod place;
+mod python_can;
 mod queues;
 mod report;
 mod run;
 mod says;
+mod schema;
 mod statuses;
 mod timing;
 mod top;
