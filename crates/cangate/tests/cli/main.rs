@@ -6,6 +6,8 @@
 mod bench;
 mod bound;
 mod bound_gateway;
+#[path = "../../../report/tests/browser/mod.rs"]
+mod browser;
 mod check;
 mod control;
 mod convert;
@@ -23,6 +25,10 @@ mod log_files;
 mod metrics;
 mod outputs;
 mod pages;
+#[path = "pictures.rs"]
+mod picture_tests;
+#[path = "../pictures/mod.rs"]
+mod pictures;
 mod ping;
 mod place;
 mod python_can;

@@ -6,6 +6,7 @@ mod d2_slower;
 mod d3_ethernet;
 mod d5_tasks;
 mod d7_virtual;
+mod figures;
 mod g10_hops;
 mod g11_precision;
 mod g12_totals;

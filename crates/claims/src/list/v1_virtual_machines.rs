@@ -6,6 +6,7 @@
 //! and what a way adds for one sending and one receiving is its whole round trip less the native one. The paper's
 //! driver VM is `vm:driver`, its virtual functions are `vm:vf`; `vm:host` is a way that the paper does not have.
 
+use super::figures;
 use super::round_trips::overhead;
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
@@ -40,6 +41,7 @@ const V2: Claim = Claim {
         mean; in the full run also on 7.3",
     needs: |extent, _| over_payloads(extent, &[Nesting::Native, Nesting::Driver]),
     judge: |evidence, extent, _| constant(evidence, extent, Nesting::Driver),
+    picture: Some(figures::v2),
     ..Claim::BLANK
 };
 
@@ -117,6 +119,7 @@ const O19: Claim = Claim {
         )
     },
     judge: fifth,
+    picture: Some(figures::v3),
     ..O18
 };
 
