@@ -1,8 +1,8 @@
 //! Which settings go together.
 
 use crate::choices::{
-    Filters, Gateway, Hops, Load, MOST_FILTERS, Modify, Priority, Receive, Task, Transmit, Tuning,
-    Virtual, Ways,
+    Filters, Gateway, Hops, Load, MOST_FILTERS, Machines, Modify, Nesting, Order, Priority,
+    Receive, Task, Transmit, Tuning, Virtual, Ways,
 };
 use crate::experiment::Experiment;
 use crate::settings::Setting;
@@ -391,6 +391,7 @@ impl Conflicts<'_> {
             &[Setting::ExitCost, Setting::Gateway],
             "only an inner machine has exits: --bench vm --gateway vm:host, vm:driver or vm:vf",
         );
+        self.machines();
         if !vm {
             return;
         }
@@ -417,6 +418,45 @@ impl Conflicts<'_> {
                 "with inner machines this setting is not there yet: leave it out",
             );
         }
+    }
+
+    /// What there is with several machines at one controller.
+    fn machines(&mut self) {
+        let (e, one) = (self.experiment, Machines::ONE);
+        let shares = matches!(
+            e.gateway,
+            Gateway::Vm(Nesting::Native | Nesting::Host | Nesting::Driver | Nesting::Function)
+        );
+        self.refuse(
+            e.machines.count > 1 && !shares,
+            &[Setting::Machines, Setting::Gateway],
+            "several machines share a controller by --gateway vm:native, vm:host, vm:driver or vm:vf",
+        );
+        for (is_set, setting) in [
+            (e.machines.others != one.others, Setting::Others),
+            (e.machines.order != one.order, Setting::Order),
+            (e.machines.budget != one.budget, Setting::Budget),
+        ] {
+            self.refuse(
+                is_set && e.machines.count == 1,
+                &[setting, Setting::Machines],
+                "it is about the machines beside the one that asks, of which there are none: --machines 2 to 8",
+            );
+        }
+        self.refuse(
+            e.machines.order == Order::Fifo && e.gateway == Gateway::Vm(Nesting::Function),
+            &[Setting::Order, Setting::Gateway],
+            "a controller that shares itself orders by priority: vm:native, vm:host or vm:driver",
+        );
+        let budgets = matches!(
+            (&e.gateway, e.machines.order),
+            (Gateway::Vm(Nesting::Host), Order::Priority) | (Gateway::Vm(Nesting::Function), _)
+        );
+        self.refuse(
+            e.machines.budget > 0 && e.machines.count > 1 && !budgets,
+            &[Setting::Budget, Setting::Gateway],
+            "a machine has a budget at a controller that knows its functions: vm:vf, or vm:host with --order priority",
+        );
     }
 
     /// What a gateway can do to frames at the same time.

@@ -40,6 +40,7 @@ mod s4_saturation;
 mod s5_busy_polling;
 mod s7_polling;
 mod v1_virtual_machines;
+mod v5_several_machines;
 mod ways;
 
 use crate::claim::Claim;
@@ -72,6 +73,7 @@ const LIST: &[&[Claim]] = &[
     s5_busy_polling::CLAIMS,
     s7_polling::CLAIMS,
     v1_virtual_machines::CLAIMS,
+    v5_several_machines::CLAIMS,
     o1_one_route::CLAIMS,
     o2_changes::CLAIMS,
     o3_list::CLAIMS,
@@ -88,6 +90,7 @@ const LIST: &[&[Claim]] = &[
     d1_no_load::BOUNDS,
     o16_no_os::CLAIMS,
     v1_virtual_machines::BOUNDS,
+    v5_several_machines::BOUNDS,
 ];
 
 /// All claims.
