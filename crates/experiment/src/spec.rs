@@ -61,8 +61,13 @@ const MANY_FRAMES: u32 = 65_536;
 /// The guest's memory, MiB: 100 000 routes are read into some hundred of them, and a million frames
 /// with their stamps and records take up to a thousand.
 fn memory(experiment: &Experiment) -> u32 {
-    if experiment.bench == Bench::Vm {
-        VM_MEMORY + u32::from(experiment.machines.beside()) * BESIDE_MEMORY
+    if let Gateway::Vm(nesting) = experiment.gateway {
+        let beside = if nesting.has_machines() {
+            experiment.machines.beside()
+        } else {
+            0
+        };
+        VM_MEMORY + u32::from(beside) * BESIDE_MEMORY
     } else if experiment.frames > MANY_FRAMES {
         2048
     } else if experiment.filters.count() > Some(MOST_FILTERS) {
