@@ -178,7 +178,8 @@ impl Span {
     /// the bus.
     fn load(&self, machines: Machines, trips: u64, both: Nanos) -> f64 {
         let others = self.heard.saturating_sub(trips);
-        let busy = others * longest(machines) + trips * both;
+        // Whose frames they were is not known: as if all were the shortest.
+        let busy = others * durations(machines).0 + trips * both;
         100.0 * Duration::from_nanos(busy).as_secs_f64() / self.seconds()
     }
 }
@@ -218,12 +219,12 @@ fn duration(id: u32) -> Option<Nanos> {
     Some(wire::length(frame.view())?.duration(rate, true))
 }
 
-/// The longest frame of any of them, ns.
-fn longest(machines: Machines) -> Nanos {
-    let all = 0..usize::from(machines.beside());
-    all.filter_map(|number| duration(id(machines, number)))
-        .max()
-        .unwrap_or(0)
+/// The shortest and the longest frame of any of them, ns.
+fn durations(machines: Machines) -> (Nanos, Nanos) {
+    let all = (0..usize::from(machines.beside())).filter_map(|n| duration(id(machines, n)));
+    all.fold((Nanos::MAX, 0), |(least, most), ns| {
+        (least.min(ns), most.max(ns))
+    })
 }
 
 /// The gap between two frames of one of them, ms.
@@ -231,7 +232,7 @@ fn gap(machines: Machines) -> String {
     match machines.others {
         Others::Flood | Others::Babble => "0".to_owned(),
         Others::Load(percent) => {
-            let all = longest(machines) * u64::from(machines.beside()) * 100;
+            let all = durations(machines).1 * u64::from(machines.beside()) * 100;
             let ns = all / u64::from(percent.max(1));
             format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000)
         }
@@ -292,7 +293,7 @@ impl Sending {
         let exits = alone.exits.iter().flat_map(Exits::iter);
         let each = |count: u64| count as f64 / alone.heard.max(1) as f64;
         Ok(Beside {
-            frame: longest(machines),
+            frame: durations(machines).1,
             asking: asking.load(machines, trips, both),
             rate: alone.heard as f64 / alone.seconds(),
             load: alone.load(machines, 0, 0),
@@ -334,4 +335,56 @@ fn silence() -> Result<(), MeasureError> {
         "machines that were told to be silent still send after {} s",
         (QUIET * LOOKS).as_secs()
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choices::Order;
+
+    fn machines(count: u8, others: Others) -> Machines {
+        Machines {
+            count,
+            others,
+            order: Order::Priority,
+            budget: 0,
+        }
+    }
+
+    #[test]
+    fn only_the_last_one_babbles() {
+        let all = |others| {
+            let m = machines(4, others);
+            (0..3).map(|n| id(m, n)).collect::<Vec<_>>()
+        };
+        assert_eq!(all(Others::Flood), [0x7F1, 0x7F2, 0x7F3]);
+        assert_eq!(all(Others::Babble), [0x7F1, 0x7F2, 0x100]);
+    }
+
+    #[test]
+    fn a_load_is_shared_by_all_others() {
+        assert_eq!(gap(machines(8, Others::Flood)), "0");
+        let (least, most) = durations(machines(2, Others::Flood));
+        assert_eq!(least, most);
+        // 108 bits without stuff bits, and the intermission (ISO 11898-1).
+        assert!((111_000..=135_000).contains(&most), "{most}");
+        let half = gap(machines(2, Others::Load(50)));
+        assert_eq!(half, format!("0.{:06}", 2 * most));
+    }
+
+    #[test]
+    fn the_bus_is_as_busy_as_its_frames_are_long() {
+        let m = machines(2, Others::Flood);
+        let frame = durations(m).0;
+        let span = |frames: u64| Span {
+            time: Duration::from_nanos(20 * frame),
+            heard: frames,
+            exits: None,
+            idle: Duration::ZERO,
+        };
+        assert_eq!(span(20).load(m, 0, 0), 100.0);
+        // Of a round trip one frame is heard, and both are on the bus.
+        assert_eq!(span(10).load(m, 5, 2 * frame), 75.0);
+        assert_eq!(span(20).beyond(&span(5)).heard, 15);
+    }
 }
