@@ -382,9 +382,10 @@ mod tests {
             exits: None,
             idle: Duration::ZERO,
         };
-        assert_eq!(span(20).load(m, 0, 0), 100.0);
+        let whole = |load: f64| (load * 1000.0).round();
+        assert_eq!(whole(span(20).load(m, 0, 0)), 100_000.0);
         // Of a round trip one frame is heard, and both are on the bus.
-        assert_eq!(span(10).load(m, 5, 2 * frame), 75.0);
+        assert_eq!(whole(span(10).load(m, 5, 2 * frame)), 75_000.0);
         assert_eq!(span(20).beyond(&span(5)).heard, 15);
     }
 }
