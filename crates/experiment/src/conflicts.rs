@@ -574,4 +574,48 @@ mod tests {
             assert!(said.contains(why), "{setting} {word}: {said}");
         }
     }
+
+    #[test]
+    fn machines_beside_are_where_a_controller_is_shared() {
+        use Setting as S;
+        let with = |gateway, more: &[(Setting, &'static str)]| {
+            let mut words = vec![
+                (S::Bench, "vm"),
+                (S::Task, "round-trip"),
+                (S::Gateway, gateway),
+            ];
+            words.extend(more);
+            words
+        };
+        let two = (S::Machines, "2");
+        for (gateway, more) in [
+            ("vm:native", (S::Order, "fifo")),
+            ("vm:host", (S::Budget, "500")),
+            ("vm:driver", (S::Others, "load:50")),
+            ("vm:vf", (S::Others, "babble")),
+        ] {
+            let words = with(gateway, &[two, more]);
+            let e = Experiment::from_words(words).unwrap();
+            assert_eq!(e.check(), Ok(()), "{}", e.name());
+        }
+        for (gateway, more, why) in [
+            ("vm:trap", vec![two], "vm:native, vm:host"),
+            ("vm:vf", vec![(S::Others, "babble")], "--machines 2 to 8"),
+            ("vm:vf", vec![(S::Budget, "5")], "--machines 2 to 8"),
+            ("vm:vf", vec![two, (S::Order, "fifo")], "orders by priority"),
+            (
+                "vm:driver",
+                vec![two, (S::Budget, "5")],
+                "knows its functions",
+            ),
+            (
+                "vm:host",
+                vec![two, (S::Order, "fifo"), (S::Budget, "5")],
+                "knows its functions",
+            ),
+        ] {
+            let said = refused(&with(gateway, &more));
+            assert!(said.contains(why), "{gateway} {more:?}: {said}");
+        }
+    }
 }

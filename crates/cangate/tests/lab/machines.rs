@@ -1,7 +1,6 @@
 //! Inner machines: the ways that no claim measures.
 
-use super::script::{parts, printed};
-use super::{fast_lab, lab};
+use super::lab;
 use assert_cmd::Command;
 
 /// A machine that has a card's ports leaves for the hypervisor at each of them, and two guests do the same.
@@ -36,22 +35,4 @@ fn a_machine_with_a_card_leaves_at_each_register() {
     let ports = exits.find(|(kind, _)| *kind == "io_exits").unwrap().1;
     // SJA1000's driver for a frame sent and a frame received (drivers/net/can/sja1000/sja1000.c).
     assert!((20.0..60.0).contains(&ports), "{ports}");
-}
-
-/// Of three machines that send at once, one is killed and one is paused; then their controller goes bus-off. The others lose
-/// nothing, and of all frames it is known what became of them.
-#[test]
-#[ignore = "boots a guest"]
-fn a_machine_that_ends_while_it_sends_costs_the_others_nothing() {
-    let Some(_guest) = fast_lab() else { return };
-    let text = printed("--bench vm", "machines.sh");
-    let parts = parts(&text);
-    // Its function is free again, and what it had asked for was sent or given up.
-    assert_eq!(parts["killed"], "used 0 unexplained 0\n");
-    assert_eq!(parts["paused"], "said 3000\nheard 4000 3000\n");
-    assert_eq!(parts["bus-off"], "dropped some\nsaid what was sent\n");
-    assert_eq!(
-        parts["all"],
-        "0: unexplained 0, heard\n1: unexplained 0, heard\n2: unexplained 0, heard\n\"over_errors\":0\n"
-    );
 }
