@@ -153,7 +153,7 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ),
     (
         "cangate lab measure --bench vm",
-        Not("claims V1 to V4 make such experiments"),
+        Not("claims V1 to V5 make such experiments"),
     ),
     ("cangate lab rate", Not(LONG)),
     ("cangate lab run", Not(LONG)),
