@@ -181,9 +181,9 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> Verdict {
     }
 }
 
-/// Does a log in this format, which was named, begin so? It is taken at its word where it can be
-/// text, or a file of its own kind: a line that is wrong is reported as such. What is neither would
-/// be read to its end for nothing.
+/// Does a log in this format, which was named, begin so? A text is taken at its word, with any garbage
+/// in it: each line that is wrong is reported. Only what is clearly something else is refused, which
+/// would be read to its end for nothing.
 pub(crate) fn begins(format: Format, head: &[u8], last: bool) -> Verdict {
     let verdict = recognise(head, last);
     let named = Verdict::Is(format);
@@ -191,10 +191,12 @@ pub(crate) fn begins(format: Format, head: &[u8], last: bool) -> Verdict {
         Verdict::Is(found) if found == format => named,
         Verdict::Is(found) if found.is_text() && format.is_text() => named,
         Verdict::Is(found) => Verdict::No(Looks::Other(found)),
-        Verdict::No(Looks::Text | Looks::NoTimes | Looks::Empty) if format.is_text() => named,
-        Verdict::No(looks) => Verdict::No(looks),
+        Verdict::No(Looks::Known(..)) => verdict,
+        Verdict::No(Looks::Zeros) if head.len() >= LOOK => verdict,
+        Verdict::No(_) if format.is_text() => named,
+        Verdict::No(_) => verdict,
         // A line is enough; a pipe is not waited for longer.
-        Verdict::More if format.is_text() && head.contains(&b'\n') && is_text(head) => named,
+        Verdict::More if format.is_text() && head.contains(&b'\n') => named,
         Verdict::More => Verdict::More,
     }
 }

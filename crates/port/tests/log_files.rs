@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use frame::{CanId, Frame};
-use port::log::{LogReader, LogSettings, Rotate};
+use port::log::{Format, LogReader, LogSettings, Rotate};
 use port::{Halves, Opener, Outgoing, PollTransmit, PortSpec, Stream};
 use proptest::prelude::*;
 use std::fs;
@@ -38,7 +38,9 @@ fn send(tx: &mut dyn PollTransmit, now: u64, numbers: std::ops::Range<u32>) {
 }
 
 fn numbers(bytes: &[u8]) -> Vec<u32> {
-    let frames = LogReader::new(bytes, "a log").map(|entry| entry.unwrap().frame);
+    // A file without a frame yet is a log, too: its format is named.
+    let reader = LogReader::new(bytes, "a log").of(Some(Format::Log));
+    let frames = reader.map(|entry| entry.unwrap().frame);
     let number = |data: &[u8]| u32::from_be_bytes(data.try_into().unwrap());
     frames.map(|frame| number(frame.view().data())).collect()
 }
@@ -252,6 +254,7 @@ proptest! {
                 prop_assert!(bytes.len() as u64 <= size || lines == 1, "{}", bytes.len());
             }
             let stamps: Vec<u64> = LogReader::new(&bytes[..], "f")
+                .of(Some(Format::Log))
                 .map(|entry| entry.unwrap().logged.ns)
                 .collect();
             if let (Some(every), Some(first), Some(last)) = (every, stamps.first(), stamps.last()) {

@@ -58,6 +58,8 @@ const WRONG: &[(&str, i32)] = &[
     ("completions nonsense", 2),
     ("man DIR/file/below", 1),
     ("help nonsense", 2),
+    ("convert DIR/file DIR/x.log", 2),
+    ("schema nonsense", 2),
     ("lab setup --kernels 2.6", 2),
     ("lab exec --cpu fast -- true", 2),
     ("lab exec --boot panic=0 -- true", 2),
