@@ -75,7 +75,6 @@ pub fn run(settings: &Settings) -> Result<Ended, VmmError> {
             most: Bridge::MOST,
         });
     }
-    let kvm_file = Kvm::new().map_err(kvm("be opened (/dev/kvm)"))?;
     let memory = boot::memory(settings.memory)?;
     let entry = boot::load(
         &memory,
@@ -84,6 +83,7 @@ pub fn run(settings: &Settings) -> Result<Ended, VmmError> {
         &settings.image,
         &settings.line,
     )?;
+    let kvm_file = Kvm::new().map_err(kvm("be opened (/dev/kvm)"))?;
     let made = linux::kvm::Machine::new(&kvm_file, memory).map_err(kvm("make a machine"))?;
     let (vm, memory) = (Arc::new(made.vm), made.memory);
     vm.set_tss_address(TASK)

@@ -6,7 +6,7 @@ use crate::choices::Nesting;
 use crate::experiment::Experiment;
 use crate::spec::BITRATE;
 use crate::under_test::{self, INCOMING, VIRTIO};
-use guest::inner::{Device, Machine};
+use guest::inner::{Device, Machine, Monitor};
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
 use guest::program::{Background, output};
 use std::fs;
@@ -51,7 +51,8 @@ pub(super) struct Sharing {
 pub(super) fn start(experiment: &Experiment, nesting: Nesting) -> Result<Sharing, MeasureError> {
     match nesting {
         Nesting::Native | Nesting::Card => Ok(Sharing::default()),
-        Nesting::Host => host(experiment),
+        Nesting::Host => host(experiment, Monitor::Qemu),
+        Nesting::Own => host(experiment, Monitor::Own),
         Nesting::Driver => driver(experiment),
         Nesting::Function => function(),
         Nesting::Trap => trap(),
@@ -59,11 +60,13 @@ pub(super) fn start(experiment: &Experiment, nesting: Nesting) -> Result<Sharing
 }
 
 /// `cangate run` beside the hypervisor.
-fn host(experiment: &Experiment) -> Result<Sharing, MeasureError> {
+fn host(experiment: &Experiment, monitor: Monitor) -> Result<Sharing, MeasureError> {
     let mut gateway = cangate_run(&under_test::config(experiment)?)?;
     answers(&mut gateway)?;
+    let mut machine = Machine::start_by(monitor, "vm", &[Device::Virtio(VIRTIO.into())])?;
+    up(&mut machine)?;
     Ok(Sharing {
-        machine: Some(machine(&[Device::Virtio(VIRTIO.into())], None)?),
+        machine: Some(machine),
         others: Vec::new(),
         programs: vec![gateway],
     })

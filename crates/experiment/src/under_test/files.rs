@@ -60,7 +60,7 @@ fn sharing(nesting: Nesting) -> String {
              [ports.vm]\nkind = \"shm\"\ndevice = \"{memory}\"\n\n\
              [[routes]]\nfrom = \"bus\"\nto = \"vm\"\n\n[[routes]]\nfrom = \"vm\"\nto = \"bus\"\n"
         ),
-        Nesting::Host => format!(
+        Nesting::Host | Nesting::Own => format!(
             "[gateway]\ncontrol = \"{SOCKET}\"\nrealtime = 90\nlock_memory = true\n\n\
              [controllers.can]\ninterface = \"{INCOMING}\"\n\n\
              [ports.vm]\nkind = \"virtio\"\nsocket = \"{VIRTIO}\"\ncontroller = \"can\"\n"
