@@ -9,6 +9,8 @@ mod fuzz;
 mod house;
 mod lab;
 mod libtest;
+mod package;
+mod pictures;
 mod promises;
 mod report;
 mod setup;
@@ -59,6 +61,13 @@ enum Task {
         #[arg(last = true)]
         rest: Vec<String>,
     },
+    /// Build the Debian package, with man pages, completions and a program that is linked statically
+    Package,
+    /// Make the pictures of the documents anew, with the program; needs Chromium
+    ///
+    /// The tests compare docs/pictures with what the program draws. After a change that is meant, this writes
+    /// them; look at each before it is committed.
+    Pictures,
     /// Check that every promise of docs/promises.md is kept by a test that exists
     Promises,
     /// Say what this machine lacks for `test`, and install it where that is allowed
@@ -94,11 +103,15 @@ fn run(task: Task) -> anyhow::Result<bool> {
         Task::Bench { name, rest } => {
             return checks::bench(&workspace, name.as_deref(), &rest);
         }
+        Task::Package => report.step("package", || package::run(&workspace)),
+        Task::Pictures => report.step("pictures", || pictures::make(&workspace)),
         Task::Promises => report.step("promises", || {
             let binaries = workspace.test_binaries()?;
             promises::check(&workspace, &binaries)
         }),
-        Task::Setup => report.step("setup", || setup::run(setup::may_install(), true)),
+        Task::Setup => report.step("setup", || {
+            setup::run(&workspace.root, setup::may_install(), true)
+        }),
     }
     Ok(report.close())
 }

@@ -1,7 +1,9 @@
 //! What a full test run needs on this machine, and getting it.
 
 use crate::command::{command, on_path, output, show, within};
+use crate::package::CARGO_DEB;
 use crate::report::Tally;
+use crate::workspace::cargo;
 use anyhow::Result;
 use std::path::Path;
 use std::time::Duration;
@@ -71,6 +73,16 @@ impl Program {
     }
 }
 
+/// python-can in this version is compared with; newer ones may read and write otherwise.
+const PYTHON_CAN: &str = "python-can==4.6.1";
+
+/// Where it is installed: a folder of its own, which touches nobody's Python.
+const PYTHON_CAN_FOLDER: &str = "target/python-can";
+
+/// taplo checks TOML files against a schema, as editors do.
+const TAPLO: &str = "@taplo/cli@0.7.0";
+const TAPLO_FOLDER: &str = "target/taplo";
+
 /// Components of the Rust toolchain.
 const COMPONENTS: [(&str, &str); 2] = [("cargo-fmt", "rustfmt"), ("cargo-clippy", "clippy")];
 
@@ -81,10 +93,13 @@ pub(crate) fn may_install() -> bool {
 
 /// Says what is missing, then installs it, or says how. What stays missing is a skip.
 /// `all`: also what only a run of everything needs.
-pub(crate) fn run(install: bool, all: bool) -> Result<Tally> {
+pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     let programs = || PROGRAMS.iter().filter(|program| all || program.quick);
     println!("needs: rustfmt and clippy (rustup);");
+    if all {
+        println!("       {CARGO_DEB} (cargo install): it makes the Debian package");
+    }
     println!("       the targets {NO_STD_TARGET} and {BARE_TARGET} (rustup);");
     for Program { package, why, .. } in programs() {
         println!("       {package} (apt): {why}");
@@ -92,10 +107,25 @@ pub(crate) fn run(install: bool, all: bool) -> Result<Tally> {
     if !install {
         println!("CANGATE_NO_INSTALL is set: nothing will be installed");
     }
+    if all {
+        println!(
+            "       {PYTHON_CAN} (pip, into target/): logs are compared with what it reads and writes"
+        );
+        println!("       {TAPLO} (npm, into target/): the schema of gateway.toml is tried with it");
+    }
     for (program, component) in COMPONENTS {
         let there = on_path(program) && works(program);
         tally.add(need(there, component, install, || {
             rustup(&["component", "add", component])
+        })?);
+    }
+    if all {
+        tally.add(need(on_path(CARGO_DEB), CARGO_DEB, install, || {
+            // Not optimized: it takes a third of the time to build, and makes one package.
+            show(
+                command(cargo(), Path::new("/"))
+                    .args(["install", "--locked", "--debug", CARGO_DEB]),
+            )
         })?);
     }
     for target in [NO_STD_TARGET, BARE_TARGET] {
@@ -116,7 +146,98 @@ pub(crate) fn run(install: bool, all: bool) -> Result<Tally> {
             tally.add(apt(program.package, install)?);
         }
     }
+    if all {
+        tally.add(get_python_can(root, install)?);
+        tally.add(get_taplo(root, install)?);
+    }
     Ok(tally)
+}
+
+/// Installs taplo into a folder of its own.
+fn get_taplo(root: &Path, install: bool) -> Result<Tally> {
+    let folder = root.join(TAPLO_FOLDER);
+    let program = folder.join("node_modules/.bin/taplo");
+    let works = |program: &Path| {
+        let mut version = command(program, root);
+        output(version.arg("--version")).is_ok_and(|output| output.status.success())
+    };
+    if works(&program) || works(Path::new("taplo")) {
+        println!("taplo: there");
+        return Ok(Tally::passed());
+    }
+    let line = format!("npm install --prefix {TAPLO_FOLDER} {TAPLO}");
+    let because = if !install {
+        "installing is not allowed"
+    } else if !on_path("npm") {
+        "there is no npm here"
+    } else {
+        println!("taplo: missing, will be installed");
+        std::fs::create_dir_all(&folder)?;
+        let mut npm = command("npm", root);
+        npm.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
+        npm.arg(&folder).arg(TAPLO);
+        if within(Duration::from_secs(120), &mut npm)? && works(&program) {
+            return Ok(Tally::passed());
+        }
+        "npm could not install it"
+    };
+    println!("taplo: missing. To have it: {line}");
+    Ok(Tally::skipped(format!(
+        "taplo because it is missing and {because}; to have it: {line}"
+    )))
+}
+
+/// Makes a folder with a Python of its own, and python-can in it.
+fn get_python_can(root: &Path, install: bool) -> Result<Tally> {
+    let folder = root.join(PYTHON_CAN_FOLDER);
+    let python = folder.join("bin/python3");
+    let imports = |python: &Path| {
+        let mut imports = command(python, root);
+        output(imports.args(["-c", "import can"])).is_ok_and(|output| output.status.success())
+    };
+    if imports(&python) || imports(Path::new("python3")) {
+        println!("python-can: there");
+        return Ok(Tally::passed());
+    }
+    let line = format!(
+        "python3 -m venv {PYTHON_CAN_FOLDER} && {PYTHON_CAN_FOLDER}/bin/pip install {PYTHON_CAN}"
+    );
+    let skipped = |because: &str| {
+        println!("python-can: missing. To have it: {line}");
+        Ok(Tally::skipped(format!(
+            "python-can because it is missing and {because}; to have it: {line}"
+        )))
+    };
+    if !install {
+        return skipped("installing is not allowed");
+    }
+    if !on_path("python3") {
+        return skipped("there is no python3 here");
+    }
+    println!("python-can: missing, will be installed");
+    let limit = Duration::from_secs(180);
+    let mut venv = command("python3", Path::new("/"));
+    venv.args(["-m", "venv"]).arg(&folder);
+    let mut made = within(limit, &mut venv)?;
+    // Debian keeps the module's other half in a package of its own.
+    if !made && on_path("apt-get") && is_root() && install_package("python3-venv")? {
+        made = within(limit, &mut venv)?;
+    }
+    if !made {
+        return skipped("python3 cannot make a folder for it (venv)");
+    }
+    let mut pip = command(folder.join("bin/pip"), root);
+    pip.args([
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        PYTHON_CAN,
+    ]);
+    if within(limit, &mut pip)? && imports(&python) {
+        Ok(Tally::passed())
+    } else {
+        skipped("pip could not install it")
+    }
 }
 
 /// Is a target's core library there?
@@ -158,7 +279,7 @@ fn need(
     Ok(if get()? {
         Tally::passed()
     } else {
-        Tally::skipped(format!("{what} because rustup could not install it"))
+        Tally::skipped(format!("{what} because it could not be installed"))
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::libtest;
 use crate::report::{Report, Tally};
 use crate::workspace::{TestBinary, Workspace};
-use crate::{bpf, checks, fuzz, house, lab, promises, setup, without_os};
+use crate::{bpf, checks, fuzz, house, lab, package, promises, setup, without_os};
 use anyhow::{Result, bail};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ const fn long(name: &'static str) -> Stage {
 }
 
 /// The steps in their order.
-const STEPS: [Stage; 18] = [
+const STEPS: [Stage; 19] = [
     quick("setup"),
     quick("format"),
     quick("house"),
@@ -44,6 +44,7 @@ const STEPS: [Stage; 18] = [
     quick("build"),
     long("lab"),
     quick("test"),
+    long("package"),
     long("heavy"),
     long("guests"),
     long("reproduce"),
@@ -161,7 +162,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
     let built = RefCell::new(Built::default());
     for step in STEPS.iter().filter(|step| options.wants(step)) {
         report.step(step.name, || match step.name {
-            "setup" => setup::run(setup::may_install(), !options.is_quick()),
+            "setup" => setup::run(&workspace.root, setup::may_install(), !options.is_quick()),
             "format" => checks::format(workspace),
             "house" => house::check(workspace),
             "clippy" => checks::clippy(workspace),
@@ -177,6 +178,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
                 let run = debug_tests(workspace)?;
                 Ok(built.borrow_mut().hand_over(run, options))
             }
+            "package" => package::run(workspace),
             "heavy" => {
                 let run = heavy_tests(workspace, built.borrow_mut().binaries(workspace)?)?;
                 Ok(built.borrow_mut().hand_over(run, options))

@@ -1,5 +1,6 @@
 //! In which form frames are written, and how a file's name says it.
 
+use crate::asc::Asc;
 use crate::chunk::{Gap, Record};
 use crate::names::Known;
 use crate::pack::Packing;
@@ -16,6 +17,8 @@ use std::time::Duration;
 pub enum Form {
     /// candump's log format, `.log`.
     Text,
+    /// Vector ASC, `.asc`.
+    Asc,
     /// pcapng with link type 227, `.pcapng`.
     Pcapng,
     /// Parquet, a row for each frame, `.parquet`.
@@ -27,7 +30,7 @@ impl Form {
     #[must_use]
     pub const fn flush_every(self) -> Duration {
         match self {
-            Self::Text | Self::Pcapng => Duration::from_secs(1),
+            Self::Text | Self::Asc | Self::Pcapng => Duration::from_secs(1),
             Self::Parquet => Duration::from_secs(10),
         }
     }
@@ -42,6 +45,8 @@ pub struct Output {
     pub form: Form,
     /// How it is compressed.
     pub packing: Packing,
+    /// candump's log has nine digits behind the point in place of six.
+    pub nanos: bool,
     /// The end of the name, which stays behind a number.
     pub(crate) ending: String,
 }
@@ -51,8 +56,8 @@ pub struct Output {
 pub enum FormError {
     /// The name says nothing.
     #[error(
-        "{0}: the name says no format: end it in .log, .pcapng or .parquet (.gz or .zst behind \
-         .log and .pcapng compresses), or give --format"
+        "{0}: the name says no format: end it in .log, .asc, .pcapng or .parquet (.gz or .zst behind \
+         the first three compresses), or name the format"
     )]
     Unknown(String),
     /// Parquet is compressed inside.
@@ -61,7 +66,7 @@ pub enum FormError {
     /// Parquet cannot go there.
     #[error(
         "Parquet cannot be written to standard output, which has no place to come back to: name a \
-         file, or use --format log or pcapng"
+         file, or write log, asc or pcapng"
     )]
     Stream,
 }
@@ -84,6 +89,7 @@ impl Output {
         let endings = [
             (".log", Form::Text),
             (".txt", Form::Text),
+            (".asc", Form::Asc),
             (".pcapng", Form::Pcapng),
             (".parquet", Form::Parquet),
         ];
@@ -99,6 +105,7 @@ impl Output {
             path: path.to_owned(),
             form,
             packing,
+            nanos: false,
             ending: format!("{ending}{}", packing.ending()),
         };
         if output.is_stream() && form == Form::Parquet {
@@ -117,14 +124,16 @@ impl Output {
 /// Frames in one of the forms, as bytes of a file.
 pub(crate) enum Format {
     Text(Text),
+    Asc(Asc),
     Pcapng(Pcapng),
     Table(Box<Table>),
 }
 
 impl Format {
-    pub(crate) fn new(form: Form) -> Result<Self, ParquetError> {
-        Ok(match form {
-            Form::Text => Self::Text(Text::default()),
+    pub(crate) fn new(output: &Output) -> Result<Self, ParquetError> {
+        Ok(match output.form {
+            Form::Text => Self::Text(Text::new(output.nanos)),
+            Form::Asc => Self::Asc(Asc::default()),
             Form::Pcapng => Self::Pcapng(Pcapng::default()),
             Form::Parquet => Self::Table(Box::new(Table::new()?)),
         })
@@ -134,6 +143,7 @@ impl Format {
     pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
         match self {
             Self::Text(_) => {}
+            Self::Asc(asc) => asc.begin(),
             Self::Pcapng(pcapng) => pcapng.begin(out),
             Self::Table(table) => table.begin(),
         }
@@ -149,6 +159,7 @@ impl Format {
     ) -> bool {
         match self {
             Self::Text(text) => text.frame(record, names.get(record.interface), out),
+            Self::Asc(asc) => asc.frame(record, names.get(record.interface), out),
             Self::Pcapng(pcapng) => pcapng.frame(record, names.get(record.interface), out),
             Self::Table(table) => table.frame(record),
         }
@@ -159,6 +170,7 @@ impl Format {
         let name = gap.interface.map(|place| names.get(place));
         match self {
             Self::Text(_) => Text::gap(gap, name, out),
+            Self::Asc(_) => Asc::gap(gap, name, out),
             Self::Pcapng(pcapng) => pcapng.gap(gap, name, out),
             Self::Table(table) => table.gap(gap),
         }
@@ -167,7 +179,7 @@ impl Format {
     /// Must what was collected be written?
     pub(crate) fn is_full(&self, out: &[u8]) -> bool {
         match self {
-            Self::Text(_) | Self::Pcapng(_) => out.len() >= 1 << 18,
+            Self::Text(_) | Self::Asc(_) | Self::Pcapng(_) => out.len() >= 1 << 18,
             Self::Table(table) => table.is_full(),
         }
     }
@@ -179,15 +191,17 @@ impl Format {
         out: &mut Vec<u8>,
     ) -> Result<Vec<u8>, ParquetError> {
         match self {
-            Self::Text(_) | Self::Pcapng(_) => Ok(Vec::new()),
+            Self::Text(_) | Self::Asc(_) | Self::Pcapng(_) => Ok(Vec::new()),
             Self::Table(table) => table.flush(names, out),
         }
     }
 
     /// The file ends.
     pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
-        if let Self::Pcapng(pcapng) = self {
-            pcapng.end(out);
+        match self {
+            Self::Asc(asc) => asc.end(out),
+            Self::Pcapng(pcapng) => pcapng.end(out),
+            Self::Text(_) | Self::Table(_) => {}
         }
     }
 
@@ -216,6 +230,7 @@ mod tests {
             said("b.parquet"),
             is(Form::Parquet, Packing::None, ".parquet")
         );
+        assert_eq!(said("b.asc.gz"), is(Form::Asc, Packing::Gzip, ".asc.gz"));
         assert!(matches!(said("b.pcap"), Err(FormError::Unknown(_))));
         assert!(matches!(
             said("b.parquet.gz"),

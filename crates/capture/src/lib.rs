@@ -14,17 +14,22 @@
 //!
 //! * [`live`]: from interfaces and devices; [`Recorder`]: from chunks into files; [`Keeper`]: the last seconds
 //!   in memory, and a file for each trigger.
-//! * [`Form`]: candump's text, pcapng, Parquet; [`Packing`]: gzip, Zstandard.
+//! * [`convert()`]: from a log of any format into a file.
+//! * [`Form`]: candump's text, Vector ASC, pcapng, Parquet; [`Limits`]: what each cannot say;
+//!   [`Packing`]: gzip, Zstandard.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod asc;
 mod chunk;
+mod convert;
 mod counts;
 mod file;
 mod form;
 mod interfaces;
 mod keeper;
+mod limits;
 pub mod live;
 mod names;
 mod pack;
@@ -36,11 +41,13 @@ mod text;
 mod trigger;
 
 pub use chunk::{Chunk, Entry, Gap, Record, Where};
+pub use convert::{Conversion, ConvertError, Converted, Found, convert};
 pub use counts::{Counts, InterfaceCounts};
 pub use file::{FileError, Rotate};
 pub use form::{Form, FormError, Output};
 pub use interfaces::{Choice, ChoiceError};
 pub use keeper::{Keep, Keeper};
+pub use limits::{Limits, Shortfall};
 pub use names::Names;
 pub use pack::Packing;
 pub use recorder::{Done, Recorder, Remark};

@@ -99,7 +99,7 @@ impl Recorder {
         } else {
             Target::open(output, rotate.keep)?
         };
-        let format = Format::new(output.form)
+        let format = Format::new(output)
             .map_err(|error| FileError::of(&output.path, io::Error::other(error)))?;
         let mut recorder = Self {
             format,

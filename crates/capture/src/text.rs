@@ -30,10 +30,18 @@ pub(crate) struct Text {
     /// `(1398128223.`
     head: Vec<u8>,
     /// Nine digits of fraction in place of six.
-    pub(crate) nanos: bool,
+    nanos: bool,
 }
 
 impl Text {
+    /// With nine digits of fraction, or six.
+    pub(crate) fn new(nanos: bool) -> Self {
+        Self {
+            nanos,
+            ..Self::default()
+        }
+    }
+
     /// Adds a line; `false` where the bytes are no frame.
     #[inline]
     pub(crate) fn frame(&mut self, record: &Record<'_>, name: &str, out: &mut Vec<u8>) -> bool {
@@ -186,7 +194,7 @@ mod tests {
             } else {
                 kernel[4] %= 9;
             }
-            let mut text = Text { nanos, ..Text::default() };
+            let mut text = Text::new(nanos);
             let direction = sent.map(|sent| if sent { Direction::Sent } else { Direction::Received });
             for stamp in stamps {
                 let record = Record { stamp, interface: 0, direction, bytes: &kernel };

@@ -3,6 +3,7 @@
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
 use crate::extent::Extent;
+use crate::figure::{Figure, Plan};
 use crate::papers::Origin;
 use experiment::Experiment;
 use experiment::bursts::Bursts;
@@ -83,6 +84,8 @@ pub struct Claim {
     pub(crate) rates: fn(Extent) -> Vec<Experiment>,
     /// Its verdict.
     pub(crate) judge: fn(&Evidence, Extent, DataPath) -> Result<Judgement, Missing>,
+    /// Its figure, where it has one.
+    pub(crate) picture: Option<fn() -> Plan>,
 }
 
 impl fmt::Debug for Claim {
@@ -110,6 +113,7 @@ impl Claim {
                 why: "it has no criterion".to_owned(),
             })
         },
+        picture: None,
     };
 
     /// The same, held against another data path.
@@ -149,6 +153,13 @@ impl Claim {
             (Origin::Papers(_), DataPath::Cangw) => Kind::Paper,
             (Origin::Papers(_), _) => Kind::OtherDataPath,
         }
+    }
+
+    /// Its figure, of what was measured of it.
+    #[must_use]
+    pub fn picture(&self, evidence: &Evidence, extent: Extent) -> Option<Figure> {
+        let experiments = [self.needs(extent), self.rates(extent)].concat();
+        (self.picture?)().draw(evidence, &experiments)
     }
 
     /// Its verdict on what was measured.

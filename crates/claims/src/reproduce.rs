@@ -3,6 +3,7 @@
 use crate::claim::{Claim, Kind, Verdict};
 use crate::evidence::Evidence;
 use crate::extent::Extent;
+use crate::figure::Figure;
 use crate::list;
 use crate::own_share::{OwnShare, own_shares};
 use experiment::bursts::Point;
@@ -19,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const CLAIMS: &str = "claims.json";
 
 /// A claim and what came of it: a row of the table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Its name.
     pub id: &'static str,
@@ -43,6 +44,9 @@ pub struct Row {
     pub kind: Kind,
     /// What of its experiments' medians is the gateway's own.
     pub own_shares: Vec<OwnShare>,
+    /// Its figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub figure: Option<Figure>,
 }
 
 /// A name that no claim has.
@@ -219,6 +223,7 @@ pub fn judge(
             criterion: claim.criterion,
             kind: claim.kind(),
             own_shares: own_shares(&evidence, &needs),
+            figure: claim.picture(&evidence, extent),
         }
     };
     claims.iter().map(row).collect()

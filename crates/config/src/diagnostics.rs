@@ -13,6 +13,16 @@ pub struct Diagnostics {
     errors: usize,
     left_out: usize,
     syntax: Vec<Range<usize>>,
+    heard: Option<Vec<Heard>>,
+}
+
+/// A table that was read to its end, and the keys that its reader asked for, present or not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Heard {
+    /// What messages call the table.
+    pub place: String,
+    /// The keys.
+    pub keys: Vec<&'static str>,
 }
 
 impl Diagnostics {
@@ -20,6 +30,31 @@ impl Diagnostics {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Nothing found yet; which keys are asked for is remembered. For tests, which hold a schema against
+    /// its reader.
+    #[must_use]
+    pub fn listening() -> Self {
+        Self {
+            heard: Some(Vec::new()),
+            ..Self::default()
+        }
+    }
+
+    /// Each table that was read to its end so far, if this is [listening](Self::listening).
+    #[must_use]
+    pub fn heard(&self) -> &[Heard] {
+        self.heard.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn hear(&mut self, place: &str, keys: &[&'static str]) {
+        if let Some(heard) = &mut self.heard {
+            heard.push(Heard {
+                place: place.to_owned(),
+                keys: keys.to_vec(),
+            });
+        }
     }
 
     /// Adds one. Where TOML's syntax was broken already, what is said about the same line is

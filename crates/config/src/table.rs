@@ -259,6 +259,7 @@ impl<'t> Table<'t> {
 
     /// Reports the keys that nobody asked for, with the one that may have been meant.
     pub fn finish(self, found: &mut Diagnostics) {
+        found.hear(&self.place, &self.known);
         for (key, _) in self.entries {
             let name: &str = key.get_ref();
             if self.known.contains(&name) || self.reported.iter().any(|known| known == name) {

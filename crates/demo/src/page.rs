@@ -82,6 +82,7 @@ pub(crate) fn data(
         });
     Data {
         time: "bus time (virtual)".to_owned(),
+        waiting_only: true,
         routes: routes.collect(),
         accounts: accounts(summary),
         buses,

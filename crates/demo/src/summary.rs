@@ -20,6 +20,8 @@ pub struct Summary {
     pub time: &'static str,
     /// Bus time at the end, ns.
     pub duration_ns: Nanos,
+    /// What happened, in one sentence.
+    pub sentence: String,
     /// The testers' frames.
     pub frames: Frames,
     /// What was read of the log.
@@ -175,6 +177,8 @@ impl Summary {
         let snapshot = scene.engine.snapshot();
         let records = &played.recorder.records;
         let names = config.port_names();
+        let routes = config.routes.routes.iter();
+        let route_names: Vec<String> = routes.map(|r| r.name.clone()).collect();
         let name = |p: &route::PortId| names.get(usize::from(p.0)).cloned().unwrap_or_default();
         let count = |i: usize, statuses: &[Status]| {
             let of = |r: &&Record| r.route == Some(i as u16) && statuses.contains(&r.status);
@@ -230,6 +234,14 @@ impl Summary {
             cangate: env!("CARGO_PKG_VERSION"),
             time: "bus time (simulated)",
             duration_ns: played.end,
+            sentence: report::run::sentence(
+                report::run::Frames {
+                    records,
+                    ports: &names,
+                    routes: &route_names,
+                },
+                true,
+            ),
             frames: Frames {
                 released: played.released,
                 on_the_bus: played.on_the_bus,

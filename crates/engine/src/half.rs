@@ -107,6 +107,13 @@ pub trait Transmit {
         None
     }
 
+    /// Gives back the only frame that it holds, as if it had never taken it, if nobody outside of this process has
+    /// seen it yet. Did it? So a queue in front of it can send a better one first. A half that cannot, or holds none or
+    /// several, says `false`, and all is as before.
+    fn recall(&mut self) -> bool {
+        false
+    }
+
     /// Is nothing to be taken from the ports from which frames may come here, until
     /// [`Transmit::room`] says that there is some? It never changes. Such a half says that frames are
     /// held as long as it has no room, and wakes the engine by its own deadline or descriptor: the
@@ -183,6 +190,10 @@ impl<H: Transmit + ?Sized> Transmit for Box<H> {
 
     fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
         (**self).refuses(now, outgoing)
+    }
+
+    fn recall(&mut self) -> bool {
+        (**self).recall()
     }
 
     fn makes_wait(&self) -> bool {

@@ -54,7 +54,9 @@ fn sent(handle: &Handle) -> Vec<u64> {
 struct Reference {
     waiting: Vec<(u64, Frame, u64)>,
     /// What the half behind the queue holds.
-    inside: Option<u64>,
+    inside: Option<(u64, Frame, u64)>,
+    /// The half gives it back.
+    recalls: bool,
     sent: Vec<u64>,
     answers: Vec<Result<(), Refused>>,
     taken: u64,
@@ -68,15 +70,35 @@ impl Reference {
         let before = self.waiting.len();
         if let Some(max_age) = rules.max_age {
             self.waiting.retain(|(since, ..)| now - since < max_age);
+            let held = self.inside.filter(|_| self.recalls);
+            if held.is_some_and(|(since, ..)| now - since >= max_age) {
+                self.inside = None;
+                self.expired += 1;
+            }
         }
         self.expired += (before - self.waiting.len()) as u64;
     }
 
     /// `open`: the half's other side has room; `down`: it is down.
     fn pass_on(&mut self, rules: &Rules, open: bool, down: bool) {
+        let key = |frame: &Frame| match rules.order {
+            Order::Fifo => 0,
+            Order::Priority => wire::arbitration_field(&frame.header()),
+        };
+        let better = |(_, held, _): &(u64, Frame, u64)| {
+            self.waiting
+                .iter()
+                .any(|(_, frame, _)| key(frame) < key(held))
+        };
+        if self.recalls && self.inside.as_ref().is_some_and(better) {
+            // Tokens are in order of arrival.
+            self.waiting.extend(self.inside.take());
+            self.waiting.sort_by_key(|(.., token)| *token);
+        }
         loop {
             if open {
-                self.sent.extend(self.inside.take());
+                self.sent
+                    .extend(self.inside.take().map(|(.., token)| token));
             }
             if self.inside.is_some() || self.waiting.is_empty() {
                 return;
@@ -86,16 +108,12 @@ impl Reference {
                 self.waiting.clear();
                 return;
             }
-            let key = |frame: &Frame| match rules.order {
-                Order::Fifo => 0,
-                Order::Priority => wire::arbitration_field(&frame.header()),
-            };
             // The first of several that are lowest.
             let all = self.waiting.iter().enumerate();
             let (best, _) = all
                 .min_by_key(|(i, (_, frame, _))| (key(frame), *i))
                 .unwrap();
-            self.inside = Some(self.waiting.remove(best).2);
+            self.inside = Some(self.waiting.remove(best));
         }
     }
 
@@ -177,11 +195,13 @@ proptest! {
         ],
         max_age in prop::option::of(1..6 * MS),
         frames in 1_usize..7,
+        recalls in any::<bool>(),
         acts in prop::collection::vec(act(), 1..120),
     ) {
         let rules = rules(order, when_full, max_age, frames);
         let (mut queue, handle) = queued(rules);
-        let mut slow = Reference::default();
+        handle.inside().recalls = recalls;
+        let mut slow = Reference { recalls, ..Reference::default() };
         let (mut now, mut open, mut down) = (0, false, false);
         for (token, act) in (0..).zip(acts) {
             match act {
@@ -211,7 +231,7 @@ proptest! {
             prop_assert_eq!(counters, slow.counters());
             prop_assert_eq!(counters.taken, counters.gone() + counters.held);
             prop_assert_eq!(&sent(&handle), &slow.sent);
-            let room = if down { usize::MAX } else { frames - slow.waiting.len() };
+            let room = if down { usize::MAX } else { frames.saturating_sub(slow.waiting.len()) };
             prop_assert_eq!(queue.room(), room);
         }
     }
@@ -239,6 +259,27 @@ fn the_next_to_expire_says_when() {
     // The bus is back: of what is left, nothing is older than 50 ms.
     queue.flush(54 * MS).unwrap();
     assert_eq!((sent(&handle), queue.counters().expired), (vec![2], 2));
+}
+
+#[test]
+fn what_a_half_gives_back_is_overtaken_and_expires() {
+    let (mut queue, handle) = queued(rules(Order::Priority, WhenFull::Refuse, Some(50 * MS), 4));
+    handle.inside().recalls = true;
+    for (token, (now, id)) in (0..).zip([(0, 0x700), (1, 0x300)]) {
+        queue
+            .transmit(now, Outgoing::new(frame(id).view(), token))
+            .unwrap();
+        // It has the other side's no: only the half holds it.
+        queue.flush(now).unwrap();
+    }
+    let inside: Vec<u64> = handle.inside().outgoing.iter().map(|sent| sent.1).collect();
+    assert_eq!(inside, [1], "the better one is in the place of the first");
+    queue.flush(51 * MS).unwrap();
+    let counters = queue.counters();
+    assert_eq!((counters.taken, counters.expired, counters.held), (2, 2, 0));
+    handle.inside().room = usize::MAX;
+    queue.flush(52 * MS).unwrap();
+    assert_eq!(sent(&handle), [], "a bus that comes back gets nothing old");
 }
 
 #[test]

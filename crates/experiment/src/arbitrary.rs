@@ -1,6 +1,9 @@
 //! For tests: any experiment.
 
-use crate::choices::{Cpu, Filters, Gateway, Load, MOST_EFF, Nesting, Priority, Task, Ways};
+use crate::choices::{
+    Cpu, Filters, Gateway, Load, MOST_BUDGET, MOST_EFF, MOST_MACHINES, Machines, Nesting, Order,
+    Others, Priority, Task, Ways,
+};
 use crate::experiment::Experiment;
 use guest::Kernel;
 use guest::machine::Bench;
@@ -66,6 +69,19 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
             "irq-thread:1+threaded-napi+netdev-budget:1",
         ]),
     );
+    let others = prop_oneof![
+        Just(Others::Flood),
+        (1..=100u8).prop_map(Others::Load),
+        Just(Others::Babble),
+    ];
+    let orders = prop::sample::select(vec![Order::Priority, Order::Fifo]);
+    let machines = (1..=MOST_MACHINES, others, orders, 0..=MOST_BUDGET);
+    let machines = machines.prop_map(|(count, others, order, budget)| Machines {
+        count,
+        others,
+        order,
+        budget,
+    });
     let numbers = (
         2..=64u8,
         1..=65_536u32,
@@ -74,7 +90,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
         1..=65_536u32,
         0..=100_000u32,
     );
-    (filters, traffic, gateway, cpu, choices, numbers).prop_map(
+    (filters, traffic, gateway, cpu, choices, numbers, machines).prop_map(
         |(
             filters,
             traffic,
@@ -82,6 +98,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
             cpu,
             (kernel, bench, load, modify, hops, boot, priority, task, tuning),
             n,
+            machines,
         )| {
             Experiment {
                 kernel: kernel.to_string(),
@@ -103,6 +120,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
                 real_time: n.3,
                 stamp_every: n.4,
                 exit_cost: n.5,
+                machines,
             }
         },
     )

@@ -1,8 +1,8 @@
 //! Which settings go together.
 
 use crate::choices::{
-    Filters, Gateway, Hops, Load, MOST_FILTERS, Modify, Priority, Receive, Task, Transmit, Tuning,
-    Virtual, Ways,
+    Filters, Gateway, Hops, Load, MOST_FILTERS, Machines, Modify, Nesting, Order, Priority,
+    Receive, Task, Transmit, Tuning, Virtual, Ways,
 };
 use crate::experiment::Experiment;
 use crate::settings::Setting;
@@ -391,6 +391,7 @@ impl Conflicts<'_> {
             &[Setting::ExitCost, Setting::Gateway],
             "only an inner machine has exits: --bench vm --gateway vm:host, vm:driver or vm:vf",
         );
+        self.machines();
         if !vm {
             return;
         }
@@ -417,6 +418,45 @@ impl Conflicts<'_> {
                 "with inner machines this setting is not there yet: leave it out",
             );
         }
+    }
+
+    /// What there is with several machines at one controller.
+    fn machines(&mut self) {
+        let (e, one) = (self.experiment, Machines::ONE);
+        let shares = matches!(
+            e.gateway,
+            Gateway::Vm(Nesting::Native | Nesting::Host | Nesting::Driver | Nesting::Function)
+        );
+        self.refuse(
+            e.machines.count > 1 && !shares,
+            &[Setting::Machines, Setting::Gateway],
+            "several machines share a controller by --gateway vm:native, vm:host, vm:driver or vm:vf",
+        );
+        for (is_set, setting) in [
+            (e.machines.others != one.others, Setting::Others),
+            (e.machines.order != one.order, Setting::Order),
+            (e.machines.budget != one.budget, Setting::Budget),
+        ] {
+            self.refuse(
+                is_set && e.machines.count == 1,
+                &[setting, Setting::Machines],
+                "it is about the machines beside the one that asks, of which there are none: --machines 2 to 8",
+            );
+        }
+        self.refuse(
+            e.machines.order == Order::Fifo && e.gateway == Gateway::Vm(Nesting::Function),
+            &[Setting::Order, Setting::Gateway],
+            "a controller that shares itself orders by priority: vm:native, vm:host or vm:driver",
+        );
+        let budgets = matches!(
+            (&e.gateway, e.machines.order),
+            (Gateway::Vm(Nesting::Host), Order::Priority) | (Gateway::Vm(Nesting::Function), _)
+        );
+        self.refuse(
+            e.machines.budget > 0 && e.machines.count > 1 && !budgets,
+            &[Setting::Budget, Setting::Gateway],
+            "a machine has a budget at a controller that knows its functions: vm:vf, or vm:host with --order priority",
+        );
     }
 
     /// What a gateway can do to frames at the same time.
@@ -532,6 +572,50 @@ mod tests {
             let words: Vec<_> = image.into_iter().chain([(setting, word)]).collect();
             let said = refused(&words);
             assert!(said.contains(why), "{setting} {word}: {said}");
+        }
+    }
+
+    #[test]
+    fn machines_beside_are_where_a_controller_is_shared() {
+        use Setting as S;
+        let with = |gateway, more: &[(Setting, &'static str)]| {
+            let mut words = vec![
+                (S::Bench, "vm"),
+                (S::Task, "round-trip"),
+                (S::Gateway, gateway),
+            ];
+            words.extend(more);
+            words
+        };
+        let two = (S::Machines, "2");
+        for (gateway, more) in [
+            ("vm:native", (S::Order, "fifo")),
+            ("vm:host", (S::Budget, "500")),
+            ("vm:driver", (S::Others, "load:50")),
+            ("vm:vf", (S::Others, "babble")),
+        ] {
+            let words = with(gateway, &[two, more]);
+            let e = Experiment::from_words(words).unwrap();
+            assert_eq!(e.check(), Ok(()), "{}", e.name());
+        }
+        for (gateway, more, why) in [
+            ("vm:trap", vec![two], "vm:native, vm:host"),
+            ("vm:vf", vec![(S::Others, "babble")], "--machines 2 to 8"),
+            ("vm:vf", vec![(S::Budget, "5")], "--machines 2 to 8"),
+            ("vm:vf", vec![two, (S::Order, "fifo")], "orders by priority"),
+            (
+                "vm:driver",
+                vec![two, (S::Budget, "5")],
+                "knows its functions",
+            ),
+            (
+                "vm:host",
+                vec![two, (S::Order, "fifo"), (S::Budget, "5")],
+                "knows its functions",
+            ),
+        ] {
+            let said = refused(&with(gateway, &more));
+            assert!(said.contains(why), "{gateway} {more:?}: {said}");
         }
     }
 }

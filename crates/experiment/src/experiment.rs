@@ -1,6 +1,8 @@
 //! One experiment: everything that is chosen, and nothing that is found out.
 
-use crate::choices::{Boot, Cpu, Filters, Gateway, Hops, Load, Modify, Priority, Task, Tuning};
+use crate::choices::{
+    Boot, Cpu, Filters, Gateway, Hops, Load, Machines, Modify, Priority, Task, Tuning,
+};
 use guest::machine::Bench;
 use probe::traffic::Pattern;
 use serde::{Deserialize, Serialize};
@@ -48,6 +50,9 @@ pub struct Experiment {
     /// What each exit of an inner machine takes besides what KVM does for it, ns.
     #[serde(default)]
     pub exit_cost: u32,
+    /// The machines that share the controller.
+    #[serde(default)]
+    pub machines: Machines,
     /// Seed of everything random.
     pub seed: u64,
     /// Not in virtual time.
@@ -78,6 +83,7 @@ impl Default for Experiment {
             priority: Priority::Gateway,
             tuning: Tuning::default(),
             exit_cost: 0,
+            machines: Machines::ONE,
             seed: 1,
             real_time: false,
             stamp_every: 1,

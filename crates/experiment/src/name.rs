@@ -32,6 +32,7 @@ impl Experiment {
     /// The options of `lab measure` that make it.
     #[must_use]
     pub fn command(&self) -> String {
+        let default = Self::default();
         let mut line = "cangate lab measure".to_owned();
         for (setting, word) in self.settings() {
             match setting {
@@ -42,6 +43,8 @@ impl Experiment {
                 Setting::Boot if self.boot == Boot::default() => {}
                 Setting::Task if self.task == Task::Gateway => {}
                 Setting::Tuning if self.tuning == Tuning::default() => {}
+                Setting::Machines | Setting::Others | Setting::Order | Setting::Budget
+                    if word == setting.word(&default) => {}
                 _ => line.push_str(&format!(" --{setting} {word}")),
             }
         }
@@ -68,6 +71,10 @@ impl Experiment {
             Setting::Priority,
             Setting::Tuning,
             Setting::Boot,
+            Setting::Machines,
+            Setting::Others,
+            Setting::Order,
+            Setting::Budget,
             Setting::StampEvery,
         ] {
             let word = setting.word(self);

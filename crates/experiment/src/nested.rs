@@ -23,9 +23,117 @@ pub fn exits_a_frame(results: &Results) -> Option<f64> {
     Some(count / 2.0)
 }
 
+/// What machines beside the one that asks did meanwhile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Beside {
+    /// How long the longest of their frames is on the bus, with the intermission after it, ns.
+    pub frame: u64,
+    /// How much of the time there was a frame on the bus during the round trips, per cent, intermissions included.
+    pub asking: f64,
+    /// Their frames on the bus a second, while nobody asks.
+    pub rate: f64,
+    /// How much of the time there was a frame on the bus, per cent, while nobody asks.
+    pub load: f64,
+    /// How much of the time the processor had nothing to do, per cent, while nobody asks.
+    pub idle: f64,
+    /// Frames that the interfaces of all machines say that they sent, from the first to the last.
+    pub sent: u64,
+    /// Frames that they say that they did not send.
+    pub refused: u64,
+    /// Frames that they say that they sent, and that were not on the bus.
+    pub lost: u64,
+    /// Frames on the bus for which the node that answers had no room.
+    pub unheard: u64,
+    /// What KVM counted for each frame on the bus, of all machines together, by its own names, while nobody asks.
+    pub exits: Vec<(String, f64)>,
+}
+
+const FRAME: &str = "others, longest frame, ns";
+const RATE: &str = "others, frames a second";
+const ASKING: &str = "bus load while it asks, %";
+const BUS_LOAD: &str = "bus load by the others, %";
+const IDLE: &str = "processor idle meanwhile, %";
+const SENT: &str = "machines, frames sent";
+const REFUSED: &str = "machines, frames refused";
+const LOST: &str = "machines, frames lost";
+const UNHEARD: &str = "machines, frames not heard";
+const PER_FRAME: &str = "kvm a frame, ";
+
+/// As entries of a description.
+#[must_use]
+pub fn entries(beside: &Beside) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = [
+        (FRAME, beside.frame.to_string()),
+        (ASKING, format!("{:.2}", beside.asking)),
+        (RATE, format!("{:.0}", beside.rate)),
+        (BUS_LOAD, format!("{:.2}", beside.load)),
+        (IDLE, format!("{:.1}", beside.idle)),
+        (SENT, beside.sent.to_string()),
+        (REFUSED, beside.refused.to_string()),
+        (LOST, beside.lost.to_string()),
+        (UNHEARD, beside.unheard.to_string()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec();
+    let exits = beside.exits.iter();
+    all.extend(exits.map(|(kind, each)| (format!("{PER_FRAME}{kind}"), format!("{each:.2}"))));
+    all
+}
+
+/// What results say of machines beside the one that asks. `None` for results without any.
+#[must_use]
+pub fn beside(results: &Results) -> Option<Beside> {
+    let more = &results.description.more;
+    let value = |name: &str| {
+        more.iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, v)| v.as_str())
+    };
+    let whole = |name: &str| value(name)?.parse::<u64>().ok();
+    let real = |name: &str| value(name)?.parse::<f64>().ok();
+    let exits = more.iter().filter_map(|(name, value)| {
+        let kind = name.strip_prefix(PER_FRAME)?;
+        Some((kind.to_owned(), value.parse().ok()?))
+    });
+    Some(Beside {
+        frame: whole(FRAME)?,
+        asking: real(ASKING)?,
+        rate: real(RATE)?,
+        load: real(BUS_LOAD)?,
+        idle: real(IDLE)?,
+        sent: whole(SENT)?,
+        refused: whole(REFUSED)?,
+        lost: whole(LOST)?,
+        unheard: whole(UNHEARD)?,
+        exits: exits.collect(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_others_did_is_read_again() {
+        let mut results = Results::default();
+        assert_eq!(beside(&results), None);
+        let said = Beside {
+            frame: 115_000,
+            asking: 98.25,
+            rate: 8_000.0,
+            load: 99.5,
+            idle: 12.5,
+            sent: 9,
+            refused: 1,
+            lost: 2,
+            unheard: 3,
+            exits: vec![("exits".to_owned(), 1.25)],
+        };
+        results.description.more = entries(&said);
+        assert_eq!(beside(&results), Some(said));
+        // Of a round trip nothing is known then.
+        assert_eq!(exits_a_frame(&results), None);
+    }
 
     #[test]
     fn a_frame_has_half_of_a_round_trips_exits() {

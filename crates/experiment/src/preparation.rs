@@ -1,6 +1,6 @@
 //! Preparations that take so long that a guest in which they are done is worth keeping.
 
-use crate::choices::{Gateway, Load};
+use crate::choices::{Gateway, Load, Machines, Others};
 use crate::experiment::Experiment;
 use crate::under_test;
 use probe::traffic::Pattern;
@@ -36,8 +36,15 @@ fn preparation(experiment: &Experiment) -> Option<String> {
 /// first. `None` if no preparation is worth it.
 pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
     let text = preparation(experiment)?;
-    // Above 8 bytes routes are those of FD frames.
-    let plain = [2, experiment.payload].map(|payload| Experiment {
+    // Above 8 bytes routes are those of FD frames; a budget can be the gateway's.
+    let machines = experiment.machines;
+    let choices = [
+        (2, 0),
+        (experiment.payload, 0),
+        (2, machines.budget),
+        (experiment.payload, machines.budget),
+    ];
+    let plain = choices.map(|(payload, budget)| Experiment {
         traffic: Pattern::OneAtATime,
         load: Load::None,
         frames: 1,
@@ -45,6 +52,12 @@ pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
         seed: 0,
         stamp_every: 1,
         exit_cost: 0,
+        // Other machines are there, and are silent.
+        machines: Machines {
+            others: Others::Flood,
+            budget,
+            ..machines
+        },
         ..experiment.clone()
     });
     let same = |plain: &Experiment| preparation(plain).as_ref() == Some(&text);

@@ -1,6 +1,6 @@
 //! An experiment as a list of settings, each with a name and a word.
 
-use crate::choices::{WordError, number};
+use crate::choices::{MOST_BUDGET, MOST_MACHINES, WordError, number};
 use crate::experiment::Experiment;
 use guest::Kernel;
 use probe::traffic::{LONGEST_PAYLOAD, MOST_FRAMES};
@@ -57,6 +57,14 @@ settings! {
     Boot = "boot",
     /// What an exit of an inner machine takes besides, ns.
     ExitCost = "exit-cost",
+    /// Machines that share the controller.
+    Machines = "machines",
+    /// What those send that do not ask.
+    Others = "others",
+    /// In which order the frames of all are sent.
+    Order = "order",
+    /// Frames a second that each of the others may send; 0: any number.
+    Budget = "budget",
     /// How many frames.
     Frames = "frames",
     /// Seed of everything random.
@@ -129,6 +137,14 @@ impl Setting {
             Self::ExitCost => {
                 e.exit_cost = number(word, 0, MOST_EXIT_COST, "number of nanoseconds")?;
             }
+            Self::Machines => {
+                e.machines.count = number(word, 1, MOST_MACHINES, "number of machines")?;
+            }
+            Self::Others => e.machines.others = word.parse()?,
+            Self::Order => e.machines.order = word.parse()?,
+            Self::Budget => {
+                e.machines.budget = number(word, 0, MOST_BUDGET, "number of frames a second")?;
+            }
             Self::Frames => e.frames = number(word, 1, MOST_FRAMES, "number of frames")?,
             Self::Seed => e.seed = number(word, 0, u64::MAX, "seed")?,
             Self::Clock => {
@@ -164,6 +180,10 @@ impl Setting {
             Self::Tuning => e.tuning.to_string(),
             Self::Boot => e.boot.to_string(),
             Self::ExitCost => e.exit_cost.to_string(),
+            Self::Machines => e.machines.count.to_string(),
+            Self::Others => e.machines.others.to_string(),
+            Self::Order => e.machines.order.to_string(),
+            Self::Budget => e.machines.budget.to_string(),
             Self::Frames => e.frames.to_string(),
             Self::Seed => e.seed.to_string(),
             Self::Clock => if e.real_time { "real" } else { "virtual" }.to_owned(),

@@ -52,14 +52,22 @@ fn task(experiment: &Experiment) -> serde_json::Value {
 /// The memory of a guest in which inner machines run, MiB: twice its image, and theirs.
 pub const VM_MEMORY: u32 = 1536;
 
+/// What each machine beside the one that is measured takes, MiB: its own memory, and its monitor's.
+const BESIDE_MEMORY: u32 = 240;
+
 /// Frames from which on a guest gets more memory.
 const MANY_FRAMES: u32 = 65_536;
 
 /// The guest's memory, MiB: 100 000 routes are read into some hundred of them, and a million frames
 /// with their stamps and records take up to a thousand.
 fn memory(experiment: &Experiment) -> u32 {
-    if experiment.bench == Bench::Vm {
-        VM_MEMORY
+    if let Gateway::Vm(nesting) = experiment.gateway {
+        let beside = if nesting.has_machines() {
+            experiment.machines.beside()
+        } else {
+            0
+        };
+        VM_MEMORY + u32::from(beside) * BESIDE_MEMORY
     } else if experiment.frames > MANY_FRAMES {
         2048
     } else if experiment.filters.count() > Some(MOST_FILTERS) {
@@ -70,10 +78,11 @@ fn memory(experiment: &Experiment) -> u32 {
 }
 
 /// Real time after which a guest is taken to hang: ten minutes, a second for ten frames and one
-/// for ten rules, which is far more than what a busy host with several guests a core takes.
+/// for ten rules, five minutes for each further machine, which is far more than what a busy host with several guests a core takes.
 fn timeout(experiment: &Experiment) -> Duration {
     let rules = experiment.filters.count().unwrap_or(0);
-    Duration::from_secs(600 + u64::from(experiment.frames / 10 + rules / 10))
+    let machines = u32::from(experiment.machines.beside()) * 300;
+    Duration::from_secs(600 + u64::from(experiment.frames / 10 + rules / 10 + machines))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //!   [`engine::Engine`], and a control thread for signals, the [`control`] socket and reloads.
 //! * [`notice`] is what it says while it runs, to whom the caller likes.
 //! * [`metrics`] are its counters, for Prometheus.
+//! * [`service`] is the service manager (systemd), which is told what the gateway does.
 //! * [`config`] is `gateway.toml` as a whole.
 //! * [`Stats`] is what a running gateway has counted, in this process and in the kernel.
 
@@ -15,6 +16,7 @@ pub mod control;
 pub mod metrics;
 pub mod notice;
 pub mod run;
+pub mod service;
 mod stats;
 
 pub use stats::{InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, Stats, Uncounted};

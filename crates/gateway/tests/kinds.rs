@@ -176,6 +176,7 @@ fn options(folder: &std::path::Path) -> RunOptions {
         until_end: true,
         strict: false,
         signals: false,
+        service: None,
         persist: false,
     }
 }

@@ -86,6 +86,7 @@ fn the_gateway() {
         until_end: std::env::var_os(UNTIL_END).is_some(),
         strict: false,
         signals: true,
+        service: None,
         persist: false,
     };
     match run(config, &Kinds::standard(), &options, &|said| {

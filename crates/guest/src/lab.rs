@@ -26,7 +26,7 @@ pub struct Locations {
 #[derive(Debug)]
 pub struct Lab {
     pub(crate) cache: Cache,
-    mirror: Option<String>,
+    pub(crate) mirror: Option<String>,
     pub(crate) stopped: AtomicBool,
 }
 

@@ -14,6 +14,7 @@ pub mod agent;
 mod bare;
 mod cache;
 mod causes;
+mod debian;
 mod devices;
 mod error;
 mod fetch;

@@ -18,6 +18,8 @@ const TIMES: usize = 32;
 /// What something that is no log looks like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Looks {
+    /// Not one byte.
+    Empty,
     /// Nothing but zero bytes.
     Zeros,
     /// Bytes that are no text.
@@ -28,6 +30,8 @@ pub enum Looks {
     NoTimes,
     /// pcap with a link type that carries no CAN frames.
     LinkType(u32),
+    /// A log in another format than the one that was named.
+    Other(Format),
     /// Something that has a name, and what to do with it.
     Known(&'static str, &'static str),
 }
@@ -35,6 +39,9 @@ pub enum Looks {
 impl fmt::Display for Looks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Empty => {
+                f.write_str("it is empty; where a log may be without a frame, name its format")
+            }
             Self::Zeros => f.write_str("it begins with nothing but zero bytes"),
             Self::Binary => f.write_str("it looks like binary data of no known kind"),
             Self::Text => f.write_str(
@@ -49,6 +56,10 @@ impl fmt::Display for Looks {
                 f,
                 "it is pcap with link type {number}, which carries no CAN frames (227, 113 and 276 \
                  do)"
+            ),
+            Self::Other(format) => write!(
+                f,
+                "it is one, but not in the format that was named: it looks like {format}"
             ),
             Self::Known(what, todo) => write!(f, "it looks like {what}: {todo}"),
         }
@@ -125,6 +136,9 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> Verdict {
     if head.len() < 4 && !enough {
         return Verdict::More;
     }
+    if head.is_empty() {
+        return Verdict::No(Looks::Empty);
+    }
     if head.starts_with(&ng::SECTION) {
         return Verdict::Is(Format::Pcapng);
     }
@@ -142,8 +156,13 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> Verdict {
     let mut lines = Whole { head, last };
     let mut seen = 0;
     while let Some(line) = lines.next() {
+        let so_far = head.len() - lines.head.len();
         match of_line(line) {
             Line::Empty => continue,
+            // What looks like a line among bytes that are no text is there by chance.
+            Line::Is(_) | Line::NoTimes if !is_text(head.get(..so_far).unwrap_or(head)) => {
+                return Verdict::No(unknown(head));
+            }
             Line::Is(Format::CandumpZero) => return zero_or_delta(line, lines, enough),
             Line::Is(format) => return Verdict::Is(format),
             Line::NoTimes => return Verdict::No(Looks::NoTimes),
@@ -162,11 +181,33 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> Verdict {
     }
 }
 
+/// Does a log in this format, which was named, begin so? It is taken at its word where it can be
+/// text, or a file of its own kind: a line that is wrong is reported as such. What is neither would
+/// be read to its end for nothing.
+pub(crate) fn begins(format: Format, head: &[u8], last: bool) -> Verdict {
+    let verdict = recognise(head, last);
+    let named = Verdict::Is(format);
+    match verdict {
+        Verdict::Is(found) if found == format => named,
+        Verdict::Is(found) if found.is_text() && format.is_text() => named,
+        Verdict::Is(found) => Verdict::No(Looks::Other(found)),
+        Verdict::No(Looks::Text | Looks::NoTimes | Looks::Empty) if format.is_text() => named,
+        Verdict::No(looks) => Verdict::No(looks),
+        // A line is enough; a pipe is not waited for longer.
+        Verdict::More if format.is_text() && head.contains(&b'\n') && is_text(head) => named,
+        Verdict::More => Verdict::More,
+    }
+}
+
+fn is_text(head: &[u8]) -> bool {
+    head.iter()
+        .all(|b| !b.is_ascii_control() || b.is_ascii_whitespace())
+}
+
 fn unknown(head: &[u8]) -> Looks {
-    let is_text = |b: &u8| !b.is_ascii_control() || b.is_ascii_whitespace();
     if head.iter().all(|b| *b == 0) {
         Looks::Zeros
-    } else if head.iter().all(is_text) {
+    } else if is_text(head) {
         Looks::Text
     } else {
         Looks::Binary

@@ -6,7 +6,7 @@ use crate::lines::{Lines, Text};
 use crate::name::InterfaceName;
 use crate::pcap::classic::{self, Pcap};
 use crate::pcap::{Block, ng::Pcapng};
-use crate::recognise::{Looks, Verdict, recognise};
+use crate::recognise::{Looks, Verdict, begins, recognise};
 use crate::text::{Got, Lined};
 use frame::text::Direction;
 use frame::{FrameBuf, Nanos};
@@ -68,25 +68,20 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// Reads this format; `None`: the one that the beginning of the log tells.
+    /// Reads this format; `None`: the one that the beginning of the log tells. A named format is taken at
+    /// its word, as far as it can be: no text is read out of binary data.
     #[must_use]
     pub fn new(format: Option<Format>) -> Self {
-        let mut scanner = Self {
+        Self {
             lines: Lines::new(),
             state: State::Unknown,
-            format: None,
+            format,
             skip: 0,
             bad: BadLines::new(),
             only: None,
             elsewhere: 0,
             other: None,
-        };
-        match format {
-            Some(format) if format != Format::Pcap => scanner.begin(format),
-            // Its header is needed first, as if nobody had said anything.
-            _ => scanner.format = format,
         }
-        scanner
     }
 
     /// Only frames of this interface; `None`: of all.
@@ -134,13 +129,14 @@ impl Scanner {
     /// Finds out the format; false where more input is needed. `last`: no more input will come.
     pub fn recognise(&mut self, last: bool) -> bool {
         if matches!(self.state, State::Unknown) {
-            match recognise(self.lines.head(), last) {
+            let head = self.lines.head();
+            let verdict = match self.format {
+                Some(named) => begins(named, head, last),
+                None => recognise(head, last),
+            };
+            match verdict {
                 Verdict::More => return false,
                 Verdict::No(looks) => self.state = State::No(looks),
-                Verdict::Is(format) if self.format.is_some_and(|named| named != format) => {
-                    let what = "no pcap, which was named";
-                    self.state = State::No(Looks::Known(what, "leave the format out"));
-                }
                 Verdict::Is(format) => self.begin(format),
             }
         }

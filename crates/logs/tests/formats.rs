@@ -140,6 +140,25 @@ fn asc_with_all_that_is_a_frame() {
     );
 }
 
+/// Programs that write the date of the file first, and that of the first frame where the measurement starts.
+#[test]
+fn asc_counts_from_the_start_of_measurement() {
+    let (_, frames, wrong) = read(
+        b"date Wed Nov 28 14:57:33.500 2012\nbase hex  timestamps absolute\n\
+          Begin Triggerblock Wed Nov 28 02:57:30.000 pm 2012\n 0.5 Start of measurement\n\
+          1.500000 1  123  Rx   d 0\nEnd TriggerBlock\n\
+          Begin Triggerblock Wed Nov 28 02:58:30.000 pm 2012\n 9.5 1  123  Rx   d 0\n",
+    );
+    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(
+        frames,
+        [
+            "(1354114651.000000000) can0 123# R",
+            "(1354114659.000000000) can0 123# R"
+        ]
+    );
+}
+
 #[test]
 fn asc_in_decimal_with_relative_times_and_names() {
     let asc = b"base dec  timestamps relative\n\
@@ -289,8 +308,76 @@ fn what_is_no_log_says_what_it_looks_like() {
     ethernet.extend([0; 12]);
     ethernet.extend([1, 0, 0, 0]);
     assert!(looks(&ethernet).contains("link type 1,"));
-    // A log without a frame is one.
-    for empty in [&b""[..], b"\n\n", b"# nothing\n"] {
+    // A log without a frame is one; a file without a byte says nothing.
+    for empty in [&b"\n\n"[..], b"# nothing\n"] {
         assert_eq!(read(empty), (Format::Log, Vec::new(), Vec::new()));
     }
+    let error = LogReader::new(&b""[..], "x").recognise().unwrap_err();
+    assert!(error.to_string().contains("it is empty"), "{error}");
+}
+
+/// Random bytes have lines that begin as those of a format do: they are no log all the same.
+#[test]
+fn junk_is_no_log_by_chance() {
+    let mut state = 1_u64;
+    let mut byte = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    for n in 0..500 {
+        let mut junk: Vec<u8> = (0..20_000).map(|_| byte()).collect();
+        // With a line that is good, somewhere within.
+        let line: &[u8] = [&b"\n;$FILEVERSION=1.1\n"[..], b"\n(1.0) can0 123#11\n", b""][n % 3];
+        let at = 200 + 31 * n;
+        junk[at..at + line.len()].copy_from_slice(line);
+        let error = LogReader::new(junk.as_slice(), "x")
+            .recognise()
+            .unwrap_err();
+        assert!(error.to_string().contains("binary data"), "{n}: {error}");
+    }
+}
+
+/// A named format is taken at its word, but nothing is read out of what cannot be it.
+#[test]
+fn a_named_format_does_not_make_a_log_of_anything() {
+    let named = |bytes: &[u8], format| {
+        let mut reader = LogReader::new(bytes, "x").of(Some(format));
+        reader.recognise().map_err(|error| error.to_string())
+    };
+    for (_, format) in Format::NAMES {
+        let text = format.is_text();
+        assert_eq!(named(b"", format).is_ok(), text, "{format}");
+        assert_eq!(named(b"hello\nworld\n", format).is_ok(), text, "{format}");
+        assert_eq!(
+            named(b"(1.0) can0 123#\n", format).is_ok(),
+            text,
+            "{format}"
+        );
+        for (junk, looks) in [
+            (&[0; 100_000][..], "zero bytes"),
+            (b"\x7FELF\x02\x01\x01\0\0\0\0\0", "a program (ELF)"),
+            (b"LOGG\x90\0\0\0", "Vector BLF"),
+            (&[1, 2, 3, 0xFF, 9], "binary data"),
+        ] {
+            let said = named(junk, format).unwrap_err();
+            assert!(said.contains(looks), "{format}: {said}");
+        }
+    }
+    let said = named(b"\x0A\x0D\x0D\x0A....", Format::Asc).unwrap_err();
+    assert!(said.contains("it looks like pcapng"), "{said}");
+    let said = named(b"(1.0) can0 123#\n", Format::Pcapng).unwrap_err();
+    assert!(said.contains("it looks like candump -L"), "{said}");
+    // One line of a pipe is enough to begin with.
+    struct Waits<'a>(&'a [u8]);
+    impl std::io::Read for Waits<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            assert!(!self.0.is_empty(), "nobody asks for more");
+            std::io::Read::read(&mut self.0, into)
+        }
+    }
+    let pipe = Waits(b" (000.000000)  can0  123   [0] \n");
+    let mut reader = LogReader::new(pipe, "pipe").of(Some(Format::CandumpDelta));
+    assert_eq!(reader.recognise().unwrap(), Format::CandumpDelta);
 }

@@ -1,7 +1,7 @@
 //! `[ports.NAME.faults]`: what is to go wrong on purpose, to see how others cope with it.
 
 use crate::{Halves, PortError};
-use config::{Diagnostic, Diagnostics, Table};
+use config::{Diagnostic, Diagnostics, Key, Shape, Table};
 use engine::wrap::{Chances, ChancesError, Faulty};
 
 /// What goes wrong on purpose on a port. The same seed, port name and frames give the same faults.
@@ -31,6 +31,30 @@ const ON_SENDING: [Fault; 4] = [
 ];
 
 impl Faults {
+    /// The key that [`Faults::parse`] reads.
+    pub(crate) fn key() -> Key {
+        let side = |known: &[Fault]| {
+            let chance = |(name, ..): &Fault| {
+                Key::new(name, Shape::Number(0.0..=1.0), "The chance, from 0 to 1.")
+            };
+            Shape::Table(known.iter().map(chance).collect())
+        };
+        let keys = vec![
+            Key::new(
+                "seed",
+                Shape::Integer(0..=i64::MAX),
+                "The same seed, port name and frames give the same faults.",
+            ),
+            Key::new("receive", side(&ON_RECEIVING), "On frames that come in."),
+            Key::new("transmit", side(&ON_SENDING), "On frames that go out."),
+        ];
+        Key::new(
+            "faults",
+            Shape::Table(keys),
+            "What is to go wrong on purpose; for tests.",
+        )
+    }
+
     /// Reads the key `faults` of `[ports.NAME]`, and warns of it.
     pub(crate) fn parse(
         port: &str,

@@ -5,7 +5,7 @@ use crate::queueing::QueueSize;
 use crate::{Halves, PortError};
 #[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
 use config::Value;
-use config::{Diagnostics, Table};
+use config::{Diagnostics, Key, Shape, Table};
 use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -31,6 +31,12 @@ pub trait PortKind: Send + Sync {
         table: &mut Table<'_>,
         found: &mut Diagnostics,
     ) -> Arc<dyn Settings>;
+
+    /// The keys that [`PortKind::parse`] reads and those of its transmit queue, for a schema. A kind that
+    /// does not say them is described as a table with any keys.
+    fn keys(&self) -> Option<Vec<Key>> {
+        None
+    }
 
     /// Checks the ports of this kind against one another: what several of them share, they have to
     /// agree on. They are in the order of the file.
@@ -149,6 +155,59 @@ pub fn queue(table: &mut Table<'_>, default: u32, found: &mut Diagnostics) -> u3
     table
         .integer("queue", 1..=i64::from(LONGEST_QUEUE), found)
         .map_or(default, |n| n.value as u32)
+}
+
+/// The key that [`queue()`] reads.
+#[must_use]
+pub fn queue_key(about: &'static str) -> Key {
+    Key::new("queue", Shape::Integer(1..=i64::from(LONGEST_QUEUE)), about)
+}
+
+/// Bit rates and sample points, as several kinds have them; each reads them by itself.
+#[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
+pub(crate) fn rate_keys() -> Vec<Key> {
+    let point = || Shape::Number(0.001..=0.999);
+    vec![
+        Key::new(
+            "bitrate",
+            Shape::Bitrate,
+            "Nominal bit rate, such as \"500k\".",
+        ),
+        Key::new(
+            "data_bitrate",
+            Shape::Bitrate,
+            "Bit rate of the data phase, such as \"2M\"; with it, FD frames are taken and sent.",
+        ),
+        Key::new(
+            "sample_point",
+            point(),
+            "Where in the bit the bus is sampled, such as 0.875.",
+        ),
+        Key::new("data_sample_point", point(), "The same for the data phase."),
+        Key::new(
+            "restart",
+            Shape::Any(vec![Shape::Duration, Shape::Words(vec!["never"])]),
+            "The time from bus-off to the restart, or \"never\". Default \"100ms\".",
+        ),
+    ]
+}
+
+/// Settings of a controller, as several kinds have them; each reads them by itself.
+#[cfg(any(feature = "direct", feature = "chardev"))]
+pub(crate) fn controller_keys() -> Vec<Key> {
+    vec![
+        Key::new(
+            "listen_only",
+            Shape::Flag,
+            "The controller sends nothing, not even acknowledgements.",
+        ),
+        Key::new("one_shot", Shape::Flag, "Each frame is tried once."),
+        Key::new(
+            "bus_errors",
+            Shape::Flag,
+            "Error frames tell of each error on the bus, too.",
+        ),
+    ]
 }
 
 /// Thousandths of a bit, from a number such as 0.875.

@@ -1,7 +1,7 @@
 //! Which kinds of port there are.
 
-use crate::PortKind;
-use config::{Diagnostics, Value, did_you_mean};
+use crate::{Faults, PortKind};
+use config::{Diagnostics, Key, Shape, Value, did_you_mean};
 use std::fmt;
 use std::sync::Arc;
 
@@ -82,6 +82,32 @@ impl Kinds {
         self.0.iter().map(|kind| kind.keyword())
     }
 
+    /// What a table `[ports.NAME]` can be, for a schema.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        // `[controllers.NAME]` is a table of its own.
+        let kinds = self.iter().filter(|kind| kind.keyword() != CONTROLLER);
+        let of = |kind: &dyn PortKind| {
+            let name = Key::new(
+                "kind",
+                Shape::Words(vec![kind.keyword()]),
+                "What the port is.",
+            );
+            match kind.keys() {
+                Some(keys) => with_faults([vec![name.needed()], keys].concat()),
+                None => Shape::Anything,
+            }
+        };
+        Shape::Any(kinds.map(of).collect())
+    }
+
+    /// What a table `[controllers.NAME]` can be; `None` where there is no such kind.
+    #[must_use]
+    pub fn controller_shape(&self) -> Option<Shape> {
+        let kind = self.iter().find(|kind| kind.keyword() == CONTROLLER)?;
+        Some(kind.keys().map_or(Shape::Anything, with_faults))
+    }
+
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &dyn PortKind> {
         self.0.iter().map(AsRef::as_ref)
@@ -114,6 +140,15 @@ impl Kinds {
         }
         kind
     }
+}
+
+/// The kind whose tables are `[controllers.NAME]`.
+const CONTROLLER: &str = "controller";
+
+/// Any port can have faults.
+fn with_faults(mut keys: Vec<Key>) -> Shape {
+    keys.push(Faults::key());
+    Shape::Table(keys)
 }
 
 impl fmt::Debug for Kinds {

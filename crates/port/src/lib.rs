@@ -60,6 +60,7 @@ pub use engine::{
 pub use faults::Faults;
 pub use kind::{
     Comparable, LONGEST_NAME, LONGEST_QUEUE, PlacedPort, PortKind, Settings, Stream, queue,
+    queue_key,
 };
 pub use kinds::Kinds;
 pub use opener::{AtStart, Opener};

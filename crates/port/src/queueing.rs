@@ -1,7 +1,7 @@
 //! `order`, `max_age` and `when_full` of `[ports.NAME]`: how frames wait that are to be sent.
 
 use crate::{Halves, Settings};
-use config::{Diagnostics, Misnomer, Table, Value};
+use config::{Diagnostics, Key, Misnomer, Shape, Table, Value};
 use engine::wrap::{Order, Queued, Rules, WhenFull};
 use frame::Nanos;
 use std::time::Duration;
@@ -41,6 +41,28 @@ pub(crate) const MISNOMERS: &[Misnomer] = &[
 ];
 
 impl Queueing {
+    /// The keys that [`Queueing::parse`] reads, of kinds with a transmit queue.
+    #[must_use]
+    pub fn all_keys() -> Vec<Key> {
+        vec![
+            Key::new(
+                "order",
+                Shape::words(&ORDERS),
+                "In which order frames leave: as they came, or the lowest ID first.",
+            ),
+            Key::new(
+                "max_age",
+                Shape::Duration,
+                "A frame that has waited so long is dropped and counted as expired.",
+            ),
+            Key::new(
+                "when_full",
+                Shape::words(&WHEN_FULL),
+                "What happens when a frame comes and the queue is full.",
+            ),
+        ]
+    }
+
     /// Reads the keys. `None` where the port's own queue is as they say.
     pub(crate) fn parse(
         table: &mut Table<'_>,

@@ -12,6 +12,7 @@ pub(crate) const SCRIPT: &str = concat!(
     include_str!("assets/base.js"),
     include_str!("assets/axis.js"),
     include_str!("assets/draw.js"),
+    include_str!("assets/marks.js"),
     include_str!("assets/figure.js"),
     include_str!("assets/models.js"),
 );

@@ -14,7 +14,7 @@ const HOSTILE: &str =
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u{1b}[31m]]>";
 
 /// Puts the page into a frame of this width, and looks at it from inside.
-const HARNESS: &str = r#"<!DOCTYPE html><html><body><script>
+const HARNESS: &str = r##"<!DOCTYPE html><html><body><script>
 const frame = document.createElement("iframe");
 frame.style.width = "WIDTHpx"; frame.style.height = "800px";
 frame.onload = async () => {
@@ -46,17 +46,24 @@ frame.onload = async () => {
     svg.dispatchEvent(new frame.contentWindow.PointerEvent("pointermove", at));
     readout += /\d (µs|ns|s|%), [\d.]+ (frames|µs|%)/.test(svg.closest("figure").querySelector(".readout").textContent);
   }
+  // What comes first: from top to bottom, and what of it is on the first screen.
+  const top = (selector) => page.querySelector(selector)?.getBoundingClientRect().top ?? 0;
+  const first = ["#sentence", "#tiles", "#profile", "#routes", "#charts", "#accounts"];
+  const order = first.every((s, n) => !n || top(first[n - 1]) < top(s));
+  const sentence = (page.querySelector("#sentence")?.textContent ?? "").replaceAll(" ", "_");
+  const tiles = [...page.querySelectorAll(".tile")].map(t => t.querySelector("strong").textContent.replaceAll(/\s/g, "")).join("/");
+  const alarms = page.querySelectorAll(".tile.alarm").length;
   const saved = [];
   frame.contentWindow.HTMLAnchorElement.prototype.click = function () {
     if (this.href.startsWith("blob:")) saved.push(this.download);
   };
-  for (const button of page.querySelectorAll("figure:first-of-type button")) button.click();
+  for (const button of page.querySelectorAll("#latency-profile-virtual button")) button.click();
   for (let i = 0; i < 50 && saved.length < 2; i++) await new Promise(done => setTimeout(done, 50));
-  document.body.innerHTML = `<p id=result>width=${root.clientWidth} scroll=${root.scrollWidth} shown=${shown.length} drawn=${drawn.length} overflowing=${wide.length} small=${small.length} cut=${cut.length} what=${cut.map(t => t.textContent.replaceAll(" ", "_")).join()} buttons=${buttons} readout=${readout} foreign=${foreign} clocks=${clocks.join(',')} saved=${saved.sort().join('+')}</p>`;
+  document.body.innerHTML = `<p id=result>width=${root.clientWidth} scroll=${root.scrollWidth} shown=${shown.length} drawn=${drawn.length} overflowing=${wide.length} small=${small.length} cut=${cut.length} what=${cut.map(t => t.textContent.replaceAll(" ", "_")).join()} buttons=${buttons} readout=${readout} foreign=${foreign} clocks=${clocks.join(',')} saved=${saved.sort().join('+')} order=${order} tiles=${tiles} alarms=${alarms} profile=${Math.round(top('#profile'))} sentence=${sentence}</p>`;
 };
 frame.srcdoc = PAGE;
 document.body.append(frame);
-</script></body></html>"#;
+</script></body></html>"##;
 
 /// What the harness saw, and what the browser wrote to its log.
 fn look(browser: &Path, page: &str, width: u32) -> (String, String) {
@@ -84,6 +91,35 @@ fn text<'a>(seen: &'a str, key: &str) -> &'a str {
     let mut parts = seen.split(' ').filter_map(|part| part.split_once('='));
     let found = parts.find(|(name, _)| *name == key);
     found.unwrap_or_else(|| panic!("{key}: {seen}")).1
+}
+
+/// One sentence, four figures and the profile come first, and are the data's.
+#[test]
+fn it_leads_with_what_happened() {
+    let Some(browser) = chromium() else { return };
+    let mut data = sample::data(500);
+    let came = data.results.records.len();
+    let (seen, _) = look(&browser, &page(&data), 1280);
+    assert_eq!(text(&seen, "order"), "true", "{seen}");
+    let sentence = text(&seen, "sentence").replace('_', " ");
+    let said = cangate_report::run::sentence((&data.results).into(), data.waiting_only);
+    assert_eq!(sentence, said);
+    let out = data.results.latencies(None).count();
+    let worst = data.results.latencies(None).max().unwrap() as f64 / 1e3;
+    let tiles: Vec<&str> = text(&seen, "tiles").split('/').collect();
+    let stopped = came - out;
+    assert_eq!(tiles[..3], [came, out, stopped].map(|n| n.to_string()));
+    assert_eq!(tiles[3], format!("{worst:.1}µs"));
+    assert_eq!(text(&seen, "alarms"), "0");
+    let begin: f64 = text(&seen, "profile").parse().unwrap();
+    assert!(
+        begin < 600.0,
+        "the profile begins on the first screen: {seen}"
+    );
+    data.results.records[3].status = probe::Status::Lost;
+    data.results.records[3].outgoing = None;
+    let (seen, _) = look(&browser, &page(&data), 360);
+    assert_eq!(text(&seen, "alarms"), "1", "{seen}");
 }
 
 #[test]

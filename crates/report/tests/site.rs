@@ -139,25 +139,9 @@ fn drive(browser: &Path, site: &Path, picks: &[&str], width: u32) -> (Value, Str
     let file = site.join("harness.html");
     std::fs::write(&file, harness).unwrap();
     let (seen, log) = browser::listen(browser, &file, width);
-    let seen: Value = serde_json::from_slice(&base64(&seen)).unwrap();
+    let seen: Value = serde_json::from_slice(&browser::base64(&seen)).unwrap();
     assert_eq!(seen["error"], Value::Null, "{log}");
     (seen, log)
-}
-
-/// What `btoa` made.
-fn base64(text: &str) -> Vec<u8> {
-    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let (mut bytes, mut held, mut bits) = (Vec::new(), 0_u32, 0);
-    for c in text.bytes().filter(|c| *c != b'=') {
-        let digit = DIGITS.iter().position(|d| *d == c).unwrap();
-        held = held << 6 | digit as u32;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits) as u8);
-        }
-    }
-    bytes
 }
 
 fn strings(value: &Value) -> Vec<&str> {

@@ -15,9 +15,9 @@ pub(crate) struct Capture {
     /// later, and no character device.
     #[arg(value_name = "IFACE|DEVICE[,FILTER]…", required = true)]
     pub(crate) interfaces: Vec<String>,
-    /// The file to write; its ending says the format: .log (candump), .pcapng, .parquet.
+    /// The file to write; its ending says the format: .log (candump), .asc, .pcapng, .parquet.
     ///
-    /// .log.gz, .log.zst, .pcapng.gz and .pcapng.zst are compressed. `-` is standard output. A file of
+    /// With .gz or .zst behind it, as in .log.gz, it is compressed, except Parquet, which is by itself. `-` is standard output. A file of
     /// this name that is there already is kept: it gets a number (drive.000001.log).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: PathBuf,
@@ -60,6 +60,8 @@ were lost, the summary says how many and where; 4: standard output was closed.";
 pub(crate) enum Format {
     /// candump's log format.
     Log,
+    /// Vector ASC: no XL frames, no details of error frames.
+    Asc,
     /// pcapng with link type 227 (CAN_SOCKETCAN).
     Pcapng,
     /// Parquet, a row for each frame.
@@ -70,6 +72,7 @@ impl From<Format> for Form {
     fn from(format: Format) -> Self {
         match format {
             Format::Log => Self::Text,
+            Format::Asc => Self::Asc,
             Format::Pcapng => Self::Pcapng,
             Format::Parquet => Self::Parquet,
         }

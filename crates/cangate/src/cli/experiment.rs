@@ -219,6 +219,43 @@ pub(crate) struct Chosen {
     /// enter a machine. Example: --exit-cost 1000
     #[arg(long, value_name = "NS", default_value_t = 0)]
     pub(crate) exit_cost: u32,
+    /// Machines that share the controller, 1 to 8: one asks, the others send at once (vm bench only).
+    ///
+    /// With vm:native, programs on controllers of their own. Example: --machines 8
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) machines: u8,
+    /// What the machines beside the one that asks send: flood, load:PERCENT or babble.
+    ///
+    ///   flood         as fast as they can, frames of 8 bytes with a lower priority
+    ///   load:PERCENT  together about so much of what the bus carries, with a lower priority
+    ///   babble        as flood, and the last of them with a higher priority than the one that asks
+    ///
+    /// Example: --machines 4 --others load:50
+    #[arg(
+        long,
+        value_name = "TRAFFIC",
+        default_value = "flood",
+        verbatim_doc_comment
+    )]
+    pub(crate) others: String,
+    /// In which order frames of several machines are sent: priority or fifo.
+    ///
+    ///   priority  the highest priority first, as far as the way can
+    ///   fifo      as they came, in one queue: the highest priority waits behind all others
+    ///
+    /// Example: --machines 4 --order fifo
+    #[arg(
+        long,
+        value_name = "ORDER",
+        default_value = "priority",
+        verbatim_doc_comment
+    )]
+    pub(crate) order: String,
+    /// Frames a second that each machine beside the one that asks may send; 0: any number.
+    ///
+    /// Example: --machines 2 --others babble --budget 500
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) budget: u32,
     /// Seed of the random payload bytes.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod bound;
 pub(crate) mod capture;
+pub(crate) mod convert;
 pub(crate) mod experiment;
 pub(crate) mod lab;
 pub(crate) mod ping;
@@ -81,8 +82,10 @@ pub(crate) enum Command {
     Bench(bench::Bench),
     /// Measure round trips: one port asks, another answers.
     Ping(Box<ping::Ping>),
-    /// Record CAN interfaces to candump text, pcapng or Parquet, with an exact count of what was lost.
+    /// Record CAN interfaces to candump text, Vector ASC, pcapng or Parquet, with an exact count of what was lost.
     Capture(Box<capture::Capture>),
+    /// Convert a log: any format that is read into candump's, Vector ASC, pcapng or Parquet.
+    Convert(convert::Convert),
     /// Measure what recorders cost: cangate capture, candump, tcpdump. Used by the lab, in a guest.
     #[command(hide = true)]
     BenchCapture(capture::BenchCapture),
@@ -90,6 +93,10 @@ pub(crate) enum Command {
     Lab(lab::Lab),
     /// Make a site (HTML pages) from a folder of results, with filters, charts and a table.
     Report(report::Report),
+    /// Print the JSON schema of gateway.toml, with which editors complete and check it.
+    ///
+    /// `#:schema PATH` in the first line of a file names it, for editors with taplo (Even Better TOML).
+    Schema,
     /// Print the completion script for a shell.
     Completions(Completions),
     /// Write the man pages into a folder.

@@ -194,7 +194,7 @@ fn losses(summary: &Summary) -> String {
         (sum(|i| i.lost_file), "the file could not be written"),
         (
             counts.malformed + sum(|i| i.no_frames),
-            "no frames by their form",
+            "no frames by their form, or XL frames, which ASC does not have",
         ),
     ];
     let parts = parts.iter().filter(|(frames, _)| *frames > 0);

@@ -1,7 +1,8 @@
-//! `cangate completions` and `cangate man`: made from the definition in `cli`.
+//! `cangate completions` and `cangate man`, made from the definition in `cli`; `cangate schema`.
 
 use crate::cli::{Cli, Completions, Man};
 use crate::failure::Failure;
+use crate::kinds::kinds;
 use crate::output;
 use clap::CommandFactory;
 use std::io::Write;
@@ -10,6 +11,13 @@ pub(crate) fn completions(args: &Completions) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "cangate", &mut script);
     std::io::stdout().write_all(&script)?;
+    Ok(())
+}
+
+pub(crate) fn schema() -> Result<(), Failure> {
+    let schema = gateway::config::schema(&kinds());
+    let text = serde_json::to_string_pretty(&schema).map_err(Failure::run)?;
+    writeln!(std::io::stdout(), "{text}")?;
     Ok(())
 }
 

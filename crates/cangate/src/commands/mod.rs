@@ -4,6 +4,7 @@ mod bench;
 mod bench_capture;
 mod bound;
 mod capture;
+mod convert;
 mod demo;
 mod generate;
 mod image;
@@ -38,6 +39,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     };
     let done = match cli.command {
         Command::Completions(args) => generate::completions(&args),
+        Command::Schema => generate::schema(),
         Command::Man(args) => generate::man(&args),
         Command::Timing(args) => timing::run(&args),
         Command::Bound(args) => bound::run(&args, color),
@@ -54,6 +56,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Shm(args) => shm::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Capture(args) => capture::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Ping(args) => ping::run(&args, color),
         Command::BenchCapture(args) => bench_capture::run(&args),
         Command::Lab(args) => lab::run(args, color),

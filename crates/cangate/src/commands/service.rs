@@ -10,11 +10,12 @@ use crate::log::Log;
 use gateway::control::{self, Request};
 use gateway::notice::Level;
 use gateway::run::{Reason, Reloaded, RouteLine, RunOptions};
+use gateway::service::Service;
 use offload::with_causes;
 use port::{PortSpec, Stream};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,6 +38,7 @@ fn run_with(args: &Run, color: bool, log: &Log) -> Result<(), Failure> {
         until_end: args.until_end,
         strict: args.strict,
         signals: true,
+        service: Service::of_this_process(),
         persist: args.persist,
     };
     let writes_stdout = |port: &PortSpec| port.settings.writes() == Some(&Stream::Standard);
@@ -294,7 +296,17 @@ pub(super) fn understand<T: DeserializeOwned>(value: Value) -> Result<T, Failure
 /// The only socket there is.
 fn only_socket() -> Result<PathBuf, Failure> {
     let folder = control::folder();
-    let mut found: Vec<PathBuf> = std::fs::read_dir(&folder)
+    let entries = std::fs::read_dir(&folder);
+    if let Err(error) = &entries
+        && error.kind() == ErrorKind::PermissionDenied
+    {
+        return Err(Failure::Run(format!(
+            "only another user may look for gateways' sockets in {}: ask as root (`sudo`), as for a gateway that \
+             systemd runs",
+            folder.display()
+        )));
+    }
+    let mut found: Vec<PathBuf> = entries
         .map(|entries| {
             entries
                 .flatten()

@@ -2,9 +2,11 @@
 
 use crate::documents::{Example, TRIALS, Trial, blocks, examples, root, trial};
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// No example on this machine takes longer.
@@ -63,6 +65,24 @@ fn prepare(document: &str, folder: &Path) {
     let toml = text.split("```toml\n").nth(1).unwrap();
     let first = toml.split("```").next().unwrap();
     write("first.toml", first);
+    // Gateway files that a document shows with their name in the first line.
+    let own = match document {
+        "README.md" => root().join(document),
+        _ => root().join("docs").join(document),
+    };
+    let own = std::fs::read_to_string(own).unwrap();
+    for block in own.split("```toml\n").skip(1) {
+        let block = block.split("```").next().unwrap();
+        let name = block
+            .lines()
+            .next()
+            .and_then(|line| line.strip_prefix("# "));
+        if let Some(name) =
+            name.filter(|name| name.ends_with(".toml") && !name.contains(['/', ' ']))
+        {
+            write(name, block);
+        }
+    }
     write("cangw.txt", "cangw -A -s can0 -d can1 -e -f 123:7FF\n");
     // Ports that are on every machine, and an input that does not end before the gateway does.
     let gateway = "[gateway]\nrealtime = false\nlock_memory = false\n\
@@ -99,15 +119,33 @@ fn prepare(document: &str, folder: &Path) {
 fn shell(folder: &Path, command: &str) -> Output {
     let mut child = start(folder, command);
     let began = Instant::now();
-    // Outputs are small: they fit into the pipes.
-    while child.try_wait().unwrap().is_none() {
+    // Read beside it: an output can be longer than a pipe holds.
+    let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
         if began.elapsed() > PATIENCE {
             child.kill().unwrap();
             panic!("{command}: not ended after {PATIENCE:?}");
         }
         std::thread::sleep(Duration::from_millis(10));
+    };
+    Output {
+        status,
+        stdout: stdout.join().unwrap(),
+        stderr: stderr.join().unwrap(),
     }
-    child.wait_with_output().unwrap()
+}
+
+fn reader(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            pipe.read_to_end(&mut bytes).unwrap();
+        }
+        bytes
+    })
 }
 
 fn start(folder: &Path, command: &str) -> Child {

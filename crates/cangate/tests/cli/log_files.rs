@@ -20,7 +20,9 @@ fn readers(log: &Path) -> Vec<(Vec<String>, i32)> {
     );
     std::fs::write(&gateway, text).unwrap();
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let out = folder.join("converted.asc").display().to_string();
     vec![
+        (words(&["convert", "--force", &log, &out]), 2),
         (words(&["demo", "--log", &log]), 2),
         (words(&["bound", "--from-log", &log]), 2),
         (
@@ -35,29 +37,74 @@ fn readers(log: &Path) -> Vec<(Vec<String>, i32)> {
     ]
 }
 
+/// A bench reads its log before it looks for interfaces.
+fn bench(log: &Path) -> Vec<String> {
+    let log = log.display().to_string();
+    let words = [
+        "bench",
+        "--send",
+        "none0",
+        "--receive",
+        "none1",
+        "--log",
+        &log,
+    ];
+    words.map(str::to_owned).to_vec()
+}
+
 #[test]
 fn what_is_no_log_fails_before_anything_is_printed() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("drive.log");
-    // Two gigabytes of zeros take no room on the disk.
-    File::create(&log).unwrap().set_len(2 << 30).unwrap();
-    for (args, status) in readers(&log) {
-        let output = cangate().args(&args).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(status), "{args:?}: {said}");
-        assert!(output.stdout.is_empty(), "{args:?}");
-        assert!(
-            said.contains("drive.log: this is no log: it begins with nothing but zero"),
-            "{said}"
-        );
-        assert!(!said.contains("frames received"), "{said}");
-    }
-    std::fs::write(&log, b"  can0  123   [2]  11 22\n").unwrap();
-    for (args, status) in readers(&log) {
-        let output = cangate().args(&args).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(status), "{said}");
-        assert!(said.contains("without time stamps"), "{said}");
+    type Make<'a> = &'a dyn Fn(File);
+    let write = |bytes: &'static [u8]| move |mut file: File| file.write_all(bytes).unwrap();
+    let program = std::fs::read(env!("CARGO_BIN_EXE_cangate")).unwrap();
+    let junk: Vec<u8> = (0..100_000_u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    let cases: [(Make<'_>, &str); 7] = [
+        // Two gigabytes of zeros take no room on the disk.
+        (
+            &|file| file.set_len(2 << 30).unwrap(),
+            "it begins with nothing but zero",
+        ),
+        (
+            &|mut file| file.write_all(&program[..100_000]).unwrap(),
+            "a program (ELF)",
+        ),
+        (&|mut file| file.write_all(&junk).unwrap(), "binary data"),
+        (&write(b"Dear diary,\ntoday\n"), "it looks like text"),
+        (&|_| (), "it is empty"),
+        (
+            &write(b"  can0  123   [2]  11 22\n"),
+            "what candump shows without time stamps",
+        ),
+        (&write(b"LOGG\x90\0\0\0"), "Vector BLF"),
+    ];
+    for (make, looks) in cases {
+        make(File::create(&log).unwrap());
+        let mut all = readers(&log);
+        all.push((bench(&log), 2));
+        for (args, status) in all {
+            let output = cangate().args(&args).output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(status), "{args:?}: {said}");
+            assert!(output.stdout.is_empty(), "{args:?}");
+            let begin = format!("drive.log: this is no log: {looks}");
+            let looks_like = format!("drive.log: this is no log: it looks like {looks}");
+            assert!(
+                said.contains(&begin) || said.contains(&looks_like),
+                "{args:?}: {said}"
+            );
+            assert!(!said.contains("frames received"), "{said}");
+        }
+        for made in ["converted.asc", "out.log"] {
+            let made = std::fs::metadata(folder.path().join(made));
+            assert!(
+                made.is_err() || made.unwrap().len() == 0,
+                "{looks}: a file was made"
+            );
+        }
     }
 }
 

@@ -6,9 +6,12 @@
 mod bench;
 mod bound;
 mod bound_gateway;
+#[path = "../../../report/tests/browser/mod.rs"]
+mod browser;
 mod check;
 mod control;
 mod convert;
+mod convert_log;
 mod demo;
 #[path = "../documents/mod.rs"]
 mod documents;
@@ -21,12 +24,19 @@ mod lab;
 mod log_files;
 mod metrics;
 mod outputs;
+mod pages;
+#[path = "pictures.rs"]
+mod picture_tests;
+#[path = "../pictures/mod.rs"]
+mod pictures;
 mod ping;
 mod place;
+mod python_can;
 mod queues;
 mod report;
 mod run;
 mod says;
+mod schema;
 mod statuses;
 mod timing;
 mod top;

@@ -39,6 +39,7 @@ use Trial::{Here, InGuest, Lab, Not, WithGateway};
 
 const PLACEHOLDER: &str = "it names something that the reader chooses";
 const LONG: &str = "it takes too long for a test; the step `reproduce` of `cargo xtask test --all` runs such experiments";
+const TYPED: &str = "tests/lab/service.rs and tests/lab/container.rs type the whole page";
 const RELEASE: &str = "it builds for release, which other steps of `cargo xtask test` do";
 
 /// How each example is tried, by the beginning of its command. The longest beginning counts.
@@ -48,6 +49,18 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("cargo xtask test", Not("it is what runs this test")),
     ("cargo build --release", Not(RELEASE)),
     ("export PATH=", Not(RELEASE)),
+    (
+        "cargo install",
+        Not("it installs for the user; the step `setup` installs cargo-deb"),
+    ),
+    (
+        "cargo xtask package",
+        Not("the step `package` of `cargo xtask test --all` does it"),
+    ),
+    // docs/first-ten-minutes.md and docs/containers.md are typed as a whole.
+    ("cangate check /etc/cangate/body.toml", Not(TYPED)),
+    ("cangate stats /etc/cangate/body.toml", Not(TYPED)),
+    ("candump -n 1", Not(TYPED)),
     (
         "candump -l can0",
         Not("it records from a vehicle until it is stopped"),
@@ -75,6 +88,8 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("cangate timing", Here),
     ("cangate bound", Here),
     ("cangw -L", Here),
+    ("cangate convert", Here),
+    ("cangate schema", Here),
     ("cangate import", Here),
     ("cangate export", Here),
     (
@@ -138,7 +153,7 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ),
     (
         "cangate lab measure --bench vm",
-        Not("claims V1 to V4 make such experiments"),
+        Not("claims V1 to V5 make such experiments"),
     ),
     ("cangate lab rate", Not(LONG)),
     ("cangate lab run", Not(LONG)),
@@ -259,4 +274,28 @@ fn without_remark(line: &str) -> &str {
     line.get(..remark.unwrap_or(line.len()))
         .unwrap_or(line)
         .trim_end()
+}
+
+/// What a page has a reader type: its blocks that are marked `sh` and nothing else, in their order.
+pub(crate) fn typed(page: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join("docs").join(page)).unwrap();
+    let mut blocks = Vec::new();
+    let mut inside = None;
+    for line in text.lines() {
+        match (&mut inside, line.strip_prefix("```")) {
+            (None, Some(language)) => inside = Some((language == "sh", String::new())),
+            (Some(_), Some(_)) => {
+                if let Some((true, block)) = inside.take() {
+                    blocks.push(block);
+                }
+                inside = None;
+            }
+            (Some((_, block)), None) => {
+                block.push_str(line);
+                block.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    blocks
 }

@@ -15,6 +15,7 @@ mod capture;
 mod capture_chardev;
 mod chardev;
 mod chardev_port;
+mod container;
 mod direct;
 #[path = "../documents/mod.rs"]
 mod documents;
@@ -28,8 +29,10 @@ mod machines;
 mod mapped;
 mod modes;
 mod offload;
+mod queues;
 mod says;
 mod script;
+mod service;
 mod shell;
 mod shm;
 mod stays;

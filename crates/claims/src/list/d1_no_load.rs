@@ -1,5 +1,6 @@
 //! D1: round trips on an idle machine, and the bound of the same measurement.
 
+use super::figures;
 use super::round_trips::{DEVICE, PLAIN, RT, SOCKETS, idle, overhead, shown};
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
@@ -22,6 +23,7 @@ const D1: Claim = Claim {
         smaller for character devices; in the full run on 6.1 and on 6.1-rt",
     needs: |extent, _| both(extent),
     judge,
+    picture: Some(figures::d1),
     ..Claim::BLANK
 };
 

@@ -1,5 +1,6 @@
 //! D2: a slower processor.
 
+use super::figures;
 use super::round_trips::{DEVICE, PLAIN, SOCKETS, idle, overhead, shown};
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
@@ -26,6 +27,7 @@ const D2: Claim = Claim {
         [DEVICE, SOCKETS].into_iter().flat_map(each).collect()
     },
     judge,
+    picture: Some(figures::d2),
     ..Claim::BLANK
 };
 

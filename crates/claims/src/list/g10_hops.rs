@@ -1,5 +1,6 @@
 //! G10: what a pass through a virtual interface costs.
 
+use super::figures;
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
@@ -67,6 +68,7 @@ const G10: Claim = Claim {
         for up to can-gw's limit of 5 hops",
     needs,
     judge,
+    picture: Some(figures::g10),
     ..Claim::BLANK
 };
 

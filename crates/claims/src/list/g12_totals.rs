@@ -1,5 +1,6 @@
 //! G12: a flood of each payload, and what load does to it.
 
+use super::figures;
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
@@ -42,6 +43,7 @@ const G12: Claim = Claim {
         none.chain(loads).collect()
     },
     judge,
+    picture: Some(figures::g12),
     ..Claim::BLANK
 };
 

@@ -1,5 +1,6 @@
 //! G1: one frame at a time, and the timer interrupt.
 
+use super::figures;
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
@@ -39,6 +40,7 @@ const G1: Claim = Claim {
         Extent::Full => vec![simple(extent), ticking(extent)],
     },
     judge,
+    picture: Some(figures::g1),
     ..Claim::BLANK
 };
 

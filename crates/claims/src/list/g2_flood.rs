@@ -1,5 +1,6 @@
 //! G2: a flood, and the batches in which it is handled.
 
+use super::figures;
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
@@ -38,6 +39,7 @@ const G2: Claim = Claim {
     criterion: "min(flood) / min(one at a time) ≤ 0.5; 0.5 ≤ max(flood) / max(one at a time) ≤ 2",
     needs: |extent, _| vec![simple(extent), flood(extent), nearly(extent)],
     judge,
+    picture: Some(figures::g2),
     ..Claim::BLANK
 };
 

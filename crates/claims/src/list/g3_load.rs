@@ -1,5 +1,6 @@
 //! G3: what load does to a frame at a time.
 
+use super::figures;
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
@@ -33,6 +34,7 @@ const G3: Claim = Claim {
             .to_vec()
     },
     judge,
+    picture: Some(figures::g3),
     ..Claim::BLANK
 };
 

@@ -1,5 +1,6 @@
 //! G4: what filters cost.
 
+use super::figures;
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
@@ -52,6 +53,7 @@ const G4: Claim = Claim {
         p50(sff:N) / min p50(sff:N) ≤ 1.05; p50(list:2048) / max p50(sff:N) ≥ 2 (paper: 4)",
     needs,
     judge,
+    picture: Some(figures::g4),
     ..Claim::BLANK
 };
 

@@ -1,5 +1,6 @@
 //! G7: newer kernels, and those that preempt everything.
 
+use super::figures;
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
@@ -25,6 +26,7 @@ const G7: Claim = Claim {
     criterion: "p50(5.10) < p50(6.1) < p50(6.12) < p50(7.3); p50(K-rt) > p50(K) for each kernel K",
     needs,
     judge,
+    picture: Some(figures::g7),
     ..Claim::BLANK
 };
 

@@ -6,6 +6,7 @@ mod d2_slower;
 mod d3_ethernet;
 mod d5_tasks;
 mod d7_virtual;
+mod figures;
 mod g10_hops;
 mod g11_precision;
 mod g12_totals;
@@ -40,6 +41,7 @@ mod s4_saturation;
 mod s5_busy_polling;
 mod s7_polling;
 mod v1_virtual_machines;
+mod v5_several_machines;
 mod ways;
 
 use crate::claim::Claim;
@@ -72,6 +74,7 @@ const LIST: &[&[Claim]] = &[
     s5_busy_polling::CLAIMS,
     s7_polling::CLAIMS,
     v1_virtual_machines::CLAIMS,
+    v5_several_machines::CLAIMS,
     o1_one_route::CLAIMS,
     o2_changes::CLAIMS,
     o3_list::CLAIMS,
@@ -88,6 +91,7 @@ const LIST: &[&[Claim]] = &[
     d1_no_load::BOUNDS,
     o16_no_os::CLAIMS,
     v1_virtual_machines::BOUNDS,
+    v5_several_machines::BOUNDS,
 ];
 
 /// All claims.
@@ -152,7 +156,7 @@ mod tests {
         let names: BTreeSet<_> = all.iter().map(|c| c.id).collect();
         assert_eq!(names.len(), all.len());
         let of = |kind| all.iter().filter(|c| c.kind() == kind).count();
-        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (32, 22));
+        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (32, 25));
         for id in ["G4", "G5", "G6", "G7", "G8", "G10"] {
             for path in ["user", "bpf"] {
                 let name = format!("{id}/{path}");

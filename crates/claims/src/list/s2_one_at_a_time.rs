@@ -1,5 +1,6 @@
 //! S2: one frame at a time through each of the paper's gateways.
 
+use super::figures;
 use super::o16_no_os::NO_OS;
 use super::ways::{KERNEL, one_at_a_time, word};
 use crate::claim::{Claim, Judgement};
@@ -28,6 +29,7 @@ const S2: Claim = Claim {
             .collect()
     },
     judge,
+    picture: Some(figures::s2),
     ..Claim::BLANK
 };
 

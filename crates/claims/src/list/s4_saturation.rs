@@ -1,5 +1,6 @@
 //! S4: the period at which each gateway is saturated.
 
+use super::figures;
 use super::ways::{READ_WRITE, saturated, user, word};
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
@@ -49,6 +50,7 @@ const S4: Claim = Claim {
         Extent::Full => searched(extent),
     },
     judge,
+    picture: Some(figures::s4),
     ..Claim::BLANK
 };
 

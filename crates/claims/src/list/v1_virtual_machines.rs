@@ -1,4 +1,4 @@
-//! V1 to V5: virtual machines that share a controller (virtualization-2015), and the bounds of the same measurements.
+//! V1 to V4: virtual machines that share a controller (virtualization-2015), and the bounds of the same measurements.
 //!
 //! The paper: a program asks on one CAN node of a board, another answers on a second node of the same bus, and the round
 //! trip is divided by two (Fig. 3 and 4). Here only the end that asks is in a machine; the end that answers is a node beside
@@ -6,6 +6,7 @@
 //! and what a way adds for one sending and one receiving is its whole round trip less the native one. The paper's
 //! driver VM is `vm:driver`, its virtual functions are `vm:vf`; `vm:host` is a way that the paper does not have.
 
+use super::figures;
 use super::round_trips::overhead;
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
@@ -17,7 +18,7 @@ use crate::stats::{ratio, us};
 use experiment::nested::{exits, exits_a_frame};
 use experiment::{Bench, Experiment, Gateway, Nesting, Task, round_trip};
 
-pub(super) const CLAIMS: &[Claim] = &[V1, V2, V3, V4, V5];
+pub(super) const CLAIMS: &[Claim] = &[V1, V2, V3, V4];
 pub(super) const BOUNDS: &[Claim] = &[O18, O19, O20, O21, O25];
 
 const V1: Claim = Claim {
@@ -40,6 +41,7 @@ const V2: Claim = Claim {
         mean; in the full run also on 7.3",
     needs: |extent, _| over_payloads(extent, &[Nesting::Native, Nesting::Driver]),
     judge: |evidence, extent, _| constant(evidence, extent, Nesting::Driver),
+    picture: Some(figures::v2),
     ..Claim::BLANK
 };
 
@@ -76,24 +78,7 @@ const V4: Claim = Claim {
     ..Claim::BLANK
 };
 
-const V5: Claim = Claim {
-    id: "V5",
-    origin: Origin::Papers(&[(Paper::Virtualization2015, "§5.3")]),
-    claim: "Several machines that send at once: expected to add more where software shares",
-    figure: "not measured",
-    criterion: "the worst case of vm:host grows with 1, 2, 4 and 8 machines that send at once",
-    needs: |extent, _| of(extent, &[Nesting::Native]),
-    judge: |evidence, extent, _| {
-        evidence.summary(&over(extent, PLAIN, Nesting::Native, LONGEST))?;
-        Err(Missing {
-            experiment: "several machines".to_owned(),
-            why: "the lab measures one inner machine in an experiment, no more yet".to_owned(),
-        })
-    },
-    ..Claim::BLANK
-};
-
-const O18: Claim = Claim {
+pub(super) const O18: Claim = Claim {
     id: "O18",
     origin: Origin::Bound("bound of virtual machines"),
     claim: "A machine with a virtio port leaves for the hypervisor at most 3 times a frame",
@@ -117,6 +102,7 @@ const O19: Claim = Claim {
         )
     },
     judge: fifth,
+    picture: Some(figures::v3),
     ..O18
 };
 
@@ -152,9 +138,9 @@ const O25: Claim = Claim {
     ..O18
 };
 
-const PLAIN: &str = "6.1";
+pub(super) const PLAIN: &str = "6.1";
 /// Payload bytes of the longest classic frame.
-const LONGEST: u8 = 8;
+pub(super) const LONGEST: u8 = 8;
 
 fn kernels(extent: Extent) -> &'static [&'static str] {
     extent.pick(&[PLAIN], &[PLAIN, "7.3"])
@@ -164,7 +150,7 @@ fn payloads(extent: Extent) -> &'static [u8] {
     extent.pick(&[0, LONGEST], &[0, 1, 2, 3, 4, 5, 6, 7, LONGEST])
 }
 
-fn over(extent: Extent, kernel: &str, nesting: Nesting, payload: u8) -> Experiment {
+pub(super) fn over(extent: Extent, kernel: &str, nesting: Nesting, payload: u8) -> Experiment {
     Experiment {
         kernel: kernel.to_owned(),
         bench: Bench::Vm,
@@ -434,11 +420,6 @@ mod tests {
         assert_eq!(with(&V4, 50_000, |_| 174_000, 60_000), Reproduced);
         assert_eq!(with(&V4, 50_000, |_| 175_000, 60_000), Differs);
         assert_eq!(with(&V4, 50_000, |_| 174_000, 175_000), Differs);
-    }
-
-    #[test]
-    fn what_is_not_there_is_not_judged() {
-        assert_eq!(with(&V5, 50_000, |_| 0, 0), NotTestable);
     }
 
     /// The verdict where results have these counts.

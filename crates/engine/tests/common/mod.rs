@@ -48,6 +48,8 @@ pub struct Inside {
     /// The next report says that frames have left that were held.
     pub ended: bool,
     pub classic_only: bool,
+    /// A single frame that is held can be recalled.
+    pub recalls: bool,
     pub rx_fails: bool,
     pub flush_fails: bool,
     pub ends: bool,
@@ -214,6 +216,17 @@ impl Transmit for MemoryTx {
 
     fn deadline(&self) -> Option<Nanos> {
         (!self.0.inside().no_deadline).then_some(0)
+    }
+
+    fn recall(&mut self) -> bool {
+        let mut inside = self.0.inside();
+        let can = inside.recalls && inside.outgoing.len() == 1;
+        if can {
+            inside.outgoing.clear();
+            inside.tx.taken -= 1;
+            inside.tx.held -= 1;
+        }
+        can
     }
 
     fn counters(&self) -> TxCounters {

@@ -2,6 +2,7 @@
 //! it saw is held against what the gateway itself counted.
 
 mod balance;
+mod beside;
 mod counts;
 mod error;
 mod gateway;

@@ -5,6 +5,7 @@
 //! priority of all, so that it answers as it would on a machine of its own. It is the same for all ways, and
 //! what one way adds to another is in the round trip once for sending and once for receiving.
 
+use super::beside::{Sending, Span, asks};
 use super::error::MeasureError;
 use super::gateway::write;
 use super::round_trip::{LOSS, PRIORITY, SETTLE, TRIPS, WARM_UP};
@@ -13,8 +14,8 @@ use super::{TIMEOUT, blind_spots};
 use crate::choices::{Gateway, Nesting};
 use crate::describe::describe;
 use crate::experiment::Experiment;
-use crate::nested::PER_TRIP;
-use crate::round_trip::BUS;
+use crate::nested::{self, PER_TRIP};
+use crate::round_trip::{self, BUS};
 use crate::spec::BITRATE;
 use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING, OUTGOING};
@@ -29,6 +30,11 @@ use std::time::Duration;
 
 /// The priority of the node that answers: above all that is under test.
 const ANSWERS: &str = "95";
+/// A frame that was not answered after this time is lost, where other machines send at once, ns: one that babbles can keep
+/// all others from the bus.
+const SHORT_TIMEOUT: u64 = 100_000_000;
+/// How long it is looked at what the others send while nobody asks.
+const ALONE: Duration = Duration::from_millis(500);
 /// How long the node that answers may take to be there.
 const START: Duration = Duration::from_millis(500);
 /// Where `kmod/nesting` is told what an exit takes.
@@ -74,10 +80,11 @@ impl Nested {
             write(EXIT_COST, &experiment.exit_cost.to_string())?;
         }
         std::thread::sleep(SETTLE);
-        // What starting and ending the program costs is in both counts.
-        let (_, few) = self.counted(experiment, WARM_UP)?;
-        std::thread::sleep(SETTLE);
-        let (mut results, many) = self.counted(experiment, WARM_UP + experiment.frames)?;
+        let (mut results, more) = if self.sharing.beside.is_empty() {
+            self.alone(experiment)?
+        } else {
+            self.beside(experiment)?
+        };
         let made = results.records.len();
         let asked = WARM_UP + experiment.frames;
         if made != asked as usize {
@@ -96,13 +103,7 @@ impl Nested {
             None => "virtual time (CLOCK_MONOTONIC of the guest)",
         }
         .to_owned();
-        if let (Some(many), Some(few)) = (many, few) {
-            for (name, count) in many.since(&few).iter() {
-                let each = count as f64 / f64::from(experiment.frames);
-                let entry = (format!("{PER_TRIP}{name}"), format!("{each:.2}"));
-                description.more.push(entry);
-            }
-        }
+        description.more.extend(more);
         description.blind_spots.push_str("; ");
         description.blind_spots.push_str(blind_spots(experiment));
         if self.sharing.machine.is_some() {
@@ -114,6 +115,58 @@ impl Nested {
         let mut bytes = Vec::new();
         probe::results::write_to(&mut bytes, &results)?;
         outputs.put(RESULTS, &bytes).map_err(MeasureError::Host)
+    }
+
+    /// The round trips of one machine that has the bus for itself, and what KVM counted in each.
+    fn alone(
+        &mut self,
+        experiment: &Experiment,
+    ) -> Result<(Results, Vec<(String, String)>), MeasureError> {
+        // What starting and ending the program costs is in both counts.
+        let (_, few) = self.counted(experiment, WARM_UP)?;
+        std::thread::sleep(SETTLE);
+        let (results, many) = self.counted(experiment, WARM_UP + experiment.frames)?;
+        let mut more = Vec::new();
+        if let (Some(many), Some(few)) = (many, few) {
+            for (name, count) in many.since(&few).iter() {
+                let each = count as f64 / f64::from(experiment.frames);
+                more.push((format!("{PER_TRIP}{name}"), format!("{each:.2}")));
+            }
+        }
+        Ok((results, more))
+    }
+
+    /// The round trips of one machine while others send, and what these did.
+    fn beside(
+        &mut self,
+        experiment: &Experiment,
+    ) -> Result<(Results, Vec<(String, String)>), MeasureError> {
+        let machines = experiment.machines;
+        let interface = interface(experiment, self.sharing.machine.is_some());
+        self.sharing.budgets(machines.budget)?;
+        let sharing = &mut self.sharing;
+        let sending = Sending::start(&mut sharing.beside, machines, || {
+            asks(&mut sharing.machine, interface)
+        })?;
+        let kvm = self.sharing.machine.is_some();
+        // What starting and ending the program costs is in both.
+        let (few, many) = (WARM_UP, WARM_UP + experiment.frames);
+        let ((), first) = Span::of(kvm, || self.run(experiment, few))?;
+        let ((), second) = Span::of(kvm, || self.run(experiment, many))?;
+        let results = self.trips()?;
+        let ((), alone) = Span::of(kvm, || {
+            std::thread::sleep(ALONE);
+            Ok(())
+        })?;
+        let bus = round_trip::bus_time(&results).and_then(|ns| u64::try_from(ns).ok());
+        let counted = results.records.iter().skip(WARM_UP as usize);
+        let answered = counted.filter(|r| r.latency().is_some()).count() as u64;
+        let asking = (&second.beyond(&first), answered, bus.unwrap_or(0));
+        let sharing = &mut self.sharing;
+        let beside = sending.stop(&mut sharing.beside, machines, asking, &alone, || {
+            asks(&mut sharing.machine, interface)
+        })?;
+        Ok((results, nested::entries(&beside)))
     }
 
     /// So many round trips, and what KVM counted meanwhile.
@@ -170,21 +223,31 @@ fn is_card(experiment: &Experiment) -> bool {
     matches!(experiment.gateway, Gateway::Vm(nesting) if nesting.is_card())
 }
 
+/// The interface of the program that asks.
+fn interface(experiment: &Experiment, inside: bool) -> &'static str {
+    match (inside, is_card(experiment)) {
+        (true, _) => INSIDE,
+        (false, true) => CARD,
+        (false, false) => INCOMING,
+    }
+}
+
 /// The command that makes so many round trips.
 fn words(experiment: &Experiment, count: u32, inside: bool) -> Vec<String> {
     let period = match experiment.traffic {
         Pattern::Period(ns) => ns / 1000,
         _ => 0,
     };
-    let interface = match (inside, is_card(experiment)) {
-        (true, _) => INSIDE,
-        (false, true) => CARD,
-        (false, false) => INCOMING,
+    let interface = interface(experiment, inside);
+    let timeout = if experiment.machines.count > 1 {
+        SHORT_TIMEOUT
+    } else {
+        TIMEOUT
     };
     let mut line = format!(
         "cangate ping -q {interface} --count {count} --period {period} --timeout {} --payload {} --priority {PRIORITY} \
          --out {TRIPS}",
-        TIMEOUT / 1_000_000,
+        timeout / 1_000_000,
         experiment.payload,
     );
     if !is_card(experiment) {

@@ -1,11 +1,13 @@
 //! What stands between an inner machine and the hypervisor's controller: all that is started for each way of [`Nesting`].
 
+use super::beside::Sender;
 use super::error::MeasureError;
 use super::gateway::{answers, cangate_run, file, write};
-use crate::choices::Nesting;
+use crate::choices::{Nesting, Order};
 use crate::experiment::Experiment;
 use crate::spec::BITRATE;
-use crate::under_test::{self, INCOMING, VIRTIO};
+use crate::under_test::sharing::{ANSWERS, port, virtio};
+use crate::under_test::{self, INCOMING};
 use guest::inner::{Device, Machine, Monitor};
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
 use guest::program::{Background, output};
@@ -24,10 +26,10 @@ const PHYSICAL: &str = "pf0";
 /// The cards' interfaces: of who asks, and of the node that answers.
 pub(super) const CARD: &str = "card0";
 pub(super) const OTHER_CARD: &str = "card1";
-/// The socket of the memory between the driver VM and the machine.
-const LINK: &str = "/run/link.sock";
 /// Room in that memory, frames each way.
 const LINK_FRAMES: &str = "1024";
+/// A second, ns.
+const SECOND: u64 = 1_000_000_000;
 /// How long a program may take to be there, and how often it is looked for.
 const START: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -40,6 +42,10 @@ const LINKED: &str = include_str!("linked.sh");
 pub(super) struct Sharing {
     /// The machine whose programs are measured; `None`: they run beside the hypervisor.
     pub(super) machine: Option<Machine>,
+    /// Those that send at once.
+    pub(super) beside: Vec<Sender>,
+    /// The virtual functions of those.
+    functions: Vec<u32>,
     /// Kept while they are to run.
     #[allow(dead_code)]
     others: Vec<Machine>,
@@ -47,66 +53,160 @@ pub(super) struct Sharing {
     programs: Vec<Background>,
 }
 
+impl Sharing {
+    /// What each of the machines that send at once may send, frames a second; 0: any number. Where the controller is
+    /// shared by a process, its file has said it.
+    pub(super) fn budgets(&self, rate: u32) -> Result<(), MeasureError> {
+        if rate == 0 {
+            return Ok(());
+        }
+        let each = &self.functions;
+        each.iter().try_for_each(|n| {
+            tell(&format!(
+                "vf {PHYSICAL} {n} budget=frames:{rate}:{SECOND}:1"
+            ))
+        })
+    }
+}
+
 /// Starts all that the experiment's way needs.
 pub(super) fn start(experiment: &Experiment, nesting: Nesting) -> Result<Sharing, MeasureError> {
     match nesting {
-        Nesting::Native | Nesting::Card => Ok(Sharing::default()),
+        Nesting::Native => native(experiment),
+        Nesting::Card => Ok(Sharing::default()),
         Nesting::Host => host(experiment, Monitor::Qemu),
         Nesting::Own => host(experiment, Monitor::Own),
         Nesting::Driver => driver(experiment),
-        Nesting::Function => function(),
+        Nesting::Function => function(experiment),
         Nesting::Trap => trap(),
     }
+}
+
+/// The numbers of the machines beside the one that asks.
+fn beside(experiment: &Experiment) -> std::ops::Range<u8> {
+    0..experiment.machines.beside()
+}
+
+/// Programs beside the hypervisor's: each that sends has a controller on the bus, or all share the interface of the one
+/// that asks.
+fn native(experiment: &Experiment) -> Result<Sharing, MeasureError> {
+    let mut sharing = Sharing::default();
+    for number in beside(experiment) {
+        let name = match experiment.machines.order {
+            Order::Fifo => INCOMING.to_owned(),
+            Order::Priority => port(number),
+        };
+        if experiment.machines.order == Order::Priority {
+            let model = experiment.cpu.controller().name();
+            let order = format!("echo add {name} bus=0 model={model} > {BITCAN}");
+            output(Some(GATEWAY), &["sh", "-c", &order])?;
+            let rate = BITRATE.to_string();
+            let set = ["ip", "link", "set", &name];
+            for how in [&["type", "can", "bitrate", &rate][..], &["up"]] {
+                output(Some(GATEWAY), &[&set[..], how].concat())?;
+            }
+        }
+        sharing.beside.push(Sender::Native(name));
+    }
+    Ok(sharing)
 }
 
 /// `cangate run` beside the hypervisor.
 fn host(experiment: &Experiment, monitor: Monitor) -> Result<Sharing, MeasureError> {
     let mut gateway = cangate_run(&under_test::config(experiment)?)?;
     answers(&mut gateway)?;
-    let mut machine = Machine::start_by(monitor, "vm", &[Device::Virtio(VIRTIO.into())])?;
+    let mut machine = Machine::start_by(monitor, "vm", &[Device::Virtio(virtio(None).into())])?;
     up(&mut machine)?;
-    Ok(Sharing {
+    let mut sharing = Sharing {
         machine: Some(machine),
-        others: Vec::new(),
         programs: vec![gateway],
-    })
+        ..Sharing::default()
+    };
+    for number in beside(experiment) {
+        let devices = [Device::Virtio(virtio(Some(number)).into())];
+        sharing.beside.push(other(number, &devices, None)?);
+    }
+    Ok(sharing)
 }
 
 /// `cangate run` in a machine that owns the controller.
 fn driver(experiment: &Experiment) -> Result<Sharing, MeasureError> {
-    let mut memory = Background::start(
-        None,
-        &["cangate", "shm", LINK, "--frames", LINK_FRAMES],
-        "/tmp/link",
-    )?;
-    there(&mut memory, Path::new(LINK))?;
+    let mut memory = vec![link("/run/link.sock")?];
+    let others: Vec<String> = beside(experiment)
+        .map(|number| format!("/run/{}.link", port(number)))
+        .collect();
+    for socket in &others {
+        memory.push(link(socket)?);
+    }
     physical(1)?;
-    let function = mediated(0)?;
-    let devices = [Device::Pci(function.path), Device::Shm(LINK.into())];
+    let function = mediated(0, ALL)?;
+    let mut devices = vec![
+        Device::Pci(function.path),
+        Device::Shm("/run/link.sock".into()),
+    ];
+    devices.extend(others.iter().map(|socket| Device::Shm(socket.into())));
     let mut owner = Machine::start("driver", &devices)?;
     timed(function.number, &owner)?;
     let config = under_test::config(experiment)?;
     owner.output(&["sh", "-c", DRIVER, "sh", &config])?;
-    let machine = machine(&[Device::Shm(LINK.into())], None)?;
-    owner.output(&["sh", "-c", LINKED])?;
+    let machine = machine(&[Device::Shm("/run/link.sock".into())], None)?;
+    owner.output(&["sh", "-c", LINKED, "sh", "vm"])?;
+    let mut senders = Vec::new();
+    for (number, socket) in beside(experiment).zip(&others) {
+        senders.push(other(number, &[Device::Shm(socket.into())], None)?);
+        owner.output(&["sh", "-c", LINKED, "sh", &port(number)])?;
+    }
     // Only now: a machine that boots takes the whole processor.
     owner.prioritize(MACHINE)?;
     Ok(Sharing {
         machine: Some(machine),
+        beside: senders,
         others: vec![owner],
-        programs: vec![memory],
+        programs: memory,
+        ..Sharing::default()
     })
 }
 
-/// A virtual function of the machine's own.
-fn function() -> Result<Sharing, MeasureError> {
-    physical(1)?;
-    let function = mediated(0)?;
+/// Memory between the driver VM and a machine.
+fn link(socket: &str) -> Result<Background, MeasureError> {
+    let line = ["cangate", "shm", socket, "--frames", LINK_FRAMES];
+    let mut memory = Background::start(None, &line, "/tmp/link")?;
+    there(&mut memory, Path::new(socket))?;
+    Ok(memory)
+}
+
+/// A virtual function of each machine's own.
+fn function(experiment: &Experiment) -> Result<Sharing, MeasureError> {
+    physical(u32::from(experiment.machines.count))?;
+    let rights = if experiment.machines.count == 1 {
+        ALL.to_owned()
+    } else {
+        format!("receive={ANSWERS} send=all")
+    };
+    let function = mediated(0, &rights)?;
     let devices = [Device::Pci(function.path)];
-    Ok(Sharing {
+    let mut sharing = Sharing {
         machine: Some(machine(&devices, Some(function.number))?),
         ..Sharing::default()
-    })
+    };
+    for number in beside(experiment) {
+        let function = mediated(u32::from(number) + 1, "send=all")?;
+        sharing.functions.push(function.number);
+        let devices = [Device::Pci(function.path)];
+        let sender = other(number, &devices, Some(function.number))?;
+        sharing.beside.push(sender);
+    }
+    Ok(sharing)
+}
+
+/// A machine beside the one that is measured, with its interface up. It stays an ordinary process.
+fn other(number: u8, devices: &[Device], function: Option<u32>) -> Result<Sender, MeasureError> {
+    let mut machine = Machine::start(&port(number), devices)?;
+    if let Some(number) = function {
+        timed(number, &machine)?;
+    }
+    machine.output(&["ip", "link", "set", INSIDE, "up"])?;
+    Ok(Sender::Inside(machine))
 }
 
 /// The card, taken from the guest.
@@ -162,8 +262,11 @@ struct Mediated {
     number: u32,
 }
 
-/// Makes one, which may send and receive everything.
-fn mediated(index: u32) -> Result<Mediated, MeasureError> {
+/// The rights of a function alone: it may send and receive everything.
+const ALL: &str = "receive=all send=all";
+
+/// Makes one, with these rights.
+fn mediated(index: u32, rights: &str) -> Result<Mediated, MeasureError> {
     let name = format!("00000000-0000-4000-8000-{index:012}");
     let kind = format!("mdev_supported_types/{PHYSICAL_CLASS}-function/create");
     write(
@@ -176,7 +279,7 @@ fn mediated(index: u32) -> Result<Mediated, MeasureError> {
     // NAME/N
     let number = text.trim().rsplit('/').next().and_then(|n| n.parse().ok());
     let number = number.ok_or_else(|| MeasureError::Run(format!("{which}: {text}")))?;
-    tell(&format!("vf {PHYSICAL} {number} receive=all send=all"))?;
+    tell(&format!("vf {PHYSICAL} {number} {rights}"))?;
     Ok(Mediated { path, number })
 }
 

@@ -1,8 +1,9 @@
 //! What a gateway under test is set up with: a script of can-gw rules, or a `gateway.toml`.
 
-use super::interfaces::{INCOMING, interfaces};
+use super::interfaces::interfaces;
 use super::routes::routes;
-use crate::choices::{Gateway, Hops, Nesting, Priority, Transmit, Ways};
+use super::sharing;
+use crate::choices::{Gateway, Hops, Priority, Transmit, Ways};
 use crate::experiment::Experiment;
 use crate::spec::{BITRATE, DATA_BITRATE};
 use route::cangw::Inexpressible;
@@ -38,33 +39,8 @@ pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
         | Gateway::Direct { .. }
         | Gateway::Chardev
         | Gateway::Baremetal { .. } => Ok(gateway_toml(experiment).unwrap_or_default()),
-        Gateway::Vm(nesting) => Ok(sharing(*nesting)),
+        Gateway::Vm(nesting) => Ok(sharing::file(*nesting, experiment.machines)),
         Gateway::Ideal | Gateway::BaremetalIdeal | Gateway::None => Ok(String::new()),
-    }
-}
-
-/// The socket of the inner machine's virtio CAN device.
-pub const VIRTIO: &str = "/run/vm.sock";
-
-/// The PCI slots of the driver VM's devices: the virtual function, and the memory that it shares.
-const DRIVERS: [&str; 2] = ["0000:00:10.0", "0000:00:11.0"];
-
-/// What shares the controller of the hypervisor's interface, in `gateway.toml`; nothing where no software does.
-fn sharing(nesting: Nesting) -> String {
-    let [_, memory] = DRIVERS;
-    match nesting {
-        Nesting::Native | Nesting::Function | Nesting::Card | Nesting::Trap => String::new(),
-        Nesting::Driver => format!(
-            "[gateway]\ncontrol = \"{SOCKET}\"\nrealtime = 90\nlock_memory = true\n\n\
-             [ports.bus]\nkind = \"socketcan\"\ninterface = \"bus\"\n\n\
-             [ports.vm]\nkind = \"shm\"\ndevice = \"{memory}\"\n\n\
-             [[routes]]\nfrom = \"bus\"\nto = \"vm\"\n\n[[routes]]\nfrom = \"vm\"\nto = \"bus\"\n"
-        ),
-        Nesting::Host | Nesting::Own => format!(
-            "[gateway]\ncontrol = \"{SOCKET}\"\nrealtime = 90\nlock_memory = true\n\n\
-             [controllers.can]\ninterface = \"{INCOMING}\"\n\n\
-             [ports.vm]\nkind = \"virtio\"\nsocket = \"{VIRTIO}\"\ncontroller = \"can\"\n"
-        ),
     }
 }
 

@@ -3,8 +3,9 @@
 mod files;
 mod interfaces;
 mod routes;
+pub(crate) mod sharing;
 
-pub use files::{GatewayError, SOCKET, VIRTIO, abridged, cangw_script, config, gateway_toml};
+pub use files::{GatewayError, SOCKET, abridged, cangw_script, config, gateway_toml};
 pub use interfaces::{INCOMING, OUTGOING, interfaces, virtuals};
 pub use routes::{routes, sent_id};
 
@@ -184,6 +185,7 @@ mod tests {
         e.real_time = false;
         e.stamp_every = 1;
         e.exit_cost = 0;
+        e.machines = crate::choices::Machines::ONE;
         e.payload = match e.payload {
             n @ 3..=8 => n,
             n => [8, 12, 16, 20, 24, 32, 48, 64][usize::from(n % 8)],

@@ -1,9 +1,10 @@
 //! From a text to a configuration.
 
 use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, Options, circles, options, sharing};
-use config::{At, Diagnostic, Diagnostics, Document, Source, Table, Value};
+use config::{At, Diagnostic, Diagnostics, Document, Heard, Source, Table, Value};
 use port::{Kinds, PortSpec};
 use route::cangw::Inexpressible;
+use route::config::Parsed;
 use route::{RouteId, Routes, Table as RoutingTable, parts};
 use std::ops::Range;
 
@@ -21,12 +22,7 @@ pub fn load(source: &Source, kinds: &Kinds) -> Result<(Config, Vec<Diagnostic>),
     }
     let mut found = Diagnostics::new();
     let document = Document::parse(source, &mut found);
-    let mut root = document.root();
-    root.misnomers(options::TOP);
-    let gateway = options::parse(&mut root, &mut found);
-    let ports = ports(&mut root, kinds, &mut found);
-    let parsed = route::config::parse(&mut root, &ports.names, &mut found);
-    root.finish(&mut found);
+    let (gateway, ports, parsed) = read(document.root(), kinds, &mut found);
 
     let routes = Routes {
         mode: gateway.mode,
@@ -53,6 +49,30 @@ pub fn load(source: &Source, kinds: &Kinds) -> Result<(Config, Vec<Diagnostic>),
         return Err(found.into_sorted());
     }
     Ok((config, found.into_sorted()))
+}
+
+/// Reads the tables one by one; what several of them say together is checked later.
+fn read(
+    mut root: Table<'_>,
+    kinds: &Kinds,
+    found: &mut Diagnostics,
+) -> (options::Gateway, Ports, Parsed) {
+    root.misnomers(options::TOP);
+    let gateway = options::parse(&mut root, found);
+    let ports = ports(&mut root, kinds, found);
+    let parsed = route::config::parse(&mut root, &ports.names, found);
+    root.finish(found);
+    (gateway, ports, parsed)
+}
+
+/// The keys that the readers of each table of a file ask for, present or not, whatever is wrong with the
+/// file. A test holds [`super::keys`] against them.
+#[must_use]
+pub fn keys_asked_for(source: &Source, kinds: &Kinds) -> Vec<Heard> {
+    let mut found = Diagnostics::listening();
+    let document = Document::parse(source, &mut found);
+    let _ = read(document.root(), kinds, &mut found);
+    found.heard().to_vec()
 }
 
 /// What a file says in `[gateway]` as far as it can be read, whatever is wrong with it otherwise: it

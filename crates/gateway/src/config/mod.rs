@@ -7,13 +7,15 @@
 mod circles;
 mod load;
 mod options;
+mod schema;
 mod sharing;
 
 #[cfg(test)]
 mod tests;
 
-pub use load::{load, readable_options};
+pub use load::{keys_asked_for, load, readable_options};
 pub use options::{Offload, Options};
+pub use schema::{keys, schema};
 
 use port::PortSpec;
 use route::{RouteId, Routes};

@@ -1,6 +1,6 @@
 //! `[gateway]`.
 
-use config::{Diagnostics, Misnomer, Table, Value};
+use config::{Diagnostics, Key, Misnomer, Shape, Table, Value};
 use route::Mode;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -151,6 +151,66 @@ pub(super) const TOP: &[Misnomer] = &[
     ),
 ];
 
+const MATCHES: [(&str, Mode); 2] = [("all", Mode::All), ("first", Mode::First)];
+
+const PLACES: [(&str, Offload); 4] = [
+    ("none", Offload::None),
+    ("can-gw", Offload::CanGw),
+    ("bpf", Offload::Bpf),
+    ("auto", Offload::Auto),
+];
+
+/// The keys that [`parse`] reads.
+pub(super) fn keys() -> Vec<Key> {
+    vec![
+        Key::new(
+            "match",
+            Shape::words(&MATCHES),
+            "How many routes take a frame: every one that matches, or only the first.",
+        ),
+        Key::new(
+            "max_hops",
+            Shape::Integer(1..=MOST_HOPS),
+            "A frame that has passed this many gateways in the kernel is dropped. Default 1.",
+        ),
+        Key::new(
+            "control",
+            Shape::Text,
+            "The Unix socket for `cangate stats` and others; a relative path starts at $XDG_RUNTIME_DIR or /run/cangate.",
+        ),
+        Key::new(
+            "metrics",
+            Shape::Any(vec![Shape::Integer(1..=65535), Shape::Text]),
+            "Serves the counters for Prometheus: a port of the loopback interface, or \"ADDRESS:PORT\".",
+        ),
+        Key::new(
+            "realtime",
+            Shape::Any(vec![Shape::Flag, Shape::Integer(1..=99)]),
+            "Priority under SCHED_FIFO, or false. Default 50.",
+        ),
+        Key::new(
+            "offload",
+            Shape::words(&PLACES),
+            "Where routes run: in this process, by can-gw or BPF in the kernel, or each where it is fastest.",
+        ),
+        Key::new(
+            "tap",
+            Shape::Flag,
+            "Local programs also see frames that BPF routes. Default false.",
+        ),
+        Key::new(
+            "exact",
+            Shape::Flag,
+            "BPF counts copies that an outgoing interface refuses. Default false.",
+        ),
+        Key::new(
+            "lock_memory",
+            Shape::Flag,
+            "Locks all memory, so that nothing is paged out. Default true.",
+        ),
+    ]
+}
+
 pub(super) fn parse(root: &mut Table<'_>, found: &mut Diagnostics) -> Gateway {
     let mut gateway = Gateway {
         options: Options::default(),
@@ -168,11 +228,7 @@ pub(super) fn parse(root: &mut Table<'_>, found: &mut Diagnostics) -> Gateway {
         return gateway;
     };
     table.misnomers(MISNOMERS);
-    if let Some(mode) = table.one_of(
-        "match",
-        &[("all", Mode::All), ("first", Mode::First)],
-        found,
-    ) {
+    if let Some(mode) = table.one_of("match", &MATCHES, found) {
         gateway.mode = mode.value;
     }
     if let Some(hops) = table.integer("max_hops", 1..=MOST_HOPS, found) {
@@ -184,13 +240,7 @@ pub(super) fn parse(root: &mut Table<'_>, found: &mut Diagnostics) -> Gateway {
     if let Some(value) = table.get("realtime") {
         options.realtime = realtime(&value, found);
     }
-    let places = [
-        ("none", Offload::None),
-        ("can-gw", Offload::CanGw),
-        ("bpf", Offload::Bpf),
-        ("auto", Offload::Auto),
-    ];
-    if let Some(place) = table.one_of("offload", &places, found) {
+    if let Some(place) = table.one_of("offload", &PLACES, found) {
         options.offload = place.value;
     }
     options.tap = table.flag("tap", false, found);

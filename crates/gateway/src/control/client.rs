@@ -25,7 +25,10 @@ pub enum CallError {
         source: std::io::Error,
     },
     /// The socket belongs to somebody else.
-    #[error("{path} cannot be used: it belongs to the user who started the gateway")]
+    #[error(
+        "{path} cannot be used: it belongs to the user who started the gateway; ask as that user, or \
+         as root (`sudo`)"
+    )]
     NotAllowed {
         /// The socket.
         path: PathBuf,

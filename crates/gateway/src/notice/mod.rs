@@ -209,6 +209,11 @@ pub enum Notice {
         /// Why not.
         why: String,
     },
+    /// The service manager does not know what the gateway does.
+    NotTold {
+        /// Why not.
+        why: String,
+    },
     /// Waiting failed; it is tried again.
     WaitFailed {
         /// Waiting for what.
@@ -231,7 +236,7 @@ pub enum Notice {
 
 impl Notice {
     /// All that [`Notice::event`] can be.
-    pub const EVENTS: [&str; 18] = [
+    pub const EVENTS: [&str; 19] = [
         "ready",
         "link",
         "port_failed",
@@ -247,6 +252,7 @@ impl Notice {
         "not_realtime",
         "not_locked",
         "no_control",
+        "not_told",
         "wait_failed",
         "port_remarks",
         "ending",
@@ -271,6 +277,7 @@ impl Notice {
             Self::NotRealtime { .. } => "not_realtime",
             Self::NotLocked { .. } => "not_locked",
             Self::NoControl { .. } => "no_control",
+            Self::NotTold { .. } => "not_told",
             Self::WaitFailed { .. } => "wait_failed",
             Self::PortRemarks { .. } => "port_remarks",
             Self::Ending { .. } => "ending",
@@ -308,6 +315,7 @@ impl Notice {
             | Self::NotRealtime { .. }
             | Self::NotLocked { .. }
             | Self::NoControl { .. }
+            | Self::NotTold { .. }
             | Self::WaitFailed { .. }
             | Self::PortRemarks { .. } => Level::Warning,
             Self::Reloaded { remarks, .. } => {

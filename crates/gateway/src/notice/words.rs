@@ -215,6 +215,11 @@ impl fmt::Display for Notice {
                 "{why}: nobody can ask this gateway for its counters or to reload; set \
                  XDG_RUNTIME_DIR to a folder of your own, or `control` in [gateway] to a path"
             ),
+            Self::NotTold { why } => write!(
+                f,
+                "{why}: it does not know that this gateway runs, and may end it; in a service of systemd, set \
+                 Type=notify and NotifyAccess=main"
+            ),
             Self::WaitFailed { what, why } => {
                 write!(f, "waiting for {what} failed ({why}): trying again")
             }

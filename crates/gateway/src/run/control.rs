@@ -55,7 +55,9 @@ impl<'a, S: Site> Control<'a, S> {
                 // One millisecond late rather than a busy moment early.
                 at.saturating_duration_since(Instant::now()) + Duration::from_millis(1)
             });
-            let patience = [patience, self.running.voice().patience()];
+            let beat = self.running.next_beat();
+            let beat = beat.map(|at| at.saturating_duration_since(Instant::now()));
+            let patience = [patience, self.running.voice().patience(), beat];
             let patience = patience.into_iter().flatten().min();
             let patience = patience.and_then(|time| Timespec::try_from(time).ok());
             if let Err(error) = poll(&mut fds, patience.as_ref())
@@ -79,6 +81,7 @@ impl<'a, S: Site> Control<'a, S> {
             if ready.first() == Some(&true) {
                 return None;
             }
+            self.running.beat();
             if ready.get(2..in_kernel).unwrap_or_default().contains(&true) {
                 self.running.look_at_kernel();
             }
@@ -98,6 +101,11 @@ impl<'a, S: Site> Control<'a, S> {
                 return self.stop;
             }
         }
+    }
+
+    /// The end begins.
+    pub(crate) fn tell_stopping(&self) {
+        self.running.tell_stopping();
     }
 
     fn answer(&mut self, request: Request) -> Vec<u8> {

@@ -10,6 +10,7 @@ use super::supervise::supervise_by;
 use crate::config::{self, Config, LARGEST_FILE};
 use crate::control;
 use crate::notice::Listener;
+use crate::service::Service;
 use ::config::{Source, render};
 use engine::{Interest, PortError};
 use port::{Kinds, Opener, PortSpec, Settings, Stream};
@@ -33,6 +34,8 @@ pub struct RunOptions {
     pub strict: bool,
     /// Act on SIGHUP, SIGTERM and SIGINT; see [`Options::signals`].
     pub signals: bool,
+    /// The service manager that is told; see [`Options::service`].
+    pub service: Option<Service>,
     /// Routes that run in the kernel stay there at the end, for the next start to take over.
     pub persist: bool,
 }
@@ -81,6 +84,7 @@ pub fn run(
         realtime: config.options.realtime,
         lock_memory: config.options.lock_memory,
         signals: options.signals,
+        service: options.service.clone(),
         drain: Duration::from_secs(1),
         until_end: if options.until_end {
             inputs
@@ -262,6 +266,7 @@ mod tests {
             until_end: true,
             strict: false,
             signals: false,
+            service: None,
             persist: false,
         };
         match run(config, &Kinds::standard(), &options, &|_| ()) {

@@ -27,6 +27,7 @@ mod site;
 mod spin;
 mod stdout;
 mod supervise;
+mod told;
 mod waiting;
 mod watch;
 mod worker;

@@ -1,5 +1,6 @@
 //! How to run, and what a run was.
 
+use crate::service::Service;
 use crate::stats::Stats;
 use serde::Serialize;
 use std::net::SocketAddr;
@@ -23,6 +24,9 @@ pub struct Options {
     /// Act on SIGHUP (reload), SIGTERM and SIGINT (orderly end). They belong to the whole
     /// process, so only one run in a process may have them.
     pub signals: bool,
+    /// The service manager that is told when the gateway is ready, reloads, lives and ends; none where nobody is to
+    /// know.
+    pub service: Option<Service>,
     /// How long an orderly end may take to send what ports hold, and how long the ports that a
     /// reload removes may take for that, all together.
     pub drain: Duration,
@@ -41,6 +45,7 @@ impl Default for Options {
             realtime: None,
             lock_memory: false,
             signals: false,
+            service: None,
             drain: Duration::from_secs(1),
             until_end: Vec::new(),
         }

@@ -11,6 +11,7 @@ use super::mailbox::Message;
 use super::site::{Plan, Site};
 use super::watch::watch;
 use crate::notice::{Notice, ReadyPort, Voice};
+use crate::service::Manager;
 use crate::stats::Stats;
 use engine::{Counts, Layout, PortState, Snapshot, interest};
 use linux::Poll;
@@ -68,10 +69,12 @@ pub(crate) struct Running<'a, S: Site> {
     counts: Option<Box<Counts>>,
     kernel: &'a mut InKernel,
     voice: &'a Voice<'a>,
+    /// Who started this process; see [`Running::beat`].
+    pub(super) manager: Manager,
 }
 
 impl<'a, S: Site> Running<'a, S> {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         site: &'a mut S,
         plan: Plan<S::Spec>,
         layout: Arc<Layout>,
@@ -89,6 +92,7 @@ impl<'a, S: Site> Running<'a, S> {
             counts: None,
             kernel,
             voice,
+            manager: Manager::default(),
         }
     }
 
@@ -126,6 +130,7 @@ impl<'a, S: Site> Running<'a, S> {
             routes: self.plan.lines.clone(),
         });
         self.say_links();
+        self.tell_ready("");
     }
 
     /// Says which interfaces of the kernel's routes are not as they were said to be.
@@ -150,6 +155,11 @@ impl<'a, S: Site> Running<'a, S> {
         &self.plan.lines
     }
 
+    /// How many ports there are, with those that only routes in the kernel use.
+    pub(super) fn ports(&self) -> usize {
+        self.plan.ports.len() + self.kernel.interfaces.in_kernel().count()
+    }
+
     /// All counters.
     pub(crate) fn stats(&mut self) -> Result<Stats, StatsError> {
         // The interfaces first: a frame that comes between the two readings is not yet counted as
@@ -165,12 +175,19 @@ impl<'a, S: Site> Running<'a, S> {
 
     /// The worker's counters. The vectors are made here, large enough, so that the worker only
     /// copies. None where it has ended.
-    fn snapshot(&mut self) -> Option<Snapshot> {
+    pub(super) fn snapshot(&mut self) -> Option<Snapshot> {
+        self.snapshot_until(None)
+    }
+
+    /// As [`Running::snapshot`]; none where the worker has not answered by then.
+    pub(super) fn snapshot_until(&mut self, until: Option<Instant>) -> Option<Snapshot> {
         let mut counts = self.counts.take().unwrap_or_default();
         counts.ports.reserve(self.layout.ports.len());
         counts.failures.reserve(self.layout.ports.len());
         counts.routes.reserve(self.layout.routes.len());
-        let counts = self.worker.ask(|reply| Message::Count(counts, reply))?;
+        let counts = self
+            .worker
+            .ask_until(until, |reply| Message::Count(counts, reply))?;
         let snapshot = Snapshot::new(&self.layout, &counts);
         self.counts = Some(counts);
         Some(snapshot)
@@ -181,10 +198,16 @@ impl<'a, S: Site> Running<'a, S> {
     /// # Errors
     /// [`ReloadError`].
     pub(crate) fn reload_and_say(&mut self) -> Result<Reloaded, ReloadError> {
+        let told = self.manager.reloading();
+        self.hear(told);
         let result = self.reload();
         if result.is_err() {
             self.site.give_up();
         }
+        self.tell_ready(match &result {
+            Ok(_) => "",
+            Err(_) => "; the last reload was refused",
+        });
         self.voice.say(match &result {
             Ok(done) => Notice::Reloaded {
                 routes: done.routes,

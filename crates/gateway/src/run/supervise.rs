@@ -17,6 +17,7 @@ use super::worker::{Ended, Worker};
 use crate::control::{ClaimedSocket, Server, SocketError};
 use crate::metrics::Metrics;
 use crate::notice::{Listener, Notice, Outbox, Voice};
+use crate::service::Manager;
 use crate::stats::Stats;
 use engine::interest;
 use offload::with_causes;
@@ -48,6 +49,12 @@ pub(super) fn supervise_by<S: Site>(
     listener: &Listener<'_>,
 ) -> Result<Summary, RunError> {
     let voice = Voice::new(listener);
+    let manager = Manager::of(options.service.as_ref()).unwrap_or_else(|why| {
+        voice.say(Notice::NotTold {
+            why: why.to_string(),
+        });
+        Manager::default()
+    });
     let os = |doing| move |source| RunError::Os { doing, source };
     // The socket first: a second gateway must not touch the first one's ports.
     let socket = match options.control.as_deref().map(ClaimedSocket::claim) {
@@ -129,12 +136,14 @@ pub(super) fn supervise_by<S: Site>(
             &mut kernel,
             &voice,
         );
+        running.manager = manager;
         running.say_ready(
             server.as_ref().map(Server::path),
             metrics.as_ref().map(Metrics::address),
         );
         let mut control = Control::new(running);
         let asked_by = control.serve(signals, &mut server, &hangs_up);
+        control.tell_stopping();
         if let Some(reason) = asked_by {
             voice.say(Notice::Ending { reason });
         }

@@ -31,6 +31,8 @@ pub(crate) struct Asc {
     start: Nanos,
     /// The line `date` was there.
     dated: bool,
+    /// The date of the block that has begun, until it is used.
+    block: Option<Nanos>,
     at: Nanos,
     names: BTreeMap<u32, InterfaceName>,
 }
@@ -42,6 +44,7 @@ impl Asc {
             relative: false,
             start: 0,
             dated: false,
+            block: None,
             at: 0,
             names: BTreeMap::new(),
         }
@@ -74,8 +77,16 @@ impl Asc {
         }
         match second.number(10) {
             Some(channel) => self.classic(channel, &mut words, ns, frame),
-            // Start of measurement, triggers, J1939TP, system variables and the like.
-            None => Ok(None),
+            None => {
+                // Triggers, J1939TP, system variables and the like; of this one the date is known.
+                let is_start =
+                    second.is("Start") && words.nth(1).is_some_and(|w| w.is("measurement"));
+                if let Some(block) = self.block.take().filter(|_| is_start) {
+                    self.start = block.saturating_sub(self.at);
+                    self.dated = true;
+                }
+                Ok(None)
+            }
         }
     }
 
@@ -95,10 +106,11 @@ impl Asc {
             };
             let rest = words.skip_while(|word| !word.is("timestamps"));
             self.relative = rest.skip(1).any(|word| word.is("relative"));
-        } else if first.is("Begin") && !self.dated {
-            // Without a line `date`, the first block says it.
+        } else if first.is("Begin") {
             words.next();
-            if let Some(start) = time::date(words) {
+            self.block = time::date(words);
+            // Without a line `date`, the first block says it.
+            if let Some(start) = self.block.filter(|_| !self.dated) {
                 self.start = start;
                 self.dated = true;
             }

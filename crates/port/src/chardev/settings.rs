@@ -3,9 +3,9 @@
 use super::line::Line;
 use super::shared::Open;
 use super::transmit::Rules;
-use crate::kind::{PlacedPort, PortKind, Settings, thousandths};
+use crate::kind::{PlacedPort, PortKind, Settings, controller_keys, rate_keys, thousandths};
 use crate::{Halves, Opener, PortError};
-use config::{Diagnostic, Diagnostics, Misnomer, Table};
+use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
 use frame::Nanos;
 use linux::Errno;
 use linux::chardev::{Control, Device, Info};
@@ -43,6 +43,22 @@ const MISNOMERS: &[Misnomer] = &[
 impl PortKind for CharDev {
     fn keyword(&self) -> &'static str {
         KEYWORD
+    }
+
+    fn keys(&self) -> Option<Vec<Key>> {
+        let own = vec![
+            Key::new(
+                "device",
+                Shape::Text,
+                "The character device; by default /dev/ and the port's name.",
+            ),
+            Key::new(
+                "order",
+                Shape::words(&ORDERS),
+                "In which order frames leave that wait for the controller.",
+            ),
+        ];
+        Some([own, rate_keys(), controller_keys()].concat())
     }
 
     fn parse(

@@ -2,12 +2,12 @@
 
 use super::on_interface::OnInterface;
 use super::registry::{MOST_FUNCTIONS, Place, registry};
-use crate::embedded::{BusSettings, join, world};
+use crate::embedded::{self, BusSettings, join, world};
 use crate::kind::{PortKind, Settings};
-use crate::socketcan::SocketCanSettings;
-use crate::{Halves, Opener, PortError};
+use crate::socketcan::{self, SocketCanSettings};
+use crate::{Halves, Opener, PortError, Queueing};
 use bus::NodeConfig;
-use config::{Diagnostics, Table};
+use config::{Diagnostics, Key, Table};
 use std::sync::{Arc, Mutex};
 use vcontroller::{Config, Controller};
 
@@ -26,6 +26,17 @@ const FIFO: usize = 256;
 impl PortKind for Controllers {
     fn keyword(&self) -> &'static str {
         KEYWORD
+    }
+
+    fn keys(&self) -> Option<Vec<Key>> {
+        // With `interface`, the keys of an interface; else those of a bus. The transmit queue is its own.
+        let mut keys = socketcan::keys();
+        let known: Vec<_> = keys.iter().map(|key| key.name).collect();
+        let bus = embedded::keys();
+        keys.extend(bus.into_iter().filter(|key| !known.contains(&key.name)));
+        let queueing = Queueing::all_keys();
+        keys.retain(|key| queueing.iter().all(|other| other.name != key.name));
+        Some(keys)
     }
 
     fn parse(

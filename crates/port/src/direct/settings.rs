@@ -2,9 +2,11 @@
 
 use super::backend::{Found, Trouble, Wanted, find};
 use super::halves::{DirectReceive, DirectTransmit, Interrupt};
-use crate::kind::{PlacedPort, PortKind, Settings, queue, thousandths};
+use crate::kind::{
+    PlacedPort, PortKind, Settings, controller_keys, queue, queue_key, rate_keys, thousandths,
+};
 use crate::{AtStart, Halves, Opener, PortError};
-use config::{Diagnostic, Diagnostics, Misnomer, Table};
+use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
 use controller::timing::usual_sample_point;
 use controller::{Limits, Mode, Timing};
 use driven::{Rules, Shared};
@@ -21,6 +23,28 @@ const KEYWORD: &str = "direct";
 impl PortKind for Direct {
     fn keyword(&self) -> &'static str {
         KEYWORD
+    }
+
+    fn keys(&self) -> Option<Vec<Key>> {
+        let own = vec![
+            Key::new(
+                "device",
+                Shape::Text,
+                "A network interface of the card, its PCI address, or /dev/bitcan-NAME; by default the port's name.",
+            ),
+            Key::new(
+                "channel",
+                Shape::Integer(0..=CHANNELS),
+                "Which controller of a card that has several.",
+            ),
+            Key::new(
+                "mode",
+                Shape::words(&DRIVES),
+                "How the controller is watched. Default \"poll\".",
+            ),
+            queue_key("Frames that wait while all transmit buffers are in use. Default 128."),
+        ];
+        Some([own, rate_keys(), controller_keys()].concat())
     }
 
     fn parse(

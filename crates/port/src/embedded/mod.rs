@@ -20,6 +20,8 @@ pub use halves::{BusReceive, BusTransmit};
 #[cfg(feature = "virtio")]
 pub(crate) use join::join;
 #[cfg(feature = "virtio")]
+pub(crate) use settings::keys;
+#[cfg(feature = "virtio")]
 pub(crate) use settings::world;
 pub use settings::{BusSettings, EmbeddedBus};
 pub use world::{BusIndex, SharedController, Tester, World, WorldError};

@@ -2,12 +2,13 @@
 
 use super::join::join;
 use super::world::World;
-use crate::kind::{LONGEST_NAME, PlacedPort, PortKind, Settings, queue};
-use crate::{Halves, Opener, Pace, PortError, QueueSize};
+use crate::kind::{LONGEST_NAME, PlacedPort, PortKind, Settings, queue, queue_key};
+use crate::{Halves, Opener, Pace, PortError, QueueSize, Queueing};
 use bus::{BusConfig, NodeConfig};
-use config::{At, Diagnostic, Diagnostics, Misnomer, Table};
+use config::{At, Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
 use frame::{Nanos, dlc};
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Nodes on buses of the embedded bus model.
@@ -17,6 +18,10 @@ pub struct EmbeddedBus;
 impl PortKind for EmbeddedBus {
     fn keyword(&self) -> &'static str {
         KEYWORD
+    }
+
+    fn keys(&self) -> Option<Vec<Key>> {
+        Some(keys())
     }
 
     fn parse(
@@ -80,6 +85,9 @@ pub struct BusSettings {
     pub mailboxes: u8,
 }
 
+/// How many transmit mailboxes there can be.
+const MAILBOXES: RangeInclusive<i64> = 1..=32;
+
 /// What other tools call these settings.
 const MISNOMERS: &[Misnomer] = &[
     Misnomer::of(
@@ -94,6 +102,34 @@ const MISNOMERS: &[Misnomer] = &[
     Misnomer::of("queue", &["txqueuelen", "queue_length", "queue_size"]),
     Misnomer::of("mailboxes", &["buffers", "tx_buffers", "transmit_buffers"]),
 ];
+
+/// The keys that [`BusSettings::parse`] reads, and those of the transmit queue.
+pub(crate) fn keys() -> Vec<Key> {
+    let own = vec![
+        Key::new(
+            "bus",
+            Shape::Text,
+            "The bus's name; by default the port's. Ports with the same name share it.",
+        ),
+        Key::new(
+            "bitrate",
+            Shape::Bitrate,
+            "Nominal bit rate, such as \"500k\", which is the default.",
+        ),
+        Key::new(
+            "data_bitrate",
+            Shape::Bitrate,
+            "Bit rate of the data phase, such as \"2M\"; with it, it is an FD bus.",
+        ),
+        queue_key("Frames that wait for a mailbox. Default 10."),
+        Key::new(
+            "mailboxes",
+            Shape::Integer(MAILBOXES),
+            "Transmit mailboxes. Default 3.",
+        ),
+    ];
+    [own, Queueing::all_keys()].concat()
+}
 
 impl BusSettings {
     pub(crate) fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
@@ -121,7 +157,7 @@ impl BusSettings {
         }
         let queue = queue(table, 10, found);
         let mailboxes = table
-            .integer("mailboxes", 1..=32, found)
+            .integer("mailboxes", MAILBOXES, found)
             .map_or(3, |n| n.value as u8);
         Self {
             bus: bus.map_or(port, |b| b.value).to_owned(),

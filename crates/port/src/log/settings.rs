@@ -9,7 +9,7 @@ use super::target::{self, Begin, Begun, How};
 use super::write;
 use crate::kind::{PortKind, Settings, Stream};
 use crate::{Halves, Nothing, Nowhere, Opener, Pace, PollReceive, PollTransmit, PortError};
-use config::{Diagnostic, Diagnostics, Misnomer, Table};
+use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
 use logs::{Format, InterfaceName};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +21,40 @@ pub struct Log;
 impl PortKind for Log {
     fn keyword(&self) -> &'static str {
         KEYWORD
+    }
+
+    fn keys(&self) -> Option<Vec<Key>> {
+        let file = "A file, or \"-\" for standard input or output.";
+        Some(vec![
+            Key::new("read", Shape::Text, file),
+            Key::new("write", Shape::Text, file),
+            Key::new(
+                "interface",
+                Shape::Text,
+                "Only its lines are read, and written lines have this name.",
+            ),
+            Key::new(
+                "pace",
+                Shape::Any(vec![Shape::words(&PACES), Shape::Number(Pace::SPEEDS)]),
+                "How fast the log is read: \"original\", \"fast\", or a factor.",
+            ),
+            Key::new(
+                "format",
+                Shape::words(&Format::NAMES),
+                "The format of what is read, where its beginning does not say it.",
+            ),
+            Key::new(
+                "on_full",
+                Shape::words(&ON_FULL),
+                "What happens to frames that are read while a destination's queue is full.",
+            ),
+            Key::new(
+                "append",
+                Shape::Flag,
+                "The file that is written is continued where an earlier run ended.",
+            ),
+            write::key(),
+        ])
     }
 
     fn parse(&self, _: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Arc<dyn Settings> {

@@ -2,7 +2,7 @@
 
 use super::rotation::Rotate;
 use crate::kind::Stream;
-use config::{Diagnostics, Table, Value};
+use config::{Diagnostics, Key, Shape, Table, Value};
 use frame::Nanos;
 use std::ops::RangeInclusive;
 
@@ -16,6 +16,29 @@ const TIMES: RangeInclusive<Nanos> = SECOND..=366 * 24 * 3600 * SECOND;
 
 /// The most old files that are counted.
 const MOST_KEPT: i64 = 999_999;
+
+/// The key that [`rotate`] reads.
+pub(super) fn key() -> Key {
+    let keys = vec![
+        Key::new(
+            "size",
+            Shape::Size,
+            "A file has at most this size: 65536, \"100M\" or \"1GiB\".",
+        ),
+        Key::new(
+            "every",
+            Shape::Duration,
+            "A file has the frames of at most this time: \"1h\".",
+        ),
+        Key::new(
+            "keep",
+            Shape::Integer(1..=MOST_KEPT),
+            "So many old files are kept. Default: all.",
+        ),
+    ];
+    let about = "When the log goes on in a new file.";
+    Key::new("rotate", Shape::Table(keys), about)
+}
 
 /// `append`, for a log that goes to `write`.
 pub(super) fn append(

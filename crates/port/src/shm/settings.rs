@@ -5,7 +5,7 @@ use super::pci::ByPci;
 use super::socket::BySocket;
 use crate::kind::{PlacedPort, PortKind, Settings};
 use crate::{Halves, Opener, PortError};
-use config::{Diagnostic, Diagnostics, Misnomer, Table};
+use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
 use frame::Nanos;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -50,6 +50,26 @@ pub struct ShmSettings {
 impl PortKind for Shm {
     fn keyword(&self) -> &'static str {
         KEYWORD
+    }
+
+    fn keys(&self) -> Option<Vec<Key>> {
+        Some(vec![
+            Key::new(
+                "socket",
+                Shape::Text,
+                "Where `cangate shm` serves the memory.",
+            ),
+            Key::new(
+                "device",
+                Shape::Text,
+                "In a virtual machine: the PCI address of the device ivshmem-doorbell.",
+            ),
+            Key::new(
+                "poll",
+                Shape::Duration,
+                "With `device`: how often the port looks for frames, from \"1us\".",
+            ),
+        ])
     }
 
     fn parse(

@@ -32,6 +32,8 @@ mod words;
 pub use choose::Optimise;
 pub use config::{ReceiveBy, SocketCanConfig, TransmitBy};
 pub use open::open;
+#[cfg(feature = "virtio")]
+pub(crate) use settings::keys;
 pub use settings::{SocketCan, SocketCanSettings};
 
 #[cfg(test)]

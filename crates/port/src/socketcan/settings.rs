@@ -3,12 +3,13 @@
 use super::choose::{Choice, Facts, Optimise, choose};
 use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
 use super::open::open;
-use crate::kind::{PortKind, Settings, queue, thousandths};
-use crate::{Halves, Opener, PortError, QueueSize};
-use config::{Diagnostic, Diagnostics, Misnomer, Table};
+use crate::kind::{PortKind, Settings, queue, queue_key, rate_keys, thousandths};
+use crate::{Halves, Opener, PortError, QueueSize, Queueing};
+use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
 use frame::dlc;
 use frame::wire::BitRate;
 use linux::link::Setup;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Linux CAN interfaces.
@@ -18,6 +19,10 @@ pub struct SocketCan;
 impl PortKind for SocketCan {
     fn keyword(&self) -> &'static str {
         KEYWORD
+    }
+
+    fn keys(&self) -> Option<Vec<Key>> {
+        Some(keys())
     }
 
     fn parse(
@@ -34,6 +39,9 @@ const KEYWORD: &str = "socketcan";
 
 /// The pause from bus-off to the restart, where the port sets the interface up, ms: as other kinds of port have it.
 const RESTART_MS: u32 = 100;
+
+/// Sizes of the receive buffer, bytes.
+const RECEIVE_BUFFERS: RangeInclusive<i64> = 4096..=1 << 30;
 
 /// The longest name of a Linux interface, in bytes (`IFNAMSIZ` of `uapi/linux/if.h` less the
 /// final zero).
@@ -109,6 +117,54 @@ pub struct SocketCanSettings {
     pub qdisc_bypass: bool,
 }
 
+/// The keys that [`SocketCanSettings::parse`] reads, and those of the transmit queue.
+pub(crate) fn keys() -> Vec<Key> {
+    let own = vec![
+        Key::new(
+            "interface",
+            Shape::Text,
+            "The Linux interface; by default it has the port's name.",
+        ),
+        Key::new(
+            "fd",
+            Shape::Flag,
+            "Take and send FD frames, if the interface can. Default true.",
+        ),
+        Key::new(
+            "xl",
+            Shape::Flag,
+            "Take and send XL frames, if the interface can. Default false.",
+        ),
+        queue_key("Frames that are kept while the interface's own queue is full. Default 128."),
+        Key::new(
+            "receive_buffer",
+            Shape::Integer(RECEIVE_BUFFERS),
+            "Size of the kernel's receive buffer or of the ring, bytes.",
+        ),
+        Key::new(
+            "optimise",
+            Shape::words(&Optimise::ALL),
+            "What the ways to receive and to transmit are chosen for.",
+        ),
+        Key::new(
+            "receive",
+            Shape::words(&ReceiveBy::ALL),
+            "How frames come in. Default \"recvmmsg\".",
+        ),
+        Key::new(
+            "transmit",
+            Shape::words(&TransmitBy::ALL),
+            "How frames go out. Default \"sendmmsg\".",
+        ),
+        Key::new(
+            "qdisc_bypass",
+            Shape::Flag,
+            "With transmit = \"ring\": frames go past the interface's queue.",
+        ),
+    ];
+    [own, rate_keys(), Queueing::all_keys()].concat()
+}
+
 impl SocketCanSettings {
     /// An interface, with the defaults of everything else.
     #[must_use]
@@ -151,7 +207,7 @@ impl SocketCanSettings {
         let xl = table.flag("xl", false, found);
         let queue = queue(table, 128, found);
         let receive_buffer = table
-            .integer("receive_buffer", 4096..=1 << 30, found)
+            .integer("receive_buffer", RECEIVE_BUFFERS, found)
             .map(|n| n.value as u32);
         let receive = table.one_of("receive", &ReceiveBy::ALL, found);
         let receive = receive.map(|by| by.value);

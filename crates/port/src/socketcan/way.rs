@@ -85,6 +85,11 @@ pub(super) trait TransmitWay: Send {
     /// interface has no room), ENETDOWN, ENODEV, or what it has against the first one.
     fn send(&mut self, first: usize, count: usize) -> Result<usize, Errno>;
 
+    /// Does the kernel know nothing of a frame in a slot before [`TransmitWay::send`] sends it?
+    fn slots_are_ours(&self) -> bool {
+        false
+    }
+
     /// These will not be sent: what is held cannot leave any more.
     fn forget(&mut self, _first: usize, _count: usize) {}
 

@@ -3,10 +3,10 @@
 use super::function::Shared;
 use super::halves::halves;
 use crate::controllers::{RightsText, registry};
-use crate::kind::{PlacedPort, PortKind, Settings, queue};
+use crate::kind::{PlacedPort, PortKind, Settings, queue, queue_key};
 use crate::{Halves, Opener, PortError};
 use ::virtio::{Device, Options};
-use config::{Diagnostic, Diagnostics, Misnomer, Table};
+use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,6 +34,60 @@ const MISNOMERS: &[Misnomer] = &[
 impl PortKind for Virtio {
     fn keyword(&self) -> &'static str {
         KEYWORD
+    }
+
+    fn keys(&self) -> Option<Vec<Key>> {
+        let ids = || Shape::OneOrList(Box::new(Shape::Text));
+        Some(vec![
+            Key::new(
+                "socket",
+                Shape::Text,
+                "The Unix socket between the gateway and the machine's monitor.",
+            )
+            .needed(),
+            Key::new(
+                "connect",
+                Shape::Flag,
+                "The monitor listens, and the port connects. Default false.",
+            ),
+            Key::new(
+                "fd",
+                Shape::Flag,
+                "The machine is offered CAN FD. Default true.",
+            ),
+            Key::new(
+                "brs",
+                Shape::Flag,
+                "FD frames of the machine leave with BRS. Default true.",
+            ),
+            queue_key("Frames that wait while the machine has no buffer for them. Default 256."),
+            Key::new(
+                "controller",
+                Shape::Text,
+                "The [controllers.NAME] of which the machine is a virtual function.",
+            ),
+            Key::new(
+                "receive",
+                ids(),
+                "Identifiers that the machine receives. Default: everything.",
+            ),
+            Key::new(
+                "send",
+                ids(),
+                "Identifiers that it may send. Default: everything.",
+            ),
+            Key::new("budget", Shape::Rate, "Frames that it may send: \"200/s\"."),
+            Key::new(
+                "bit_budget",
+                Shape::Rate,
+                "Bits on the wire that it may send: \"50000/s\".",
+            ),
+            Key::new(
+                "burst",
+                Shape::Integer(1..=i64::from(u32::MAX)),
+                "What it may send at once after a pause.",
+            ),
+        ])
     }
 
     fn parse(

@@ -45,7 +45,8 @@
   const head = (svg, model, w) => {
     let y = 20;
     const put = (words, more, size) => {
-      for (const part of wrap(words, size, w - 16)) {
+      // Bold letters are wider.
+      for (const part of wrap(words, more["font-weight"] ? 1.1 * size : size, w - 16)) {
         svg.append(text(8, y, part, { "font-size": size, ...more }));
         y += size * 1.35;
       }
@@ -56,7 +57,9 @@
     return y;
   };
 
-  const sample = (series, x, y, dots) => (dots
+  const sample = (series, x, y, dots, bars) => (bars
+    ? cg.svg("rect", { x: x + 8, y: y - 5, width: 12, height: 10, fill: series.look.colour })
+    : dots
     ? cg.svg("path", { d: `M${x + 14} ${y}${MARKS[series.look.mark]}`, ...dotPaint(series.look) })
     : line(x, y, x + 28, y, series.look.colour, { "stroke-width": 2, "stroke-dasharray": series.look.dash }));
   const dotPaint = (look) => ({
@@ -65,13 +68,13 @@
 
   // A row of samples and names for as many series as have a look; gives the y below it.
   const legend = (svg, model, w, y) => {
-    const named = model.series.filter((s) => s.name).slice(0, cg.looks);
+    const named = model.series.filter((s) => s.name && !s.look.faint);
     let x = 8;
     for (const series of named) {
       const lines = wrap(series.name, 12, w - 60);
       const need = 36 + Math.max(...lines.map((l) => width(l, 12))) + 16;
       if (x > 8 && (lines.length > 1 || x + need > w)) { x = 8; y += 18; }
-      const key = cg.svg("g", { class: "key" }, sample(series, x, y - 4, model.kind === "dots"));
+      const key = cg.svg("g", { class: "key" }, sample(series, x, y - 4, model.kind === "dots", model.kind === "bars"));
       lines.forEach((words, n) => key.append(text(x + 34, y + 14 * n, words, { "font-size": 12 })));
       svg.append(key);
       if (lines.length > 1) { x = w; y += 14 * (lines.length - 1); } else x += need;
@@ -134,7 +137,8 @@
     svg.append(text(8, top - 2, model.y.title, { fill: MUTED, "font-size": 12 }));
     top += 10;
     const height = w < 480 ? 250 : 300, bottom = top + height;
-    const values = (n) => model.series.flatMap((s) => s.points.map((p) => p[n]));
+    const marks = model.marks ?? [];
+    const values = (n) => [...model.series.flatMap((s) => s.points.map((p) => p[n])), ...marks.map((m) => [m.x, m.y][n]).filter((v) => v != null)];
     // The last bar ends behind its point.
     const across = model.kind === "bars" ? values(0).flatMap((v) => [v, v + model.wide]) : values(0);
     const y = cg.settle(model.y, values(1), 6), x = cg.settle(model.x, across, Math.max(3, Math.round(w / 95)));
@@ -157,7 +161,13 @@
       drawn.push({ name: series.name, points });
     }
     svg.append(lines);
-    size(svg, w, bottom + 46);
+    cg.putMarks(svg, marks, box, (v) => left + x.place(v) * (right - left), (v) => bottom - y.place(v) * (bottom - top));
+    let below = bottom + 46;
+    for (const part of cg.overlaps(model, drawn, box).flatMap((words) => wrap(words, 12, w - 16))) {
+      svg.append(text(8, below + 10, part, { class: "overlap", fill: MUTED, "font-size": 12 }));
+      below += 16;
+    }
+    size(svg, w, below);
     return { svg, drawn, box };
   };
 
@@ -171,14 +181,16 @@
     svg.append(cg.svg("title", {}, model.title), cg.svg("desc", {}, `${cg.timeOf(model)}. ${model.note}.${model.description ? ` ${model.description}.` : ""}`));
     svg.append(cg.svg("rect", { class: "ground", width: "100%", height: "100%", fill: "#FFFFFF" }));
     let y = head(svg, model, w) + 8;
+    if (model.series) y = legend(svg, { ...model, kind: "bars" }, w, y + 8) + 4;
     // Names stand beside their rows, or above them where they are long.
     const longest = Math.max(...model.rows.map((r) => width(r.name, 12)), 20);
     const beside = longest <= 0.38 * w, left = beside ? 18 + longest : 8, room = w - left - 14;
     for (const row of model.rows) {
-      if (beside) svg.append(text(left - 8, y + 13, row.name, { "font-size": 12, "text-anchor": "end" }));
+      const high = row.height ?? 14;
+      if (beside) svg.append(text(left - 8, y + high / 2 + 6, row.name, { "font-size": 12, "text-anchor": "end" }));
       else for (const words of wrap(row.name, 12, w - 16)) svg.append(text(8, (y += 15) - 2, words, { "font-size": 12 }));
-      svg.append(...row.paint(left, y + 2, room, 14));
-      y += beside ? 20 : 24;
+      svg.append(...row.paint(left, y + 2, room, high));
+      y += high + (beside ? 6 : 10);
     }
     if (model.below) {
       svg.append(line(left, y + 2, left + room, y + 2, AXIS));
@@ -191,5 +203,7 @@
     return { svg, drawn: [] };
   };
 
-  cg.paints = { ink: INK, muted: MUTED, grid: GRID, bar: COLOURS[0], loss: COLOURS[1], text, width };
+  cg.colours = COLOURS;
+  cg.dashes = DASHES;
+  cg.paints = { ink: INK, muted: MUTED, grid: GRID, bar: COLOURS[0], loss: COLOURS[1], text, line, width };
 })();

@@ -50,6 +50,9 @@
     return cg.html("div", { class: "grid" }, models.map((model) => figure(model, width)));
   };
 
+  // One chart over the whole of `room` (pixels).
+  cg.alone = (model, room) => figure(model, Math.floor(room || 340));
+
   // Calls `redraw` when the window has got another width, and has it for a moment.
   cg.onWidth = (redraw) => {
     let width = innerWidth, later = 0;

@@ -1,6 +1,7 @@
 //! What the page shows of a run's records and counters.
 
 use super::data::{Account, BusRow, Data, RouteRow};
+use super::lead::{Lead, lead};
 use crate::cloud::Cloud;
 use crate::curve::Curve;
 use crate::settings::{TimeBase, everything};
@@ -21,6 +22,7 @@ const LONG_AGO: u64 = 86_400_000_000_000;
 pub(super) struct Digest<'a> {
     cangate: &'a str,
     title: &'a str,
+    lead: Lead,
     clock: TimeBase,
     time: &'a str,
     /// Rows of the results.
@@ -128,6 +130,7 @@ pub(super) fn digest(data: &Data) -> Digest<'_> {
     Digest {
         cangate: &results.description.version,
         title: &results.description.title,
+        lead: lead(results.into(), data.waiting_only),
         clock: TimeBase::of(&results.description),
         time: &data.time,
         rows: records.len(),

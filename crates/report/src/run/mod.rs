@@ -5,9 +5,12 @@
 
 mod data;
 mod digest;
+mod lead;
 mod page;
+mod words;
 mod write;
 
 pub use data::{Account, BusRow, Data, RouteRow};
+pub use lead::{Frames, sentence};
 pub use page::page;
 pub use write::{Error, Written, write};

@@ -1,11 +1,12 @@
 //! The papers' claims and what was found, as `cangate lab reproduce` leaves them.
 
 use super::digest::Line;
+use super::figures::Figure;
+use super::lookup::Lookup;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 
 /// A claim, as it stands in `claims.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(super) struct Claim {
     id: String,
     claim: String,
@@ -22,6 +23,8 @@ pub(super) struct Claim {
     criterion: String,
     #[serde(default)]
     kind: Kind,
+    #[serde(default)]
+    figure: Option<Figure>,
 }
 
 /// Whose it is.
@@ -69,29 +72,21 @@ pub(super) fn read(text: &str) -> Result<Vec<Claim>, String> {
     serde_json::from_str(text).map_err(|error| format!("no list of claims: {error}"))
 }
 
+/// The claims' figures, with the names of their claims.
+pub(super) fn figures(claims: &mut [Claim]) -> Vec<(String, Figure)> {
+    let all = claims.iter_mut();
+    all.filter_map(|c| Some((c.id.clone(), c.figure.take()?)))
+        .collect()
+}
+
 /// Finds each claim's experiments: by path below the folder, else by a file name that only one
 /// has; with or without `.parquet`.
 pub(super) fn rows(claims: Vec<Claim>, lines: &[Line]) -> Vec<ClaimRow> {
-    let mut by_path = HashMap::new();
-    let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (index, line) in lines.iter().enumerate() {
-        by_path.insert(line.name.as_str(), index);
-        let last = line.name.rsplit('/').next().unwrap_or(&line.name);
-        by_name.entry(last).or_default().push(index);
-    }
-    let find = |name: &str| {
-        let name = name.strip_suffix(".parquet").unwrap_or(name);
-        let name = name.strip_prefix("./").unwrap_or(name);
-        let only = |places: &Vec<usize>| (places.len() == 1).then(|| places[0]);
-        by_path
-            .get(name)
-            .copied()
-            .or_else(|| by_name.get(name).and_then(only))
-    };
+    let lookup = Lookup::new(lines);
     let row = |claim: Claim| {
         let (mut experiments, mut missing) = (Vec::new(), Vec::new());
         for name in claim.experiments {
-            match find(&name) {
+            match lookup.find(&name) {
                 Some(index) => experiments.push(index),
                 None => missing.push(name),
             }

@@ -3,6 +3,7 @@
 use super::claims::ClaimRow;
 use super::digest::{COSTS, Line};
 use super::failed::Failed;
+use super::figures::FigureRow;
 use super::left_out::LeftOut;
 use crate::json::json;
 use crate::settings::KNOWN;
@@ -17,6 +18,7 @@ struct Index<'a> {
     left_out: &'a [LeftOut],
     failed: &'a [Failed],
     claims: &'a [ClaimRow],
+    figures: &'a [FigureRow],
 }
 
 /// The index as a script.
@@ -25,6 +27,7 @@ pub(super) fn index(
     left_out: &[LeftOut],
     failed: &[Failed],
     claims: &[ClaimRow],
+    figures: &[FigureRow],
 ) -> String {
     let index = Index {
         cangate: env!("CARGO_PKG_VERSION"),
@@ -34,6 +37,7 @@ pub(super) fn index(
         left_out,
         failed,
         claims,
+        figures,
     };
     format!("cangateIndex({});\n", json(&index))
 }

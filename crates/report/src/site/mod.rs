@@ -9,8 +9,10 @@ mod claims;
 mod data;
 mod digest;
 mod failed;
+mod figures;
 mod find;
 mod left_out;
+mod lookup;
 mod page;
 mod write;
 

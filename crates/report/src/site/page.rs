@@ -8,7 +8,7 @@ pub(super) const HTML: &str = include_str!("assets/index.html");
 pub(super) const STYLE: [&str; 2] = [assets::STYLE, include_str!("assets/site.css")];
 
 /// Each file has one job.
-pub(super) const SCRIPT: [&str; 10] = [
+pub(super) const SCRIPT: [&str; 11] = [
     assets::SCRIPT,
     include_str!("assets/state.js"),
     include_str!("assets/models.js"),
@@ -18,5 +18,6 @@ pub(super) const SCRIPT: [&str; 10] = [
     include_str!("assets/table.js"),
     include_str!("assets/details.js"),
     include_str!("assets/claims.js"),
+    include_str!("assets/figures.js"),
     include_str!("assets/main.js"),
 ];

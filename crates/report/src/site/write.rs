@@ -3,7 +3,7 @@
 use super::digest::{Line, digest};
 use super::find::{ExperimentFile, find};
 use super::left_out::LeftOut;
-use super::{claims, data, failed, page};
+use super::{claims, data, failed, figures, page};
 use crate::json::json;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -111,7 +111,7 @@ pub fn write(dir: &Path, out: &Path) -> Result<Site, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(format!("cannot be read: {error}")),
     };
-    let claims = claims.unwrap_or_else(|why| {
+    let mut claims = claims.unwrap_or_else(|why| {
         let name = "claims.json".to_owned();
         left_out.push(LeftOut { name, why });
         Vec::new()
@@ -138,11 +138,12 @@ pub fn write(dir: &Path, out: &Path) -> Result<Site, Error> {
         out.put(&format!("data/{index}.js"), &data::details(index, &details))?;
         lines.push(line);
     }
+    let figures = figures::rows(claims::figures(&mut claims), &lines);
     let claims = claims::rows(claims, &lines);
     remove_older(&folder, lines.len());
     out.put(
         "data/index.js",
-        &data::index(&lines, &left_out, &failures, &claims),
+        &data::index(&lines, &left_out, &failures, &claims, &figures),
     )?;
     out.put("site.css", &page::STYLE.concat())?;
     out.put("site.js", &page::SCRIPT.concat())?;

@@ -116,3 +116,20 @@ pub(crate) fn console(log: &str) -> Vec<&str> {
         .filter(|line| line.contains(":CONSOLE"))
         .collect()
 }
+
+/// What `btoa` made.
+#[allow(dead_code, reason = "each test uses one way")]
+pub(crate) fn base64(text: &str) -> Vec<u8> {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut bytes, mut held, mut bits) = (Vec::new(), 0_u32, 0);
+    for c in text.bytes().filter(|c| *c != b'=') {
+        let digit = DIGITS.iter().position(|d| *d == c).unwrap();
+        held = held << 6 | digit as u32;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits) as u8);
+        }
+    }
+    bytes
+}

@@ -128,6 +128,7 @@ pub(crate) fn data(frames: u64) -> Data {
     let delivered = routes.iter().map(|r| r.out).sum();
     Data {
         time: "bus time (virtual)".into(),
+        waiting_only: false,
         accounts: vec![Account {
             title: "frames received from front".into(),
             total: frames,

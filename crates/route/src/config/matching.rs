@@ -3,8 +3,67 @@
 use super::payload_limit;
 use crate::text::{ids, limits::FrameLimits};
 use crate::{IdFilter, KindSet, Match, PayloadPattern, Tri};
-use ::config::{Diagnostic, Diagnostics, Table, Value};
-use alloc::{format, vec, vec::Vec};
+use ::config::{Diagnostic, Diagnostics, Key, Shape, Table, Value};
+use alloc::{boxed::Box, format, vec, vec::Vec};
+
+const KINDS: [(&str, u8); 3] = [("classic", 0), ("fd", 1), ("xl", 2)];
+
+/// The keys that [`parse`] reads.
+pub(super) fn keys() -> Vec<Key> {
+    let list = |shape| Shape::OneOrList(Box::new(shape));
+    let tri = || Shape::Any(vec![Shape::Flag, Shape::Words(vec!["either"])]);
+    let most = frame::dlc::XL_MAX as i64;
+    let payload = vec![
+        Key::new(
+            "at",
+            Shape::Integer(0..=most - 1),
+            "The first byte, from 0. Default 0.",
+        ),
+        Key::new("value", Shape::Hex, "The bytes.").needed(),
+        Key::new(
+            "mask",
+            Shape::Hex,
+            "Which of their bits are compared. Default: all.",
+        ),
+    ];
+    vec![
+        Key::new(
+            "id",
+            list(Shape::Text),
+            "IDs in hex: \"123\" (SFF), \"00000123\" (EFF), \"200-2FF\", \"100:700\" (mask), \"!7DF\".",
+        ),
+        Key::new(
+            "filter",
+            list(Shape::Text),
+            "Raw filters as in can-gw: \"123:C00007FF\", \"123~7FF\".",
+        ),
+        Key::new(
+            "kind",
+            list(Shape::words(&KINDS)),
+            "The kinds of frame. Default: all.",
+        ),
+        Key::new(
+            "rtr",
+            tri(),
+            "Remote frames: only these, none, or \"either\", the default.",
+        ),
+        Key::new(
+            "error",
+            tri(),
+            "Error frames: only these, none (the default), or \"either\".",
+        ),
+        Key::new(
+            "payload",
+            list(Shape::Table(payload)),
+            "Payload bytes that must match.",
+        ),
+        Key::new(
+            "length",
+            Shape::Any(vec![Shape::Integer(0..=most), Shape::Text]),
+            "Number of payload bytes, or a range: 8, \"2-8\".",
+        ),
+    ]
+}
 
 const NO_KIND: KindSet = KindSet {
     classic: false,
@@ -31,7 +90,6 @@ pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> (Match, F
 }
 
 fn kinds(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<KindSet> {
-    const NAMES: [(&str, u8); 3] = [("classic", 0), ("fd", 1), ("xl", 2)];
     let value = table.get("kind")?;
     let values = value.one_or_list();
     if values.is_empty() {
@@ -41,7 +99,7 @@ fn kinds(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<KindSet> {
     }
     let mut kinds = NO_KIND;
     for value in values {
-        match value.one_of(&NAMES, found)?.value {
+        match value.one_of(&KINDS, found)?.value {
             0 => kinds.classic = true,
             1 => kinds.fd = true,
             _ => kinds.xl = true,

@@ -5,6 +5,7 @@
 
 mod actions;
 mod describe;
+mod keys;
 mod lint;
 mod matching;
 mod misnomers;
@@ -15,6 +16,7 @@ mod write;
 pub(crate) mod tests;
 
 pub use describe::describe;
+pub use keys::keys;
 pub use lint::lint;
 pub use write::{to_toml, toml_string};
 

@@ -2,8 +2,8 @@
 
 use super::checksum::Indices;
 use crate::text::limits::FrameLimits;
-use ::config::{Diagnostic, Diagnostics, Table};
-use alloc::{format, string::String};
+use ::config::{Diagnostic, Diagnostics, Key, Shape, Table};
+use alloc::{format, string::String, vec, vec::Vec};
 
 /// What all checksums have.
 pub(super) struct Range {
@@ -39,6 +39,21 @@ pub(super) fn range(
         found.push(Diagnostic::warning(span, message).hint(hint));
     }
     Some(Range { at, init })
+}
+
+/// The keys that [`range`] reads.
+pub(super) fn range_keys() -> Vec<Key> {
+    const MOST: i64 = frame::dlc::XL_MAX as i64;
+    let index = |name, about| Key::new(name, Shape::Integer(-MOST..=MOST - 1), about).needed();
+    vec![
+        index(
+            "from",
+            "The first byte; negative ones count from the end, -1 is the last.",
+        ),
+        index("to", "The last byte."),
+        index("result", "The byte that the checksum is written to."),
+        Key::new("init", Shape::Byte, "The start value. Default \"00\"."),
+    ]
 }
 
 /// An index in words.

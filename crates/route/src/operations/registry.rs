@@ -159,6 +159,13 @@ macro_rules! operations {
                 )+
             }
 
+            /// See `Toml::keys`.
+            pub(crate) fn keys() -> alloc::vec::Vec<config::Key> {
+                let mut all = alloc::vec::Vec::new();
+                $(all.extend(<$Type as $crate::operations::toml::Toml>::keys());)+
+                all
+            }
+
             /// See `Toml::write`.
             pub(crate) fn write(&self) -> (&'static str, alloc::string::String) {
                 match self {

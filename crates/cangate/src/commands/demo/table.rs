@@ -1,54 +1,110 @@
 //! The summary as tables on a terminal.
 
-use crate::counters::{accounting, row, table};
-use ::demo::{Quantiles, Summary};
-use comfy_table::Table;
+use crate::counters::{accounting, number, row, table};
+use ::demo::{Quantiles, RouteLine, Summary};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table};
 use std::fmt::Write;
 
-/// The tables as text.
+/// What a terminal shows without breaking lines, characters.
+const WIDTH: usize = 80;
+
+/// The tables as text, at most [`WIDTH`] wide.
 pub(crate) fn render(summary: &Summary) -> String {
     let mut text = String::new();
-    let _ = writeln!(
-        text,
-        "{} s of bus time, {} frames on the buses from testers, {} from the gateway\n",
-        decimal(summary.duration_ns as f64 / 1e9, 3),
-        summary.frames.on_the_bus,
-        summary.frames.forwarded
-    );
-    let _ = writeln!(text, "{}\n", routes(summary));
+    let _ = writeln!(text, "{}\n", wrapped(&summary.sentence));
+    let _ = writeln!(text, "{}\n", routes(&summary.routes));
     let _ = writeln!(text, "{}\n", buses(summary));
     let profile = super::profile::bars(&summary.profile);
     if !profile.is_empty() {
         let _ = writeln!(text, "{profile}");
     }
-    text.push_str(&words(summary));
+    for paragraph in words(summary) {
+        let _ = writeln!(text, "{}", wrapped(&paragraph));
+    }
     text
 }
 
-fn routes(summary: &Summary) -> Table {
-    let names = [
-        "route", "in", "out", "rule", "rate", "full", "other", "min", "p50", "p99", "max",
-    ];
-    let mut table = table(&names);
-    for r in &summary.routes {
-        let mut cells = vec![r.name.clone()];
-        let counts = [
-            r.taken,
-            r.out,
-            r.dropped_by_rule,
-            r.dropped_by_rate,
-            r.refused,
-            r.other,
-        ];
-        cells.extend(counts.iter().enumerate().map(|(i, &n)| {
-            if n == 0 && i > 1 {
-                "·".to_owned()
-            } else {
-                n.to_string()
+/// Lines of at most [`WIDTH`] characters; a longer word has a line of its own.
+fn wrapped(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= WIDTH => {
+                line.push(' ');
+                line.push_str(word);
             }
-        }));
-        cells.extend(latency(r.latency_ns));
-        table.add_row(row(cells));
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+/// The widest line.
+fn width(table: &Table) -> usize {
+    let lines = table.lines();
+    lines.map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+/// Why frames of a route did not go out: the head of a column, and how many.
+type Reason = (&'static str, fn(&RouteLine) -> u64);
+
+/// Frames and latencies of each route: side by side where they fit, else one below the other. Reasons for
+/// which nothing was stopped have no column.
+fn routes(all: &[RouteLine]) -> String {
+    let reasons: [Reason; 4] = [
+        ("rule", |r| r.dropped_by_rule),
+        ("rate", |r| r.dropped_by_rate),
+        ("full", |r| r.refused),
+        ("other", |r| r.other),
+    ];
+    let reasons: Vec<_> = reasons
+        .into_iter()
+        .filter(|(_, of)| all.iter().any(|r| of(r) > 0))
+        .collect();
+    let mut counts = vec!["in", "out"];
+    counts.extend(reasons.iter().map(|(name, _)| *name));
+    let counted = |r: &RouteLine| {
+        let stopped = reasons.iter().map(|(_, of)| number(of(r)));
+        let both = [r.taken.to_string(), r.out.to_string()];
+        both.into_iter().chain(stopped).collect()
+    };
+    let timed = |r: &RouteLine| latency(r.latency_ns);
+    const TIMES: [&str; 4] = ["min", "p50", "p99", "max"];
+    let together = [counts.as_slice(), &TIMES].concat();
+    let table = of_routes(all, &together, |r| [counted(r), timed(r)].concat());
+    if width(&table) <= WIDTH {
+        return table.to_string();
+    }
+    let (counts, times) = (
+        of_routes(all, &counts, counted),
+        of_routes(all, &TIMES, timed),
+    );
+    format!("{}\n{}", fitted(counts), fitted(times))
+}
+
+fn of_routes(
+    all: &[RouteLine],
+    names: &[&str],
+    cells: impl Fn(&RouteLine) -> Vec<String>,
+) -> Table {
+    let mut table = table(&[&["route"], names].concat());
+    for r in all {
+        table.add_row(row([vec![r.name.clone()], cells(r)].concat()));
+    }
+    table
+}
+
+/// With names on several lines where they are too long.
+fn fitted(mut table: Table) -> Table {
+    let too_wide = width(&table).saturating_sub(WIDTH);
+    let names = table.column_max_content_widths().first().copied();
+    if let (1.., Some(column), Some(names)) = (too_wide, table.column_mut(0), names) {
+        let room = usize::from(names).saturating_sub(too_wide).max(8) + 2;
+        let room = u16::try_from(room).unwrap_or(u16::MAX);
+        column.set_constraint(ColumnConstraint::UpperBoundary(comfy_table::Width::Fixed(
+            room,
+        )));
+        table.set_content_arrangement(ContentArrangement::Dynamic);
     }
     table
 }
@@ -90,76 +146,70 @@ fn buses(summary: &Summary) -> Table {
     table
 }
 
-fn words(summary: &Summary) -> String {
-    let mut text = String::new();
-    text.push_str(
-        "Latency in µs of bus time: end of frame in to end of frame out, less the outgoing\n\
-         frame's duration: queueing and arbitration. rule, rate, full: dropped by rule, by rate\n\
-         limit, by a full queue; other: hop limit, length, ID, undeliverable, lost.\n",
-    );
+/// What else is said, a paragraph each.
+fn words(summary: &Summary) -> Vec<String> {
+    let mut text = vec![
+        "Latency in µs of bus time: end of frame in to end of frame out, less the outgoing frame's \
+         duration: queueing and arbitration. rule, rate, full: dropped by rule, by rate limit, by a full \
+         queue; other: hop limit, length, ID, undeliverable, lost."
+            .to_owned(),
+    ];
+    if summary.latency_ns.is_some_and(|q| q.p50 <= 0) {
+        let free = summary.profile.count() - summary.profile.at_least(1);
+        text.push(format!(
+            "p50 is 0: no time passes in the gateway on this clock, and {free} of {} frames found their bus free.",
+            summary.profile.count()
+        ));
+    }
     if let Some(p) = &summary.processing_ns {
         let q = p.quantiles;
-        let _ = writeln!(
-            text,
-            "Processing, real time on this machine, not part of the latency: p50 {} µs, p99 {} µs,\n\
+        text.push(format!(
+            "Processing, real time on this machine, not part of the latency: p50 {} µs, p99 {} µs, \
              max {} µs a frame.",
             micros(q.p50),
             micros(q.p99),
             micros(q.max)
-        );
+        ));
     }
     if let Some(log) = &summary.log {
-        let _ = writeln!(
-            text,
+        text.push(format!(
             "Log: {} frames of interfaces [{}]; {} lines that are no frames left out.",
             log.frames,
             log.interfaces.join(", "),
             log.bad_lines
-        );
-        for line in &log.first_bad {
-            let _ = writeln!(text, "  {line}");
-        }
+        ));
+        text.extend(log.first_bad.iter().map(|line| format!("  {line}")));
         if log.bad_lines > log.first_bad.len() as u64 {
-            let _ = writeln!(
-                text,
-                "  and {} more",
-                log.bad_lines - log.first_bad.len() as u64
-            );
+            let more = log.bad_lines - log.first_bad.len() as u64;
+            text.push(format!("  and {more} more"));
         }
-        for (why, n) in &log.left_out {
-            let _ = writeln!(text, "Not replayed: {n} {why}.");
-        }
+        let left_out = log.left_out.iter();
+        text.extend(left_out.map(|(why, n)| format!("Not replayed: {n} {why}.")));
         if log.backwards > 0 {
-            let _ = writeln!(
-                text,
+            text.push(format!(
                 "{} stamps lay before the one of the line above; those frames were sent with it.",
                 log.backwards
-            );
+            ));
         }
     }
-    if let Some(note) = summary.frames.unsent() {
-        let _ = writeln!(text, "{note}");
-    }
-    for warning in &summary.warnings {
-        let _ = writeln!(text, "Warning: {warning}");
-    }
+    text.extend(summary.frames.unsent());
+    let warnings = summary.warnings.iter();
+    text.extend(warnings.map(|warning| format!("Warning: {warning}")));
     let tester = &summary.tester;
-    let _ = writeln!(
-        text,
-        "A tester that sees only the buses would match {} of the gateway's {} frames and call {} \
-         lost;\n{} of its pairs are right, {} cannot be told apart.",
+    text.push(format!(
+        "A tester that sees only the buses would match {} of the gateway's {} frames and call {} lost; \
+         {} of its pairs are right, {} cannot be told apart.",
         tester.matched, summary.frames.forwarded, tester.lost, tester.agreed, tester.ambiguous
-    );
+    ));
     let verdict = if summary.accounted {
         "All sums add up."
     } else {
         "THE SUMS DO NOT ADD UP."
     };
-    let _ = writeln!(
-        text,
+    text.push(format!(
         "Accounting: {} {verdict}",
         accounting(&summary.gateway)
-    );
+    ));
     text
 }
 
@@ -175,5 +225,73 @@ fn decimal(value: f64, places: usize) -> String {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(name: &str, n: u64) -> RouteLine {
+        let ns = i64::try_from(n).unwrap_or(i64::MAX);
+        RouteLine {
+            name: name.to_owned(),
+            from: vec![],
+            to: vec![],
+            taken: n,
+            out: n,
+            dropped: n,
+            dropped_by_rule: n,
+            dropped_by_rate: 0,
+            refused: n,
+            other: n,
+            latency_ns: Some(Quantiles {
+                min: ns,
+                p50: ns,
+                p99: ns,
+                max: ns,
+            }),
+        }
+    }
+
+    fn widest(text: &str) -> usize {
+        text.lines().map(|line| line.chars().count()).max().unwrap()
+    }
+
+    #[test]
+    fn the_routes_fit_a_terminal_of_80_columns() {
+        let short = routes(&[route("engine", 1_000)]);
+        assert!(widest(&short) <= WIDTH, "{short}");
+        assert_eq!(short.matches("route").count(), 1, "one table: {short}");
+        // Nothing was stopped by a rate.
+        assert!(!short.contains("rate") && short.contains("full"), "{short}");
+        let long =
+            "diagnostics of the body and of the brakes, one after the other, for a very long time";
+        for n in [0, 1_000_000, 1_000_000_000_000] {
+            for name in ["engine", long, &"x".repeat(120)] {
+                let text = routes(&[route(name, n), route("b", n)]);
+                assert!(widest(&text) <= WIDTH, "{text}");
+                // Nothing is cut.
+                let letters = text.chars().filter(|c| *c == 'x').count();
+                assert!(!name.starts_with('x') || letters >= 120, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn sentences_are_wrapped_and_long_words_are_whole() {
+        let word = "x".repeat(100);
+        let text = wrapped(&format!(
+            "{} {word} end",
+            "a few words ".repeat(12).trim_end()
+        ));
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(
+            lines
+                .iter()
+                .all(|l| l.chars().count() <= WIDTH || **l == word),
+            "{text}"
+        );
+        assert_eq!(text.replace('\n', " ").matches("a few words").count(), 12);
     }
 }

@@ -88,6 +88,7 @@ fn experiment(args: &Measure) -> Result<Experiment, Failure> {
 pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experiment, Failure> {
     let (payload, seed) = (args.payload.to_string(), args.seed.to_string());
     let exit_cost = args.exit_cost.to_string();
+    let (machines, budget) = (args.machines.to_string(), args.budget.to_string());
     let words = [
         (Setting::Kernel, args.kernel.as_str()),
         (Setting::Bench, &args.bench),
@@ -102,6 +103,10 @@ pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experime
         (Setting::Tuning, &args.tuning),
         (Setting::Boot, &args.boot),
         (Setting::ExitCost, &exit_cost),
+        (Setting::Machines, &machines),
+        (Setting::Others, &args.others),
+        (Setting::Order, &args.order),
+        (Setting::Budget, &budget),
         (Setting::Seed, &seed),
     ];
     let words = words.iter().chain(more).copied();

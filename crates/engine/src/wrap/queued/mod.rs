@@ -57,8 +57,8 @@ pub struct Rules {
 /// A transmitting half behind a queue.
 ///
 /// The half itself is given one frame at a time, and the next when its counters say that it holds
-/// none: only what waits here can be overtaken, become too old, or make room. Whatever the half has
-/// taken is its own.
+/// none. What waits here can be overtaken, become too old, or make room. What the half holds can be overtaken and become
+/// too old if the half [gives it back](Transmit::recall); otherwise it is the half's own.
 ///
 /// Counters stay true, and every sum adds up: taken = sent + lost + expired + displaced + held.
 pub struct Queued<H> {
@@ -102,11 +102,19 @@ impl<H: Transmit> Queued<H> {
             self.waiting.remove(place);
             self.expired += 1;
         }
+        let too_old = |since| now.saturating_sub(since) >= max_age;
+        if self.waiting.lent_since().is_some_and(too_old) && self.half.recall() {
+            self.waiting.end_loan();
+            self.expired += 1;
+        }
     }
 
     /// Gives frames to the half, as long as it holds none.
     fn pass_on(&mut self, now: Nanos) -> Result<FlushReport, PortError> {
         let mut all = FlushReport::default();
+        if self.waiting.overtakes() && self.half.recall() {
+            self.waiting.take_back();
+        }
         loop {
             let report = self.half.flush(now)?;
             all.sent += report.sent;
@@ -114,11 +122,12 @@ impl<H: Transmit> Queued<H> {
             if self.half.counters().held > 0 {
                 break;
             }
+            self.waiting.end_loan();
             let Some((place, outgoing)) = self.waiting.next() else {
                 break;
             };
             match self.half.transmit(now, outgoing) {
-                Ok(Accepted) => self.waiting.remove(place),
+                Ok(Accepted) => self.waiting.lend(place),
                 Err(Refused::Full) => break,
                 Err(Refused::Unsupported) => {
                     self.waiting.remove(place);

@@ -20,12 +20,16 @@ struct Slot {
     stamp: Option<Stamp>,
     echo: bool,
     since: Nanos,
+    /// Its number in the order in which frames came.
+    arrival: u64,
 }
 
 /// Frames that wait. All memory is allocated at the start; each step takes a time that grows with
 /// the logarithm of the number of frames.
 pub(super) struct Waiting {
     order: Order,
+    /// Frames that wait at most. There is one slot more, for the one that is lent.
+    capacity: usize,
     /// The longest payload that fits, bytes.
     longest: usize,
     slots: Vec<Slot>,
@@ -38,31 +42,36 @@ pub(super) struct Waiting {
     oldest: Heap,
     /// Who makes room: of the lowest priority, who came first.
     yields: Heap,
+    /// The frame that the half behind the queue has, and may give back. It does not wait here.
+    lent: Option<Place>,
     arrivals: u64,
 }
 
 impl Waiting {
     pub(super) fn new(rules: &Rules) -> Self {
         let capacity = rules.frames.max(1);
+        let slots = capacity + 1;
         Self {
             order: rules.order,
+            capacity,
             longest: rules.longest,
-            slots: vec![Slot::default(); capacity],
-            bytes: vec![0; capacity.saturating_mul(rules.longest)],
-            free: (0..capacity as u32).rev().collect(),
-            leaves: Heap::new(capacity),
-            oldest: Heap::new(capacity),
-            yields: Heap::new(capacity),
+            slots: vec![Slot::default(); slots],
+            bytes: vec![0; slots.saturating_mul(rules.longest)],
+            free: (0..slots as u32).rev().collect(),
+            leaves: Heap::new(slots),
+            oldest: Heap::new(slots),
+            yields: Heap::new(slots),
+            lent: None,
             arrivals: 0,
         }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.slots.len() - self.free.len() - usize::from(self.lent.is_some())
     }
 
     pub(super) fn room(&self) -> usize {
-        self.free.len()
+        self.capacity.saturating_sub(self.len())
     }
 
     pub(super) fn fits(&self, frame: &FrameRef<'_>) -> bool {
@@ -80,8 +89,10 @@ impl Waiting {
     /// Takes a frame. Is there no room, or does the frame not fit, it says so.
     pub(super) fn push(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> bool {
         let (header, data) = (*outgoing.frame.header(), outgoing.frame.data());
-        let key = self.key(&header);
-        let Some(&place) = self.free.last().filter(|_| data.len() <= self.longest) else {
+        if self.room() == 0 || data.len() > self.longest {
+            return false;
+        }
+        let Some(&place) = self.free.last() else {
             return false;
         };
         let at = place as usize;
@@ -98,14 +109,29 @@ impl Waiting {
             stamp: outgoing.stamp,
             echo: outgoing.echo,
             since: now,
+            arrival: self.arrivals,
         };
         self.free.pop();
-        let arrival = self.arrivals;
         self.arrivals += 1;
+        self.line_up(Place(place));
+        true
+    }
+
+    /// Puts a frame that stands in its slot into all orders.
+    fn line_up(&mut self, Place(place): Place) {
+        let Some(slot) = self.slots.get(place as usize) else {
+            return;
+        };
+        let (key, arrival) = (self.key(&slot.header), slot.arrival);
         self.leaves.insert((key, arrival), place);
         self.oldest.insert((0, arrival), place);
         self.yields.insert((!key, arrival), place);
-        true
+    }
+
+    fn leave_lines(&mut self, place: u32) {
+        self.leaves.remove(place);
+        self.oldest.remove(place);
+        self.yields.remove(place);
     }
 
     /// The frame that is to leave next.
@@ -140,9 +166,43 @@ impl Waiting {
     }
 
     pub(super) fn remove(&mut self, Place(place): Place) {
-        self.leaves.remove(place);
-        self.oldest.remove(place);
-        self.yields.remove(place);
+        self.leave_lines(place);
         self.free.push(place);
+    }
+
+    /// The half behind the queue has this frame now. Nobody else's frame is lent.
+    pub(super) fn lend(&mut self, place: Place) {
+        self.end_loan();
+        self.leave_lines(place.0);
+        self.lent = Some(place);
+    }
+
+    /// Whether a frame waits that is to leave before the one that is lent.
+    pub(super) fn overtakes(&self) -> bool {
+        let lent = self.lent.and_then(|place| self.slots.get(place.0 as usize));
+        let Some((lent, (first, _))) = lent.zip(self.leaves.first()) else {
+            return false;
+        };
+        first < (self.key(&lent.header), lent.arrival)
+    }
+
+    /// Since when the frame waits that is lent.
+    pub(super) fn lent_since(&self) -> Option<Nanos> {
+        let slot = self.slots.get(self.lent?.0 as usize)?;
+        Some(slot.since)
+    }
+
+    /// The half has given the frame back: it waits again, where it stood.
+    pub(super) fn take_back(&mut self) {
+        if let Some(place) = self.lent.take() {
+            self.line_up(place);
+        }
+    }
+
+    /// The frame that was lent is gone.
+    pub(super) fn end_loan(&mut self) {
+        if let Some(Place(place)) = self.lent.take() {
+            self.free.push(place);
+        }
     }
 }

@@ -263,6 +263,16 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
         (!self.shared.try_again(now)).then_some(Refused::Down)
     }
 
+    fn recall(&mut self) -> bool {
+        let ours = self.count == 1 && self.way.slots_are_ours();
+        if ours {
+            self.count = 0;
+            self.counters.taken -= 1;
+            self.held = Held::Unsent;
+        }
+        ours
+    }
+
     fn counters(&self) -> TxCounters {
         TxCounters {
             held: self.count as u64,

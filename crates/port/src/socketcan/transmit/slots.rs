@@ -42,6 +42,10 @@ impl<S: AsFd + AsRawFd + Loopback + Send> TransmitWay for FromSlots<S> {
         self.socket.set_loopback(on)
     }
 
+    fn slots_are_ours(&self) -> bool {
+        true
+    }
+
     fn send(&mut self, first: usize, count: usize) -> Result<usize, Errno> {
         if self.one_by_one {
             self.outbox.write_one(&self.socket, first)

@@ -6,7 +6,10 @@
   const head = (run) => {
     document.title = run.title;
     cg.at("title").textContent = run.title;
-    cg.at("lead").textContent = `${cg.count(run.rows)} rows, one for each frame and destination, over ${(run.span / 1e9).toFixed(3)} s of ${run.time}; ${cg.count(run.delivered)} delivered. Made by cangate ${run.cangate}.`;
+    cg.at("sentence").textContent = run.lead.sentence;
+    cg.at("tiles").replaceChildren(...run.lead.tiles.map(({ name, value, note, bad }) => cg.html("div", { class: bad ? "tile alarm" : "tile" },
+      cg.html("span", { class: "name" }, name), cg.html("strong", {}, value), cg.html("span", { class: "why" }, note))));
+    cg.at("said").textContent = [`All times are ${run.time}, from end of frame in to end of frame out, less the outgoing frame's duration.`, run.lead.why_zero].filter(Boolean).join(" ");
     cg.at("notes").hidden = !run.notes.length;
     cg.at("notes").replaceChildren(...run.notes.map((note) => cg.html("li", {}, note)));
   };
@@ -46,6 +49,7 @@
     section("made", "How this was made", cg.list([...facts,
       ["Latency", "End of the outgoing frame minus end of the incoming frame minus the outgoing frame's duration (stuff bits included, without intermission)."],
       ["Latency profile", "For a latency t, how many frames had t or more. Between two points lie as many frames as their counts differ; the last point is the worst case."],
+      ["Rows", `${cg.count(run.rows)}, one for each frame and destination; ${cg.count(run.delivered)} delivered.`],
       ["Processing time", "Real time that the CPU took for a frame on the machine that made the run. It is not part of the latency and never added to it."]], ["Command"]),
     ...(text ? [cg.folded("Configuration", text)] : []), cg.html("p", {}, "Every frame's stamps are in ", cg.html("code", {}, "results.parquet"), " beside this page."));
   };
@@ -107,11 +111,12 @@
     buses(run);
     made(run);
     const about = { clock: run.clock, time: run.time };
-    const models = [...(run.latency ? latencies(run, about) : []), ...load(run, about), ...processing(run)];
+    const [profile, ...others] = run.latency ? latencies(run, about) : [];
+    const more = [...others, ...load(run, about), ...processing(run)];
     const draw = () => {
-      const room = cg.at("charts");
-      const none = run.latency ? [] : [cg.html("p", {}, "No frame came in and went out, so there is no latency to draw.")];
-      room.replaceChildren(...none, cg.grid(models, room.clientWidth));
+      const first = cg.at("profile"), room = cg.at("charts");
+      first.replaceChildren(profile ? cg.alone(profile, first.clientWidth) : cg.html("p", {}, "No frame came in and went out, so there is no latency to draw."));
+      room.replaceChildren(cg.grid(more, room.clientWidth));
     };
     draw();
     cg.onWidth(draw);

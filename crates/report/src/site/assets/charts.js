@@ -27,7 +27,8 @@
     await Promise.all(places.map(load));
     if (mine !== turn) return;   // something else was chosen meanwhile
     const charts = cg.at("charts");
-    const members = places.map((place, n) => ({ place, line: cg.index.experiments[place], details: loaded.get(place), look: cg.look(n) }));
+    const looks = cg.looksOf(places);
+    const members = places.map((place, n) => ({ place, line: cg.index.experiments[place], details: loaded.get(place), look: looks[n] }));
     const broken = members.filter((m) => !m.details);
     const groups = ["virtual", "real", "unstated"].map((clock) => [clock, members.filter((m) => m.details && m.line.clock === clock)]);
     const present = groups.filter(([, group]) => group.length);

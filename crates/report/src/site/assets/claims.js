@@ -31,12 +31,13 @@
     const of = (verdict) => claims.filter((c) => c.verdict === verdict).length;
     const sums = Object.keys(signs).map((v) => `${of(v)} ${word(v)}`).join(", ");
     const heads = [kind === "bound" ? "bound" : "claim", "", from, "measured", "verdict", "experiments"];
+    const cell = (n, ...content) => cg.html("td", { "data-head": heads[n] || (kind === "bound" ? "bound" : "claim") }, ...content);
     const rows = claims.map((c) => cg.html("tr", {}, cg.html("th", { scope: "row" }, c.id),
-      cg.html("td", {}, c.claim, c.criterion ? cg.html("span", { class: "why" }, `${good}: ${c.criterion}`) : null),
-      cg.html("td", {}, c.paper, c.source && kind !== "bound" ? cg.html("span", { class: "why" }, c.source) : null), cg.html("td", {}, c.measured),
-      cg.html("td", {}, cg.html("span", { class: `verdict ${c.verdict.split(" ")[0]}` }, `${signs[c.verdict]} ${word(c.verdict)}`), cg.html("span", { class: "why" }, c.why)),
-      cg.html("td", {}, way(c))));
-    return cg.html("table", {}, cg.html("caption", {}, `${claims.length} ${what[claims.length === 1 ? 0 : 1]}: ${sums}.`),
+      cell(1, c.claim, c.criterion ? cg.html("span", { class: "why" }, `${good}: ${c.criterion}`) : null),
+      cell(2, c.paper, c.source && kind !== "bound" ? cg.html("span", { class: "why" }, c.source) : null), cell(3, c.measured),
+      cell(4, cg.html("span", { class: `verdict ${c.verdict.split(" ")[0]}` }, `${signs[c.verdict]} ${word(c.verdict)}`), cg.html("span", { class: "why" }, c.why)),
+      cell(5, way(c))));
+    return cg.html("table", { class: kind }, cg.html("caption", {}, `${claims.length} ${what[claims.length === 1 ? 0 : 1]}: ${sums}.`),
       cg.html("thead", {}, cg.html("tr", {}, heads.map((h) => cg.html("th", { scope: "col" }, h)))), cg.html("tbody", {}, rows));
   };
 

@@ -1,9 +1,27 @@
 // Puts the page together when the index is there, and again when something is chosen.
 (() => {
+  // What was run: of each setting that says it, its value, its few values, or how many there are.
+  const TOLD = ["kernel", "bench", "gateway", "traffic", "load", "clock"], FEW = 4;
+  const ran = (experiments) => TOLD.map((key) => {
+    const n = cg.index.settings.indexOf(key);
+    const values = [...new Set(experiments.map((e) => e.settings[n]))].filter((v) => v && v !== "none").sort(cg.compare);
+    if (!values.length) return null;
+    if (key === "clock") return values.map((v) => cg.timeWords[v] ?? v).join(" and ");
+    if (values.length > FEW && key !== "kernel") return `${values.length} ${key === "traffic" ? "kinds of traffic" : key === "bench" ? "benches" : `${key}s`}`;
+    const name = values.length > 1 && key !== "traffic" ? (key === "bench" ? "benches" : `${key}s`) : key;
+    return `${name} ${values.length > FEW ? `${values[0]} to ${values[values.length - 1]} (${values.length})` : values.join(", ")}`;
+  }).filter(Boolean).join("; ");
+
   const lead = () => {
     const { experiments, left_out: out, failed, cangate } = cg.index;
     const frames = experiments.reduce((sum, e) => sum + e.sent, 0);
-    cg.at("lead").textContent = `${cg.count(experiments.length)} ${experiments.length === 1 ? "experiment" : "experiments"}, ${cg.count(frames)} frames sent. Made by cangate ${cangate}.`;
+    const n = experiments.length, all = n === 1 ? "1 experiment" : `${cg.count(n)} experiments`;
+    const families = [...new Set(cg.index.claims.map((c) => c.id.split("/")[0]))];
+    const claims = families.length > 6 ? `${families.length} claims` : `${families.length === 1 ? "Claim" : "Claims"} ${families.join(", ")}`;
+    cg.at("title").textContent = families.length ? `${claims} put to the test` : all;
+    document.title = `cangate: ${cg.at("title").textContent}`;
+    const said = ran(experiments);
+    cg.at("lead").textContent = `${all}, ${cg.count(frames)} frames sent${said ? `: ${said}` : ""}. Made by cangate ${cangate}.`;
     if (failed.length) {
       cg.at("failed").hidden = false;
       cg.at("failed").append(cg.html("summary", {}, `${failed.length} ${failed.length === 1 ? "experiment" : "experiments"} failed`),
@@ -61,6 +79,7 @@
     cg.at("columns").hidden = cg.at("terms").hidden = false;
     if (innerWidth < 900) cg.at("filters").open = false;
     cg.showClaims();
+    await cg.showFigures();
     cg.watchDetails();
     cg.onChange(show);
     await show();

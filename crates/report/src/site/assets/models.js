@@ -39,6 +39,39 @@
     return { conditions, names };
   };
 
+  // All gateways of the site, in the order of their colours.
+  cg.gateways = () => {
+    const n = cg.index.settings.indexOf("gateway");
+    return [...new Set(cg.index.experiments.map((e) => e.settings[n]))].sort(cg.compare);
+  };
+
+  // More curves than this the eye does not tell apart: the others are thin and grey.
+  const MOST = 14;
+  // One colour a gateway and one dash for what else differs. Where all have the same gateway, the first setting that
+  // differs has the colours.
+  cg.looksOf = (places) => {
+    const { experiments, settings } = cg.index, at = (n, place) => experiments[place].settings[n];
+    const quiet = ["clock", "seed", "frames", "stamp-every"];
+    const differing = settings.map((_, n) => n).filter((n) => !quiet.includes(settings[n]) && new Set(places.map((place) => at(n, place))).size > 1);
+    const gateway = settings.indexOf("gateway"), key = differing.includes(gateway) ? gateway : differing[0];
+    if (key === undefined) return places.map((_, n) => (n < MOST ? cg.look(n) : cg.look(cg.looks)));
+    const here = [...new Set(places.map((place) => at(key, place)))].sort(cg.compare), everywhere = cg.gateways();
+    const order = key === gateway && everywhere.length <= cg.colours.length ? everywhere : here;
+    const rest = (place) => differing.filter((n) => n !== key).map((n) => at(n, place)).join("\n");
+    const dashes = [...new Set(places.map(rest))];
+    const used = new Set(), least = new Map();
+    return places.map((place) => {
+      const colour = order.indexOf(at(key, place));
+      // One dash for each of the rest, or, where there are more of them than dashes, the next one of this colour.
+      let dash = dashes.length <= cg.dashes.length ? dashes.indexOf(rest(place)) : least.get(colour) ?? 0;
+      while (used.has(`${colour} ${dash}`)) dash++;
+      if (colour >= cg.colours.length || dash >= cg.dashes.length || used.size >= MOST) return cg.look(cg.looks);
+      used.add(`${colour} ${dash}`);
+      least.set(colour, dash + 1);
+      return { colour: cg.colours[colour], dash: cg.dashes[dash], mark: dash };
+    });
+  };
+
   const costWords = () => (cg.state.cost ? ` · each register access charged ${["0", "100 ns", "1 µs"][cg.state.cost] ?? `${cg.index.costs[cg.state.cost]} ns`} more` : "");
   const stamps = (members) => {
     const texts = [...new Set(members.map((m) => m.line.stamp).filter(Boolean))];

@@ -3,11 +3,39 @@
 use super::CopyBytes;
 use crate::operations::toml::Toml;
 use crate::text::{limits::FrameLimits, words::payload_bytes};
-use ::config::{Diagnostic, Diagnostics, Value};
+use ::config::{Diagnostic, Diagnostics, Key, Shape, Value};
+use alloc::vec;
+use alloc::vec::Vec;
 use alloc::{format, string::String};
+
+/// The last byte of the longest payload.
+const LAST: i64 = frame::dlc::XL_MAX as i64 - 1;
 
 impl Toml for CopyBytes {
     const KEYS: &'static [&'static str] = &["copy", "move"];
+
+    fn keys() -> Vec<Key> {
+        let place = |name, about| Key::new(name, Shape::Integer(0..=LAST), about);
+        let keys = || {
+            vec![
+                place("from", "The first byte, from 0.").needed(),
+                place("to", "Where it goes.").needed(),
+                Key::new(
+                    "count",
+                    Shape::Integer(1..=LAST + 1),
+                    "How many bytes. Default 1.",
+                ),
+            ]
+        };
+        vec![
+            Key::new("copy", Shape::Table(keys()), "Copies payload bytes."),
+            Key::new(
+                "move",
+                Shape::Table(keys()),
+                "Copies payload bytes, and sets the old ones to zero.",
+            ),
+        ]
+    }
 
     /// `{ from = 0, to = 4, count = 2 }`
     fn parse(

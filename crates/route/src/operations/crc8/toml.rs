@@ -1,14 +1,61 @@
 //! `crc8`.
 
 use super::{Crc8, Crc8Profile};
-use crate::operations::checksum_toml::{Range, index_words, range};
+use crate::operations::checksum_toml::{Range, index_words, range, range_keys};
 use crate::operations::toml::Toml;
 use crate::text::{limits::FrameLimits, words::hex};
-use ::config::{Diagnostic, Diagnostics, Table, Value};
+use ::config::{Diagnostic, Diagnostics, Key, Shape, Table, Value};
+use alloc::vec;
+use alloc::vec::Vec;
 use alloc::{format, string::String};
 
 impl Toml for Crc8 {
     const KEYS: &'static [&'static str] = &["crc8"];
+
+    fn keys() -> Vec<Key> {
+        let mut keys = range_keys();
+        let profile = vec![
+            Key::new(
+                "one_byte",
+                Shape::Byte,
+                "The checksum continues over this byte.",
+            ),
+            Key::new(
+                "sixteen",
+                Shape::Hex,
+                "It continues over one of these 16 bytes, by the counter in byte 1.",
+            ),
+            Key::new(
+                "sff_id_xor",
+                Shape::Flag,
+                "It continues over the XOR of the ID's lowest two bytes.",
+            ),
+        ];
+        keys.extend([
+            Key::new(
+                "final_xor",
+                Shape::Byte,
+                "The result is XORed with it. Default \"00\".",
+            ),
+            Key::new(
+                "polynomial",
+                Shape::Byte,
+                "Without its top bit: \"1D\" is SAE J1850, \"2F\" AUTOSAR.",
+            ),
+            Key::new(
+                "table",
+                Shape::Hex,
+                "The whole table of 256 bytes, in place of `polynomial`.",
+            ),
+            Key::new(
+                "profile",
+                Shape::OneKey(profile),
+                "What the checksum continues over.",
+            ),
+        ]);
+        let about = "Writes a CRC8 of payload bytes into one of them.";
+        vec![Key::new("crc8", Shape::Table(keys), about)]
+    }
 
     fn parse(
         _: &'static str,

@@ -7,12 +7,34 @@ use crate::text::{
     limits::FrameLimits,
     words::{format_name, id_number},
 };
-use ::config::{Diagnostic, Diagnostics, Value};
+use ::config::{Diagnostic, Diagnostics, Key, Shape, Value};
+use alloc::vec;
+use alloc::vec::Vec;
 use alloc::{format, string::String};
 use frame::CanId;
 
+const FORMATS: [(&str, Option<bool>); 3] =
+    [("keep", None), ("sff", Some(false)), ("eff", Some(true))];
+
 impl Toml for MapId {
     const KEYS: &'static [&'static str] = &["map_id"];
+
+    fn keys() -> Vec<Key> {
+        let keys = vec![
+            Key::new("from", Shape::Text, "An ID or a range: \"100-1FF\".").needed(),
+            Key::new("to", Shape::Text, "What its first ID becomes.").needed(),
+            Key::new(
+                "format",
+                Shape::words(&FORMATS),
+                "The format of the new IDs, where digits do not say it.",
+            ),
+        ];
+        vec![Key::new(
+            "map_id",
+            Shape::Table(keys),
+            "Moves a block of IDs.",
+        )]
+    }
 
     /// `{ from = "100-1FF", to = "500" }`; `format` where digits do not say it.
     fn parse(
@@ -21,8 +43,6 @@ impl Toml for MapId {
         _: FrameLimits,
         found: &mut Diagnostics,
     ) -> Option<Self> {
-        const FORMATS: [(&str, Option<bool>); 3] =
-            [("keep", None), ("sff", Some(false)), ("eff", Some(true))];
         let mut table = value.table("`map_id`", found)?;
         let from_value = table.need("from", found);
         let to_value = table.need("to", found);

@@ -7,12 +7,45 @@ use crate::text::{
     limits::FrameLimits,
     words::{format_name, hex, id_number, join, payload_bytes},
 };
-use ::config::{At, Diagnostic, Diagnostics, Table, Value};
-use alloc::{format, string::String, vec::Vec};
+use ::config::{At, Diagnostic, Diagnostics, Key, Shape, Table, Value};
+use alloc::vec;
+use alloc::{boxed::Box, format, string::String, vec::Vec};
 use frame::{CanId, dlc, flags as fd_flags};
+
+const FLAGS: [(&str, u8); 2] = [("brs", fd_flags::BRS), ("esi", fd_flags::ESI)];
 
 impl Toml for Modify {
     const KEYS: &'static [&'static str] = &["and", "or", "xor", "set"];
+
+    fn keys() -> Vec<Key> {
+        let flags = Shape::Any(vec![
+            Shape::List(Box::new(Shape::words(&FLAGS))),
+            Shape::Byte,
+        ]);
+        let keys = vec![
+            Key::new("id", Shape::Text, "Three hex digits (SFF) or eight (EFF)."),
+            Key::new(
+                "raw_id",
+                Shape::Text,
+                "All 32 bits of SocketCAN's ID, in hex.",
+            ),
+            Key::new("len", Shape::Integer(0..=255), "The length."),
+            Key::new(
+                "flags",
+                flags,
+                "The FD flags: [\"brs\", \"esi\"], or a byte.",
+            ),
+            Key::new("data", Shape::Hex, "The payload from byte 0 on."),
+        ];
+        let about = |key: &str| match key {
+            "and" => "ANDs parts of the frame with these.",
+            "or" => "ORs parts of the frame with these.",
+            "xor" => "XORs parts of the frame with these.",
+            _ => "Sets parts of the frame.",
+        };
+        let of = |key: &&'static str| Key::new(key, Shape::Table(keys.clone()), about(key));
+        Self::KEYS.iter().map(of).collect()
+    }
 
     fn parse(
         key: &'static str,
@@ -155,7 +188,6 @@ fn len(op: ModifyOp, value: &Value<'_>, limits: FrameLimits, f: &mut Diagnostics
 
 /// `["brs", "esi"]`, or a byte.
 fn flags(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<u8> {
-    const NAMES: [(&str, u8); 2] = [("brs", fd_flags::BRS), ("esi", fd_flags::ESI)];
     if limits.kinds.classic && !limits.kinds.fd && !limits.kinds.xl {
         let message = "classic frames have no flags that could be changed";
         found.push(Diagnostic::warning(value.span(), message).hint("leave out `flags`"));
@@ -164,7 +196,7 @@ fn flags(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Opt
         Some(list) => {
             let mut bits = 0;
             for value in list {
-                bits |= value.one_of(&NAMES, found)?.value;
+                bits |= value.one_of(&FLAGS, found)?.value;
             }
             value.at(bits)
         }

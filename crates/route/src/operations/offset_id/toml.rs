@@ -3,11 +3,21 @@
 use super::OffsetId;
 use crate::operations::toml::Toml;
 use crate::text::limits::FrameLimits;
-use ::config::{Diagnostic, Diagnostics, Value};
+use ::config::{Diagnostic, Diagnostics, Key, Shape, Value};
+use alloc::vec;
+use alloc::vec::Vec;
 use alloc::{format, string::String};
+
+/// The highest ID.
+const MOST: i64 = 0x1FFF_FFFF;
 
 impl Toml for OffsetId {
     const KEYS: &'static [&'static str] = &["id_offset"];
+
+    fn keys() -> Vec<Key> {
+        let about = "Adds to the number of the ID.";
+        vec![Key::new("id_offset", Shape::Integer(-MOST..=MOST), about)]
+    }
 
     fn parse(
         _: &'static str,
@@ -15,7 +25,6 @@ impl Toml for OffsetId {
         _: FrameLimits,
         found: &mut Diagnostics,
     ) -> Option<Self> {
-        const MOST: i64 = 0x1FFF_FFFF;
         let by = value.integer(-MOST..=MOST, found)?.value;
         if by == 0 {
             let d = Diagnostic::warning(value.span(), "an offset of 0 changes nothing");

@@ -1,14 +1,21 @@
 //! `xor_sum`.
 
 use super::XorSum;
-use crate::operations::checksum_toml::{Range, index_words, range};
+use crate::operations::checksum_toml::{Range, index_words, range, range_keys};
 use crate::operations::toml::Toml;
 use crate::text::limits::FrameLimits;
-use ::config::{Diagnostics, Value};
+use ::config::{Diagnostics, Key, Shape, Value};
+use alloc::vec;
+use alloc::vec::Vec;
 use alloc::{format, string::String};
 
 impl Toml for XorSum {
     const KEYS: &'static [&'static str] = &["xor_sum"];
+
+    fn keys() -> Vec<Key> {
+        let about = "Writes the XOR of payload bytes into one of them.";
+        vec![Key::new("xor_sum", Shape::Table(range_keys()), about)]
+    }
 
     fn parse(
         _: &'static str,

@@ -5,6 +5,10 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::time::Duration;
 
+#[path = "../../../../tests/pictures/mod.rs"]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod pictures;
+
 fn port(name: &str, state: &'static str, received: f64, lost: f64) -> PortRate {
     PortRate {
         name: name.into(),
@@ -28,9 +32,8 @@ fn route(name: &str, by: &str, taken: Option<f64>) -> RouteRate {
     }
 }
 
-fn app() -> App {
-    let mut app = App::new("/run/cangate/body.sock".into(), false);
-    let rates = Rates {
+fn rates() -> Rates {
+    Rates {
         over: Duration::from_millis(1_004),
         ports: vec![
             port("engine", "up", 1204.0, 0.0),
@@ -41,8 +44,12 @@ fn app() -> App {
             route("doors", "can-gw", None),
             route("engine torque", "bpf", Some(800.0)),
         ],
-    };
-    assert!(app.hear(rates));
+    }
+}
+
+fn app() -> App {
+    let mut app = App::new("/run/cangate/body.sock".into(), false);
+    assert!(app.hear(rates()));
     app
 }
 
@@ -193,4 +200,33 @@ fn every_size_is_drawn() {
             screen(&mut app, width, height);
         }
     }
+}
+
+/// The picture of the guide, from the buffer that the terminal is drawn from.
+#[test]
+fn picture_of_top() {
+    let mut app = App::new("/run/cangate/body.sock".into(), true);
+    assert!(app.hear(rates()));
+    let (width, height) = (80, 14);
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(&mut app, frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let cell = |x, y| {
+        let cell = &buffer[(x, y)];
+        let has = |modifier| cell.modifier.contains(modifier);
+        pictures::Cell {
+            symbol: cell.symbol().to_owned(),
+            bold: has(Modifier::BOLD),
+            dim: has(Modifier::DIM),
+            underlined: has(Modifier::UNDERLINED),
+            alarm: cell.fg == Color::Red,
+        }
+    };
+    let line = |y| (0..width).map(|x| cell(x, y)).collect();
+    let lines: Vec<_> = (0..height).map(line).collect();
+    let title = "cangate top in a terminal of 80 columns";
+    pictures::keep(
+        "top.svg",
+        &pictures::terminal(title, usize::from(width), &lines),
+    );
 }

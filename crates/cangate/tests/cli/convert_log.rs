@@ -1,0 +1,210 @@
+//! `cangate convert`: logs of one format into another.
+
+use crate::{cangate, stderr, stdout};
+use std::path::Path;
+use std::process::Command;
+
+/// candump's log, of every kind of frame.
+const LOG: &str = "\
+(1436509052.249713) can0 123#1122 R
+(1436509052.249800) can1 12345678#R4 T
+(1436509052.300001) can0 7FF#R R
+(1436509053.000002) can0 321##5112233 R
+(1436509053.000003) can1 12345678##70011223344556677889900AA T
+(1436509053.500000) can0 7FF#0011223344556677_F R
+(1436509053.600000) can0 00123#81:00:12345678#AABB R
+(1436509054.999999) can0 20000004#0004000000000000 R
+";
+
+fn convert(folder: &Path, args: &[&str]) -> assert_cmd::Command {
+    let mut command = cangate();
+    command.arg("convert").args(args).current_dir(folder);
+    command
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in.log"), LOG).unwrap();
+    folder
+}
+
+/// What pcapng and candump's log hold is the same, packed or not, by a file and by a pipe.
+#[test]
+fn there_and_back_is_the_same() {
+    let folder = folder();
+    for name in [
+        "a.pcapng",
+        "b.pcapng.gz",
+        "c.pcapng.zst",
+        "d.log.gz",
+        "e.log.zst",
+    ] {
+        let said = stderr(&mut convert(folder.path(), &["in.log", name]), 0);
+        assert!(
+            said.starts_with(&format!("in.log (candump -L) to {name}: 8 frames")),
+            "{said}"
+        );
+        let back = stdout(&mut convert(folder.path(), &[name, "-", "--to", "log"]), 0);
+        assert_eq!(back, LOG, "{name}");
+        let bytes = std::fs::read(folder.path().join(name)).unwrap();
+        let mut pipe = convert(folder.path(), &["-", "-", "--to", "log"]);
+        assert_eq!(stdout(pipe.write_stdin(bytes), 0), LOG, "{name}");
+    }
+    stdout(&mut convert(folder.path(), &["in.log", "f.parquet"]), 0);
+    let parquet = std::fs::read(folder.path().join("f.parquet")).unwrap();
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+}
+
+/// What ASC does not have is counted, named, and in the exit status.
+#[test]
+fn nothing_is_lost_in_silence() {
+    let folder = folder();
+    let said = stderr(&mut convert(folder.path(), &["in.log", "a.asc"]), 3);
+    for expected in [
+        "warning: 1 frame left out, because this format has no XL frames; the first: line 7: can0 00123#81",
+        "warning: 1 frame written as error frames without their class and data; the first: line 8: can0 2000",
+        "in.log (candump -L) to a.asc: 7 frames",
+        "error: in.log: left out: 1 frame; the rest was written",
+    ] {
+        assert!(said.contains(expected), "{expected}\n{said}");
+    }
+    let back = stdout(
+        &mut convert(folder.path(), &["a.asc", "-", "--to", "log"]),
+        0,
+    );
+    let expected = LOG.lines().filter(|line| !line.contains(" 00123#81"));
+    let expected: String = expected
+        .map(|line| match line.split_once(" 20000004#") {
+            Some((begin, _)) => format!("{begin} 20000080#0000000000000000\n"),
+            None => format!("{line}\n"),
+        })
+        .collect();
+    assert_eq!(back, expected);
+    let said = stderr(
+        &mut convert(folder.path(), &["--strict", "in.log", "b.asc"]),
+        2,
+    );
+    assert!(said.contains("in.log: line 7: can0 00123#81"), "{said}");
+    // Bad lines count, too.
+    std::fs::write(folder.path().join("bad.log"), format!("{LOG}nonsense\n")).unwrap();
+    let said = stderr(&mut convert(folder.path(), &["bad.log", "b.pcapng"]), 3);
+    assert!(said.contains("bad.log: line 9, column 1") && said.contains("left out: 1 bad line"));
+}
+
+#[test]
+fn what_is_there_is_kept_unless_it_may_be_replaced() {
+    let folder = folder();
+    let path = folder.path().join("mine.asc");
+    std::fs::write(&path, "mine").unwrap();
+    let said = stderr(&mut convert(folder.path(), &["in.log", "mine.asc"]), 2);
+    assert!(said.contains("exists and is kept"), "{said}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"mine");
+    // Nor is it touched by an input that is no log.
+    std::fs::write(folder.path().join("zeros"), [0; 5000]).unwrap();
+    stderr(
+        &mut convert(folder.path(), &["--force", "zeros", "mine.asc"]),
+        2,
+    );
+    assert_eq!(std::fs::read(&path).unwrap(), b"mine");
+    let said = stderr(
+        &mut convert(folder.path(), &["--force", "in.log", "./in.log"]),
+        2,
+    );
+    assert!(said.contains("is the log that is read"), "{said}");
+    assert_eq!(
+        std::fs::read_to_string(folder.path().join("in.log")).unwrap(),
+        LOG
+    );
+    stderr(
+        &mut convert(folder.path(), &["--force", "in.log", "mine.asc"]),
+        3,
+    );
+    assert!(std::fs::read(&path).unwrap().starts_with(b"date "));
+    let entries = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(entries, 3, "no other file was made");
+}
+
+#[test]
+fn formats_are_named_or_recognised() {
+    let folder = folder();
+    let zero = " (000.000000)  can0  123   [1]  11\n (000.500000)  can0  123   [1]  22\n \
+                (000.700000)  can0  123   [1]  33\n";
+    std::fs::write(folder.path().join("drive.txt"), zero).unwrap();
+    let last = |from: &[&str]| {
+        let args = [&["drive.txt", "-", "--to", "log"], from].concat();
+        let out = stdout(&mut convert(folder.path(), &args), 0);
+        out.lines().last().unwrap()[..19].to_owned()
+    };
+    assert_eq!(last(&[]), "(0000000000.700000)");
+    assert_eq!(last(&["--from", "candump-delta"]), "(0000000001.200000)");
+    let said = stderr(&mut convert(folder.path(), &["in.log", "x.blf"]), 2);
+    assert!(
+        said.contains("x.blf: the name says no format: end it in .log, .asc"),
+        "{said}"
+    );
+    let said = stderr(
+        &mut convert(folder.path(), &["--from", "trk", "in.log", "x.log"]),
+        2,
+    );
+    assert!(said.contains("did you mean `trc`?"), "{said}");
+    let said = stderr(
+        &mut convert(folder.path(), &["--from", "pcapng", "in.log", "x.asc"]),
+        2,
+    );
+    assert!(said.contains("it looks like candump -L"), "{said}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_said() {
+    let folder = folder();
+    let said = stderr(
+        &mut convert(folder.path(), &["in.log", "/dev/full", "--to", "pcapng"]),
+        1,
+    );
+    assert!(
+        said.contains("cannot write /dev/full: No space left"),
+        "{said}"
+    );
+    let said = stderr(&mut convert(folder.path(), &["in.log", "in.log/x.asc"]), 1);
+    assert!(said.contains("a file has this name"), "{said}");
+    let said = stderr(&mut convert(folder.path(), &["absent.log", "x.asc"]), 2);
+    assert!(said.contains("absent.log: cannot be read"), "{said}");
+}
+
+/// Wireshark's tshark writes what it has read of our pcapng as pcapng and as pcap of its own.
+#[test]
+fn what_wireshark_writes_is_read() {
+    let there = Command::new("tshark").arg("--version").output();
+    if !there.is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED because there is no tshark on the path: `apt-get install tshark`");
+        return;
+    }
+    let folder = folder();
+    stdout(&mut convert(folder.path(), &["in.log", "a.pcapng"]), 0);
+    for (format, name) in [
+        ("pcapng", "b.pcapng"),
+        ("nsecpcap", "b.pcap"),
+        ("pcap", "c.pcap"),
+    ] {
+        let mut tshark = Command::new("tshark");
+        tshark.args(["-n", "-r", "a.pcapng", "-F", format, "-w", name]);
+        let output = tshark
+            .env("HOME", folder.path())
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let back = stdout(&mut convert(folder.path(), &[name, "-", "--to", "log"]), 0);
+        // pcap has neither interfaces nor directions.
+        let of = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            if format == "pcapng" {
+                line.to_owned()
+            } else {
+                format!("{} {}", words[0], words[2])
+            }
+        };
+        let all = |text: &str| text.lines().map(of).collect::<Vec<_>>();
+        assert_eq!(all(&back), all(LOG), "{format}");
+    }
+}

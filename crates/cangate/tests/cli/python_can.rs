@@ -1,0 +1,240 @@
+//! python-can reads what `cangate convert` writes, and the other way round: ASC, TRC, candump's log.
+//!
+//! What python-can itself does not keep is not compared: FD frames without data, which its ASC reader takes for
+//! remote frames; remote and FD frames in TRC and the length of remote frames in candump's log, which it does
+//! not write; error frames of other classes than bus errors, which its log reader takes for data frames.
+
+use crate::{cangate, root, stdout};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Reads a file by python-can; a line for each message.
+const READ: &str = r#"
+import gzip, sys, can
+name = sys.argv[1]
+if name.endswith(".asc.gz"):
+    messages = can.ASCReader(gzip.open(name, "rt"), relative_timestamp=False)
+elif name.endswith(".asc"):
+    messages = can.ASCReader(name, relative_timestamp=False)
+else:
+    messages = can.LogReader(name)
+for m in messages:
+    error = m.is_error_frame
+    print(round(m.timestamp * 1e6), m.channel if not error else "-",
+          "error" if error else f"{m.arbitration_id:X}{'x' if m.is_extended_id else ''}",
+          f"{int(m.is_remote_frame)}{int(m.is_fd)}{int(m.bitrate_switch)}{int(m.error_state_indicator)}",
+          "-" if error else int(m.is_rx), 0 if error else m.dlc, m.data.hex().upper())
+"#;
+
+/// Writes the messages of standard input, lines as above, by python-can.
+const WRITE: &str = r#"
+import sys, can
+with can.Logger(sys.argv[1]) as out:
+    if len(sys.argv) > 2:
+        out.file_version = can.io.TRCFileVersion[sys.argv[2]]
+    for line in sys.stdin:
+        time, channel, name, flags, rx, dlc, data = (line.rstrip("\n") + " ").split(" ")[:7]
+        error = name == "error"
+        rtr, fd, brs, esi = (c == "1" for c in flags)
+        out.on_message_received(can.Message(
+            timestamp=int(time) / 1e6, channel=0 if error else int(channel), is_error_frame=error,
+            arbitration_id=0 if error else int(name.rstrip("x"), 16), is_extended_id=name.endswith("x"),
+            is_remote_frame=rtr, is_fd=fd, bitrate_switch=brs, error_state_indicator=esi,
+            is_rx=rx != "0", dlc=int(dlc), data=bytes.fromhex(data) if not rtr else None))
+"#;
+
+/// A Python that has python-can: the one that `cargo xtask setup` makes, or the path's.
+fn python() -> Option<PathBuf> {
+    let target = root().join("target/python-can/bin/python3");
+    let found = [target, PathBuf::from("python3")]
+        .into_iter()
+        .find(|python| {
+            let imports = Command::new(python).args(["-c", "import can"]).output();
+            imports.is_ok_and(|output| output.status.success())
+        });
+    if found.is_none() {
+        eprintln!(
+            "SKIPPED because there is no python-can: `cargo xtask setup` installs it, or `pip install python-can`"
+        );
+    }
+    found
+}
+
+fn run(python: &Path, folder: &Path, script: &str, args: &[&str], input: &str) -> String {
+    let mut command = assert_cmd::Command::new(python);
+    command.args(["-c", script]).args(args).env("TZ", "UTC");
+    stdout(command.current_dir(folder).write_stdin(input.to_owned()), 0)
+}
+
+/// A message in the scripts' words and as a line of candump.
+#[derive(Clone)]
+struct Message {
+    words: String,
+    line: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Data,
+    Remote(usize),
+    Fd(usize),
+    Error,
+}
+
+/// Messages of each kind and length, from the start on in steps that are no whole milliseconds.
+fn messages() -> Vec<Message> {
+    let mut all = Vec::new();
+    let mut add = |name: &str, kind: Kind, flags: u8, len: usize| {
+        let n = all.len();
+        let us = 1_436_509_052_249_000 + 10_713 * n as u64;
+        let (channel, rx) = (n % 2, u8::from(n % 3 != 0));
+        let data: String = match kind {
+            Kind::Remote(_) | Kind::Error => String::new(),
+            _ => (0..len)
+                .map(|at| format!("{:02X}", (at * 37 + n) % 256))
+                .collect(),
+        };
+        let id = name
+            .strip_suffix('x')
+            .map_or(name.to_owned(), |id| format!("{id:0>8}"));
+        let (bits, frame) = match kind {
+            Kind::Data => ("0000".to_owned(), format!("{id}#{data}")),
+            Kind::Remote(0) => ("1000".to_owned(), format!("{id}#R")),
+            Kind::Remote(len) => ("1000".to_owned(), format!("{id}#R{len}")),
+            Kind::Fd(_) => (
+                format!("01{}{}", flags & 1, flags >> 1),
+                format!("{id}##{:X}{data}", 4 | flags),
+            ),
+            Kind::Error => ("0000".to_owned(), "20000080#0000000000000000".to_owned()),
+        };
+        let short = name.trim_start_matches('0');
+        let short = if ["", "x"].contains(&short) {
+            format!("0{short}")
+        } else {
+            short.to_owned()
+        };
+        let time = format!("({}.{:06})", us / 1_000_000, us % 1_000_000);
+        let (words, line) = if kind == Kind::Error {
+            (
+                format!("{us} - error 0000 - 0 "),
+                format!("{time} can{channel} {frame}"),
+            )
+        } else {
+            let side = if rx == 1 { "R" } else { "T" };
+            (
+                format!("{us} {channel} {short} {bits} {rx} {len} {data}"),
+                format!("{time} can{channel} {frame} {side}"),
+            )
+        };
+        all.push(Message { words, line, kind });
+    };
+    for name in ["000", "123", "7FF", "00000000x", "00000123x", "1FFFFFFFx"] {
+        for len in 0..=8 {
+            add(name, Kind::Data, 0, len);
+            add(name, Kind::Remote(len), 0, len);
+        }
+        for len in [0, 1, 7, 8, 12, 16, 20, 24, 32, 48, 64] {
+            for flags in 0..4 {
+                add(name, Kind::Fd(len), flags, len);
+            }
+        }
+        add(name, Kind::Error, 0, 0);
+    }
+    all
+}
+
+fn lines(messages: &[Message], of: fn(&Message) -> &str) -> String {
+    messages.iter().map(|m| format!("{}\n", of(m))).collect()
+}
+
+/// Of the same name, whatever the channel is called.
+fn without_can(text: &str) -> String {
+    text.replace(" can0 ", " 0 ").replace(" can1 ", " 1 ")
+}
+
+fn convert(folder: &Path, from: &str, to: &str) {
+    stdout(
+        cangate()
+            .args(["convert", "--force", from, to])
+            .current_dir(folder),
+        0,
+    );
+}
+
+#[test]
+fn python_can_reads_what_is_written() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let all = messages();
+    for (name, left_out) in [
+        ("x.asc", Kind::Fd(0)),
+        ("x.asc.gz", Kind::Fd(0)),
+        // Its own reader of this format loses nothing of these.
+        ("x.log", Kind::Remote(99)),
+        ("x.log.gz", Kind::Remote(99)),
+    ] {
+        let some: Vec<_> = all.iter().filter(|m| m.kind != left_out).cloned().collect();
+        std::fs::write(folder.path().join("in.log"), lines(&some, |m| &m.line)).unwrap();
+        // By way of pcapng, so that the log is written and not copied.
+        convert(folder.path(), "in.log", "x.pcapng");
+        convert(folder.path(), "x.pcapng", name);
+        let found = run(&python, folder.path(), READ, &[name], "");
+        let expected = lines(&some, |m| &m.words);
+        let found = without_can(&found);
+        for (found, expected) in found.lines().zip(expected.lines()) {
+            assert_eq!(found, expected, "{name}");
+        }
+        assert_eq!(found.lines().count(), some.len(), "{name}");
+    }
+}
+
+#[test]
+fn what_python_can_writes_is_read() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let all = messages();
+    let data = |kind| kind == Kind::Data;
+    let log = |kind: Kind| !matches!(kind, Kind::Remote(1..));
+    type Writes = fn(Kind) -> bool;
+    let cases: [(&[&str], Writes); 5] = [
+        (&["y.asc"], |_| true),
+        (&["y.asc.gz"], |_| true),
+        (&["y.log"], log),
+        (&["y.trc"], data),
+        (&["y.trc", "V1_0"], data),
+    ];
+    for (args, writes) in cases {
+        let some: Vec<_> = all.iter().filter(|m| writes(m.kind)).cloned().collect();
+        let words = lines(&some, |m| &m.words);
+        run(&python, folder.path(), WRITE, args, &words);
+        convert(folder.path(), args[0], "y.out.log");
+        let found = std::fs::read_to_string(folder.path().join("y.out.log")).unwrap();
+        let expected = lines(&some, |m| &m.line);
+        if args.len() == 1 {
+            assert_same(args[0], &found, &expected);
+            continue;
+        }
+        // TRC 1.0 has milliseconds from a start that no header says, one channel and no direction.
+        let frames = |text: &str| -> Vec<String> {
+            text.lines()
+                .map(|line| line.split(' ').nth(2).unwrap().to_owned())
+                .collect()
+        };
+        assert_eq!(frames(&found), frames(&expected), "TRC 1.0");
+    }
+}
+
+/// The same lines. Of an error frame the channel is not kept, and an empty payload may be written as eight zeros.
+fn assert_same(name: &str, found: &str, expected: &str) {
+    let of = |line: &str| match line.split_once(" 20000080#") {
+        Some((begin, _)) => begin.split(' ').next().unwrap().to_owned() + " error",
+        None => line.to_owned(),
+    };
+    let all = |text: &str| text.lines().map(of).collect::<Vec<_>>();
+    let (found, expected) = (all(found), all(expected));
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_eq!(found, expected, "{name}");
+    }
+    assert_eq!(found.len(), expected.len(), "{name}");
+}

@@ -1,0 +1,66 @@
+//! The JSON schema of gateway.toml: the published one is the program's, and taplo, which editors use, takes it.
+
+use crate::{cangate, root, stdout};
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+const PUBLISHED: &str = "docs/gateway.schema.json";
+
+#[test]
+fn the_published_schema_is_the_programs() {
+    let printed = stdout(cangate().arg("schema"), 0);
+    let published = std::fs::read_to_string(root().join(PUBLISHED)).unwrap_or_default();
+    assert!(
+        printed == published,
+        "{PUBLISHED} is not what the program prints: `cangate schema > {PUBLISHED}`"
+    );
+}
+
+/// taplo, which `cargo xtask setup` installs, or the path's.
+fn taplo() -> Option<PathBuf> {
+    let target = root().join("target/taplo/node_modules/.bin/taplo");
+    let found = [target, PathBuf::from("taplo")].into_iter().find(|taplo| {
+        let version = Command::new(taplo).arg("--version").output();
+        version.is_ok_and(|output| output.status.success())
+    });
+    if found.is_none() {
+        eprintln!(
+            "SKIPPED because there is no taplo: `cargo xtask setup` installs it, or `npm install -g @taplo/cli`"
+        );
+    }
+    found
+}
+
+/// What taplo says of a file that names its schema in its first line, as an editor would be told.
+fn check(taplo: &PathBuf, text: &str) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let published = std::fs::read(root().join(PUBLISHED)).unwrap();
+    std::fs::write(folder.path().join("gateway.schema.json"), published).unwrap();
+    let text = format!("#:schema ./gateway.schema.json\n{text}");
+    std::fs::write(folder.path().join("gateway.toml"), text).unwrap();
+    let mut command = Command::new(taplo);
+    command.args(["check", "gateway.toml"]);
+    command.current_dir(folder.path()).output().unwrap()
+}
+
+#[test]
+fn taplo_takes_the_examples_and_refuses_unknown_keys() {
+    let Some(taplo) = taplo() else { return };
+    let mut count = 0;
+    for entry in std::fs::read_dir(root().join("examples")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|end| end != "toml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let output = check(&taplo, &text);
+        assert!(output.status.success(), "{}: {output:?}", path.display());
+        let wrong = text.replacen("[[routes]]", "[[routes]]\nfilters = \"123\"", 1);
+        assert_ne!(wrong, text, "{}", path.display());
+        let output = check(&taplo, &wrong);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{}: {said}", path.display());
+        count += 1;
+    }
+    assert!(count >= 4, "{count} examples");
+}

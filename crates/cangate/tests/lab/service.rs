@@ -1,0 +1,181 @@
+//! The package and its unit in a real systemd: in a guest, as the first process of a Debian system.
+
+use super::documents::{root, typed};
+use super::fast_lab;
+use super::script::{parts, printed};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the system is to have besides dpkg.
+const PACKAGES: [&str; 6] = ["systemd", "iproute2", "can-utils", "kmod", "curl", "procps"];
+
+/// A Debian system with systemd as an archive, without what is only for people to read.
+fn archive(folder: &Path) -> PathBuf {
+    let lab = guest::Lab::open(&guest::Locations::default()).unwrap();
+    let system = lab.debian(&PACKAGES, &guest::Silent).unwrap();
+    let archive = folder.join("debian.tar");
+    let spared = ["doc", "locale", "man", "i18n", "zoneinfo"];
+    let done = Command::new("tar")
+        .arg("-C")
+        .arg(system)
+        .args(spared.map(|name| format!("--exclude=./usr/share/{name}")))
+        .arg("--exclude=./usr/lib/x86_64-linux-gnu/gconv")
+        .args(["--owner=0", "--group=0", "-cf"])
+        .arg(&archive)
+        .arg(".")
+        .status()
+        .unwrap();
+    assert!(done.success());
+    archive
+}
+
+/// The package that `cargo xtask package` has made.
+fn package() -> Option<PathBuf> {
+    let folder = std::fs::read_dir(root().join("target/package")).ok()?;
+    let mut files = folder.flatten().map(|entry| entry.path());
+    files.find(|path| path.extension().is_some_and(|end| end == "deb"))
+}
+
+/// The number in `→ Overall exposure level for cangate@body.service: 1.3 OK`.
+fn exposure(line: &str) -> f64 {
+    let (_, rest) = line.rsplit_once(": ").unwrap();
+    rest.split(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+#[ignore = "boots a guest"]
+fn the_package_is_a_service_of_systemd() {
+    let Some(_lab) = fast_lab() else { return };
+    let Some(package) = package() else {
+        eprintln!("SKIPPED because there is no package: `cargo xtask package` makes it");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let archive = archive(folder.path());
+    let page = folder.path().join("page.sh");
+    std::fs::write(&page, typed("first-ten-minutes.md").concat()).unwrap();
+    let here = env!("CARGO_MANIFEST_DIR");
+    let arguments = format!(
+        "--fast --bench vcan --kernel 6.1 --memory 1024 --timeout 600 --file {} --file {}=cangate.deb --file {} \
+         --file {here}/tests/lab/debian.sh",
+        archive.display(),
+        package.display(),
+        page.display(),
+    );
+    let text = printed(&arguments, "service.sh");
+    assert!(
+        !text.contains("never: "),
+        "something was waited for in vain"
+    );
+    let steps = parts(&text);
+    installs_starts_and_reloads(&steps);
+    is_watched_and_goes(&steps);
+
+    let page = steps["page"];
+    for words in [
+        "Active: active (running)",
+        "Status: \"2 ports, 2 routes; 0 frames received\"",
+        "  can1  123   [4]  DE AD BE EF",
+        "200 frames received = 200 routed. All sums add up.",
+        "cangate_port_received_frames_total{port=\"engine\"} 200\n",
+        "StatusText=2 ports, 2 routes; 200 frames received\n",
+        "UnitFileState=enabled\n",
+    ] {
+        assert!(page.contains(words), "no {words:?} in {page}");
+    }
+    assert!(!page.contains("\nstatus "), "{page}");
+}
+
+/// What passes is what was sent, once.
+const PASSED: [&str; 4] = [
+    "vcan1 101#11",
+    "vcan1 102#22",
+    "vcan1 103#33",
+    "vcan1 104#44",
+];
+
+fn installs_starts_and_reloads(steps: &BTreeMap<&str, &str>) {
+    let install = steps["install"];
+    assert!(install.contains("Setting up cangate"), "{install}");
+    // `systemd-analyze verify` has nothing to say.
+    assert!(!install.contains("cangate@body.service"), "{install}");
+    for file in ["/completions/cangate\n", "/man1/cangate-run.1.gz\n"] {
+        assert!(install.contains(file), "{install}");
+    }
+    assert!(exposure(steps["exposure"]) < 3.0, "{}", steps["exposure"]);
+    // Not root, no capability, real-time priority and locked memory by limits.
+    assert_eq!(
+        steps["start"],
+        format!(
+            "ActiveState=active\nStatusText=2 ports, 2 routes; 0 frames received\nResult=success\n\
+             CapEff:0000000000000000\nNoNewPrivs:1\n2\n{}\n0\n",
+            PASSED[0]
+        )
+    );
+    assert_eq!(
+        steps["reload"],
+        format!(
+            "ActiveState=active\nStatusText=2 ports, 3 routes; 1 frames received\nNRestarts=0\n{}\n{}\n\
+             the same process\n",
+            PASSED[2], PASSED[3]
+        )
+    );
+    let refused = steps["refused"];
+    assert!(
+        refused.starts_with("status 1\nActiveState=active\nStatusText=2 ports, 4 routes; "),
+        "{refused}"
+    );
+    assert!(
+        refused.contains("; the last reload was refused\n"),
+        "{refused}"
+    );
+    assert!(refused.ends_with(&format!("{}\n", PASSED[3])), "{refused}");
+}
+
+fn is_watched_and_goes(steps: &BTreeMap<&str, &str>) {
+    // A process that is stopped (SIGSTOP) never ends by itself.
+    assert_eq!(
+        steps["watchdog"],
+        format!(
+            "another process\nActiveState=active\nNRestarts=1\nWatchdog timeout (limit 2s)\n{}\n",
+            PASSED[1]
+        )
+    );
+    // One gateway ends, and the other keeps its socket.
+    let ours = "body.sock\nbody.sock.lock\n";
+    assert_eq!(
+        steps["two"],
+        format!(
+            "{ours}other.sock\nother.sock.lock\nActiveState=inactive\nResult=success\n{ours}2\n"
+        )
+    );
+    let others = steps["others"];
+    assert!(others.contains("ask as that user, or as root"), "{others}");
+    assert!(others.contains("ask as root (`sudo`), as for"), "{others}");
+    // A wrong file, and none: said, and not tried again.
+    let not_again = "Result=exit-code\nExecMainStatus=2\nNRestarts=0\n";
+    let wrong = steps["wrong"];
+    assert!(
+        wrong.starts_with(&format!("status 1\n{not_again}")),
+        "{wrong}"
+    );
+    assert!(wrong.contains("/etc/cangate/missing.toml"), "{wrong}");
+    assert!(wrong.ends_with(not_again), "{wrong}");
+    let kernel: Vec<&str> = steps["kernel"].lines().collect();
+    assert_eq!(kernel.len(), 6, "{kernel:?}");
+    for (lines, path) in kernel.chunks(3).zip(["can-gw", "bpf"]) {
+        let counts = format!("  {path}: 0 sent, 0 failed");
+        assert_eq!(lines[..2], [counts.as_str(), counts.as_str()]);
+        assert!(exposure(lines[2]) < 3.0, "{lines:?}");
+    }
+    assert_eq!(steps["upgrade"], "ActiveState=active\nanother process\n");
+    let remove = steps["remove"];
+    assert!(
+        remove.contains("\nLoadState=not-found\nActiveState=inactive\n"),
+        "{remove}"
+    );
+    assert!(!remove.contains("/usr/bin/cangate\n"), "{remove}");
+    assert!(!remove.contains(".wants/"), "{remove}");
+    assert!(remove.contains("\nbody.toml\n"), "{remove}");
+}

@@ -1,0 +1,141 @@
+//! What a form of file cannot say of a frame.
+
+use crate::asc;
+use crate::chunk::Record;
+use crate::form::{Form, Output};
+use frame::{FrameRef, Kind, Nanos, flags};
+use std::fmt;
+
+/// What a form cannot say of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Shortfall {
+    /// It has no XL frames.
+    Xl,
+    /// It has fewer channels than there are interfaces.
+    Channel,
+    /// Of an error frame it says only that there was one.
+    ErrorFrame,
+    /// Bits beside the ID that no frame on a bus has.
+    Bits,
+    /// Every frame must be received or sent, and nobody knows which this one was.
+    Direction,
+    /// Times count from the first frame.
+    Before,
+    /// Times are whole microseconds.
+    Nanoseconds,
+    /// Times after 2262.
+    Late,
+}
+
+impl Shortfall {
+    /// Is the frame left out? Otherwise it is written, and a part of it is not.
+    #[must_use]
+    pub const fn is_left_out(self) -> bool {
+        matches!(self, Self::Xl | Self::Channel)
+    }
+}
+
+impl fmt::Display for Shortfall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Xl => "left out, because this format has no XL frames",
+            Self::Channel => "left out, because this format has at most 255 interfaces",
+            Self::ErrorFrame => "written as error frames without their class and data",
+            Self::Bits => "written without flags that no frame on a bus has",
+            Self::Direction => "written as received, because nobody says which way they went",
+            Self::Before => "written with the time of the first frame, which came after them",
+            Self::Nanoseconds => {
+                "written with whole microseconds (--nanoseconds writes nine digits)"
+            }
+            Self::Late => "written with a wrong time, because theirs is after 2262",
+        })
+    }
+}
+
+/// What a form cannot say, frame by frame in the order of the file.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    form: Form,
+    nanos: bool,
+    /// Where the times of an ASC file count from.
+    start: Option<Nanos>,
+}
+
+impl Limits {
+    /// Of this output.
+    #[must_use]
+    pub const fn of(output: &Output) -> Self {
+        Self {
+            form: output.form,
+            nanos: output.nanos,
+            start: None,
+        }
+    }
+
+    /// What it cannot say of the next frame. Where the frame is left out, that is all.
+    pub fn shortfalls(&mut self, record: &Record<'_>, frame: &FrameRef<'_>) -> Vec<Shortfall> {
+        match self.form {
+            Form::Text => self.text(record, frame),
+            Form::Asc => self.asc(record, frame),
+            // The kernel's own structure, and nanoseconds.
+            Form::Pcapng => Vec::new(),
+            Form::Parquet => {
+                let late = i64::try_from(record.stamp).is_err();
+                late.then_some(Shortfall::Late).into_iter().collect()
+            }
+        }
+    }
+
+    fn text(&self, record: &Record<'_>, frame: &FrameRef<'_>) -> Vec<Shortfall> {
+        let cut = !self.nanos && !record.stamp.is_multiple_of(1000);
+        let cut = cut.then_some(Shortfall::Nanoseconds);
+        let strange = is_strange(frame) || frame.header().flags() & 0xF0 != 0 && is_fd(frame);
+        let strange = strange.then_some(Shortfall::Bits);
+        cut.into_iter().chain(strange).collect()
+    }
+
+    fn asc(&mut self, record: &Record<'_>, frame: &FrameRef<'_>) -> Vec<Shortfall> {
+        let header = frame.header();
+        if header.kind() == Kind::Xl {
+            return vec![Shortfall::Xl];
+        }
+        if usize::from(record.interface) >= asc::CHANNELS {
+            return vec![Shortfall::Channel];
+        }
+        let start = *self.start.get_or_insert_with(|| asc::start(record.stamp));
+        let error = header.id().is_err();
+        // What stands beside these flags.
+        let others = header.flags() & !(flags::BRS | flags::ESI) != 0;
+        let all = [
+            (record.stamp < start, Shortfall::Before),
+            (error, Shortfall::ErrorFrame),
+            // An error frame's line says nothing of it, and nobody sent it.
+            (record.direction.is_none() && !error, Shortfall::Direction),
+            (!error && (is_strange(frame) || others), Shortfall::Bits),
+        ];
+        let found = all.into_iter().filter(|(is, _)| *is);
+        found.map(|(_, shortfall)| shortfall).collect()
+    }
+}
+
+fn is_fd(frame: &FrameRef<'_>) -> bool {
+    frame.header().kind() == Kind::Fd
+}
+
+/// Bits of the ID that contradict one another: can-gw can make such frames.
+fn is_strange(frame: &FrameRef<'_>) -> bool {
+    let id = frame.header().id();
+    match frame.header().kind() {
+        Kind::Xl => false,
+        Kind::Fd => id.is_rtr() || id.is_err() || high_bits(frame),
+        Kind::Classic => id.is_err() && (id.is_rtr() || id.is_eff()) || high_bits(frame),
+    }
+}
+
+/// A number of more than 11 bits in a frame that is not extended.
+fn high_bits(frame: &FrameRef<'_>) -> bool {
+    let id = frame.header().id();
+    !id.is_eff()
+        && !id.is_err()
+        && id.raw() & (frame::CanId::EFF_MASK & !frame::CanId::SFF_MASK) != 0
+}

@@ -1,0 +1,408 @@
+//! Frames written in each format and read again: they are the same, or it was said what is not.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use capture::{Conversion, ConvertError, Form, Output, Shortfall, convert};
+use frame::text::Line;
+use frame::{CanId, FrameBuf, FrameRef, Header, Kind, Nanos, XlFields};
+use logs::{Format, LogReader};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A frame with what a log says of it.
+#[derive(Clone, Debug)]
+struct Logged {
+    ns: Nanos,
+    interface: String,
+    direction: Option<frame::text::Direction>,
+    frame: FrameBuf,
+}
+
+impl PartialEq for Logged {
+    fn eq(&self, other: &Self) -> bool {
+        let of = |one: &Self| {
+            (
+                one.ns,
+                one.interface.clone(),
+                one.direction,
+                *one.frame.header(),
+            )
+        };
+        of(self) == of(other) && self.frame.view().data() == other.frame.view().data()
+    }
+}
+
+/// Reads a file whole; there may be no bad line.
+fn read(path: &Path) -> (Format, Vec<Logged>) {
+    let mut reader = LogReader::open(path).unwrap();
+    let format = reader.recognise().unwrap();
+    let frames = reader.map(|entry| {
+        let entry = entry.unwrap();
+        Logged {
+            ns: entry.logged.ns,
+            interface: entry.logged.interface.as_str().to_owned(),
+            direction: entry.logged.direction,
+            frame: entry.frame,
+        }
+    });
+    (format, frames.collect())
+}
+
+fn pcapng(frames: &[Logged]) -> Vec<u8> {
+    // By the writer itself: what it writes is compared with tshark elsewhere, and here with what
+    // comes back.
+    let names = capture::Names::default();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in.pcapng");
+    let output = Output::of(&path, None).unwrap();
+    let mut recorder =
+        capture::Recorder::new(&output, capture::Rotate::default(), &names, 0, false).unwrap();
+    let mut chunk = capture::Chunk::default();
+    for one in frames {
+        let mut bytes = [0; 2100];
+        let len = linux::can::layout::encode(one.frame.view(), &mut bytes).unwrap();
+        chunk.push(&capture::Record {
+            stamp: one.ns,
+            interface: names.place(&one.interface),
+            direction: one.direction,
+            bytes: &bytes[..len],
+        });
+    }
+    recorder.take(&chunk, 0);
+    recorder.end();
+    std::fs::read(&path).unwrap()
+}
+
+/// What a format does to a frame that has this shortfall, as far as a reader sees it again.
+fn lessened(one: &Logged, all: &[Shortfall], first: Nanos) -> Option<Logged> {
+    let mut one = one.clone();
+    for shortfall in all {
+        match shortfall {
+            Shortfall::Xl | Shortfall::Channel => return None,
+            Shortfall::ErrorFrame => {
+                let id = CanId::from_raw(CanId::ERR_FLAG | 0x80);
+                let header = Header::new(Kind::Classic, id, 8).unwrap();
+                one.frame.reset(header);
+                one.direction = None;
+            }
+            Shortfall::Direction => one.direction = Some(frame::text::Direction::Received),
+            Shortfall::Before => one.ns = first - first % 1_000_000,
+            Shortfall::Nanoseconds => one.ns -= one.ns % 1000,
+            Shortfall::Bits | Shortfall::Late => unreachable!("not made here"),
+        }
+    }
+    Some(one)
+}
+
+fn frame() -> impl Strategy<Value = FrameBuf> {
+    let id = prop_oneof![
+        (0u32..0x800).prop_map(|n| CanId::sff(n).unwrap()),
+        (0u32..0x2000_0000).prop_map(|n| CanId::eff(n).unwrap()),
+    ];
+    let classic =
+        (id.clone(), any::<bool>(), 0usize..9, 0u8..16).prop_map(|(id, rtr, len, dlc)| {
+            let id = if rtr { id.with_rtr() } else { id };
+            Header::new(Kind::Classic, id, len)
+                .unwrap()
+                .with_len8_dlc(dlc)
+        });
+    let error = any::<u32>().prop_map(|class| {
+        let id = CanId::from_raw(CanId::ERR_FLAG | class & CanId::EFF_MASK);
+        Header::new(Kind::Classic, id, 8).unwrap()
+    });
+    let lengths = prop::sample::select(vec![0usize, 1, 7, 8, 12, 16, 20, 24, 32, 48, 64]);
+    let fd = (id, lengths, 0u8..4)
+        .prop_map(|(id, len, flags)| Header::new(Kind::Fd, id, len).unwrap().with_flags(flags));
+    let xl = (
+        0u32..0x800,
+        1usize..2049,
+        any::<(u8, u8, u32)>(),
+        any::<u8>(),
+    )
+        .prop_map(|(id, len, (vcid, sdt, af), flags)| {
+            Header::new(Kind::Xl, CanId::sff(id).unwrap(), len)
+                .unwrap()
+                .with_flags(flags)
+                .with_xl(XlFields { vcid, sdt, af })
+        });
+    let header = prop_oneof![6 => classic, 1 => error, 4 => fd, 1 => xl];
+    (header, any::<u64>()).prop_map(|(header, seed)| {
+        let mut frame = FrameBuf::new();
+        frame.reset(header);
+        let mut state = seed;
+        for byte in frame.buffer_mut() {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            *byte = (state >> 56) as u8;
+        }
+        frame
+    })
+}
+
+fn logged() -> impl Strategy<Value = Vec<Logged>> {
+    let names = ["can0", "can7", "vcan1", "powertrain", "can1"];
+    let direction = prop::sample::select(vec![
+        None,
+        Some(frame::text::Direction::Received),
+        Some(frame::text::Direction::Sent),
+    ]);
+    let steps = prop_oneof![
+        6 => (0i64..2_000_000).prop_map(|us| us * 1000),
+        2 => 0i64..5_000_000_000,
+        1 => -3_000_000i64..0,
+    ];
+    let one = (
+        steps,
+        prop::sample::select(names.to_vec()),
+        direction,
+        frame(),
+    );
+    let begin = prop_oneof![Just(1_700_000_000_123_456_789u64), Just(4_000_000), Just(0)];
+    (begin, prop::collection::vec(one, 0..40)).prop_map(|(mut ns, all)| {
+        all.into_iter()
+            .map(|(step, name, direction, frame)| {
+                ns = ns.saturating_add_signed(step);
+                Logged {
+                    ns,
+                    interface: name.to_owned(),
+                    direction,
+                    frame,
+                }
+            })
+            .collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    #[test]
+    fn what_is_written_is_read_again(
+        frames in logged(), form in prop::sample::select(vec!["log", "asc", "pcapng"]),
+        packing in prop::sample::select(vec!["", ".gz", ".zst"]), nanos in any::<bool>(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("out.{form}{packing}"));
+        let input = pcapng(&frames);
+        let mut output = Output::of(&path, None).unwrap();
+        output.nanos = nanos;
+        let reader = LogReader::new(input.as_slice(), "in");
+        let done = convert(reader, &Conversion { output: &output, strict: false }).unwrap();
+        prop_assert_eq!((done.from, done.bad.count()), (Format::Pcapng, 0));
+        // What was said to be different, frame by frame, by another way than the one that counted.
+        let mut limits = capture::Limits::of(&output);
+        let mut counted = BTreeMap::<Shortfall, u64>::new();
+        let mut first = None;
+        let expected: Vec<Logged> = frames.iter().filter_map(|one| {
+            let mut bytes = [0; 2100];
+            let len = linux::can::layout::encode(one.frame.view(), &mut bytes).unwrap();
+            let record = capture::Record {
+                stamp: one.ns, interface: 0, direction: one.direction, bytes: &bytes[..len],
+            };
+            let found = limits.shortfalls(&record, &one.frame.view());
+            for shortfall in &found {
+                *counted.entry(*shortfall).or_default() += 1;
+            }
+            // A frame that is left out begins no file.
+            let written = !found.iter().any(|shortfall| shortfall.is_left_out());
+            let begin = if written { *first.get_or_insert(one.ns) } else { 0 };
+            lessened(one, &found, begin)
+        }).collect();
+        let said: BTreeMap<_, _> = done.shortfalls.iter().map(|(s, f)| (*s, f.frames)).collect();
+        prop_assert_eq!(said, counted);
+        let (format, found) = read(&path);
+        if !frames.is_empty() && !expected.is_empty() {
+            let formats = [("log", Format::Log), ("asc", Format::Asc), ("pcapng", Format::Pcapng)];
+            prop_assert!(formats.contains(&(form, format)));
+        }
+        prop_assert_eq!(done.written.frames as usize, expected.len());
+        prop_assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            prop_assert_eq!(found, expected, "{} of {}", form, text(expected));
+        }
+    }
+}
+
+fn text(one: &Logged) -> String {
+    let line = Line {
+        stamp: one.ns,
+        interface: &one.interface,
+        frame: one.frame.view(),
+        direction: one.direction,
+    };
+    format!("{line:.9}")
+}
+
+fn run(input: &str, to: &str, strict: bool) -> Result<(capture::Converted, Vec<u8>), ConvertError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(to);
+    let output = Output::of(&path, None).unwrap();
+    let reader = LogReader::new(input.as_bytes(), "in.log");
+    let done = convert(
+        reader,
+        &Conversion {
+            output: &output,
+            strict,
+        },
+    )?;
+    Ok((done, std::fs::read(path).unwrap()))
+}
+
+#[test]
+fn asc_as_others_write_it() {
+    let input = "(1436509052.249713) can0 123#1122 R\n\
+        (1436509052.249713) vcan3 12345678#R4 T\n\
+        (1436509052.250713111) can1 321##5AABB R\n\
+        (1436509052.3) vcan3 20000004#0004000000000000\n\
+        (1436509052.4) can0 7FF#0011223344556677_F R\n";
+    let (done, bytes) = run(input, "x.asc", false).unwrap();
+    let lines = String::from_utf8(bytes).unwrap();
+    let expected = format!(
+        "date Fri Jul 10 06:17:32.249 2015\n\
+         base hex  timestamps absolute\n\
+         internal events logged\n\
+         // written by cangate {}\n\
+         Begin Triggerblock Fri Jul 10 06:17:32.249 2015\n\
+         \x20  0.000000 Start of measurement\n\
+         // cangate: channel 1 is can0\n\
+         \x20  0.000713 1  123             Rx   d 2 11 22\n\
+         // cangate: channel 2 is vcan3\n\
+         \x20  0.000713 2  12345678x       Tx   r 4\n\
+         // cangate: channel 3 is can1\n\
+         \x20  0.001713111 CANFD   3 Rx        321                                   1 0 2  2 AA BB        0    0     3000        0        0        0        0        0\n\
+         \x20  0.051000 2  ErrorFrame\n\
+         \x20  0.151000 1  7FF             Rx   d f 00 11 22 33 44 55 66 77\n\
+         End TriggerBlock\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    assert_eq!(lines, expected);
+    assert_eq!(done.left_out(), 0);
+    assert_eq!(done.shortfalls.len(), 1, "{:?}", done.shortfalls);
+    let found = &done.shortfalls[&Shortfall::ErrorFrame];
+    assert_eq!(
+        (found.frames, found.first.as_str()),
+        (1, "line 4: vcan3 20000004#0004000000000000")
+    );
+}
+
+#[test]
+fn what_cannot_be_said_is_counted_with_the_first_frame() {
+    let input = "(2.0) can0 123#11 R\n\
+        (3.000000001) can0 124# R\n\
+        (1.5) can0 125#\n\
+        nonsense\n\
+        (4.0) can0 00123#81:00:12345678#AABB R\n\
+        (4.0) can0 00124#81:00:12345678#AABB R\n\
+        (5.0) can0 20000004#0004000000000000\n";
+    let all = |to: &str| {
+        let (done, _) = run(input, to, false).unwrap();
+        assert_eq!(done.bad.count(), 1);
+        let found = done.shortfalls.iter();
+        let found = found.map(|(s, f)| format!("{s:?} {} {}", f.frames, f.first));
+        (done.left_out(), found.collect::<Vec<_>>())
+    };
+    assert_eq!(
+        all("x.asc"),
+        (
+            2,
+            vec![
+                "Xl 2 line 5: can0 00123#81:00:12345678#AABB".to_owned(),
+                "ErrorFrame 1 line 7: can0 20000004#0004000000000000".to_owned(),
+                "Direction 1 line 3: can0 125#".to_owned(),
+                "Before 1 line 3: can0 125#".to_owned(),
+            ]
+        )
+    );
+    assert_eq!(
+        all("x.log"),
+        (0, vec!["Nanoseconds 1 line 2: can0 124#".to_owned()])
+    );
+    assert_eq!(all("x.pcapng"), (0, vec![]));
+    assert_eq!(all("x.parquet"), (0, vec![]));
+    // Strict: the first of them ends it.
+    let error = run("(3.000000001) can0 124# R\n", "x.log", true).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("line 1: can0 124#: such frames would be written with whole")
+    );
+    assert!(matches!(
+        run(input, "x.pcapng", true),
+        Err(ConvertError::Log(_))
+    ));
+}
+
+/// Flags that contradict one another, as can-gw can make them: pcapng keeps them, text says that it does not.
+#[test]
+fn bits_that_no_frame_has_are_said() {
+    let frames: Vec<Logged> = [
+        (Kind::Classic, CanId::ERR_FLAG | CanId::EFF_FLAG | 4, 0),
+        (Kind::Fd, CanId::RTR_FLAG | 0x123, 0),
+        (Kind::Fd, 0x123, 0x80),
+        (Kind::Classic, 0x1234, 0),
+    ]
+    .into_iter()
+    .map(|(kind, id, flags)| {
+        let header = Header::new(kind, CanId::from_raw(id), 8)
+            .unwrap()
+            .with_flags(flags);
+        let mut frame = FrameBuf::new();
+        frame.set(FrameRef::new(header, &[1; 8]).unwrap());
+        Logged {
+            ns: 5000,
+            interface: "can0".to_owned(),
+            direction: None,
+            frame,
+        }
+    })
+    .collect();
+    let input = pcapng(&frames);
+    let folder = tempfile::tempdir().unwrap();
+    for (form, expected) in [(Form::Text, 4), (Form::Asc, 3), (Form::Pcapng, 0)] {
+        let path = folder.path().join(format!("{form:?}"));
+        let output = Output::of(&path, Some(form)).unwrap();
+        let reader = LogReader::new(input.as_slice(), "in");
+        let done = convert(
+            reader,
+            &Conversion {
+                output: &output,
+                strict: false,
+            },
+        )
+        .unwrap();
+        let bits = done
+            .shortfalls
+            .get(&Shortfall::Bits)
+            .map_or(0, |found| found.frames);
+        assert_eq!(bits, expected, "{form:?}");
+        let (_, found) = read(&path);
+        assert_eq!(found.len(), 4);
+        if form == Form::Pcapng {
+            assert_eq!(found, frames);
+        }
+    }
+}
+
+#[test]
+fn more_interfaces_than_asc_can_name() {
+    let lines = (0..300).map(|n| format!("(1.0) if{n} 123# R\n"));
+    let (done, _) = run(&lines.collect::<String>(), "x.asc", false).unwrap();
+    assert_eq!(done.shortfalls[&Shortfall::Channel].frames, 300 - 255);
+    assert_eq!(done.written.frames, 255);
+}
+
+#[test]
+fn what_is_no_log_makes_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Output::of(&folder.path().join("x.log"), None).unwrap();
+    let reader = LogReader::new(&[0u8; 100][..], "zeros");
+    let conversion = Conversion {
+        output: &output,
+        strict: false,
+    };
+    assert!(matches!(
+        convert(reader, &conversion),
+        Err(ConvertError::Log(_))
+    ));
+    assert!(!output.path.exists());
+}

@@ -1,0 +1,361 @@
+//! A claim's figure: what its experiments gave, over what the paper has on its axis, and the points that
+//! the paper states.
+//!
+//! A claim says how its figure is made ([`Plan`]); [`Plan::draw`] fills it from what was measured. Who draws
+//! it needs to know nothing about claims: each value has its unit beside it.
+
+use crate::evidence::{Evidence, Missing};
+use experiment::Experiment;
+use serde::Serialize;
+
+/// How a figure is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// Over numbers: a line for the medians, marks for the worst cases.
+    Line,
+    /// Beside one another: a column for each name.
+    Bars,
+    /// The latency profiles of the experiments; the paper's points are places on the axis of latencies.
+    Profile,
+}
+
+/// An axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Axis {
+    /// What is on it.
+    pub title: &'static str,
+    /// In which unit; empty for names and plain numbers.
+    pub unit: &'static str,
+}
+
+/// Where a point is on the axis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Place {
+    /// A number.
+    Number(f64),
+    /// One of names, in the order in which they appear.
+    Name(String),
+}
+
+/// Which figure of a distribution the paper states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Of {
+    /// The best case.
+    Best,
+    /// The median, or what most frames have.
+    Median,
+    /// The worst case.
+    Worst,
+    /// The paper says no more than the value.
+    Value,
+}
+
+/// What is measured at one place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Where.
+    pub x: Place,
+    /// The median, in the unit of the vertical axis.
+    pub median: f64,
+    /// The worst case, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worst: Option<f64>,
+    /// The experiment that it comes from.
+    pub experiment: String,
+}
+
+/// What belongs together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// The gateway: a colour.
+    pub gateway: String,
+    /// What else tells it from the others; may be empty.
+    pub setting: String,
+    /// In the order of the axis.
+    pub points: Vec<Point>,
+    /// The experiment whose profile it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<String>,
+}
+
+/// A value that the paper states.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stated {
+    /// Of what: "2048 in a list".
+    pub name: &'static str,
+    /// Where on the axis.
+    pub x: Place,
+    /// The value, in the unit of the vertical axis; of a profile there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub y: Option<f64>,
+    /// Which figure it is.
+    pub of: Of,
+    /// Where it is said.
+    pub source: &'static str,
+}
+
+impl Stated {
+    /// The paper's value over a number.
+    pub(crate) const fn at(
+        name: &'static str,
+        x: f64,
+        y: f64,
+        of: Of,
+        source: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            x: Place::Number(x),
+            y: Some(y),
+            of,
+            source,
+        }
+    }
+
+    /// The paper's value in a column.
+    pub(crate) fn beside(column: &str, y: f64, of: Of, source: &'static str) -> Self {
+        Self {
+            name: "",
+            x: Place::Name(column.to_owned()),
+            y: Some(y),
+            of,
+            source,
+        }
+    }
+
+    /// A latency that the paper states about a profile.
+    pub(crate) const fn mark(name: &'static str, x: f64, of: Of, source: &'static str) -> Self {
+        Self {
+            name,
+            x: Place::Number(x),
+            y: None,
+            of,
+            source,
+        }
+    }
+}
+
+/// A figure, complete.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// What it shows.
+    pub title: &'static str,
+    /// How it is drawn.
+    pub form: Form,
+    /// The parameter.
+    pub x: Axis,
+    /// What is measured.
+    pub y: Axis,
+    /// What its times are: `virtual` or `real`, as the results say.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub clock: String,
+    /// What was measured.
+    pub series: Vec<Series>,
+    /// What the paper states.
+    pub paper: Vec<Stated>,
+    /// What else a reader must know.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub note: &'static str,
+}
+
+/// A value of an experiment in a figure.
+pub(crate) struct Value {
+    /// What tells its series from others of the same gateway.
+    pub(crate) setting: String,
+    pub(crate) x: Place,
+    pub(crate) median: f64,
+    pub(crate) worst: Option<f64>,
+}
+
+/// Nanoseconds as µs.
+pub(crate) fn micros(ns: i64) -> f64 {
+    ns as f64 / 1e3
+}
+
+/// The median and the worst latency of an experiment, in µs, at a place.
+pub(crate) fn latency(
+    evidence: &Evidence,
+    experiment: &Experiment,
+    setting: impl Into<String>,
+    x: Place,
+) -> Result<Vec<Value>, Missing> {
+    let summary = evidence.summary(experiment)?;
+    Ok(vec![Value {
+        setting: setting.into(),
+        x,
+        median: micros(summary.p50),
+        worst: Some(micros(summary.max)),
+    }])
+}
+
+/// How a claim's figure is made.
+pub(crate) struct Plan {
+    pub(crate) title: &'static str,
+    pub(crate) form: Form,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    /// What an experiment gives; nothing where it is not in the figure.
+    pub(crate) of: fn(&Evidence, &Experiment) -> Result<Vec<Value>, Missing>,
+    pub(crate) paper: Vec<Stated>,
+    pub(crate) note: &'static str,
+}
+
+/// The vertical axis of most figures.
+pub(crate) const LATENCY: Axis = Axis {
+    title: "latency",
+    unit: "µs",
+};
+
+impl Plan {
+    /// Fills the figure from what was measured; an experiment without results is not in it. Nothing where
+    /// there is nothing to draw.
+    pub(crate) fn draw(self, evidence: &Evidence, experiments: &[Experiment]) -> Option<Figure> {
+        let mut series: Vec<Series> = Vec::new();
+        for experiment in experiments {
+            let gateway = experiment.gateway.to_string();
+            for value in (self.of)(evidence, experiment).unwrap_or_default() {
+                let profile = self.form == Form::Profile;
+                let name = experiment.name();
+                let known = series
+                    .iter_mut()
+                    .find(|s| !profile && s.gateway == gateway && s.setting == value.setting);
+                let point = Point {
+                    x: value.x,
+                    median: value.median,
+                    worst: value.worst,
+                    experiment: name.clone(),
+                };
+                match known {
+                    Some(series) => series.points.push(point),
+                    None => series.push(Series {
+                        gateway: gateway.clone(),
+                        setting: value.setting,
+                        points: vec![point],
+                        experiment: profile.then_some(name),
+                    }),
+                }
+            }
+        }
+        for one in &mut series {
+            // Names keep the order of the experiments.
+            one.points.sort_by(|a, b| match (&a.x, &b.x) {
+                (Place::Number(a), Place::Number(b)) => a.total_cmp(b),
+                _ => std::cmp::Ordering::Equal,
+            });
+        }
+        let results = experiments.iter().filter_map(|e| evidence.results(e).ok());
+        let mut more = results.flat_map(|r| &r.description.more);
+        let clock = more.find(|(name, _)| name == "clock");
+        (!series.is_empty()).then_some(Figure {
+            clock: clock.map(|(_, value)| value.clone()).unwrap_or_default(),
+            title: self.title,
+            form: self.form,
+            x: self.x,
+            y: self.y,
+            series,
+            paper: self.paper,
+            note: self.note,
+        })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use crate::claim::Claim;
+    use crate::evidence::Evidence;
+    use crate::extent::Extent;
+    use crate::list;
+    use experiment::trial::Failed;
+    use experiment::{Experiment, fake};
+
+    use super::*;
+
+    /// The figure of a claim where each experiment has this latency, ns.
+    pub(crate) fn figure(id: &str, extent: Extent, of: impl Fn(&Experiment) -> u64) -> Figure {
+        let all = list::all();
+        let claim = all.iter().find(|c| c.id == id).unwrap();
+        claim.picture(&evidence(claim, extent, of), extent).unwrap()
+    }
+
+    fn evidence(claim: &Claim, extent: Extent, of: impl Fn(&Experiment) -> u64) -> Evidence {
+        let mut evidence = Evidence::default();
+        for e in claim.needs(extent) {
+            let records = fake::records(9, of(&e));
+            let mut results = fake::results(records);
+            let bus = ("time on the bus, ns".to_owned(), "100000".to_owned());
+            results.description.more.push(bus);
+            evidence.add(e, Ok(results));
+        }
+        evidence
+    }
+
+    #[test]
+    fn the_claims_that_papers_draw_have_a_figure_with_the_papers_points() {
+        let all = list::all();
+        for id in [
+            "G1", "G2", "G3", "G4", "G7", "G10", "G12", "D1", "D2", "S2", "V2",
+        ] {
+            let claim = all.iter().find(|c| c.id == id).unwrap();
+            let made = evidence(claim, Extent::Full, |_| 500_000);
+            let drawn = claim.picture(&made, Extent::Full);
+            let drawn = drawn.unwrap_or_else(|| panic!("{id} has no figure"));
+            assert!(!drawn.paper.is_empty(), "{id}");
+            assert!(!drawn.y.unit.is_empty(), "{id}");
+            for stated in &drawn.paper {
+                assert!(stated.source.contains(" §"), "{id}: {}", stated.source);
+                assert_eq!(stated.y.is_none(), drawn.form == Form::Profile, "{id}");
+            }
+            for series in &drawn.series {
+                let profile = drawn.form == Form::Profile;
+                assert_eq!(series.experiment.is_some(), profile, "{id}");
+                assert!(!series.points.is_empty(), "{id}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_points_are_the_measured_medians_over_the_parameter() {
+        let figure = figure("G4", Extent::Full, |e| {
+            30_000 + 50 * u64::from(e.filters.count().unwrap_or(0))
+        });
+        let list = figure.series.iter().find(|s| s.setting == "list").unwrap();
+        assert_eq!((list.gateway.as_str(), list.points.len()), ("cangw", 14));
+        let last = list.points.last().unwrap();
+        assert_eq!(
+            (&last.x, last.median, last.worst),
+            (&Place::Number(2048.0), 132.4, Some(132.4))
+        );
+        assert!(last.experiment.contains("list"), "{}", last.experiment);
+        let sorted = list.points.iter().map(|p| match p.x {
+            Place::Number(n) => n,
+            Place::Name(_) => f64::NAN,
+        });
+        assert!(sorted.is_sorted());
+        let json = serde_json::to_value(&figure).unwrap();
+        assert_eq!(json["form"], "line");
+        assert_eq!(json["paper"][0]["y"], 400.0);
+        assert_eq!(json["paper"][0]["of"], "best");
+    }
+
+    #[test]
+    fn what_failed_is_not_drawn_and_nothing_is_no_figure() {
+        let all = list::all();
+        let claim = all.iter().find(|c| c.id == "G4").unwrap();
+        let mut evidence = Evidence::default();
+        let needs = claim.needs(Extent::Quick);
+        evidence.add(
+            needs[0].clone(),
+            Ok(fake::results(fake::records(5, 40_000))),
+        );
+        for e in &needs[1..] {
+            evidence.add(e.clone(), Err(Failed::without_console("it hung")));
+        }
+        let drawn = claim.picture(&evidence, Extent::Quick).unwrap();
+        let points: usize = drawn.series.iter().map(|s| s.points.len()).sum();
+        assert_eq!(points, 1);
+        assert_eq!(claim.picture(&Evidence::default(), Extent::Quick), None);
+    }
+}

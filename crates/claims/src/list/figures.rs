@@ -1,0 +1,538 @@
+//! The figures of the papers' claims: what is on each axis, and the points that the papers state.
+//!
+//! A paper's point is a number that its text says, never one read off a picture.
+
+use super::round_trips::overhead;
+use super::ways::word;
+use crate::evidence::{Evidence, Missing};
+use crate::figure::{Axis, Form, LATENCY, Of, Place, Plan, Stated, Value, latency, micros};
+use crate::setups::kernels;
+use crate::stats::median;
+use experiment::rate::Bound;
+use experiment::{
+    Boot, Cpu, Experiment, Filters, Gateway, Hops, Load, Nesting, PAPER_NAMES, Receive, Transmit,
+};
+use probe::traffic::Pattern;
+
+const G1_SOURCE: &str = "gateway-2011 §3.1";
+const G2_SOURCE: &str = "gateway-2011 §3.2";
+const G3_SOURCE: &str = "gateway-2011 §3.3";
+const G4_SOURCE: &str = "gateway-2010-draft §IV-C1";
+const G7_SOURCE: &str = "gateway-2011 §3.6";
+const G10_SOURCE: &str = "gateway-2010-draft §IV-E";
+const G12_SOURCE: &str = "gateway-2010-draft §IV-A";
+const D1_SOURCE: &str = "drivers-2009 §3.2";
+const S2_SOURCE: &str = "syscalls-2014 §4.2";
+const V2_SOURCE: &str = "virtualization-2015 §5.1";
+const V3_SOURCE: &str = "virtualization-2015 §5.3";
+
+const fn axis(title: &'static str, unit: &'static str) -> Axis {
+    Axis { title, unit }
+}
+
+/// One value without a worst case.
+fn one(setting: impl Into<String>, x: Place, median: f64) -> Result<Vec<Value>, Missing> {
+    Ok(vec![Value {
+        setting: setting.into(),
+        x,
+        median,
+        worst: None,
+    }])
+}
+
+fn number(n: impl Into<f64>) -> Place {
+    Place::Number(n.into())
+}
+
+fn name(text: impl Into<String>) -> Place {
+    Place::Name(text.into())
+}
+
+/// Latency profiles of experiments that this word tells apart.
+const fn profile(
+    title: &'static str,
+    of: fn(&Evidence, &Experiment) -> Result<Vec<Value>, Missing>,
+    paper: Vec<Stated>,
+) -> Plan {
+    Plan {
+        title,
+        form: Form::Profile,
+        x: LATENCY,
+        y: axis("frames with this latency or more", "frames"),
+        of,
+        paper,
+        note: "",
+    }
+}
+
+pub(super) fn g1() -> Plan {
+    profile(
+        "One frame at a time: latency profile",
+        |evidence, e| {
+            let boot = match e.boot == Boot::default() {
+                true => "as it is".to_owned(),
+                false => e.boot.to_string(),
+            };
+            latency(evidence, e, boot, number(0))
+        },
+        vec![
+            Stated::mark("best", 35.0, Of::Best, G1_SOURCE),
+            Stated::mark("gap", 50.0, Of::Value, G1_SOURCE),
+            Stated::mark("worst", 140.0, Of::Worst, G1_SOURCE),
+        ],
+    )
+}
+
+pub(super) fn g2() -> Plan {
+    profile(
+        "One frame at a time and a flood: latency profiles",
+        |evidence, e| latency(evidence, e, e.traffic.to_string(), number(0)),
+        vec![
+            Stated::mark("best of a flood", 0.0, Of::Best, G2_SOURCE),
+            Stated::mark("best, one at a time", 35.0, Of::Best, G2_SOURCE),
+            Stated::mark("worst of both", 140.0, Of::Worst, G2_SOURCE),
+        ],
+    )
+}
+
+pub(super) fn g3() -> Plan {
+    let load = |load: Load| name(load_words(load));
+    let stated = |of: Load, y| Stated {
+        name: "",
+        x: load(of),
+        y: Some(y),
+        of: Of::Worst,
+        source: G3_SOURCE,
+    };
+    Plan {
+        title: "Latency beside loads",
+        form: Form::Bars,
+        x: axis("load of the gateway", ""),
+        y: LATENCY,
+        of: |evidence, e| latency(evidence, e, "", name(load_words(e.load))),
+        paper: vec![
+            stated(Load::None, 140.0),
+            stated(Load::Cpu, 250.0),
+            stated(Load::EthRx, 3_000.0),
+        ],
+        note: "",
+    }
+}
+
+fn load_words(load: Load) -> String {
+    match load {
+        Load::None => "no load".to_owned(),
+        Load::Cpu => "CPU (hackbench)".to_owned(),
+        Load::EthRx => "Ethernet receive".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+pub(super) fn g4() -> Plan {
+    Plan {
+        title: "Latency over the number of filters",
+        form: Form::Line,
+        x: axis("filters, of which the last one matches", ""),
+        y: LATENCY,
+        of: |evidence, e| match e.filters {
+            Filters::List(n) => latency(evidence, e, "list", number(n)),
+            Filters::Sff(n) => latency(evidence, e, "single-ID SFF", number(n)),
+            Filters::None | Filters::Eff(_) => Ok(vec![]),
+        },
+        paper: vec![
+            Stated::at("list", 2048.0, 400.0, Of::Best, G4_SOURCE),
+            Stated::at("single-ID SFF", 2048.0, 100.0, Of::Best, G4_SOURCE),
+        ],
+        note: "",
+    }
+}
+
+pub(super) fn g7() -> Plan {
+    let stated = |kernel: &str, y| Stated::beside(kernel, y, Of::Value, G7_SOURCE);
+    Plan {
+        title: "Latency of kernels, more than the oldest plain one's",
+        form: Form::Bars,
+        x: axis("kernel", ""),
+        y: axis(
+            "median latency, more than 5.10's (the paper: than 2.6.33's)",
+            "µs",
+        ),
+        of: |evidence, e| {
+            let Some(first) = kernels(false).into_iter().next() else {
+                return Ok(vec![]);
+            };
+            let oldest = Experiment {
+                kernel: first,
+                ..e.clone()
+            };
+            let more = evidence.summary(e)?.p50 - evidence.summary(&oldest)?.p50;
+            one("", name(e.kernel.clone()), micros(more))
+        },
+        paper: vec![
+            stated("2.6.33", 0.0),
+            stated("2.6.36", 10.0),
+            stated("3.0", 12.0),
+            stated("2.6.33-rt", 100.0),
+            stated("3.0-rt", 32.0),
+        ],
+        note: "the paper says differences only: +10 from 2.6.33 to 2.6.36, +2 to 3.0, rt +100 and +20",
+    }
+}
+
+pub(super) fn g10() -> Plan {
+    Plan {
+        title: "What hops through virtual interfaces add",
+        form: Form::Line,
+        x: axis("hops", ""),
+        y: axis("median latency, more than with the fewest hops", "µs"),
+        of: |evidence, e| {
+            if e.traffic != Pattern::OneAtATime {
+                return Ok(vec![]);
+            }
+            let (words, fewest) = match e.hops.interfaces {
+                1 => ("one interface", 1),
+                _ => ("two in a chain", 2),
+            };
+            let first = Experiment {
+                hops: Hops {
+                    count: fewest,
+                    ..e.hops
+                },
+                ..e.clone()
+            };
+            let more = evidence.summary(e)?.p50 - evidence.summary(&first)?.p50;
+            one(words, number(e.hops.count), micros(more))
+        },
+        paper: vec![
+            Stated::at("one interface", 2.0, 11.0, Of::Value, G10_SOURCE),
+            Stated::at("one interface", 5.0, 44.0, Of::Value, G10_SOURCE),
+            Stated::at("two in a chain", 4.0, 28.0, Of::Value, G10_SOURCE),
+        ],
+        note: "the paper says 11 and 14 a hop",
+    }
+}
+
+pub(super) fn g12() -> Plan {
+    Plan {
+        title: "Total latency under flood over the payload",
+        form: Form::Line,
+        x: axis("payload", "bytes"),
+        y: axis("latency and the frame's duration", "µs"),
+        of: |evidence, e| {
+            if e.load != Load::None {
+                return Ok(vec![]);
+            }
+            let records = &evidence.results(e)?.records;
+            let both = records.iter().filter_map(|r| {
+                let duration = i64::try_from(r.outgoing?.duration).ok()?;
+                Some((r.latency()? + duration, duration))
+            });
+            let (total, duration): (Vec<i64>, Vec<i64>) = both.unzip();
+            let worst = total.iter().max().copied();
+            let (Some(total), Some(duration)) = (median(&total), median(&duration)) else {
+                return Ok(vec![]);
+            };
+            let x = number(e.payload);
+            Ok(vec![
+                Value {
+                    setting: "in total".to_owned(),
+                    x: x.clone(),
+                    median: micros(total),
+                    worst: worst.map(micros),
+                },
+                Value {
+                    setting: "of it on the bus".to_owned(),
+                    x,
+                    median: micros(duration),
+                    worst: None,
+                },
+            ])
+        },
+        paper: vec![
+            Stated::at("in total", 2.0, 60.0, Of::Value, G12_SOURCE),
+            Stated::at("in total", 8.0, 110.0, Of::Value, G12_SOURCE),
+        ],
+        note: "",
+    }
+}
+
+/// Overheads of round trips, by kind of driver.
+fn drivers(
+    evidence: &Evidence,
+    e: &Experiment,
+    setting: String,
+    x: Place,
+) -> Result<Vec<Value>, Missing> {
+    let found = overhead(evidence, e)?;
+    Ok(vec![Value {
+        setting,
+        x,
+        median: micros(found.p50),
+        worst: Some(micros(found.max)),
+    }])
+}
+
+const OVERHEAD: Axis = axis("round trip less both frames' time on the bus", "µs");
+
+pub(super) fn d1() -> Plan {
+    Plan {
+        title: "Overhead of a round trip, idle machine",
+        form: Form::Bars,
+        x: axis("kernel", ""),
+        y: OVERHEAD,
+        of: |evidence, e| drivers(evidence, e, String::new(), name(e.kernel.clone())),
+        paper: vec![
+            Stated {
+                name: "character devices",
+                ..Stated::beside("2.6 (the paper's)", 209.0, Of::Worst, D1_SOURCE)
+            },
+            Stated {
+                name: "sockets",
+                ..Stated::beside("2.6 (the paper's)", 284.0, Of::Worst, D1_SOURCE)
+            },
+        ],
+        note: "",
+    }
+}
+
+pub(super) fn d2() -> Plan {
+    let fast = "2 ns an instruction (paper: 2.4 GHz)";
+    Plan {
+        title: "Overhead of a round trip on a slower processor",
+        form: Form::Bars,
+        x: axis("processor", ""),
+        y: OVERHEAD,
+        of: |evidence, e| {
+            let processor = match e.cpu {
+                Cpu::Pc => "2 ns an instruction (paper: 2.4 GHz)",
+                _ => "16 ns an instruction (paper: 300 MHz)",
+            };
+            drivers(evidence, e, String::new(), name(processor))
+        },
+        paper: vec![
+            Stated {
+                name: "character devices",
+                ..Stated::beside(fast, 209.0, Of::Worst, D1_SOURCE)
+            },
+            Stated {
+                name: "sockets",
+                ..Stated::beside(fast, 284.0, Of::Worst, D1_SOURCE)
+            },
+        ],
+        note: "of the slower processor the paper has a picture and no number",
+    }
+}
+
+/// A gateway's name in a column.
+fn way(gateway: &Gateway) -> String {
+    match gateway {
+        Gateway::Baremetal { .. } => "no OS".to_owned(),
+        Gateway::OwnRules | Gateway::Cangw => "kernel (can-gw)".to_owned(),
+        other => word(other),
+    }
+}
+
+pub(super) fn s2() -> Plan {
+    let mut paper = vec![
+        Stated::beside("no OS", 15.0, Of::Median, S2_SOURCE),
+        Stated::beside("kernel (can-gw)", 49.0, Of::Median, S2_SOURCE),
+    ];
+    for (_, ways) in PAPER_NAMES {
+        if ways.receive == Receive::BusypollNoIrq {
+            continue;
+        }
+        let y = if ways.receive.is_busy() { 100.0 } else { 180.0 };
+        let column = way(&Gateway::User(ways));
+        paper.push(Stated::beside(&column, y, Of::Median, S2_SOURCE));
+    }
+    Plan {
+        title: "Latency of ways to receive and to send",
+        form: Form::Bars,
+        x: axis("gateway", ""),
+        y: LATENCY,
+        of: |evidence, e| latency(evidence, e, "", name(way(&e.gateway))),
+        paper,
+        note: "the paper says ≈180 of all ways that block and ≈100 of all that wait busily",
+    }
+}
+
+pub(super) fn s4() -> Plan {
+    let stated = |receive, transmit, y| {
+        let column = word(&super::ways::user(receive, transmit));
+        Stated::beside(&column, y, Of::Value, S2_SOURCE)
+    };
+    Plan {
+        title: "Shortest period of frames without loss",
+        form: Form::Bars,
+        x: axis("gateway", ""),
+        y: axis("period of frames", "µs"),
+        of: |evidence, e| {
+            let rate = evidence.rate(e)?;
+            match rate.bound {
+                Bound::None => Ok(vec![]),
+                Bound::Gateway | Bound::Bus => {
+                    one("", name(word(&e.gateway)), 1e6 / rate.frames_per_s)
+                }
+            }
+        },
+        paper: vec![
+            stated(Receive::Read, Transmit::Write, 155.0),
+            stated(Receive::ReadNonblock, Transmit::Write, 155.0),
+            stated(Receive::Ring, Transmit::Write, 127.0),
+            stated(Receive::RingBusy, Transmit::Write, 127.0),
+            stated(Receive::Ring, Transmit::Ring, 120.0),
+            stated(Receive::Recvmmsg, Transmit::Sendmmsg, 120.0),
+        ],
+        note: "the paper says 150 to 155 of read*-write, and of rings and mmsg that they lose nothing at its shortest period, 120",
+    }
+}
+
+/// What a way through a hypervisor adds to the native round trip, over the payload.
+fn added(evidence: &Evidence, e: &Experiment) -> Result<Vec<Value>, Missing> {
+    if e.gateway == Gateway::Vm(Nesting::Native) {
+        return Ok(vec![]);
+    }
+    let native = Experiment {
+        gateway: Gateway::Vm(Nesting::Native),
+        ..e.clone()
+    };
+    let more = overhead(evidence, e)?.p50 - overhead(evidence, &native)?.p50;
+    one(e.kernel.clone(), number(e.payload), micros(more))
+}
+
+fn over_payload(paper: Vec<Stated>) -> Plan {
+    Plan {
+        title: "What sharing a controller adds, over the payload",
+        form: Form::Line,
+        x: axis("payload", "bytes"),
+        y: axis("median round trip, more than the native one", "µs"),
+        of: added,
+        paper,
+        note: "the paper measures on two boards: a driver VM on one, virtual functions on the other",
+    }
+}
+
+pub(super) fn v2() -> Plan {
+    over_payload(vec![
+        Stated::at("driver VM", 0.0, 35.0, Of::Value, V2_SOURCE),
+        Stated::at("driver VM", 8.0, 35.0, Of::Value, V2_SOURCE),
+    ])
+}
+
+pub(super) fn v3() -> Plan {
+    over_payload(vec![
+        Stated::at("driver VM", 8.0, 35.0, Of::Value, V3_SOURCE),
+        Stated::at("virtual function", 8.0, 7.0, Of::Value, V3_SOURCE),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extent::Extent;
+    use crate::figure::{Figure, tests::figure};
+    use crate::list::round_trips::{DEVICE, PLAIN, RT, SOCKETS};
+
+    /// The value of a series at a place.
+    fn at(figure: &Figure, series: (&str, &str), x: &Place) -> f64 {
+        let of = |s: &&crate::figure::Series| (s.gateway.as_str(), s.setting.as_str()) == series;
+        let series = figure.series.iter().find(of).unwrap();
+        series.points.iter().find(|p| p.x == *x).unwrap().median
+    }
+
+    #[test]
+    fn differences_are_to_what_the_axis_says() {
+        let kernels = figure("G7", Extent::Full, |e| match e.kernel.as_str() {
+            "5.10" => 35_000,
+            "6.1" => 45_000,
+            kernel if kernel.ends_with("-rt") => 60_000,
+            _ => 48_000,
+        });
+        assert_eq!(at(&kernels, ("cangw", ""), &name("5.10")), 0.0);
+        assert_eq!(at(&kernels, ("cangw", ""), &name("6.1")), 10.0);
+        assert_eq!(at(&kernels, ("cangw", ""), &name("6.1-rt")), 25.0);
+        let hops = figure("G10", Extent::Full, |e| {
+            30_000
+                + u64::from(e.hops.count)
+                    * if e.hops.interfaces == 2 {
+                        14_000
+                    } else {
+                        11_000
+                    }
+        });
+        assert_eq!(at(&hops, ("cangw", "one interface"), &number(1)), 0.0);
+        // The paper's points lie on what is its own slope.
+        for stated in &hops.paper {
+            assert_eq!(Some(at(&hops, ("cangw", stated.name), &stated.x)), stated.y);
+        }
+        let shared = figure("V2", Extent::Full, |e| match e.gateway {
+            Gateway::Vm(Nesting::Native) => 120_000,
+            _ => 155_000,
+        });
+        assert_eq!(at(&shared, ("vm:driver", "6.1"), &number(8)), 35.0);
+    }
+
+    #[test]
+    fn totals_have_the_frames_duration_in_them_and_loads_are_left_out() {
+        let totals = figure("G12", Extent::Full, |_| 5_000);
+        let total = at(&totals, ("cangw", "in total"), &number(8));
+        let on_the_bus = at(&totals, ("cangw", "of it on the bus"), &number(8));
+        assert_eq!(total, on_the_bus + 5.0);
+        let points: usize = totals.series.iter().map(|s| s.points.len()).sum();
+        assert_eq!(points, 2 * 7, "2 to 8 bytes");
+    }
+
+    #[test]
+    fn overheads_are_without_the_bus() {
+        let round_trips = figure("D1", Extent::Full, |e| {
+            if e.gateway == DEVICE {
+                309_000
+            } else {
+                384_000
+            }
+        });
+        for kernel in [PLAIN, RT] {
+            assert_eq!(at(&round_trips, ("chardev", ""), &name(kernel)), 209.0);
+            let sockets = SOCKETS.to_string();
+            assert_eq!(at(&round_trips, (&sockets, ""), &name(kernel)), 284.0);
+        }
+    }
+
+    #[test]
+    fn every_way_of_the_paper_has_its_column() {
+        let ways = figure("S2", Extent::Full, |_| 50_000);
+        let columns: Vec<&Place> = ways
+            .series
+            .iter()
+            .flat_map(|s| &s.points)
+            .map(|p| &p.x)
+            .collect();
+        for stated in &ways.paper {
+            assert!(columns.contains(&&stated.x), "{:?}", stated.x);
+        }
+        assert_eq!(columns.len(), ways.paper.len());
+    }
+
+    #[test]
+    fn periods_are_those_of_the_rates_that_were_found() {
+        let all = crate::list::all();
+        let claim = all.iter().find(|c| c.id == "S4").unwrap();
+        let mut evidence = Evidence::default();
+        for e in claim.rates(Extent::Full) {
+            let rate = experiment::rate::Rate {
+                frames_per_s: 8_000.0,
+                bound: Bound::Gateway,
+                passed: None,
+                failed: None,
+                tries: 1,
+            };
+            evidence.add_rate(e, Ok(rate));
+        }
+        let periods = claim.picture(&evidence, Extent::Full).unwrap();
+        let points: Vec<_> = periods.series.iter().flat_map(|s| &s.points).collect();
+        assert!(points.iter().all(|p| p.median == 125.0), "{points:?}");
+        for stated in &periods.paper {
+            assert!(points.iter().any(|p| p.x == stated.x), "{:?}", stated.x);
+        }
+    }
+}

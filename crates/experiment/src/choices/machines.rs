@@ -1,0 +1,127 @@
+//! Machines beside the one that is measured: how many, and what they send.
+
+use super::word::{WordError, number, plain_words};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Machines that share the controller, at most.
+pub const MOST_MACHINES: u8 = 8;
+/// The highest budget, frames a second: more than a bus of 1 Mbit/s carries.
+pub const MOST_BUDGET: u32 = 100_000;
+
+/// The machines that share the controller. One of them asks, with the highest priority of all; the others send at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machines {
+    /// How many there are, with the one that asks.
+    pub count: u8,
+    /// What the others send.
+    pub others: Others,
+    /// In which order the frames of all are sent.
+    pub order: Order,
+    /// How many frames a second each of the others may send; 0: as many as it likes.
+    pub budget: u32,
+}
+
+impl Machines {
+    /// The one that asks, alone.
+    pub const ONE: Self = Self {
+        count: 1,
+        others: Others::Flood,
+        order: Order::Priority,
+        budget: 0,
+    };
+
+    /// Those beside the one that asks.
+    #[must_use]
+    pub const fn beside(self) -> u8 {
+        self.count.saturating_sub(1)
+    }
+}
+
+impl Default for Machines {
+    fn default() -> Self {
+        Self::ONE
+    }
+}
+
+/// What the machines beside the one that asks send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Others {
+    /// As fast as they can, with lower priority than the one that asks.
+    Flood,
+    /// So many per cent of what the bus carries, all of them together, with lower priority.
+    Load(u8),
+    /// As `Flood`, and the last of them with a higher priority than the one that asks.
+    Babble,
+}
+
+impl fmt::Display for Others {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flood => f.write_str("flood"),
+            Self::Load(percent) => write!(f, "load:{percent}"),
+            Self::Babble => f.write_str("babble"),
+        }
+    }
+}
+
+impl FromStr for Others {
+    type Err = WordError;
+
+    fn from_str(text: &str) -> Result<Self, WordError> {
+        match (text, text.strip_prefix("load:")) {
+            ("flood", _) => Ok(Self::Flood),
+            ("babble", _) => Ok(Self::Babble),
+            (_, Some(percent)) => Ok(Self::Load(number(percent, 1, 100, "bus load in per cent")?)),
+            _ => Err(WordError::unknown(
+                text,
+                "traffic of other machines",
+                "flood, load:PERCENT, babble",
+            )),
+        }
+    }
+}
+
+/// In which order frames of several machines are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// By their priority on the bus, as far as the way can: what waits in software, by `[controllers.NAME]` or
+    /// `order = "priority"`; natively a controller for each program.
+    Priority,
+    /// As they came: all wait in one queue. What comes of a queue that knows no priority is made visible by it.
+    Fifo,
+}
+
+plain_words!(
+    Order,
+    "order of frames",
+    Order::Priority = "priority",
+    Order::Fifo = "fifo",
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back() {
+        for word in ["flood", "load:1", "load:100", "babble"] {
+            assert_eq!(word.parse::<Others>().unwrap().to_string(), word);
+        }
+        for word in ["priority", "fifo"] {
+            assert_eq!(word.parse::<Order>().unwrap().to_string(), word);
+        }
+        for bad in [
+            "", "load", "load:", "load:0", "load:101", "load:+5", "Flood",
+        ] {
+            assert!(bad.parse::<Others>().is_err(), "{bad}");
+        }
+        let error = "silence".parse::<Others>().unwrap_err();
+        assert!(error.hint.contains("load:PERCENT"), "{error}");
+        assert_eq!(Machines::default().beside(), 0);
+    }
+}

@@ -1,0 +1,391 @@
+//! Machines beside the one that asks: what they send at once, and what became of it.
+//!
+//! They are ordinary processes of the hypervisor; the one that asks has a real-time priority. Each sends frames of
+//! 8 bytes with an identifier of its own, and waits where there is no room. The node that answers hears all that is
+//! on the bus, so that what no node heard is known.
+
+use super::error::MeasureError;
+use super::gateway::file;
+use crate::choices::{Machines, Others};
+use crate::nested::Beside;
+use crate::spec::BITRATE;
+use crate::under_test::{INCOMING, OUTGOING};
+use frame::wire::{self, BitRate};
+use frame::{CanId, Frame, Nanos};
+use guest::inner::{Exits, Machine};
+use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
+use guest::program::output;
+use std::time::{Duration, Instant};
+
+/// The interface in a machine.
+const INSIDE: &str = super::sharing::INSIDE;
+/// The identifiers, from here on: below the priority of who asks and who answers (7E0 and 7E1).
+const FIRST: u32 = 0x7F1;
+/// The identifier of one that babbles.
+const BABBLE: u32 = 0x100;
+/// What each frame carries.
+const DATA: [u8; 8] = [0xAA; 8];
+/// How long the others send before the first frame that counts: their queues are full then.
+const RAMP: Duration = Duration::from_millis(200);
+/// The bus is silent when it was so for this long; and how often that is looked for at most: what waits for a budget takes long.
+const QUIET: Duration = Duration::from_millis(300);
+const LOOKS: u32 = 200;
+
+const SEND: &str = include_str!("beside.sh");
+const SILENT: &str = include_str!("silent.sh");
+
+/// One of them.
+pub(super) enum Sender {
+    /// A machine.
+    Inside(Machine),
+    /// A program beside the hypervisor's, on this interface.
+    Native(String),
+}
+
+impl Sender {
+    fn interface(&self) -> &str {
+        match self {
+            Self::Inside(_) => INSIDE,
+            Self::Native(name) => name,
+        }
+    }
+
+    fn run(&mut self, line: &[&str]) -> Result<String, MeasureError> {
+        Ok(match self {
+            Self::Inside(machine) => machine.output(line)?,
+            Self::Native(_) => output(Some(GATEWAY), line)?,
+        })
+    }
+}
+
+/// What interfaces have counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counted {
+    heard: u64,
+    overrun: u64,
+    sent: u64,
+    refused: u64,
+}
+
+impl Counted {
+    fn since(self, before: Self) -> Self {
+        Self {
+            heard: self.heard.saturating_sub(before.heard),
+            overrun: self.overrun.saturating_sub(before.overrun),
+            sent: self.sent.saturating_sub(before.sent),
+            refused: self.refused.saturating_sub(before.refused),
+        }
+    }
+}
+
+/// What an interface has counted: who reads it says how a program is run there.
+fn counted(
+    interface: &str,
+    run: impl FnOnce(&[&str]) -> Result<String, MeasureError>,
+) -> Result<Counted, MeasureError> {
+    let names = [
+        "rx_packets",
+        "rx_over_errors",
+        "tx_packets",
+        "tx_dropped",
+        "tx_errors",
+    ];
+    let paths = names.map(|name| format!("/sys/class/net/{interface}/statistics/{name}"));
+    let mut line = vec!["cat"];
+    line.extend(paths.iter().map(String::as_str));
+    let text = run(&line)?;
+    let numbers: Vec<u64> = text.lines().filter_map(|l| l.trim().parse().ok()).collect();
+    let [heard, overrun, sent, dropped, errors] = numbers[..] else {
+        return Err(MeasureError::Run(format!(
+            "the counters of {interface} are `{text}`"
+        )));
+    };
+    Ok(Counted {
+        heard,
+        overrun,
+        sent,
+        refused: dropped + errors,
+    })
+}
+
+fn native(interface: &str) -> Result<Counted, MeasureError> {
+    counted(interface, |line| Ok(output(Some(GATEWAY), line)?))
+}
+
+/// All that is known at a moment.
+pub(super) struct Moment {
+    at: Instant,
+    heard: u64,
+    exits: Option<Exits>,
+    idle: Duration,
+}
+
+impl Moment {
+    /// Now; `machines`: some of those that send are machines.
+    pub(super) fn now(machines: bool) -> Result<Self, MeasureError> {
+        Ok(Self {
+            heard: native(OUTGOING)?.heard,
+            exits: machines.then(Exits::now).transpose()?,
+            idle: idle()?,
+            at: Instant::now(),
+        })
+    }
+}
+
+/// What happened between two moments.
+pub(super) struct Span {
+    time: Duration,
+    /// Frames that the node that answers has heard.
+    heard: u64,
+    exits: Option<Exits>,
+    idle: Duration,
+}
+
+impl Span {
+    /// What happens while this is done, and what came of it.
+    pub(super) fn of<T>(
+        machines: bool,
+        work: impl FnOnce() -> Result<T, MeasureError>,
+    ) -> Result<(T, Self), MeasureError> {
+        let before = Moment::now(machines)?;
+        let done = work()?;
+        let now = Moment::now(machines)?;
+        let exits = now.exits.as_ref().zip(before.exits.as_ref());
+        let span = Self {
+            time: now.at.saturating_duration_since(before.at),
+            heard: now.heard.saturating_sub(before.heard),
+            exits: exits.map(|(now, before)| now.since(before)),
+            idle: now.idle.saturating_sub(before.idle),
+        };
+        Ok((done, span))
+    }
+
+    /// What more happened than in that one.
+    pub(super) fn beyond(&self, less: &Self) -> Self {
+        Self {
+            time: self.time.saturating_sub(less.time),
+            heard: self.heard.saturating_sub(less.heard),
+            exits: None,
+            idle: self.idle.saturating_sub(less.idle),
+        }
+    }
+
+    fn seconds(&self) -> f64 {
+        self.time.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    /// How much of it there was a frame on the bus, per cent: of the others, and of round trips, which are so long on
+    /// the bus.
+    fn load(&self, machines: Machines, trips: u64, both: Nanos) -> f64 {
+        let others = self.heard.saturating_sub(trips);
+        // Whose frames they were is not known: as if all were the shortest.
+        let busy = others * durations(machines).0 + trips * both;
+        100.0 * Duration::from_nanos(busy).as_secs_f64() / self.seconds()
+    }
+}
+
+/// How long the guest's processor had nothing to do (proc_uptime(5), the second number).
+fn idle() -> Result<Duration, MeasureError> {
+    const PATH: &str = "/proc/uptime";
+    let text = std::fs::read_to_string(PATH).map_err(file("read", PATH))?;
+    let seconds = text.split_whitespace().nth(1).and_then(|s| s.parse().ok());
+    seconds
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .ok_or_else(|| MeasureError::Run(format!("{PATH} says `{text}`")))
+}
+
+/// Senders that send.
+pub(super) struct Sending {
+    /// Before any of them sent.
+    node: Counted,
+    each: Vec<Counted>,
+    asks: Counted,
+}
+
+/// The identifier of one of them.
+fn id(machines: Machines, number: usize) -> u32 {
+    let last = number + 1 == usize::from(machines.beside());
+    if last && machines.others == Others::Babble {
+        BABBLE
+    } else {
+        FIRST + number as u32
+    }
+}
+
+/// How long a frame of one of them is on the bus with the intermission after it, ns.
+fn duration(id: u32) -> Option<Nanos> {
+    let frame = Frame::classic(CanId::sff(id).ok()?, &DATA).ok()?;
+    let rate = BitRate::new(BITRATE, None).ok()?;
+    Some(wire::length(frame.view())?.duration(rate, true))
+}
+
+/// The shortest and the longest frame of any of them, ns.
+fn durations(machines: Machines) -> (Nanos, Nanos) {
+    let all = (0..usize::from(machines.beside())).filter_map(|n| duration(id(machines, n)));
+    all.fold((Nanos::MAX, 0), |(least, most), ns| {
+        (least.min(ns), most.max(ns))
+    })
+}
+
+/// The gap between two frames of one of them, ms.
+fn gap(machines: Machines) -> String {
+    match machines.others {
+        Others::Flood | Others::Babble => "0".to_owned(),
+        Others::Load(percent) => {
+            let all = durations(machines).1 * u64::from(machines.beside()) * 100;
+            let ns = all / u64::from(percent.max(1));
+            format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000)
+        }
+    }
+}
+
+impl Sending {
+    /// Lets all of them send.
+    pub(super) fn start(
+        senders: &mut [Sender],
+        machines: Machines,
+        asks: impl FnOnce() -> Result<Counted, MeasureError>,
+    ) -> Result<Self, MeasureError> {
+        let node = native(OUTGOING)?;
+        let mut each = Vec::new();
+        for sender in senders.iter_mut() {
+            let name = sender.interface().to_owned();
+            each.push(counted(&name, |line| sender.run(line))?);
+        }
+        let asks = asks()?;
+        let gap = gap(machines);
+        for (number, sender) in senders.iter_mut().enumerate() {
+            let name = sender.interface().to_owned();
+            let id = format!("{:03X}", id(machines, number));
+            sender.run(&["sh", "-c", SEND, "sh", &name, &id, &gap])?;
+        }
+        std::thread::sleep(RAMP);
+        Ok(Self { node, each, asks })
+    }
+
+    /// Ends them, waits until the bus is silent, and says what became of all frames. `asking` is about round trips, so many
+    /// and so long on the bus; `alone` is a time in which nobody asked.
+    pub(super) fn stop(
+        self,
+        senders: &mut [Sender],
+        machines: Machines,
+        (asking, trips, both): (&Span, u64, Nanos),
+        alone: &Span,
+        asks: impl FnOnce() -> Result<Counted, MeasureError>,
+    ) -> Result<Beside, MeasureError> {
+        for (number, sender) in senders.iter_mut().enumerate() {
+            let id = format!("{:03X}", id(machines, number));
+            sender.run(&["sh", "-c", SILENT, "sh", &id])?;
+        }
+        silence()?;
+        let node = native(OUTGOING)?.since(self.node);
+        let mut all = asks()?.since(self.asks);
+        for (sender, before) in senders.iter_mut().zip(&self.each) {
+            let name = sender.interface().to_owned();
+            // Programs that share the interface of the one that asks share its counters.
+            if matches!(sender, Sender::Native(_)) && name == INCOMING {
+                continue;
+            }
+            let more = counted(&name, |line| sender.run(line))?.since(*before);
+            all.sent += more.sent;
+            all.refused += more.refused;
+        }
+        let exits = alone.exits.iter().flat_map(Exits::iter);
+        let each = |count: u64| count as f64 / alone.heard.max(1) as f64;
+        Ok(Beside {
+            frame: durations(machines).1,
+            asking: asking.load(machines, trips, both),
+            rate: alone.heard as f64 / alone.seconds(),
+            load: alone.load(machines, 0, 0),
+            idle: 100.0 * alone.idle.as_secs_f64() / alone.seconds(),
+            sent: all.sent,
+            refused: all.refused,
+            lost: all.sent.saturating_sub(node.heard + node.overrun),
+            unheard: node.overrun,
+            exits: exits
+                .map(|(name, count)| (name.to_owned(), each(count)))
+                .collect(),
+        })
+    }
+}
+
+/// What the interface of the program that asks has counted.
+pub(super) fn asks(
+    machine: &mut Option<Machine>,
+    interface: &str,
+) -> Result<Counted, MeasureError> {
+    match machine {
+        Some(machine) => counted(interface, |line| Ok(machine.output(line)?)),
+        None => native(interface),
+    }
+}
+
+/// Waits until the bus is silent.
+fn silence() -> Result<(), MeasureError> {
+    let mut before = native(OUTGOING)?;
+    for _ in 0..LOOKS {
+        std::thread::sleep(QUIET);
+        let now = native(OUTGOING)?;
+        if now == before {
+            return Ok(());
+        }
+        before = now;
+    }
+    Err(MeasureError::Run(format!(
+        "machines that were told to be silent still send after {} s",
+        (QUIET * LOOKS).as_secs()
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choices::Order;
+
+    fn machines(count: u8, others: Others) -> Machines {
+        Machines {
+            count,
+            others,
+            order: Order::Priority,
+            budget: 0,
+        }
+    }
+
+    #[test]
+    fn only_the_last_one_babbles() {
+        let all = |others| {
+            let m = machines(4, others);
+            (0..3).map(|n| id(m, n)).collect::<Vec<_>>()
+        };
+        assert_eq!(all(Others::Flood), [0x7F1, 0x7F2, 0x7F3]);
+        assert_eq!(all(Others::Babble), [0x7F1, 0x7F2, 0x100]);
+    }
+
+    #[test]
+    fn a_load_is_shared_by_all_others() {
+        assert_eq!(gap(machines(8, Others::Flood)), "0");
+        let (least, most) = durations(machines(2, Others::Flood));
+        assert_eq!(least, most);
+        // 108 bits without stuff bits, and the intermission (ISO 11898-1).
+        assert!((111_000..=135_000).contains(&most), "{most}");
+        let half = gap(machines(2, Others::Load(50)));
+        assert_eq!(half, format!("0.{:06}", 2 * most));
+    }
+
+    #[test]
+    fn the_bus_is_as_busy_as_its_frames_are_long() {
+        let m = machines(2, Others::Flood);
+        let frame = durations(m).0;
+        let span = |frames: u64| Span {
+            time: Duration::from_nanos(20 * frame),
+            heard: frames,
+            exits: None,
+            idle: Duration::ZERO,
+        };
+        let whole = |load: f64| (load * 1000.0).round();
+        assert_eq!(whole(span(20).load(m, 0, 0)), 100_000.0);
+        // Of a round trip one frame is heard, and both are on the bus.
+        assert_eq!(whole(span(10).load(m, 5, 2 * frame)), 75_000.0);
+        assert_eq!(span(20).beyond(&span(5)).heard, 15);
+    }
+}

@@ -1,0 +1,109 @@
+//! A JSON schema of `gateway.toml`, from the keys that its readers say they read.
+
+use super::{MOST_PORTS, options};
+use config::{Key, Shape};
+use port::Kinds;
+use serde_json::{Map, Value, json};
+
+/// The dialect that editors for TOML know.
+const DIALECT: &str = "http://json-schema.org/draft-07/schema#";
+
+/// The keys of a gateway file with ports of these kinds.
+#[must_use]
+pub fn keys(kinds: &Kinds) -> Vec<Key> {
+    let named = |shape| Shape::Named(Box::new(shape));
+    let routes = Shape::List(Box::new(Shape::Table(route::config::keys())));
+    let mut keys = vec![
+        Key::new(
+            "gateway",
+            Shape::Table(options::keys()),
+            "The gateway as a whole.",
+        ),
+        Key::new(
+            "ports",
+            named(kinds.shape()),
+            "What frames come from and go to, each port with a name.",
+        )
+        .needed(),
+    ];
+    if let Some(shape) = kinds.controller_shape() {
+        let about = "Controllers that virtual machines share; each is a port, too.";
+        keys.push(Key::new("controllers", named(shape), about));
+    }
+    let about = "Routes, in the order in which they are tried.";
+    keys.push(Key::new("routes", routes, about));
+    keys
+}
+
+/// The schema of a gateway file with ports of these kinds.
+#[must_use]
+pub fn schema(kinds: &Kinds) -> Value {
+    let about = format!(
+        "`cangate check` finds what no schema can: at most {MOST_PORTS} ports, names that are there, values that fit \
+         together."
+    );
+    let mut all = Map::new();
+    all.insert("$schema".to_owned(), json!(DIALECT));
+    all.insert("title".to_owned(), json!("gateway.toml of cangate"));
+    all.insert("description".to_owned(), json!(about));
+    if let Value::Object(table) = value(&Shape::Table(keys(kinds))) {
+        all.extend(table);
+    }
+    Value::Object(all)
+}
+
+fn value(shape: &Shape) -> Value {
+    match shape {
+        Shape::Anything => json!({}),
+        Shape::Text | Shape::Duration | Shape::Rate | Shape::Hex => json!({ "type": "string" }),
+        Shape::Flag => json!({ "type": "boolean" }),
+        Shape::Integer(bounds) => json!({
+            "type": "integer", "minimum": bounds.start(), "maximum": bounds.end(),
+        }),
+        Shape::Number(bounds) => json!({
+            "type": "number", "minimum": bounds.start(), "maximum": bounds.end(),
+        }),
+        Shape::Bitrate | Shape::Size | Shape::Byte => json!({ "type": ["integer", "string"] }),
+        Shape::Words(words) => json!({ "enum": words }),
+        Shape::Table(keys) => {
+            let needed = keys.iter().filter(|key| key.is_needed);
+            let needed: Vec<&str> = needed.map(|key| key.name).collect();
+            let mut table = table(keys);
+            if !needed.is_empty() {
+                table.insert("required".to_owned(), json!(needed));
+            }
+            Value::Object(table)
+        }
+        Shape::OneKey(keys) => {
+            let mut table = table(keys);
+            table.insert("minProperties".to_owned(), json!(1));
+            table.insert("maxProperties".to_owned(), json!(1));
+            Value::Object(table)
+        }
+        Shape::Named(of) => json!({ "type": "object", "additionalProperties": value(of) }),
+        Shape::List(of) => json!({ "type": "array", "items": value(of) }),
+        Shape::OneOrList(of) => {
+            let of = value(of);
+            json!({ "anyOf": [of, { "type": "array", "items": of }] })
+        }
+        Shape::Any(all) => json!({ "anyOf": all.iter().map(value).collect::<Vec<_>>() }),
+    }
+}
+
+fn table(keys: &[Key]) -> Map<String, Value> {
+    let property = |key: &Key| {
+        let mut of = value(&key.shape);
+        if let Value::Object(of) = &mut of
+            && !key.about.is_empty()
+        {
+            of.insert("description".to_owned(), json!(key.about));
+        }
+        (key.name.to_owned(), of)
+    };
+    let properties: Map<String, Value> = keys.iter().map(property).collect();
+    let mut table = Map::new();
+    table.insert("type".to_owned(), json!("object"));
+    table.insert("properties".to_owned(), Value::Object(properties));
+    table.insert("additionalProperties".to_owned(), json!(false));
+    table
+}

@@ -1,0 +1,294 @@
+//! The service manager that started this process, told what the gateway does: sd_notify(3).
+//!
+//! The protocol is a datagram of lines `NAME=VALUE` to the socket that `NOTIFY_SOCKET` names. No crate is used for
+//! it: `sd-notify` (0.5) does not know abstract sockets, and waits without end where the manager does not read.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How often within the watchdog's time the worker is asked whether it lives. sd_watchdog_enabled(3) recommends half
+/// of the time; a third leaves time for its answer.
+const BEATS: u32 = 3;
+
+/// How long the control thread waits for a manager whose queue is full.
+const LONGEST: Duration = Duration::from_millis(100);
+
+/// What the service manager said to this process at its start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Service {
+    /// `NOTIFY_SOCKET`: a path, or with `@` in front the name of an abstract socket.
+    pub socket: OsString,
+    /// Without a sign of life for so long, the manager ends the process. `None`: it does not watch.
+    pub watchdog: Option<Duration>,
+}
+
+impl Service {
+    /// As the environment has it; `None` where no service manager waits for words of this process.
+    #[must_use]
+    pub fn of_this_process() -> Option<Self> {
+        Self::from(|name| std::env::var_os(name), std::process::id())
+    }
+
+    fn from(variable: impl Fn(&str) -> Option<OsString>, pid: u32) -> Option<Self> {
+        let number = |name: &str| variable(name)?.to_str()?.parse::<u64>().ok();
+        let socket = variable("NOTIFY_SOCKET").filter(|socket| !socket.is_empty())?;
+        // A watchdog of our parent's is not ours.
+        let for_us =
+            variable("WATCHDOG_PID").is_none() || number("WATCHDOG_PID") == Some(pid.into());
+        let watchdog = number("WATCHDOG_USEC").filter(|&time| for_us && time > 0);
+        Some(Self {
+            socket,
+            watchdog: watchdog.map(Duration::from_micros),
+        })
+    }
+
+    /// The way to the manager.
+    fn connect(&self) -> io::Result<UnixDatagram> {
+        let invalid = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, why);
+        let address = match self.socket.as_bytes() {
+            [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
+            [b'/', ..] => SocketAddr::from_pathname(Path::new(&self.socket))?,
+            _ => return Err(invalid("neither a path nor an abstract socket's name")),
+        };
+        let socket = UnixDatagram::unbound()?;
+        socket.set_write_timeout(Some(LONGEST))?;
+        socket.connect_addr(&address)?;
+        Ok(socket)
+    }
+}
+
+/// Why the service manager does not know what the gateway does.
+#[derive(thiserror::Error, Debug)]
+#[error(
+    "NOTIFY_SOCKET is {:?}, and telling the service manager there failed ({source})", .socket.display()
+)]
+pub(crate) struct NotTold {
+    socket: OsString,
+    source: io::Error,
+}
+
+/// Tells the service manager. Where there is none, nothing is told.
+#[derive(Default)]
+pub(crate) struct Manager {
+    told: Option<Told>,
+    /// What is added to each status until something else is: that the last reload was refused.
+    pub(crate) remark: &'static str,
+}
+
+struct Told {
+    service: Service,
+    socket: UnixDatagram,
+    /// When the worker is to be asked next; `None` where nobody watches.
+    next: Option<Instant>,
+}
+
+impl Manager {
+    pub(crate) fn of(service: Option<&Service>) -> Result<Self, NotTold> {
+        let Some(service) = service else {
+            return Ok(Self::default());
+        };
+        let socket = service.connect().map_err(|source| NotTold {
+            socket: service.socket.clone(),
+            source,
+        })?;
+        Ok(Self {
+            told: Some(Told {
+                service: service.clone(),
+                socket,
+                next: None,
+            }),
+            ..Self::default()
+        })
+    }
+
+    /// Is there anybody?
+    pub(crate) const fn listens(&self) -> bool {
+        self.told.is_some()
+    }
+
+    /// All is in place, at the start or after a reload. From now on the worker is watched.
+    pub(crate) fn ready(&mut self, status: &str) -> Result<(), NotTold> {
+        self.beat_later();
+        self.tell(&["READY=1", &status_line(status)])
+    }
+
+    /// A reload begins.
+    pub(crate) fn reloading(&self) -> Result<(), NotTold> {
+        // The manager compares it with the moment at which it asked for the reload (CLOCK_MONOTONIC).
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let microseconds = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
+        let time = format!("MONOTONIC_USEC={microseconds}");
+        self.tell(&["RELOADING=1", &time, &status_line("reading the file again")])
+    }
+
+    /// The end begins.
+    pub(crate) fn stopping(&self) -> Result<(), NotTold> {
+        self.tell(&["STOPPING=1", &status_line("sending what is held")])
+    }
+
+    /// The worker lives: it has just answered.
+    pub(crate) fn alive(&mut self, status: &str) -> Result<(), NotTold> {
+        self.beat_later();
+        self.tell(&["WATCHDOG=1", &status_line(status)])
+    }
+
+    /// The worker has not answered. Without a sign of life the manager ends the process, in its own time.
+    pub(crate) fn silent(&mut self) -> Result<(), NotTold> {
+        self.beat_later();
+        self.tell(&[&status_line("the worker does not answer")])
+    }
+
+    /// When the worker is to be asked whether it lives.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.told.as_ref()?.next
+    }
+
+    /// How long it may take to answer.
+    pub(crate) fn patience(&self) -> Duration {
+        self.interval().unwrap_or_default() / 2
+    }
+
+    fn interval(&self) -> Option<Duration> {
+        Some(self.told.as_ref()?.service.watchdog? / BEATS)
+    }
+
+    fn beat_later(&mut self) {
+        let next = self.interval().map(|time| Instant::now() + time);
+        if let Some(told) = &mut self.told {
+            told.next = next;
+        }
+    }
+
+    fn tell(&self, lines: &[&str]) -> Result<(), NotTold> {
+        let Some(told) = &self.told else {
+            return Ok(());
+        };
+        let sent = told.socket.send(lines.join("\n").as_bytes());
+        sent.map(drop).map_err(|source| NotTold {
+            socket: told.service.socket.clone(),
+            source,
+        })
+    }
+}
+
+/// A line of the message must not become two.
+fn status_line(status: &str) -> String {
+    format!("STATUS={}", status.replace(['\n', '\r'], " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+
+    fn environment<'e>(pairs: &'e [(&'e str, &'e str)]) -> impl Fn(&str) -> Option<OsString> + 'e {
+        move |name| {
+            let found = pairs.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| OsString::from(value))
+        }
+    }
+
+    #[test]
+    fn the_environment_says_who_waits_and_for_how_long() {
+        assert_eq!(Service::from(environment(&[]), 7), None);
+        assert_eq!(
+            Service::from(environment(&[("NOTIFY_SOCKET", "")]), 7),
+            None
+        );
+        let watchdog = |more: &[(&str, &str)]| {
+            let all = [&[("NOTIFY_SOCKET", "@a")], more].concat();
+            Service::from(environment(&all), 7).unwrap().watchdog
+        };
+        let second = Some(Duration::from_secs(1));
+        assert_eq!(watchdog(&[]), None);
+        assert_eq!(watchdog(&[("WATCHDOG_USEC", "1000000")]), second);
+        assert_eq!(
+            watchdog(&[("WATCHDOG_USEC", "1000000"), ("WATCHDOG_PID", "7")]),
+            second
+        );
+        for other in ["8", "", "seven"] {
+            let parent = [("WATCHDOG_USEC", "1000000"), ("WATCHDOG_PID", other)];
+            assert_eq!(watchdog(&parent), None, "{other:?}");
+        }
+        for nonsense in ["", "0", "-1", "99999999999999999999"] {
+            assert_eq!(watchdog(&[("WATCHDOG_USEC", nonsense)]), None);
+        }
+    }
+
+    fn heard(socket: &UnixDatagram) -> String {
+        let mut bytes = [0; 4096];
+        let n = socket.recv(&mut bytes).unwrap();
+        String::from_utf8(bytes[..n].to_vec()).unwrap()
+    }
+
+    /// Through a socket of either kind: what the manager is told.
+    fn conversation(address: &OsStr, socket: &UnixDatagram) {
+        let service = Service {
+            socket: address.to_owned(),
+            watchdog: Some(Duration::from_secs(30)),
+        };
+        let mut manager = Manager::of(Some(&service)).unwrap();
+        assert_eq!(manager.deadline(), None, "nobody is watched before ready");
+        let before = Instant::now();
+        manager.ready("2 ports\nREADY=0").unwrap();
+        assert_eq!(heard(socket), "READY=1\nSTATUS=2 ports READY=0");
+        let next = manager.deadline().unwrap().duration_since(before);
+        assert!(next >= Duration::from_secs(10) && manager.patience() == Duration::from_secs(5));
+        manager.reloading().unwrap();
+        let text = heard(socket);
+        let time = text.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").unwrap();
+        let (time, _) = time.split_once('\n').unwrap();
+        assert!(time.parse::<u64>().unwrap() > 0);
+        manager.alive("x").unwrap();
+        assert_eq!(heard(socket), "WATCHDOG=1\nSTATUS=x");
+        manager.silent().unwrap();
+        assert_eq!(heard(socket), "STATUS=the worker does not answer");
+        manager.stopping().unwrap();
+        assert!(heard(socket).starts_with("STOPPING=1\n"));
+    }
+
+    #[test]
+    fn a_socket_has_a_path_or_is_abstract() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notify");
+        conversation(path.as_os_str(), &UnixDatagram::bind(&path).unwrap());
+        let name = format!("cangate-test-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).unwrap();
+        let socket = UnixDatagram::bind_addr(&address).unwrap();
+        conversation(OsStr::new(&format!("@{name}")), &socket);
+    }
+
+    #[test]
+    fn where_nobody_listens_is_said() {
+        for socket in ["relative/path", "/no/such/socket", "vsock:2:1"] {
+            let service = Service {
+                socket: socket.into(),
+                watchdog: None,
+            };
+            let why = Manager::of(Some(&service)).err().unwrap().to_string();
+            assert!(why.contains(socket), "{why}");
+        }
+        let mut nobody = Manager::of(None).unwrap();
+        nobody.ready("x").unwrap();
+        assert_eq!(nobody.deadline(), None);
+    }
+
+    #[test]
+    fn a_manager_that_does_not_read_is_not_waited_for_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notify");
+        let _socket = UnixDatagram::bind(&path).unwrap();
+        let service = Service {
+            socket: path.into(),
+            watchdog: None,
+        };
+        let manager = Manager::of(Some(&service)).unwrap();
+        let full = (0..10_000).any(|_| manager.stopping().is_err());
+        assert!(full, "its queue has no end");
+    }
+}

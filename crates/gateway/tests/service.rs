@@ -1,0 +1,205 @@
+//! What the service manager is told while a gateway runs, and that its watchdog watches the worker.
+#![allow(clippy::unwrap_used)]
+
+use config::{Diagnostics, Source, Table};
+use frame::Nanos;
+use gateway::config::load;
+use gateway::control::{Request, request};
+use gateway::run::{Reason, RunOptions, run};
+use gateway::service::Service;
+use port::{
+    Accepted, FlushReport, Halves, Kinds, Opener, Outgoing, PollReceive, PollTransmit, PortError,
+    PortKind, Receive, Received, Refused, RxCounters, RxReport, Settings, Transmit, TxCounters,
+    Wait,
+};
+use std::os::unix::net::UnixDatagram;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What stops the worker while the test holds it.
+type Brake = Arc<Mutex<()>>;
+
+/// A port at which the worker stands while the brake is held: what no port should do.
+struct StickyKind(Brake);
+
+#[derive(Debug)]
+struct StickySettings(Brake);
+
+impl PartialEq for StickySettings {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl PortKind for StickyKind {
+    fn keyword(&self) -> &'static str {
+        "sticky"
+    }
+
+    fn parse(&self, _: &str, _: &mut Table<'_>, _: &mut Diagnostics) -> Arc<dyn Settings> {
+        Arc::new(StickySettings(Arc::clone(&self.0)))
+    }
+}
+
+impl Settings for StickySettings {
+    fn kind(&self) -> &'static str {
+        "sticky"
+    }
+
+    fn describe(&self) -> String {
+        "a port that can stick".to_owned()
+    }
+
+    fn open(&self, _: &str, _: &mut Opener) -> Result<Halves, PortError> {
+        Ok((
+            Box::new(Sticky(Arc::clone(&self.0))),
+            Box::new(Sticky(Arc::clone(&self.0))),
+        ))
+    }
+}
+
+struct Sticky(Brake);
+
+impl Receive for Sticky {
+    fn receive(
+        &mut self,
+        _: Nanos,
+        _: usize,
+        _: &mut dyn FnMut(Received<'_>),
+    ) -> Result<RxReport, PortError> {
+        drop(self.0.lock());
+        Ok(RxReport::default())
+    }
+
+    /// The worker comes back at once, and so stands here soon after the brake is held.
+    fn deadline(&self) -> Option<Nanos> {
+        Some(0)
+    }
+
+    fn counters(&self) -> RxCounters {
+        RxCounters::default()
+    }
+}
+
+impl PollReceive for Sticky {
+    fn wait(&self) -> Wait {
+        Wait::default()
+    }
+}
+
+impl Transmit for Sticky {
+    fn transmit(&mut self, _: Nanos, _: Outgoing<'_>) -> Result<Accepted, Refused> {
+        Ok(Accepted)
+    }
+
+    fn flush(&mut self, _: Nanos) -> Result<FlushReport, PortError> {
+        Ok(FlushReport::default())
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        None
+    }
+
+    fn counters(&self) -> TxCounters {
+        TxCounters::default()
+    }
+}
+
+impl PollTransmit for Sticky {
+    fn wait(&self) -> Wait {
+        Wait::default()
+    }
+}
+
+/// The manager's end.
+struct Manager(UnixDatagram);
+
+impl Manager {
+    /// The next message.
+    fn hears(&self) -> String {
+        let mut bytes = [0; 4096];
+        let n = self.0.recv(&mut bytes).unwrap();
+        String::from_utf8(bytes[..n].to_vec()).unwrap()
+    }
+
+    /// The next message that begins so; those before it are of the kind that may come at any time.
+    fn waits_for(&self, start: &str) -> String {
+        loop {
+            let message = self.hears();
+            if message.starts_with(start) {
+                return message;
+            }
+            assert!(
+                message.starts_with("WATCHDOG=1") || message.starts_with("STATUS="),
+                "{message} before {start}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_manager_hears_of_start_reload_life_and_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let manager = Manager(UnixDatagram::bind(at("notify")).unwrap());
+    let patience = Duration::from_secs(60);
+    manager.0.set_read_timeout(Some(patience)).unwrap();
+    let text = format!(
+        "[gateway]\nrealtime = false\nlock_memory = false\ncontrol = '{}'\n\
+         [ports.a]\nkind = 'sticky'\n[ports.b]\nkind = 'sticky'\n[[routes]]\nfrom = 'a'\nto = 'b'\n",
+        at("control").display()
+    );
+    std::fs::write(at("g.toml"), &text).unwrap();
+    let brake = Brake::default();
+    let kinds = Kinds::standard().with(StickyKind(Arc::clone(&brake)));
+    let options = RunOptions {
+        file: Some(at("g.toml")),
+        until_end: false,
+        strict: false,
+        signals: false,
+        service: Some(Service {
+            socket: at("notify").into(),
+            watchdog: Some(Duration::from_millis(300)),
+        }),
+        persist: false,
+    };
+    let (config, _) = load(&Source::new("t", text.clone()), &kinds).unwrap();
+    let gateway = std::thread::spawn(move || run(config, &kinds, &options, &|_| ()).unwrap());
+    let ready = manager.hears();
+    assert_eq!(ready, "READY=1\nSTATUS=2 ports, 1 route; 0 frames received");
+    manager.waits_for("WATCHDOG=1\nSTATUS=2 ports, 1 route; 0 frames received");
+
+    // The control thread lives on; it must not speak for the worker.
+    let held = brake.lock().unwrap();
+    manager.waits_for("STATUS=the worker does not answer");
+    for _ in 0..3 {
+        assert_eq!(manager.hears(), "STATUS=the worker does not answer");
+    }
+    drop(held);
+    manager.waits_for("WATCHDOG=1\n");
+
+    let ask = |what| request(&at("control"), what, patience);
+    ask(Request::Reload).unwrap();
+    let begun = manager.waits_for("RELOADING=1\nMONOTONIC_USEC=");
+    assert!(begun.contains("\nSTATUS="), "{begun}");
+    let ready = manager.waits_for("READY=1\n");
+    assert!(!ready.contains("refused"), "{ready}");
+    std::fs::write(at("g.toml"), "nonsense").unwrap();
+    ask(Request::Reload).unwrap_err();
+    manager.waits_for("RELOADING=1\n");
+    let ready = manager.waits_for("READY=1\n");
+    let refused = "; the last reload was refused";
+    assert!(ready.ends_with(refused), "{ready}");
+    // It is said for as long as it is so.
+    let alive = manager.waits_for("WATCHDOG=1\n");
+    assert!(alive.ends_with(refused), "{alive}");
+    std::fs::write(at("g.toml"), &text).unwrap();
+    ask(Request::Reload).unwrap();
+    manager.waits_for("RELOADING=1\n");
+    let ready = manager.waits_for("READY=1\n");
+    assert!(!ready.contains("refused"), "{ready}");
+
+    ask(Request::Shutdown).unwrap();
+    manager.waits_for("STOPPING=1\n");
+    assert_eq!(gateway.join().unwrap().reason, Reason::Request);
+}

@@ -1,0 +1,137 @@
+//! The root folder of a small Debian system: for tests that need its init, its package manager, its users.
+
+use crate::error::{Error, tail};
+use crate::fetch::{self, Recipe};
+use crate::kernels::Release;
+use crate::lab::Lab;
+use crate::own;
+use crate::progress::Progress;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What makes a folder a system: the folders, users and groups that all packages count on, and dpkg.
+const BASE: [&str; 10] = [
+    "base-files",
+    "base-passwd",
+    "bash",
+    "coreutils",
+    "dash",
+    // Without its ldconfig and its diff, dpkg installs nothing.
+    "diffutils",
+    "dpkg",
+    "grep",
+    "libc-bin",
+    "sed",
+];
+
+impl Lab {
+    /// The root folder of a Debian 12 system with these packages and all that they depend on. They are unpacked, not
+    /// configured; dpkg counts them as installed, so that it installs further packages into the folder where their
+    /// dependencies are met.
+    ///
+    /// # Errors
+    ///
+    /// A tool is missing, a package does not exist, a download fails.
+    pub fn debian(&self, packages: &[&str], progress: &dyn Progress) -> Result<PathBuf, Error> {
+        let names = with_base(packages);
+        let name = debian_name(&names);
+        let recipe = Recipe {
+            name: &name,
+            what: "a Debian system",
+            release: Release::Bookworm,
+            packages: names,
+            wanted: |_| true,
+        };
+        let debs = self.cache.path("debs").join(&name);
+        let mirror = self.mirror.as_deref();
+        let tree = fetch::tree(&self.cache, mirror, progress, &recipe, |tree| {
+            complete(tree.root(), &debs)
+        })?;
+        Ok(tree.root().to_path_buf())
+    }
+
+    /// Is such a system there, so that nothing has to be fetched?
+    #[must_use]
+    pub fn has_debian(&self, packages: &[&str]) -> bool {
+        let names = with_base(packages);
+        self.cache.finished(&debian_name(&names)).is_some()
+    }
+}
+
+fn with_base(packages: &[&str]) -> Vec<String> {
+    let mut names: Vec<String> = BASE.iter().chain(packages).map(|&p| p.to_owned()).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn debian_name(packages: &[String]) -> String {
+    let hash = own::hash(&[packages.join(" ").as_bytes()]);
+    format!("debian-bookworm-{hash}-1")
+}
+
+/// What installing would have made: dpkg's list of packages, users and groups.
+fn complete(root: &Path, debs: &Path) -> Result<(), Error> {
+    let mut files: Vec<PathBuf> = fs::read_dir(debs)
+        .map_err(Error::file("read", debs))?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "deb"))
+        .collect();
+    files.sort();
+    let mut status = String::new();
+    for file in &files {
+        status.push_str(&control(file)?);
+        status.push_str("Status: install ok installed\n\n");
+    }
+    let folder = root.join("var/lib/dpkg");
+    for part in ["info", "updates", "triggers"] {
+        let path = folder.join(part);
+        fs::create_dir_all(&path).map_err(Error::file("create the folder", &path))?;
+    }
+    let write =
+        |path: PathBuf, text: &str| fs::write(&path, text).map_err(Error::file("write", &path));
+    write(folder.join("status"), &status)?;
+    write(folder.join("available"), "")?;
+    for (name, master) in [("passwd", "passwd.master"), ("group", "group.master")] {
+        let from = root.join("usr/share/base-passwd").join(master);
+        let to = root.join("etc").join(name);
+        fs::copy(&from, &to).map_err(Error::file("copy", &from))?;
+    }
+    write(root.join("etc/machine-id"), "")?;
+    write(root.join("etc/hostname"), "lab\n")?;
+    Ok(())
+}
+
+/// The control fields of a package.
+fn control(file: &Path) -> Result<String, Error> {
+    let output = Command::new("dpkg-deb")
+        .arg("--field")
+        .arg(file)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(Error::file("run dpkg-deb on", file))?;
+    if !output.status.success() {
+        return Err(Error::Command {
+            what: format!("reading the fields of {}", file.display()),
+            advice: "",
+            tail: tail(&output.stderr, 5, 1000),
+        });
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_packages_are_another_system() {
+        let names = |all: &[&str]| all.iter().map(|&p| p.to_owned()).collect::<Vec<_>>();
+        let one = debian_name(&names(&["a", "b"]));
+        assert!(one.starts_with("debian-bookworm-"), "{one}");
+        assert_ne!(one, debian_name(&names(&["a", "c"])));
+    }
+}

@@ -1,0 +1,211 @@
+//! The claims' figures, as `claims.json` has them: what was measured over a parameter, and the points that
+//! a paper states. Nothing is known here about any claim.
+
+use super::digest::Line;
+use super::lookup::Lookup;
+use serde::{Deserialize, Serialize};
+
+/// A claim's figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Figure {
+    title: String,
+    form: Form,
+    x: Axis,
+    y: Axis,
+    /// What its times are, where its experiments are not in the folder.
+    #[serde(default)]
+    clock: String,
+    series: Vec<Series>,
+    #[serde(default)]
+    paper: Vec<Stated>,
+    #[serde(default)]
+    note: String,
+}
+
+/// How it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Form {
+    Line,
+    Bars,
+    Profile,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Axis {
+    title: String,
+    #[serde(default)]
+    unit: String,
+}
+
+/// A place on the axis: a number or one of names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Place {
+    Number(f64),
+    Name(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Series {
+    gateway: String,
+    #[serde(default)]
+    setting: String,
+    #[serde(default)]
+    points: Vec<Point>,
+    /// The experiment whose profile it is.
+    #[serde(default)]
+    experiment: Option<Experiment>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Point {
+    x: Place,
+    median: f64,
+    #[serde(default)]
+    worst: Option<f64>,
+    experiment: Experiment,
+}
+
+/// An experiment by its name; on the page by its place in the index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Experiment {
+    Name(String),
+    #[serde(skip_deserializing)]
+    Place(Option<usize>),
+}
+
+impl Experiment {
+    fn find(&mut self, lookup: &Lookup<'_>) {
+        if let Self::Name(name) = self {
+            *self = Self::Place(lookup.find(name));
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Stated {
+    #[serde(default)]
+    name: String,
+    x: Place,
+    #[serde(default)]
+    y: Option<f64>,
+    of: Of,
+    source: String,
+}
+
+/// Which figure of a distribution it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Of {
+    Best,
+    Median,
+    Worst,
+    Value,
+}
+
+/// A figure as the page draws it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct FigureRow {
+    /// The claims that it belongs to: `G4`, `G4/bpf`.
+    claims: Vec<String>,
+    #[serde(flatten)]
+    figure: Figure,
+}
+
+/// The claim without the gateway that it is held against.
+fn family(id: &str) -> &str {
+    id.split('/').next().unwrap_or(id)
+}
+
+/// A figure for each family of claims: what `G4/bpf` has beside `G4` is drawn with it.
+pub(super) fn rows(figures: Vec<(String, Figure)>, lines: &[Line]) -> Vec<FigureRow> {
+    let lookup = Lookup::new(lines);
+    let mut rows: Vec<FigureRow> = Vec::new();
+    for (id, mut figure) in figures {
+        for series in &mut figure.series {
+            if let Some(experiment) = &mut series.experiment {
+                experiment.find(&lookup);
+            }
+            for point in &mut series.points {
+                point.experiment.find(&lookup);
+            }
+        }
+        let same = |row: &&mut FigureRow| {
+            let other = &row.figure;
+            row.claims.iter().any(|c| family(c) == family(&id))
+                && (&other.title, other.form, &other.x, &other.y)
+                    == (&figure.title, figure.form, &figure.x, &figure.y)
+        };
+        match rows.iter_mut().find(same) {
+            Some(row) => {
+                row.claims.push(id);
+                for series in figure.series {
+                    let known = row.figure.series.iter();
+                    let key = |s: &Series| (s.gateway.clone(), s.setting.clone());
+                    if !known.clone().any(|s| key(s) == key(&series)) {
+                        row.figure.series.push(series);
+                    }
+                }
+            }
+            None => rows.push(FigureRow {
+                claims: vec![id],
+                figure,
+            }),
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::digest::digest;
+    use super::*;
+    use probe::Results;
+
+    fn figure(gateways: &[&str]) -> Figure {
+        let series = gateways.iter().map(|gateway| {
+            serde_json::json!({"gateway": gateway, "setting": "list", "points": [
+                {"x": 1, "median": 30.5, "worst": 99, "experiment": format!("{gateway}.parquet")},
+                {"x": 2048, "median": 130.0, "experiment": "gone"}]})
+        });
+        let text = serde_json::json!({"title": "t", "form": "line", "x": {"title": "filters"},
+            "y": {"title": "latency", "unit": "µs"}, "series": series.collect::<Vec<_>>(),
+            "paper": [{"name": "list", "x": 2048, "y": 400, "of": "best", "source": "p §1"}]});
+        serde_json::from_value(text).unwrap()
+    }
+
+    #[test]
+    fn a_family_shares_a_figure_and_experiments_are_found() {
+        let lines = ["cangw", "bpf"].map(|name| digest(name, &Results::default()).0);
+        let figures = vec![
+            ("G4".to_owned(), figure(&["cangw"])),
+            ("G4/bpf".to_owned(), figure(&["bpf", "cangw"])),
+            ("G40".to_owned(), figure(&["cangw"])),
+        ];
+        let rows = rows(figures, &lines);
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0].claims, ["G4", "G4/bpf"]);
+        let shown = serde_json::to_value(&rows[0]).unwrap();
+        let series = shown["series"].as_array().unwrap();
+        assert_eq!(series.len(), 2, "can-gw's once: {shown}");
+        assert_eq!(series[0]["points"][0]["experiment"], 0);
+        assert_eq!(series[1]["points"][0]["experiment"], 1);
+        assert!(series[1]["points"][1]["experiment"].is_null());
+        assert_eq!(shown["paper"][0]["y"], 400.0);
+    }
+
+    #[test]
+    fn what_is_no_figure_is_refused() {
+        for (key, value) in [
+            ("form", serde_json::json!("pie")),
+            ("series", serde_json::json!({})),
+            ("y", serde_json::json!(7)),
+        ] {
+            let mut json = serde_json::to_value(figure(&["cangw"])).unwrap();
+            json[key] = value;
+            assert!(serde_json::from_value::<Figure>(json).is_err(), "{key}");
+        }
+    }
+}

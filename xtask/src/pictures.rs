@@ -1,0 +1,32 @@
+//! The pictures of the documents: the tests that compare them write them instead.
+
+use crate::command::{on_path, show};
+use crate::report::Tally;
+use crate::workspace::Workspace;
+use anyhow::Result;
+
+/// The variable that those tests know.
+const WRITE: &str = "CANGATE_PICTURES";
+
+/// Writes `docs/pictures` anew.
+pub(crate) fn make(workspace: &Workspace) -> Result<Tally> {
+    let names = [
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+    ];
+    let browser = std::env::var_os("CHROMIUM").is_some() || names.iter().any(|name| on_path(name));
+    let mut test = workspace.cargo("test");
+    test.args([
+        "-p", "cangate", "--bin", "cangate", "--test", "cli", "picture",
+    ]);
+    test.env(WRITE, "write");
+    let mut tally = Tally::check(show(&mut test)?);
+    if !browser {
+        tally.add(Tally::skipped(
+            "the pictures of pages because there is no Chromium",
+        ));
+    }
+    Ok(tally)
+}
