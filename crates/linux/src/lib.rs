@@ -13,6 +13,7 @@
 //! | [`listener`] | Unix sockets at a path: whoever listens, whoever connects |
 //! | [`shared`] | memory that other processes or machines write, too |
 //! | [`kernel`] | which kernel runs |
+//! | `kvm` | memory of virtual machines (with the feature `kvm`) |
 //! | [`mod@poll`], [`mod@epoll`] | waiting for any of a few descriptors, and of many |
 //! | [`schedule`] | scheduling and locked memory |
 //! | [`uring`] | datagrams by io_uring: a box for those that come in, one for those that go out |
@@ -32,6 +33,8 @@ pub mod classic_bpf;
 pub mod epoll;
 mod errno;
 pub mod kernel;
+#[cfg(feature = "kvm")]
+pub mod kvm;
 pub mod link;
 pub mod listener;
 mod memory;

@@ -8,7 +8,6 @@ use crate::session::{Ended, Session};
 use frame::{FrameRef, Nanos};
 use linux::listener::{ListenError, Listener, connect};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -40,9 +39,12 @@ pub enum Link {
     Broken,
 }
 
+/// The kick of a queue has the queue's number.
+const RX_KICK: u64 = RX as u64;
 const LISTENER: u64 = 100;
 const MESSAGES: u64 = 101;
 const OTHER: u64 = 102;
+const BELL: u64 = 103;
 
 /// The most remarks that are kept.
 const REMARKS: usize = 16;
@@ -69,6 +71,7 @@ pub struct Device {
     known: [Option<RawFd>; QUEUES],
     remarks: Vec<String>,
     was_broken: bool,
+    others: bool,
 }
 
 fn lock(guest: &Mutex<Guest>) -> MutexGuard<'_, Guest> {
@@ -110,6 +113,7 @@ impl Device {
             known: [None; QUEUES],
             remarks: Vec::new(),
             was_broken: false,
+            others: false,
         })
     }
 
@@ -120,15 +124,25 @@ impl Device {
     }
 
     /// [`Device::fd`] is readable, too, when this one is: for whoever does more than [`Device::work`] then, and
-    /// reads what is there.
+    /// reads what is there. [`Device::others`] says whether it was.
     pub fn watch(&self, other: impl AsFd) {
+        self.add(other, OTHER, EventFlags::IN);
+    }
+
+    /// [`Device::fd`] is readable, too, after this event descriptor was written, once each time: nobody need read it.
+    pub fn watch_bell(&self, bell: impl AsFd) {
+        self.add(bell, BELL, EventFlags::IN | EventFlags::ET);
+    }
+
+    fn add(&self, other: impl AsFd, what: u64, flags: EventFlags) {
         // Without it the other one is served at its time.
-        let _ = epoll::add(
-            &self.epoll,
-            other,
-            EventData::new_u64(OTHER),
-            EventFlags::IN,
-        );
+        let _ = epoll::add(&self.epoll, other, EventData::new_u64(what), flags);
+    }
+
+    /// Was there something to read where it was to [watch](Device::watch), when [`Device::work`] looked last?
+    #[must_use]
+    pub const fn others(&self) -> bool {
+        self.others
     }
 
     fn remark(&mut self, what: String) {
@@ -178,12 +192,16 @@ impl Device {
             tv_nsec: 0,
         };
         let found = epoll::wait(&self.epoll, &mut events[..], Some(&zero)).unwrap_or(0);
+        self.others = false;
         for event in events.iter().take(found) {
             match event.data.u64() {
                 LISTENER => self.accept(),
                 MESSAGES => self.serve(),
-                OTHER => {}
-                kick => self.kicked(kick as usize),
+                OTHER => self.others = true,
+                BELL => {}
+                RX_KICK => lock(&self.guest).rings.fed(),
+                // What is in the other queues is looked at anyway.
+                _ => {}
             }
         }
         let mut guest = lock(&self.guest);
@@ -199,16 +217,6 @@ impl Device {
         }
         self.was_broken = broken.is_some();
         self.interrupt(CONTROL);
-    }
-
-    fn kicked(&self, index: usize) {
-        let mut guest = lock(&self.guest);
-        if let Some(kick) = guest.kicks.get(index).and_then(Option::as_ref) {
-            let _ = rustix::io::read(kick, &mut [0_u8; 8]);
-        }
-        if index == RX {
-            guest.rings.fed();
-        }
     }
 
     fn accept(&mut self) {
@@ -279,11 +287,10 @@ impl Device {
                 let _ = epoll::delete(&self.epoll, kick);
             }
             if let Some(kick) = &guest.kicks[index] {
-                if let Ok(flags) = fcntl_getfl(kick) {
-                    let _ = fcntl_setfl(kick, flags | OFlags::NONBLOCK);
-                }
                 let data = EventData::new_u64(index as u64);
-                if epoll::add(&self.epoll, kick, data, EventFlags::IN).is_ok() {
+                // Each kick is an event, so that nobody need read the descriptor.
+                let flags = EventFlags::IN | EventFlags::ET;
+                if epoll::add(&self.epoll, kick, data, flags).is_ok() {
                     *known = Some(kick.as_raw_fd());
                 }
             }

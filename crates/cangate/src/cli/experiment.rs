@@ -28,7 +28,7 @@ pub(crate) struct Chosen {
     )]
     pub(crate) bench: String,
     /// The gateway under test: cangw, can-gw, bpf, user:RECEIVE-TRANSMIT, direct, direct:irq,
-    /// chardev, baremetal, baremetal:irq, baremetal:ideal, vm:native, vm:host, vm:driver, vm:vf,
+    /// chardev, baremetal, baremetal:irq, baremetal:ideal, vm:native, vm:host, vm:own, vm:driver, vm:vf,
     /// vm:card, vm:trap, ideal or none.
     ///
     ///   cangw        can-gw in the kernel; Debian's program cangw adds the rules
@@ -43,6 +43,7 @@ pub(crate) struct Chosen {
     ///   baremetal:ideal  what that bench itself costs
     ///   vm:native    no gateway: round trips of a program beside the hypervisor's (vm bench only)
     ///   vm:host      the same from an inner machine; cangate shares the controller by virtio
+    ///   vm:own       as vm:host, with our own monitor in QEMU's place
     ///   vm:driver    the same; a machine that owns the controller routes, by memory that both share
     ///   vm:vf        the same; the machine drives a virtual function of a controller that shares itself
     ///   vm:card      as vm:native, on an SJA1000 on a PCI card, whose bus takes no time

@@ -35,6 +35,35 @@ pub(crate) enum LabCommand {
     /// Inside a guest of the bench vm: run a command as root in an inner machine.
     #[command(hide = true)]
     Inner(Inner),
+    /// Inside a guest of the bench vm: be the monitor of an inner machine. Not for users.
+    #[command(hide = true)]
+    Monitor(Monitor),
+}
+
+/// The monitor of an inner machine.
+#[derive(Args, Debug)]
+pub(crate) struct Monitor {
+    /// The machine's kernel: an uncompressed vmlinux with a PVH entry.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kernel: PathBuf,
+    /// Its initial file system.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image: PathBuf,
+    /// Its kernel's command line.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) line: String,
+    /// Its memory, MiB: 16 to 3072.
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(16..=3072))]
+    pub(crate) memory: u64,
+    /// The file for its console.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) console: PathBuf,
+    /// The socket of its second serial line, which is made.
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) agent: PathBuf,
+    /// Add a virtio CAN device behind this socket. Can be given several times.
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) virtio: Vec<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -51,9 +80,21 @@ pub(crate) struct Inner {
     /// The machine's name, for its files in /run.
     #[arg(long, value_name = "NAME", default_value = "vm")]
     pub(crate) name: String,
+    /// The machine's monitor: qemu, or own, which has virtio devices only.
+    #[arg(long, value_name = "MONITOR", default_value = "qemu")]
+    pub(crate) monitor: InnerMonitor,
     /// The command with its arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+}
+
+/// The program that is an inner machine's monitor.
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum InnerMonitor {
+    /// QEMU.
+    Qemu,
+    /// Our own.
+    Own,
 }
 
 /// The cache folder, and where packages come from.
@@ -281,7 +322,7 @@ pub(crate) struct Reproduce {
     ///
     /// G1 to G12, D1 to D8 and S1 to S7 are the papers' claims. With /user, /bpf or /can-gw, it is the same claim for
     /// cangate in user space, for its BPF program, or for its own can-gw rules: G4/bpf. G4 alone
-    /// means G4 and all of these. O1 to O21 are bounds that cangate is to keep.
+    /// means G4 and all of these. O1 to O25 are bounds that cangate is to keep.
     ///
     /// Example: --claims G4,G5/bpf,O1
     #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1,

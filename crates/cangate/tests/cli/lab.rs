@@ -45,6 +45,29 @@ fn words_that_do_not_go_together_are_refused_with_the_reason() {
 }
 
 #[test]
+fn a_monitor_says_what_its_machine_lacks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (kernel, out) = (path("vmlinux"), path("out"));
+    let line = [
+        &["lab", "monitor", "--kernel", &kernel, "--image", &kernel][..],
+        &["--line", "quiet", "--console", &out, "--agent", &out],
+    ]
+    .concat();
+    let with = |memory: &str| refused(&[&line[..], &["--memory", memory]].concat(), 1);
+    let said = with("16");
+    assert!(
+        said.contains("cannot open") && said.contains(&kernel),
+        "{said}"
+    );
+    std::fs::write(&kernel, [0; 4096]).unwrap();
+    let said = with("16");
+    assert!(said.contains("is no kernel that can be started"), "{said}");
+    let said = refused(&[&line[..], &["--memory", "4"]].concat(), 2);
+    assert!(said.contains("16..=3072"), "{said}");
+}
+
+#[test]
 fn a_matrix_is_listed_or_refused_with_places() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("m.toml");

@@ -156,7 +156,7 @@ mod tests {
         let names: BTreeSet<_> = all.iter().map(|c| c.id).collect();
         assert_eq!(names.len(), all.len());
         let of = |kind| all.iter().filter(|c| c.kind() == kind).count();
-        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (32, 24));
+        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (32, 25));
         for id in ["G4", "G5", "G6", "G7", "G8", "G10"] {
             for path in ["user", "bpf"] {
                 let name = format!("{id}/{path}");

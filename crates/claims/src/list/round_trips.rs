@@ -85,6 +85,7 @@ pub(super) mod tests {
     use super::*;
     use crate::claim::{Claim, Verdict};
     use experiment::fake;
+    use probe::Results;
 
     /// The verdict where an experiment's overheads are these, ns.
     pub(in crate::list) fn verdict(
@@ -92,15 +93,21 @@ pub(super) mod tests {
         extent: Extent,
         of: impl Fn(&Experiment) -> Vec<u64>,
     ) -> Verdict {
-        const BUS: u64 = 249_000;
         let mut evidence = Evidence::default();
         for e in claim.needs(extent) {
-            let latencies = of(&e).into_iter().map(|ns| ns + BUS);
-            let mut results = fake::results(fake::with_latencies(latencies));
-            let bus = ("time on the bus, ns".to_owned(), BUS.to_string());
-            results.description.more.push(bus);
+            let results = trips(of(&e));
             evidence.add(e, Ok(results));
         }
         claim.judge(&evidence, extent).verdict
+    }
+
+    /// Round trips with these overheads, ns.
+    pub(in crate::list) fn trips(overheads: Vec<u64>) -> Results {
+        const BUS: u64 = 249_000;
+        let latencies = overheads.into_iter().map(|ns| ns + BUS);
+        let mut results = fake::results(fake::with_latencies(latencies));
+        let bus = ("time on the bus, ns".to_owned(), BUS.to_string());
+        results.description.more.push(bus);
+        results
     }
 }

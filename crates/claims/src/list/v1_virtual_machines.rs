@@ -19,7 +19,7 @@ use experiment::nested::{exits, exits_a_frame};
 use experiment::{Bench, Experiment, Gateway, Nesting, Task, round_trip};
 
 pub(super) const CLAIMS: &[Claim] = &[V1, V2, V3, V4];
-pub(super) const BOUNDS: &[Claim] = &[O18, O19, O20, O21];
+pub(super) const BOUNDS: &[Claim] = &[O18, O19, O20, O21, O25];
 
 const V1: Claim = Claim {
     id: "V1",
@@ -124,6 +124,17 @@ const O21: Claim = Claim {
     criterion: "what vm:host adds to the native round trip / what vm:driver adds (8 bytes, medians) ≤ 0.5",
     needs: |extent, _| of(extent, &[Nesting::Native, Nesting::Driver, Nesting::Host]),
     judge: |evidence, extent, _| share(evidence, extent, Nesting::Host, 0.5),
+    ..O18
+};
+
+const O25: Claim = Claim {
+    id: "O25",
+    claim: "The same with a monitor of our own: at most half of what a driver VM adds, and at most 3 exits a frame",
+    figure: "≤ 0.5; ≤ 3",
+    criterion: "what vm:own adds to the native round trip / what vm:driver adds (8 bytes, medians) ≤ 0.5, and KVM's exits in a \
+        round trip by vm:own, divided by its two frames, ≤ 3",
+    needs: |extent, _| of(extent, &[Nesting::Native, Nesting::Driver, Nesting::Own]),
+    judge: own_monitor,
     ..O18
 };
 
@@ -236,16 +247,27 @@ fn share(
     way: Nesting,
     most: f64,
 ) -> Result<Judgement, Missing> {
+    let mut conditions = Conditions::default();
+    let measured = part(evidence, extent, way, most, &mut conditions)?;
+    Ok(conditions.judge(measured, ""))
+}
+
+/// That part, which is to be so much at most, in words.
+fn part(
+    evidence: &Evidence,
+    extent: Extent,
+    way: Nesting,
+    most: f64,
+    conditions: &mut Conditions,
+) -> Result<String, Missing> {
     let of = |way| added(evidence, extent, PLAIN, way, LONGEST);
     let (one, driver) = (of(way)?, of(Nesting::Driver)?);
     let times = ratio(one, driver);
-    let mut conditions = Conditions::default();
     conditions.add(
         driver > 0 && times <= most,
         format!("what vm:{way} adds is {times:.3} of what vm:driver adds (at most {most:.2})"),
     );
-    let measured = format!("{times:.3} ({} against {})", us(one), us(driver));
-    Ok(conditions.judge(measured, ""))
+    Ok(format!("{times:.3} ({} against {})", us(one), us(driver)))
 }
 
 fn fifth(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
@@ -319,19 +341,37 @@ fn uncounted(experiment: &Experiment) -> Missing {
 }
 
 fn few_exits(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
-    let experiment = over(extent, PLAIN, Nesting::Host, LONGEST);
+    let mut conditions = Conditions::default();
+    let each = at_most_three(evidence, extent, Nesting::Host, &mut conditions)?;
+    Ok(conditions.judge(format!("{each:.2}"), ""))
+}
+
+/// Exits a frame, of which there are to be three at most.
+fn at_most_three(
+    evidence: &Evidence,
+    extent: Extent,
+    way: Nesting,
+    conditions: &mut Conditions,
+) -> Result<f64, Missing> {
+    let experiment = over(extent, PLAIN, way, LONGEST);
     let each =
         exits_a_frame(evidence.results(&experiment)?).ok_or_else(|| uncounted(&experiment))?;
-    let mut conditions = Conditions::default();
     conditions.add(each <= 3.0, format!("{each:.2} exits a frame (at most 3)"));
-    Ok(conditions.judge(format!("{each:.2}"), ""))
+    Ok(each)
+}
+
+fn own_monitor(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+    let mut conditions = Conditions::default();
+    let measured = part(evidence, extent, Nesting::Own, 0.5, &mut conditions)?;
+    let each = at_most_three(evidence, extent, Nesting::Own, &mut conditions)?;
+    Ok(conditions.judge(format!("{measured}; {each:.2} exits a frame"), ""))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
-    use crate::list::round_trips::tests::verdict;
+    use crate::list::round_trips::tests::{trips, verdict};
     use experiment::fake;
 
     /// The verdict where round trips take so long beside the bus: natively, and with a payload by a driver VM and by
@@ -400,6 +440,30 @@ mod tests {
         assert_eq!(counted(&O18, &[("exits", "6.00")]), Reproduced);
         assert_eq!(counted(&O18, &[("exits", "6.10")]), Differs);
         assert_eq!(counted(&O18, &[]), NotTestable);
+    }
+
+    /// The verdict on our own monitor where it adds so much, ns, of 200 000 by a driver VM, and has these exits.
+    fn own(added: u64, exits: &str) -> Verdict {
+        let mut evidence = Evidence::default();
+        for e in O25.needs(Extent::Quick) {
+            let ns = match e.gateway {
+                Gateway::Vm(Nesting::Driver) => 250_000,
+                Gateway::Vm(Nesting::Own) => 50_000 + added,
+                _ => 50_000,
+            };
+            let mut results = trips(vec![ns; 3]);
+            let entry = ("kvm a round trip, exits".to_owned(), exits.to_owned());
+            results.description.more.push(entry);
+            evidence.add(e, Ok(results));
+        }
+        O25.judge(&evidence, Extent::Quick).verdict
+    }
+
+    #[test]
+    fn o25_is_about_time_and_exits() {
+        assert_eq!(own(100_000, "6.00"), Reproduced);
+        assert_eq!(own(101_000, "6.00"), Differs);
+        assert_eq!(own(100_000, "6.10"), Differs);
     }
 
     #[test]

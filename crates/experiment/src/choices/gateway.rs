@@ -140,7 +140,7 @@ impl FromStr for Gateway {
             _ => Err(WordError::unknown(
                 text,
                 "gateway",
-                "cangw, can-gw, bpf, user:RECEIVE-TRANSMIT (such as user:read-write), direct, direct:irq, chardev, baremetal, baremetal:irq, baremetal:ideal, vm:native, vm:host, vm:driver, vm:vf, vm:card, vm:trap, ideal, none",
+                "cangw, can-gw, bpf, user:RECEIVE-TRANSMIT (such as user:read-write), direct, direct:irq, chardev, baremetal, baremetal:irq, baremetal:ideal, vm:native, vm:host, vm:own, vm:driver, vm:vf, vm:card, vm:trap, ideal, none",
             )),
         }
     }

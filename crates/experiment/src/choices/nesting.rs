@@ -12,6 +12,8 @@ pub enum Nesting {
     Native,
     /// The hypervisor shares it: `cangate run` with a port of kind `virtio`, and `[controllers.NAME]` on the interface.
     Host,
+    /// As `Host`, with a machine whose monitor is our own instead of QEMU: its virtio device has MSI-X.
+    Own,
     /// A machine that owns the controller shares it: the driver VM (§3). Its controller is a virtual function with all
     /// rights; an ordinary `cangate run` in it routes between the function's interface and memory that it shares with
     /// the other machine (a port of kind `shm`).
@@ -28,9 +30,10 @@ pub enum Nesting {
 
 impl Nesting {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Native,
         Self::Host,
+        Self::Own,
         Self::Driver,
         Self::Function,
         Self::Card,
@@ -55,6 +58,7 @@ plain_words!(
     "way into an inner machine",
     Nesting::Native = "native",
     Nesting::Host = "host",
+    Nesting::Own = "own",
     Nesting::Driver = "driver",
     Nesting::Function = "vf",
     Nesting::Card = "card",

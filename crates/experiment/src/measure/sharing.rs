@@ -8,7 +8,7 @@ use crate::experiment::Experiment;
 use crate::spec::BITRATE;
 use crate::under_test::sharing::{ANSWERS, port, virtio};
 use crate::under_test::{self, INCOMING};
-use guest::inner::{Device, Machine};
+use guest::inner::{Device, Machine, Monitor};
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
 use guest::program::{Background, output};
 use std::fs;
@@ -74,7 +74,8 @@ pub(super) fn start(experiment: &Experiment, nesting: Nesting) -> Result<Sharing
     match nesting {
         Nesting::Native => native(experiment),
         Nesting::Card => Ok(Sharing::default()),
-        Nesting::Host => host(experiment),
+        Nesting::Host => host(experiment, Monitor::Qemu),
+        Nesting::Own => host(experiment, Monitor::Own),
         Nesting::Driver => driver(experiment),
         Nesting::Function => function(experiment),
         Nesting::Trap => trap(),
@@ -111,11 +112,13 @@ fn native(experiment: &Experiment) -> Result<Sharing, MeasureError> {
 }
 
 /// `cangate run` beside the hypervisor.
-fn host(experiment: &Experiment) -> Result<Sharing, MeasureError> {
+fn host(experiment: &Experiment, monitor: Monitor) -> Result<Sharing, MeasureError> {
     let mut gateway = cangate_run(&under_test::config(experiment)?)?;
     answers(&mut gateway)?;
+    let mut machine = Machine::start_by(monitor, "vm", &[Device::Virtio(virtio(None).into())])?;
+    up(&mut machine)?;
     let mut sharing = Sharing {
-        machine: Some(machine(&[Device::Virtio(virtio(None).into())], None)?),
+        machine: Some(machine),
         programs: vec![gateway],
         ..Sharing::default()
     };

@@ -55,7 +55,7 @@ pub(super) fn file(nesting: Nesting, machines: Machines) -> String {
             text.push_str(&routes(machines));
             text
         }
-        Nesting::Host if fifo => {
+        Nesting::Host | Nesting::Own if fifo => {
             let mut text = head();
             text.push_str(&format!(
                 "[ports.bus]\nkind = \"socketcan\"\ninterface = \"{INCOMING}\"\n{}",
@@ -70,7 +70,7 @@ pub(super) fn file(nesting: Nesting, machines: Machines) -> String {
             text.push_str(&routes(machines));
             text
         }
-        Nesting::Host => {
+        Nesting::Host | Nesting::Own => {
             let mut text = head();
             text.push_str(&format!("[controllers.can]\ninterface = \"{INCOMING}\"\n"));
             for beside in each(machines) {

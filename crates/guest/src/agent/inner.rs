@@ -2,7 +2,7 @@
 //! around it asks, one request after the other.
 
 use super::error::AgentError;
-use super::system::port_both_ways;
+use super::system::{port_both_ways, serial_line};
 use crate::causes::with_causes;
 use crate::inner::parts::ORDER;
 use crate::inner::request::Request;
@@ -16,11 +16,24 @@ use std::process::{Command, Stdio};
 
 /// Is this an inner machine?
 pub(super) fn is_here() -> Result<bool, AgentError> {
-    let path = Path::new("/proc/cmdline");
-    let line = fs::read_to_string(path).map_err(AgentError::file("read", path))?;
-    Ok(line
+    Ok(kernel_line()?
         .split_whitespace()
         .any(|word| word == "cangate.inner=1"))
+}
+
+fn kernel_line() -> Result<String, AgentError> {
+    let path = Path::new("/proc/cmdline");
+    fs::read_to_string(path).map_err(AgentError::file("read", path))
+}
+
+/// The port to the guest around it: a virtio port, or a serial line where the kernel's command line names one.
+fn port() -> Result<File, AgentError> {
+    let line = kernel_line()?;
+    let mut words = line.split_whitespace();
+    match words.find_map(|word| word.strip_prefix("cangate.port=")) {
+        Some(path) => serial_line(Path::new(path)),
+        None => port_both_ways(),
+    }
 }
 
 /// Serves until the machine is ended from outside.
@@ -31,7 +44,7 @@ pub(super) fn serve() -> Result<(), AgentError> {
         program::output(None, &["insmod", &format!("/lab/modules/{module}")])?;
     }
     program::output(None, &["ip", "link", "set", "lo", "up"])?;
-    let mut port = port_both_ways()?;
+    let mut port = port()?;
     let mut reader = Reader::default();
     say(&mut port, &Piece::Ready(String::new()))?;
     let mut buffer = [0; 1 << 12];

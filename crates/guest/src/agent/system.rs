@@ -69,6 +69,19 @@ pub(super) fn port_both_ways() -> Result<File, AgentError> {
     open_port("cangate", OpenOptions::new().read(true).write(true))
 }
 
+/// A serial line that carries bytes as they are, both ways.
+pub(super) fn serial_line(path: &Path) -> Result<File, AgentError> {
+    use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+    let line = OpenOptions::new().read(true).write(true).open(path);
+    let line = line.map_err(AgentError::file("open", path))?;
+    let raw = tcgetattr(&line).and_then(|mut how| {
+        how.make_raw();
+        tcsetattr(&line, OptionalActions::Now, &how)
+    });
+    raw.map_err(|error| AgentError::file("set up", path)(error.into()))?;
+    Ok(line)
+}
+
 /// A port, known by its name.
 fn open_port(known_as: &str, options: &OpenOptions) -> Result<File, AgentError> {
     let path = wait_for("the port to the host", || {

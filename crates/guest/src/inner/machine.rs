@@ -1,5 +1,6 @@
 //! An inner machine, from the guest around it: started, told what to run, ended.
 
+use super::monitor::{AGENT, LINE, MEMORY, Monitor, own};
 use super::parts::{FOLDER, IMAGE, LOADER, QEMU, VMLINUX};
 use super::request::Request;
 use crate::program::{self, Background, ProgramError};
@@ -11,8 +12,6 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// An inner machine's memory, MiB.
-const MEMORY: u32 = 192;
 /// How long an inner machine may take until its agent is there, and to answer, in the guest's time. It takes four
 /// seconds to boot.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -115,10 +114,21 @@ impl Machine {
     /// # Errors
     /// [`InnerError`].
     pub fn start(name: &str, devices: &[Device]) -> Result<Self, InnerError> {
+        Self::start_by(Monitor::Qemu, name, devices)
+    }
+
+    /// As [`Machine::start`], by this monitor.
+    ///
+    /// # Errors
+    /// [`InnerError`].
+    pub fn start_by(monitor: Monitor, name: &str, devices: &[Device]) -> Result<Self, InnerError> {
         let socket = format!("/run/{name}.agent");
         let console = format!("/run/{name}.console");
         let log = format!("/run/{name}.qemu");
-        let words = arguments(&socket, &console, devices);
+        let words = match monitor {
+            Monitor::Qemu => arguments(&socket, &console, devices),
+            Monitor::Own => own(name, &socket, &console, devices)?,
+        };
         let line: Vec<&str> = words.iter().map(String::as_str).collect();
         let mut qemu = Background::start(None, &line, &log)?;
         let end = Instant::now() + PATIENCE;
@@ -354,12 +364,7 @@ fn arguments(socket: &str, console: &str, devices: &[Device]) -> Vec<String> {
     }
     add(&["-kernel", &format!("/{FOLDER}/{VMLINUX}")]);
     add(&["-initrd", &format!("/{FOLDER}/{IMAGE}")]);
-    add(&[
-        "-append",
-        "console=ttyS0 quiet panic=-1 nokaslr norandmaps cryptomgr.notests net.ifnames=0 \
-         rdinit=/lab/cangate PATH=/lab:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
-         LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu cangate.inner=1 -- lab agent",
-    ]);
+    add(&["-append", &format!("{LINE} {AGENT}")]);
     all
 }
 

@@ -7,7 +7,7 @@
 
 use frame::{Frame, FrameRef, Nanos};
 use linux::Errno;
-use linux::can::{FrameOptions, FrameSocket, OpenError};
+use linux::can::{FrameOptions, FrameSocket, MOST_ARRIVALS, OpenError};
 use std::os::fd::{AsFd, BorrowedFd};
 use vcontroller::{Candidate, Controller, State};
 
@@ -65,13 +65,16 @@ impl OnInterface {
         self.socket.as_fd()
     }
 
-    /// Takes what has come, lets `work` be done, and offers what is best then.
+    /// Takes what has come, if anything has, lets `work` be done, and offers what is best then.
     pub(crate) fn turn<R>(
         &mut self,
         now: Nanos,
+        came: bool,
         work: impl FnOnce(&mut Controller, Nanos) -> R,
     ) -> R {
-        self.receive(now);
+        if came {
+            self.receive(now);
+        }
         if now >= self.look_at {
             self.look(now);
         }
@@ -100,8 +103,9 @@ impl OnInterface {
         };
         loop {
             match socket.receive(&mut |arrival| take(arrival.frame, arrival.own)) {
-                Ok(0) => return,
-                Ok(_) => {}
+                Ok(MOST_ARRIVALS) => {}
+                // There is no more for now.
+                Ok(_) => return,
                 // It went down, or away.
                 Err(_) => {
                     self.look_at = now;

@@ -58,14 +58,15 @@ impl Shared {
     pub(super) fn turn(&mut self, device: &mut Device, clock: Nanos, turn: &mut Turn) {
         let place = Arc::clone(&self.function.place);
         let Some(place) = place.get() else { return };
-        let _ = rustix::io::read(&*self.function.wake, &mut [0_u8; 8]);
-        place.turn(clock, |controller, now| {
+        // Before the interface is watched, nobody says what is there.
+        let came = device.others() || !self.watched;
+        place.turn(clock, came, |controller, now| {
             self.work(device, controller, now, turn);
             self.function.wake_others(controller);
         });
         self.turned = clock;
         if !std::mem::replace(&mut self.watched, true) {
-            device.watch(&*self.function.wake);
+            device.watch_bell(&*self.function.wake);
             place.watch(device);
         }
     }

@@ -1,8 +1,8 @@
 //! `cangate lab inner`: in a guest of the bench vm.
 
-use crate::cli::lab::Inner;
+use crate::cli::lab::{Inner, InnerMonitor};
 use crate::failure::Failure;
-use guest::inner::{Device, Machine};
+use guest::inner::{Device, Machine, Monitor};
 use std::io::Write;
 
 /// Runs the command in an inner machine, which ends with it.
@@ -11,7 +11,12 @@ pub(crate) fn run(args: &Inner) -> Result<(), Failure> {
     let shm = args.shm.iter().cloned().map(Device::Shm);
     let pci = args.pci.iter().cloned().map(Device::Pci);
     let devices: Vec<Device> = virtio.chain(shm).chain(pci).collect();
-    let mut machine = Machine::start(&args.name, &devices).map_err(Failure::run)?;
+    let monitor = match args.monitor {
+        InnerMonitor::Qemu => Monitor::Qemu,
+        InnerMonitor::Own => Monitor::Own,
+    };
+    let machine = Machine::start_by(monitor, &args.name, &devices);
+    let mut machine = machine.map_err(Failure::run)?;
     let line: Vec<&str> = args.command.iter().map(String::as_str).collect();
     let ran = machine.run(&line).map_err(Failure::run)?;
     std::io::stdout().write_all(&ran.stdout)?;

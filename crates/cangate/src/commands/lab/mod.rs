@@ -6,6 +6,7 @@ mod guests;
 mod inner;
 mod list;
 mod measure;
+mod monitor;
 mod overview;
 mod rate;
 mod reproduce;
@@ -31,5 +32,6 @@ pub(crate) fn run(args: Lab, color: bool) -> Result<(), Failure> {
         LabCommand::Reproduce(args) => reproduce::run(&args),
         LabCommand::Agent => agent::run(),
         LabCommand::Inner(args) => inner::run(&args),
+        LabCommand::Monitor(args) => monitor::run(args),
     }
 }

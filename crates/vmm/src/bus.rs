@@ -1,0 +1,97 @@
+//! Who is behind which port and which address.
+
+use crate::machine::Ended;
+use crate::pci::{Function, Root};
+use crate::serial::{self, Agent, Console};
+
+/// The keyboard's controller, which resets a PC; and the chipset's way to do so.
+const KEYBOARD: u16 = 0x64;
+const KEYBOARD_RESET: u8 = 0xFE;
+const RESET: u16 = 0xCF9;
+const RESET_NOW: u8 = 1 << 2;
+
+/// All that the processor reaches outside of memory.
+pub(crate) struct Bus<F> {
+    pub(crate) console: Console,
+    pub(crate) agent: Agent,
+    pub(crate) root: Root<F>,
+}
+
+/// What is at a port.
+enum At {
+    Console(u8),
+    Agent(u8),
+    Pci,
+    Other,
+}
+
+fn at(port: u16) -> At {
+    let within = |base: u16| {
+        let offset = port.checked_sub(base).filter(|at| *at < serial::PORTS)?;
+        u8::try_from(offset).ok()
+    };
+    match (within(serial::FIRST), within(serial::SECOND)) {
+        (Some(offset), _) => At::Console(offset),
+        (_, Some(offset)) => At::Agent(offset),
+        _ if (crate::pci::ADDRESS..crate::pci::DATA + 4).contains(&port) => At::Pci,
+        _ => At::Other,
+    }
+}
+
+impl<F: Function> Bus<F> {
+    /// The processor writes a port. Some of them end the machine.
+    pub(crate) fn out(&mut self, port: u16, bytes: &[u8]) -> Option<Ended> {
+        match (port, bytes) {
+            (KEYBOARD, [KEYBOARD_RESET]) => return Some(Ended::Reset),
+            (RESET, [byte]) => return (byte & RESET_NOW != 0).then_some(Ended::Reset),
+            _ => {}
+        }
+        match at(port) {
+            // An interrupt or an output that fails is the machine's serial line out of order: nobody could be told.
+            At::Console(offset) => bytes.iter().for_each(|byte| {
+                let _ = self.console.write(offset, *byte);
+            }),
+            At::Agent(offset) => {
+                let mut agent = self.agent.lock();
+                bytes.iter().for_each(|byte| {
+                    let _ = agent.write(offset, *byte);
+                });
+            }
+            At::Pci => self.root.write(port, bytes),
+            At::Other => {
+                let mut devices = self.root.devices().iter_mut();
+                let _ = devices.any(|device| device.out(port, bytes));
+            }
+        }
+        None
+    }
+
+    /// The processor reads a port; all ones where nothing is.
+    pub(crate) fn input(&mut self, port: u16, bytes: &mut [u8]) {
+        match at(port) {
+            At::Console(offset) => bytes
+                .iter_mut()
+                .for_each(|byte| *byte = self.console.read(offset)),
+            At::Agent(offset) => {
+                let mut agent = self.agent.lock();
+                bytes.iter_mut().for_each(|byte| *byte = agent.read(offset));
+            }
+            At::Pci => self.root.read(port, bytes),
+            At::Other => bytes.fill(0xFF),
+        }
+    }
+
+    /// The processor reads memory that is none; all ones where nothing is.
+    pub(crate) fn read(&mut self, address: u64, bytes: &mut [u8]) {
+        let mut devices = self.root.devices().iter_mut();
+        if !devices.any(|device| device.read(address, bytes)) {
+            bytes.fill(0xFF);
+        }
+    }
+
+    /// The processor writes there.
+    pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) {
+        let mut devices = self.root.devices().iter_mut();
+        let _ = devices.any(|device| device.write(address, bytes));
+    }
+}

@@ -1,0 +1,9 @@
+//! PCI as far as the machine needs it: configuration space by the ports 0xCF8 and 0xCFC, one bus, MSI-X.
+
+mod config;
+mod msix;
+mod root;
+
+pub(crate) use config::{Config, Space};
+pub(crate) use msix::{Message, Msix, Wires};
+pub(crate) use root::{ADDRESS, DATA, Function, Root};

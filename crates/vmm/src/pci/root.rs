@@ -1,0 +1,176 @@
+//! The bus: which device the ports 0xCF8 and 0xCFC are about (PCI Local Bus Specification 3.0, §3.2.2.3).
+
+use super::config::Config;
+
+/// A device on the bus.
+pub(crate) trait Function {
+    /// The machine reads its configuration space.
+    fn read_config(&self, at: usize, bytes: &mut [u8]);
+    /// The machine writes it.
+    fn write_config(&mut self, at: usize, bytes: &[u8]);
+    /// The machine reads memory; true if the device is there.
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> bool;
+    /// The machine writes memory; true if the device is there.
+    fn write(&mut self, address: u64, bytes: &[u8]) -> bool;
+    /// The machine writes a port; true if the device is there.
+    fn out(&mut self, port: u16, bytes: &[u8]) -> bool;
+}
+
+/// The bridge between processor and bus: Linux looks for one before it believes that there is a bus. Its number is that of
+/// Intel's Q35.
+const BRIDGE: (u16, u16) = (0x8086, 0x29C0);
+const BRIDGE_CLASS: [u8; 3] = [6, 0, 0];
+
+/// Where the ports are.
+pub(crate) const ADDRESS: u16 = 0xCF8;
+pub(crate) const DATA: u16 = 0xCFC;
+/// Bit of the address: accesses to the data's ports are for configuration space.
+const ENABLED: u32 = 1 << 31;
+
+/// One bus with a bridge in slot 0 and devices from [`Root::FIRST`] on.
+pub(crate) struct Root<F> {
+    address: u32,
+    bridge: Config,
+    devices: Vec<F>,
+}
+
+impl<F: Function> Root<F> {
+    /// The slot of the first device, as inner machines have it with QEMU, too.
+    pub(crate) const FIRST: usize = 0x10;
+    /// The most devices: the bus has 32 slots.
+    pub(crate) const MOST: usize = 32 - Self::FIRST;
+
+    pub(crate) fn new(devices: Vec<F>) -> Self {
+        Self {
+            address: 0,
+            bridge: Config::new(BRIDGE.0, BRIDGE.1, BRIDGE_CLASS, 0),
+            devices,
+        }
+    }
+
+    /// The devices, in the order of their slots.
+    pub(crate) fn devices(&mut self) -> &mut [F] {
+        &mut self.devices
+    }
+
+    /// Slot and place that the address names: bus 0 and the first function of a device are all there is.
+    fn place(&self) -> Option<(usize, usize)> {
+        let bits = |from: u32, count: u32| (self.address >> from & ((1 << count) - 1)) as usize;
+        let here = self.address & ENABLED != 0 && bits(16, 8) == 0 && bits(8, 3) == 0;
+        here.then(|| (bits(11, 5), bits(2, 6) * 4))
+    }
+
+    /// The machine reads one of the ports from [`ADDRESS`] to [`DATA`] + 3.
+    pub(crate) fn read(&self, port: u16, bytes: &mut [u8]) {
+        bytes.fill(0xFF);
+        let Some(offset) = port.checked_sub(DATA) else {
+            if port == ADDRESS && bytes.len() == 4 {
+                bytes.copy_from_slice(&self.address.to_le_bytes());
+            }
+            return;
+        };
+        let Some((slot, at)) = self.place() else {
+            return;
+        };
+        let at = at + usize::from(offset);
+        match slot.checked_sub(Self::FIRST) {
+            None if slot == 0 => self.bridge.read(at, bytes),
+            None => {}
+            Some(index) => {
+                if let Some(device) = self.devices.get(index) {
+                    device.read_config(at, bytes);
+                }
+            }
+        }
+    }
+
+    /// The machine writes one of these ports.
+    pub(crate) fn write(&mut self, port: u16, bytes: &[u8]) {
+        let Some(offset) = port.checked_sub(DATA) else {
+            // Only as a whole (§3.2.2.3.2).
+            if let (ADDRESS, Ok(word)) = (port, bytes.try_into()) {
+                self.address = u32::from_le_bytes(word);
+            }
+            return;
+        };
+        let Some((slot, at)) = self.place() else {
+            return;
+        };
+        let at = at + usize::from(offset);
+        match slot.checked_sub(Self::FIRST) {
+            None if slot == 0 => self.bridge.write(at, bytes),
+            None => {}
+            Some(index) => {
+                if let Some(device) = self.devices.get_mut(index) {
+                    device.write_config(at, bytes);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Device(Config);
+
+    impl Function for Device {
+        fn read_config(&self, at: usize, bytes: &mut [u8]) {
+            self.0.read(at, bytes);
+        }
+        fn write_config(&mut self, at: usize, bytes: &[u8]) {
+            self.0.write(at, bytes);
+        }
+        fn read(&mut self, _: u64, _: &mut [u8]) -> bool {
+            false
+        }
+        fn write(&mut self, _: u64, _: &[u8]) -> bool {
+            false
+        }
+        fn out(&mut self, _: u16, _: &[u8]) -> bool {
+            false
+        }
+    }
+
+    fn root() -> Root<Device> {
+        Root::new(vec![Device(Config::new(0x1AF4, 0x1064, [0; 3], 1))])
+    }
+
+    fn read(root: &mut Root<Device>, slot: u32, at: u32, len: usize) -> Vec<u8> {
+        let address = ENABLED | slot << 11 | at & !3;
+        root.write(ADDRESS, &address.to_le_bytes());
+        let mut bytes = vec![0; len];
+        root.read(DATA + (at & 3) as u16, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn a_bridge_and_a_device_are_found() {
+        let mut root = root();
+        assert_eq!(read(&mut root, 0, 0, 4), [0x86, 0x80, 0xC0, 0x29]);
+        // Its class, by which Linux knows that there is a bus.
+        assert_eq!(read(&mut root, 0, 0xA, 2), [0, 6]);
+        assert_eq!(read(&mut root, 0x10, 0, 2), [0xF4, 0x1A]);
+        assert_eq!(read(&mut root, 0x10, 2, 2), [0x64, 0x10]);
+        for empty in [1, 0xF, 0x11, 0x1F] {
+            assert_eq!(read(&mut root, empty, 0, 4), [0xFF; 4]);
+        }
+    }
+
+    #[test]
+    fn other_buses_and_functions_are_empty() {
+        let mut root = root();
+        for address in [0, ENABLED | 1 << 16, ENABLED | 1 << 8] {
+            root.write(ADDRESS, &u32::to_le_bytes(address));
+            let mut bytes = [0; 4];
+            root.read(DATA, &mut bytes);
+            assert_eq!(bytes, [0xFF; 4], "{address:#x}");
+        }
+        // The address is read and written as a whole.
+        root.write(ADDRESS, &[0x12; 2]);
+        let mut bytes = [0; 4];
+        root.read(ADDRESS, &mut bytes);
+        assert_eq!(u32::from_le_bytes(bytes), ENABLED | 1 << 8);
+    }
+}

@@ -1,0 +1,246 @@
+//! Serial ports: the console, into a file, and the line to the agent, on a socket.
+
+use crate::error::{VmmError, file, system};
+use linux::Poll;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use vm_superio::serial::{NoEvents, SerialEvents};
+use vm_superio::{Serial, Trigger};
+use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
+
+/// Ports of one, and where the first two are.
+pub(crate) const PORTS: u16 = 8;
+pub(crate) const FIRST: u16 = 0x3F8;
+pub(crate) const SECOND: u16 = 0x2F8;
+/// Their interrupts.
+pub(crate) const FIRST_LINE: u32 = 4;
+pub(crate) const SECOND_LINE: u32 = 3;
+
+/// Bytes that the machine says to its agent's line before anybody listens.
+const EARLY: usize = 1 << 16;
+
+/// An interrupt by an event descriptor.
+pub(crate) struct Line(EventFd);
+
+impl Line {
+    pub(crate) fn new(event: &EventFd) -> Result<Self, VmmError> {
+        let event = event.try_clone().map_err(system("copy a descriptor"))?;
+        Ok(Self(event))
+    }
+}
+
+impl Trigger for Line {
+    type E = io::Error;
+
+    fn trigger(&self) -> io::Result<()> {
+        self.0.write(1)
+    }
+}
+
+/// The console.
+pub(crate) type Console = Serial<Line, NoEvents, File>;
+
+/// A console whose output is in this file.
+pub(crate) fn console(path: &Path, line: Line) -> Result<Console, VmmError> {
+    let output = File::create(path).map_err(file("make", path))?;
+    Ok(Serial::new(line, output))
+}
+
+/// Says when the machine has read all that was there.
+pub(crate) struct Empty(EventFd);
+
+impl SerialEvents for Empty {
+    fn buffer_read(&self) {}
+    fn out_byte(&self) {}
+    fn tx_lost_byte(&self) {}
+    fn in_buffer_empty(&self) {
+        // A counter that is full says it, too.
+        let _ = self.0.write(1);
+    }
+}
+
+/// What the machine says, to who listens.
+#[derive(Default)]
+struct Listening {
+    stream: Option<UnixStream>,
+    early: Vec<u8>,
+}
+
+/// Where the agent's line goes.
+#[derive(Clone, Default)]
+pub(crate) struct Out(Arc<Mutex<Listening>>);
+
+impl Out {
+    fn lock(&self) -> MutexGuard<'_, Listening> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Somebody listens from now on.
+    fn begin(&self, mut stream: UnixStream) -> io::Result<()> {
+        let mut listening = self.lock();
+        let early = std::mem::take(&mut listening.early);
+        stream.write_all(&early)?;
+        listening.stream = Some(stream);
+        Ok(())
+    }
+
+    fn end(&self) {
+        self.lock().stream = None;
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut listening = self.lock();
+        if let Some(stream) = &mut listening.stream {
+            return stream.write(bytes);
+        }
+        let room = EARLY.saturating_sub(listening.early.len());
+        let taken = bytes.get(..bytes.len().min(room)).unwrap_or_default();
+        listening.early.extend(taken);
+        // A serial line without anybody at its other end loses what is said.
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+type Agents = Serial<Line, Empty, Out>;
+
+/// The line to the agent.
+#[derive(Clone)]
+pub(crate) struct Agent(Arc<Mutex<Agents>>);
+
+impl Agent {
+    /// A line whose other end is whoever connects to this socket. Gives what a thread is to do for it.
+    pub(crate) fn new(
+        path: &Path,
+        line: Line,
+    ) -> Result<(Self, impl FnOnce() -> VmmError + Send + use<>), VmmError> {
+        let listener = UnixListener::bind(path).map_err(file("listen at", path))?;
+        let empty = EventFd::new(EFD_NONBLOCK).map_err(system("make an event descriptor"))?;
+        let out = Out::default();
+        let events = Empty(empty.try_clone().map_err(system("copy a descriptor"))?);
+        let agent = Self(Arc::new(Mutex::new(Serial::with_events(
+            line,
+            events,
+            out.clone(),
+        ))));
+        let feed = agent.clone();
+        let path = path.to_path_buf();
+        let serve = move || {
+            loop {
+                let served = listener
+                    .accept()
+                    .and_then(|(stream, _)| feed.serve(stream, &out, &empty));
+                out.end();
+                // Who closes the socket may come back.
+                if let Err(error) = served {
+                    return file("serve", &path)(error);
+                }
+            }
+        };
+        Ok((agent, serve))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Agents> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands over what comes from the stream, until its end.
+    fn serve(&self, mut stream: UnixStream, out: &Out, empty: &EventFd) -> io::Result<()> {
+        out.begin(stream.try_clone()?)?;
+        let mut bytes = [0; 4096];
+        loop {
+            let count = match stream.read(&mut bytes) {
+                Ok(0) => return Ok(()),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            let mut rest = bytes.get(..count).unwrap_or_default();
+            while !rest.is_empty() {
+                rest = self.feed(rest, empty)?;
+            }
+        }
+    }
+
+    /// Hands over as much as there is room for, after waiting for some; gives the rest.
+    fn feed<'a>(&self, bytes: &'a [u8], empty: &EventFd) -> io::Result<&'a [u8]> {
+        {
+            let mut serial = self.lock();
+            let (now, rest) = bytes.split_at(serial.fifo_capacity().min(bytes.len()));
+            if !now.is_empty() {
+                let given = serial.enqueue_raw_bytes(now);
+                // A line in loopback takes nothing; its driver is still looking for it.
+                let given = given.map_err(|error| io::Error::other(format!("{error:?}")))?;
+                if given > 0 {
+                    return Ok(bytes.get(given..).unwrap_or(rest));
+                }
+            }
+        }
+        let mut poll = Poll::with_capacity(1);
+        poll.add_fd(empty.as_raw_fd(), true, false);
+        poll.wait(None)?;
+        let _ = empty.read();
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line() -> Line {
+        Line(EventFd::new(EFD_NONBLOCK).unwrap())
+    }
+
+    #[test]
+    fn what_the_agent_says_early_is_heard_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent");
+        let (agent, serve) = Agent::new(&path, line()).unwrap();
+        for byte in b"early" {
+            agent.lock().write(0, *byte).unwrap();
+        }
+        std::thread::spawn(serve);
+        let mut stream = UnixStream::connect(&path).unwrap();
+        let mut heard = [0; 5];
+        stream.read_exact(&mut heard).unwrap();
+        assert_eq!(&heard, b"early");
+        agent.lock().write(0, b'!').unwrap();
+        stream.read_exact(&mut heard[..1]).unwrap();
+        assert_eq!(heard[0], b'!');
+    }
+
+    #[test]
+    fn more_than_the_line_holds_arrives_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent");
+        let (agent, serve) = Agent::new(&path, line()).unwrap();
+        std::thread::spawn(serve);
+        let sent: Vec<u8> = (0..1000_u32).map(|n| n as u8).collect();
+        UnixStream::connect(&path)
+            .unwrap()
+            .write_all(&sent)
+            .unwrap();
+        let mut read = Vec::new();
+        while read.len() < sent.len() {
+            // Line status: is a byte there?
+            let mut serial = agent.lock();
+            if serial.read(5) & 1 != 0 {
+                read.push(serial.read(0));
+            }
+            drop(serial);
+            std::thread::yield_now();
+        }
+        assert_eq!(read, sent);
+    }
+}

@@ -1,0 +1,256 @@
+//! The other process: a port of kind `virtio` of a `cangate run`, by vhost-user.
+
+use super::QUEUES;
+use super::transport::{Backend, Queue};
+use super::wiring::Events;
+use crate::error::VmmError;
+use crate::machine::News;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use vhost::vhost_user::message::{
+    VhostUserConfigFlags, VhostUserHeaderFlag, VhostUserProtocolFeatures,
+};
+use vhost::vhost_user::{
+    Frontend, FrontendReqHandler, HandlerResult, VhostUserFrontend as _,
+    VhostUserFrontendReqHandler,
+};
+use vhost::{VhostBackend as _, VhostUserMemoryRegionInfo, VringConfigData};
+use vm_memory::{GuestAddress, GuestMemoryBackend as _, GuestMemoryMmap};
+use vmm_sys_util::eventfd::EventFd;
+
+/// The bit of the features by which both sides agree on vhost-user's own messages.
+const PROTOCOL: u64 = 1 << 30;
+
+/// Takes what the other process says by itself.
+struct Told {
+    generation: Arc<AtomicU8>,
+    /// The interrupt of the configuration.
+    changes: Arc<AtomicUsize>,
+    calls: Vec<EventFd>,
+}
+
+impl VhostUserFrontendReqHandler for Told {
+    fn handle_config_change(&self) -> HandlerResult<u64> {
+        self.generation.fetch_add(1, Ordering::Release);
+        if let Some(call) = self.calls.get(self.changes.load(Ordering::Acquire)) {
+            call.write(1)?;
+        }
+        Ok(0)
+    }
+}
+
+/// A device whose work another process does.
+pub(crate) struct Vhost {
+    path: PathBuf,
+    frontend: Frontend,
+    memory: GuestMemoryMmap,
+    features: u64,
+    events: Events,
+    /// For queues without an interrupt: nobody reads it.
+    nobody: EventFd,
+    generation: Arc<AtomicU8>,
+    news: News,
+}
+
+impl Vhost {
+    /// Connects to the socket. A thread takes what comes from there by itself.
+    pub(crate) fn connect(
+        path: &Path,
+        memory: &GuestMemoryMmap,
+        events: Events,
+        changes: Arc<AtomicUsize>,
+        news: News,
+    ) -> Result<Self, VmmError> {
+        let generation = Arc::new(AtomicU8::new(0));
+        let refused = |error: &dyn std::fmt::Display| VmmError::Backend {
+            path: path.to_path_buf(),
+            why: error.to_string(),
+        };
+        let stream = UnixStream::connect(path).map_err(|error| refused(&error))?;
+        let watched = stream.try_clone().map_err(|error| refused(&error))?;
+        let mut frontend = Frontend::from_stream(stream, QUEUES as u64);
+        let offered = begin(&mut frontend).map_err(|error| refused(&error))?;
+        let told = Told {
+            generation: Arc::clone(&generation),
+            changes,
+            calls: events.again()?.calls.into(),
+        };
+        let mut handler =
+            FrontendReqHandler::new(Arc::new(told)).map_err(|error| refused(&error))?;
+        let sent = frontend.set_backend_request_fd(&Raw(handler.get_tx_raw_fd()));
+        sent.map_err(|error| refused(&error))?;
+        let (gone, name) = (news.clone(), path.to_path_buf());
+        std::thread::spawn(move || {
+            let why = watch(&watched, &mut handler);
+            gone.ended(Err(VmmError::Backend { path: name, why }));
+        });
+        Ok(Self {
+            path: path.to_path_buf(),
+            frontend,
+            memory: memory.clone(),
+            features: offered & !PROTOCOL,
+            events,
+            nobody: EventFd::new(0).map_err(|error| refused(&error))?,
+            generation,
+            news,
+        })
+    }
+
+    fn try_start(&self, features: u64, queues: &[Queue; QUEUES]) -> Result<(), vhost::Error> {
+        self.frontend.set_features(features | PROTOCOL)?;
+        let regions: Result<Vec<_>, _> = self
+            .memory
+            .iter()
+            .map(VhostUserMemoryRegionInfo::from_guest_region)
+            .collect();
+        self.frontend.set_mem_table(&regions?)?;
+        for (index, queue) in queues.iter().enumerate().filter(|(_, queue)| queue.enabled) {
+            let here = |at: u64| {
+                let place = self.memory.get_host_address(GuestAddress(at));
+                place
+                    .map(|place| place as u64)
+                    .map_err(|_| vhost::Error::InvalidGuestMemory)
+            };
+            let places = VringConfigData {
+                queue_max_size: queue.size,
+                queue_size: queue.size,
+                flags: 0,
+                desc_table_addr: here(queue.descriptors)?,
+                used_ring_addr: here(queue.device)?,
+                avail_ring_addr: here(queue.driver)?,
+                log_addr: None,
+            };
+            self.frontend.set_vring_num(index, queue.size)?;
+            self.frontend.set_vring_base(index, 0)?;
+            self.frontend.set_vring_addr(index, &places)?;
+            let call = queue.vector().and_then(|n| self.events.calls.get(n));
+            let call = call.unwrap_or(&self.nobody);
+            self.frontend.set_vring_call(index, call)?;
+            self.frontend
+                .set_vring_kick(index, &self.events.kicks[index])?;
+        }
+        Ok(())
+    }
+
+    fn enable(&mut self, index: usize, on: bool) -> Result<(), vhost::Error> {
+        self.frontend.set_vring_enable(index, on)
+    }
+}
+
+impl Backend for Vhost {
+    fn features(&self) -> u64 {
+        self.features
+    }
+
+    fn start(&mut self, features: u64, queues: &[Queue; QUEUES]) -> bool {
+        let started = self.try_start(features, queues).and_then(|()| {
+            let mut used = (0..QUEUES).filter(|index| queues[*index].enabled);
+            used.try_for_each(|index| self.enable(index, true))
+        });
+        started.is_ok()
+    }
+
+    fn stop(&mut self) {
+        for index in 0..QUEUES {
+            let stopped = self
+                .enable(index, false)
+                .and_then(|()| self.frontend.get_vring_base(index).map(drop));
+            if let Err(error) = stopped {
+                self.news.ended(Err(VmmError::Backend {
+                    path: self.path.clone(),
+                    why: error.to_string(),
+                }));
+            }
+        }
+    }
+
+    fn config(&mut self, at: usize, bytes: &mut [u8]) {
+        let flags = VhostUserConfigFlags::empty();
+        let read = self
+            .frontend
+            .get_config(at as u32, bytes.len() as u32, flags, bytes);
+        match read {
+            Ok((_, payload)) if payload.len() == bytes.len() => bytes.copy_from_slice(&payload),
+            // What is beyond its end.
+            _ => bytes.fill(0),
+        }
+    }
+
+    fn generation(&self) -> u8 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    fn kick(&mut self, queue: usize) {
+        if let Some(kick) = self.events.kicks.get(queue) {
+            // A counter that is full says it, too.
+            let _ = kick.write(1);
+        }
+    }
+}
+
+/// Agrees on how to talk; gives what is offered.
+fn begin(frontend: &mut Frontend) -> Result<u64, vhost::Error> {
+    use VhostUserProtocolFeatures as Protocol;
+    frontend.set_owner()?;
+    let offered = frontend.get_features()?;
+    let other = |why: &str| {
+        vhost::Error::VhostUserProtocol(vhost::vhost_user::Error::ReqHandlerError(
+            io::Error::other(why.to_owned()),
+        ))
+    };
+    if offered & PROTOCOL == 0 {
+        return Err(other(
+            "it has no configuration (vhost-user's protocol features)",
+        ));
+    }
+    // So much that the crate takes the next messages.
+    frontend.set_features(PROTOCOL)?;
+    let needed = Protocol::CONFIG | Protocol::BACKEND_REQ;
+    let wanted = needed | Protocol::REPLY_ACK | Protocol::MQ;
+    let has = frontend.get_protocol_features()?;
+    if !has.contains(needed) {
+        return Err(other(
+            "it does not tell of its configuration and its changes",
+        ));
+    }
+    frontend.set_protocol_features(has & wanted)?;
+    if has.contains(Protocol::REPLY_ACK) {
+        frontend.set_hdr_flags(VhostUserHeaderFlag::NEED_REPLY);
+    }
+    Ok(offered)
+}
+
+/// A descriptor that somebody else owns.
+struct Raw(RawFd);
+
+impl AsRawFd for Raw {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0
+    }
+}
+
+/// Takes what comes, until the other process has gone; says why.
+fn watch(connection: &UnixStream, handler: &mut FrontendReqHandler<Told>) -> String {
+    let mut poll = linux::Poll::with_capacity(2);
+    loop {
+        poll.clear();
+        // Answers come there, which are not for us; only its end is.
+        poll.add_fd(connection.as_raw_fd(), false, false);
+        poll.add_fd(handler.as_raw_fd(), true, false);
+        if let Err(error) = poll.wait(None) {
+            return error.to_string();
+        }
+        if poll.is_ready(0) {
+            return "it has closed its connection".to_owned();
+        }
+        if poll.is_ready(1)
+            && let Err(error) = handler.handle_request()
+        {
+            return error.to_string();
+        }
+    }
+}

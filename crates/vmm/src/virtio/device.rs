@@ -1,0 +1,323 @@
+//! The PCI device around a transport: where its registers are (virtio 1.4, §4.1.4), its interrupts, and the ports by which
+//! its queues are kicked.
+
+use super::transport::{self, Backend, Transport};
+use super::wiring::Kicks;
+use super::{QUEUES, VECTORS};
+use crate::pci::{Config, Function, Msix, Space, Wires};
+
+/// Virtio's vendor, and what its modern devices begin at (§4.1.2.1); a virtio CAN device is number 36.
+const VENDOR: u16 = 0x1AF4;
+const DEVICE: u16 = 0x1040 + 36;
+/// The class: a controller of a CAN bus (PCI Code and ID Assignment Specification).
+const CLASS: [u8; 3] = [0x0C, 0x09, 0x00];
+/// A device of virtio 1.0 and later.
+const REVISION: u8 = 1;
+
+/// Base address registers.
+const REGISTERS: usize = 0;
+const PORTS: usize = 1;
+const TABLE: usize = 2;
+
+/// What is where in the registers' memory.
+const COMMON: u64 = 0;
+const STATUS: u64 = 0x1000;
+const OWN: u64 = 0x2000;
+const PART: u64 = 0x1000;
+/// Bytes of each base address register.
+const REGISTERS_SIZE: u32 = 0x4000;
+const PORTS_SIZE: u32 = 0x20;
+const TABLE_SIZE: u32 = 0x1000;
+/// Bytes of a virtio CAN device's own configuration (§5.19.4).
+const OWN_SIZE: u32 = 2;
+/// Ports between one queue's kick and the next one's.
+pub(super) const STEP: u16 = 4;
+
+/// Capabilities (§4.1.4): their number, and what they tell of.
+const VENDOR_CAPABILITY: u8 = 9;
+const IS_COMMON: u8 = 1;
+const IS_NOTIFY: u8 = 2;
+const IS_STATUS: u8 = 3;
+const IS_OWN: u8 = 4;
+
+/// Where a device is until the machine moves it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    memory: u32,
+    ports: u16,
+}
+
+impl Place {
+    /// The place of the device of this number, above all memory and all of a PC's old ports.
+    pub(crate) fn of(number: u16) -> Self {
+        Self {
+            memory: 0xE000_0000 + u32::from(number) * 0x1_0000,
+            ports: 0xC000 + number * 0x100,
+        }
+    }
+}
+
+/// A virtio CAN device.
+pub(crate) struct Can<B, W> {
+    config: Config,
+    msix: Msix,
+    transport: Transport<B>,
+    wires: W,
+    /// The ports at which KVM takes kicks.
+    ports: Option<u16>,
+}
+
+impl<B: Backend, W: Wires + Kicks> Can<B, W> {
+    pub(crate) fn new(place: Place, backend: B, wires: W) -> Self {
+        let mut config = Config::new(VENDOR, DEVICE, CLASS, REVISION);
+        config.base(REGISTERS, Space::Memory, REGISTERS_SIZE, place.memory);
+        config.base(PORTS, Space::Io, PORTS_SIZE, u32::from(place.ports));
+        let table = place.memory + REGISTERS_SIZE;
+        config.base(TABLE, Space::Memory, TABLE_SIZE, table);
+        let mut tell = |kind: u8, bar: usize, at: u64, size: u32, more: &[u8]| {
+            let length = 16 + more.len() as u8;
+            let mut body = vec![length, kind, bar as u8, 0, 0, 0];
+            body.extend((at as u32).to_le_bytes());
+            body.extend(size.to_le_bytes());
+            body.extend(more);
+            config.capability(VENDOR_CAPABILITY, &body, &[]);
+        };
+        tell(IS_COMMON, REGISTERS, COMMON, transport::SIZE as u32, &[]);
+        // A kick by a port costs a machine a third of one by memory: KVM need not look at the instruction.
+        let step = u32::from(STEP).to_le_bytes();
+        tell(IS_NOTIFY, PORTS, 0, QUEUES as u32 * u32::from(STEP), &step);
+        tell(IS_STATUS, REGISTERS, STATUS, 1, &[]);
+        tell(IS_OWN, REGISTERS, OWN, OWN_SIZE, &[]);
+        let msix = Msix::new(&mut config, VECTORS, TABLE as u8);
+        Self {
+            config,
+            msix,
+            transport: Transport::new(backend),
+            wires,
+            ports: None,
+        }
+    }
+
+    /// Kicks come from KVM while the device works and its ports are there.
+    fn connect_ports(&mut self) {
+        let ports = self.config.address(PORTS, Space::Io);
+        let ports = ports.filter(|_| self.transport.is_started());
+        let ports = ports.and_then(|port| u16::try_from(port).ok());
+        if ports != self.ports {
+            self.wires.take_kicks(self.ports, ports);
+            self.ports = ports;
+        }
+    }
+
+    /// Which base address register has this address, and where in it.
+    fn find(&self, address: u64) -> Option<(usize, u64)> {
+        let sizes = [(REGISTERS, REGISTERS_SIZE), (TABLE, TABLE_SIZE)];
+        sizes.into_iter().find_map(|(index, size)| {
+            let base = u64::from(self.config.address(index, Space::Memory)?);
+            let at = address.checked_sub(base)?;
+            (at < u64::from(size)).then_some((index, at))
+        })
+    }
+}
+
+impl<B: Backend, W: Wires + Kicks> Function for Can<B, W> {
+    fn read_config(&self, at: usize, bytes: &mut [u8]) {
+        self.config.read(at, bytes);
+    }
+
+    fn write_config(&mut self, at: usize, bytes: &[u8]) {
+        self.config.write(at, bytes);
+        self.msix.configured(&self.config, &mut self.wires);
+        self.connect_ports();
+    }
+
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> bool {
+        let Some((bar, at)) = self.find(address) else {
+            return false;
+        };
+        let within = (at % PART) as usize;
+        match (bar, at - at % PART) {
+            (TABLE, _) => self.msix.read(at as usize, bytes, &self.wires),
+            (_, COMMON) => self.transport.read(within, bytes),
+            (_, OWN) => self.transport.backend.config(within, bytes),
+            // The status of an interrupt line, which there is not.
+            _ => bytes.fill(0),
+        }
+        true
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
+        let Some((bar, at)) = self.find(address) else {
+            return false;
+        };
+        match (bar, at - at % PART) {
+            (TABLE, _) => self.msix.write(at as usize, bytes, &mut self.wires),
+            (_, COMMON) => {
+                let before = self.transport.config_vector();
+                self.transport.write((at % PART) as usize, bytes);
+                let vector = self.transport.config_vector();
+                if vector != before {
+                    self.wires.tell_changes_by(vector);
+                }
+                self.connect_ports();
+            }
+            _ => {}
+        }
+        true
+    }
+
+    fn out(&mut self, port: u16, _bytes: &[u8]) -> bool {
+        let base = self.config.address(PORTS, Space::Io);
+        let at = base.and_then(|base| u32::from(port).checked_sub(base));
+        let Some(at) = at.filter(|at| *at < PORTS_SIZE) else {
+            return false;
+        };
+        let queue = (at / u32::from(STEP)) as usize;
+        if queue < QUEUES && self.transport.is_started() {
+            self.transport.backend.kick(queue);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pci::Message;
+    use crate::virtio::transport::tests::Fake;
+    use proptest::prelude::*;
+
+    /// What was connected.
+    #[derive(Default)]
+    struct Lines {
+        messages: [Option<Message>; VECTORS],
+        ports: Option<u16>,
+        changes: Option<usize>,
+    }
+
+    impl Wires for Lines {
+        fn connect(&mut self, vector: usize, message: Option<Message>) {
+            self.messages[vector] = message;
+        }
+        fn waits(&self, _: usize) -> bool {
+            false
+        }
+    }
+
+    impl Kicks for Lines {
+        fn take_kicks(&mut self, before: Option<u16>, now: Option<u16>) {
+            assert_eq!(self.ports, before);
+            self.ports = now;
+        }
+        fn tell_changes_by(&mut self, vector: Option<usize>) {
+            self.changes = vector;
+        }
+    }
+
+    fn device() -> Can<Fake, Lines> {
+        Can::new(Place::of(0), Fake::default(), Lines::default())
+    }
+
+    /// Capabilities as a driver finds them: number, place.
+    fn capabilities(device: &Can<Fake, Lines>) -> Vec<(u8, usize)> {
+        let byte = |at: usize| {
+            let mut byte = [0];
+            device.read_config(at, &mut byte);
+            byte[0]
+        };
+        let mut at = byte(0x34);
+        let mut all = Vec::new();
+        while at != 0 && all.len() < 20 {
+            all.push((byte(at.into()), at.into()));
+            at = byte(usize::from(at) + 1);
+        }
+        all
+    }
+
+    fn set_up(device: &mut Can<Fake, Lines>) {
+        device.write_config(4, &[7, 0]);
+        let write = |device: &mut Can<Fake, Lines>, at: u64, bytes: &[u8]| {
+            assert!(device.write(0xE000_0000 + at, bytes));
+        };
+        write(device, 0x14, &[3]);
+        write(device, 0x08, &1_u32.to_le_bytes());
+        write(device, 0x0C, &1_u32.to_le_bytes());
+        write(device, 0x14, &[0xB]);
+        write(device, 0x10, &0_u16.to_le_bytes());
+        write(device, 0x14, &[0xF]);
+    }
+
+    #[test]
+    fn a_driver_finds_its_registers() {
+        let device = device();
+        let all = capabilities(&device);
+        let numbers: Vec<u8> = all.iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, [9, 9, 9, 9, 0x11]);
+        let kinds: Vec<[u8; 3]> = all[..4]
+            .iter()
+            .map(|(_, at)| {
+                let mut body = [0; 3];
+                device.read_config(at + 2, &mut body);
+                body
+            })
+            .collect();
+        // Length, kind, base address register.
+        assert_eq!(kinds, [[16, 1, 0], [20, 2, 1], [16, 3, 0], [16, 4, 0]]);
+    }
+
+    #[test]
+    fn kvm_takes_kicks_while_the_device_works() {
+        let mut device = device();
+        assert!(!device.out(0xC000, &[0, 0]), "its ports are off");
+        set_up(&mut device);
+        assert_eq!(device.wires.ports, Some(0xC000));
+        assert_eq!(device.wires.changes, Some(0));
+        // Moved, the ports are taken there.
+        device.write_config(0x14, &0xD000_u32.to_le_bytes());
+        assert_eq!(device.wires.ports, Some(0xD000));
+        // What comes here all the same is not lost.
+        assert!(device.out(0xD004, &[1, 0]));
+        assert!(device.out(0xD000 + 12, &[3, 0]), "no queue");
+        assert!(!device.out(0xC000, &[0, 0]));
+        assert_eq!(device.transport.backend.kicks, [1]);
+        assert!(device.write(0xE000_0014, &[0]));
+        assert_eq!(device.wires.ports, None);
+        assert_eq!(device.transport.backend.stopped, 1);
+    }
+
+    #[test]
+    fn its_own_configuration_is_the_backends() {
+        let mut device = device();
+        let mut bytes = [0; 2];
+        assert!(!device.read(0xE000_2001, &mut bytes), "its memory is off");
+        device.write_config(4, &[2, 0]);
+        assert!(device.read(0xE000_2001, &mut bytes));
+        assert_eq!(bytes, [1, 1]);
+        assert!(device.read(0xE000_1000, &mut bytes));
+        assert_eq!(bytes, [0, 0]);
+        assert!(!device.read(0xE001_0000, &mut bytes));
+    }
+
+    proptest! {
+        /// A driver that writes anything anywhere: no panic, and kicks are taken exactly where the ports are.
+        #[test]
+        fn any_driver(
+            writes in proptest::collection::vec((0_u8..3, 0_u64..0x5100, any::<[u8; 8]>(), 0_usize..9), 0..200)
+        ) {
+            let mut device = device();
+            set_up(&mut device);
+            for (kind, at, bytes, len) in writes {
+                match kind {
+                    0 => { device.write(0xE000_0000 + at, &bytes[..len]); }
+                    1 => device.write_config(at as usize % 256, &bytes[..len.min(4)]),
+                    _ => { device.out(0xC000 + at as u16 % 64, &bytes[..len.min(4)]); }
+                }
+                let mut read = [0; 8];
+                device.read(0xE000_0000 + at, &mut read);
+                device.read_config(at as usize, &mut read);
+                prop_assert_eq!(device.wires.ports, device.ports);
+                prop_assert!(device.ports.is_none() || device.transport.is_started());
+            }
+        }
+    }
+}

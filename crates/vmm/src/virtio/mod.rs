@@ -1,0 +1,20 @@
+//! Virtio over PCI (virtio 1.4, §4.1) with what is behind it in another process (vhost-user).
+//!
+//! * `transport`: the registers by which the driver sets the device up.
+//! * `device`: the PCI device around them: where they are, its interrupts, the ports by which queues are kicked.
+//! * `backend`: the other process.
+//! * `wiring`: what KVM does without us: interrupts and kicks by event descriptors.
+
+mod backend;
+mod device;
+mod transport;
+mod wiring;
+
+pub(crate) use backend::Vhost;
+pub(crate) use device::{Can, Place};
+pub(crate) use wiring::{Events, Wiring};
+
+/// Queues of a virtio CAN device: of frames to the bus, of frames from the bus, of commands.
+pub(crate) const QUEUES: usize = 3;
+/// Interrupts: one for the configuration, one a queue.
+pub(crate) const VECTORS: usize = 1 + QUEUES;

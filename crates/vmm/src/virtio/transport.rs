@@ -1,0 +1,472 @@
+//! The registers by which a driver sets a device up: `struct virtio_pci_common_cfg` (virtio 1.4, §4.1.4.3).
+
+use super::{QUEUES, VECTORS};
+
+/// Buffers of the longest queue.
+const LONGEST: u16 = 256;
+/// No interrupt.
+const NO_VECTOR: u16 = 0xFFFF;
+/// `VIRTIO_F_VERSION_1`.
+pub(super) const VERSION_1: u64 = 1 << 32;
+
+/// Bits of the device's status (§2.1).
+const FEATURES_OK: u8 = 8;
+const DRIVER_OK: u8 = 4;
+const NEEDS_RESET: u8 = 64;
+
+/// Where fields are.
+mod at {
+    pub(super) const DEVICE_FEATURE_SELECT: usize = 0x00;
+    pub(super) const DEVICE_FEATURE: usize = 0x04;
+    pub(super) const DRIVER_FEATURE_SELECT: usize = 0x08;
+    pub(super) const DRIVER_FEATURE: usize = 0x0C;
+    pub(super) const CONFIG_VECTOR: usize = 0x10;
+    pub(super) const QUEUE_COUNT: usize = 0x12;
+    pub(super) const STATUS: usize = 0x14;
+    pub(super) const GENERATION: usize = 0x15;
+    pub(super) const QUEUE_SELECT: usize = 0x16;
+    pub(super) const QUEUE_SIZE: usize = 0x18;
+    pub(super) const QUEUE_VECTOR: usize = 0x1A;
+    pub(super) const QUEUE_ENABLE: usize = 0x1C;
+    pub(super) const QUEUE_NOTIFY_OFF: usize = 0x1E;
+    pub(super) const DESCRIPTORS: usize = 0x20;
+    pub(super) const DRIVER_AREA: usize = 0x28;
+    pub(super) const DEVICE_AREA: usize = 0x30;
+    pub(super) const END: usize = 0x38;
+}
+
+/// Bytes of the registers.
+pub(super) const SIZE: usize = at::END;
+
+/// A queue as the driver wants it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Queue {
+    pub(crate) size: u16,
+    /// Its interrupt, if it has one.
+    vector: u16,
+    pub(crate) enabled: bool,
+    /// Where its descriptors, what the driver writes and what the device writes are, in the machine's addresses.
+    pub(crate) descriptors: u64,
+    pub(crate) driver: u64,
+    pub(crate) device: u64,
+}
+
+impl Queue {
+    const NEW: Self = Self {
+        size: LONGEST,
+        vector: NO_VECTOR,
+        enabled: false,
+        descriptors: 0,
+        driver: 0,
+        device: 0,
+    };
+
+    /// Its interrupt.
+    pub(crate) fn vector(&self) -> Option<usize> {
+        let vector = usize::from(self.vector);
+        (vector < VECTORS).then_some(vector)
+    }
+}
+
+/// What does the device's work.
+pub(crate) trait Backend {
+    /// What it offers.
+    fn features(&self) -> u64;
+    /// The driver has set the device up. False: it does not work like that.
+    fn start(&mut self, features: u64, queues: &[Queue; QUEUES]) -> bool;
+    /// The driver resets the device.
+    fn stop(&mut self);
+    /// Reads its configuration.
+    fn config(&mut self, at: usize, bytes: &mut [u8]);
+    /// How often its configuration has changed.
+    fn generation(&self) -> u8;
+    /// The driver says that a queue has something; only while KVM does not say so itself.
+    fn kick(&mut self, queue: usize);
+}
+
+/// The registers.
+pub(crate) struct Transport<B> {
+    pub(super) backend: B,
+    device_select: u32,
+    driver_select: u32,
+    features: u64,
+    config_vector: u16,
+    status: u8,
+    selected: u16,
+    queues: [Queue; QUEUES],
+}
+
+impl<B: Backend> Transport<B> {
+    pub(super) const fn new(backend: B) -> Self {
+        Self {
+            backend,
+            device_select: 0,
+            driver_select: 0,
+            features: 0,
+            config_vector: NO_VECTOR,
+            status: 0,
+            selected: 0,
+            queues: [Queue::NEW; QUEUES],
+        }
+    }
+
+    /// Does the device work?
+    pub(super) const fn is_started(&self) -> bool {
+        self.status & (DRIVER_OK | NEEDS_RESET) == DRIVER_OK
+    }
+
+    /// The interrupt of its configuration.
+    pub(super) fn config_vector(&self) -> Option<usize> {
+        let vector = usize::from(self.config_vector);
+        (vector < VECTORS).then_some(vector)
+    }
+
+    /// All registers as they read now.
+    fn image(&self) -> [u8; SIZE] {
+        let mut image = [0; SIZE];
+        let mut put = |at: usize, bytes: &[u8]| {
+            if let Some(place) = image.get_mut(at..at + bytes.len()) {
+                place.copy_from_slice(bytes);
+            }
+        };
+        let half = |features: u64, select: u32| match select {
+            0 => features as u32,
+            1 => (features >> 32) as u32,
+            _ => 0,
+        };
+        put(at::DEVICE_FEATURE_SELECT, &self.device_select.to_le_bytes());
+        let offered = half(self.backend.features(), self.device_select);
+        put(at::DEVICE_FEATURE, &offered.to_le_bytes());
+        put(at::DRIVER_FEATURE_SELECT, &self.driver_select.to_le_bytes());
+        let wanted = half(self.features, self.driver_select);
+        put(at::DRIVER_FEATURE, &wanted.to_le_bytes());
+        put(at::CONFIG_VECTOR, &self.config_vector.to_le_bytes());
+        put(at::QUEUE_COUNT, &(QUEUES as u16).to_le_bytes());
+        put(at::STATUS, &[self.status]);
+        put(at::GENERATION, &[self.backend.generation()]);
+        put(at::QUEUE_SELECT, &self.selected.to_le_bytes());
+        // A queue that is not there has no buffers (§4.1.4.3.1).
+        if let Some(queue) = self.queues.get(usize::from(self.selected)) {
+            put(at::QUEUE_SIZE, &queue.size.to_le_bytes());
+            put(at::QUEUE_VECTOR, &queue.vector.to_le_bytes());
+            put(at::QUEUE_ENABLE, &u16::from(queue.enabled).to_le_bytes());
+            put(at::QUEUE_NOTIFY_OFF, &self.selected.to_le_bytes());
+            put(at::DESCRIPTORS, &queue.descriptors.to_le_bytes());
+            put(at::DRIVER_AREA, &queue.driver.to_le_bytes());
+            put(at::DEVICE_AREA, &queue.device.to_le_bytes());
+        }
+        image
+    }
+
+    /// The driver reads.
+    pub(super) fn read(&self, at: usize, bytes: &mut [u8]) {
+        let image = self.image();
+        for (offset, byte) in bytes.iter_mut().enumerate() {
+            *byte = image.get(at + offset).copied().unwrap_or(0);
+        }
+    }
+
+    /// The driver writes: whole fields, and halves of those of eight bytes; anything else is ignored.
+    pub(super) fn write(&mut self, at: usize, bytes: &[u8]) {
+        match *bytes {
+            [byte] if at == at::STATUS => self.set_status(byte),
+            [a, b] => self.write_word(at, u16::from_le_bytes([a, b])),
+            [a, b, c, d] => self.write_long(at, u32::from_le_bytes([a, b, c, d])),
+            [a, b, c, d, e, f, g, h] if at.is_multiple_of(8) && at >= at::DESCRIPTORS => {
+                self.write_long(at, u32::from_le_bytes([a, b, c, d]));
+                self.write_long(at + 4, u32::from_le_bytes([e, f, g, h]));
+            }
+            _ => {}
+        }
+    }
+
+    fn set_status(&mut self, status: u8) {
+        if status == 0 {
+            if self.status & DRIVER_OK != 0 {
+                self.backend.stop();
+            }
+            self.device_select = 0;
+            self.driver_select = 0;
+            self.features = 0;
+            self.config_vector = NO_VECTOR;
+            self.status = 0;
+            self.selected = 0;
+            self.queues = [Queue::NEW; QUEUES];
+            return;
+        }
+        // A driver takes nothing back but by a reset (§2.1.1).
+        let new = status & !self.status & !NEEDS_RESET;
+        let mut set = self.status | new;
+        if new & FEATURES_OK != 0 {
+            let offered = self.backend.features();
+            if self.features & !offered != 0 || self.features & VERSION_1 == 0 {
+                set &= !FEATURES_OK;
+            }
+        }
+        if new & DRIVER_OK != 0
+            && (set & FEATURES_OK == 0 || !self.backend.start(self.features, &self.queues))
+        {
+            set |= NEEDS_RESET;
+        }
+        self.status = set;
+    }
+
+    /// May the driver still set up what it has selected?
+    fn queue(&mut self) -> Option<&mut Queue> {
+        let selected = usize::from(self.selected);
+        self.queues.get_mut(selected).filter(|queue| !queue.enabled)
+    }
+
+    fn write_word(&mut self, at: usize, word: u16) {
+        // An interrupt that is not there is not taken (§4.1.5.1.2.1).
+        let vector = if usize::from(word) < VECTORS {
+            word
+        } else {
+            NO_VECTOR
+        };
+        match at {
+            at::CONFIG_VECTOR => self.config_vector = vector,
+            at::QUEUE_SELECT => self.selected = word,
+            at::QUEUE_SIZE => {
+                if let Some(queue) = self.queue()
+                    && word.is_power_of_two()
+                    && word <= LONGEST
+                {
+                    queue.size = word;
+                }
+            }
+            at::QUEUE_VECTOR => {
+                // Linux's driver sets it while the queue is being set up.
+                if let Some(queue) = self.queue() {
+                    queue.vector = vector;
+                }
+            }
+            at::QUEUE_ENABLE if word == 1 => {
+                if let Some(queue) = self.queue() {
+                    queue.enabled = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn write_long(&mut self, at: usize, long: u32) {
+        match at {
+            at::DEVICE_FEATURE_SELECT => self.device_select = long,
+            at::DRIVER_FEATURE_SELECT => self.driver_select = long,
+            at::DRIVER_FEATURE => {
+                let shift = match self.driver_select {
+                    0 => 0,
+                    1 => 32,
+                    _ => return,
+                };
+                if self.status & FEATURES_OK == 0 {
+                    let mask = u64::from(u32::MAX) << shift;
+                    self.features = self.features & !mask | u64::from(long) << shift;
+                }
+            }
+            at::DESCRIPTORS..at::END if at.is_multiple_of(4) => {
+                let shift = if at.is_multiple_of(8) { 0 } else { 32 };
+                let mask = u64::from(u32::MAX) << shift;
+                let Some(queue) = self.queue() else { return };
+                let place = match at {
+                    at::DESCRIPTORS..at::DRIVER_AREA => &mut queue.descriptors,
+                    at::DRIVER_AREA..at::DEVICE_AREA => &mut queue.driver,
+                    _ => &mut queue.device,
+                };
+                *place = *place & !mask | u64::from(long) << shift;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Features that it offers.
+    const OFFERED: u64 = VERSION_1 | 1 << 29 | 7;
+
+    /// What was asked of it.
+    #[derive(Default)]
+    pub(in crate::virtio) struct Fake {
+        pub(in crate::virtio) started: Option<(u64, [Queue; QUEUES])>,
+        pub(in crate::virtio) stopped: u32,
+        pub(in crate::virtio) kicks: Vec<usize>,
+        pub(in crate::virtio) refuses: bool,
+    }
+
+    impl Backend for Fake {
+        fn features(&self) -> u64 {
+            OFFERED
+        }
+        fn start(&mut self, features: u64, queues: &[Queue; QUEUES]) -> bool {
+            assert!(self.started.is_none(), "it is started once");
+            if !self.refuses {
+                self.started = Some((features, *queues));
+            }
+            !self.refuses
+        }
+        fn stop(&mut self) {
+            self.started = None;
+            self.stopped += 1;
+        }
+        fn config(&mut self, at: usize, bytes: &mut [u8]) {
+            bytes.fill(at as u8);
+        }
+        fn generation(&self) -> u8 {
+            3
+        }
+        fn kick(&mut self, queue: usize) {
+            self.kicks.push(queue);
+        }
+    }
+
+    pub(in crate::virtio) fn long(transport: &mut Transport<Fake>, at: usize, value: u32) {
+        transport.write(at, &value.to_le_bytes());
+    }
+
+    pub(in crate::virtio) fn word(transport: &mut Transport<Fake>, at: usize, value: u16) {
+        transport.write(at, &value.to_le_bytes());
+    }
+
+    fn read<const N: usize>(transport: &Transport<Fake>, at: usize) -> [u8; N] {
+        let mut bytes = [0; N];
+        transport.read(at, &mut bytes);
+        bytes
+    }
+
+    /// What Linux's driver does, up to its last word.
+    pub(in crate::virtio) fn set_up(transport: &mut Transport<Fake>, features: u64) {
+        transport.write(at::STATUS, &[0]);
+        transport.write(at::STATUS, &[1]);
+        transport.write(at::STATUS, &[3]);
+        for half in 0..2 {
+            long(transport, at::DRIVER_FEATURE_SELECT, half);
+            long(
+                transport,
+                at::DRIVER_FEATURE,
+                (features >> (32 * half)) as u32,
+            );
+        }
+        transport.write(at::STATUS, &[0xB]);
+        for queue in 0..QUEUES as u16 {
+            word(transport, at::QUEUE_SELECT, queue);
+            word(transport, at::QUEUE_SIZE, 64);
+            let base = 0x1_0000_0000 + u64::from(queue) * 0x1000;
+            transport.write(at::DESCRIPTORS, &base.to_le_bytes());
+            long(transport, at::DRIVER_AREA, base as u32 + 0x400);
+            long(transport, at::DRIVER_AREA + 4, 1);
+            transport.write(at::DEVICE_AREA, &(base + 0x800).to_le_bytes());
+            word(transport, at::QUEUE_VECTOR, queue + 1);
+            word(transport, at::QUEUE_ENABLE, 1);
+        }
+    }
+
+    #[test]
+    fn a_driver_sets_the_device_up() {
+        let mut transport = Transport::new(Fake::default());
+        set_up(&mut transport, VERSION_1 | 1);
+        assert_eq!(read(&transport, at::STATUS), [0xB]);
+        assert!(!transport.is_started());
+        transport.write(at::STATUS, &[0xF]);
+        assert!(transport.is_started());
+        let (features, queues) = transport.backend.started.unwrap();
+        assert_eq!(features, VERSION_1 | 1);
+        let third = Queue {
+            size: 64,
+            vector: 3,
+            enabled: true,
+            descriptors: 0x1_0000_2000,
+            driver: 0x1_0000_2400,
+            device: 0x1_0000_2800,
+        };
+        assert_eq!(queues[2], third);
+        assert_eq!(queues[2].vector(), Some(3));
+        // Once is enough, and nothing is changed now.
+        transport.write(at::STATUS, &[0xF]);
+        word(&mut transport, at::QUEUE_SIZE, 8);
+        assert_eq!(read(&transport, at::QUEUE_SIZE), [64, 0]);
+        transport.write(at::STATUS, &[0]);
+        assert_eq!(transport.backend.stopped, 1);
+        assert_eq!(read(&transport, at::STATUS), [0]);
+        assert_eq!(read(&transport, at::QUEUE_SIZE), LONGEST.to_le_bytes());
+    }
+
+    #[test]
+    fn features_that_are_not_offered_are_not_agreed_on() {
+        for (features, agreed) in [
+            (VERSION_1, true),
+            (OFFERED, true),
+            (VERSION_1 | 8, false),
+            (1, false),
+        ] {
+            let mut transport = Transport::new(Fake::default());
+            set_up(&mut transport, features);
+            let [status] = read(&transport, at::STATUS);
+            assert_eq!(status & FEATURES_OK != 0, agreed, "{features:#x}");
+            transport.write(at::STATUS, &[0xF]);
+            assert_eq!(transport.is_started(), agreed);
+        }
+    }
+
+    #[test]
+    fn what_does_not_work_needs_a_reset() {
+        let mut transport = Transport::new(Fake {
+            refuses: true,
+            ..Fake::default()
+        });
+        set_up(&mut transport, VERSION_1);
+        transport.write(at::STATUS, &[0xF]);
+        let [status] = read(&transport, at::STATUS);
+        assert_eq!(status & NEEDS_RESET, NEEDS_RESET);
+        assert!(!transport.is_started());
+    }
+
+    #[test]
+    fn what_is_offered_is_read_in_halves() {
+        let mut transport = Transport::new(Fake::default());
+        for (select, half) in [(0, OFFERED as u32), (1, 1), (2, 0)] {
+            long(&mut transport, at::DEVICE_FEATURE_SELECT, select);
+            assert_eq!(read(&transport, at::DEVICE_FEATURE), half.to_le_bytes());
+        }
+        // A queue or an interrupt that is not there.
+        word(&mut transport, at::QUEUE_SELECT, 3);
+        assert_eq!(read(&transport, at::QUEUE_SIZE), [0, 0]);
+        word(&mut transport, at::CONFIG_VECTOR, 4);
+        assert_eq!(read(&transport, at::CONFIG_VECTOR), [0xFF, 0xFF]);
+        word(&mut transport, at::CONFIG_VECTOR, 0);
+        assert_eq!(transport.config_vector(), Some(0));
+        assert_eq!(read(&transport, at::GENERATION), [3]);
+    }
+
+    proptest! {
+        /// A driver that writes anything anywhere: no panic, queues stay within bounds, and what has not been agreed on
+        /// does not start.
+        #[test]
+        fn any_driver(
+            writes in proptest::collection::vec((0_usize..0x50, any::<[u8; 8]>(), 0_usize..9), 0..200), ready: bool
+        ) {
+            let mut transport = Transport::new(Fake::default());
+            if ready {
+                set_up(&mut transport, VERSION_1);
+            }
+            for (at, bytes, len) in writes {
+                transport.write(at, &bytes[..len]);
+                let mut all = [0; 16];
+                transport.read(at, &mut all);
+                for queue in &transport.queues {
+                    prop_assert!(queue.size.is_power_of_two() && queue.size <= LONGEST);
+                    prop_assert!(queue.vector == NO_VECTOR || usize::from(queue.vector) < VECTORS);
+                }
+                prop_assert_eq!(transport.is_started(), transport.backend.started.is_some());
+                if let Some((features, _)) = transport.backend.started {
+                    prop_assert_eq!(features & !OFFERED, 0);
+                    prop_assert!(features & VERSION_1 != 0);
+                }
+            }
+        }
+    }
+}

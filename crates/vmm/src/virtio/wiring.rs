@@ -1,0 +1,155 @@
+//! What KVM does without this process: an event descriptor that is written becomes an interrupt (irqfd), a port that is
+//! written an event descriptor (ioeventfd).
+
+use super::device::STEP;
+use super::{QUEUES, VECTORS};
+use crate::error::{VmmError, kvm, system};
+use crate::interrupts::Interrupts;
+use crate::machine::News;
+use crate::pci::{Message, Wires};
+use kvm_ioctls::{IoEventAddress, NoDatamatch, VmFd};
+use linux::Poll;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
+
+/// Who takes a device's kicks.
+pub(crate) trait Kicks {
+    /// KVM takes them at these ports from now on, and no longer where it did.
+    fn take_kicks(&mut self, before: Option<u16>, now: Option<u16>);
+    /// Changes of the configuration are told by this interrupt from now on.
+    fn tell_changes_by(&mut self, vector: Option<usize>);
+}
+
+/// The event descriptors of a device.
+pub(crate) struct Events {
+    /// Written by whoever has an interrupt.
+    pub(crate) calls: [EventFd; VECTORS],
+    /// Written by a kick.
+    pub(crate) kicks: [EventFd; QUEUES],
+}
+
+impl Events {
+    pub(crate) fn new() -> Result<Self, VmmError> {
+        let event = || EventFd::new(EFD_NONBLOCK).map_err(system("make an event descriptor"));
+        Ok(Self {
+            calls: [event()?, event()?, event()?, event()?],
+            kicks: [event()?, event()?, event()?],
+        })
+    }
+
+    /// The same ones once more.
+    pub(crate) fn again(&self) -> Result<Self, VmmError> {
+        let copy = |event: &EventFd| event.try_clone().map_err(system("copy a descriptor"));
+        let [a, b, c, d] = &self.calls;
+        let [e, f, g] = &self.kicks;
+        Ok(Self {
+            calls: [copy(a)?, copy(b)?, copy(c)?, copy(d)?],
+            kicks: [copy(e)?, copy(f)?, copy(g)?],
+        })
+    }
+}
+
+/// A device's wires to KVM.
+pub(crate) struct Wiring {
+    vm: Arc<VmFd>,
+    interrupts: Arc<Interrupts>,
+    events: Events,
+    numbers: [u32; VECTORS],
+    /// Which of them are connected.
+    connected: [bool; VECTORS],
+    /// The interrupt of the configuration, or a number that none has.
+    changes: Arc<AtomicUsize>,
+    news: News,
+}
+
+impl Wiring {
+    pub(crate) fn new(
+        vm: &Arc<VmFd>,
+        interrupts: &Arc<Interrupts>,
+        events: Events,
+        changes: Arc<AtomicUsize>,
+        news: News,
+    ) -> Self {
+        changes.store(usize::MAX, Ordering::Relaxed);
+        Self {
+            vm: Arc::clone(vm),
+            interrupts: Arc::clone(interrupts),
+            events,
+            numbers: std::array::from_fn(|_| interrupts.number()),
+            connected: [false; VECTORS],
+            changes,
+            news,
+        }
+    }
+
+    fn try_connect(&mut self, vector: usize, message: Option<Message>) -> Result<(), VmmError> {
+        let (call, number) = (&self.events.calls[vector], self.numbers[vector]);
+        if message.is_some() {
+            self.interrupts.route(number, message)?;
+        }
+        // While it is not connected, what comes waits in the event descriptor; KVM looks there when it is connected.
+        if message.is_some() != self.connected[vector] {
+            self.connected[vector] = message.is_some();
+            let done = if message.is_some() {
+                self.vm.register_irqfd(call, number)
+            } else {
+                self.vm.unregister_irqfd(call, number)
+            };
+            done.map_err(kvm("connect an interrupt"))?;
+        }
+        Ok(())
+    }
+
+    fn try_take_kicks(&self, before: Option<u16>, now: Option<u16>) -> Result<(), VmmError> {
+        let at = |base: u16, queue: usize| {
+            IoEventAddress::Pio(u64::from(base) + u64::from(STEP) * queue as u64)
+        };
+        for (queue, kick) in self.events.kicks.iter().enumerate() {
+            if let Some(base) = before {
+                self.vm
+                    .unregister_ioevent(kick, &at(base, queue), NoDatamatch)
+                    .map_err(kvm("give up a port"))?;
+            }
+            if let Some(base) = now {
+                self.vm
+                    .register_ioevent(kick, &at(base, queue), NoDatamatch)
+                    .map_err(kvm("take a port"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Wires for Wiring {
+    fn connect(&mut self, vector: usize, message: Option<Message>) {
+        if let Err(error) = self.try_connect(vector, message) {
+            self.news.ended(Err(error));
+        }
+    }
+
+    fn waits(&self, vector: usize) -> bool {
+        let Some(call) = self.events.calls.get(vector) else {
+            return false;
+        };
+        let mut poll = Poll::with_capacity(1);
+        poll.add_fd(call.as_raw_fd(), true, false);
+        let now = Some(Duration::ZERO);
+        !self.connected[vector] && poll.wait(now).is_ok_and(|ready| ready > 0)
+    }
+}
+
+impl Kicks for Wiring {
+    fn take_kicks(&mut self, before: Option<u16>, now: Option<u16>) {
+        if let Err(error) = self.try_take_kicks(before, now) {
+            self.news.ended(Err(error));
+        }
+    }
+
+    fn tell_changes_by(&mut self, vector: Option<usize>) {
+        self.changes
+            .store(vector.unwrap_or(usize::MAX), Ordering::Release);
+    }
+}
