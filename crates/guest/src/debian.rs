@@ -80,11 +80,6 @@ fn complete(root: &Path, debs: &Path) -> Result<(), Error> {
         .filter(|path| path.extension().is_some_and(|end| end == "deb"))
         .collect();
     files.sort();
-    let mut status = String::new();
-    for file in &files {
-        status.push_str(&control(file)?);
-        status.push_str("Status: install ok installed\n\n");
-    }
     let folder = root.join("var/lib/dpkg");
     for part in ["info", "updates", "triggers"] {
         let path = folder.join(part);
@@ -92,6 +87,14 @@ fn complete(root: &Path, debs: &Path) -> Result<(), Error> {
     }
     let write =
         |path: PathBuf, text: &str| fs::write(&path, text).map_err(Error::file("write", &path));
+    let mut status = String::new();
+    for file in &files {
+        let fields = control(file)?;
+        // Which files are a package's, nobody asks; without a list, dpkg warns of each package.
+        write(folder.join("info").join(list_name(&fields)), "")?;
+        status.push_str(&fields);
+        status.push_str("Status: install ok installed\n\n");
+    }
     write(folder.join("status"), &status)?;
     write(folder.join("available"), "")?;
     for (name, master) in [("passwd", "passwd.master"), ("group", "group.master")] {
@@ -102,6 +105,19 @@ fn complete(root: &Path, debs: &Path) -> Result<(), Error> {
     write(root.join("etc/machine-id"), "")?;
     write(root.join("etc/hostname"), "lab\n")?;
     Ok(())
+}
+
+/// How dpkg names the list of a package's files.
+fn list_name(fields: &str) -> String {
+    let field = |name: &str| {
+        let value = fields.lines().find_map(|line| line.strip_prefix(name));
+        value.unwrap_or_default().trim()
+    };
+    let name = field("Package:");
+    match field("Multi-Arch:") {
+        "same" => format!("{name}:{}.list", field("Architecture:")),
+        _ => format!("{name}.list"),
+    }
 }
 
 /// The control fields of a package.
@@ -126,6 +142,14 @@ fn control(file: &Path) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packages_of_several_architectures_have_theirs_in_the_name() {
+        let fields = "Package: libc6\nArchitecture: amd64\nMulti-Arch: same\n";
+        assert_eq!(list_name(fields), "libc6:amd64.list");
+        let fields = "Package: bash\nArchitecture: amd64\nMulti-Arch: foreign\n";
+        assert_eq!(list_name(fields), "bash.list");
+    }
 
     #[test]
     fn other_packages_are_another_system() {

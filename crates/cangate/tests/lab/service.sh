@@ -131,6 +131,7 @@ ls $root/usr/bin/cangate $root/etc/systemd/system/*.wants/cangate* 2>/dev/null
 ls $files
 echo "== page"
 # The page's packages are part of the system; nothing is fetched here.
+mkdir -p $root/usr/local/bin
 printf '#!/bin/sh\nshift 2\nexec dpkg --status "$@" >/dev/null\n' >$root/usr/local/bin/apt-get
 chmod 755 $root/usr/local/bin/apt-get
 mkdir -p $root/root/target/package
