@@ -89,7 +89,10 @@ pub fn experiment_of(description: &Description) -> Option<Experiment> {
         match description.more.iter().find(|(n, _)| n == setting.name()) {
             Some((_, word)) => setting.apply(&mut experiment, word).ok()?,
             // Results from before there was a choice.
-            None if matches!(setting, Setting::Task | Setting::Tuning | Setting::ExitCost) => {}
+            None if matches!(
+                setting,
+                Setting::Task | Setting::Tuning | Setting::ExitCost | Setting::Log
+            ) => {}
             None => return None,
         }
     }

@@ -43,8 +43,8 @@ pub mod under_test;
 pub use agent::Agent;
 pub use by_command::{ByCommand, STDOUT};
 pub use choices::{
-    Boot, Cpu, Filters, Gateway, Hops, Load, Modify, Nesting, PAPER_NAMES, Priority, Receive, Task,
-    Transmit, Tuning, Virtual, Ways,
+    Boot, Cpu, Filters, Gateway, Hops, Load, Log, LogError, Modify, Nesting, PAPER_NAMES, Priority,
+    Receive, Side, Task, Transmit, Tuning, Virtual, Ways,
 };
 pub use conflicts::Conflict;
 pub use experiment::{Experiment, with_floors};

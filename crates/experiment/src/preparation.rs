@@ -1,6 +1,6 @@
 //! Preparations that take so long that a guest in which they are done is worth keeping.
 
-use crate::choices::{Gateway, Load};
+use crate::choices::{Gateway, Load, Log};
 use crate::experiment::Experiment;
 use crate::under_test;
 use probe::traffic::Pattern;
@@ -39,6 +39,7 @@ pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
     // Above 8 bytes routes are those of FD frames.
     let plain = [2, experiment.payload].map(|payload| Experiment {
         traffic: Pattern::OneAtATime,
+        log: Log::NONE,
         load: Load::None,
         frames: 1,
         payload,

@@ -23,6 +23,7 @@ mod metrics;
 mod outputs;
 mod ping;
 mod place;
+mod played;
 mod queues;
 mod report;
 mod run;

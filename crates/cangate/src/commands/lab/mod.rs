@@ -7,6 +7,7 @@ mod inner;
 mod list;
 mod measure;
 mod overview;
+mod played;
 mod rate;
 mod reproduce;
 mod run;
