@@ -183,6 +183,7 @@ mod tests {
         e.kernel = "6.1".to_owned();
         e.real_time = false;
         e.stamp_every = 1;
+        e.log = crate::choices::Log::NONE;
         e.exit_cost = 0;
         e.payload = match e.payload {
             n @ 3..=8 => n,
