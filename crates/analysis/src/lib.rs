@@ -48,7 +48,7 @@
 //!   into a buffer, clocks that differ.
 //!
 //! # Where the derivations stand
-//! [`mod@window`]: the busy period, what an error costs. [`mod@miss`]: errors at random. [`mod@queue`]: queues in order of arrival.
+//! [`mod@window`]: the busy period, what an error costs. [`mod@miss`]: errors at random. [`mod@train`]: frames that come from one bus. [`mod@queue`]: queues in order of arrival.
 //! [`Compiled::assess`]: nodes that depend on one another. [`Network`]: gateways.
 
 #![no_std]
@@ -73,7 +73,7 @@ mod search;
 #[cfg(feature = "config")]
 pub mod set;
 mod shape;
-mod train;
+pub mod train;
 pub mod window;
 mod witness;
 

@@ -11,7 +11,7 @@
 //!
 //! Let the frame be released a = *r* − *s* after *s*. Of its own node these go before it:
 //!
-//! * those that were released before it, at most [`Arrival::most_within`] (a) of each message, whatever their
+//! * those that were released before it, at most [`crate::Arrival::most_within`] (a) of each message, whatever their
 //!   priority. (Frames enter the buffers in order of arrival.)
 //! * with more than one buffer, those that are released later, if their priority is higher: they can be in
 //!   another buffer while the frame waits in its own. One of lower priority cannot: it enters a buffer

@@ -31,7 +31,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
 
-/// 1, as a [`Source::ratio`].
+/// 1, as a the ratio of a source.
 pub(crate) const ONE: u64 = 1 << 32;
 
 /// Where the frames of a message come from.

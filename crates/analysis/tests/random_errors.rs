@@ -142,15 +142,12 @@ fn the_probability_falls_with_the_deadline() {
     let short: Vec<Nanos> = response.iter().map(|r| r - 1).collect();
     // The bound of priority order is exact: one nanosecond less can be missed without an error.
     assert!(compiled.misses(&short).iter().all(|p| *p == Some(1.0)));
-    let steps: Vec<_> = [1_000, 1_000_000, 3_000_000].map(with).into();
-    for i in 0..response.len() {
-        let of = |step: usize| steps[step][i].unwrap();
+    let [first, second, third] = [1_000, 1_000_000, 3_000_000].map(with);
+    for (i, ((one, two), three)) in first.iter().zip(&second).zip(&third).enumerate() {
+        let (one, two, three) = (one.unwrap(), two.unwrap(), three.unwrap());
         assert!(
-            of(0) < 1.0 && of(1) <= of(0) && of(2) < of(0) / 10.0,
-            "{i}: {} {} {}",
-            of(0),
-            of(1),
-            of(2)
+            one < 1.0 && two <= one && three < one / 10.0,
+            "{i}: {one} {two} {three}"
         );
     }
 }
