@@ -37,6 +37,7 @@ fn bus(number: u32, order: Order, known: bool) -> BusSpec {
         rate: "500k".parse().expect("a rate"),
         lengths: LengthRule::Greatest,
         errors: Some(50_000_000),
+        random_errors: None,
         joins: 2_000,
         nodes: (0..NODES)
             .map(|n| NodeSpec {

@@ -184,7 +184,7 @@ impl Compiled {
         bounds
     }
 
-    fn of_node(&self, node: usize) -> Vec<usize> {
+    pub(crate) fn of_node(&self, node: usize) -> Vec<usize> {
         let all = 0..self.messages.len();
         all.filter(|&i| self.messages[i].node == node).collect()
     }
@@ -200,6 +200,7 @@ impl Compiled {
         let stream = Stream {
             arrival: arrivals[index],
             occupied: own.occupied,
+            train: None,
         };
         priority::bound(&window, stream, own.frame)
     }
@@ -213,18 +214,17 @@ impl Compiled {
         window: Result<Window, NoBound>,
         bounds: &mut [Result<Bound, NoBound>],
     ) {
-        let member = |&i: &usize| {
-            let Sent {
-                key,
-                occupied,
-                frame,
-                ..
-            } = self.messages[i];
-            let arrival = arrivals[i];
-            let stream = Stream { arrival, occupied };
-            Member { key, stream, frame }
+        let streams = self.streams(own, arrivals);
+        let member = |(&i, stream): (&usize, Stream)| {
+            let sent = self.messages[i];
+            Member {
+                key: sent.key,
+                stream,
+                frame: sent.frame,
+                shortest: sent.shortest + (sent.occupied - sent.frame),
+            }
         };
-        let members: Vec<Member> = own.iter().map(member).collect();
+        let members: Vec<Member> = own.iter().zip(streams).map(member).collect();
         let found = window.and_then(|window| queue::bounds(&window, &members, mailboxes));
         for (place, &i) in own.iter().enumerate() {
             bounds[i] = match &found {
@@ -252,6 +252,7 @@ impl Compiled {
                         let stream = Stream {
                             arrival: arrivals[i],
                             occupied: sent.occupied,
+                            train: None,
                         };
                         bounds[i] = priority::bound(&window, stream, sent.frame);
                     }
@@ -262,7 +263,12 @@ impl Compiled {
     }
 
     /// What these messages meet if all that belongs together with them counts as higher.
-    fn all_but(&self, own: &[usize], arrivals: &[Arrival], services: &[Service]) -> Window {
+    pub(crate) fn all_but(
+        &self,
+        own: &[usize],
+        arrivals: &[Arrival],
+        services: &[Service],
+    ) -> Window {
         let key = |i: usize| self.messages[i].key;
         let mut lowest = own.iter().map(|&i| key(i)).max().unwrap_or(0);
         // Everything above the lowest, with all that shares a queue with it.
@@ -284,7 +290,7 @@ impl Compiled {
         let rivals = all
             .clone()
             .filter(|&i| key(i) <= lowest && !own.contains(&i));
-        let rivals = rivals.map(|i| (i, arrivals[i])).collect();
+        let rivals = rivals.map(|i| (i, arrivals[i], 0)).collect();
         self.window(rivals, all.filter(|&i| key(i) > lowest), own)
     }
 
@@ -308,7 +314,7 @@ impl Compiled {
                 Order::Mailboxes(n) if n.get() == 1 => sent.shortest,
                 _ => 0,
             };
-            rivals.push((i, arrivals[i].delayed(delay, apart)));
+            rivals.push((i, arrivals[i].delayed(delay, apart), delay));
         }
         let lower = all().filter(|(_, sent)| sent.key > key).map(|(i, _)| i);
         Ok(self.window(rivals, lower, own))

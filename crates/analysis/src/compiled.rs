@@ -1,6 +1,7 @@
 //! A bus with the lengths of its frames in nanoseconds.
 
 use crate::model::{BusSpec, ModelError, Order};
+use crate::train::{Source, trains};
 use crate::window::{Errors, Stream, Window};
 use crate::{Arrival, Bits, LengthRule, Lengths, by_formula};
 use alloc::vec::Vec;
@@ -30,6 +31,8 @@ pub(crate) struct Sent {
     pub(crate) shortest: Nanos,
     /// As the message says; what is upstream of it may add to it.
     pub(crate) arrival: Arrival,
+    /// The bus before, if it comes from one.
+    pub(crate) source: Option<Source>,
 }
 
 /// A bus, ready to be assessed: [`Compiled::assess`].
@@ -39,6 +42,7 @@ pub struct Compiled {
     pub(crate) orders: Vec<Order>,
     joins: Nanos,
     errors: Option<Nanos>,
+    pub(crate) random_errors: Option<Nanos>,
     /// What an error costs beside the frame that it hits and its intermission, ns.
     error_frame: Nanos,
     /// From the first bit of an error flag to the end of the intermission, ns.
@@ -70,7 +74,7 @@ impl Compiled {
             }
             let bits = match bus.lengths {
                 LengthRule::Formula => by_formula(&message.shape),
-                LengthRule::Greatest if bus.errors.is_some() => {
+                LengthRule::Greatest if bus.errors.or(bus.random_errors).is_some() => {
                     lengths.greatest_with_errors(&message.shape)
                 }
                 LengthRule::Greatest => lengths.greatest(&message.shape),
@@ -84,6 +88,7 @@ impl Compiled {
                 occupied: frame + intermission,
                 shortest: Bits::least(&message.shape).duration(bus.rate),
                 arrival: message.arrival,
+                source: None,
             });
         }
         let flags = ERROR_FLAGS_MAX_BITS + ERROR_DELIMITER_BITS;
@@ -92,6 +97,7 @@ impl Compiled {
             orders: bus.nodes.iter().map(|node| node.order).collect(),
             joins: bus.joins,
             errors: bus.errors,
+            random_errors: bus.random_errors,
             // Two roundings instead of one.
             error_frame: bus.rate.time(flags, 0) + 1,
             error_rest: bus.rate.time(flags + INTERMISSION_BITS, 0) + 1,
@@ -106,32 +112,69 @@ impl Compiled {
             .sum()
     }
 
-    /// What delays frames that these messages go before: rivals with their arrivals.
+    /// What an error costs beside the frame that it hits, ns.
+    pub(crate) const fn error_frame(&self) -> Nanos {
+        self.error_frame
+    }
+
+    /// The least time that a frame of this message occupies the bus, with its intermission, ns; `None` if there is no
+    /// such message.
+    #[must_use]
+    pub fn least_occupied(&self, message: usize) -> Option<Nanos> {
+        let sent = self.messages.get(message)?;
+        Some(sent.shortest + (sent.occupied - sent.frame))
+    }
+
+    /// What delays frames that these messages go before: rivals with their arrivals, and with what they wait in queues.
     pub(crate) fn window(
         &self,
-        rivals: Vec<(usize, Arrival)>,
+        rivals: Vec<(usize, Arrival, Nanos)>,
         lower: impl Iterator<Item = usize>,
         own: &[usize],
     ) -> Window {
         let occupied = |i: &usize| self.messages.get(*i).map_or(0, |m| m.occupied);
         let mut blocking = lower.map(|i| occupied(&i)).max().unwrap_or(0);
-        if blocking > 0 && self.errors.is_some() {
+        if blocking > 0 && self.errors.or(self.random_errors).is_some() {
             blocking = blocking.max(self.error_rest);
         }
-        let longest = rivals.iter().map(|(i, _)| i).chain(own).map(occupied).max();
+        let longest = rivals
+            .iter()
+            .map(|(i, _, _)| i)
+            .chain(own)
+            .map(occupied)
+            .max();
         let errors = self.errors.map(|distance| Errors {
             distance: distance.max(1),
             cost: longest.unwrap_or(0) + self.error_frame,
         });
-        let stream = |(i, arrival): (usize, Arrival)| Stream {
+        let source = |i: usize| self.messages.get(i).and_then(|m| m.source);
+        let come = rivals.iter().map(|&(i, _, later)| (source(i), later));
+        let (of_rivals, places) = trains(come);
+        let (of_own, _) = trains(own.iter().map(|&i| (source(i), 0)));
+        let stream = |((i, arrival, _), train): ((usize, Arrival, Nanos), Option<usize>)| Stream {
             arrival,
             occupied: occupied(&i),
+            train,
         };
         Window {
             blocking,
-            rivals: rivals.into_iter().map(stream).collect(),
+            rivals: rivals.into_iter().zip(places).map(stream).collect(),
+            trains: of_rivals,
+            own: of_own,
             errors,
             joins: self.joins,
         }
+    }
+
+    /// The streams of these messages, as they belong to [`Window::own`].
+    pub(crate) fn streams(&self, own: &[usize], arrivals: &[Arrival]) -> Vec<Stream> {
+        let (_, places) = trains(own.iter().map(|&i| (self.messages[i].source, 0)));
+        let each = own.iter().zip(places);
+        each.map(|(&i, train)| Stream {
+            arrival: arrivals[i],
+            occupied: self.messages[i].occupied,
+            train,
+        })
+        .collect()
     }
 }

@@ -23,6 +23,7 @@
 //!     rate: "500k".parse()?,
 //!     lengths: LengthRule::Greatest,
 //!     errors: None,
+//!     random_errors: None,
 //!     joins: 0,
 //!     nodes: vec![NodeSpec { name: "ecu".to_owned(), order: Order::Priority }],
 //!     messages: vec![message(0x100), message(0x200)],
@@ -47,7 +48,7 @@
 //!   into a buffer, clocks that differ.
 //!
 //! # Where the derivations stand
-//! [`mod@window`]: the busy period, what an error costs. [`mod@queue`]: queues in order of arrival.
+//! [`mod@window`]: the busy period, what an error costs. [`mod@miss`]: errors at random. [`mod@train`]: frames that come from one bus. [`mod@queue`]: queues in order of arrival.
 //! [`Compiled::assess`]: nodes that depend on one another. [`Network`]: gateways.
 
 #![no_std]
@@ -63,6 +64,7 @@ mod assess;
 mod compiled;
 pub mod estimate;
 mod length;
+pub mod miss;
 mod model;
 mod network;
 mod priority;
@@ -71,6 +73,7 @@ mod search;
 #[cfg(feature = "config")]
 pub mod set;
 mod shape;
+pub mod train;
 pub mod window;
 mod witness;
 

@@ -20,6 +20,9 @@ pub struct BusSpec {
     /// [`crate::window`] for what an error costs. Nodes must stay error-active: error-passive ones wait
     /// longer before they send ([`frame::wire::SUSPEND_BITS`]), which no bound here has.
     pub errors: Option<Nanos>,
+    /// The mean time between errors that come at random, ns; `None` for a bus without such errors. They are in no
+    /// bound: [`Compiled::misses`](crate::Compiled::misses) says how probable it is that they make a frame late.
+    pub random_errors: Option<Nanos>,
     /// For how long after the start of a frame another node can still join its arbitration, ns.
     ///
     /// On a real bus a node that has just got its frame ready takes the start of frame of another one

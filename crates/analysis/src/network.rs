@@ -16,6 +16,7 @@
 //! [`crate::Compiled::assess`]. Where jitter feeds jitter around a circle it can grow without end: then there is
 //! no bound, and [`NetworkFound::circle`] has the buses.
 
+use crate::train::{self, Source};
 use crate::{Arrival, Assessment, BusSpec, Compiled, Lengths, ModelError, NoBound, Order};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -41,6 +42,8 @@ pub struct Hop {
     /// The most time that the gateway takes, from the end of frame until its node on the next bus
     /// has the frame, ns.
     pub delay: Nanos,
+    /// The frame goes on as it came, with its ID and payload.
+    pub unchanged: bool,
 }
 
 /// Buses and what passes between them.
@@ -127,6 +130,7 @@ impl Network {
             base[hop.to.bus][hop.to.message] = base[hop.from.bus][hop.from.message] + shortest;
             pass(&mut compiled, hop, 0);
         }
+        self.trace(&mut compiled);
         let mut found = NetworkFound {
             buses: compiled.iter().map(own).collect(),
             compiled,
@@ -152,6 +156,44 @@ impl Network {
         }
         found.give_up(&order);
         Ok(found)
+    }
+
+    /// Says of what is passed on how its frames come one after the other.
+    fn trace(&self, compiled: &mut [Compiled]) {
+        let ratio = |hop: &Hop| {
+            let there = &compiled[hop.from.bus].messages[hop.from.message];
+            let here = &compiled[hop.to.bus].messages[hop.to.message];
+            let shortest = there.shortest + (there.occupied - there.frame);
+            let rates = [hop.from.bus, hop.to.bus].map(|bus| self.buses[bus].rate);
+            match hop.unchanged {
+                true if rates[0] == rates[1] => train::ONE,
+                // So many bits at another rate. Each of two durations is rounded twice, to a nanosecond.
+                true if rates.iter().all(|rate| rate.data().is_none()) => {
+                    let same = here.shortest + (here.occupied - here.frame);
+                    train::ratio(same + 2, shortest.saturating_sub(2))
+                }
+                _ => train::ratio(here.occupied, shortest),
+            }
+        };
+        let ratios: Vec<u64> = self.hops.iter().map(ratio).collect();
+        for hop in &self.hops {
+            let copies = self.hops.iter().zip(&ratios);
+            let copies =
+                copies.filter(|(other, _)| other.from == hop.from && other.to.bus == hop.to.bus);
+            let mut source = Source {
+                bus: hop.from.bus,
+                ratio: 0,
+                longest: 0,
+                delay: 0,
+            };
+            for (copy, ratio) in copies {
+                let sent = &compiled[copy.to.bus].messages[copy.to.message];
+                source.ratio = source.ratio.saturating_add(*ratio);
+                source.longest = source.longest.saturating_add(sent.occupied);
+                source.delay = source.delay.max(copy.delay);
+            }
+            compiled[hop.to.bus].messages[hop.to.message].source = Some(source);
+        }
     }
 
     /// The hops, each after the one that leads to its beginning.

@@ -104,6 +104,14 @@ impl Bound {
         lower
     }
 
+    /// So much longer.
+    pub(crate) fn lengthen(&mut self, more: Nanos) {
+        self.response = self.response.saturating_add(more);
+        self.latency = self.latency.saturating_add(more);
+        self.waiting = self.waiting.saturating_add(more);
+        self.parts.since = self.parts.since.saturating_sub(more);
+    }
+
     /// The greater of each, of two frames.
     pub(crate) fn worse_of(self, new: Self) -> Self {
         let mut worse = if new.response > self.response {

@@ -11,7 +11,7 @@
 //!
 //! Let the frame be released a = *r* − *s* after *s*. Of its own node these go before it:
 //!
-//! * those that were released before it, at most [`Arrival::most_within`] (a) of each message, whatever their
+//! * those that were released before it, at most [`crate::Arrival::most_within`] (a) of each message, whatever their
 //!   priority. (Frames enter the buffers in order of arrival.)
 //! * with more than one buffer, those that are released later, if their priority is higher: they can be in
 //!   another buffer while the frame waits in its own. One of lower priority cannot: it enters a buffer
@@ -20,6 +20,12 @@
 //! For a given a, the start follows from the equation of [`crate::window`]. Between the instants at which
 //! one of the counts steps up, a later a only brings the release nearer to the same start. So it is
 //! enough to look at these instants, from *s* on to the end of the longest busy period.
+//!
+//! Where frames come from one bus, [`mod@crate::train`] limits what is ahead by something that grows with a, at a rate of
+//! ρ. As long as the start does not reach the next release of a frame that goes before it, it grows by no more than
+//! ρ times what a does. With ρ of 1 or less, the wait is then longest at the beginning of such a piece. With more, or where rivals
+//! are limited so, too, it is no longer than from the beginning of a piece to the start that belongs to its end. So these pieces are looked at, too. With several buffers the limit
+//! is that of all that is released up to the start, which does not grow with a.
 //!
 //! With one buffer this is the case that Davis, Kollmann, Pollex, Slomka, *Controller Area Network (CAN)
 //! schedulability analysis with FIFO queues*, ECRTS 2011, §4 treat; the derivation above is ours, and
@@ -42,11 +48,15 @@
 //! frame's own message (for a queue, all of its node). It counts more frames, but each only as often as it is
 //! released. The lower one of both bounds holds.
 
-use crate::Arrival;
 use crate::priority::{Bound, Parts};
+use crate::train::{ONE, Train};
 use crate::window::{NoBound, Stream, Window};
+use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
+
+/// Pieces into which a frame is cut where the wait can grow between two instants.
+const PIECES: Nanos = 4;
 
 /// A message of the node.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +66,8 @@ pub(crate) struct Member {
     pub(crate) stream: Stream,
     /// Its length, without the intermission, ns.
     pub(crate) frame: Nanos,
+    /// The least time that a frame of it occupies the bus, ns.
+    pub(crate) shortest: Nanos,
 }
 
 /// Bounds for all messages of a node with `mailboxes` buffers, in their order.
@@ -72,9 +84,30 @@ pub(crate) fn bounds(
         let mut worst: Option<Bound> = None;
         // A later release starts no earlier: each search goes on where the one before it ended.
         let mut from = 0;
-        for &released in &instants {
-            let new = bound(window, members, *member, mailboxes, released, &mut from)?;
-            worst = Some(worst.map_or(new, |old| old.worse_of(new)));
+        let ends = instants.iter().skip(1).copied().chain([busy]);
+        for (&released, next) in instants.iter().zip(ends) {
+            let mut at = released;
+            while at <= released || at < next {
+                let (new, start) = bound(window, members, *member, mailboxes, at, &mut from)?;
+                worst = Some(worst.map_or(new, |old| old.worse_of(new)));
+                // What goes before it grows with its release only where a train is what limits it.
+                if mailboxes > 1 || !limited(window, members, at) {
+                    break;
+                }
+                let until = window
+                    .steady(start, member.frame, &window.own)
+                    .min(next - at);
+                let mut end = at.saturating_add(until.max(1));
+                if slope(&window.own) > ONE || !window.trains.is_empty() {
+                    // The wait can grow up to there.
+                    end = end.min(at.saturating_add(member.frame / PIECES));
+                    let last = end - 1;
+                    let (mut new, _) = bound(window, members, *member, mailboxes, last, &mut from)?;
+                    new.lengthen(last - at);
+                    worst = Some(worst.map_or(new, |old| old.worse_of(new)));
+                }
+                at = end;
+            }
         }
         all.push(worst.ok_or(NoBound::TooLong)?);
     }
@@ -93,7 +126,25 @@ fn instants(streams: &[Stream], busy: Nanos) -> Vec<Nanos> {
     all
 }
 
-/// For a frame that is released at this time.
+/// How much faster than time what trains occupy grows at most, in parts of [`ONE`].
+fn slope(trains: &[Train]) -> u64 {
+    let ratios = trains.iter().map(|train| train.ratio);
+    ratios.fold(0, u64::saturating_add)
+}
+
+/// Does a train occupy less than what the counts of its messages say, of what is released up to this time?
+fn limited(window: &Window, members: &[Member], released: Nanos) -> bool {
+    window.own.iter().enumerate().any(|(place, train)| {
+        let its = members.iter().filter(|m| m.stream.train == Some(place));
+        let sum = its.fold(0_u64, |sum, m| {
+            let frames = m.stream.arrival.most_within(released);
+            sum.saturating_add(frames.saturating_mul(m.stream.occupied))
+        });
+        train.work(released) < sum
+    })
+}
+
+/// For a frame that is released at this time; with its start.
 fn bound(
     window: &Window,
     members: &[Member],
@@ -101,33 +152,44 @@ fn bound(
     mailboxes: u8,
     released: Nanos,
     from: &mut Nanos,
-) -> Result<Bound, NoBound> {
-    let count = |arrival: &Arrival| arrival.most_within(released);
-    let before = members.iter().fold(0_u64, |sum, m| {
-        let frames = count(&m.stream.arrival);
-        sum.saturating_add(frames.saturating_mul(m.stream.occupied))
-    });
-    // The frame itself is among them.
-    let ahead = before.saturating_sub(own.stream.occupied);
-    let above: Vec<&Member> = match mailboxes {
-        1 => Vec::new(),
-        _ => members.iter().filter(|m| m.key < own.key).collect(),
+) -> Result<(Bound, Nanos), NoBound> {
+    // Of the frames up to a time, those of `above` count up to then, the others up to the release. Without the
+    // frame itself.
+    let above = |m: &Member| mailboxes > 1 && m.key < own.key;
+    let before = |until: Nanos| {
+        let until = until.max(released);
+        let mut sums = vec![0_u64; window.own.len()];
+        let mut all = 0_u64;
+        for member in members {
+            let until = if above(member) { until } else { released };
+            let mut frames = member.stream.arrival.most_within(until);
+            if member.key == own.key {
+                frames = frames.saturating_sub(1);
+            }
+            let work = frames.saturating_mul(member.stream.occupied);
+            let place = member.stream.train.and_then(|place| sums.get_mut(place));
+            let sum = place.unwrap_or(&mut all);
+            *sum = sum.saturating_add(work);
+        }
+        for (place, (sum, train)) in sums.iter().zip(&window.own).enumerate() {
+            let its = own.stream.train == Some(place);
+            let until = if mailboxes > 1 { until } else { released };
+            let most = train.work(until);
+            let most = most.saturating_sub(if its { own.shortest } else { 0 });
+            all = all.saturating_add((*sum).min(most));
+        }
+        all
     };
-    let overtaking = |until: Nanos| {
-        above.iter().fold(0_u64, |sum, m| {
-            let arrival = &m.stream.arrival;
-            let later = arrival.most_within(until).saturating_sub(count(arrival));
-            sum.saturating_add(later.saturating_mul(m.stream.occupied))
-        })
-    };
+    let ahead = before(released);
+    let overtaking = |until: Nanos| before(until).saturating_sub(ahead);
     let start = window.start(ahead, own.frame, *from, overtaking)?;
     *from = start.at;
     // It starts at its release at the earliest.
     let waiting = start.at.saturating_sub(released);
     let latency = waiting.saturating_add(own.frame);
     let jitter = own.stream.arrival.jitter();
-    let instance = count(&own.stream.arrival).saturating_sub(1);
-    Ok(Bound {
+    let instance = own.stream.arrival.most_within(released).saturating_sub(1);
+    let bound = Bound {
         response: latency.saturating_add(jitter),
         latency,
         parts: Parts {
@@ -142,5 +204,6 @@ fn bound(
         instance,
         latency_instance: instance,
         waiting,
-    })
+    };
+    Ok((bound, start.at))
 }

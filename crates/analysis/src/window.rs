@@ -33,6 +33,7 @@
 //! Not in it: overload frames, and error-passive nodes.
 
 use crate::Arrival;
+use crate::train::{ONE, Train, occupied};
 use alloc::vec::Vec;
 use frame::Nanos;
 
@@ -65,6 +66,8 @@ pub(crate) struct Stream {
     pub(crate) arrival: Arrival,
     /// How long a frame occupies the bus, intermission included, ns.
     pub(crate) occupied: Nanos,
+    /// Which train it belongs to, of those of its window.
+    pub(crate) train: Option<usize>,
 }
 
 impl Stream {
@@ -89,6 +92,10 @@ pub(crate) struct Window {
     pub(crate) blocking: Nanos,
     /// Messages that go before it.
     pub(crate) rivals: Vec<Stream>,
+    /// Which of them come one after the other: [`mod@crate::train`].
+    pub(crate) trains: Vec<Train>,
+    /// The same of the messages that [`Window::busy`] is asked about.
+    pub(crate) own: Vec<Train>,
     pub(crate) errors: Option<Errors>,
     pub(crate) joins: Nanos,
 }
@@ -139,19 +146,35 @@ impl Window {
     }
 
     fn interference(&self, until: Nanos) -> Nanos {
-        self.rivals.iter().fold(0_u64, |sum, rival| {
+        let count = |rival: &Stream| rival.arrival.most_within(until);
+        occupied(self.rivals.iter(), &self.trains, until, count)
+    }
+
+    /// How much later a frame can be released, ns, if it then starts no later than just before the next release of a
+    /// rival, or the next error: it starts at `start` now, and what goes before it grows as these trains do.
+    pub(crate) fn steady(&self, start: Nanos, frame: Nanos, trains: &[Train]) -> Nanos {
+        let until = start.saturating_add(self.joins);
+        let next = |rival: &Stream| {
             let count = rival.arrival.most_within(until);
-            sum.saturating_add(count.saturating_mul(rival.occupied))
-        })
+            rival.arrival.earliest(count).saturating_sub(until)
+        };
+        let error = self.errors.map(|e| {
+            let end = start.saturating_add(frame);
+            (end / e.distance + 1).saturating_mul(e.distance) - end
+        });
+        let slack = self.rivals.iter().map(next).chain(error).min();
+        let slack = u128::from(slack.unwrap_or(Nanos::MAX));
+        let slope = trains.iter().map(|train| u128::from(train.ratio));
+        let time = slack * u128::from(ONE) / slope.sum::<u128>().max(1);
+        u64::try_from(time).unwrap_or(u64::MAX)
     }
 
     /// How long the bus can be busy with these messages and all that go before them, ns.
     pub(crate) fn busy(&self, own: &[Stream]) -> Result<Nanos, NoBound> {
-        let all = || self.rivals.iter().chain(own);
         let of_errors = self
             .errors
             .map_or(0.0, |e| e.cost as f64 / e.distance as f64);
-        let load = all().map(Stream::load).sum::<f64>() + of_errors;
+        let load = load(&self.rivals, &self.trains) + load(own, &self.own) + of_errors;
         if load >= FULL {
             return Err(NoBound::Overload(load));
         }
@@ -160,10 +183,11 @@ impl Window {
             let errors = self
                 .errors
                 .map_or(0, |e| busy.div_ceil(e.distance).saturating_mul(e.cost));
-            let next = all().fold(self.blocking.saturating_add(errors), |sum, stream| {
-                let count = stream.arrival.most_before(busy);
-                sum.saturating_add(count.saturating_mul(stream.occupied))
-            });
+            let count = |stream: &Stream| stream.arrival.most_before(busy);
+            let rivals = occupied(self.rivals.iter(), &self.trains, busy, count);
+            let own = occupied(own.iter(), &self.own, busy, count);
+            let fixed = self.blocking.saturating_add(errors);
+            let next = fixed.saturating_add(rivals).saturating_add(own);
             if next <= busy {
                 return Ok(busy);
             }
@@ -173,4 +197,15 @@ impl Window {
             busy = next;
         }
     }
+}
+
+/// The part of the bus that these take.
+fn load(streams: &[Stream], trains: &[Train]) -> f64 {
+    let of = |place: Option<usize>| {
+        let all = streams.iter().filter(move |stream| stream.train == place);
+        all.map(Stream::load).sum::<f64>()
+    };
+    let trains = trains.iter().enumerate();
+    let capped = trains.map(|(place, train)| of(Some(place)).min(train.ratio as f64 / ONE as f64));
+    of(None) + capped.sum::<f64>()
 }

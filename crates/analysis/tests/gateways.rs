@@ -90,7 +90,12 @@ fn forward(network: &mut Network, from: Place, to: usize, delay: Nanos, random: 
     });
     let message = spec.messages.len() - 1;
     let to = Place { bus: to, message };
-    network.hops.push(Hop { from, to, delay });
+    network.hops.push(Hop {
+        from,
+        to,
+        delay,
+        unchanged: false,
+    });
 }
 
 /// A simulated network. A frame is passed on at its end of frame, and the gateway takes a time up to its delay.
@@ -322,6 +327,7 @@ fn without_the_jitter_of_the_bus_before_frames_are_above() {
         rate: rate.parse().unwrap(),
         lengths: analysis::LengthRule::Greatest,
         errors: None,
+        random_errors: None,
         joins: 0,
         nodes: vec![NodeSpec {
             name: "node".to_owned(),
@@ -339,6 +345,7 @@ fn without_the_jitter_of_the_bus_before_frames_are_above() {
             from: place(0, 6),
             to: place(1, 0),
             delay: 0,
+            unchanged: false,
         }],
     };
     let mut all: Vec<_> = (0..7).map(|i| (0, place(0, i), 0)).collect();
@@ -373,6 +380,7 @@ fn hops_must_lead_somewhere_and_not_around() {
         from: hop.to,
         to: hop.from,
         delay: 0,
+        unchanged: false,
     };
     let around = network.assess(lengths).err();
     assert!(
@@ -401,4 +409,74 @@ fn what_comes_from_a_bus_without_bounds_has_none() {
         }
     }
     assert!(lost > 0);
+}
+
+/// Ten messages that are released at once on one bus come to the next one frame by frame, and hardly wait there.
+#[test]
+fn frames_of_one_bus_come_one_after_the_other() {
+    let ms = 1_000_000;
+    let message = |n: u32, node| {
+        let data = if n.is_multiple_of(2) { 0x3C } else { 0x55 };
+        let frame = Frame::classic(CanId::sff(0x100 + n).unwrap(), &[data; 8]).unwrap();
+        Message {
+            name: String::new(),
+            node,
+            shape: Shape::exact(&frame).unwrap(),
+            arrival: Arrival::new(10 * ms, 0, 0).unwrap(),
+            deadline: 10 * ms,
+        }
+    };
+    let bus = |node: &str, order, messages| analysis::BusSpec {
+        name: node.to_owned(),
+        rate: "500k".parse().unwrap(),
+        lengths: analysis::LengthRule::Greatest,
+        errors: None,
+        random_errors: None,
+        joins: 0,
+        nodes: vec![NodeSpec {
+            name: node.to_owned(),
+            order,
+        }],
+        messages,
+    };
+    let one = Order::Mailboxes(NonZeroU8::MIN);
+    let messages: Vec<Message> = (0..10).map(|n| message(n, 0)).collect();
+    let bound = |unchanged, delay| {
+        let place = |bus| move |message| Place { bus, message };
+        let hops = (0..10).map(place(0)).zip((0..10).map(place(1)));
+        let network = Network {
+            buses: vec![
+                bus("node", Order::Priority, messages.clone()),
+                bus("gateway", one, messages.clone()),
+            ],
+            hops: hops
+                .map(|(from, to)| Hop {
+                    from,
+                    to,
+                    delay,
+                    unchanged,
+                })
+                .collect(),
+        };
+        let found = network.assess(&mut Lengths::new()).unwrap();
+        let all: Vec<_> = (0..10)
+            .map(|message| (0, Place { bus: 0, message }, 0))
+            .collect();
+        for seed in 0..20 {
+            for (place, seen) in World::new(&network, seed).run(&all) {
+                let response = found.response(place).unwrap();
+                assert!(seen <= response, "{place:?}: {seen} of {response}");
+            }
+        }
+        let waiting = found.buses[1].messages.iter();
+        let waiting = waiting.map(|m| m.bound.unwrap().waiting).max().unwrap();
+        let frames = found.compiled[1].least_occupied(0).unwrap();
+        (waiting, frames)
+    };
+    let (waits, frame) = bound(true, 0);
+    // The difference of two lengths.
+    assert!(waits < frame / 4, "{waits} ns, a frame has {frame} ns");
+    // As many as the gateway can have held back.
+    let (late, _) = bound(true, 600_000);
+    assert!(late > 600_000 && late < 600_000 + frame, "{late}");
 }

@@ -191,6 +191,7 @@ fn bus(rate: &str, messages: Vec<Message>) -> BusSpec {
         rate: rate.parse().unwrap(),
         lengths: analysis::LengthRule::Formula,
         errors: None,
+        random_errors: None,
         joins: 0,
         nodes: vec![NodeSpec {
             name: "node".to_owned(),

@@ -228,6 +228,7 @@ fn a_queue_by_hand() {
         rate: "1M".parse().unwrap(),
         lengths: LengthRule::Formula,
         errors: None,
+        random_errors: None,
         joins: 0,
         nodes: vec![
             node(Order::Mailboxes(NonZeroU8::MIN)),

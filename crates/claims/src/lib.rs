@@ -23,6 +23,7 @@ mod setups;
 mod stats;
 #[cfg(test)]
 mod testing;
+mod worst_case;
 
 pub use claim::{Claim, Judgement, Kind, Verdict};
 pub use data_path::DataPath;

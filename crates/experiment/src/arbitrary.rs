@@ -1,14 +1,22 @@
 //! For tests: any experiment.
 
 use crate::choices::{
-    Cpu, Filters, Gateway, Load, MOST_BUDGET, MOST_EFF, MOST_MACHINES, Machines, Nesting, Order,
-    Others, Priority, Task, Ways,
+    Cpu, Filters, Gateway, Load, Log, MOST_BUDGET, MOST_EFF, MOST_MACHINES, Machines, Nesting,
+    Order, Others, Priority, Side, Task, Ways,
 };
 use crate::experiment::Experiment;
 use guest::Kernel;
 use guest::machine::Bench;
 use probe::traffic::{LOADS, PERIODS, Pattern};
 use proptest::prelude::*;
+
+/// A log of one frame; none without a time.
+fn log(at: Option<u64>) -> Log {
+    let frame = frame::Frame::classic(frame::CanId::from_raw(1), &[0; 2]).unwrap();
+    at.map_or(Log::NONE, |at| {
+        Log::new("x.log", [(Side::Incoming, at, frame)]).unwrap()
+    })
+}
 
 /// Any experiment whose words are right, whether its settings go together or not.
 pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
@@ -89,6 +97,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
         any::<bool>(),
         1..=65_536u32,
         0..=100_000u32,
+        prop::option::of(0..3u64),
     );
     (filters, traffic, gateway, cpu, choices, numbers, machines).prop_map(
         |(
@@ -106,6 +115,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
                 task,
                 gateway,
                 traffic,
+                log: log(n.6),
                 load,
                 payload: n.0,
                 frames: n.1,

@@ -39,6 +39,7 @@ impl Experiment {
         };
         conflicts.frames();
         conflicts.bench();
+        conflicts.log();
         conflicts.gateway();
         conflicts.task();
         conflicts.tuning();
@@ -93,6 +94,44 @@ impl Conflicts<'_> {
             &[Setting::StampEvery, Setting::Frames],
             "no frame would get a stamp",
         );
+    }
+
+    /// What can be played where.
+    fn log(&mut self) {
+        let e = self.experiment;
+        if !e.log.is_some() {
+            return;
+        }
+        self.refuse(
+            !e.log.is_at_hand(),
+            &[Setting::Log],
+            "only the name of this log is known, not its frames: `cangate lab measure --log FILE` plays a log",
+        );
+        self.refuse(
+            e.bench != Bench::Timed,
+            &[Setting::Log, Setting::Bench],
+            "a log is played at its own times by the tester of the timed bench: --bench timed",
+        );
+        self.refuse(
+            e.task != Task::Gateway || e.gateway.is_bare() || !e.gateway.has_routes(),
+            &[Setting::Log, Setting::Task, Setting::Gateway],
+            "a log is played at a gateway with a kernel: cangw, can-gw, bpf, user:RECEIVE-TRANSMIT, direct or \
+             chardev",
+        );
+        for (is_set, setting) in [
+            (e.traffic != Pattern::OneAtATime, Setting::Traffic),
+            (e.filters != Filters::None, Setting::Filters),
+            (e.modify != Modify::None, Setting::Modify),
+            (e.hops != Hops::NONE, Setting::Hops),
+            (e.stamp_every != 1, Setting::StampEvery),
+        ] {
+            self.refuse(
+                is_set,
+                &[setting, Setting::Log],
+                "a log has its own times and identifiers, all of which the gateway passes on unchanged: leave it \
+                 out",
+            );
+        }
     }
 
     /// What a bench can do.

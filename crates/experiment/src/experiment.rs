@@ -1,7 +1,7 @@
 //! One experiment: everything that is chosen, and nothing that is found out.
 
 use crate::choices::{
-    Boot, Cpu, Filters, Gateway, Hops, Load, Machines, Modify, Priority, Task, Tuning,
+    Boot, Cpu, Filters, Gateway, Hops, Load, Log, Machines, Modify, Priority, Side, Task, Tuning,
 };
 use guest::machine::Bench;
 use probe::traffic::Pattern;
@@ -26,6 +26,10 @@ pub struct Experiment {
     pub gateway: Gateway,
     /// How frames come.
     pub traffic: Pattern,
+    /// A log that is played in the place of made frames; `traffic`, `payload` and `frames` are then the
+    /// log's ([`Experiment::playing`]).
+    #[serde(default)]
+    pub log: Log,
     /// What else the gateway's machine does.
     pub load: Load,
     /// Payload bytes, at least 2 (the frame's number); above 8 the frames are FD.
@@ -72,6 +76,7 @@ impl Default for Experiment {
             task: Task::Gateway,
             gateway: Gateway::Cangw,
             traffic: Pattern::OneAtATime,
+            log: Log::NONE,
             load: Load::None,
             payload: 4,
             frames: 500,
@@ -111,6 +116,7 @@ impl Experiment {
                 Gateway::Ideal
             },
             traffic: Pattern::OneAtATime,
+            log: Log::NONE,
             load: Load::None,
             frames: FLOOR_FRAMES,
             filters: Filters::None,
@@ -122,6 +128,23 @@ impl Experiment {
             stamp_every: 1,
             ..self.clone()
         })
+    }
+
+    /// The same with the frames of a log, at their own times.
+    #[must_use]
+    pub fn playing(self, log: Log) -> Self {
+        Self {
+            traffic: Pattern::OneAtATime,
+            payload: log.payload(),
+            frames: log.count(),
+            log,
+            ..self
+        }
+    }
+
+    /// The log's frames for this bus of the bench; `None` where frames are made.
+    pub(crate) fn played(&self, side: Side) -> Option<Vec<(frame::Nanos, frame::Frame)>> {
+        self.log.is_some().then(|| self.log.frames(side))
     }
 
     /// Does the kernel have PREEMPT_RT?

@@ -45,6 +45,13 @@ impl Experiment {
                 Setting::Tuning if self.tuning == Tuning::default() => {}
                 Setting::Machines | Setting::Others | Setting::Order | Setting::Budget
                     if word == setting.word(&default) => {}
+                // What the log says itself.
+                Setting::Traffic | Setting::Payload | Setting::Frames if self.log.is_some() => {}
+                Setting::Log => {
+                    if let Some(name) = self.log.name() {
+                        line.push_str(&format!(" --log {name}"));
+                    }
+                }
                 _ => line.push_str(&format!(" --{setting} {word}")),
             }
         }
@@ -59,9 +66,13 @@ impl Experiment {
             Task::Gateway => "",
             Task::RoundTrip => "round trips, ",
         };
+        let traffic = match self.log.name() {
+            Some(name) => format!("log {name}"),
+            None => self.traffic.to_string(),
+        };
         let mut title = format!(
-            "{task}{} on {}, {} bench, {}, load {}, {} B",
-            self.gateway, self.kernel, self.bench, self.traffic, self.load, self.payload
+            "{task}{} on {}, {} bench, {traffic}, load {}, {} B",
+            self.gateway, self.kernel, self.bench, self.load, self.payload
         );
         for setting in [
             Setting::Filters,
@@ -92,16 +103,19 @@ impl Experiment {
 /// The longest name, bytes: Linux's NAME_MAX, with room for what a store puts around it.
 const LONGEST: usize = 255 - 20;
 
+/// FNV-1a, 64 bits: it is the same on every machine and with every compiler.
+pub(crate) fn checksum(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
 /// A name that is too long for a file, with a checksum in the place of its end.
 fn shortened(name: String) -> String {
     if name.len() <= LONGEST {
         return name;
     }
-    // FNV-1a, 64 bits: it is the same on every machine and with every compiler.
-    let sum = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let end = format!("_{sum:016x}");
+    let end = format!("_{:016x}", checksum(&name));
     let kept: String = name.chars().take(LONGEST - end.len()).collect();
     kept + &end
 }

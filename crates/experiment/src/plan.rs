@@ -1,19 +1,23 @@
 //! What the tester sends in an experiment.
 
+use crate::choices::Side;
 use crate::experiment::Experiment;
 use crate::spec::{BITRATE, DATA_BITRATE};
 use crate::under_test::sent_id;
 use frame::flags;
 use frame::wire::{BitRate, RateError};
 use guest::machine::Bench;
-use tester::Plan;
+use tester::{Plan, Source};
 
 /// The tester's plan.
 pub(crate) fn plan(experiment: &Experiment) -> Plan {
     let id = sent_id(experiment);
     let len = usize::from(experiment.payload);
     Plan {
-        traffic: experiment.traffic.into(),
+        traffic: experiment
+            .played(Side::Incoming)
+            .map_or_else(|| experiment.traffic.into(), Source::Log),
+        beside: experiment.played(Side::Outgoing).unwrap_or_default(),
         frames: experiment.frames,
         ids: (id, id),
         lens: len..=len,

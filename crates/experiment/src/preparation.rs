@@ -1,6 +1,6 @@
 //! Preparations that take so long that a guest in which they are done is worth keeping.
 
-use crate::choices::{Gateway, Load, Machines, Others};
+use crate::choices::{Gateway, Load, Log, Machines, Others};
 use crate::experiment::Experiment;
 use crate::under_test;
 use probe::traffic::Pattern;
@@ -46,6 +46,7 @@ pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
     ];
     let plain = choices.map(|(payload, budget)| Experiment {
         traffic: Pattern::OneAtATime,
+        log: Log::NONE,
         load: Load::None,
         frames: 1,
         payload,

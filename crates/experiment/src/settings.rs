@@ -37,6 +37,8 @@ settings! {
     Gateway = "gateway",
     /// How frames come.
     Traffic = "traffic",
+    /// A log that is played.
+    Log = "log",
     /// What else the gateway's machine does.
     Load = "load",
     /// Payload bytes.
@@ -125,6 +127,7 @@ impl Setting {
             Self::Task => e.task = word.parse()?,
             Self::Gateway => e.gateway = word.parse()?,
             Self::Traffic => e.traffic = word.parse()?,
+            Self::Log => e.log = word.parse()?,
             Self::Load => e.load = word.parse()?,
             Self::Payload => e.payload = payload(word)?,
             Self::Filters => e.filters = word.parse()?,
@@ -170,6 +173,7 @@ impl Setting {
             Self::Task => e.task.to_string(),
             Self::Gateway => e.gateway.to_string(),
             Self::Traffic => e.traffic.to_string(),
+            Self::Log => e.log.to_string(),
             Self::Load => e.load.to_string(),
             Self::Payload => e.payload.to_string(),
             Self::Filters => e.filters.to_string(),

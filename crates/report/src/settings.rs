@@ -4,12 +4,13 @@ use probe::Description;
 use serde::Serialize;
 
 /// The settings that can be filtered by, in the order in which they are shown.
-pub(crate) const KNOWN: [&str; 18] = [
+pub(crate) const KNOWN: [&str; 19] = [
     "kernel",
     "bench",
     "task",
     "gateway",
     "traffic",
+    "log",
     "load",
     "payload",
     "filters",

@@ -63,6 +63,11 @@ pub fn over_sockets(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Ou
 }
 
 fn sent(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Outcome, Error> {
+    if !setup.plan.beside.is_empty() {
+        return Err(Error::Bench(
+            "frames on the receiving bus are sent on bit-timed buses only".to_owned(),
+        ));
+    }
     let planned = setup.plan.frames(buses.incoming)?;
     let words = words(setup, &names, buses);
     let mut sockets = Sockets::open(names)?;

@@ -48,6 +48,9 @@ pub struct Plan {
     pub fd: Option<u8>,
     /// Seed of identifiers, lengths and payloads.
     pub seed: u64,
+    /// Frames that the tester sends besides, on the bus on which it receives, at times of the replayed
+    /// log's clock. They have no number and are not measured. Bit-timed buses only.
+    pub beside: Vec<(Nanos, Frame)>,
 }
 
 impl Default for Plan {
@@ -61,6 +64,7 @@ impl Default for Plan {
             lens: 4..=4,
             fd: None,
             seed: 1,
+            beside: Vec::new(),
         }
     }
 }
@@ -150,6 +154,25 @@ impl Plan {
             at += pause(pattern, &frame, rate)?;
         }
         Ok(planned)
+    }
+
+    /// How long after the earliest of all frames the first one of [`Plan::frames`] is sent; and the frames
+    /// beside, with their times after the earliest, ns.
+    pub(crate) fn together(&self) -> (Nanos, Vec<(Nanos, Frame)>) {
+        let first = match &self.traffic {
+            Source::Log(log) => log
+                .iter()
+                .find(|(_, frame)| can_be_numbered(frame))
+                .map(|(at, _)| *at),
+            Source::Made(_) => None,
+        };
+        let first = first.unwrap_or(0);
+        let beside = self.beside.iter().map(|(at, _)| *at);
+        let earliest = beside.min().map_or(first, |at| at.min(first));
+        let since = |(at, frame): &(Nanos, Frame)| (at - earliest, *frame);
+        let mut beside: Vec<(Nanos, Frame)> = self.beside.iter().map(since).collect();
+        beside.sort_by_key(|(at, _)| *at);
+        (first - earliest, beside)
     }
 
     fn replayed(&self, log: &[(Nanos, Frame)]) -> Result<Vec<Planned>, PlanError> {
@@ -302,6 +325,21 @@ mod tests {
         assert_eq!(words, expected.map(|(at, text)| (at, text.to_owned())));
         let short = plan(Source::Log(log[1..2].to_vec()));
         assert_eq!(short.frames(None), Err(PlanError::Nothing));
+    }
+
+    #[test]
+    fn frames_beside_keep_their_distance_from_those_of_the_log() {
+        let frame = |id| Frame::classic(CanId::from_raw(id), &[1, 2]).unwrap();
+        let with = |beside: Vec<(Nanos, Frame)>| Plan {
+            beside,
+            ..plan(Source::Log(vec![(5_000, frame(1)), (7_000, frame(2))]))
+        };
+        assert_eq!(with(vec![]).together(), (0, vec![]));
+        let late = with(vec![(9_000, frame(4)), (6_000, frame(3))]);
+        let beside = vec![(1_000, frame(3)), (4_000, frame(4))];
+        assert_eq!(late.together(), (0, beside));
+        let early = with(vec![(4_000, frame(3))]);
+        assert_eq!(early.together(), (1_000, vec![(0, frame(3))]));
     }
 
     #[test]

@@ -165,14 +165,22 @@ struct Ran {
 }
 
 fn run(setup: &Setup, bench: &Bitcan, planned: &[Planned], warm: bool) -> Result<Ran, Error> {
-    let frames: Vec<Timed> = planned
-        .iter()
-        .map(|p| Timed {
-            at: p.at,
-            bus: bench.send_bus,
-            frame: p.frame,
-        })
-        .collect();
+    let (later, beside) = match warm {
+        true => (0, Vec::new()),
+        false => setup.plan.together(),
+    };
+    let measured = planned.iter().map(|p| Timed {
+        at: p.at.saturating_add(later),
+        bus: bench.send_bus,
+        frame: p.frame,
+    });
+    let besides = beside.iter().map(|(at, frame)| Timed {
+        at: *at,
+        bus: bench.receive_bus,
+        frame: *frame,
+    });
+    // In the order of each bus; the buses do not wait for one another.
+    let frames: Vec<Timed> = measured.chain(besides).collect();
     let stamps = (frames.len() as u32)
         .saturating_mul(STAMPS_PER_FRAME)
         .saturating_add(STAMPS_BESIDES);
@@ -185,7 +193,8 @@ fn run(setup: &Setup, bench: &Bitcan, planned: &[Planned], warm: bool) -> Result
     };
     let mut tester = Tester::open(&frames, stamps)?;
     tester.start(mode, setup.timeout, bench.stamp_every)?;
-    let most = longest(planned, mode, setup.timeout);
+    let last = frames.iter().map(|f| f.at).max().unwrap_or(0);
+    let most = longest(frames.len() as u64, last, mode, setup.timeout);
     let done = wait(&mut tester, most)?;
     if !done {
         tester.stop()?;
@@ -202,12 +211,10 @@ fn run(setup: &Setup, bench: &Bitcan, planned: &[Planned], warm: bool) -> Result
 }
 
 /// How long a run can take, ns: every frame lost, or every frame as long as any.
-fn longest(planned: &[Planned], mode: Mode, timeout: Nanos) -> Nanos {
+fn longest(n: u64, last: Nanos, mode: Mode, timeout: Nanos) -> Nanos {
     // The longest FD frame has 732 bits, with intermission (docs of `frame::wire`), which take
     // less than this at 10 kbit/s, the lowest rate in use.
     const SLOWEST: Nanos = 80_000_000;
-    let n = planned.len() as u64;
-    let last = planned.last().map_or(0, |p| p.at);
     let each = match mode {
         Mode::OneAtATime { .. } => timeout,
         Mode::Schedule => SLOWEST,

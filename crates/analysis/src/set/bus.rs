@@ -16,6 +16,11 @@ const WORDS: &[Misnomer] = &[
     Misnomer::of("data_bitrate", &["dbitrate", "fd_bitrate", "data_rate"]),
     Misnomer::of("errors", &["error", "error_distance", "t_e", "te"])
         .hint("it is the least time between two errors, such as \"10ms\""),
+    Misnomer::of(
+        "random_errors",
+        &["error_rate", "errors_per_second", "mean_errors", "ber"],
+    )
+    .hint("it is the mean time between two errors, such as \"10s\""),
 ];
 
 const ORDER_WORDS: &[Misnomer] = &[
@@ -33,6 +38,9 @@ pub(super) fn parse(name: &str, mut table: Table<'_>, found: &mut Diagnostics) -
     let data = table.bitrate("data_bitrate", found);
     let errors = table
         .get("errors")
+        .map(|value| (value.clone(), value.duration(found)));
+    let random = table
+        .get("random_errors")
         .map(|value| (value.clone(), value.duration(found)));
     let joins = table.get("joins").and_then(|value| value.duration(found));
     let rules = [
@@ -61,11 +69,34 @@ pub(super) fn parse(name: &str, mut table: Table<'_>, found: &mut Diagnostics) -
         Some((_, distance)) => Some(distance?.value),
         None => None,
     };
+    let random_errors = match random {
+        Some((value, Some(mean))) if mean.value == 0 => {
+            value.wrong(
+                "errors without any time between them",
+                "leave `random_errors` out for none",
+                found,
+            );
+            return None;
+        }
+        Some((value, mean)) if errors.is_some() => {
+            value.wrong(
+                "both `errors` and `random_errors`",
+                "`errors` is a least time between errors, for bounds; `random_errors` a mean one, for the \
+                 probability that a deadline is missed: leave one of them out",
+                found,
+            );
+            mean?;
+            return None;
+        }
+        Some((_, mean)) => Some(mean?.value),
+        None => None,
+    };
     Some(BusSpec {
         name: name.to_owned(),
         rate,
         lengths: lengths.map_or(LengthRule::Greatest, |rule| rule.value),
         errors,
+        random_errors,
         joins: joins.map_or(BusSpec::bit(rate), |joins| joins.value),
         nodes: Vec::new(),
         messages: Vec::new(),

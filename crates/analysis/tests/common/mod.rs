@@ -167,6 +167,7 @@ pub(crate) fn set(seed: u64, kind: Kind) -> BusSpec {
         rate,
         lengths: LengthRule::Greatest,
         errors: None,
+        random_errors: None,
         joins: 0,
         nodes: (0..nodes).map(node).collect(),
         messages,

@@ -1,6 +1,7 @@
 //! The options of `cangate bound`.
 
 use clap::Args;
+use std::num::NonZeroU8;
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]
@@ -19,12 +20,20 @@ pub(crate) struct Bound {
     /// Print a message set that is estimated from this log, with how well each period fits; `-` is standard
     /// input.
     ///
+    /// With --gateway the set is not printed but used: what would that gateway do with this traffic?
+    ///
     /// Example: cangate bound --from-log drive.log > set.toml
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["set", "gateway", "json", "witness"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "set")]
     pub(crate) from_log: Option<PathBuf>,
     /// With --from-log: the bit rate of the buses, which a log does not have; 500k/2M for FD.
     #[arg(long, value_name = "RATE", default_value = "500k")]
     pub(crate) bitrate: String,
+    /// With --from-log and --gateway: a port that is not of kind "bus", the log's interface on whose bus it is, and
+    /// how many transmit buffers its controller has.
+    ///
+    /// Example: --mailboxes can1:can1=3
+    #[arg(long, value_name = "PORT:INTERFACE=N", requires_all = ["from_log", "gateway"], value_parser = buffers)]
+    pub(crate) mailboxes: Vec<(String, String, NonZeroU8)>,
     /// Also follow the messages through a gateway with this gateway file, to other buses of the set.
     ///
     /// A port of kind "bus" is on the bus that it names; another one is on the bus of [nodes.PORT], or of its
@@ -49,15 +58,21 @@ pub(crate) struct Bound {
     pub(crate) gateway_delay_from: Option<PathBuf>,
     /// Hold each frame of these results against its bound; the gateway was that of the file.
     ///
-    /// `cangate demo --out` writes such results. Their ports must have the names of the gateway file. A latency is
-    /// from the end of frame in to the start of frame out.
+    /// `cangate demo --out`, `cangate bench --out` and `cangate lab measure --out` write such results. A port of the
+    /// results is the port of the gateway file with its name, or the only one on the bus with its name; --port says
+    /// which one another name means. A latency is from the end of frame in to the start of frame out.
     #[arg(long, value_name = "RESULTS", requires = "gateway", conflicts_with_all = ["json", "witness"])]
     pub(crate) check: Option<PathBuf>,
+    /// With --check: what the results call NAME is this port of the gateway file, or its bus.
+    ///
+    /// The timed bench of the lab calls its buses "bus 0" and "bus 1". Example: --port "bus 1=to_logger"
+    #[arg(long, value_name = "NAME=PORT", requires = "check", value_parser = renamed)]
+    pub(crate) port: Vec<(String, String)>,
     /// Print JSON: all parts of each bound, in ns.
     #[arg(long)]
     pub(crate) json: bool,
     /// Also say how much more often messages and errors may come until a deadline can be missed.
-    #[arg(long, conflicts_with_all = ["json", "witness", "check", "from_log"])]
+    #[arg(long, conflicts_with_all = ["json", "witness", "check"])]
     pub(crate) margin: bool,
     /// Find releases that make this message wait as long as its bound says, and replay them on a simulated bus.
     ///
@@ -75,6 +90,32 @@ pub(crate) struct Bound {
     /// Seed of the search for --witness; the same seed finds the same.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "witness")]
     pub(crate) seed: u64,
+}
+
+/// A port, its bus and its transmit buffers.
+fn buffers(text: &str) -> Result<(String, String, NonZeroU8), String> {
+    let parts = text.rsplit_once('=').and_then(|(names, n)| {
+        let (port, bus) = names.split_once(':')?;
+        Some((port, bus, n.parse().ok()?))
+    });
+    match parts {
+        Some((port, bus, n)) if !port.is_empty() && !bus.is_empty() => {
+            Ok((port.to_owned(), bus.to_owned(), n))
+        }
+        _ => Err("give PORT:INTERFACE=N, N from 1 to 255".to_owned()),
+    }
+}
+
+/// A port of results, and what it is in the gateway file.
+fn renamed(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, port)) if !name.is_empty() && !port.is_empty() => {
+            Ok((name.to_owned(), port.to_owned()))
+        }
+        _ => Err(
+            "give NAME=PORT: the name in the results, and the port of the gateway file".to_owned(),
+        ),
+    }
 }
 
 /// A time, in ns.

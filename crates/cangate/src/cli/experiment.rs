@@ -296,6 +296,19 @@ pub(crate) struct Measure {
         verbatim_doc_comment
     )]
     pub(crate) traffic: String,
+    /// Play this log instead, at its own times (timed bench only).
+    ///
+    /// The tester is one node with one transmit buffer, and sends the frames in the order of the log. The number of the
+    /// frame replaces the first two payload bytes. All identifiers pass the gateway unchanged.
+    ///
+    /// Example: --log worst.log
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["traffic", "frames", "payload"])]
+    pub(crate) log: Option<PathBuf>,
+    /// With --log: the frames of this interface are sent on the outgoing bus, beside the gateway's.
+    ///
+    /// Example: --log-out logger
+    #[arg(long, value_name = "INTERFACE", requires = "log")]
+    pub(crate) log_out: Option<String>,
     /// Number of frames, 1 to 65536.
     #[arg(long, value_name = "N", default_value_t = 500)]
     pub(crate) frames: u32,

@@ -83,6 +83,7 @@ fn setup(args: &Bench) -> Result<Setup, Failure> {
         lens: traffic.payload.clone(),
         fd: traffic.fd.then(|| tester::fd_flags(traffic.brs)),
         seed: traffic.seed,
+        beside: Vec::new(),
     };
     let command: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())

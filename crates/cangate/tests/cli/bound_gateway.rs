@@ -327,3 +327,105 @@ fn results_are_held_against_bounds() {
     );
     assert_eq!(bad.status.code(), Some(3));
 }
+
+/// What a log says about a gateway before it is built, in one step.
+#[test]
+fn a_log_is_followed_through_a_gateway() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let line = |n: u64, what: &str| {
+        let (seconds, micros) = (n / 100, n % 100 * 10_000);
+        format!("({seconds}.{micros:06}) {what}#0011223344556677\n")
+    };
+    let lines = |n: u64| line(n, "fast 123") + &line(n, "slow 124");
+    std::fs::write(at("both.log"), (0..50).map(lines).collect::<String>()).unwrap();
+    let ports = PORTS.replace("250k", "500k");
+    std::fs::write(at("gateway.toml"), format!("{ports}{ROUTE}")).unwrap();
+    let from_log = |options: &[&str]| {
+        let mut command = cangate();
+        command.args(["bound", "--from-log"]).arg(at("both.log"));
+        command.args(options).output().unwrap()
+    };
+    let gateway = at("gateway.toml");
+    let gateway = gateway.to_str().unwrap();
+    let said = from_log(&["--gateway", gateway, "--json", "--bitrate", "500k"]);
+    let text = String::from_utf8(said.stdout).unwrap();
+    let json: Value = serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&said.stderr)));
+    let buses = json["buses"].as_array().unwrap();
+    let slow = buses.iter().find(|bus| bus["name"] == "slow").unwrap();
+    let messages = slow["messages"].as_array().unwrap();
+    let passed = messages.iter().find(|m| m["id"] == "123").unwrap();
+    assert!(
+        passed["via"].as_str().unwrap().contains("of bus fast"),
+        "{passed}"
+    );
+    assert!(
+        passed["bound"]["response_ns"].as_u64().unwrap() > 0,
+        "{passed}"
+    );
+
+    let alone = from_log(&["--json"]);
+    assert_eq!(alone.status.code(), Some(2));
+    let err = String::from_utf8(alone.stderr).unwrap();
+    assert!(
+        err.contains("--json with --from-log needs --gateway"),
+        "{err}"
+    );
+    let wrong = from_log(&["--gateway", gateway, "--mailboxes", "s:none=3"]);
+    let err = String::from_utf8(wrong.stderr).unwrap();
+    assert!(err.contains("the log has no interface none"), "{err}");
+}
+
+/// A port of the results has another name than in the gateway file.
+#[test]
+fn ports_of_results_can_be_renamed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("set.toml"), format!("{BUSES}{MESSAGE}")).unwrap();
+    std::fs::write(at("gateway.toml"), format!("{PORTS}{ROUTE}")).unwrap();
+    std::fs::write(at("one.log"), "(1.0) fast 100#AAAAAAAAAAAAAAAA\n").unwrap();
+    let mut demo = cangate();
+    demo.args(["demo", "--log"])
+        .arg(at("one.log"))
+        .arg("--config");
+    stdout(demo.arg(at("gateway.toml")).arg("--out").arg(at("out")), 0);
+    let mut results = probe::results::read(&at("out/results.parquet")).unwrap();
+    for (n, port) in results.ports.iter_mut().enumerate() {
+        *port = format!("bus {n}");
+    }
+    let which = results
+        .records
+        .iter()
+        .find_map(|r| r.outgoing)
+        .unwrap()
+        .port;
+    probe::results::write(&at("other.parquet"), &results).unwrap();
+    let check = |options: &[&str]| {
+        let mut command = cangate();
+        command.arg("bound").arg(at("set.toml"));
+        command.arg("--gateway").arg(at("gateway.toml"));
+        command.arg("--check").arg(at("other.parquet"));
+        command.args(options).output().unwrap()
+    };
+    let err = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let unknown = check(&[]);
+    assert_eq!(unknown.status.code(), Some(3));
+    assert!(
+        err(&unknown).contains("--port NAME=PORT"),
+        "{}",
+        err(&unknown)
+    );
+    let port = format!("bus {which}=s");
+    assert_eq!(check(&["--port", &port]).status.code(), Some(0), "{port}");
+    // By the name of its bus.
+    let bus = format!("bus {which}=slow");
+    assert_eq!(check(&["--port", &bus]).status.code(), Some(0), "{bus}");
+    let wrong = check(&["--port", "bus 9=s"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        err(&wrong).contains("it has no port bus 9"),
+        "{}",
+        err(&wrong)
+    );
+}

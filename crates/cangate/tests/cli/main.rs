@@ -31,6 +31,7 @@ mod picture_tests;
 mod pictures;
 mod ping;
 mod place;
+mod played;
 mod python_can;
 mod queues;
 mod report;

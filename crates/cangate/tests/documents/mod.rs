@@ -87,6 +87,14 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("cangate reload gateway.toml", WithGateway),
     ("cangate timing", Here),
     ("cangate bound", Here),
+    (
+        "cangate bound examples/bound/lab.toml --gateway examples/bound/lab-gateway.toml --gateway-delay-from",
+        Not("it needs what was measured in guests; tests/lab/worst_case.rs does it all"),
+    ),
+    (
+        "cangate bound --from-log drive.log --gateway",
+        Not("it needs a gateway file for that log; tests/cli/bound_gateway.rs does it"),
+    ),
     ("cangw -L", Here),
     ("cangate convert", Here),
     ("cangate schema", Here),
@@ -150,6 +158,10 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     (
         "cangate lab measure --bench timed --cpu board --traffic flood",
         Not(LONG),
+    ),
+    (
+        "cangate lab measure --bench timed --cpu board --log",
+        Not("it plays a log that another command wrote; tests/lab/worst_case.rs does it all"),
     ),
     (
         "cangate lab measure --bench vm",

@@ -72,6 +72,7 @@ fn a_guests_buses_keep_the_models_time() {
             lens: len..=len,
             fd: fd.then_some(flags::BRS),
             seed: 7,
+            beside: Vec::new(),
         };
         let rate = BitRate::new(RATE, fd.then_some(DATA_RATE)).unwrap();
         let planned = plan.frames(Some(rate)).unwrap();

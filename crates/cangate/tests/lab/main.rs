@@ -39,6 +39,7 @@ mod stays;
 mod steps;
 mod uring;
 mod virtio;
+mod worst_case;
 
 // What draws rules and frames for kernels draws them for images.
 #[allow(dead_code, reason = "drawn for kernels, too")]

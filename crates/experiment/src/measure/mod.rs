@@ -224,6 +224,7 @@ pub(crate) fn setup(experiment: &Experiment) -> Result<Setup, MeasureError> {
 fn warm_up(experiment: &Experiment, setup: &Setup) -> Result<(), MeasureError> {
     let mut first = setup.clone();
     first.plan.traffic = Pattern::OneAtATime.into();
+    first.plan.beside.clear();
     first.plan.frames = WARM_UP;
     let outcome = send(
         &Experiment {

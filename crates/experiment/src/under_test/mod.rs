@@ -184,6 +184,7 @@ mod tests {
         e.kernel = "6.1".to_owned();
         e.real_time = false;
         e.stamp_every = 1;
+        e.log = crate::choices::Log::NONE;
         e.exit_cost = 0;
         e.machines = crate::choices::Machines::ONE;
         e.payload = match e.payload {

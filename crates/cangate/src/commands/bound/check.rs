@@ -28,8 +28,17 @@ struct Checked {
 
 /// Each record's latency, from the end of frame in to the start of frame out, is at most what the gateway
 /// takes and what the frame can wait on its next bus.
-pub(super) fn run(all: &[Found<'_>], path: &Path, delay: Nanos) -> Result<(), Failure> {
-    let results = probe::results::read(path).map_err(Failure::input)?;
+///
+/// `ports` says how ports of the results are called in the gateway file.
+pub(super) fn run(
+    all: &[Found<'_>],
+    path: &Path,
+    delay: Nanos,
+    ports: &[(String, String)],
+) -> Result<(), Failure> {
+    let mut results = probe::results::read(path).map_err(Failure::input)?;
+    rename(&mut results, ports)
+        .map_err(|why| Failure::input(format!("{}: {why}", path.display())))?;
     let mut checked = Checked::default();
     for record in &results.records {
         checked.add(all, &results, record, delay);
@@ -50,7 +59,7 @@ pub(super) fn run(all: &[Found<'_>], path: &Path, delay: Nanos) -> Result<(), Fa
         return Ok(());
     }
     let text = match checked.above.len() {
-        0 => "no frame could be held against a bound: is it the same gateway file?".to_owned(),
+        0 => nothing(all, &results),
         n => {
             let named = &checked.above[..n.min(NAMED)];
             format!(
@@ -63,6 +72,34 @@ pub(super) fn run(all: &[Found<'_>], path: &Path, delay: Nanos) -> Result<(), Fa
         status: MISSED,
         text,
     })
+}
+
+/// Gives ports of the results the names of the gateway file.
+fn rename(results: &mut Results, ports: &[(String, String)]) -> Result<(), String> {
+    for (name, port) in ports {
+        let there = results.ports.join(", ");
+        let place = results.ports.iter_mut().find(|there| *there == name);
+        *place.ok_or_else(|| format!("it has no port {name} (--port), only: {there}"))? =
+            port.clone();
+    }
+    Ok(())
+}
+
+/// Why nothing could be held against anything.
+fn nothing(all: &[Found<'_>], results: &Results) -> String {
+    let gateway = all.iter().flat_map(|found| {
+        let nodes = found.spec.nodes.iter().zip(&found.sends_on);
+        nodes
+            .filter(|(_, sends_on)| **sends_on)
+            .map(|(node, _)| node.name.as_str())
+    });
+    let gateway: Vec<&str> = gateway.collect();
+    format!(
+        "no frame could be held against a bound: the ports of the results are {}; those of the gateway file that send \
+         are {}; --port NAME=PORT says which is which",
+        results.ports.join(", "),
+        gateway.join(", ")
+    )
 }
 
 impl Checked {
@@ -113,7 +150,9 @@ fn find<'a, 's>(all: &'a [Found<'s>], port: &str, wanted: CanId) -> Option<(&'a 
     all.iter().find_map(|found| {
         let is = |message: &Message| {
             let node = found.spec.nodes.get(message.node);
-            message.shape.header().id() == wanted && node.is_some_and(|node| node.name == port)
+            let name = node.is_some_and(|node| node.name == port);
+            let sends_on = found.sends_on.get(message.node) == Some(&true);
+            message.shape.header().id() == wanted && (name || sends_on && found.spec.name == port)
         };
         Some((found, found.spec.messages.iter().position(is)?))
     })

@@ -8,7 +8,8 @@ use frame::{CanId, FrameBuf, Header, Kind, Nanos};
 use port::log::{LogError, LogReader};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{Read, Write as _};
+use std::io::Read;
+use std::num::NonZeroU8;
 use std::path::Path;
 
 /// A jitter up to this part of the period counts as a good fit.
@@ -32,8 +33,8 @@ struct Log {
     bad: u64,
 }
 
-/// Prints a message set.
-pub(super) fn run(path: &Path, rate: BitRate) -> Result<(), Failure> {
+/// The message set of a log, as text.
+pub(super) fn set_of(path: &Path, rate: BitRate) -> Result<String, Failure> {
     let log = if path == Path::new("-") {
         read(LogReader::new(std::io::stdin(), "standard input"))?
     } else {
@@ -45,9 +46,33 @@ pub(super) fn run(path: &Path, rate: BitRate) -> Result<(), Failure> {
             path.display()
         )));
     }
-    let text = set(&log, rate);
-    std::io::stdout().write_all(text.as_bytes())?;
-    Ok(())
+    Ok(set(&log, rate))
+}
+
+/// `[nodes.PORT]` for each port of a gateway whose bus and mailboxes are given; `set` is what they are added to.
+pub(super) fn nodes(
+    mailboxes: &[(String, String, NonZeroU8)],
+    set: &str,
+) -> Result<String, Failure> {
+    let mut text = String::new();
+    for (port, bus, n) in mailboxes {
+        let plain = |name: &str| !name.contains(['"', '\\', '\n']);
+        if !plain(port) || !plain(bus) {
+            return Err(Failure::input(format!(
+                "--mailboxes {port}:{bus}={n}: names have no quotation marks"
+            )));
+        }
+        if !set.contains(&format!("\n[buses.{bus}]\n")) {
+            return Err(Failure::input(format!(
+                "--mailboxes {port}:{bus}={n}: the log has no interface {bus}"
+            )));
+        }
+        let _ = writeln!(
+            text,
+            "[nodes.\"{port}\"]\nbus = \"{bus}\"\nmailboxes = {n}\n"
+        );
+    }
+    Ok(text)
 }
 
 fn read<R: Read>(mut reader: LogReader<R>) -> Result<Log, Failure> {

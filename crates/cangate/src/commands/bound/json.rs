@@ -25,6 +25,8 @@ struct Bus {
     /// The part of the bus that all messages take together; 1 is all of it.
     load: f64,
     error_distance_ns: Option<u64>,
+    /// Mean time between errors that come at random.
+    random_errors_ns: Option<u64>,
     joins_ns: u64,
     nodes: Vec<Node>,
     messages: Vec<Message>,
@@ -58,6 +60,8 @@ struct Message {
     via: Option<String>,
     /// Can the deadline be missed?
     can_miss: bool,
+    /// How probable it is at most that errors at random make a frame late.
+    miss_probability: Option<f64>,
     bound: Option<Parts>,
     /// Why there is no bound.
     no_bound: Option<String>,
@@ -102,6 +106,7 @@ fn bus(found: &Found<'_>) -> Bus {
         data_bitrate: spec.rate.data(),
         load: found.assessment.load,
         error_distance_ns: spec.errors,
+        random_errors_ns: spec.random_errors,
         joins_ns: spec.joins,
         nodes: nodes
             .enumerate()
@@ -137,6 +142,7 @@ fn bus(found: &Found<'_>) -> Bus {
                 deadline_ns: message.deadline,
                 via: found.via.get(i).cloned().flatten(),
                 can_miss: can_miss(found, i),
+                miss_probability: found.misses.get(i).copied().flatten(),
                 bound: found_of_it
                     .bound
                     .as_ref()

@@ -15,6 +15,7 @@ use crate::input::{load_config, read_source};
 use crate::output;
 use analysis::set;
 use analysis::{Assessment, BusSpec, Compiled, Lengths, Message, NetworkFound};
+use config::Source;
 use delay::Delay;
 use frame::Nanos;
 use frame::wire::BitRate;
@@ -38,20 +39,45 @@ struct Found<'s> {
     via: Vec<Option<String>>,
     /// For each node that is a gateway's port with a queue, how many frames it can hold.
     room: Vec<Option<u64>>,
+    /// For each node, whether it is a gateway's port that sends messages on.
+    sends_on: Vec<bool>,
+    /// For each message, how probable it is at most that errors at random make a frame late.
+    misses: Vec<Option<f64>>,
 }
 
 pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
-    if let Some(log) = &args.from_log {
-        let rate = args
-            .bitrate
-            .parse::<BitRate>()
-            .map_err(|error| Failure::input(format!("--bitrate {}: {error}", args.bitrate)))?;
-        return from_log::run(log, rate);
-    }
-    let Some(set) = &args.set else {
-        return Err(Failure::input("a message set is needed, or --from-log"));
+    let source = match (&args.from_log, &args.set) {
+        (Some(log), _) => {
+            let rate = args
+                .bitrate
+                .parse::<BitRate>()
+                .map_err(|error| Failure::input(format!("--bitrate {}: {error}", args.bitrate)))?;
+            let text = from_log::set_of(log, rate)?;
+            if args.gateway.is_none() {
+                let more = [
+                    (args.json, "--json"),
+                    (args.margin, "--margin"),
+                    (args.witness.is_some(), "--witness"),
+                ];
+                if let Some((_, option)) = more.iter().find(|(given, _)| *given) {
+                    return Err(Failure::input(format!(
+                        "{option} with --from-log needs --gateway; without it the set of the log is printed: save it, \
+                         read it, and use it"
+                    )));
+                }
+                std::io::stdout().write_all(text.as_bytes())?;
+                return Ok(());
+            }
+            // What a gateway would do with this traffic.
+            let nodes = from_log::nodes(&args.mailboxes, &text)?;
+            Source::new(
+                format!("the set of {}", log.display()),
+                format!("{nodes}{text}"),
+            )
+        }
+        (None, Some(set)) => read_source(set)?,
+        (None, None) => return Err(Failure::input("a message set is needed, or --from-log")),
     };
-    let source = read_source(set)?;
     let set = set::load(&source)
         .map_err(|found| Failure::Mistakes(config::render(&source, &found, color)))?;
     if let Some(out) = &args.out {
@@ -80,7 +106,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
         return witness::run(&connected, &assessed, id, &mut lengths, effort, out);
     }
     if let Some(results) = &args.check {
-        return check::run(&all, results, delay.or_none());
+        return check::run(&all, results, delay.or_none(), &args.port);
     }
     let mut stdout = std::io::stdout().lock();
     if args.json {
@@ -115,9 +141,17 @@ fn by_bus<'s>(connected: &'s Connected, assessed: &'s NetworkFound) -> Vec<Found
             base,
             via: vec![None; spec.messages.len()],
             room: vec![None; spec.nodes.len()],
+            sends_on: vec![false; spec.nodes.len()],
+            misses: compiled.misses(&deadlines(spec)),
         })
         .collect();
     for (hop, route) in network.hops.iter().zip(&connected.routes) {
+        let to = network.buses.get(hop.to.bus);
+        let node = to.and_then(|bus| Some(bus.messages.get(hop.to.message)?.node));
+        let sends_on = all.get_mut(hop.to.bus).zip(node);
+        if let Some(sends_on) = sends_on.and_then(|(found, node)| found.sends_on.get_mut(node)) {
+            *sends_on = true;
+        }
         let from = network.buses.get(hop.from.bus);
         let message = from.and_then(|bus| bus.messages.get(hop.from.message));
         let words = from
@@ -137,6 +171,11 @@ fn by_bus<'s>(connected: &'s Connected, assessed: &'s NetworkFound) -> Vec<Found
         }
     }
     all
+}
+
+/// The deadlines of a bus's messages, ns.
+fn deadlines(spec: &BusSpec) -> Vec<Nanos> {
+    spec.messages.iter().map(|m| m.deadline).collect()
 }
 
 impl Found<'_> {

@@ -206,6 +206,7 @@ fn add(
         from,
         to: place,
         delay,
+        unchanged: sent.unchanged,
     });
     all.routes.push(route);
     Ok(Some(place))
@@ -216,6 +217,8 @@ struct Sent {
     route: RouteId,
     to: PortId,
     shape: Shape,
+    /// The route changes nothing.
+    unchanged: bool,
 }
 
 /// The routing table, and one that takes all that it may take.
@@ -307,6 +310,7 @@ impl Sink for Copies<'_> {
                 route: copy.route,
                 to: copy.to,
                 shape,
+                unchanged: route.actions.is_empty(),
             });
         }
     }

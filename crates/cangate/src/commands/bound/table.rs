@@ -16,6 +16,11 @@ pub(super) fn render(all: &[Found<'_>]) -> String {
         vias(&mut text, found);
         text.push('\n');
     }
+    if all.iter().any(|found| found.spec.random_errors.is_some()) {
+        text.push_str(
+            "late: how probable it is at most that errors at random make a frame late; other columns are without them.\n",
+        );
+    }
     text.push_str(
         "Times in µs. bound: from the event to the end of the frame: jitter, a frame of lower priority on\n\
          the bus, frames of the own message and queue ahead, frames of higher priority, errors, the frame\n\
@@ -35,6 +40,13 @@ fn head(text: &mut String, found: &Found<'_>) {
     );
     if let Some(distance) = spec.errors {
         let _ = write!(text, ", an error each {} µs at most", micros(distance));
+    }
+    if let Some(mean) = spec.random_errors {
+        let _ = write!(
+            text,
+            ", errors at random, one in {} µs on average",
+            micros(mean)
+        );
     }
     text.push('\n');
 }
@@ -84,10 +96,15 @@ fn nodes(text: &mut String, found: &Found<'_>) {
 }
 
 fn messages(found: &Found<'_>) -> comfy_table::Table {
-    let mut table = table(&[
+    let random = found.spec.random_errors.is_some();
+    let mut titles = vec![
         "message", "node", "bits", "jitter", "lower", "ahead", "higher", "errors", "frame",
         "bound", "deadline", "slack",
-    ]);
+    ];
+    if random {
+        titles.push("late");
+    }
+    let mut table = table(&titles);
     let mut order: Vec<usize> = (0..found.spec.messages.len()).collect();
     let key = |&i: &usize| found.spec.messages.get(i).map(field);
     order.sort_by_key(key);
@@ -121,9 +138,25 @@ fn messages(found: &Found<'_>) -> comfy_table::Table {
                 micros(message.deadline.saturating_sub(response))
             }),
         });
+        if random {
+            cells.push(late(found.misses.get(i).copied().flatten()));
+        }
         table.add_row(row(cells));
     }
     table
+}
+
+/// A probability, rounded up.
+fn late(probability: Option<f64>) -> String {
+    match probability {
+        None => "·".to_owned(),
+        Some(p) if p >= 1.0 => "1".to_owned(),
+        Some(p) if p <= analysis::miss::LEAST_PROBABILITY => {
+            format!("<{:e}", analysis::miss::LEAST_PROBABILITY)
+        }
+        // Half of the last digit.
+        Some(p) => format!("{:.1e}", p + 0.5 * 10_f64.powf(p.log10().floor() - 1.0)),
+    }
 }
 
 fn field(message: &Message) -> u64 {

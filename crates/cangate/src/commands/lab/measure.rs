@@ -81,11 +81,20 @@ fn experiment(args: &Measure) -> Result<Experiment, Failure> {
         (Setting::Clock, clock),
         (Setting::StampEvery, &stamps),
     ];
-    chosen(&args.chosen, &words)
+    let made = from_words(&args.chosen, &words)?;
+    let experiment = match &args.log {
+        Some(path) => made.playing(super::played::read(path, args.log_out.as_deref())?),
+        None => made,
+    };
+    checked(experiment)
 }
 
 /// An experiment of the settings that were chosen, and of further ones.
 pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experiment, Failure> {
+    checked(from_words(args, more)?)
+}
+
+fn from_words(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experiment, Failure> {
     let (payload, seed) = (args.payload.to_string(), args.seed.to_string());
     let exit_cost = args.exit_cost.to_string();
     let (machines, budget) = (args.machines.to_string(), args.budget.to_string());
@@ -110,7 +119,10 @@ pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experime
         (Setting::Seed, &seed),
     ];
     let words = words.iter().chain(more).copied();
-    let experiment = Experiment::from_words(words).map_err(Failure::input)?;
+    Experiment::from_words(words).map_err(Failure::input)
+}
+
+fn checked(experiment: Experiment) -> Result<Experiment, Failure> {
     experiment.check().map_err(|conflicts| {
         let lines: Vec<_> = conflicts.iter().map(ToString::to_string).collect();
         Failure::Input(lines.join("\n"))

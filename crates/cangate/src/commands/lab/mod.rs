@@ -8,6 +8,7 @@ mod list;
 mod measure;
 mod monitor;
 mod overview;
+mod played;
 mod rate;
 mod reproduce;
 mod run;

@@ -1,0 +1,295 @@
+//! Errors that come at random, and how probable it is that a deadline is missed.
+//!
+//! # The model
+//! Errors on a bus are a Poisson process: they do not depend on one another, nor on what is sent, and 1 / μ of
+//! them come in a second, μ being their mean distance. (Broster, Burns, Rodríguez-Navas, *Probabilistic analysis of
+//! CAN with faults*, RTSS 2002, use this process, and ask how many errors a deadline allows. They
+//! look at the first frame of a busy period and at deadlines up to the period. What follows is derived here; it looks at
+//! all frames, arbitrary deadlines, and queues.)
+//!
+//! # The argument
+//! Let a frame have to end at t, its event and its deadline, and let it end later. Let *s* be the beginning of its
+//! busy period in the sense of [`mod@crate::queue`]'s second derivation, which needs nothing to be known of what others
+//! wait: up to its release, *s* is the last instant before which no frame of H was open. Let L = t − *s*. It is released at
+//! most its jitter J after its event, so L is at least deadline − J =: L₀, and it is released at most L − L₀ after *s*.
+//!
+//! Let the frame be released x after *s*, so that L = L₀ + x or less, and let k errors come from *s* to t, each at a cost of c
+//! ([`mod@crate::window`]). The frame starts at the latest at w after *s*, the smallest solution of
+//!
+//! > w = blocking + ahead (x) + Σ releases (w + joins) · length + k · c,
+//!
+//! `ahead` being the frames of its own message, and of its own queue, that are released up to it. It ends in time if w + C, C
+//! being its length, is no more than L₀ + x. Between the instants at which `ahead` steps up, a later x only gives more time.
+//! So let L_k be the greatest w + C of all instants x at which w + C > L₀ + x. If L > L_k, or if there is no such
+//! instant, k errors are not enough. So a frame that is late has a k with L ≤ L_k and at least k errors in the time L before
+//! t (the least number that is enough), and so at least k errors in the time L_k before t. t does not depend on errors, so their
+//! number in this time has a Poisson distribution with the mean L_k / μ:
+//!
+//! > P (late) ≤ Σ P (Poisson (L_k / μ) ≥ k), over all k for which there is an L_k.
+//!
+//! (A message that follows only its own frames is looked at frame by frame: with q before it, its event is at least q periods after the
+//! earliest event of the first, so L is at least L₀ + q · period; L_k is then the greatest w + C of those above this.)
+//!
+//! If that has k = 0 in it, the deadline can be missed without errors, and the bound is 1. L_k is at most
+//! (what does not depend on w + k · c) / (1 − load), which ends the list of instants. The sum ends where the rest is small, by
+//! P (Poisson (m) ≥ k) ≤ (x · e^(1 − x))^k with x = m / k below 1 (Chernoff). The rest is in the result.
+//!
+//! Not in it: nodes that go error-passive because errors come often; errors that come in bursts.
+
+use crate::compiled::Compiled;
+use crate::model::Order;
+use crate::window::{LONGEST, Window};
+use crate::{Arrival, Service};
+use alloc::vec::Vec;
+use frame::Nanos;
+
+/// As many errors are looked at one by one.
+const MOST_ERRORS: u64 = 10_000;
+/// The rest of the sum is at most this part of it.
+const REST: f64 = 1e-3;
+
+/// Probabilities below this are given as this: it is far below what a model of errors can say.
+pub const LEAST_PROBABILITY: f64 = 1e-30;
+
+/// A frame that has to be in time.
+struct Wanted<'w> {
+    window: &'w Window,
+    /// Its length, ns.
+    frame: Nanos,
+    /// L₀, ns.
+    shortest: Nanos,
+    /// Those of its own message and queue, with what each occupies, ns; whether they count up to its release only.
+    own: Vec<(Arrival, Nanos, bool)>,
+    /// What one of its own occupies: it is itself among those that are ahead, ns.
+    itself: Nanos,
+    /// c, ns.
+    cost: Nanos,
+}
+
+impl Compiled {
+    /// For each message, how probable it is at most that a frame misses its deadline, with errors that come
+    /// at random, one in [`crate::BusSpec::random_errors`] on average. `None` without such errors, and for what a
+    /// gateway passes on: its releases depend on errors. `deadlines` are those of the messages, in their order.
+    #[must_use]
+    pub fn misses(&self, deadlines: &[Nanos]) -> Vec<Option<f64>> {
+        let mean = self.random_errors;
+        let services: Vec<Service> = self
+            .orders
+            .iter()
+            .map(|order| match order {
+                Order::Priority => Service::Priority,
+                // Whether buffers hold all that can wait is not known with any number of errors.
+                Order::Mailboxes(_) => Service::Queue,
+            })
+            .collect();
+        let arrivals = self.arrivals();
+        let each = (0..self.messages.len()).zip(deadlines);
+        each.map(|(i, deadline)| {
+            let passed_on = self.messages.iter().any(|m| m.source.is_some());
+            match mean {
+                Some(mean) if !passed_on => {
+                    Some(self.miss(i, *deadline, mean, &arrivals, &services))
+                }
+                _ => None,
+            }
+        })
+        .collect()
+    }
+
+    fn miss(
+        &self,
+        index: usize,
+        deadline: Nanos,
+        mean: Nanos,
+        arrivals: &[Arrival],
+        services: &[Service],
+    ) -> f64 {
+        let sent = self.messages[index];
+        let queue = services[sent.node] == Service::Queue;
+        let own = match queue {
+            true => self.of_node(sent.node),
+            false => [index].into(),
+        };
+        let overtaken = |i: usize| match self.orders[sent.node] {
+            Order::Mailboxes(n) if n.get() > 1 => self.messages[i].key < sent.key,
+            _ => false,
+        };
+        let window = self.all_but(&own, arrivals, services);
+        let longest = own.iter().map(|&i| self.messages[i].occupied);
+        let longest = longest
+            .chain(window.rivals.iter().map(|r| r.occupied))
+            .max();
+        let wanted = Wanted {
+            frame: sent.frame,
+            shortest: deadline.saturating_sub(sent.arrival.jitter()),
+            own: own
+                .iter()
+                .map(|&i| (arrivals[i], self.messages[i].occupied, !overtaken(i)))
+                .collect(),
+            itself: sent.occupied,
+            cost: longest.unwrap_or(0).saturating_add(self.error_frame()),
+            window: &window,
+        };
+        wanted.missed(mean)
+    }
+}
+
+impl Wanted<'_> {
+    fn missed(&self, mean: Nanos) -> f64 {
+        let Some((fixed, part)) = self.line() else {
+            return 1.0;
+        };
+        let mut sum = 0.0;
+        for k in 0..MOST_ERRORS {
+            let Some(window) = self.longest(k, fixed, part) else {
+                return 1.0;
+            };
+            if window > 0 {
+                sum += at_least(k, window as f64 / mean as f64);
+            }
+            if sum >= 1.0 {
+                return 1.0;
+            }
+            // Of all further terms, whose L_k are on or below the line.
+            let next = (k + 1) as f64;
+            let most = (fixed + next * self.cost as f64) / part;
+            let x = most / mean as f64 / next;
+            if x < 1.0 {
+                let base = x * libm::exp(1.0 - x);
+                let rest = libm::pow(base, next) / (1.0 - base);
+                if rest <= (sum * REST).max(LEAST_PROBABILITY) {
+                    return (sum + rest).clamp(LEAST_PROBABILITY, 1.0);
+                }
+            }
+        }
+        1.0
+    }
+
+    /// What does not depend on L, ns, and the part of the bus that is left: L_k ≤ (the first + k · c) / the second.
+    /// `None` if nothing is left.
+    fn line(&self) -> Option<(f64, f64)> {
+        let rivals = self.window.rivals.iter().map(|r| (r.arrival, r.occupied));
+        let own = self
+            .own
+            .iter()
+            .map(|(arrival, occupied, _)| (*arrival, *occupied));
+        let mut part = 1.0;
+        let mut fixed = (self.frame + self.window.blocking) as f64;
+        for (arrival, occupied) in rivals.chain(own) {
+            let of_it = occupied as f64 / arrival.period() as f64;
+            part -= of_it;
+            // ⌊(t + jitter) / period⌋ + 1 ≤ (t + jitter + period) / period, with t up to L + joins.
+            let more = arrival.jitter() as f64 + arrival.period() as f64;
+            fixed += of_it * (more + self.window.joins as f64);
+        }
+        (part > 1e-9).then_some((fixed, part))
+    }
+
+    /// L_k, 0 if there is none; `None` if it can be too long to be looked for.
+    fn longest(&self, errors: u64, fixed: f64, part: f64) -> Option<Nanos> {
+        let errors = errors.saturating_mul(self.cost);
+        let most = (fixed + errors as f64) / part;
+        if most >= LONGEST as f64 {
+            return None;
+        }
+        // Released later than this there is no L_k. One more for what the numbers were rounded by.
+        let last =
+            (most as Nanos + most as Nanos / 1_000_000_000 + 1).saturating_sub(self.shortest);
+        if let [(arrival, occupied, _)] = self.own[..] {
+            return self.longest_alone(arrival, occupied, errors, last);
+        }
+        let counts = self.own.iter().flat_map(|(arrival, _, _)| {
+            let count = arrival.most_within(last);
+            (0..count).map(|n| arrival.earliest(n))
+        });
+        let mut instants: Vec<Nanos> = counts.collect();
+        instants.sort_unstable();
+        instants.dedup();
+        let (mut longest, mut from) = (0, 0);
+        for released in instants {
+            let own = |until: Nanos| {
+                let each = self.own.iter().map(|(arrival, occupied, ahead_only)| {
+                    let until = match ahead_only {
+                        true => released,
+                        false => until.max(released),
+                    };
+                    arrival.most_within(until).saturating_mul(*occupied)
+                });
+                each.fold(0, u64::saturating_add)
+            };
+            let ahead = own(released);
+            let others = ahead.saturating_sub(self.itself).saturating_add(errors);
+            let overtaking = |until: Nanos| own(until).saturating_sub(ahead);
+            let start = self
+                .window
+                .start(others, self.frame, from, overtaking)
+                .ok()?;
+            from = start.at;
+            let end = start.at.saturating_add(self.frame);
+            if end > self.shortest.saturating_add(released) {
+                longest = longest.max(end);
+            }
+        }
+        Some(longest)
+    }
+}
+
+impl Wanted<'_> {
+    /// L_k of a message that only follows frames of its own: of frame q, which follows q of them, the event is at
+    /// least q periods after the earliest one of the first.
+    fn longest_alone(
+        &self,
+        arrival: Arrival,
+        occupied: Nanos,
+        errors: Nanos,
+        last: Nanos,
+    ) -> Option<Nanos> {
+        let (mut longest, mut from) = (0, 0);
+        for q in 0..arrival.most_within(last) {
+            let ahead = q.saturating_mul(occupied).saturating_add(errors);
+            let start = self.window.start(ahead, self.frame, from, |_| 0).ok()?;
+            from = start.at;
+            let end = start.at.saturating_add(self.frame);
+            let since = q.saturating_mul(arrival.period());
+            if end > self.shortest.saturating_add(since) {
+                longest = longest.max(end);
+            }
+        }
+        Some(longest)
+    }
+}
+
+/// P (Poisson (mean) ≥ k), or something above it.
+fn at_least(k: u64, mean: f64) -> f64 {
+    if k == 0 || mean >= k as f64 {
+        return 1.0;
+    }
+    let n = k as f64;
+    // The first term, and the others by their quotient, which is at most mean / (k + 1).
+    let first =
+        libm::exp(n * libm::log(mean.max(f64::MIN_POSITIVE)) - mean - libm::lgamma(n + 1.0));
+    (first / (1.0 - mean / (n + 1.0))).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_of_a_poisson_distribution() {
+        // 1 − e^(−m) − … by hand.
+        for (k, mean, exact) in [
+            (1, 0.1, 0.095_162_581_964_040_48),
+            (2, 0.1, 0.004_678_840_160_444_49),
+            (3, 1.5, 0.191_153_169_461_941_8),
+            (10, 2.0, 4.649_807_501_726_38e-5),
+        ] {
+            let found = at_least(k, mean);
+            assert!(found >= exact * (1.0 - 1e-9), "{k} {mean}: {found}");
+            assert!(found <= exact * 1.2, "{k} {mean}: {found}");
+        }
+        assert_eq!(at_least(0, 0.0), 1.0);
+        assert_eq!(at_least(3, 3.5), 1.0);
+        assert_eq!(at_least(5, 0.0), 0.0);
+    }
+}

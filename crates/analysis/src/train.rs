@@ -1,0 +1,142 @@
+//! Frames that come from one bus, one after the other.
+//!
+//! # The argument
+//! Let messages of a bus be those that gateways pass on from one other bus. Of the frames that are released here in
+//! an interval of length t, both ends included, let f be the one that ended first on the bus before. Each of
+//! the others ended there at least its own length, intermission included, after the one before it: two
+//! frames cannot be on a bus at one time. A frame is released here at most Δ after its end of frame there (the
+//! gateway's own time, and what it waited in a queue, where it is looked at from behind that). So f ended
+//! at most Δ before the interval, the last one at most at its end, and all lengths there but that of f add up to at
+//! most t + Δ. If a frame takes at most ρ times as long here as there, then together they occupy this bus for at
+//! most
+//!
+//! > the longest of them here + ρ · (t + Δ).
+//!
+//! Where this is less than what their periods allow, it counts. A frame that several routes pass on to the same
+//! bus counts with all its copies. Of this time the frame itself takes at least its shortest length, if it is one of
+//! them and not f; if it is f, then the first term has it, and the same may be taken off.
+//!
+//! Two frames are taken to be apart by three bits of intermission, as they are on the `bus` model. (A node may
+//! begin its frame in the third bit, if it sees another one begin there.)
+//!
+//! # A bus that only passes on
+//! Let a bus carry nothing but the frames of one message that come unchanged from a bus of the same bit rate, so that ρ is 1. A
+//! frame that is released a after the beginning of the busy period then starts at most at longest + (a + Δ) less
+//! its own shortest length, and waits at most longest − shortest + Δ, however long the busy period is. So a bus that is
+//! full all the time is bounded, too: [`Compiled::passing`].
+
+use crate::Compiled;
+use crate::window::Stream;
+use alloc::vec;
+use alloc::vec::Vec;
+use frame::Nanos;
+
+/// 1, as a the ratio of a source.
+pub(crate) const ONE: u64 = 1 << 32;
+
+/// Where the frames of a message come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source {
+    /// The bus, by its index.
+    pub(crate) bus: usize,
+    /// How much longer a frame is here than there at most, in parts of [`ONE`]; of all its copies together.
+    pub(crate) ratio: u64,
+    /// The longest frame with all its copies, intermissions included, ns.
+    pub(crate) longest: Nanos,
+    /// The most time from its end of frame there to its release here, ns.
+    pub(crate) delay: Nanos,
+}
+
+/// How many parts of [`ONE`] this is, rounded up.
+pub(crate) fn ratio(here: Nanos, there: Nanos) -> u64 {
+    let parts = (u128::from(here) << 32).div_ceil(u128::from(there.max(1)));
+    u64::try_from(parts).unwrap_or(u64::MAX)
+}
+
+/// Messages that come from one bus.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Train {
+    bus: usize,
+    pub(crate) ratio: u64,
+    longest: Nanos,
+    /// Δ.
+    spread: Nanos,
+}
+
+impl Train {
+    /// The most time that they occupy this bus, of those released in an interval, ns.
+    pub(crate) fn work(&self, span: Nanos) -> Nanos {
+        let time = u128::from(span.saturating_add(self.spread));
+        let parts = time.saturating_mul(u128::from(self.ratio));
+        // One more, because what it is rounded up by differs from time to time.
+        let work = parts.div_ceil(u128::from(ONE)) + 1;
+        u64::try_from(work)
+            .unwrap_or(u64::MAX)
+            .saturating_add(self.longest)
+    }
+}
+
+impl Compiled {
+    /// The most that a frame of this message waits, ns, if this bus carries nothing else and the frames come unchanged
+    /// from a bus of the same bit rate, at most `delay` ns after their ends of frame there, in their order: however
+    /// often they come. `None` if there is no such message.
+    #[must_use]
+    pub fn passing(&self, message: usize, delay: Nanos) -> Option<Nanos> {
+        let longest = self.messages.get(message)?.occupied;
+        let differ = longest.saturating_sub(self.least_occupied(message)?);
+        Some(differ.saturating_add(delay))
+    }
+}
+
+/// The trains of some messages, and for each message which one it belongs to. With each message comes the
+/// time from its release to the time at which it is looked at.
+pub(crate) fn trains(
+    messages: impl Iterator<Item = (Option<Source>, Nanos)>,
+) -> (Vec<Train>, Vec<Option<usize>>) {
+    let mut all: Vec<Train> = Vec::new();
+    let places = messages.map(|(source, later)| {
+        let source = source?;
+        let spread = source.delay.saturating_add(later);
+        match all.iter_mut().position(|train| train.bus == source.bus) {
+            Some(place) => {
+                let train = &mut all[place];
+                train.ratio = train.ratio.max(source.ratio);
+                train.longest = train.longest.max(source.longest);
+                train.spread = train.spread.max(spread);
+                Some(place)
+            }
+            None => {
+                all.push(Train {
+                    bus: source.bus,
+                    ratio: source.ratio,
+                    longest: source.longest,
+                    spread,
+                });
+                Some(all.len() - 1)
+            }
+        }
+    });
+    let places = places.collect();
+    (all, places)
+}
+
+/// What streams occupy: each at most what `count` frames of it do, and each train no more than it can in `span`.
+pub(crate) fn occupied<'s>(
+    streams: impl Iterator<Item = &'s Stream>,
+    trains: &[Train],
+    span: Nanos,
+    count: impl Fn(&Stream) -> u64,
+) -> Nanos {
+    let mut sums: Vec<Nanos> = vec![0; trains.len()];
+    let mut all: Nanos = 0;
+    for stream in streams {
+        let work = count(stream).saturating_mul(stream.occupied);
+        let sum = stream.train.and_then(|place| sums.get_mut(place));
+        let sum = sum.unwrap_or(&mut all);
+        *sum = sum.saturating_add(work);
+    }
+    let capped = sums.iter().zip(trains);
+    capped.fold(all, |all, (sum, train)| {
+        all.saturating_add((*sum).min(train.work(span)))
+    })
+}

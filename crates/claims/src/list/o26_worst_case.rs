@@ -1,0 +1,152 @@
+//! O26: the worst case, computed before it is measured.
+
+use crate::claim::{Claim, Judgement};
+use crate::conditions::Conditions;
+use crate::data_path::DataPath;
+use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
+use crate::papers::Origin;
+use crate::setups::board;
+use crate::stats::us;
+use crate::worst_case::{hold, played};
+use experiment::{Experiment, Load, Pattern};
+
+pub(super) const CLAIMS: &[Claim] = &[O26];
+
+const O26: Claim = Claim {
+    id: "O26",
+    origin: Origin::Bound("bound of worst cases"),
+    claim: "In floods, under load and with a set of 40 messages, no frame takes longer than `cangate bound` says",
+    figure: "measured ≤ bound",
+    criterion: "each latency ≤ the gateway's own time + the bound of what a frame waits in its node on the outgoing \
+        bus. The own time is the longest latency of another run with the same load, at 90 % of the bus",
+    needs: |extent, _| {
+        let pairs = pairs(extent).into_iter();
+        pairs.flat_map(|pair| [pair.run, pair.own]).collect()
+    },
+    judge,
+    ..Claim::BLANK
+};
+
+/// A run, and the one from which the gateway's own time is.
+struct Pair {
+    run: Experiment,
+    own: Experiment,
+}
+
+fn at(extent: Extent, path: DataPath, load: Load, payload: u8, traffic: Pattern) -> Experiment {
+    path.of(Experiment {
+        traffic,
+        payload,
+        load,
+        ..board(extent.pick(1000, 10_000))
+    })
+}
+
+/// The same load and payload, and a bus in which frames hardly wait for one another.
+fn own(extent: Extent, path: DataPath, load: Load, payload: u8) -> Experiment {
+    at(extent, path, load, payload, Pattern::Load(90))
+}
+
+fn pairs(extent: Extent) -> Vec<Pair> {
+    let mut all = Vec::new();
+    let mut pair = |path, load, payload, traffic| {
+        all.push(Pair {
+            run: at(extent, path, load, payload, traffic),
+            own: own(extent, path, load, payload),
+        });
+    };
+    let paths = [DataPath::Cangw, DataPath::Bpf, DataPath::User];
+    for path in paths {
+        // G2's flood, with 4 bytes. A quick run has the others for can-gw only.
+        pair(path, Load::None, 4, Pattern::Flood);
+        if extent == Extent::Full || path == DataPath::Cangw {
+            // G3's loads.
+            for load in [Load::Cpu, Load::EthRx] {
+                pair(path, load, 4, Pattern::OneAtATime);
+            }
+            // G12's floods.
+            for payload in extent.pick(vec![2, 8], (2..=8).collect()) {
+                pair(path, Load::None, payload, Pattern::Flood);
+            }
+        }
+        if extent == Extent::Full {
+            for load in [Load::Cpu, Load::EthRx] {
+                pair(path, load, 8, Pattern::Flood);
+            }
+        }
+    }
+    for path in paths {
+        let run = at(extent, path, Load::None, 8, Pattern::OneAtATime);
+        all.push(Pair {
+            run: run.playing(played(extent.pick(300_000_000, 2_000_000_000))),
+            own: own(extent, path, Load::None, 8),
+        });
+    }
+    all
+}
+
+fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+    let mut conditions = Conditions::default();
+    let (mut frames, mut above) = (0, 0);
+    let mut nearest = (0.0_f64, String::new());
+    for Pair { run, own } in pairs(extent) {
+        let held = hold(evidence, &run, &own)?;
+        frames += held.frames;
+        above += held.above;
+        let words = format!(
+            "{}: {} of {}",
+            run.title(),
+            us(held.latency),
+            us(held.bound)
+        );
+        if held.above > 0 {
+            conditions.add(false, format!("{} above ({words})", held.above));
+        }
+        let share = held.latency as f64 / held.bound.max(1) as f64;
+        if share > nearest.0 {
+            nearest = (share, words);
+        }
+    }
+    conditions.add(above == 0, format!("{above} of {frames} frames are above"));
+    let measured = format!(
+        "{above} of {frames} above; the nearest at {:.0} %",
+        100.0 * nearest.0
+    );
+    Ok(conditions.judge(measured, &format!("nearest: {}", nearest.1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict::{Differs, NotTestable, Reproduced};
+    use crate::testing::verdict;
+    use experiment::fake;
+
+    #[test]
+    fn o26_wants_each_frame_within_its_bound() {
+        // Made-up frames have the identifier of made traffic; the set's own ones are looked at by `worst_case`.
+        let with = |latency: u64| {
+            verdict(&O26, Extent::Quick, move |e| {
+                let latency = match e.traffic {
+                    Pattern::Load(_) => 30_000,
+                    _ => latency,
+                };
+                let mut records = fake::with_latencies([20_000, latency]);
+                let of_set = e.log.frames(experiment::Side::Incoming);
+                for (record, (_, frame)) in records.iter_mut().zip(of_set) {
+                    if let Some(outgoing) = &mut record.outgoing {
+                        outgoing.id = frame.id();
+                    }
+                }
+                records
+            })
+        };
+        assert_eq!(with(30_000), Reproduced);
+        // Own time, as much to catch up with it, and the difference of two lengths.
+        assert_eq!(with(60_000), Reproduced);
+        assert_eq!(with(90_000), Differs);
+        let nothing = O26.judge(&Evidence::default(), Extent::Quick);
+        assert_eq!(nothing.verdict, NotTestable);
+    }
+}

@@ -1,0 +1,243 @@
+//! The worst case of a frame on the timed bench, computed by `analysis`.
+//!
+//! The bench has two buses of one bit rate. The tester is one node on each of them and sends in the order of its list. What
+//! comes from the first one, the gateway sends on unchanged; the driver of its controller (mscan) sends in
+//! order of arrival. So both are nodes with one transmit buffer.
+//!
+//! A frame's latency is at most the gateway's own time and what it then waits in the gateway's node.
+//! The own time is the longest latency of another experiment. That one has in it what its frames waited for the bus, so it
+//! is no less than the gateway's own time there; what was measured is no bound of what could have been.
+
+mod set;
+
+pub(crate) use set::played;
+
+use crate::evidence::{Evidence, Missing};
+use analysis::{
+    Arrival, BusSpec, Compiled, Hop, LengthRule, Lengths, Message, Network, NodeSpec, Order, Place,
+    Shape,
+};
+use experiment::under_test::sent_id;
+use experiment::{Experiment, Pattern};
+use frame::wire::BitRate;
+use frame::{CanId, Header, Kind, Nanos};
+use probe::Record;
+use std::collections::BTreeMap;
+use std::num::NonZeroU8;
+
+/// One frame of a run, as near its bound as any.
+pub(crate) struct Held {
+    /// Frames that were held against a bound.
+    pub(crate) frames: usize,
+    /// How many were above it.
+    pub(crate) above: usize,
+    /// The one that came nearest, or went farthest above: its latency, ns.
+    pub(crate) latency: i64,
+    /// And its bound, ns.
+    pub(crate) bound: i64,
+}
+
+/// Messages on the first bus, all of which go through the gateway, and beside it on the second.
+pub(crate) struct Traffic {
+    pub(crate) through: Vec<Message>,
+    pub(crate) beside: Vec<Message>,
+}
+
+/// Holds each frame of `run` against its bound; the gateway's own time is the longest latency of `own`.
+///
+/// # Errors
+/// [`Missing`]: one of the two was not made, or there is no bound.
+pub(crate) fn hold(
+    evidence: &Evidence,
+    run: &Experiment,
+    own: &Experiment,
+) -> Result<Held, Missing> {
+    let none = |why: String| Missing {
+        experiment: run.name(),
+        why,
+    };
+    let own = Nanos::try_from(evidence.summary(own)?.max).unwrap_or(0);
+    // For a verdict there must be a frame.
+    evidence.summary(run)?;
+    let waiting = waiting(run, own).map_err(none)?;
+    held(&evidence.results(run)?.records, &waiting, own).map_err(none)
+}
+
+fn held(records: &[Record], waiting: &BTreeMap<CanId, Nanos>, own: Nanos) -> Result<Held, String> {
+    let mut held: Option<Held> = None;
+    let (mut frames, mut above) = (0, 0);
+    for record in records {
+        let (Some(outgoing), Some(latency)) = (record.outgoing, record.latency()) else {
+            continue;
+        };
+        let waits = waiting.get(&outgoing.id);
+        let waits =
+            waits.ok_or_else(|| format!("a frame {} that is not in the set", outgoing.id))?;
+        let bound = i64::try_from(waits.saturating_add(own)).unwrap_or(i64::MAX);
+        frames += 1;
+        above += usize::from(latency > bound);
+        // Of two shares without dividing.
+        let nearer = |old: &Held| {
+            i128::from(latency) * i128::from(old.bound)
+                > i128::from(old.latency) * i128::from(bound)
+        };
+        if held.as_ref().is_none_or(nearer) {
+            held = Some(Held {
+                frames: 0,
+                above: 0,
+                latency,
+                bound,
+            });
+        }
+    }
+    let held = held.ok_or("no frame came back")?;
+    Ok(Held {
+        frames,
+        above,
+        ..held
+    })
+}
+
+/// For each identifier, the most that a frame waits in the gateway's node, ns. The frames are those of the set, or of one
+/// kind, as near to one another as the bus allows.
+fn waiting(run: &Experiment, own: Nanos) -> Result<BTreeMap<CanId, Nanos>, String> {
+    if run.log.is_some() {
+        return of_set(&set::traffic()?, own);
+    }
+    if matches!(run.traffic, Pattern::Period(_)) || run.payload > 8 {
+        return Err("there is no model of this traffic".to_owned());
+    }
+    let shape = free(sent_id(run), usize::from(run.payload))?;
+    let alone = Traffic {
+        through: vec![message(shape, 1)?],
+        beside: Vec::new(),
+    };
+    let network = network(&alone, own)?;
+    let bus = Compiled::new(&network.buses[1], &mut Lengths::new());
+    let bus = bus.map_err(|error| error.to_string())?;
+    let waits = bus.passing(0, own).ok_or("there is no message")?;
+    Ok(BTreeMap::from([(sent_id(run), waits)]))
+}
+
+/// Frames of which no payload bit is known.
+fn free(id: CanId, len: usize) -> Result<Shape, String> {
+    let header = Header::new(Kind::Classic, id, len).map_err(|error| error.to_string())?;
+    Shape::any(header).map_err(|error| error.to_string())
+}
+
+fn message(shape: Shape, period: Nanos) -> Result<Message, String> {
+    Ok(Message {
+        name: String::new(),
+        node: 0,
+        shape,
+        arrival: Arrival::new(period, 0, 0).map_err(|error| error.to_string())?,
+        deadline: period,
+    })
+}
+
+/// For each identifier of a set, the most that a frame waits in the gateway's node, ns.
+fn of_set(traffic: &Traffic, own: Nanos) -> Result<BTreeMap<CanId, Nanos>, String> {
+    let network = network(traffic, own)?;
+    let found = network.assess(&mut Lengths::new());
+    let found = found.map_err(|error| error.to_string())?;
+    let each = network.hops.iter().map(|hop| {
+        let id = network.buses[hop.to.bus].messages[hop.to.message]
+            .shape
+            .header()
+            .id();
+        let bound = found.buses[hop.to.bus].messages[hop.to.message].bound;
+        let bound = bound.map_err(|none| format!("a frame {id} has no bound: {none:?}"))?;
+        Ok((id, bound.waiting))
+    });
+    each.collect()
+}
+
+fn network(traffic: &Traffic, own: Nanos) -> Result<Network, String> {
+    let rate = BitRate::new(experiment::spec::BITRATE, None).map_err(|error| error.to_string())?;
+    let bus = |name: &str, nodes: &[&str], messages: Vec<Message>| BusSpec {
+        name: name.to_owned(),
+        rate,
+        lengths: LengthRule::Greatest,
+        errors: None,
+        random_errors: None,
+        joins: BusSpec::bit(rate),
+        nodes: nodes
+            .iter()
+            .map(|name| NodeSpec {
+                name: (*name).to_owned(),
+                order: Order::Mailboxes(NonZeroU8::MIN),
+            })
+            .collect(),
+        messages,
+    };
+    let mut second = traffic.beside.clone();
+    let passed = traffic.through.iter().map(|message| Message {
+        node: 1,
+        ..message.clone()
+    });
+    let first_passed = second.len();
+    second.extend(passed);
+    let hops = (0..traffic.through.len()).map(|message| Hop {
+        from: Place { bus: 0, message },
+        to: Place {
+            bus: 1,
+            message: first_passed + message,
+        },
+        delay: own,
+        unchanged: true,
+    });
+    Ok(Network {
+        hops: hops.collect(),
+        buses: vec![
+            bus("in", &["tester"], traffic.through.clone()),
+            bus("out", &["tester", "gateway"], second),
+        ],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use experiment::fake;
+
+    #[test]
+    fn a_flood_waits_for_the_gateways_time_and_the_difference_of_two_lengths() {
+        let run = Experiment {
+            traffic: Pattern::Flood,
+            payload: 8,
+            ..crate::setups::board(10)
+        };
+        let waiting = waiting(&run, 30_000).unwrap();
+        let [(_, waits)] = waiting.into_iter().collect::<Vec<_>>()[..] else {
+            panic!("one message");
+        };
+        // At 1 Mbit/s a bit is 1000 ns. 8 bytes have at most 24 stuff bits.
+        assert!((30_000..=54_000).contains(&waits), "{waits}");
+    }
+
+    #[test]
+    fn a_frame_above_its_bound_is_counted() {
+        let id = CanId::from_raw(0x123);
+        let waiting = BTreeMap::from([(id, 5_000)]);
+        let records = fake::with_latencies([9_000, 15_000, 15_001, 2_000]);
+        let held = held(&records, &waiting, 10_000).unwrap();
+        assert_eq!((held.frames, held.above), (4, 1));
+        assert_eq!((held.latency, held.bound), (15_001, 15_000));
+        assert!(super::held(&records, &BTreeMap::new(), 1).is_err());
+    }
+
+    #[test]
+    fn each_message_of_the_set_has_a_bound() {
+        let traffic = set::traffic().unwrap();
+        assert_eq!(traffic.through.len() + traffic.beside.len(), 40);
+        let waiting = of_set(&traffic, 60_000).unwrap();
+        assert_eq!(waiting.len(), traffic.through.len());
+        let log = played(100_000_000);
+        let of_set = |id: &CanId| waiting.contains_key(id);
+        let frames = log.frames(experiment::Side::Incoming);
+        assert!(frames.iter().all(|(_, frame)| of_set(&frame.id())));
+        // Each message of the set is in it.
+        let ids: std::collections::BTreeSet<CanId> = frames.iter().map(|(_, f)| f.id()).collect();
+        assert_eq!(ids.len(), waiting.len());
+    }
+}

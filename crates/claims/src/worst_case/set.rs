@@ -1,0 +1,84 @@
+//! A message set of 40 messages, and a log of it for the timed bench.
+
+use super::{Traffic, free, message};
+use experiment::{Log, Side};
+use frame::{CanId, Frame, Nanos};
+
+/// How many messages.
+const MESSAGES: u32 = 40;
+/// Every so many, one is on the outgoing bus, beside the gateway.
+const BESIDE: u32 = 4;
+/// Their periods in turn, ms: with 8 bytes each, 56 % of the bus.
+const PERIODS_MS: [u64; 7] = [4, 5, 10, 10, 20, 20, 50];
+/// Payload bytes.
+const LEN: usize = 8;
+
+/// A message: where it is sent, its identifier and its period, ns.
+struct One {
+    side: Side,
+    id: CanId,
+    period: Nanos,
+}
+
+/// Every fifth one is EFF. The shorter the period the higher the priority, but for every third.
+fn all() -> Vec<One> {
+    let one = |n: u32| {
+        let place = n as usize % PERIODS_MS.len();
+        // 17 and 2^11 have no common factor: identifiers differ.
+        let number = 0x80 + place as u32 * 0x100 + n * 17 % 0x80;
+        let id = match n % 5 {
+            // The arbitration of an SFF frame is won before that of an EFF frame with the same 11 bits.
+            4 => CanId::eff(number << 18 | n),
+            _ => CanId::sff(number),
+        };
+        let side = match n % BESIDE {
+            3 => Side::Outgoing,
+            _ => Side::Incoming,
+        };
+        id.ok().map(|id| One {
+            side,
+            id,
+            period: PERIODS_MS[(place + usize::from(n.is_multiple_of(3))) % PERIODS_MS.len()]
+                * 1_000_000,
+        })
+    };
+    (0..MESSAGES).filter_map(one).collect()
+}
+
+/// The set, of payloads of which nothing is known.
+pub(super) fn traffic() -> Result<Traffic, String> {
+    let mut traffic = Traffic {
+        through: Vec::new(),
+        beside: Vec::new(),
+    };
+    for one in all() {
+        let message = message(free(one.id, LEN)?, one.period)?;
+        match one.side {
+            Side::Incoming => traffic.through.push(message),
+            Side::Outgoing => traffic.beside.push(message),
+        }
+    }
+    Ok(traffic)
+}
+
+/// Its frames up to a time, ns: all messages begin together, the lowest priority first. Payloads have many stuff bits,
+/// or few.
+pub(crate) fn played(until: Nanos) -> Log {
+    let mut frames: Vec<(Side, Nanos, Frame)> = Vec::new();
+    for one in all() {
+        let releases = (0..).map(|n: u64| (n, n * one.period));
+        for (n, at) in releases.take_while(|(_, at)| *at < until) {
+            let byte = if n.is_multiple_of(2) { 0x3C } else { 0x55 };
+            frames.extend(
+                Frame::classic(one.id, &[byte; LEN])
+                    .ok()
+                    .map(|f| (one.side, at, f)),
+            );
+        }
+    }
+    let low_first =
+        |frame: &Frame| std::cmp::Reverse(frame::wire::arbitration_key(&frame.header()));
+    frames.sort_by_key(|(_, at, frame)| (*at, low_first(frame)));
+    // It has frames for the incoming bus, each of 8 bytes: it can be played.
+    Log::new("set-of-40.log", frames).unwrap_or_default()
+}
