@@ -32,12 +32,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Place {
     /// Lets the bus do what is due, somebody work with the controller, and the bus have what is best then. `work`
     /// gets the time of the bus, ns. `came`: an interface may have brought something.
-    pub(crate) fn turn(
-        &self,
-        clock: Nanos,
-        came: bool,
-        work: impl FnOnce(&mut Controller, Nanos),
-    ) {
+    pub(crate) fn turn(&self, clock: Nanos, came: bool, work: impl FnOnce(&mut Controller, Nanos)) {
         match self {
             Self::Bus { world, bus, shared } => {
                 // The bus is there as long as its world.
