@@ -34,8 +34,12 @@ fn a_machine_of_our_own_monitor_reads_no_interrupts_status() {
     // Its registers are only for setting it up; a frame's kick is a port that KVM takes itself.
     assert_eq!(count("mmio_exits"), None, "{exits:?}");
     assert_eq!(count("io_exits"), Some(1.0), "{exits:?}");
-    let all = experiment::nested::exits_a_frame(&results);
-    assert!(all.is_some_and(|all| all <= 3.0), "{all:?}: {exits:?}");
+    // It waits for the frame that was sent and for the one that comes. With so few round trips KVM's sum of all exits says
+    // more of what the program does at its start.
+    assert!(
+        count("halt_exits").is_some_and(|all| all < 2.5),
+        "{exits:?}"
+    );
 }
 
 /// A machine that has a card's ports leaves for the hypervisor at each of them, and two guests do the same.
