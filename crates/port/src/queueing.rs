@@ -41,7 +41,7 @@ pub(crate) const MISNOMERS: &[Misnomer] = &[
 ];
 
 impl Queueing {
-    /// The keys that [`Queueing::parse`] reads, of kinds with a transmit queue.
+    /// The keys that say how frames wait, of kinds with a transmit queue.
     #[must_use]
     pub fn all_keys() -> Vec<Key> {
         vec![
