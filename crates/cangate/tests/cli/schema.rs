@@ -21,7 +21,8 @@ fn taplo() -> Option<PathBuf> {
     let target = root().join("target/taplo/node_modules/.bin/taplo");
     let found = [target, PathBuf::from("taplo")].into_iter().find(|taplo| {
         let version = Command::new(taplo).arg("--version").output();
-        version.is_ok_and(|output| output.status.success())
+        // Its exit status is 1 all the same.
+        version.is_ok_and(|output| output.stdout.starts_with(b"taplo "))
     });
     if found.is_none() {
         eprintln!(

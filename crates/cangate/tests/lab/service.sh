@@ -72,8 +72,9 @@ passes 104#44
 echo "== watchdog"
 gateway 2 '' body
 ctl set-property --runtime cangate@body TasksMax=64
-mkdir -p $root/run/systemd/system/cangate@body.service.d
-printf '[Service]\nWatchdogSec=2\n' >$root/run/systemd/system/cangate@body.service.d/fast.conf
+# /run of the system is a mount of its own.
+mkdir -p $root/etc/systemd/system/cangate@body.service.d
+printf '[Service]\nWatchdogSec=2\n' >$root/etc/systemd/system/cangate@body.service.d/fast.conf
 ctl daemon-reload
 ctl restart cangate@body
 id=$(pid body)
@@ -84,6 +85,8 @@ wait_for '[ "$(ctl is-active cangate@body)" = active ]'
 show body ActiveState NRestarts
 journal body >said
 grep -m1 -o 'Watchdog timeout (limit 2s)' said || cat said
+rm -r $root/etc/systemd/system/cangate@body.service.d
+ctl daemon-reload
 passes 102#22
 echo "== two"
 gateway 1 '' other
@@ -95,7 +98,8 @@ in_debian ls /run/cangate/
 in_debian cangate stats | grep -c '^ r[12] '
 echo "== others"
 for file in /etc/cangate/body.toml ""; do
-    in_debian setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/cangate stats $file 2>&1
+    nsenter --target $(first) --mount --pid --cgroup --root --wd --setuid 65534 --setgid 65534 -- \
+        /usr/bin/cangate stats $file 2>&1
 done
 echo "== wrong"
 gateway 1 'nonsense = 1' wrong
