@@ -131,8 +131,8 @@ in_debian dpkg -i /root/cangate.deb >said 2>&1
 show body ActiveState
 [ $(pid body) = $id ] || echo 'another process'
 echo "== remove"
-ctl enable cangate@body
-in_debian dpkg -r cangate 2>&1 | tail -1
+ctl enable cangate@body >said
+in_debian dpkg -r cangate >said 2>&1 && echo removed
 ctl daemon-reload
 show body LoadState ActiveState
 ls $root/usr/bin/cangate $root/etc/systemd/system/*.wants/cangate* 2>/dev/null
