@@ -4,7 +4,7 @@ use probe::Description;
 use serde::Serialize;
 
 /// The settings that can be filtered by, in the order in which they are shown.
-pub(crate) const KNOWN: [&str; 19] = [
+pub(crate) const KNOWN: [&str; 23] = [
     "kernel",
     "bench",
     "task",
@@ -20,6 +20,10 @@ pub(crate) const KNOWN: [&str; 19] = [
     "priority",
     "tuning",
     "boot",
+    "machines",
+    "others",
+    "order",
+    "budget",
     "frames",
     "seed",
     "stamp-every",
@@ -68,9 +72,12 @@ fn value<'a>(description: &'a Description, key: &str) -> Option<&'a str> {
 
 /// The values of [`KNOWN`], empty where not stated.
 pub(crate) fn settings(description: &Description) -> Vec<String> {
+    let alone = value(description, "machines").is_none_or(|count| count == "1");
     let setting = |key: &&str| match *key {
         "clock" => TimeBase::of(description).word().to_owned(),
         "seed" => value(description, key).map_or_else(|| description.seed.to_string(), Into::into),
+        // What others do says nothing where there are none.
+        "machines" | "others" | "order" | "budget" if alone => String::new(),
         _ => value(description, key).unwrap_or("").to_owned(),
     };
     KNOWN.iter().map(setting).collect()
@@ -141,5 +148,20 @@ mod tests {
         assert_eq!((of("seed"), of("clock")), ("7", "real"));
         let names: Vec<String> = everything(&d).into_iter().map(|e| e.0).collect();
         assert_eq!(names, ["Seed", "kernel", "clock", "weather"]);
+    }
+    #[test]
+    fn what_others_do_is_shown_where_there_are_some() {
+        let of = |machines: &str| {
+            let mut d = described("", None);
+            d.more.push(("machines".into(), machines.into()));
+            d.more.push(("others".into(), "flood".into()));
+            let all = settings(&d);
+            KNOWN
+                .iter()
+                .position(|known| *known == "others")
+                .map(|at| all[at].clone())
+        };
+        assert_eq!(of("1").as_deref(), Some(""));
+        assert_eq!(of("2").as_deref(), Some("flood"));
     }
 }

@@ -109,7 +109,7 @@ fn prepare(document: &str, folder: &Path) {
     let cargo = "[ \"$1 $2 $3\" = 'run --release --' ] || exit 97; shift 3; exec cangate \"$@\"";
     program("cargo", cargo);
     program("cangw", "[ \"$*\" = -L ] || exit 97; cat cangw.txt");
-    if ["README.md", "reproduction.md"].contains(&document) {
+    if ["README.md", "reproduction.md", "findings.md", "ways.md"].contains(&document) {
         let results = shell(folder, "cangate demo --seconds 1 --out DIR");
         assert!(results.status.success(), "{results:?}");
     }

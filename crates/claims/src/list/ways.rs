@@ -66,5 +66,5 @@ pub(super) fn word(gateway: &Gateway) -> String {
 pub(super) const BEST: Gateway = user(Receive::RingBusy, Transmit::RingBypass);
 
 /// The pair that carries the most frames: of the pairs with rings and busy reading that were searched (see
-/// docs/reproduction.md), by 1 %.
+/// docs/findings.md), by 1 %.
 pub(super) const FASTEST: Gateway = user(Receive::RingBusy, Transmit::Sendmmsg);

@@ -1,7 +1,7 @@
 //! `optimise = …`: which ways to receive and to transmit are chosen for a user who has chosen none.
 //!
 //! The choice hangs on what this machine allows, now and for this process: `cangate check` says what
-//! it is, and why. The measurements that it rests on are in docs/guide.md ("Which way to receive and
+//! it is, and why. The measurements that it rests on are in docs/ways.md ("Which way to receive and
 //! transmit?").
 
 use super::config::{ReceiveBy, TransmitBy};
