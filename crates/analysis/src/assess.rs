@@ -56,11 +56,27 @@ const MOST_ROUNDS: usize = 100;
 
 /// What is known in a round.
 struct Round {
-    /// For each message, the most that it waits before it competes; `None` if that has no bound.
-    delays: Vec<Option<Nanos>>,
+    inside: Inside,
     services: Vec<Service>,
     /// For each message, the bound of [`Compiled::together`].
     together: Vec<Result<Bound, NoBound>>,
+}
+
+/// What is known of frames in nodes with a queue.
+struct Inside {
+    /// For each message, the most that it waits before it competes; `None` if that has no bound.
+    delays: Vec<Option<Nanos>>,
+    /// For each message, the most frames of it that are in its node at one time; `None` if that has no bound.
+    frames: Vec<Option<u64>>,
+}
+
+/// What is asked about a node with a queue.
+struct Asked<'a> {
+    /// Its messages that can go before the victims.
+    own: &'a [usize],
+    /// Those of them that are to be bounded.
+    victims: &'a [usize],
+    mailboxes: u8,
 }
 
 impl Compiled {
@@ -76,6 +92,9 @@ impl Compiled {
     /// (Tindell, Clark, *Holistic schedulability analysis for distributed hard real-time systems*,
     /// Microprocessing and Microprogramming 40, 1994, use it for jitter.)
     ///
+    /// The same with how many frames of a message are in its node at one time, which says what can win
+    /// while a frame waits there ([`mod@crate::queue`]): until there are more than that for the first time, the bounds held.
+    ///
     /// Jitter that feeds jitter can grow without end where the bus is loaded. So no message is taken to
     /// wait longer than a second derivation allows, which needs no jitter of others: see
     /// [`mod@crate::queue`].
@@ -87,7 +106,10 @@ impl Compiled {
     pub fn assess(&self, arrivals: &[Arrival]) -> Assessment {
         let services: Vec<Service> = self.orders.iter().map(Service::at_first).collect();
         let mut round = Round {
-            delays: vec![Some(0); self.messages.len()],
+            inside: Inside {
+                delays: vec![Some(0); self.messages.len()],
+                frames: vec![Some(1); self.messages.len()],
+            },
             together: self.together(arrivals, &services),
             services,
         };
@@ -106,7 +128,7 @@ impl Compiled {
             } else {
                 &round.together
             };
-            if !learn(&self.messages, &round.services, most, &mut round.delays) {
+            if !self.learn(arrivals, &round.services, most, &mut round.inside) {
                 return self.done(bounds, &backlogs, &round);
             }
         }
@@ -168,10 +190,20 @@ impl Compiled {
         for (node, order) in self.orders.iter().enumerate() {
             if let (Service::Queue, Order::Mailboxes(mailboxes)) = (round.services[node], order) {
                 let own = self.of_node(node);
-                let lowest = own.iter().map(|&i| self.messages[i].key).max().unwrap_or(0);
-                let others = |sent: &Sent| sent.node != node;
-                let window = self.against(lowest, &own, arrivals, round, others);
-                self.by_queue(&own, mailboxes.get(), arrivals, window, &mut bounds);
+                for (lowest, victims) in self.victims(&own, mailboxes.get(), &round.inside.frames) {
+                    let key = |i: usize| self.messages[i].key;
+                    let own: Vec<usize> =
+                        own.iter().copied().filter(|&i| key(i) <= lowest).collect();
+                    // Of its own node what is lower can block it, as those of others can.
+                    let others = |sent: &Sent| sent.node != node || sent.key > lowest;
+                    let window = self.against(lowest, &own, arrivals, round, others);
+                    let asked = Asked {
+                        own: &own,
+                        victims: &victims,
+                        mailboxes: mailboxes.get(),
+                    };
+                    self.by_queue(&asked, arrivals, window, &mut bounds);
+                }
             }
         }
         for (bound, together) in bounds.iter_mut().zip(&round.together) {
@@ -205,15 +237,30 @@ impl Compiled {
         priority::bound(&window, stream, own.frame)
     }
 
-    /// Bounds for the messages of a node with a queue.
-    fn by_queue(
+    /// Messages of a node with a queue, each group with the lowest arbitration field that wins while one of them waits.
+    fn victims(
         &self,
         own: &[usize],
         mailboxes: u8,
+        inside: &[Option<u64>],
+    ) -> Vec<(u64, Vec<usize>)> {
+        let each = own.iter().map(|&i| (self.messages[i].key, inside[i]));
+        let lowest = queue::lowest(each.collect(), mailboxes);
+        let key = |i: usize| self.messages[i].key;
+        let (below, above): (Vec<usize>, Vec<usize>) = own.iter().partition(|&&i| key(i) > lowest);
+        let alone = below.into_iter().map(|i| (key(i), [i].into()));
+        alone.chain([(lowest, above)]).collect()
+    }
+
+    /// Bounds for messages of a node with a queue.
+    fn by_queue(
+        &self,
+        asked: &Asked<'_>,
         arrivals: &[Arrival],
         window: Result<Window, NoBound>,
         bounds: &mut [Result<Bound, NoBound>],
     ) {
+        let own = asked.own;
         let streams = self.streams(own, arrivals);
         let member = |(&i, stream): (&usize, Stream)| {
             let sent = self.messages[i];
@@ -225,10 +272,16 @@ impl Compiled {
             }
         };
         let members: Vec<Member> = own.iter().zip(streams).map(member).collect();
-        let found = window.and_then(|window| queue::bounds(&window, &members, mailboxes));
-        for (place, &i) in own.iter().enumerate() {
+        let is_victim = |place: usize| asked.victims.contains(&own[place]);
+        let found =
+            window.and_then(|window| queue::bounds(&window, &members, asked.mailboxes, is_victim));
+        for (place, &i) in own
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| is_victim(*place))
+        {
             bounds[i] = match &found {
-                Ok(all) => Ok(all[place]),
+                Ok(all) => all[place].ok_or(NoBound::TooLong),
                 Err(none) => Err(*none),
             };
         }
@@ -243,7 +296,12 @@ impl Compiled {
             match (services[node], order) {
                 (Service::Queue, Order::Mailboxes(mailboxes)) => {
                     let window = self.all_but(&own, arrivals, services);
-                    self.by_queue(&own, mailboxes.get(), arrivals, Ok(window), &mut bounds);
+                    let asked = Asked {
+                        own: &own,
+                        victims: &own,
+                        mailboxes: mailboxes.get(),
+                    };
+                    self.by_queue(&asked, arrivals, Ok(window), &mut bounds);
                 }
                 _ => {
                     for i in own {
@@ -309,7 +367,7 @@ impl Compiled {
         };
         let mut rivals = Vec::new();
         for (i, sent) in all().filter(|(_, sent)| sent.key < key) {
-            let delay = round.delays[i].ok_or(NoBound::Follows(i))?;
+            let delay = round.inside.delays[i].ok_or(NoBound::Follows(i))?;
             let apart = match self.orders[sent.node] {
                 Order::Mailboxes(n) if n.get() == 1 => sent.shortest,
                 _ => 0,
@@ -318,6 +376,27 @@ impl Compiled {
         }
         let lower = all().filter(|(_, sent)| sent.key > key).map(|(i, _)| i);
         Ok(self.window(rivals, lower, own))
+    }
+
+    /// Takes over what has grown of what is known of nodes with a queue; false if nothing has.
+    fn learn(
+        &self,
+        arrivals: &[Arrival],
+        services: &[Service],
+        bounds: &[Result<Bound, NoBound>],
+        inside: &mut Inside,
+    ) -> bool {
+        let mut grown = false;
+        for (i, (sent, bound)) in self.messages.iter().zip(bounds).enumerate() {
+            if services[sent.node] != Service::Queue {
+                continue;
+            }
+            let bound = bound.as_ref().ok();
+            grown |= grow(&mut inside.delays[i], bound.map(|b| b.waiting));
+            let frames = bound.map(|b| arrivals[i].most_before(b.latency));
+            grown |= grow(&mut inside.frames[i], frames);
+        }
+        grown
     }
 
     /// The most frames in each node: for each message, those released in the time that one can be there.
@@ -349,24 +428,15 @@ impl Service {
     }
 }
 
-/// Takes over what has grown of the waiting in queues; false if nothing has.
-fn learn(
-    messages: &[Sent],
-    services: &[Service],
-    bounds: &[Result<Bound, NoBound>],
-    delays: &mut [Option<Nanos>],
-) -> bool {
-    let mut grown = false;
-    for ((sent, bound), delay) in messages.iter().zip(bounds).zip(delays) {
-        if services[sent.node] != Service::Queue {
-            continue;
-        }
-        match (*delay, bound.as_ref().ok().map(|b| b.waiting)) {
-            (Some(_), None) => *delay = None,
-            (Some(old), Some(new)) if new > old => *delay = Some(new),
-            _ => continue,
-        }
-        grown = true;
+/// Is the new one more? Nothing is more than all others.
+fn grow(old: &mut Option<u64>, new: Option<u64>) -> bool {
+    let grown = match (&old, new) {
+        (Some(_), None) => true,
+        (Some(old), Some(new)) => new > *old,
+        (None, _) => false,
+    };
+    if grown {
+        *old = new;
     }
     grown
 }

@@ -3,7 +3,7 @@
 //! # The argument
 //! A node has M transmit buffers and a queue in front of them. Whenever a frame of it waits, the node
 //! takes part in arbitration with *some* frame, of a priority that is at least P, the lowest among its
-//! messages. So let, for a frame of the node that is released at *r*, *s* be the last instant up to
+//! messages (with several buffers it is often higher: see below). So let, for a frame of the node that is released at *r*, *s* be the last instant up to
 //! *r* before which no frame of this node was open, and no frame of another node with a priority above P.
 //! The argument of [`crate::window`] holds with it: from *s* until the frame starts, each winner is a
 //! frame of the node or one of higher priority than P; a frame that blocks is one of another node, with
@@ -26,6 +26,19 @@
 //! ρ times what a does. With ρ of 1 or less, the wait is then longest at the beginning of such a piece. With more, or where rivals
 //! are limited so, too, it is no longer than from the beginning of a piece to the start that belongs to its end. So these pieces are looked at, too. With several buffers the limit
 //! is that of all that is released up to the start, which does not grow with a.
+//!
+//! # The lowest priority that wins
+//! While a frame waits, the node has it in a buffer, or all M buffers are full. Let L be a priority such that less than M
+//! frames below L can be in the node at one time: then one of M full buffers holds a frame of L or above. So
+//! for each frame of the node, take P as its own priority or L, whichever is lower. Let s be the last instant
+//! up to its release before which no frame of P or above was open, of this node or another. From s on, one of them waits
+//! in each arbitration: if it is one of this node, then it is in a buffer, or another one of P or above is. So the winner
+//! is of P or above. Frames of this node below P are not among what goes before the frame: at most one of them blocks, as one of
+//! another node does.
+//!
+//! How many frames of a message are in the node at one time follows from its bound: those that are released in a time as long as
+//! that. ([`crate::Compiled::assess`] finds both together.) With one buffer, no frame may be below L: L is the lowest of the
+//! node.
 //!
 //! With one buffer this is the case that Davis, Kollmann, Pollex, Slomka, *Controller Area Network (CAN)
 //! schedulability analysis with FIFO queues*, ECRTS 2011, §4 treat; the derivation above is ours, and
@@ -70,17 +83,37 @@ pub(crate) struct Member {
     pub(crate) shortest: Nanos,
 }
 
-/// Bounds for all messages of a node with `mailboxes` buffers, in their order.
+/// The lowest arbitration field with which a node with so many buffers takes part, while a frame of no lower one waits in it:
+/// of its messages' fields, each with how many frames of it can be in the node at one time (`None`: any number).
+pub(crate) fn lowest(mut messages: Vec<(u64, Option<u64>)>, mailboxes: u8) -> u64 {
+    messages.sort_unstable_by_key(|(key, _)| core::cmp::Reverse(*key));
+    let mut lower = 0_u64;
+    for &(key, inside) in &messages {
+        lower = lower.saturating_add(inside.unwrap_or(u64::MAX));
+        if lower >= u64::from(mailboxes) {
+            return key;
+        }
+    }
+    messages.last().map_or(0, |(key, _)| *key)
+}
+
+/// Bounds for those messages of a node with `mailboxes` buffers that are asked for by their places. `members` are those that can go
+/// before them.
 pub(crate) fn bounds(
     window: &Window,
     members: &[Member],
     mailboxes: u8,
-) -> Result<Vec<Bound>, NoBound> {
+    asked: impl Fn(usize) -> bool,
+) -> Result<Vec<Option<Bound>>, NoBound> {
     let streams: Vec<Stream> = members.iter().map(|m| m.stream).collect();
     let busy = window.busy(&streams)?;
     let instants = instants(&streams, busy);
     let mut all = Vec::with_capacity(members.len());
-    for member in members {
+    for (place, member) in members.iter().enumerate() {
+        if !asked(place) {
+            all.push(None);
+            continue;
+        }
         let mut worst: Option<Bound> = None;
         // A later release starts no earlier: each search goes on where the one before it ended.
         let mut from = 0;
@@ -109,7 +142,7 @@ pub(crate) fn bounds(
                 at = end;
             }
         }
-        all.push(worst.ok_or(NoBound::TooLong)?);
+        all.push(Some(worst.ok_or(NoBound::TooLong)?));
     }
     Ok(all)
 }
@@ -206,4 +239,32 @@ fn bound(
         waiting,
     };
     Ok((bound, start.at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lowest;
+    use alloc::vec;
+
+    #[test]
+    fn as_many_frames_as_there_are_buffers_are_not_all_below_the_lowest() {
+        let one = |keys: [u64; 4]| keys.map(|key| (key, Some(1))).to_vec();
+        // With one buffer it can be the lowest of all; with as many as there are messages, none needs to wait.
+        for (mailboxes, expected) in [(1, 40), (2, 30), (3, 20), (4, 10), (5, 10)] {
+            assert_eq!(lowest(one([30, 10, 40, 20]), mailboxes), expected);
+        }
+        // Two frames of one message, or nobody knows how many.
+        assert_eq!(
+            lowest(vec![(40, Some(2)), (30, Some(1)), (20, Some(1))], 3),
+            30
+        );
+        assert_eq!(
+            lowest(vec![(40, Some(2)), (30, Some(1)), (20, Some(1))], 2),
+            40
+        );
+        assert_eq!(
+            lowest(vec![(40, Some(1)), (30, None), (20, Some(1))], 200),
+            30
+        );
+    }
 }

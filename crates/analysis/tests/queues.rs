@@ -5,10 +5,11 @@
 mod common;
 
 use analysis::{
-    Assessment, BusSpec, Lengths, Network, Order, Place, Service, critical_instant, replay, search,
+    Arrival, Assessment, BusSpec, LengthRule, Lengths, Message, Network, NodeSpec, Order, Place,
+    Service, Shape, critical_instant, replay, search,
 };
 use common::{Kind, Phases, assess, outcomes, releases, set};
-use frame::Nanos;
+use frame::{CanId, Header, Kind as Format, Nanos};
 use std::num::NonZeroU8;
 
 /// The worst latency of each message that was seen.
@@ -173,8 +174,8 @@ fn buffers_that_hold_all_serve_by_priority() {
     assert!((1..20).contains(&covered), "{covered} of 20");
 }
 
-fn by_priority(node: analysis::NodeSpec) -> analysis::NodeSpec {
-    analysis::NodeSpec {
+fn by_priority(node: NodeSpec) -> NodeSpec {
+    NodeSpec {
         order: Order::Priority,
         ..node
     }
@@ -201,14 +202,41 @@ fn priority_order_assumed_for_a_queue_is_found_out() {
     }
 }
 
-/// One node with two messages and one buffer, worked out by hand at 1 Mbit/s with the formula's lengths
-/// (135 bits of 1 µs with 8 bytes, 132 without the intermission): the higher one waits for a blocking
-/// frame of the other node and for one frame of its own node, which stands in the buffer; after it, the
-/// other node's frame of the priority in between is sent.
+/// A node with fewer buffers than the analysis counts with is found out: with more of them, fewer frames win that
+/// have a low priority.
 #[test]
-fn a_queue_by_hand() {
-    use analysis::{Arrival, LengthRule, Message, NodeSpec, Shape};
-    use frame::{CanId, Header, Kind as Format};
+fn more_buffers_than_there_are_are_found_out() {
+    let mut above = 0;
+    for seed in 7100..7110 {
+        let bus = set(seed, kind(2));
+        let wrong = BusSpec {
+            nodes: bus
+                .nodes
+                .iter()
+                .cloned()
+                .map(|node| node_of(node, 5))
+                .collect(),
+            ..bus.clone()
+        };
+        let (_, wrong) = assess(&wrong);
+        let mut worst = worst_seen(&bus, seed, 50_000_000);
+        searched(&bus, 20, seed, &mut worst);
+        for (message, worst) in wrong.messages.iter().zip(worst) {
+            above += u32::from(worst > message.bound.unwrap().latency);
+        }
+    }
+    assert!(above > 10, "{above}");
+}
+
+fn node_of(node: NodeSpec, mailboxes: u8) -> NodeSpec {
+    NodeSpec {
+        order: Order::Mailboxes(NonZeroU8::new(mailboxes).unwrap()),
+        ..node
+    }
+}
+
+/// At 1 Mbit/s: node 0 with so many buffers has some IDs with any 8 bytes, node 1 in order of priority others.
+fn by_hand(mailboxes: u8, lengths: LengthRule, own: &[u32], others: &[u32]) -> BusSpec {
     let message = |number, node| {
         let id = CanId::sff(number).unwrap();
         Message {
@@ -223,24 +251,30 @@ fn a_queue_by_hand() {
         name: "node".to_owned(),
         order,
     };
-    let bus = BusSpec {
+    let messages = own.iter().map(|&number| message(number, 0));
+    let messages = messages.chain(others.iter().map(|&number| message(number, 1)));
+    BusSpec {
         name: "bus".to_owned(),
         rate: "1M".parse().unwrap(),
-        lengths: LengthRule::Formula,
+        lengths,
         errors: None,
         random_errors: None,
         joins: 0,
         nodes: vec![
-            node(Order::Mailboxes(NonZeroU8::MIN)),
+            node_of(node(Order::Priority), mailboxes),
             node(Order::Priority),
         ],
-        messages: vec![
-            message(0x100, 0),
-            message(0x300, 0),
-            message(0x200, 1),
-            message(0x400, 1),
-        ],
-    };
+        messages: messages.collect(),
+    }
+}
+
+/// One node with two messages and one buffer, worked out by hand with the formula's lengths
+/// (135 bits of 1 µs with 8 bytes, 132 without the intermission): the higher one waits for a blocking
+/// frame of the other node and for one frame of its own node, which stands in the buffer; after it, the
+/// other node's frame of the priority in between is sent.
+#[test]
+fn a_queue_by_hand() {
+    let bus = by_hand(1, LengthRule::Formula, &[0x100, 0x300], &[0x200, 0x400]);
     let (_, found) = assess(&bus);
     let latency = |i: usize| found.messages[i].bound.unwrap().latency;
     assert_eq!(found.nodes[0].service, Service::Queue);
@@ -250,4 +284,31 @@ fn a_queue_by_hand() {
     assert_eq!(latency(1), (135 + 135 + 135 + 132) * 1_000);
     // Before 200 goes 100, which can be in the buffer at any time; 400 or 300 blocks.
     assert_eq!(latency(2), (135 + 135 + 132) * 1_000);
+}
+
+/// Two buffers for three messages: both can never hold 700 alone, so 500 is sent only while nothing but 700 waits, or
+/// before.
+#[test]
+fn two_buffers_by_hand() {
+    let (own, others) = ([0x100, 0x400, 0x700], [0x300, 0x500]);
+    let (_, found) = assess(&by_hand(2, LengthRule::Formula, &own, &others));
+    let latency = |i: usize| found.messages[i].bound.unwrap().latency;
+    assert_eq!(found.nodes[0].service, Service::Queue);
+    // Blocked by 500 or 700; 300; 400 in a buffer; itself.
+    assert_eq!(latency(0), (135 + 135 + 135 + 132) * 1_000);
+    // 100 goes before 400, from the other buffer.
+    assert_eq!(latency(1), (135 + 135 + 135 + 132) * 1_000);
+    // All others.
+    assert_eq!(latency(2), (4 * 135 + 132) * 1_000);
+
+    // And a frame takes as long.
+    let bus = by_hand(2, LengthRule::Greatest, &own, &others);
+    let bound = assess(&bus).1.messages[0].bound.unwrap().latency;
+    let mut worst = [0; 5];
+    searched(&bus, 2000, 1, &mut worst);
+    assert!(
+        (bound - 1..=bound).contains(&worst[0]),
+        "{} of {bound}",
+        worst[0]
+    );
 }
