@@ -7,15 +7,10 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Named, so that what cargo runs while it builds is linked as always.
-const TARGET: &str = "x86_64-unknown-linux-gnu";
-
 /// What links the program statically: it needs nothing of the system but the kernel, so one package is for every
-/// distribution. See docs/decisions/0026-service.md.
-const STATIC: (&str, &str) = (
-    "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS",
-    "-C target-feature=+crt-static",
-);
+/// distribution. Only the program is compiled with it, so all else is what an ordinary build has.
+/// See docs/decisions/0026-service.md.
+const STATIC: &str = "--release -p cangate --bin cangate -- -C target-feature=+crt-static";
 
 /// What makes the package.
 pub(crate) const CARGO_DEB: &str = "cargo-deb";
@@ -49,17 +44,17 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The program, linked statically.
+/// The program, linked statically; also where an ordinary build puts its own, until the next one.
 fn program(workspace: &Workspace) -> Result<PathBuf> {
-    let mut build = workspace.cargo("build");
-    build.args(["--release", "--target", TARGET, "-p", "cangate"]);
-    if !show(build.env(STATIC.0, STATIC.1))? {
-        bail!("cangate does not build for {TARGET}, linked statically");
+    let mut build = workspace.cargo("rustc");
+    if !show(build.args(STATIC.split_whitespace()))? {
+        bail!("cangate does not build, linked statically");
     }
-    Ok(workspace.target.join(TARGET).join("release/cangate"))
+    Ok(workspace.target.join("release/cangate"))
 }
 
-/// Man pages and completions, by the program itself: the one definition of its command line.
+/// Man pages and completions, by the program itself: the one definition of its command line. And the program, where tests
+/// find it.
 fn generate(workspace: &Workspace, program: &Path) -> Result<()> {
     // The assets of crates/cangate/Cargo.toml name this folder, wherever cargo builds.
     let folder = workspace.root.join("target/package");
@@ -67,6 +62,8 @@ fn generate(workspace: &Workspace, program: &Path) -> Result<()> {
     let completions = folder.join("completions");
     fs::create_dir_all(&completions)
         .with_context(|| format!("cannot make {}", completions.display()))?;
+    let copy = folder.join("cangate");
+    fs::copy(program, &copy).with_context(|| format!("cannot write {}", copy.display()))?;
     let mut man = command(program, &workspace.root);
     if !show(man.arg("man").arg(folder.join("man")))? {
         bail!("the man pages were not written");
@@ -89,14 +86,7 @@ fn generate(workspace: &Workspace, program: &Path) -> Result<()> {
 fn package(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.root.join("target/package");
     let mut deb = workspace.cargo("deb");
-    deb.args([
-        "--no-build",
-        "--target",
-        TARGET,
-        "-p",
-        "cangate",
-        "--output",
-    ]);
+    deb.args(["--no-build", "-p", "cangate", "--output"]);
     // With a slash it is a folder.
     deb.arg(folder.join(""));
     if !show(&mut deb)? {
@@ -148,13 +138,8 @@ mod tests {
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
             .collect();
         let has = |line: String| assert!(words.contains(&line), "no {line:?} in\n{text}");
-        has(format!("ENV {}=\"{}\"", STATIC.0, STATIC.1));
-        has(format!(
-            "RUN cargo build --locked --release --target {TARGET} -p cangate"
-        ));
-        has(format!(
-            "COPY --from=build /src/target/{TARGET}/release/cangate /usr/bin/cangate"
-        ));
+        has(format!("RUN cargo rustc --locked {STATIC}"));
+        has("COPY --from=build /src/target/release/cangate /usr/bin/cangate".to_owned());
         let stages: Vec<&String> = words
             .iter()
             .filter(|line| line.starts_with("FROM "))

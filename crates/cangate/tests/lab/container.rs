@@ -8,7 +8,7 @@ use super::script::{parts, printed};
 #[ignore = "boots a guest"]
 fn a_gateway_in_a_network_namespace_as_the_page_says() {
     let Some(_lab) = lab() else { return };
-    let program = root().join("target/x86_64-unknown-linux-gnu/release/cangate");
+    let program = root().join("target/package/cangate");
     if !program.is_file() {
         eprintln!("SKIPPED because there is no static program: `cargo xtask package` makes it");
         return;
