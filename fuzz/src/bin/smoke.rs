@@ -1,4 +1,5 @@
-//! Runs fuzz targets on stable Rust for a while: each seed, then seeds changed at random.
+//! Runs fuzz targets on stable Rust for a while: each seed, then seeds changed at random. As many targets at a time as
+//! there are processors.
 //!
 //! An input that panics, or takes longer than [`SLOW`], is written to `fuzz/artifacts/TARGET/`
 //! and the target has failed.
@@ -12,9 +13,11 @@ use std::collections::hash_map::DefaultHasher;
 use std::fs;
 use std::hash::{Hash, Hasher};
 use std::io;
+use std::num::NonZero;
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, abort};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -74,21 +77,23 @@ fn main() -> ExitCode {
             }
         };
     }
-    let mut good = true;
-    for target in wanted {
-        good &= match fuzz(
-            target,
-            arguments.seed,
-            Duration::from_secs(arguments.seconds),
-        ) {
-            Ok(good) => good,
-            Err(error) => {
-                println!("fuzz {} ... FAILED: {error}", target.name);
-                false
-            }
-        };
-    }
-    ExitCode::from(u8::from(!good))
+    let time = Duration::from_secs(arguments.seconds);
+    let (next, good) = (AtomicUsize::new(0), AtomicBool::new(true));
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        for _ in 0..processors.min(wanted.len()) {
+            scope.spawn(|| {
+                while let Some(target) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let held = fuzz(target, arguments.seed, time).unwrap_or_else(|error| {
+                        println!("fuzz {} ... FAILED: {error}", target.name);
+                        false
+                    });
+                    good.fetch_and(held, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    ExitCode::from(u8::from(!good.into_inner()))
 }
 
 /// Runs one target; false where an input broke it.
