@@ -6,7 +6,10 @@ use crate::report::Tally;
 use crate::workspace::Workspace;
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 /// What the lab's own set-up cannot do without.
 const NEEDS: [&str; 2] = ["apt-get", "dpkg-deb"];
@@ -18,11 +21,16 @@ fn cangate(workspace: &Workspace) -> Result<Command> {
     if !show(&mut build)? {
         bail!("cangate does not build");
     }
+    Ok(built(workspace))
+}
+
+/// The same, which is built already.
+fn built(workspace: &Workspace) -> Command {
     let mut cangate = Command::new(workspace.target.join("release").join("cangate"));
     cangate
         .current_dir(&workspace.root)
         .stdin(std::process::Stdio::null());
-    Ok(cangate)
+    cangate
 }
 
 /// What is tested against the kernel itself, on more kernels than the tests' usual one: programs
@@ -97,8 +105,8 @@ pub(crate) fn setup(workspace: &Workspace) -> Result<Tally> {
     Ok(Tally::check(show(setup.args(["lab", "setup"]))?))
 }
 
-/// Runs test programs in a guest that has virtual CAN interfaces. What skips itself there too is
-/// skipped.
+/// Runs test programs in guests that have virtual CAN interfaces, as many at a time as there are processors. What skips
+/// itself there too is skipped.
 pub(crate) fn guests(
     workspace: &Workspace,
     programs: &BTreeMap<String, Vec<String>>,
@@ -116,14 +124,61 @@ pub(crate) fn guests(
     }
     let runs = programs.iter().flat_map(|(program, tests)| {
         let on = kernels(program).into_iter();
-        on.map(move |kernel| (program, tests, kernel))
+        on.map(move |kernel| GuestRun {
+            program,
+            tests,
+            kernel,
+        })
     });
-    for (number, (program, tests, kernel)) in runs.enumerate() {
+    // Built once, before several run at a time.
+    cangate(workspace)?;
+    let runs = Mutex::new(runs.enumerate());
+    let next = || runs.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let some = || -> Result<Tally> {
+        let mut tally = Tally::default();
+        while let Some((number, run)) = next() {
+            tally.add(run.run(workspace, number)?);
+        }
+        Ok(tally)
+    };
+    // Each has one processor.
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(some)).collect();
+        for worker in workers {
+            match worker.join() {
+                Ok(its) => tally.add(its?),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Ok(tally)
+    })
+}
+
+/// A test program in a guest.
+struct GuestRun<'a> {
+    /// Its path in the workspace.
+    program: &'a str,
+    /// Its tests that wait for a guest, each with the reason.
+    tests: &'a [String],
+    kernel: Option<&'static str>,
+}
+
+impl GuestRun<'_> {
+    fn run(&self, workspace: &Workspace, number: usize) -> Result<Tally> {
+        let Self {
+            program,
+            tests,
+            kernel,
+        } = *self;
+        let name = match kernel {
+            Some(kernel) => format!("{} on {kernel}", plain_name(program)),
+            None => plain_name(program).to_owned(),
+        };
         let file = workspace.root.join(program);
-        let mut exec = cangate(workspace)?;
+        let mut exec = built(workspace);
         exec.args(["lab", "exec", "--fast", "--bench", "vcan"]);
         if let Some(kernel) = kernel {
-            println!("{program} on kernel {kernel}");
             exec.args(["--kernel", kernel]);
         }
         exec.arg("--file")
@@ -135,7 +190,7 @@ pub(crate) fn guests(
         }
         let spared = spared(program, kernel);
         for start in spared {
-            println!("without {start}*, which other kernels run");
+            println!("{name}: without {start}*, which other kernels run");
         }
         let wanted: Vec<&String> = tests
             .iter()
@@ -146,15 +201,15 @@ pub(crate) fn guests(
             Some(names) if !is_on_many(program) => exec.arg("--exact").args(names),
             _ => exec.args(spared.iter().flat_map(|start| ["--skip", start])),
         };
-        let run = libtest::run(&mut exec, &workspace.log(&format!("guest-{number}")))?;
-        let ran = run.tally.passed + run.tally.failed + run.tally.skipped.len() as u64;
+        let log = workspace.log(&format!("guest-{number}"));
+        let mut tally = libtest::run_as(&name, &mut exec, &log)?.tally;
+        let ran = tally.passed + tally.failed + tally.skipped.len() as u64;
         if ran < wanted.len() as u64 {
-            println!("{} tests were to run, {ran} did", wanted.len());
+            println!("{name}: {} tests were to run, {ran} did", wanted.len());
             tally.add(Tally::failed());
         }
-        tally.add(run.tally);
+        Ok(tally)
     }
-    Ok(tally)
 }
 
 /// `cangate lab reproduce --quick`: every claim gets a verdict, and the page is written.

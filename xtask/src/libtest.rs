@@ -31,16 +31,28 @@ pub(crate) struct Run {
 /// Runs `cargo test … -- --show-output`, or a test program, shows what matters of its output,
 /// keeps all of it in `log`, and counts.
 pub(crate) fn run(command: &mut Command, log: &Path) -> Result<Run> {
+    shown("", command, log)
+}
+
+/// The same, with a name before each line: others run at the same time.
+pub(crate) fn run_as(name: &str, command: &mut Command, log: &Path) -> Result<Run> {
+    shown(&format!("{name}: "), command, log)
+}
+
+fn shown(before: &str, command: &mut Command, log: &Path) -> Result<Run> {
     let mut reader = Reader::default();
     let good = read_lines(command, log, |line| {
         if reader.line(line) {
-            println!("{line}");
+            println!("{before}{line}");
         }
     })?;
     if reader.ignored > 0 {
-        println!("{} marked as heavy did not run here", reader.ignored);
+        println!(
+            "{before}{} marked as heavy did not run here",
+            reader.ignored
+        );
     }
-    println!("the whole output is in {}", log.display());
+    println!("{before}the whole output is in {}", log.display());
     let guests = std::mem::take(&mut reader.guests);
     let heavy = reader.ignored;
     Ok(Run {
