@@ -9,7 +9,7 @@ use analysis::{
     search,
 };
 use bus::{Bus, BusConfig, Event, NodeConfig, NodeId};
-use common::{Kind, Phases, Random, releases, set};
+use common::{Kind, Phases, Random, for_each, releases, set};
 use frame::{CanId, Frame, Nanos, wire};
 use std::collections::HashMap;
 use std::num::NonZeroU8;
@@ -291,12 +291,11 @@ fn no_frame_that_was_passed_on_is_above_its_bound() {
 #[ignore = "heavy"]
 fn many_networks_hold() {
     for mailboxes in [32, 3, 1] {
-        let (mut all, mut frames) = (Vec::new(), 0);
-        for seed in 0..100 {
-            let (ratios, n) = hold(30_000 + seed, 2 + seed as usize % 2, mailboxes, 50_000, 600);
-            all.extend(ratios);
-            frames += n;
-        }
+        let each = for_each(0..100, |seed| {
+            hold(30_000 + seed, 2 + seed as usize % 2, mailboxes, 50_000, 600)
+        });
+        let frames: usize = each.iter().map(|(_, frames)| frames).sum();
+        let mut all: Vec<f64> = each.into_iter().flat_map(|(ratios, _)| ratios).collect();
         all.sort_by(f64::total_cmp);
         eprintln!(
             "{mailboxes} mailboxes: {} routes, {frames} frames, none above its bound; bound / worst found {:.2} \

@@ -8,7 +8,7 @@ use analysis::{
     Arrival, BusSpec, Lengths, Message, NoBound, NodeSpec, Order, Shape, critical_instant, replay,
 };
 use common::reference::{Flaw, latency};
-use common::{Kind, Phases, assess, outcomes, releases, set};
+use common::{Kind, Phases, assess, for_each, outcomes, releases, set};
 use frame::{CanId, Frame, Header, Nanos};
 
 /// What was seen of a number of sets.
@@ -18,6 +18,14 @@ struct Seen {
     frames: u64,
     /// Messages whose critical instant came within a nanosecond of the bound.
     reached: u64,
+}
+
+impl Seen {
+    fn add(&mut self, other: &Self) {
+        self.messages += other.messages;
+        self.frames += other.frames;
+        self.reached += other.reached;
+    }
 }
 
 /// No simulated frame is above its bound, and the critical instants reach it.
@@ -104,9 +112,15 @@ fn the_longest_payloads_reach_it() {
 #[ignore = "heavy"]
 fn a_thousand_sets_hold() {
     let (mut exact, mut joining) = (Seen::default(), Seen::default());
-    for seed in 10_000..11_000 {
+    let each = for_each(10_000..11_000, |seed| {
+        let (mut exact, mut joining) = (Seen::default(), Seen::default());
         hold(seed, Kind::PRIORITY, 0, 1_000_000_000, &mut exact);
         hold(seed, Kind::PRIORITY, 2_000, 0, &mut joining);
+        (exact, joining)
+    });
+    for one in each {
+        exact.add(&one.0);
+        joining.add(&one.1);
     }
     for (name, seen) in [("no joining", exact), ("a bit to join", joining)] {
         let share = seen.reached as f64 / seen.messages as f64;

@@ -8,9 +8,10 @@ use analysis::{
     Arrival, Assessment, BusSpec, LengthRule, Lengths, Message, Network, NodeSpec, Order, Place,
     Service, Shape, critical_instant, replay, search,
 };
-use common::{Kind, Phases, assess, outcomes, releases, set};
+use common::{Kind, Phases, assess, for_each, outcomes, releases, set};
 use frame::{CanId, Header, Kind as Format, Nanos};
 use std::num::NonZeroU8;
+use std::ops::Range;
 
 /// The worst latency of each message that was seen.
 fn worst_seen(bus: &BusSpec, seed: u64, span: Nanos) -> Vec<Nanos> {
@@ -49,6 +50,7 @@ fn kind(mailboxes: u8) -> Kind {
 }
 
 /// What bounds come to, compared with the worst that was seen.
+#[derive(Default)]
 struct Compared {
     frames_above: u64,
     ratios: Vec<f64>,
@@ -85,28 +87,33 @@ fn searched(bus: &BusSpec, plays: u32, seed: u64, worst: &mut [Nanos]) {
     }
 }
 
-fn compare(seeds: std::ops::Range<u64>, kind: Kind, span: Nanos, plays: u32) -> Compared {
-    let mut compared = Compared {
-        frames_above: 0,
-        ratios: Vec::new(),
-        unbounded: 0,
-        covered: 0,
-    };
-    for seed in seeds {
-        let bus = set(seed, kind);
-        let (_, found) = assess(&bus);
-        let mut worst = worst_seen(&bus, seed, span);
-        searched(&bus, plays, seed, &mut worst);
-        for (i, (message, worst)) in found.messages.iter().zip(worst).enumerate() {
-            let service = found.nodes[bus.messages[i].node].service;
-            compared.covered += u64::from(service == Service::Covered);
-            let Ok(bound) = message.bound else {
-                compared.unbounded += 1;
-                continue;
-            };
-            compared.frames_above += u64::from(worst > bound.latency);
-            compared.ratios.push(bound.latency as f64 / worst as f64);
-        }
+fn compare(seeds: Range<u64>, kind: Kind, span: Nanos, plays: u32) -> Compared {
+    let each = for_each(seeds, |seed| compare_one(seed, kind, span, plays));
+    let mut all = Compared::default();
+    for one in each {
+        all.frames_above += one.frames_above;
+        all.ratios.extend(one.ratios);
+        all.unbounded += one.unbounded;
+        all.covered += one.covered;
+    }
+    all
+}
+
+fn compare_one(seed: u64, kind: Kind, span: Nanos, plays: u32) -> Compared {
+    let mut compared = Compared::default();
+    let bus = set(seed, kind);
+    let (_, found) = assess(&bus);
+    let mut worst = worst_seen(&bus, seed, span);
+    searched(&bus, plays, seed, &mut worst);
+    for (i, (message, worst)) in found.messages.iter().zip(worst).enumerate() {
+        let service = found.nodes[bus.messages[i].node].service;
+        compared.covered += u64::from(service == Service::Covered);
+        let Ok(bound) = message.bound else {
+            compared.unbounded += 1;
+            continue;
+        };
+        compared.frames_above += u64::from(worst > bound.latency);
+        compared.ratios.push(bound.latency as f64 / worst as f64);
     }
     compared
 }

@@ -12,7 +12,36 @@ use analysis::{
 use frame::wire::BitRate;
 use frame::{CanId, Frame, Nanos, flags};
 use std::collections::BTreeSet;
-use std::num::NonZeroU8;
+use std::num::{NonZero, NonZeroU8};
+use std::ops::Range;
+use std::thread;
+
+/// What comes of each of these seeds, in their order, on all processors.
+pub(crate) fn for_each<T: Send>(seeds: Range<u64>, one: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let part = |first: usize| {
+        seeds
+            .clone()
+            .skip(first)
+            .step_by(workers)
+            .map(&one)
+            .collect()
+    };
+    let mut parts: Vec<std::vec::IntoIter<T>> = thread::scope(|scope| {
+        let part = &part;
+        let all: Vec<_> = (0..workers)
+            .map(|first| scope.spawn(move || -> Vec<T> { part(first) }))
+            .collect();
+        all.into_iter()
+            .map(|worker| worker.join().unwrap().into_iter())
+            .collect()
+    });
+    seeds
+        .clone()
+        .enumerate()
+        .map(|(place, _)| parts[place % workers].next().unwrap())
+        .collect()
+}
 
 /// SplitMix64 (Steele, Lea, Flood, *Fast splittable pseudorandom number generators*, 2014).
 pub(crate) struct Random(pub(crate) u64);
