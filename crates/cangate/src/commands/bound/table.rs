@@ -95,6 +95,13 @@ fn nodes(text: &mut String, found: &Found<'_>) {
     }
 }
 
+/// All messages of a bus, the highest priority first.
+pub(super) fn by_priority(found: &Found<'_>) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..found.spec.messages.len()).collect();
+    order.sort_by_key(|&i| found.spec.messages.get(i).map(field));
+    order
+}
+
 /// A column: its head, and a cell for each message.
 struct Column {
     head: &'static str,
@@ -104,8 +111,7 @@ struct Column {
 /// All messages by priority: bounds and what they consist of side by side where they fit, else one below the other.
 /// What no bound has a part of has no column.
 fn messages(found: &Found<'_>) -> String {
-    let mut order: Vec<usize> = (0..found.spec.messages.len()).collect();
-    order.sort_by_key(|&i| found.spec.messages.get(i).map(field));
+    let order = by_priority(found);
     let column = |head: &'static str, cell: &dyn Fn(usize) -> String| Column {
         head,
         cells: order.iter().map(|&i| cell(i)).collect(),
