@@ -182,7 +182,8 @@
     for (const [name, value] of Object.entries({ width: w, height: Math.ceil(h), viewBox: `0 0 ${w} ${Math.ceil(h)}` })) svg.setAttribute(name, value);
   };
 
-  // Rows of names with something drawn beside each: `row.paint(x, y, width, height)` gives it.
+  // Rows of names with something drawn beside each: `row.paint(x, y, width, height)` gives it. A height can be that
+  // for a width.
   cg.drawRows = (model, w) => {
     const svg = sheet(model);
     let y = head(svg, model, w) + 8;
@@ -191,7 +192,7 @@
     const longest = Math.max(...model.rows.map((r) => width(r.name, 12)), 20);
     const beside = longest <= 0.38 * w, left = beside ? 18 + longest : 8, room = w - left - 14;
     for (const row of model.rows) {
-      const high = row.height ?? 14;
+      const high = typeof row.height === "function" ? row.height(room) : row.height ?? 14;
       if (beside) svg.append(text(left - 8, y + high / 2 + 6, row.name, { "font-size": 12, "text-anchor": "end" }));
       else for (const words of wrap(row.name, 12, w - 16)) svg.append(text(8, (y += 15) - 2, words, { "font-size": 12 }));
       svg.append(...row.paint(left, y + 2, room, high));
