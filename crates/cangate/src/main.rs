@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod cli;
+mod columns;
 mod commands;
 mod counters;
 mod failure;

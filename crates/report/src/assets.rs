@@ -1,10 +1,13 @@
-//! What the page of one run and the site of many share.
+//! What all pages share.
 
 /// Colours and the look of tables, charts and texts.
 pub(crate) const STYLE: &str = concat!(
     include_str!("assets/palette.css"),
     include_str!("assets/page.css"),
 );
+
+/// What a page says first: a sentence, and figures.
+pub(crate) const LEAD: &str = include_str!("assets/lead.css");
 
 /// Drawing: each file has one job.
 pub(crate) const SCRIPT: &str = concat!(
@@ -16,3 +19,19 @@ pub(crate) const SCRIPT: &str = concat!(
     include_str!("assets/figure.js"),
     include_str!("assets/models.js"),
 );
+
+/// A page from its frame: texts in the places of these words.
+///
+/// They are in the order of the frame, so that nothing is filled into what was filled in.
+pub(crate) fn filled(frame: &str, places: [(&str, String); 3]) -> String {
+    let mut page = String::new();
+    let mut rest = frame;
+    for (place, text) in places {
+        let (before, after) = rest.split_once(place).unwrap_or((rest, ""));
+        page.push_str(before);
+        page.push_str(&text);
+        rest = after;
+    }
+    page.push_str(rest);
+    page
+}

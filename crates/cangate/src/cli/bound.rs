@@ -72,8 +72,14 @@ pub(crate) struct Bound {
     #[arg(long)]
     pub(crate) json: bool,
     /// Also say how much more often messages and errors may come until a deadline can be missed.
-    #[arg(long, conflicts_with_all = ["json", "witness", "check"])]
+    #[arg(long, conflicts_with_all = ["json", "witness"])]
     pub(crate) margin: bool,
+    /// Write bound.html into this folder: a page that shows what each bound consists of, in any browser.
+    ///
+    /// With --check it shows beside each bound what was measured, with --margin also how much worse it may become.
+    /// It needs no network, and can be sent on its own.
+    #[arg(long, value_name = "DIR", conflicts_with = "witness")]
+    pub(crate) report: Option<PathBuf>,
     /// Find releases that make this message wait as long as its bound says, and replay them on a simulated bus.
     ///
     /// ID, or BUS:ID if several buses have it. In order of priority they are constructed. For queues in order of

@@ -127,6 +127,69 @@ fn the_example_is_bounded() {
     stdout(cangate().arg("bound").arg(example), 0);
 }
 
+/// However long names and figures are; and all figures are there.
+#[test]
+fn the_tables_fit_a_terminal_of_80_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "x".repeat(70);
+    for (name, node, more) in [
+        ("a", "b", ""),
+        (
+            long.as_str(),
+            "the door on the left",
+            "errors = '12345678ns'\n",
+        ),
+        ("wheel speed", long.as_str(), "random_errors = '10s'\n"),
+    ] {
+        let message = |id: &str, rest: &str| {
+            format!(
+                "[[messages]]\nid = '{id}'\nname = '{name}'\nnode = '{node}'\nperiod = '1234567891ns'\n{rest}\n"
+            )
+        };
+        let text = format!(
+            "[buses.a]\nbitrate = '333k'\n{more}[nodes.\"{node}\"]\nmailboxes = 1\n{}{}",
+            message("100", "jitter = '4567891ns'\nlen = 8"),
+            message("18FEF100", "len = 3")
+        );
+        let file = write(folder.path(), &text);
+        let table = stdout(cangate().arg("bound").arg(&file), 0);
+        let lines = table.lines().filter(|line| line.starts_with([' ', '─']));
+        let widest = lines.map(|line| line.chars().count()).max().unwrap();
+        assert!((40..=80).contains(&widest), "{table}");
+        let json = stdout(cangate().args(["bound", "--json"]).arg(&file), 0);
+        let json: Value = serde_json::from_str(&json).unwrap();
+        for message in json["buses"][0]["messages"].as_array().unwrap() {
+            let parts = message["bound"].as_object().unwrap();
+            let micros = |ns: &Value| {
+                let text = format!("{:.3}", ns.as_u64().unwrap() as f64 / 1e3);
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            };
+            let shown = [
+                "response_ns",
+                "jitter_ns",
+                "interference_ns",
+                "errors_ns",
+                "frame_ns",
+            ];
+            for (part, ns) in parts
+                .iter()
+                .filter(|(part, _)| shown.contains(&part.as_str()))
+            {
+                assert!(
+                    *ns == 0 || table.contains(&micros(ns)),
+                    "{part} {ns}\n{table}"
+                );
+            }
+        }
+        if name.len() == 70 || node.len() == 70 {
+            // Once for each message, and of a message's name once more in the second table.
+            let letters = table.lines().filter(|line| line.starts_with(' '));
+            let letters = letters.flat_map(str::chars).filter(|c| *c == 'x').count();
+            assert!(letters >= 140, "cut: {table}");
+        }
+    }
+}
+
 /// What the margin says still holds, and a little more does not.
 #[test]
 fn the_margin_is_the_edge() {

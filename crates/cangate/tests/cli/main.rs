@@ -6,6 +6,7 @@
 mod bench;
 mod bound;
 mod bound_gateway;
+mod bound_page;
 #[path = "../../../report/tests/browser/mod.rs"]
 mod browser;
 mod check;

@@ -29,7 +29,8 @@
   };
   const wrap = (text, size, most) => {
     const lines = [];
-    for (const word of text.split(/\s+/)) {
+    // A narrow space within a number is no place to break.
+    for (const word of text.split(/[ \t\n]+/)) {
       const longer = lines.length ? `${lines[lines.length - 1]} ${word}` : word;
       if (lines.length && width(longer, size) <= most) lines[lines.length - 1] = longer;
       else lines.push(cut(word, size, most));
@@ -40,6 +41,14 @@
     cg.svg("text", { x: x.toFixed(1), y: y.toFixed(1), "font-size": FONT, "font-family": FAMILY, fill: INK, ...more }, words);
   const line = (x1, y1, x2, y2, stroke, more = {}) =>
     cg.svg("line", { x1: x1.toFixed(1), y1: y1.toFixed(1), x2: x2.toFixed(1), y2: y2.toFixed(1), stroke, ...more });
+
+  // A picture with nothing on it but its name.
+  const sheet = (model, role = "img") => {
+    const svg = cg.svg("svg", { xmlns: "http://www.w3.org/2000/svg", role, "aria-label": `${model.title}, ${cg.timeOf(model)}` });
+    svg.append(cg.svg("title", {}, model.title), cg.svg("desc", {}, `${cg.timeOf(model)}. ${model.note}.${model.description ? ` ${model.description}.` : ""}`));
+    svg.append(cg.svg("rect", { class: "ground", width: "100%", height: "100%", fill: "#FFFFFF" }));
+    return svg;
+  };
 
   // Title, conditions and note; gives the y below them.
   const head = (svg, model, w) => {
@@ -129,9 +138,7 @@
   // `model`: title, note, clock, conditions, kind (stairs, line, dots, bars), x and y axes, series with name,
   // look and points. Gives the picture and the points that were drawn.
   cg.draw = (model, w) => {
-    const svg = cg.svg("svg", { xmlns: "http://www.w3.org/2000/svg", role: "img", "aria-label": `${model.title}, ${cg.timeOf(model)}` });
-    svg.append(cg.svg("title", {}, model.title), cg.svg("desc", {}, `${cg.timeOf(model)}. ${model.note}.${model.description ? ` ${model.description}.` : ""}`));
-    svg.append(cg.svg("rect", { class: "ground", width: "100%", height: "100%", fill: "#FFFFFF" }));
+    const svg = sheet(model);
     let top = head(svg, model, w) + 6;
     top = legend(svg, model, w, top + 4) + 12;
     svg.append(text(8, top - 2, model.y.title, { fill: MUTED, "font-size": 12 }));
@@ -175,18 +182,17 @@
     for (const [name, value] of Object.entries({ width: w, height: Math.ceil(h), viewBox: `0 0 ${w} ${Math.ceil(h)}` })) svg.setAttribute(name, value);
   };
 
-  // Rows of names with something drawn beside each: `row.paint(x, y, width, height)` gives it.
+  // Rows of names with something drawn beside each: `row.paint(x, y, width, height)` gives it. A height can be that
+  // for a width.
   cg.drawRows = (model, w) => {
-    const svg = cg.svg("svg", { xmlns: "http://www.w3.org/2000/svg", role: "img", "aria-label": `${model.title}, ${cg.timeOf(model)}` });
-    svg.append(cg.svg("title", {}, model.title), cg.svg("desc", {}, `${cg.timeOf(model)}. ${model.note}.${model.description ? ` ${model.description}.` : ""}`));
-    svg.append(cg.svg("rect", { class: "ground", width: "100%", height: "100%", fill: "#FFFFFF" }));
+    const svg = sheet(model);
     let y = head(svg, model, w) + 8;
     if (model.series) y = legend(svg, { ...model, kind: "bars" }, w, y + 8) + 4;
     // Names stand beside their rows, or above them where they are long.
     const longest = Math.max(...model.rows.map((r) => width(r.name, 12)), 20);
     const beside = longest <= 0.38 * w, left = beside ? 18 + longest : 8, room = w - left - 14;
     for (const row of model.rows) {
-      const high = row.height ?? 14;
+      const high = typeof row.height === "function" ? row.height(room) : row.height ?? 14;
       if (beside) svg.append(text(left - 8, y + high / 2 + 6, row.name, { "font-size": 12, "text-anchor": "end" }));
       else for (const words of wrap(row.name, 12, w - 16)) svg.append(text(8, (y += 15) - 2, words, { "font-size": 12 }));
       svg.append(...row.paint(left, y + 2, room, high));
@@ -205,5 +211,5 @@
 
   cg.colours = COLOURS;
   cg.dashes = DASHES;
-  cg.paints = { ink: INK, muted: MUTED, grid: GRID, bar: COLOURS[0], loss: COLOURS[1], text, line, width };
+  cg.paints = { ink: INK, muted: MUTED, grid: GRID, bar: COLOURS[0], loss: COLOURS[1], axis: AXIS, text, line, width, wrap, sheet, head, legend, size };
 })();

@@ -26,14 +26,14 @@
   };
 
   const figure = (model, width) => {
-    const drawing = model.rows ? cg.drawRows(model, width) : cg.draw(model, width);
+    const paint = model.draw ?? (model.rows ? cg.drawRows : cg.draw);
+    const drawing = paint(model, width);
     const name = `${model.id}-${model.clock}`;
     const save = (kind) => cg.html("button", {
       type: "button", "data-save": kind, "aria-label": `Save ${model.title} as ${kind.toUpperCase()}`,
       onclick: () => {
         // On paper as wide as on a screen, whatever is shown now.
-        const copy = (model.rows ? cg.drawRows(model, 800) : cg.draw(model, 800)).svg;
-        savePicture(copy, name, kind);
+        savePicture(paint(model, 800).svg, name, kind);
       },
     }, `Save ${kind.toUpperCase()}`);
     const made = cg.html("figure", { id: name }, cg.html("div", { class: "chart" }, drawing.svg),

@@ -11,7 +11,7 @@
 
   // `marks`: form, x, y, colour, words; without y it is a line from top to bottom at x.
   cg.putMarks = (svg, marks, box, px, py) => {
-    const group = cg.svg("g", { class: "marks" }), { ink, text, line, width } = cg.paints;
+    const group = cg.svg("g", { class: "marks" }), { ink, text, line, width, wrap } = cg.paints;
     const taken = [];
     for (const { form, x, y, colour = ink, words } of marks) {
       const at = px(x), up = y == null ? box.top : py(y);
@@ -19,14 +19,19 @@
       if (y == null) group.append(line(at, box.top, at, box.bottom, colour, { "stroke-dasharray": "3 3", class: "mark at", "data-form": "at" }));
       else group.append(cg.mark(form, at, up, colour));
       if (!words) continue;
-      // Words stand where no others do: right of the mark, or left of it at the edge, each a row lower than the last.
-      const long = width(words, 12), left = at + 8 + long > box.right;
-      const from = Math.max(box.left + 4, left ? at - 8 - long : at + 8);
+      // Words stand right of the mark, or left of it where there is no room, on several lines where there is none either;
+      // and where no others do.
+      const right = box.right - at - 8, before = at - 12 - box.left, left = width(words, 12) > right && before > right;
+      const lines = wrap(words, 12, Math.max(left ? before : right, 80));
+      const spans = lines.map((part, n) => ({ part, long: width(part, 12), down: 14 * n })).map((of) => ({ ...of, from: left ? at - 8 - of.long : at + 8 }));
       let row = Math.max(box.top + 12, up + (y == null ? 12 : 4));
-      while (taken.some((t) => t.from < from + long + 6 && from < t.to + 6 && Math.abs(t.at - row) < 14)) row += 14;
-      taken.push({ from, to: from + long, at: row });
-      // Readable on a curve.
-      group.append(text(from, row, words, { "font-size": 12, stroke: "#FFFFFF", "stroke-width": 3, "paint-order": "stroke", "stroke-linejoin": "round" }));
+      const meets = ({ from, long, down }) => taken.some((t) => t.from < from + long + 6 && from < t.to + 6 && Math.abs(t.at - row - down) < 14);
+      while (spans.some(meets)) row += 14;
+      for (const { part, from, long, down } of spans) {
+        taken.push({ from, to: from + long, at: row + down });
+        // Readable on a curve.
+        group.append(text(from, row + down, part, { "font-size": 12, stroke: "#FFFFFF", "stroke-width": 3, "paint-order": "stroke", "stroke-linejoin": "round" }));
+      }
     }
     if (marks.length) svg.append(group);
   };

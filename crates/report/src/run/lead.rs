@@ -1,6 +1,6 @@
 //! What a run says first: one sentence, and four figures.
 
-use super::words::{count, joined, micros, percent, times};
+use crate::words::{count, joined, micros, percent, times};
 use probe::{LatencyProfile, Outgoing, Record, Results, Status};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,7 +7,6 @@ mod data;
 mod digest;
 mod lead;
 mod page;
-mod words;
 mod write;
 
 pub use data::{Account, BusRow, Data, RouteRow};

@@ -13,17 +13,11 @@ const SCRIPT: &str = include_str!("assets/run.js");
 #[must_use]
 pub fn page(data: &Data) -> String {
     let run = json(&digest(data));
-    let (style, script) = ([assets::STYLE, STYLE], [assets::SCRIPT, SCRIPT]);
+    let (style, script) = (
+        [assets::STYLE, assets::LEAD, STYLE],
+        [assets::SCRIPT, SCRIPT],
+    );
     let (style, script) = (style.concat(), script.concat());
-    let mut page = String::new();
-    let mut rest = HTML;
-    // In the order of the file, so that nothing is filled into what was filled in.
-    for (place, text) in [("STYLE", style), ("SCRIPT", script), ("RUN", run)] {
-        let (before, after) = rest.split_once(place).unwrap_or((rest, ""));
-        page.push_str(before);
-        page.push_str(&text);
-        rest = after;
-    }
-    page.push_str(rest);
-    page
+    let places = [("STYLE", style), ("SCRIPT", script), ("RUN", run)];
+    assets::filled(HTML, places)
 }

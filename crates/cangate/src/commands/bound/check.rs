@@ -5,73 +5,72 @@ use super::{Found, MISSED};
 use crate::failure::Failure;
 use analysis::Message;
 use frame::{CanId, Nanos};
-use probe::{Record, Results};
-use std::io::Write;
+use probe::{Description, Record, Results};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// As many frames are named.
 const NAMED: usize = 5;
 
 /// What was held against what.
-#[derive(Default)]
-struct Checked {
-    within: u64,
+pub(super) struct Checked {
+    /// The results' name.
+    pub(super) name: String,
+    /// How the results were made.
+    pub(super) description: Description,
+    /// What was seen of each message, by its bus and its place there.
+    pub(super) seen: BTreeMap<(usize, usize), Seen>,
     /// Frames that no message of the set can be.
-    strange: u64,
+    pub(super) strange: u64,
     /// Frames of messages without a bound.
-    unbounded: u64,
+    pub(super) unbounded: u64,
+    within: u64,
     /// Frames above their bound, in words.
     above: Vec<String>,
     /// The greatest part of a bound that was seen.
     most: f64,
+    /// Why nothing could be held against anything, if so.
+    nothing: String,
+}
+
+/// What was seen of a message.
+pub(super) struct Seen {
+    /// The port that sent it.
+    pub(super) port: String,
+    /// The latency that no frame may exceed, ns.
+    pub(super) limit: Nanos,
+    /// Every frame: its number, its end on the outgoing bus, and its latency, ns.
+    pub(super) frames: Vec<(u64, Nanos, i64)>,
 }
 
 /// Each record's latency, from the end of frame in to the start of frame out, is at most what the gateway
 /// takes and what the frame can wait on its next bus.
 ///
 /// `ports` says how ports of the results are called in the gateway file.
-pub(super) fn run(
+pub(super) fn hold(
     all: &[Found<'_>],
     path: &Path,
     delay: Nanos,
     ports: &[(String, String)],
-) -> Result<(), Failure> {
+) -> Result<Checked, Failure> {
     let mut results = probe::results::read(path).map_err(Failure::input)?;
     rename(&mut results, ports)
         .map_err(|why| Failure::input(format!("{}: {why}", path.display())))?;
-    let mut checked = Checked::default();
+    let mut checked = Checked {
+        name: path.display().to_string(),
+        nothing: nothing(all, &results),
+        description: results.description.clone(),
+        seen: BTreeMap::new(),
+        strange: 0,
+        unbounded: 0,
+        within: 0,
+        above: Vec::new(),
+        most: 0.0,
+    };
     for record in &results.records {
         checked.add(all, &results, record, delay);
     }
-    let mut stdout = std::io::stdout().lock();
-    writeln!(
-        stdout,
-        "{}: {} frames within their bounds, the nearest at {:.1} % of its own; {} above; {} that the set does \
-         not have; {} without a bound.",
-        path.display(),
-        checked.within,
-        checked.most * 100.0,
-        checked.above.len(),
-        checked.strange,
-        checked.unbounded
-    )?;
-    if checked.above.is_empty() && checked.within > 0 {
-        return Ok(());
-    }
-    let text = match checked.above.len() {
-        0 => nothing(all, &results),
-        n => {
-            let named = &checked.above[..n.min(NAMED)];
-            format!(
-                "{n} frames took longer than their bounds:\n{}",
-                named.join("\n")
-            )
-        }
-    };
-    Err(Failure::Ended {
-        status: MISSED,
-        text,
-    })
+    Ok(checked)
 }
 
 /// Gives ports of the results the names of the gateway file.
@@ -103,22 +102,62 @@ fn nothing(all: &[Found<'_>], results: &Results) -> String {
 }
 
 impl Checked {
+    /// What was found, in a sentence.
+    pub(super) fn sentence(&self) -> String {
+        format!(
+            "{}: {} frames within their bounds, the nearest at {:.1} % of its own; {} above; {} that the set does \
+             not have; {} without a bound.",
+            self.name,
+            self.within,
+            self.most * 100.0,
+            self.above.len(),
+            self.strange,
+            self.unbounded
+        )
+    }
+
+    /// # Errors
+    /// A frame was above its bound, or none could be held against one.
+    pub(super) fn verdict(&self) -> Result<(), Failure> {
+        let text = match self.above.len() {
+            0 if self.within > 0 => return Ok(()),
+            0 => self.nothing.clone(),
+            n => {
+                let named = &self.above[..n.min(NAMED)];
+                format!(
+                    "{n} frames took longer than their bounds:\n{}",
+                    named.join("\n")
+                )
+            }
+        };
+        Err(Failure::Ended {
+            status: MISSED,
+            text,
+        })
+    }
+
     fn add(&mut self, all: &[Found<'_>], results: &Results, record: &Record, delay: Nanos) {
         let (Some(outgoing), Some(latency)) = (&record.outgoing, record.latency()) else {
             return;
         };
         let port = results.ports.get(usize::from(outgoing.port));
         let port = port.map_or("", String::as_str);
-        let Some((found, message)) = find(all, port, outgoing.id) else {
+        let Some((bus, message)) = find(all, port, outgoing.id) else {
             self.strange += 1;
             return;
         };
-        let bound = found.assessment.messages.get(message).map(|m| m.bound);
+        let bound = all[bus].assessment.messages.get(message).map(|m| m.bound);
         let Some(Ok(bound)) = bound else {
             self.unbounded += 1;
             return;
         };
         let limit = bound.waiting.saturating_add(delay);
+        let seen = self.seen.entry((bus, message)).or_insert_with(|| Seen {
+            port: port.to_owned(),
+            limit,
+            frames: Vec::new(),
+        });
+        seen.frames.push((record.tag, outgoing.end, latency));
         // A latency below 0 is an error of the stamps, and not above any bound.
         let seen = u64::try_from(latency).unwrap_or(0);
         if seen <= limit {
@@ -145,15 +184,15 @@ fn id(id: CanId) -> String {
     }
 }
 
-/// The message that a port of the gateway sends with this ID.
-fn find<'a, 's>(all: &'a [Found<'s>], port: &str, wanted: CanId) -> Option<(&'a Found<'s>, usize)> {
-    all.iter().find_map(|found| {
+/// The message that a port of the gateway sends with this ID: its bus, and its place there.
+fn find(all: &[Found<'_>], port: &str, wanted: CanId) -> Option<(usize, usize)> {
+    all.iter().enumerate().find_map(|(bus, found)| {
         let is = |message: &Message| {
             let node = found.spec.nodes.get(message.node);
             let name = node.is_some_and(|node| node.name == port);
             let sends_on = found.sends_on.get(message.node) == Some(&true);
             message.shape.header().id() == wanted && (name || sends_on && found.spec.name == port)
         };
-        Some((found, found.spec.messages.iter().position(is)?))
+        Some((bus, found.spec.messages.iter().position(is)?))
     })
 }

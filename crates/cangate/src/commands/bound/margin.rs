@@ -5,7 +5,6 @@ use super::{by_bus, can_miss};
 use crate::failure::Failure;
 use analysis::{Arrival, Lengths};
 use frame::Nanos;
-use std::fmt::Write as _;
 
 /// Factors are looked for in thousandths, up to this one.
 const MOST: u64 = 100_000;
@@ -14,22 +13,30 @@ const MOST: u64 = 100_000;
 const RAREST: Nanos = 10_000_000_000;
 const DENSEST: Nanos = 100_000;
 
-/// What may change, in sentences. Each figure was assessed itself: with it, no deadline can be missed and no
-/// queue can overflow.
-pub(super) fn words(connected: &Connected, lengths: &mut Lengths) -> Result<String, Failure> {
+/// What may change. Each figure was assessed itself: with it, no deadline can be missed and no queue can overflow.
+pub(super) struct Margin {
+    /// So many thousandths as often may all messages come; `None` if there is no margin.
+    pub(super) factor: Option<u64>,
+    /// All of it, in sentences that go on after "Margin:".
+    pub(super) sentences: Vec<String>,
+}
+
+pub(super) fn find(connected: &Connected, lengths: &mut Lengths) -> Result<Margin, Failure> {
     if !holds(connected, lengths)? {
-        return Ok("Margin: none, as it is.\n".to_owned());
+        return Ok(Margin {
+            factor: None,
+            sentences: vec!["none, as it is.".to_owned()],
+        });
     }
-    let mut text = String::new();
+    let mut sentences = Vec::new();
     let factor = most(1_000, MOST, |factor| {
         holds(&faster(connected, factor)?, lengths)
     })?;
-    let _ = writeln!(
-        text,
-        "Margin: all messages may come at least {}.{:03} times as often, with their deadlines and jitter as they are.",
+    sentences.push(format!(
+        "all messages may come at least {}.{:03} times as often, with their deadlines and jitter as they are.",
         factor / 1000,
         factor % 1000
-    );
+    ));
     // In steps of a tenth of a millisecond, from rare to dense.
     let step = RAREST / DENSEST;
     let with_errors = |n: u64| {
@@ -41,19 +48,20 @@ pub(super) fn words(connected: &Connected, lengths: &mut Lengths) -> Result<Stri
     };
     if holds(&with_errors(1), lengths)? {
         let n = most(1, step, |n| holds(&with_errors(n), lengths))?;
-        let _ = writeln!(
-            text,
-            "Margin: there may be an error on each bus each {} µs.",
+        sentences.push(format!(
+            "there may be an error on each bus each {} µs.",
             (RAREST / n).div_ceil(1000)
-        );
+        ));
     } else {
-        let _ = writeln!(
-            text,
-            "Margin: not even an error on each bus each {} s.",
+        sentences.push(format!(
+            "there may not even be an error on each bus each {} s.",
             RAREST / 1_000_000_000
-        );
+        ));
     }
-    Ok(text)
+    Ok(Margin {
+        factor: Some(factor),
+        sentences,
+    })
 }
 
 /// The greatest number found from one that holds to the last, by halving.

@@ -5,6 +5,7 @@ mod delay;
 mod from_log;
 mod json;
 mod margin;
+mod page;
 mod routes;
 mod table;
 mod witness;
@@ -58,6 +59,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
                     (args.json, "--json"),
                     (args.margin, "--margin"),
                     (args.witness.is_some(), "--witness"),
+                    (args.report.is_some(), "--report"),
                 ];
                 if let Some((_, option)) = more.iter().find(|(given, _)| *given) {
                     return Err(Failure::input(format!(
@@ -83,6 +85,9 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     if let Some(out) = &args.out {
         output::file(out)?;
     }
+    if let Some(report) = &args.report {
+        output::folder(report)?;
+    }
     let delay = Delay::of(args)?;
     let connected = match &args.gateway {
         None => routes::alone(set),
@@ -105,25 +110,50 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
         let out = args.out.as_deref();
         return witness::run(&connected, &assessed, id, &mut lengths, effort, out);
     }
-    if let Some(results) = &args.check {
-        return check::run(&all, results, delay.or_none(), &args.port);
-    }
+    let checked = match &args.check {
+        Some(results) => Some(check::hold(&all, results, delay.or_none(), &args.port)?),
+        None => None,
+    };
+    let margin = match args.margin {
+        true => Some(margin::find(&connected, &mut lengths)?),
+        false => None,
+    };
     let mut stdout = std::io::stdout().lock();
     if args.json {
         let report = json::report(&all, &delay, &connected.notes);
         serde_json::to_writer_pretty(&mut stdout, &report).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
     } else {
-        let mut text = table::render(&all);
-        if args.gateway.is_some() {
+        let mut text = match &checked {
+            Some(checked) => format!("{}\n", checked.sentence()),
+            None => table::render(&all),
+        };
+        if args.gateway.is_some() && checked.is_none() {
             text.push_str(&table::gateway(&delay, &connected.notes));
         }
-        if args.margin {
-            text.push_str(&margin::words(&connected, &mut lengths)?);
+        for sentence in margin.iter().flat_map(|margin| &margin.sentences) {
+            text.push_str(&format!("Margin: {sentence}\n"));
         }
         stdout.write_all(text.as_bytes())?;
     }
-    missed(&all)
+    if let Some(report) = &args.report {
+        let shown = page::Shown {
+            all: &all,
+            connected: &connected,
+            delay: &delay,
+            margin: margin.as_ref(),
+            checked: checked.as_ref(),
+            set: &source,
+        };
+        let written = page::write(report, args, &shown)?;
+        if !args.json {
+            writeln!(stdout, "Written: {}", written.display())?;
+        }
+    }
+    match checked {
+        Some(checked) => checked.verdict(),
+        None => missed(&all),
+    }
 }
 
 fn by_bus<'s>(connected: &'s Connected, assessed: &'s NetworkFound) -> Vec<Found<'s>> {

@@ -2,6 +2,7 @@
 
 use super::delay::Delay;
 use super::{Found, can_miss, json, label};
+use crate::columns::{WIDTH, fitted, width, wrapped};
 use crate::counters::{row, table};
 use analysis::{Bound, Message, Order, Service};
 use std::fmt::Write as _;
@@ -17,15 +18,14 @@ pub(super) fn render(all: &[Found<'_>]) -> String {
         text.push('\n');
     }
     if all.iter().any(|found| found.spec.random_errors.is_some()) {
-        text.push_str(
-            "late: how probable it is at most that errors at random make a frame late; other columns are without them.\n",
-        );
+        let late = "late: how probable it is at most that errors at random make a frame late; other columns are \
+                    without them.";
+        let _ = writeln!(text, "{}", wrapped(late));
     }
-    text.push_str(
-        "Times in µs. bound: from the event to the end of the frame: jitter, a frame of lower priority on\n\
-         the bus, frames of the own message and queue ahead, frames of higher priority, errors, the frame\n\
-         itself. Not covered: error-passive nodes, overload frames, time to fill a buffer.\n",
-    );
+    let legend = "Times in µs. bound: from the event to the end of the frame: jitter, a frame of lower priority on \
+                  the bus, frames of the own message and queue ahead, frames of higher priority, errors, the frame \
+                  itself. Not covered: error-passive nodes, overload frames, time to fill a buffer.";
+    let _ = writeln!(text, "{}", wrapped(legend));
     text
 }
 
@@ -87,69 +87,118 @@ fn nodes(text: &mut String, found: &Found<'_>) {
         );
     }
     if assumed > 0 {
-        let _ = writeln!(
-            text,
+        let words = format!(
             "{assumed} {} said to send in order of priority; `mailboxes = N` in [nodes.NAME] has it checked",
             if assumed == 1 { "node is" } else { "nodes are" }
         );
+        let _ = writeln!(text, "{}", wrapped(&words));
     }
 }
 
-fn messages(found: &Found<'_>) -> comfy_table::Table {
-    let random = found.spec.random_errors.is_some();
-    let mut titles = vec![
-        "message", "node", "bits", "jitter", "lower", "ahead", "higher", "errors", "frame",
-        "bound", "deadline", "slack",
-    ];
-    if random {
-        titles.push("late");
-    }
-    let mut table = table(&titles);
+/// All messages of a bus, the highest priority first.
+pub(super) fn by_priority(found: &Found<'_>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..found.spec.messages.len()).collect();
-    let key = |&i: &usize| found.spec.messages.get(i).map(field);
-    order.sort_by_key(key);
-    for i in order {
-        let both = found
-            .spec
-            .messages
-            .get(i)
-            .zip(found.assessment.messages.get(i));
-        let Some((message, of_it)) = both else {
-            continue;
-        };
-        let node = found.spec.nodes.get(message.node);
-        let mut cells = vec![
-            label(message),
-            node.map_or_else(String::new, |node| node.name.clone()),
-            of_it.bits.all().to_string(),
-        ];
-        match &of_it.bound {
-            Ok(bound) => cells.extend(parts(bound, found.base.get(i).copied().unwrap_or(0))),
-            Err(_) => {
-                cells.extend(std::iter::repeat_n("·".to_owned(), 5));
-                cells.push(micros(of_it.frame));
-                cells.push("none".to_owned());
-            }
-        }
-        cells.push(micros(message.deadline));
-        cells.push(match &of_it.bound {
-            _ if can_miss(found, i) => "MISSED".to_owned(),
-            _ => found.response(i).map_or_else(String::new, |response| {
-                micros(message.deadline.saturating_sub(response))
-            }),
-        });
-        if random {
-            cells.push(late(found.misses.get(i).copied().flatten()));
-        }
-        table.add_row(row(cells));
+    order.sort_by_key(|&i| found.spec.messages.get(i).map(field));
+    order
+}
+
+/// A column: its head, and a cell for each message.
+struct Column {
+    head: &'static str,
+    cells: Vec<String>,
+}
+
+/// All messages by priority: bounds and what they consist of side by side where they fit, else one below the other.
+/// What no bound has a part of has no column.
+fn messages(found: &Found<'_>) -> String {
+    let order = by_priority(found);
+    let column = |head: &'static str, cell: &dyn Fn(usize) -> String| Column {
+        head,
+        cells: order.iter().map(|&i| cell(i)).collect(),
+    };
+    let message = |i: usize| found.spec.messages.get(i);
+    let of_it = |i: usize| found.assessment.messages.get(i);
+    let names = column("message", &|i| message(i).map_or_else(String::new, label));
+    let node = |i: usize| found.spec.nodes.get(message(i)?.node);
+    let known = [
+        column("node", &|i| {
+            node(i).map_or_else(String::new, |node| node.name.clone())
+        }),
+        column("bits", &|i| {
+            of_it(i).map_or_else(String::new, |m| m.bits.all().to_string())
+        }),
+    ];
+    let parts: Vec<[String; PARTS.len()]> = (0..found.spec.messages.len())
+        .map(|i| of_it(i).and_then(|m| m.bound.ok()))
+        .enumerate()
+        .map(|(i, bound)| match bound {
+            Some(bound) => parts(&bound, found.base.get(i).copied().unwrap_or(0)),
+            None => PARTS.map(|_| NOTHING.to_owned()),
+        })
+        .collect();
+    let mut consists: Vec<Column> = PARTS
+        .iter()
+        .enumerate()
+        .map(|(n, head)| column(head, &|i| parts[i][n].clone()))
+        .filter(|column| column.cells.iter().any(|cell| cell != NOTHING))
+        .collect();
+    consists.push(column("frame", &|i| {
+        of_it(i).map_or_else(String::new, |m| micros(m.frame))
+    }));
+    let mut results = vec![
+        column("bound", &|i| {
+            found.response(i).map_or_else(|| "none".to_owned(), micros)
+        }),
+        column("deadline", &|i| {
+            message(i).map_or_else(String::new, |m| micros(m.deadline))
+        }),
+        column("slack", &|i| slack(found, i)),
+    ];
+    if found.spec.random_errors.is_some() {
+        let misses = |i: usize| found.misses.get(i).copied().flatten();
+        results.push(column("late", &|i| late(misses(i))));
+    }
+    let together = of_columns(
+        [&names]
+            .into_iter()
+            .chain(&known)
+            .chain(&consists)
+            .chain(&results),
+    );
+    if width(&together) <= WIDTH {
+        return together.to_string();
+    }
+    let first = of_columns([&names].into_iter().chain(&known).chain(&results));
+    let second = of_columns([&names].into_iter().chain(&consists));
+    format!("{}\n{}", fitted(first, &[0, 1]), fitted(second, &[0]))
+}
+
+fn of_columns<'c>(columns: impl Iterator<Item = &'c Column>) -> comfy_table::Table {
+    let columns: Vec<&Column> = columns.collect();
+    let heads: Vec<&str> = columns.iter().map(|column| column.head).collect();
+    let mut table = table(&heads);
+    for line in 0..columns.first().map_or(0, |column| column.cells.len()) {
+        table.add_row(row(columns
+            .iter()
+            .map(|column| column.cells.get(line).cloned().unwrap_or_default())));
     }
     table
+}
+
+/// The time to spare, or that there may be none.
+fn slack(found: &Found<'_>, i: usize) -> String {
+    let both = found.response(i).zip(found.spec.messages.get(i));
+    match both {
+        _ if can_miss(found, i) => "MISSED".to_owned(),
+        Some((response, message)) => micros(message.deadline.saturating_sub(response)),
+        None => String::new(),
+    }
 }
 
 /// A probability, rounded up.
 fn late(probability: Option<f64>) -> String {
     match probability {
-        None => "·".to_owned(),
+        None => NOTHING.to_owned(),
         Some(p) if p >= 1.0 => "1".to_owned(),
         Some(p) if p <= analysis::miss::LEAST_PROBABILITY => {
             format!("<{:e}", analysis::miss::LEAST_PROBABILITY)
@@ -163,7 +212,10 @@ fn field(message: &Message) -> u64 {
     frame::wire::arbitration_key(message.shape.header())
 }
 
-fn parts(bound: &Bound, before: u64) -> [String; 7] {
+/// What a bound can have parts of, besides the frame itself.
+const PARTS: [&str; 5] = ["jitter", "lower", "ahead", "higher", "errors"];
+
+fn parts(bound: &Bound, before: u64) -> [String; PARTS.len()] {
     let p = bound.parts;
     // What is ahead, less the time since the first of it was released.
     let ahead = if p.ahead >= p.since {
@@ -177,8 +229,6 @@ fn parts(bound: &Bound, before: u64) -> [String; 7] {
         ahead,
         dotted(p.interference),
         dotted(p.errors),
-        micros(p.frame),
-        micros(before + bound.response),
     ]
 }
 
@@ -214,9 +264,16 @@ fn no_bounds(text: &mut String, found: &Found<'_>) {
     }
 }
 
+/// What stands for 0.
+const NOTHING: &str = "·";
+
 /// Nanoseconds as µs; a dot for 0.
 fn dotted(ns: u64) -> String {
-    if ns == 0 { "·".to_owned() } else { micros(ns) }
+    if ns == 0 {
+        NOTHING.to_owned()
+    } else {
+        micros(ns)
+    }
 }
 
 /// Nanoseconds as µs, all digits that are there.

@@ -1,12 +1,10 @@
 //! The summary as tables on a terminal.
 
+use crate::columns::{WIDTH, fitted, width, wrapped};
 use crate::counters::{accounting, number, row, table};
 use ::demo::{Quantiles, RouteLine, Summary};
-use comfy_table::{ColumnConstraint, ContentArrangement, Table};
+use comfy_table::Table;
 use std::fmt::Write;
-
-/// What a terminal shows without breaking lines, characters.
-const WIDTH: usize = 80;
 
 /// The tables as text, at most [`WIDTH`] wide for up to a billion frames of a route.
 pub(crate) fn render(summary: &Summary) -> String {
@@ -22,27 +20,6 @@ pub(crate) fn render(summary: &Summary) -> String {
         let _ = writeln!(text, "{}", wrapped(&paragraph));
     }
     text
-}
-
-/// Lines of at most [`WIDTH`] characters; a longer word has a line of its own.
-fn wrapped(text: &str) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= WIDTH => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines.join("\n")
-}
-
-/// The widest line.
-fn width(table: &Table) -> usize {
-    let lines = table.lines();
-    lines.map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
 /// Why frames of a route did not go out: the head of a column, and how many.
@@ -79,7 +56,7 @@ fn routes(all: &[RouteLine]) -> String {
         of_routes(all, &counts, counted),
         of_routes(all, &TIMES, timed),
     );
-    format!("{}\n{}", fitted(counts), fitted(times))
+    format!("{}\n{}", fitted(counts, &[0]), fitted(times, &[0]))
 }
 
 fn of_routes(
@@ -90,21 +67,6 @@ fn of_routes(
     let mut table = table(&[&["route"], names].concat());
     for r in all {
         table.add_row(row([vec![r.name.clone()], cells(r)].concat()));
-    }
-    table
-}
-
-/// With names on several lines where they are too long.
-fn fitted(mut table: Table) -> Table {
-    let too_wide = width(&table).saturating_sub(WIDTH);
-    let names = table.column_max_content_widths().first().copied();
-    if let (1.., Some(column), Some(names)) = (too_wide, table.column_mut(0), names) {
-        let room = usize::from(names).saturating_sub(too_wide).max(8) + 2;
-        let room = u16::try_from(room).unwrap_or(u16::MAX);
-        column.set_constraint(ColumnConstraint::UpperBoundary(comfy_table::Width::Fixed(
-            room,
-        )));
-        table.set_content_arrangement(ContentArrangement::Dynamic);
     }
     table
 }
@@ -276,22 +238,5 @@ mod tests {
                 assert!(!name.starts_with('x') || letters >= 120, "{text}");
             }
         }
-    }
-
-    #[test]
-    fn sentences_are_wrapped_and_long_words_are_whole() {
-        let word = "x".repeat(100);
-        let text = wrapped(&format!(
-            "{} {word} end",
-            "a few words ".repeat(12).trim_end()
-        ));
-        let lines: Vec<&str> = text.lines().collect();
-        assert!(
-            lines
-                .iter()
-                .all(|l| l.chars().count() <= WIDTH || **l == word),
-            "{text}"
-        );
-        assert_eq!(text.replace('\n', " ").matches("a few words").count(), 12);
     }
 }

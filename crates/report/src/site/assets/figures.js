@@ -65,15 +65,30 @@
     const low = log ? least / 2 : Math.min(0, ...all);
     const place = (v) => (log ? Math.log(v / low) / Math.log(most / low) : (v - low) / (most - low));
     const alone = measured.every((x) => figure.series.filter((s) => s.points.some((p) => p.x === x)).length < 2);
-    const BAR = 12, { ink, muted, text, line } = cg.paints;
+    const BAR = 12, { ink, muted, text, line, width, wrap } = cg.paints;
+    const both = (point) => `${cg.short(point.median)}${point.worst == null ? "" : ` / ${cg.short(point.worst)}`}`;
+    // Room for the numbers behind the longest bar.
+    const numbers = 20 + Math.max(0, ...figure.series.flatMap((s) => s.points.map((p) => width(both(p), 12))));
+    const scale = (left, room) => (v) => left + Math.max(40, room - numbers) * place(v);
+    // Where the words of the paper's points stand: right of them, left of them, or below them on lines of their own.
+    const beside = (theirs, left, room) => {
+      const words = theirs.map((p) => [p.name, of[p.of], cg.short(p.y)].filter(Boolean).join(" ")).join(", ");
+      const at = theirs.map((p) => scale(left, room)(p.y)), long = width(words, 12);
+      if (Math.max(...at) + 10 + long <= left + room + 8) return { x: Math.max(...at) + 10, lines: [words], down: 0 };
+      if (Math.min(...at) - 10 - long >= left) return { x: Math.min(...at) - 10 - long, lines: [words], down: 0 };
+      return { x: left, lines: wrap(words, 12, room), down: 1 };
+    };
     const rows = [...only, ...measured].map((x) => {
       const bars = figure.series.map((s, n) => [look[n], s.points.find((p) => p.x === x)]).filter(([, point]) => point);
       const theirs = figure.paper.filter((p) => p.x === x);
-      const lines = bars.length + (theirs.length ? 1 : 0);
+      const high = (room) => {
+        const said = theirs.length ? beside(theirs, 0, room) : null;
+        return Math.max(1, bars.length + (said ? 1 : 0)) * (BAR + 2) + (said ? 14 * said.down * said.lines.length : 0);
+      };
       return {
-        name: x, height: Math.max(1, lines) * (BAR + 2),
-        paint: (left, top, room, high) => {
-          const wide = Math.max(40, room - 96), to = (v) => left + wide * place(v), made = [];
+        name: x, height: high,
+        paint: (left, top, room) => {
+          const to = scale(left, room), made = [];
           bars.forEach(([own, point], n) => {
             const y = top + n * (BAR + 2), [a, b] = [to(log ? low : 0), to(point.median)].sort((p, q) => p - q);
             made.push(cg.svg("rect", { x: a.toFixed(1), y, width: Math.max(1, b - a).toFixed(1), height: BAR, fill: alone ? cg.paints.bar : own.colour, "fill-opacity": 0.65 }));
@@ -83,13 +98,13 @@
               made.push(line(b, y + BAR / 2, worst, y + BAR / 2, ink), cg.mark("triangle", worst, y + BAR / 2, ink));
               end = Math.max(end, worst + 3);
             }
-            made.push(text(end + 6, y + 10, `${cg.short(point.median)}${point.worst == null ? "" : ` / ${cg.short(point.worst)}`}`, { "font-size": 12, fill: muted }));
+            made.push(text(end + 6, y + 10, both(point), { "font-size": 12, fill: muted }));
           });
           if (theirs.length) {
             const y = top + bars.length * (BAR + 2) + BAR / 2;
             for (const p of theirs) made.push(cg.mark("cross", to(p.y), y, ink));
-            const last = theirs.reduce((a, b) => (a.y > b.y ? a : b));
-            made.push(text(to(last.y) + 10, y + 4, theirs.map((p) => [p.name, of[p.of], cg.short(p.y)].filter(Boolean).join(" ")).join(", "), { "font-size": 12 }));
+            const said = beside(theirs, left, room);
+            said.lines.forEach((words, n) => made.push(text(said.x, y + 4 + 14 * (n + said.down), words, { "font-size": 12 })));
           }
           return made;
         },

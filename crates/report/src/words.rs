@@ -1,7 +1,7 @@
 //! Numbers and lists in sentences.
 
 /// Digits in groups of three, joined by a narrow space, as the scripts write them.
-pub(super) fn count(n: u64) -> String {
+pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
@@ -14,7 +14,7 @@ pub(super) fn count(n: u64) -> String {
 }
 
 /// "a", "a and b", "a, b and c"; empty without any.
-pub(super) fn joined<T: AsRef<str>>(parts: &[T]) -> String {
+pub(crate) fn joined<T: AsRef<str>>(parts: &[T]) -> String {
     match parts {
         [] => String::new(),
         [one] => one.as_ref().to_owned(),
@@ -26,7 +26,7 @@ pub(super) fn joined<T: AsRef<str>>(parts: &[T]) -> String {
 }
 
 /// "once", "twice", "3 times".
-pub(super) fn times(n: u64) -> String {
+pub(crate) fn times(n: u64) -> String {
     match n {
         1 => "once".to_owned(),
         2 => "twice".to_owned(),
@@ -35,7 +35,7 @@ pub(super) fn times(n: u64) -> String {
 }
 
 /// Nanoseconds as µs with at most one decimal; from 50 ms on as ms, as in the charts.
-pub(super) fn micros(ns: i64) -> String {
+pub(crate) fn micros(ns: i64) -> String {
     let (per, unit) = if ns < 50_000_000 {
         (1e3, "µs")
     } else {
@@ -47,7 +47,7 @@ pub(super) fn micros(ns: i64) -> String {
 }
 
 /// A share in per cent; what is not 0 is not written as 0, what is not all not as 100.
-pub(super) fn percent(part: u64, whole: u64) -> String {
+pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "–".to_owned();
     }

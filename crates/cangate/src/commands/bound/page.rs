@@ -1,0 +1,246 @@
+//! `cangate bound --report`: bounds, and beside them what was measured, as a page.
+
+use super::check::{self, Checked};
+use super::delay::Delay;
+use super::margin::Margin;
+use super::routes::Connected;
+use super::table::{by_priority, micros};
+use super::{Found, id, json};
+use crate::cli::bound::Bound as Args;
+use crate::failure::Failure;
+use ::demo::file_name;
+use analysis::{Hop, Order, Place};
+use config::Source;
+use report::bound::{self, Data, FrameSeen};
+use std::path::{Path, PathBuf};
+
+/// What there is to show.
+pub(super) struct Shown<'s> {
+    pub(super) all: &'s [Found<'s>],
+    pub(super) connected: &'s Connected,
+    pub(super) delay: &'s Delay,
+    pub(super) margin: Option<&'s Margin>,
+    pub(super) checked: Option<&'s Checked>,
+    /// The message set.
+    pub(super) set: &'s Source,
+}
+
+/// Writes the page into a folder, and gives its name.
+pub(super) fn write(dir: &Path, args: &Args, shown: &Shown<'_>) -> Result<PathBuf, Failure> {
+    let buses = shown.all.iter().enumerate();
+    let mut notes = Vec::new();
+    if args.gateway.is_some() {
+        notes.push(shown.delay.sentence().trim_end().to_owned());
+    }
+    let left_out = shown.connected.notes.iter();
+    notes.extend(left_out.map(|note| format!("Left out: {note}.")));
+    let data = Data {
+        title: file_name(Path::new(&shown.set.name)),
+        buses: buses.map(|(n, found)| bus(n, found, shown)).collect(),
+        notes,
+        margin: shown.margin.map(|margin| bound::Margin {
+            thousandths: margin.factor,
+            sentences: margin
+                .sentences
+                .iter()
+                .map(|words| first_upper(words))
+                .collect(),
+        }),
+        measured: shown.checked.map(|checked| bound::Measured {
+            name: file_name(Path::new(&checked.name)),
+            description: checked.description.clone(),
+            strange: checked.strange,
+            unbounded: checked.unbounded,
+        }),
+        made: vec![
+            ("Command".to_owned(), command(args)),
+            ("Version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+            (
+                "Message set".to_owned(),
+                shown.set.text.trim_end().to_owned(),
+            ),
+        ],
+    };
+    bound::write(dir, &data).map_err(Failure::run)
+}
+
+fn first_upper(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).collect()
+}
+
+/// The command that makes this page again. File names without their folders: a page is shown to others.
+fn command(args: &Args) -> String {
+    let mut text = String::from("cangate bound");
+    let mut file = |option: &str, path: Option<&PathBuf>| {
+        if let Some(path) = path {
+            text.push_str(&format!(" {option}{}", file_name(path)));
+        }
+    };
+    file("", args.set.as_ref());
+    file("--from-log ", args.from_log.as_ref());
+    file("--gateway ", args.gateway.as_ref());
+    file("--gateway-delay-from ", args.gateway_delay_from.as_ref());
+    file("--check ", args.check.as_ref());
+    if args.from_log.is_some() {
+        text.push_str(&format!(" --bitrate {}", args.bitrate));
+    }
+    for (port, bus, n) in &args.mailboxes {
+        text.push_str(&format!(" --mailboxes {port}:{bus}={n}"));
+    }
+    if let Some(ns) = args.gateway_delay {
+        text.push_str(&format!(" --gateway-delay {ns}ns"));
+    }
+    for (name, port) in &args.port {
+        text.push_str(&format!(" --port \"{name}={port}\""));
+    }
+    if args.margin {
+        text.push_str(" --margin");
+    }
+    text.push_str(" --report DIR");
+    text
+}
+
+fn bus(n: usize, found: &Found<'_>, shown: &Shown<'_>) -> bound::Bus {
+    let spec = found.spec;
+    let fixed = spec
+        .errors
+        .map(|ns| format!("an error each {} µs at most", micros(ns)));
+    let random = spec
+        .random_errors
+        .map(|ns| format!("errors at random, one in {} µs on average", micros(ns)));
+    let order = by_priority(found).into_iter();
+    bound::Bus {
+        name: spec.name.clone(),
+        bit_rate: spec.rate.to_string(),
+        load: found.assessment.load,
+        errors: fixed.or(random),
+        nodes: nodes(found),
+        messages: order
+            .filter_map(|message| of_message(Place { bus: n, message }, found, shown))
+            .collect(),
+    }
+}
+
+fn nodes(found: &Found<'_>) -> Vec<bound::Node> {
+    let nodes = found.spec.nodes.iter().zip(&found.assessment.nodes);
+    let node = |(n, (node, assessed)): (usize, (&analysis::NodeSpec, &analysis::NodeBound))| {
+        let order = match (node.order, assessed.service) {
+            (Order::Priority, _) => bound::Order::Assumed,
+            (Order::Mailboxes(n), analysis::Service::Queue) => bound::Order::Arrival(n.get()),
+            (Order::Mailboxes(n), _) => bound::Order::Covered(n.get()),
+        };
+        bound::Node {
+            name: node.name.clone(),
+            order,
+            backlog: assessed.backlog,
+            room: found.room.get(n).copied().flatten(),
+        }
+    };
+    nodes.enumerate().map(node).collect()
+}
+
+fn of_message(place: Place, found: &Found<'_>, shown: &Shown<'_>) -> Option<bound::Message> {
+    let n = place.message;
+    let message = found.spec.messages.get(n)?;
+    let of_it = found.assessment.messages.get(n)?;
+    let node = found.spec.nodes.get(message.node)?;
+    let base = found.base.get(n).copied().unwrap_or(0);
+    let hops = &shown.connected.network.hops;
+    let hop = hops.iter().find(|hop| hop.to == place);
+    let checked = shown.checked.and_then(|c| c.seen.get(&(place.bus, n)));
+    Some(bound::Message {
+        id: id(message),
+        name: message.name.clone(),
+        node: node.name.clone(),
+        bits: of_it.bits.all(),
+        frame: of_it.frame,
+        period: message.arrival.period(),
+        deadline: message.deadline,
+        via: found.via.get(n).cloned().flatten(),
+        bound: match of_it.bound {
+            Ok(bound) => Ok(parts(bound.parts, base, hop)),
+            Err(why) => Err(json::words(why, found)),
+        },
+        late: found.misses.get(n).copied().flatten(),
+        seen: checked.map(seen),
+    })
+}
+
+/// What is over on the next bus as jitter, from `base` on, is the way there: the bound on the bus before, and the
+/// gateway's time (`analysis::Network`).
+fn parts(parts: analysis::Parts, base: u64, hop: Option<&Hop>) -> bound::Parts {
+    let until_here = base.saturating_add(parts.jitter);
+    let gateway = hop.map_or(0, |hop| hop.delay.min(until_here));
+    let (earlier, jitter) = match hop {
+        Some(_) => (until_here - gateway, 0),
+        None => (0, until_here),
+    };
+    bound::Parts {
+        earlier,
+        gateway,
+        jitter,
+        lower: parts.blocking,
+        ahead: parts.ahead,
+        higher: parts.interference,
+        errors: parts.errors,
+        frame: parts.frame,
+        since: parts.since,
+    }
+}
+
+fn seen(seen: &check::Seen) -> bound::Seen {
+    let frame = |&(tag, end, latency): &(u64, u64, i64)| FrameSeen { tag, end, latency };
+    let limit = i64::try_from(seen.limit).unwrap_or(i64::MAX);
+    let latencies = seen.frames.iter().map(|(_, _, latency)| *latency);
+    // The first of several.
+    let worst = seen
+        .frames
+        .iter()
+        .rev()
+        .max_by_key(|(_, _, latency)| *latency);
+    bound::Seen {
+        port: seen.port.clone(),
+        limit: seen.limit,
+        latencies: latencies.collect(),
+        worst: worst.map(frame),
+        above: seen
+            .frames
+            .iter()
+            .filter(|(_, _, latency)| *latency > limit)
+            .map(frame)
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However it is divided, it is the bound.
+    #[test]
+    fn the_way_here_is_the_bus_before_and_the_gateway() {
+        let found = analysis::Parts {
+            jitter: 700,
+            blocking: 200,
+            frame: 300,
+            since: 50,
+            ..analysis::Parts::default()
+        };
+        let place = Place { bus: 0, message: 0 };
+        let hop = |delay| Hop {
+            from: place,
+            to: place,
+            delay,
+            unchanged: true,
+        };
+        let own = parts(found, 0, None);
+        assert_eq!((own.earlier, own.gateway, own.jitter), (0, 0, 700));
+        assert_eq!(own.bound(), 700 + 200 + 300 - 50);
+        let sent_on = parts(found, 500, Some(&hop(100)));
+        let way = (sent_on.earlier, sent_on.gateway, sent_on.jitter);
+        assert_eq!(way, (1_100, 100, 0));
+        assert_eq!(sent_on.bound(), own.bound() + 500);
+    }
+}

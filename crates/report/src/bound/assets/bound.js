@@ -1,0 +1,89 @@
+// Puts the page of worst cases together.
+(() => {
+  // Bars that are drawn at once of each bus.
+  const FIRST = 40;
+  const why = (text) => cg.html("span", { class: "why" }, text);
+
+  const ORDERS = {
+    slack: (a, b) => (cg.slack(a) < cg.slack(b) ? -1 : cg.slack(a) > cg.slack(b) ? 1 : 0),
+    bound: (a, b) => (b.bound ?? Infinity) - (a.bound ?? Infinity) || 0,
+    priority: () => 0,
+  };
+
+  const head = (data) => {
+    const title = data.title ? `Worst cases: ${data.title}` : "Worst cases";
+    document.title = title;
+    cg.at("title").textContent = title;
+    cg.at("sentence").textContent = data.lead.sentence;
+    cg.at("tiles").replaceChildren(...data.lead.tiles.map(({ name, value, note, bad }) => cg.html("div", { class: bad ? "tile alarm" : "tile" },
+      cg.html("span", { class: "name" }, name), cg.html("strong", {}, value), why(note))));
+    cg.at("notes").hidden = !data.notes.length;
+    cg.at("notes").replaceChildren(...data.notes.map((note) => cg.html("li", {}, note)));
+    cg.at("said").textContent = "A bar is the bound: from the event to the end of the frame, at worst. The upright line is the deadline, an arrow a deadline beyond the axis; red can be missed. Point at a bar, or go to it with the keys, for its figures.";
+  };
+
+  // All figures of a bus, made when they are asked for.
+  const figures = (bus) => {
+    const used = cg.parts.map((part, n) => [part, n]).filter(([, n]) => bus.messages.some((m) => m.parts?.[n]));
+    const since = bus.messages.some((m) => m.since), late = bus.messages.some((m) => m.late != null), via = bus.messages.some((m) => m.via);
+    const slack = (m) => (m.can_miss ? cg.html("span", { class: "bad" }, m.bound == null ? "–" : `−${cg.exact(-cg.slack(m))}`) : cg.exact(cg.slack(m)));
+    const line = (m) => [[cg.called(m), m.why ? why(`No bound: ${m.why}`) : null].filter(Boolean), m.node, m.bound == null ? "none" : cg.exact(m.bound), cg.exact(m.deadline), slack(m),
+      ...used.map(([, n]) => (m.parts ? cg.exact(m.parts[n]) : "–")), ...(since ? [m.since ? `−${cg.exact(m.since)}` : "0"] : []), cg.count(m.bits), cg.exact(m.period),
+      ...(late ? [m.late == null ? "–" : cg.chance(m.late)] : []), ...(via ? [m.via ?? "–"] : [])];
+    return cg.table(`By priority; times in µs. A bound is the sum of its parts${since ? ", less what lies before the event" : ""}.`,
+      ["message", "node", "bound", "deadline", "slack", ...used.map(([[name]]) => name), ...(since ? ["before the event"] : []), "bits", "period", ...(late ? ["late, at most"] : []), ...(via ? ["from"] : [])],
+      bus.messages.map(line), { class: "scroll cards" });
+  };
+
+  const folded = (bus) => cg.html("details", { ontoggle: (event) => { if (event.target.open && event.target.children.length < 2) event.target.append(figures(bus)); } },
+    cg.html("summary", {}, `All figures of bus ${bus.name} as a table`));
+
+  const section = (bus, worst, measured, order) => {
+    const assumed = bus.nodes.filter((node) => node.order === "assumed").map((node) => node.name);
+    const nodes = [...bus.nodes.filter((node) => node.order !== "assumed").map(cg.aboutNode), ...(assumed.length ? [[cg.assumed(assumed)]] : [])];
+    const room = cg.html("div", {});
+    let shown = FIRST;
+    const draw = () => {
+      const sorted = [...bus.messages].sort(ORDERS[order()]), messages = sorted.slice(0, shown);
+      if (!messages.length) { room.replaceChildren(cg.html("p", {}, "No message is on this bus.")); return; }
+      const model = {
+        draw: cg.drawBounds, id: `bus-${bus.name}`.replace(/[^\w-]/g, "_"), title: `Bounds on bus ${bus.name}`, clock: "computed", time: "bus time, computed",
+        note: `${cg.count(messages.length)} of ${cg.count(sorted.length)} messages`, messages, all: bus.messages, worst, measured,
+      };
+      const figure = cg.alone(model, room.clientWidth);
+      cg.tips(figure, messages);
+      room.replaceChildren(figure, ...(sorted.length > shown ? [cg.html("button", { type: "button", class: "more", onclick: () => { shown = sorted.length; draw(); } }, `Show all ${cg.count(sorted.length)} messages`)] : []));
+    };
+    const made = cg.html("section", { class: "bus" }, cg.html("h3", {}, `Bus ${bus.name}: ${bus.bit_rate}, load ${(100 * bus.load).toFixed(1)} %${bus.errors ? `, ${bus.errors}` : ""}`),
+      cg.html("ul", { class: "nodes" }, nodes.map((words) => cg.html("li", {}, words))), room, folded(bus));
+    return { made, draw };
+  };
+
+  const about = (data) => {
+    const { measured } = data;
+    cg.at("margin").hidden = !data.margin;
+    if (data.margin) cg.at("margin").replaceChildren(cg.html("h2", {}, "How much worse it may become"), cg.html("ul", {}, data.margin.map((words) => cg.html("li", {}, words))));
+    const text = measured?.description.find(([name]) => name === "Configuration")?.[1];
+    const set = data.made.find(([name]) => name === "Message set")?.[1];
+    const made = [...data.made.filter(([name]) => name !== "Message set"), ["Not covered", "Error-passive nodes, overload frames, the time that a controller needs to put the next frame into a buffer, and what other nodes send that is not in the set."]];
+    cg.at("made").replaceChildren(cg.html("h2", {}, "How this was made"), cg.list(made, ["Command"]), ...(set ? [cg.folded("The message set", set)] : []),
+      ...(measured ? [cg.html("h3", {}, `How ${measured.name} was made`), cg.list(measured.description.filter(([name]) => name !== "Configuration"), ["Command"])] : []),
+      ...(text ? [cg.folded("Its configuration", text)] : []));
+  };
+
+  globalThis.cangateBound = (data) => {
+    head(data);
+    const worst = data.buses.flatMap((bus) => bus.messages).reduce((a, b) => (a && cg.slack(a) <= cg.slack(b) ? a : b), null);
+    const order = cg.at("order");
+    const sections = data.buses.map((bus) => section(bus, worst, data.measured, () => order.value));
+    cg.at("buses").replaceChildren(...sections.map(({ made }) => made));
+    const draw = () => sections.forEach((one) => one.draw());
+    draw();
+    cg.onWidth(draw);
+    order.addEventListener("change", draw);
+    cg.showMeasured(data);
+    about(data);
+    // For whoever drives the page: it is complete.
+    document.documentElement.dataset.ready = Math.round(performance.now());
+  };
+})();

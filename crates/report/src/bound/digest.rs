@@ -1,0 +1,197 @@
+//! What the page gives to its scripts.
+
+use super::data::{Bus, Data, FrameSeen, Measured, Message, Node, Order, Parts, Seen};
+use super::lead::{Lead, can_miss, lead, ratio};
+use crate::curve::Curve;
+use crate::settings::{TimeBase, everything};
+use serde::Serialize;
+
+/// So many frames above their bound are named of one message.
+const NAMED: usize = 5;
+
+/// Everything on the page. Times are ns.
+#[derive(Serialize)]
+pub(super) struct Digest<'a> {
+    title: &'a str,
+    lead: Lead,
+    notes: &'a [String],
+    buses: Vec<BusLine<'a>>,
+    /// Sentences; absent if nobody asked.
+    margin: Option<&'a [String]>,
+    measured: Option<MeasuredLine<'a>>,
+    made: &'a [(String, String)],
+}
+
+#[derive(Serialize)]
+struct BusLine<'a> {
+    name: &'a str,
+    bit_rate: &'a str,
+    load: f64,
+    errors: Option<&'a str>,
+    nodes: Vec<NodeLine<'a>>,
+    /// By priority.
+    messages: Vec<MessageLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct NodeLine<'a> {
+    name: &'a str,
+    /// `assumed`, `covered` or `arrival`.
+    order: &'static str,
+    mailboxes: Option<u8>,
+    backlog: Option<u64>,
+    room: Option<u64>,
+    overflows: bool,
+}
+
+#[derive(Serialize)]
+struct MessageLine<'a> {
+    id: &'a str,
+    name: &'a str,
+    node: &'a str,
+    bits: u32,
+    frame: u64,
+    period: u64,
+    deadline: u64,
+    via: Option<&'a str>,
+    bound: Option<u64>,
+    can_miss: bool,
+    /// In the order of [`super::Parts::all`]; their sum, less `since`, is the bound.
+    parts: Option<[u64; 8]>,
+    since: u64,
+    /// The same without what lies before the event; their sum is the bound.
+    drawn: Option<[u64; 8]>,
+    /// Why there is no bound.
+    why: Option<&'a str>,
+    late: Option<f64>,
+    seen: Option<SeenLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct SeenLine<'a> {
+    port: &'a str,
+    limit: u64,
+    frames: u64,
+    p50: i64,
+    max: i64,
+    /// The greatest latency over its limit.
+    ratio: f64,
+    worst: FrameLine,
+    /// How many frames are above, and the first of them.
+    above: usize,
+    named: Vec<FrameLine>,
+    curve: Curve,
+}
+
+#[derive(Serialize)]
+struct FrameLine {
+    tag: u64,
+    end: u64,
+    latency: i64,
+}
+
+#[derive(Serialize)]
+struct MeasuredLine<'a> {
+    name: &'a str,
+    clock: TimeBase,
+    time: &'a str,
+    strange: u64,
+    unbounded: u64,
+    description: Vec<(String, String)>,
+}
+
+pub(super) fn digest(data: &Data) -> Digest<'_> {
+    Digest {
+        title: &data.title,
+        lead: lead(data),
+        notes: &data.notes,
+        buses: data.buses.iter().map(bus).collect(),
+        margin: data.margin.as_ref().map(|m| m.sentences.as_slice()),
+        measured: data.measured.as_ref().map(measured),
+        made: &data.made,
+    }
+}
+
+fn bus(bus: &Bus) -> BusLine<'_> {
+    BusLine {
+        name: &bus.name,
+        bit_rate: &bus.bit_rate,
+        load: bus.load,
+        errors: bus.errors.as_deref(),
+        nodes: bus.nodes.iter().map(node).collect(),
+        messages: bus.messages.iter().map(message).collect(),
+    }
+}
+
+fn node(node: &Node) -> NodeLine<'_> {
+    let (order, mailboxes) = match node.order {
+        Order::Assumed => ("assumed", None),
+        Order::Covered(n) => ("covered", Some(n)),
+        Order::Arrival(n) => ("arrival", Some(n)),
+    };
+    NodeLine {
+        name: &node.name,
+        order,
+        mailboxes,
+        backlog: node.backlog,
+        room: node.room,
+        overflows: node.overflows(),
+    }
+}
+
+fn message(message: &Message) -> MessageLine<'_> {
+    let parts = message.bound.as_ref().ok();
+    MessageLine {
+        id: &message.id,
+        name: &message.name,
+        node: &message.node,
+        bits: message.bits,
+        frame: message.frame,
+        period: message.period,
+        deadline: message.deadline,
+        via: message.via.as_deref(),
+        bound: parts.map(Parts::bound),
+        can_miss: can_miss(message),
+        parts: parts.map(Parts::all),
+        since: parts.map_or(0, |parts| parts.since),
+        drawn: parts.map(Parts::after_the_event),
+        why: message.bound.as_ref().err().map(String::as_str),
+        late: message.late,
+        seen: message.seen.as_ref().and_then(seen),
+    }
+}
+
+fn seen(seen: &Seen) -> Option<SeenLine<'_>> {
+    let summary = seen.latencies.summary()?;
+    Some(SeenLine {
+        port: &seen.port,
+        limit: seen.limit,
+        frames: summary.count,
+        p50: summary.p50,
+        max: summary.max,
+        ratio: ratio(seen)?,
+        worst: frame(&seen.worst?),
+        above: seen.above.len(),
+        named: seen.above.iter().take(NAMED).map(frame).collect(),
+        curve: Curve::of(&seen.latencies),
+    })
+}
+
+fn frame(frame: &FrameSeen) -> FrameLine {
+    FrameLine {
+        tag: frame.tag,
+        end: frame.end,
+        latency: frame.latency,
+    }
+}
+
+fn measured(measured: &Measured) -> MeasuredLine<'_> {
+    MeasuredLine {
+        name: &measured.name,
+        clock: TimeBase::of(&measured.description),
+        time: &measured.description.time_base,
+        strange: measured.strange,
+        unbounded: measured.unbounded,
+        description: everything(&measured.description),
+    }
+}

@@ -1,0 +1,26 @@
+//! The page as text.
+
+use super::data::Data;
+use super::digest::digest;
+use crate::assets;
+use crate::json::json;
+
+const HTML: &str = include_str!("assets/bound.html");
+const STYLE: &str = include_str!("assets/bound.css");
+/// Each file has one job.
+const SCRIPT: [&str; 4] = [
+    include_str!("assets/words.js"),
+    include_str!("assets/bars.js"),
+    include_str!("assets/measured.js"),
+    include_str!("assets/bound.js"),
+];
+
+/// The whole page. The same data gives the same bytes.
+#[must_use]
+pub fn page(data: &Data) -> String {
+    let bound = json(&digest(data));
+    let style = [assets::STYLE, assets::LEAD, STYLE].concat();
+    let script = [&[assets::SCRIPT], SCRIPT.as_slice()].concat().concat();
+    let places = [("STYLE", style), ("SCRIPT", script), ("BOUND", bound)];
+    assets::filled(HTML, places)
+}

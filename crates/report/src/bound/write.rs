@@ -1,0 +1,38 @@
+//! The page as a file.
+
+use super::data::Data;
+use super::page::page;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The page's name in its folder: beside the `report.html` of a run it has a name of its own.
+pub const FILE: &str = "bound.html";
+
+/// The page could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{path}: cannot write the page there; is it a folder where you may write, and is there room?",
+    path = .path.display()
+)]
+pub struct Error {
+    /// Which file or folder.
+    pub path: PathBuf,
+    /// What the system said.
+    #[source]
+    pub source: io::Error,
+}
+
+/// Writes the page into a folder, which is made where it is missing. A page that is there is replaced.
+///
+/// # Errors
+/// [`Error`], with the file's name.
+pub fn write(dir: &Path, data: &Data) -> Result<PathBuf, Error> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        |source| Error { path, source }
+    };
+    std::fs::create_dir_all(dir).map_err(failed(dir))?;
+    let html = dir.join(FILE);
+    std::fs::write(&html, page(data)).map_err(failed(&html))?;
+    Ok(html)
+}
