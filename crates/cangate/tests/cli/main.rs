@@ -5,6 +5,7 @@
 
 mod bench;
 mod bound;
+mod bound_dbc;
 mod bound_gateway;
 #[path = "../../../report/tests/browser/mod.rs"]
 mod browser;

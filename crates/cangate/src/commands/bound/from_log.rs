@@ -184,7 +184,7 @@ fn message(text: &mut String, interface: &str, id: CanId, seen: &Seen) {
 }
 
 /// In the longest unit that says it in whole numbers.
-fn time(ns: Nanos) -> String {
+pub(super) fn time(ns: Nanos) -> String {
     match ns {
         _ if ns.is_multiple_of(1_000_000) => format!("{}ms", ns / 1_000_000),
         _ if ns.is_multiple_of(1_000) => format!("{}us", ns / 1_000),
