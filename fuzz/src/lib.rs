@@ -29,6 +29,7 @@ pub const TARGETS: &[Target] = &[
     targets::configuration::TARGET,
     targets::control::TARGET,
     targets::controller::TARGET,
+    targets::dbc::TARGET,
     targets::log_asc::TARGET,
     targets::log_candump::TARGET,
     targets::log_packed::TARGET,

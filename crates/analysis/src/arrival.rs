@@ -1,18 +1,30 @@
 //! How often a message is released.
 
+use crate::curve::{Curve, MOST_DISTANCES, divided};
 use frame::Nanos;
 
-/// The releases of a message, as the standard event model has them: a period, a jitter and a least
-/// distance (Richter, *Compositional Scheduling Analysis Using Standard Event Models*, 2005, §3.2).
+/// The releases of a message: either by a period, or by a list of least distances.
 ///
+/// **By a period**, as the standard event model has them: a period, a jitter and a least
+/// distance (Richter, *Compositional Scheduling Analysis Using Standard Event Models*, 2005, §3.2).
 /// Event number n is due at n · period. It releases a frame at most `jitter` later, and at least
 /// `distance` after the frame before it. A message without a fixed period (a sporadic one) has its
 /// least distance as its period, and no jitter.
+///
+/// **By a list** of the least time that 2, 3, 4 … consecutive events span, an arrival curve: [`mod@crate::curve`]. Each
+/// releases a frame at once; gateways and queues add a jitter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
-    period: Nanos,
+    due: Due,
     jitter: Nanos,
     distance: Nanos,
+}
+
+/// When events are due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Due {
+    Period(Nanos),
+    Curve(Curve),
 }
 
 /// Releases that cannot be.
@@ -24,10 +36,31 @@ pub enum ArrivalError {
     /// Releases would keep more distance than their period leaves them.
     #[error("a least distance above the period: releases would fall behind for ever")]
     Distance,
+    /// An empty list.
+    #[error("an empty list: give the least time that 2 releases span, then that of 3 ...")]
+    NoDistances,
+    /// A list that is too long.
+    #[error("{0} distances are too many: {MOST_DISTANCES} is the most; leave the last ones out")]
+    TooMany(usize),
+    /// All distances are 0.
+    #[error(
+        "all distances are 0: releases would come without end; the last one must be more than 0"
+    )]
+    NoTime,
+    /// Fewer releases span as much already.
+    #[error(
+        "{releases} releases span at least {least} ns by what is said of fewer of them; a distance below that is wrong"
+    )]
+    Short {
+        /// How many releases.
+        releases: usize,
+        /// The least that they span, ns.
+        least: Nanos,
+    },
 }
 
 impl Arrival {
-    /// Times in ns.
+    /// By a period. Times in ns.
     ///
     /// # Errors
     /// [`ArrivalError`]
@@ -39,16 +72,46 @@ impl Arrival {
             return Err(ArrivalError::Distance);
         }
         Ok(Self {
-            period,
+            due: Due::Period(period),
             jitter,
             distance,
         })
     }
 
-    /// The period, ns.
+    /// By the least times that 2, 3, 4 … releases span, ns; at most [`MOST_DISTANCES`].
+    ///
+    /// # Errors
+    /// [`ArrivalError`]
+    pub const fn curve(distances: &[Nanos]) -> Result<Self, ArrivalError> {
+        match Curve::new(distances) {
+            Ok(curve) => Ok(Self {
+                due: Due::Curve(curve),
+                jitter: 0,
+                distance: 0,
+            }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The period, ns; by a list the mean distance of the densest releases in the long run, rounded down.
     #[must_use]
     pub const fn period(&self) -> Nanos {
-        self.period
+        match &self.due {
+            Due::Period(period) => *period,
+            Due::Curve(curve) => {
+                let mean = curve.part_span() / curve.part();
+                if mean == 0 { 1 } else { mean }
+            }
+        }
+    }
+
+    /// The list of distances, ns; `None` by a period.
+    #[must_use]
+    pub fn distances(&self) -> Option<&[Nanos]> {
+        match &self.due {
+            Due::Period(_) => None,
+            Due::Curve(curve) => Some(curve.list()),
+        }
     }
 
     /// The most that a frame is released later than its event, ns.
@@ -57,10 +120,22 @@ impl Arrival {
         self.jitter
     }
 
-    /// The least time between two releases, ns; 0 where the jitter alone decides.
+    /// The least time between two releases, ns; 0 where the jitter, or the list, alone decides.
     #[must_use]
     pub const fn distance(&self) -> Nanos {
         self.distance
+    }
+
+    /// Events that are due as these are, with another jitter; the releases keep `distance` ns apart, or the period if
+    /// that is less.
+    #[must_use]
+    pub const fn with_jitter(self, jitter: Nanos, distance: Nanos) -> Self {
+        let period = self.period();
+        Self {
+            due: self.due,
+            jitter,
+            distance: if distance < period { distance } else { period },
+        }
     }
 
     /// The same releases after each was delayed by 0 to `delay` ns more, and kept `distance` ns apart
@@ -70,15 +145,42 @@ impl Arrival {
         if delay == 0 {
             return self;
         }
-        let shorter = if distance < self.period {
-            distance
-        } else {
-            self.period
+        self.with_jitter(self.jitter.saturating_add(delay), distance)
+    }
+
+    /// The same with all distances between events divided by so many thousandths; the jitter stays.
+    #[must_use]
+    pub fn faster(self, thousandths: u64) -> Self {
+        let due = match self.due {
+            Due::Period(period) => Due::Period(divided(period, thousandths).max(1)),
+            Due::Curve(curve) => Due::Curve(curve.faster(thousandths)),
         };
-        Self {
-            period: self.period,
-            jitter: self.jitter.saturating_add(delay),
-            distance: shorter,
+        Self { due, ..self }.with_jitter(self.jitter, self.distance)
+    }
+
+    /// In the long run at most so many releases come in a time, ns. In a time t, both ends included, there are
+    /// at most the count · (t + jitter) / the time + the count of them.
+    #[must_use]
+    pub const fn long_run(&self) -> (u64, Nanos) {
+        match &self.due {
+            Due::Period(period) => (1, *period),
+            Due::Curve(curve) => (curve.part(), curve.part_span()),
+        }
+    }
+
+    /// How many releases come in a nanosecond in the long run.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        let (count, time) = self.long_run();
+        count as f64 / time as f64
+    }
+
+    /// The least time from event 0 to event number `n`, ns.
+    #[must_use]
+    pub fn due(&self, n: u64) -> Nanos {
+        match &self.due {
+            Due::Period(period) => n.saturating_mul(*period),
+            Due::Curve(curve) => curve.span(n),
         }
     }
 
@@ -87,22 +189,21 @@ impl Arrival {
     /// Events due from t − jitter to t + span can fall into it: ⌊(span + jitter) / period⌋ + 1; and
     /// releases that keep their distance: ⌊span / distance⌋ + 1.
     #[must_use]
-    pub const fn most_within(&self, span: Nanos) -> u64 {
-        let by_period = span.saturating_add(self.jitter) / self.period + 1;
+    pub fn most_within(&self, span: Nanos) -> u64 {
+        let due = span.saturating_add(self.jitter);
+        let due = match &self.due {
+            Due::Period(period) => due / period + 1,
+            Due::Curve(curve) => curve.most(due).saturating_add(1),
+        };
         if self.distance == 0 {
-            return by_period;
+            return due;
         }
-        let by_distance = span / self.distance + 1;
-        if by_distance < by_period {
-            by_distance
-        } else {
-            by_period
-        }
+        due.min(span / self.distance + 1)
     }
 
     /// The same without the interval's last instant: from t to before t + `span` ns.
     #[must_use]
-    pub const fn most_before(&self, span: Nanos) -> u64 {
+    pub fn most_before(&self, span: Nanos) -> u64 {
         match span {
             0 => 0,
             _ => self.most_within(span - 1),
@@ -112,14 +213,9 @@ impl Arrival {
     /// The earliest that release number `n` (from 0) can follow release 0, ns. The first event was
     /// released as late as its jitter allows, the others as early as they can.
     #[must_use]
-    pub const fn earliest(&self, n: u64) -> Nanos {
-        let by_period = n.saturating_mul(self.period).saturating_sub(self.jitter);
-        let by_distance = n.saturating_mul(self.distance);
-        if by_period > by_distance {
-            by_period
-        } else {
-            by_distance
-        }
+    pub fn earliest(&self, n: u64) -> Nanos {
+        let by_event = self.due(n).saturating_sub(self.jitter);
+        by_event.max(n.saturating_mul(self.distance))
     }
 }
 
@@ -150,6 +246,24 @@ mod tests {
             prop_assert_eq!(arrival.most_within(span), count);
             let before = (0..1000).filter(|&n| arrival.earliest(n) < span).count() as u64;
             prop_assert_eq!(arrival.most_before(span), before);
+        }
+
+        /// The same with a list, which a gateway has passed on; and the line is above.
+        #[test]
+        fn counts_and_times_of_a_list_agree(
+            base in 1..50_u64,
+            jitter in 0..200_u64,
+            distance in 0..20_u64,
+            span in 0..500_u64,
+        ) {
+            let arrival = Arrival::curve(&[0, base, base, 3 * base]).unwrap();
+            let arrival = arrival.delayed(jitter, distance);
+            let count = (0..4000).filter(|&n| arrival.earliest(n) <= span).count() as u64;
+            prop_assert_eq!(arrival.most_within(span), count);
+            let (releases, time) = arrival.long_run();
+            let jitter = arrival.jitter();
+            prop_assert!(count <= releases * (span + jitter) / time + releases);
+            prop_assert_eq!(arrival.period(), (time / releases).max(1));
         }
     }
 }

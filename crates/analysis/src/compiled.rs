@@ -108,8 +108,7 @@ impl Compiled {
     #[must_use]
     pub fn load(&self) -> f64 {
         let each = self.messages.iter();
-        each.map(|m| m.occupied as f64 / m.arrival.period() as f64)
-            .sum()
+        each.map(|m| m.occupied as f64 * m.arrival.rate()).sum()
     }
 
     /// What an error costs beside the frame that it hits, ns.

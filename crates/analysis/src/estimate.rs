@@ -1,6 +1,6 @@
 //! Releases estimated from what was seen.
 
-use crate::{Arrival, ArrivalError};
+use crate::{Arrival, ArrivalError, MOST_DISTANCES};
 use alloc::vec::Vec;
 use frame::Nanos;
 
@@ -64,6 +64,58 @@ pub fn estimate(stamps: &[Nanos]) -> Option<Estimate> {
         distance: distance.min(best.period),
         ..best
     })
+}
+
+/// The densest that stamps are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Densest {
+    /// The least time that 2, 3, 4 … of them span, ns: a list for [`Arrival::curve`].
+    pub distances: Vec<Nanos>,
+    /// For each of these, the stamp of the first frame of those that span it, ns.
+    pub from: Vec<Nanos>,
+}
+
+impl Densest {
+    /// As an arrival.
+    ///
+    /// # Errors
+    /// None in fact: least distances are super-additive, and the last one is not 0.
+    pub const fn arrival(&self) -> Result<Arrival, ArrivalError> {
+        Arrival::curve(self.distances.as_slice())
+    }
+}
+
+/// The arrival curve of stamps that do not go back; `None` if there are fewer than [`FEWEST`], or too many at one time.
+///
+/// Each distance is the least of all windows of so many stamps, so it is reached, and what was seen keeps the curve: also
+/// where more frames than the list has follow one another ([`mod@crate::curve`]). There are up to [`MOST_DISTANCES`] of them, and
+/// no more than half as many as stamps: one that is the least of few windows says more about the log than about the
+/// message. At its end, distances are left out that follow from those before.
+#[must_use]
+pub fn densest(stamps: &[Nanos]) -> Option<Densest> {
+    if stamps.len() < FEWEST {
+        return None;
+    }
+    let least = |gaps: usize| {
+        let pairs = stamps.iter().zip(stamps.iter().skip(gaps));
+        let spans = pairs.map(|(from, to)| (to.saturating_sub(*from), *from));
+        spans.min_by_key(|(span, _)| *span)
+    };
+    let most = MOST_DISTANCES.min(stamps.len() / 2);
+    let all: Vec<(Nanos, Nanos)> = (1..=most).filter_map(least).collect();
+    let mut found = Densest {
+        distances: all.iter().map(|(span, _)| *span).collect(),
+        from: all.iter().map(|(_, from)| *from).collect(),
+    };
+    found.arrival().ok()?;
+    while let [before @ .., last] = &found.distances[..]
+        && let Ok(arrival) = Arrival::curve(before)
+        && arrival.due(found.distances.len() as u64) == *last
+    {
+        found.distances.pop();
+        found.from.pop();
+    }
+    Some(found)
 }
 
 fn fit(stamps: &[Nanos], period: Nanos) -> Estimate {
@@ -133,7 +185,46 @@ mod tests {
         assert_eq!(digits(9_996, 1000), 10_000);
     }
 
+    #[test]
+    fn the_densest_frames_make_a_curve() {
+        // Pairs 1 apart, each 10 after the other: all beyond two distances follows from them.
+        let stamps: Vec<Nanos> = (0..20).flat_map(|n| [10 * n, 10 * n + 1]).collect();
+        let found = densest(&stamps).unwrap();
+        assert_eq!(found.distances, [1, 10]);
+        assert_eq!(found.from, [0, 0]);
+        let late = densest(&[0, 50, 100, 130, 180, 230]).unwrap();
+        assert_eq!((late.distances[0], late.from[0]), (30, 100));
+        assert_eq!(densest(&[7; 30]), None);
+        assert_eq!(densest(&[1, 2]), None);
+    }
+
     proptest! {
+        /// Each window of what was seen has at most as many frames as the curve lets; each distance of the list is reached.
+        #[test]
+        fn the_curve_covers_what_was_seen_and_is_reached(
+            gaps in prop::collection::vec(prop_oneof![0..9_u64, 100..50_000_u64], 2..80),
+        ) {
+            let mut stamps = vec![1_000];
+            for gap in gaps {
+                stamps.push(stamps[stamps.len() - 1] + gap);
+            }
+            let Some(found) = densest(&stamps) else {
+                return Ok(());
+            };
+            let arrival = found.arrival().unwrap();
+            for (i, from) in stamps.iter().enumerate() {
+                for (j, to) in stamps.iter().enumerate().skip(i) {
+                    prop_assert!(arrival.most_within(to - from) >= (j - i + 1) as u64);
+                }
+            }
+            for ((span, from), n) in found.distances.iter().zip(&found.from).zip(2..) {
+                let seen = stamps.windows(n).any(|w| w[0] == *from && w[n - 1] - w[0] == *span);
+                prop_assert!(seen, "{n} frames");
+                prop_assert!(arrival.most_within(*span) >= n as u64);
+                prop_assert!(*span == 0 || arrival.most_within(span - 1) < n as u64);
+            }
+        }
+
         /// Whatever was seen, the arrival allows it: no interval between two stamps has more of them than it says.
         #[test]
         fn the_arrival_covers_what_was_seen(gaps in prop::collection::vec(0..50_000_u64, 2..80)) {

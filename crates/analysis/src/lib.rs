@@ -48,7 +48,7 @@
 //!   into a buffer, clocks that differ.
 //!
 //! # Where the derivations stand
-//! [`mod@window`]: the busy period, what an error costs. [`mod@miss`]: errors at random. [`mod@train`]: frames that come from one bus. [`mod@queue`]: queues in order of arrival.
+//! [`mod@curve`]: arrival curves. [`mod@window`]: the busy period, what an error costs. [`mod@miss`]: errors at random. [`mod@train`]: frames that come from one bus. [`mod@queue`]: queues in order of arrival.
 //! [`Compiled::assess`]: nodes that depend on one another. [`Network`]: gateways.
 
 #![no_std]
@@ -56,12 +56,15 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 extern crate alloc;
-#[cfg(any(test, feature = "config"))]
+#[cfg(any(test, feature = "config", feature = "dbc"))]
 extern crate std;
 
 mod arrival;
 mod assess;
 mod compiled;
+pub mod curve;
+#[cfg(feature = "dbc")]
+pub mod dbc;
 pub mod estimate;
 mod length;
 pub mod miss;
@@ -80,6 +83,7 @@ mod witness;
 pub use arrival::{Arrival, ArrivalError};
 pub use assess::{Assessment, MessageBound, NodeBound, Service};
 pub use compiled::Compiled;
+pub use curve::MOST_DISTANCES;
 pub use length::{Bits, LengthRule, Lengths, by_formula};
 pub use model::{BusSpec, Message, ModelError, NodeSpec, Order};
 pub use network::{Hop, Network, NetworkError, NetworkFound, Place};

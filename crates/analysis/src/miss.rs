@@ -28,7 +28,7 @@
 //! > P (late) ≤ Σ P (Poisson (L_k / μ) ≥ k), over all k for which there is an L_k.
 //!
 //! (A message that follows only its own frames is looked at frame by frame: with q before it, its event is at least q periods after the
-//! earliest event of the first, so L is at least L₀ + q · period; L_k is then the greatest w + C of those above this.)
+//! earliest event of the first, so L is at least L₀ + q · period, or L₀ + [`Arrival::due`] (q); L_k is then the greatest w + C of those above this.)
 //!
 //! If that has k = 0 in it, the deadline can be missed without errors, and the bound is 1. L_k is at most
 //! (what does not depend on w + k · c) / (1 − load), which ends the list of instants. The sum ends where the rest is small, by
@@ -176,10 +176,12 @@ impl Wanted<'_> {
         let mut part = 1.0;
         let mut fixed = (self.frame + self.window.blocking) as f64;
         for (arrival, occupied) in rivals.chain(own) {
-            let of_it = occupied as f64 / arrival.period() as f64;
+            let of_it = occupied as f64 * arrival.rate();
             part -= of_it;
-            // ⌊(t + jitter) / period⌋ + 1 ≤ (t + jitter + period) / period, with t up to L + joins.
-            let more = arrival.jitter() as f64 + arrival.period() as f64;
+            // ⌊(t + jitter) / period⌋ + 1 ≤ (t + jitter + period) / period, with t up to L + joins. By a list, the time
+            // in which releases repeat stands in the place of the period.
+            let (_, time) = arrival.long_run();
+            let more = arrival.jitter() as f64 + time as f64;
             fixed += of_it * (more + self.window.joins as f64);
         }
         (part > 1e-9).then_some((fixed, part))
@@ -250,7 +252,7 @@ impl Wanted<'_> {
             let start = self.window.start(ahead, self.frame, from, |_| 0).ok()?;
             from = start.at;
             let end = start.at.saturating_add(self.frame);
-            let since = q.saturating_mul(arrival.period());
+            let since = arrival.due(q);
             if end > self.shortest.saturating_add(since) {
                 longest = longest.max(end);
             }

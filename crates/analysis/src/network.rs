@@ -8,7 +8,7 @@
 //! * not after the bound on the bus before, and the gateway's time.
 //!
 //! So on the next bus it is a message with an event at `base`, with the difference of the two as its jitter, and
-//! with its period. Two frames of it end on one bus at least the shortest length after each other; the
+//! with its period, or its list of distances. Two frames of it end on one bus at least the shortest length after each other; the
 //! gateway's time can bring them nearer by as much as it varies.
 //!
 //! The bounds of one bus need those of others, in circles where routes go both ways. The search begins without any
@@ -17,7 +17,7 @@
 //! no bound, and [`NetworkFound::circle`] has the buses.
 
 use crate::train::{self, Source};
-use crate::{Arrival, Assessment, BusSpec, Compiled, Lengths, ModelError, NoBound, Order};
+use crate::{Assessment, BusSpec, Compiled, Lengths, ModelError, NoBound, Order};
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
@@ -235,11 +235,9 @@ fn own(bus: &Compiled) -> Assessment {
 /// Gives a message that is passed on its arrival.
 fn pass(compiled: &mut [Compiled], hop: &Hop, jitter: Nanos) {
     let from = compiled[hop.from.bus].messages[hop.from.message];
-    let period = from.arrival.period();
-    let distance = from.shortest.saturating_sub(hop.delay).min(period);
-    if let Ok(arrival) = Arrival::new(period, jitter, distance) {
-        compiled[hop.to.bus].messages[hop.to.message].arrival = arrival;
-    }
+    let distance = from.shortest.saturating_sub(hop.delay);
+    let arrival = from.arrival.with_jitter(jitter, distance);
+    compiled[hop.to.bus].messages[hop.to.message].arrival = arrival;
 }
 
 impl NetworkFound {

@@ -47,7 +47,8 @@ pub struct Bound {
 /// release in the longest busy period is looked at, not only the first one, because what the first one
 /// pushes back can hit a later one harder. Frame q (from 0) follows q others of its own message; it is
 /// released at q · period − jitter at the earliest, and its event is at that time if the first frame was
-/// released as late as it can be.
+/// released as late as it can be. (By a list of distances, the event of frame q is at least [`crate::Arrival::due`] (q)
+/// after that of the first; see [`mod@crate::curve`].)
 pub(crate) fn bound(window: &Window, own: Stream, frame: Nanos) -> Result<Bound, NoBound> {
     let busy = window.busy(&[own])?;
     let frames = own.arrival.most_before(busy);
@@ -58,7 +59,7 @@ pub(crate) fn bound(window: &Window, own: Stream, frame: Nanos) -> Result<Bound,
         let ahead = q.saturating_mul(own.occupied);
         let start = window.start(ahead, frame, from, |_| 0)?;
         from = start.at;
-        let since = q.saturating_mul(own.arrival.period());
+        let since = own.arrival.due(q);
         let end = start.at.saturating_add(frame);
         let response = end.saturating_add(jitter).saturating_sub(since);
         let latency = end.saturating_sub(own.arrival.earliest(q));

@@ -73,7 +73,7 @@ pub(crate) struct Stream {
 impl Stream {
     /// The part of the bus that it takes.
     pub(crate) fn load(&self) -> f64 {
-        self.occupied as f64 / self.arrival.period() as f64
+        self.occupied as f64 * self.arrival.rate()
     }
 }
 

@@ -77,6 +77,11 @@ fn no_frame_is_above_its_bound_and_the_critical_instant_reaches_it() {
             ..Kind::PRIORITY
         };
         hold(1000 + seed, fd, 0, 200_000_000, &mut seen);
+        let curves = Kind {
+            curves: 60,
+            ..Kind::PRIORITY
+        };
+        hold(1500 + seed, curves, 0, 200_000_000, &mut seen);
     }
     assert!(seen.messages > 500 && seen.frames > 5_000);
     assert_eq!(seen.reached, seen.messages, "each within 1 ns");
@@ -140,7 +145,11 @@ fn a_thousand_sets_hold() {
 #[test]
 fn a_slow_count_agrees() {
     for seed in 3000..3010 {
-        let bus = set(seed, Kind::PRIORITY);
+        let kind = Kind {
+            curves: seed % 2 * 60,
+            ..Kind::PRIORITY
+        };
+        let bus = set(seed, kind);
         let (compiled, found) = assess(&bus);
         for (i, message) in found.messages.iter().enumerate() {
             let bound = message.bound.unwrap();

@@ -120,9 +120,13 @@ fn compare_one(seed: u64, kind: Kind, span: Nanos, plays: u32) -> Compared {
 
 #[test]
 fn no_frame_of_a_queue_is_above_its_bound() {
-    for mailboxes in [1, 2, 3, 8] {
-        let seed = 5000 + u64::from(mailboxes) * 100;
-        let mut compared = compare(seed..seed + 5, kind(mailboxes), 200_000_000, 20);
+    for (mailboxes, curves) in [(1, 0), (2, 0), (3, 0), (8, 0), (1, 60), (3, 60)] {
+        let seed = 5000 + u64::from(mailboxes) * 100 + curves;
+        let kind = Kind {
+            curves,
+            ..kind(mailboxes)
+        };
+        let mut compared = compare(seed..seed + 5, kind, 200_000_000, 20);
         assert_eq!(compared.frames_above, 0, "{mailboxes} mailboxes");
         let bounded = compared.ratios.len();
         assert!(

@@ -75,6 +75,7 @@ fn no_message_is_late_more_often_than_its_bound() {
             messages: (8, 16),
             load: (20, 45),
             jitter: 20,
+            curves: seed % 2 * 50,
             mailboxes,
             ..Kind::PRIORITY
         };

@@ -6,6 +6,7 @@ pub mod chardev_area;
 pub mod configuration;
 pub mod control;
 pub mod controller;
+pub mod dbc;
 pub mod log_asc;
 pub mod log_candump;
 pub mod log_packed;

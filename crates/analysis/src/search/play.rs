@@ -240,7 +240,7 @@ impl<'n> World<'n> {
         let arrival = self.network.buses[place.bus].messages[place.message].arrival;
         let begin = scenario.begins.get(frame.source).copied().flatten();
         let begin = begin.unwrap_or(0);
-        let due = begin.saturating_add(frame.number.saturating_mul(arrival.period()));
+        let due = begin.saturating_add(arrival.due(frame.number));
         let release = begin.saturating_add(arrival.earliest(frame.number));
         (due.saturating_sub(arrival.jitter()), release)
     }

@@ -1,6 +1,6 @@
 //! `[[messages]]`: what a message is like, without its bus and node.
 
-use super::id;
+use super::{distances, id};
 use crate::{Arrival, Shape};
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -15,6 +15,9 @@ pub(super) const WORDS: &[Misnomer] = &[
     Misnomer::of(
         "distance",
         &["min_distance", "minimum_distance", "min_interval"],
+    ),
+    Misnomer::of("distances", &["curve", "arrival_curve", "delta_min"]).hint(
+        "write the least time that 2, 3 ... releases span: `distances = [\"5ms\", \"38ms\"]`",
     ),
     Misnomer::of("len", &["dlc", "length", "size", "bytes"]),
     Misnomer::of("data", &["payload"]),
@@ -162,6 +165,9 @@ fn copy(to: &mut [u8; dlc::FD_MAX], from: &[u8]) {
 }
 
 fn times(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<(Arrival, Nanos)> {
+    if let Some(given) = table.get("distances") {
+        return distances::times(table, &given, found);
+    }
     let period = table.need("period", found).and_then(|v| v.duration(found));
     let mut optional = |key: &'static str| match table.get(key) {
         None => Some(None),
@@ -182,8 +188,8 @@ fn times(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<(Arrival, Nan
         }
         Err(error) => {
             let place = match error {
-                crate::ArrivalError::NoPeriod => period.span,
                 crate::ArrivalError::Distance => distance.map_or(period.span, |d| d.span),
+                _ => period.span,
             };
             found.push(Diagnostic::error(place, error.to_string()));
             None

@@ -3,6 +3,7 @@
 //! [`load`] reads one and reports every mistake with its place. docs/bound.md describes the keys.
 
 mod bus;
+mod distances;
 mod id;
 mod message;
 

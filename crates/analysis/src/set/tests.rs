@@ -1,4 +1,5 @@
 use super::*;
+use crate::Arrival;
 use alloc::string::ToString;
 use frame::{Kind, flags};
 
@@ -44,6 +45,58 @@ fn mistakes(text: &str) -> Vec<String> {
         format!("{} | {at} | {}", d.message, d.hint)
     });
     each.collect()
+}
+
+#[test]
+fn a_list_of_distances_is_a_curve() {
+    let message = |keys: &str| {
+        format!("[buses.a]\nbitrate = \"500k\"\n[[messages]]\nid = \"100\"\nlen = 8\n{keys}\n")
+    };
+    let keys = "distances = [\"5ms\", \"38ms\", \"80ms\"]\ndeadline = \"5ms\"";
+    let set = load(&Source::new("set.toml", message(keys))).unwrap();
+    let arrival = set.buses[0].messages[0].arrival;
+    let list = [5_000_000, 38_000_000, 80_000_000];
+    assert_eq!(arrival, Arrival::curve(&list).unwrap());
+    assert_eq!(arrival.earliest(4), 85_000_000);
+    for (keys, words) in [
+        ("distances = []\ndeadline = \"1ms\"", "an empty list"),
+        (
+            "distances = [\"5ms\", \"4ms\"]\ndeadline = \"1ms\"",
+            "3 releases span at least 10000000 ns",
+        ),
+        (
+            "distances = [\"0ms\", \"0ms\"]\ndeadline = \"1ms\"",
+            "all distances are 0",
+        ),
+        ("distances = \"5ms\"\ndeadline = \"1ms\"", "a list such as"),
+        ("distances = [\"5ms\", 7]\ndeadline = \"1ms\"", "time"),
+        ("distances = [\"5ms\"]", "needs `deadline`"),
+        (
+            "distances = [\"5ms\"]\ndeadline = \"1ms\"\nperiod = \"5ms\"",
+            "`distances` and `period` both",
+        ),
+        (
+            "distances = [\"5ms\"]\ndeadline = \"1ms\"\njitter = \"5ms\"",
+            "`distances` and `jitter` both",
+        ),
+    ] {
+        let found = mistakes(&message(keys));
+        assert!(
+            found.len() == 1 && found[0].contains(words),
+            "{words}: {found:?}"
+        );
+    }
+    let many = format!(
+        "distances = [{}]\ndeadline = \"1ms\"",
+        "\"1ms\", ".repeat(9)
+    );
+    let found = mistakes(&message(&many));
+    assert!(
+        found.iter().any(|m| m.contains("9 distances are too many")),
+        "{found:?}"
+    );
+    let found = mistakes(&message("curve = [\"5ms\"]\nperiod = \"5ms\""));
+    assert!(found.iter().any(|m| m.contains("distances")), "{found:?}");
 }
 
 #[test]

@@ -78,6 +78,8 @@ pub(crate) struct Kind {
     pub(crate) load: (u64, u64),
     /// Percent of the period, at most.
     pub(crate) jitter: u64,
+    /// Percent of the messages that have a list of distances instead of a period.
+    pub(crate) curves: u64,
     /// Transmit buffers; `None` for nodes that send in order of priority.
     pub(crate) mailboxes: Option<u8>,
     pub(crate) fd: bool,
@@ -91,6 +93,7 @@ impl Kind {
         messages: (20, 80),
         load: (30, 98),
         jitter: 150,
+        curves: 0,
         mailboxes: None,
         fd: false,
         free: false,
@@ -178,7 +181,10 @@ pub(crate) fn set(seed: u64, kind: Kind) -> BusSpec {
             name: String::new(),
             node: random.up_to(nodes - 1) as usize,
             shape: shape.unwrap(),
-            arrival: Arrival::new(period, jitter, distance).unwrap(),
+            arrival: match kind.curves > 0 && random.percent(kind.curves) {
+                true => curve(&mut random, period),
+                false => Arrival::new(period, jitter, distance).unwrap(),
+            },
             deadline: period,
         }
     });
@@ -207,6 +213,47 @@ pub(crate) fn assess(bus: &BusSpec) -> (Compiled, Assessment) {
     let compiled = Compiled::new(bus, &mut Lengths::new()).unwrap();
     let found = compiled.assess(&compiled.arrivals());
     (compiled, found)
+}
+
+/// The least distances of releases that come in bursts, of which one comes in a period on average.
+fn curve(random: &mut Random, period: Nanos) -> Arrival {
+    let burst = random.between(1, 4);
+    let far = period * burst;
+    let gaps: Vec<Nanos> = (0..3 * burst)
+        .map(|n| match n % burst {
+            0 => random.between(far, far + far / 4),
+            _ => random.up_to(far / 10),
+        })
+        .collect();
+    let least = |n: usize| gaps.windows(n).map(|w| w.iter().sum()).min().unwrap();
+    let most = random.between(burst, (2 * burst).min(8)) as usize;
+    let list: Vec<Nanos> = (1..=most).map(least).collect();
+    Arrival::curve(&list).unwrap()
+}
+
+/// Releases of a message with a list of distances, each with its event: they are the same.
+fn dense(
+    random: &mut Random,
+    arrival: Arrival,
+    phases: Phases,
+    from: Nanos,
+    to: Nanos,
+) -> Vec<Nanos> {
+    let mut all: Vec<Nanos> = Vec::new();
+    let list = arrival.distances().unwrap();
+    loop {
+        let earliest = all.iter().rev().zip(list).map(|(at, span)| at + span).max();
+        // Now and then a pause, so that a burst is possible again.
+        let pause = match phases {
+            Phases::Random if random.percent(20) => random.up_to(4 * arrival.period()),
+            _ => 0,
+        };
+        let at = earliest.unwrap_or(from) + pause;
+        if at > to {
+            return all;
+        }
+        all.push(at);
+    }
 }
 
 /// How releases are drawn.
@@ -241,6 +288,22 @@ pub(crate) fn releases(
     let mut all = Vec::new();
     for (index, message) in bus.messages.iter().enumerate() {
         let arrival = message.arrival;
+        if arrival.distances().is_some() {
+            let from = match phases {
+                Phases::Random => random.up_to(arrival.period()),
+                Phases::Together => most,
+            };
+            let frame = lengths.longest_frame(&message.shape).unwrap();
+            for at in dense(&mut random, arrival, phases, from, begin + span) {
+                let release = Release {
+                    at,
+                    message: index,
+                    frame,
+                };
+                all.push((release, at));
+            }
+            continue;
+        }
         let first = match phases {
             Phases::Random => random.up_to(arrival.period()),
             Phases::Together => most - arrival.jitter(),

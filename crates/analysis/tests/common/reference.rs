@@ -29,15 +29,28 @@ fn lengths(bus: &BusSpec, index: usize) -> (Nanos, Nanos) {
     (frame + bus.rate.time(wire::INTERMISSION_BITS, 0), frame)
 }
 
+/// The earliest that event `n` follows event 0; `known` are those before it.
+fn due(arrival: &Arrival, n: u64, known: &mut Vec<Nanos>) -> Nanos {
+    let Some(list) = arrival.distances() else {
+        return n * arrival.period();
+    };
+    while known.len() as u64 <= n {
+        let last = known.iter().rev().zip(list);
+        known.push(last.map(|(before, span)| before + span).max().unwrap());
+    }
+    known[n as usize]
+}
+
 /// Releases from 0 to `until`, one after the other.
 fn count(arrival: &Arrival, until: Nanos, closed: bool, flaw: Flaw) -> u64 {
-    let (period, jitter, distance) = match flaw {
-        Flaw::NoJitter => (arrival.period(), 0, 0),
-        _ => (arrival.period(), arrival.jitter(), arrival.distance()),
+    let (jitter, distance) = match flaw {
+        Flaw::NoJitter => (0, 0),
+        _ => (arrival.jitter(), arrival.distance()),
     };
     let mut n = 0;
+    let mut dues = vec![0];
     loop {
-        let due = (n * period).saturating_sub(jitter);
+        let due = due(arrival, n, &mut dues).saturating_sub(jitter);
         let at = due.max(n * distance);
         if at > until || (at == until && !closed) {
             return n;
@@ -101,7 +114,7 @@ pub(crate) fn latency(
             }
             start = next;
         }
-        let released = (q * own.period()).saturating_sub(own.jitter());
+        let released = due(&own, q, &mut vec![0]).saturating_sub(own.jitter());
         let released = released.max(q * own.distance());
         worst = worst.max(start + frame - released);
     }

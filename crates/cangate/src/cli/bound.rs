@@ -15,7 +15,7 @@ use std::path::PathBuf;
     than its bound; 4: standard output was closed.")]
 pub(crate) struct Bound {
     /// The message set; `-` is standard input.
-    #[arg(value_name = "SET.toml", required_unless_present = "from_log")]
+    #[arg(value_name = "SET.toml", required_unless_present_any = ["from_log", "from_dbc"])]
     pub(crate) set: Option<PathBuf>,
     /// Print a message set that is estimated from this log, with how well each period fits; `-` is standard
     /// input.
@@ -25,9 +25,22 @@ pub(crate) struct Bound {
     /// Example: cangate bound --from-log drive.log > set.toml
     #[arg(long, value_name = "FILE", conflicts_with = "set")]
     pub(crate) from_log: Option<PathBuf>,
-    /// With --from-log: the bit rate of the buses, which a log does not have; 500k/2M for FD.
-    #[arg(long, value_name = "RATE", default_value = "500k")]
-    pub(crate) bitrate: String,
+    /// Print a message set from this DBC: its messages with their senders and cycle times.
+    ///
+    /// A message of which the file does not say how often it comes is a comment, which says what is missing.
+    ///
+    /// Example: cangate bound --from-dbc body.dbc > set.toml
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["set", "from_log", "gateway", "json", "margin", "witness", "check"]
+    )]
+    pub(crate) from_dbc: Option<PathBuf>,
+    /// With --from-log and --from-dbc: the bit rate of the buses; 500k/2M for FD.
+    ///
+    /// A log does not have it: 500k is taken. A DBC can have it.
+    #[arg(long, value_name = "RATE")]
+    pub(crate) bitrate: Option<String>,
     /// With --from-log and --gateway: a port that is not of kind "bus", the log's interface on whose bus it is, and
     /// how many transmit buffers its controller has.
     ///

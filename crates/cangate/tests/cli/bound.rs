@@ -190,6 +190,35 @@ fn the_tables_fit_a_terminal_of_80_columns() {
     }
 }
 
+/// Three frames at once, and again after 5 ms: worked out by hand. Each is as long as the others (`TWO`).
+#[test]
+fn a_list_of_distances_is_bounded_and_reached() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[buses.a]\nbitrate = '500k'\n\
+        [[messages]]\nid = '100'\ndistances = ['0ms', '0ms', '5ms']\ndeadline = '1ms'\ndata = 'AAAAAAAAAAAAAAAA'\n\
+        [[messages]]\nid = '555'\nperiod = '20ms'\ndata = 'AAAAAAAAAAAAAAAA'\n";
+    let file = write(folder.path(), text);
+    let out = stdout(cangate().args(["bound", "--json"]).arg(&file), 0);
+    let json: Value = serde_json::from_str(&out).unwrap();
+    let messages = &json["buses"][0]["messages"];
+    let (first, second) = (bits("100#AAAAAAAAAAAAAAAA"), bits("555#AAAAAAAAAAAAAAAA"));
+    assert_eq!(
+        messages[0]["distances_ns"],
+        serde_json::json!([0, 0, 5_000_000])
+    );
+    let bound = &messages[0]["bound"];
+    assert_eq!(bound["response_ns"], (second + 3 * first - 3) * 2_000);
+    assert_eq!(bound["instance"], 2);
+    assert_eq!(messages[1]["bound"]["interference_ns"], 3 * first * 2_000);
+    assert!(messages[1].get("distances_ns").is_none());
+    let mut command = cangate();
+    command.arg("bound").arg(&file).args(["--witness", "100"]);
+    let out = stdout(&mut command, 0);
+    assert!(out.contains("reached, less the nanosecond"), "{out}");
+    let out = stdout(cangate().args(["bound", "--margin"]).arg(&file), 0);
+    assert!(out.contains("times as often"), "{out}");
+}
+
 /// What the margin says still holds, and a little more does not.
 #[test]
 fn the_margin_is_the_edge() {
@@ -276,6 +305,8 @@ fn a_set_is_estimated_from_a_log() {
         "# 99 frames, periodic: jitter 0.0 % of the period of 20000 µs; 1 periods without a frame",
         "id = \"18FEF100\"\nbus = \"can0\"\nperiod = \"20ms\"\nlen = 2",
         "NOT PERIODIC",
+        "# The densest 2 frames span 20000 µs, from the one with the stamp 0.067000000 on.",
+        "distances = [\"20ms\", \"70ms\"]\ndeadline = \"35ms\"",
         "kind = \"fd\"\nbrs = true\nlen = 4",
         "# 300 on can1: 1 frames",
         "# Left out: 1 remote, error or XL frames.\n# Left out: 1 lines that are no frames.",

@@ -5,6 +5,7 @@
 
 mod bench;
 mod bound;
+mod bound_dbc;
 mod bound_gateway;
 mod bound_page;
 #[path = "../../../report/tests/browser/mod.rs"]

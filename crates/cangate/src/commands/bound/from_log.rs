@@ -2,7 +2,7 @@
 
 use super::table::micros;
 use crate::failure::Failure;
-use analysis::estimate::{Estimate, FEWEST, estimate};
+use analysis::estimate::{Densest, Estimate, FEWEST, densest, estimate};
 use frame::wire::BitRate;
 use frame::{CanId, FrameBuf, Header, Kind, Nanos};
 use port::log::{LogError, LogReader};
@@ -150,12 +150,32 @@ fn message(text: &mut String, interface: &str, id: CanId, seen: &Seen) {
         );
         return;
     };
+    let curve = match part(&found) > GOOD {
+        true => densest(&seen.stamps),
+        false => None,
+    };
     let _ = writeln!(text, "\n[[messages]]\n{}", fit(&found));
+    if let Some(curve) = &curve {
+        let _ = writeln!(text, "{}", density(curve, &seen.stamps));
+    }
     let _ = writeln!(text, "id = \"{id}\"\nbus = \"{interface}\"");
-    let _ = writeln!(text, "period = \"{}\"", time(found.period));
-    if found.jitter > 0 {
-        let _ = writeln!(text, "jitter = \"{}\"", time(found.jitter));
-        let _ = writeln!(text, "distance = \"{}\"", time(found.distance));
+    match curve {
+        Some(curve) => {
+            let list: Vec<String> = curve
+                .distances
+                .iter()
+                .map(|&ns| format!("\"{}\"", time(ns)))
+                .collect();
+            let _ = writeln!(text, "distances = [{}]", list.join(", "));
+            let _ = writeln!(text, "deadline = \"{}\"", time(found.period));
+        }
+        None => {
+            let _ = writeln!(text, "period = \"{}\"", time(found.period));
+            if found.jitter > 0 {
+                let _ = writeln!(text, "jitter = \"{}\"", time(found.jitter));
+                let _ = writeln!(text, "distance = \"{}\"", time(found.distance));
+            }
+        }
     }
     if seen.fd {
         let _ = writeln!(text, "kind = \"fd\"\nbrs = {}", seen.brs);
@@ -164,7 +184,7 @@ fn message(text: &mut String, interface: &str, id: CanId, seen: &Seen) {
 }
 
 /// In the longest unit that says it in whole numbers.
-fn time(ns: Nanos) -> String {
+pub(super) fn time(ns: Nanos) -> String {
     match ns {
         _ if ns.is_multiple_of(1_000_000) => format!("{}ms", ns / 1_000_000),
         _ if ns.is_multiple_of(1_000) => format!("{}us", ns / 1_000),
@@ -172,9 +192,41 @@ fn time(ns: Nanos) -> String {
     }
 }
 
+/// The jitter as a part of the period.
+fn part(found: &Estimate) -> f64 {
+    found.jitter as f64 / found.period as f64
+}
+
+/// How dense frames without a period are, as a comment.
+fn density(curve: &Densest, stamps: &[Nanos]) -> String {
+    let mut text = String::new();
+    let all = || curve.distances.iter().zip(&curve.from).zip(2..);
+    let ends = [all().next(), all().skip(1).last()];
+    for ((span, from), frames) in ends.into_iter().flatten() {
+        let _ = writeln!(
+            text,
+            "# The densest {frames} frames span {} µs, from the one with the stamp {}.{:09} on.",
+            micros(*span),
+            from / 1_000_000_000,
+            from % 1_000_000_000
+        );
+    }
+    let mean = |first: &Nanos, last: &Nanos| (last - first) / (stamps.len().max(2) as u64 - 1);
+    let seen = stamps.first().zip(stamps.last());
+    if let (Ok(arrival), Some((first, last))) = (curve.arrival(), seen) {
+        let _ = write!(
+            text,
+            "# In the long run the distances let a frame come each {} µs; in the log one came each {} µs.",
+            micros(arrival.period()),
+            micros(mean(first, last))
+        );
+    }
+    text
+}
+
 /// How well it fits, as a comment.
 fn fit(found: &Estimate) -> String {
-    let part = found.jitter as f64 / found.period as f64;
+    let part = part(found);
     let mut text = format!(
         "# {} frames, {}: jitter {:.1} % of the period of {} µs",
         found.frames,

@@ -54,7 +54,11 @@ struct Message {
     bits: u32,
     data_phase_bits: u32,
     frame_ns: u64,
+    /// With a list of distances, the mean distance of the densest frames in the long run.
     period_ns: u64,
+    /// The least time that 2, 3 ... frames span; absent for a message with a period.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    distances_ns: Option<Vec<u64>>,
     deadline_ns: u64,
     /// Where a gateway has it from; absent for a bus's own message.
     via: Option<String>,
@@ -139,6 +143,7 @@ fn bus(found: &Found<'_>) -> Bus {
                 data_phase_bits: found_of_it.bits.data,
                 frame_ns: found_of_it.frame,
                 period_ns: message.arrival.period(),
+                distances_ns: message.arrival.distances().map(<[u64]>::to_vec),
                 deadline_ns: message.deadline,
                 via: found.via.get(i).cloned().flatten(),
                 can_miss: can_miss(found, i),

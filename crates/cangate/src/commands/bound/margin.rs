@@ -3,7 +3,7 @@
 use super::routes::Connected;
 use super::{by_bus, can_miss};
 use crate::failure::Failure;
-use analysis::{Arrival, Lengths};
+use analysis::Lengths;
 use frame::Nanos;
 
 /// Factors are looked for in thousandths, up to this one.
@@ -30,7 +30,7 @@ pub(super) fn find(connected: &Connected, lengths: &mut Lengths) -> Result<Margi
     }
     let mut sentences = Vec::new();
     let factor = most(1_000, MOST, |factor| {
-        holds(&faster(connected, factor)?, lengths)
+        holds(&faster(connected, factor), lengths)
     })?;
     sentences.push(format!(
         "all messages may come at least {}.{:03} times as often, with their deadlines and jitter as they are.",
@@ -82,8 +82,8 @@ fn most(
     Ok(good)
 }
 
-/// With periods divided by so many thousandths.
-fn faster(connected: &Connected, factor: u64) -> Result<Connected, Failure> {
+/// With periods and distances divided by so many thousandths.
+fn faster(connected: &Connected, factor: u64) -> Connected {
     let mut other = connected.clone();
     let messages = other
         .network
@@ -91,13 +91,9 @@ fn faster(connected: &Connected, factor: u64) -> Result<Connected, Failure> {
         .iter_mut()
         .flat_map(|bus| &mut bus.messages);
     for message in messages {
-        let old = message.arrival;
-        let period = u128::from(old.period()) * 1000 / u128::from(factor);
-        let period = Nanos::try_from(period).unwrap_or(Nanos::MAX).max(1);
-        let distance = old.distance().min(period);
-        message.arrival = Arrival::new(period, old.jitter(), distance).map_err(Failure::run)?;
+        message.arrival = message.arrival.faster(factor);
     }
-    Ok(other)
+    other
 }
 
 /// Are all deadlines kept, and do all queues have room?

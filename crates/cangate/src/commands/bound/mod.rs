@@ -2,6 +2,7 @@
 
 mod check;
 mod delay;
+mod from_dbc;
 mod from_log;
 mod json;
 mod margin;
@@ -26,6 +27,9 @@ use std::io::Write;
 /// The exit status where a deadline can be missed, or a message has no bound.
 const MISSED: u8 = 3;
 
+/// The bit rate of a log or a DBC, if nothing says another one.
+const DEFAULT_BITRATE: &str = "500k";
+
 /// As many messages are named in an error.
 const NAMED: usize = 5;
 
@@ -47,12 +51,18 @@ struct Found<'s> {
 }
 
 pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
+    let rate = args.bitrate.as_deref().map(bitrate).transpose()?;
+    if let Some(file) = &args.from_dbc {
+        let text = from_dbc::set_of(file, rate)?;
+        std::io::stdout().write_all(text.as_bytes())?;
+        return Ok(());
+    }
     let source = match (&args.from_log, &args.set) {
         (Some(log), _) => {
-            let rate = args
-                .bitrate
-                .parse::<BitRate>()
-                .map_err(|error| Failure::input(format!("--bitrate {}: {error}", args.bitrate)))?;
+            let rate = match rate {
+                Some(rate) => rate,
+                None => bitrate(DEFAULT_BITRATE)?,
+            };
             let text = from_log::set_of(log, rate)?;
             if args.gateway.is_none() {
                 let more = [
@@ -78,7 +88,11 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
             )
         }
         (None, Some(set)) => read_source(set)?,
-        (None, None) => return Err(Failure::input("a message set is needed, or --from-log")),
+        (None, None) => {
+            return Err(Failure::input(
+                "a message set is needed, or --from-log, or --from-dbc",
+            ));
+        }
     };
     let set = set::load(&source)
         .map_err(|found| Failure::Mistakes(config::render(&source, &found, color)))?;
@@ -154,6 +168,11 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
         Some(checked) => checked.verdict(),
         None => missed(&all),
     }
+}
+
+fn bitrate(text: &str) -> Result<BitRate, Failure> {
+    let rate = text.parse::<BitRate>();
+    rate.map_err(|error| Failure::input(format!("--bitrate {text}: {error}")))
 }
 
 fn by_bus<'s>(connected: &'s Connected, assessed: &'s NetworkFound) -> Vec<Found<'s>> {

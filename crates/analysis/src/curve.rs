@@ -1,0 +1,282 @@
+//! Arrival curves: the least time that some consecutive releases span.
+//!
+//! # The argument
+//! Let D(m) be the least time from a release to the m-th after it: in compositional performance analysis
+//! δ⁻(m + 1), the minimum distance of m + 1 consecutive events (Richter, *Compositional Scheduling Analysis Using
+//! Standard Event Models*, 2005, §3.1; `delta_min` in pyCPA). A list gives D(1) to D(k). What follows of the rest:
+//!
+//! **Continuation.** Of a + b distances that follow one another, the first a span at least D(a) and the last b at least
+//! D(b). So every message that keeps the list also keeps, for each m, what any way to cut m into parts of 1 to k adds
+//! up to. Let E(m) be the most of all of these ways:
+//!
+//! > E(0) = 0, E(m) = max { E(m − j) + D(j) : 1 ≤ j ≤ min(m, k) }.
+//!
+//! E is safe: no release comes earlier than E says. It is super-additive, E(a + b) ≥ E(a) + E(b), because two ways
+//! to cut a and b are one to cut a + b. A list in which D(m) is less than a way to cut m is refused: a
+//! figure in it is wrong, because distances that were measured, or are true, are never less. So E(m) = D(m) up to k.
+//!
+//! **It is reached.** Let releases be at E(0), E(1), E(2) …. Two of them that are b apart span E(a + b) − E(a) ≥ E(b), so
+//! these releases keep the list, and all of them are as early after the first one as they can be. So nothing better
+//! than E can be said of what the list says; and a bound that counts with E is reached by releases that are allowed.
+//!
+//! **Far ahead.** Let p be a part with the greatest D(p) / p, the least one of these. Of p parts that are not p, some that
+//! follow one another add up to a multiple of p (two of the p + 1 sums of the first 0, 1, … p of them are equal modulo p). Parts of p
+//! in their place are no less, since no part has more time for each release. So a way that is the best has fewer than p parts that are
+//! not p, which come to at most T = (p − 1) · k. So
+//!
+//! > E(m) = E(m − p) + D(p), for each m > T,
+//!
+//! and a table up to T + p says all of E. In the long run p releases come in D(p) at most.
+//!
+//! **As a line.** E(m) ≥ ⌊m / p⌋ · D(p) ≥ (m − p + 1) · D(p) / p. So in a time t, both ends included, there are at most t · p / D(p) + p
+//! releases.
+//!
+//! **Jitter.** If each release is delayed by 0 to J more, two of them come nearer to each other by J at most: D(m) − J. If something keeps
+//! them d apart, it is at least m · d.
+
+use crate::ArrivalError;
+use frame::Nanos;
+
+/// The most distances in a list: of 2 to 9 releases.
+pub const MOST_DISTANCES: usize = 8;
+
+/// T + p + 1, at most.
+const TABLE: usize = MOST_DISTANCES * MOST_DISTANCES + 1;
+
+/// The least time that releases span, by a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Curve {
+    /// D(1) to D(k); what is behind `k` repeats the last one.
+    spans: [Nanos; MOST_DISTANCES],
+    /// k.
+    len: u8,
+    /// p.
+    part: u8,
+}
+
+impl Curve {
+    /// Of the least times that 2, 3, 4 … releases span, ns.
+    pub(crate) const fn new(list: &[Nanos]) -> Result<Self, ArrivalError> {
+        let len = list.len();
+        if len == 0 {
+            return Err(ArrivalError::NoDistances);
+        }
+        if len > MOST_DISTANCES {
+            return Err(ArrivalError::TooMany(len));
+        }
+        let mut spans = [list[len - 1]; MOST_DISTANCES];
+        let mut part = 1;
+        let mut m = 1;
+        while m <= len {
+            let span = list[m - 1];
+            let mut first = 1;
+            while first < m {
+                let least = list[first - 1].saturating_add(list[m - first - 1]);
+                if span < least {
+                    return Err(ArrivalError::Short {
+                        releases: m + 1,
+                        least,
+                    });
+                }
+                first += 1;
+            }
+            spans[m - 1] = span;
+            // D(m) / m against D(p) / p.
+            if span as u128 * part as u128 > spans[part - 1] as u128 * m as u128 {
+                part = m;
+            }
+            m += 1;
+        }
+        if list[len - 1] == 0 {
+            return Err(ArrivalError::NoTime);
+        }
+        Ok(Self {
+            spans,
+            len: len as u8,
+            part: part as u8,
+        })
+    }
+
+    /// D(1) to D(k), ns.
+    pub(crate) fn list(&self) -> &[Nanos] {
+        &self.spans[..usize::from(self.len)]
+    }
+
+    /// p.
+    pub(crate) const fn part(&self) -> u64 {
+        self.part as u64
+    }
+
+    /// D(p), ns.
+    pub(crate) const fn part_span(&self) -> Nanos {
+        self.spans[self.part as usize - 1]
+    }
+
+    /// T.
+    const fn whole(&self) -> usize {
+        (self.part as usize - 1) * self.len as usize
+    }
+
+    /// E(0) to E(T + p), and as many entries more.
+    fn table(&self) -> [Nanos; TABLE] {
+        let mut table = [0; TABLE];
+        for m in 1..TABLE {
+            let ways = self.list().iter().take(m).zip(1..);
+            let most = ways.map(|(span, j)| span.saturating_add(table[m - j]));
+            table[m] = most.max().unwrap_or(0);
+        }
+        table
+    }
+
+    /// E(m), ns.
+    pub(crate) fn span(&self, m: u64) -> Nanos {
+        match usize::try_from(m) {
+            Ok(0) => return 0,
+            Ok(m) if m <= self.len as usize => return self.spans[m - 1],
+            _ => {}
+        }
+        let (first, part) = (self.whole() as u64 + 1, self.part());
+        let parts = m.saturating_sub(first) / part;
+        let m = usize::try_from(m - parts * part).unwrap_or(TABLE - 1);
+        let more = parts.saturating_mul(self.part_span());
+        self.table()[m.min(TABLE - 1)].saturating_add(more)
+    }
+
+    /// The greatest m with E(m) ≤ `span`.
+    pub(crate) fn most(&self, span: Nanos) -> u64 {
+        if span < self.spans[self.len as usize - 1] {
+            return self.list().iter().filter(|&&least| least <= span).count() as u64;
+        }
+        let table = self.table();
+        let first = self.whole() + 1;
+        let parts = match span.checked_sub(table[first]) {
+            Some(behind) => behind / self.part_span(),
+            None => 0,
+        };
+        // Less than E(T + 1 + p) is left, so the table has it.
+        let left = span - parts * self.part_span();
+        let within = &table[1..=self.whole() + usize::from(self.part)];
+        let most = within.iter().filter(|&&least| least <= left).count() as u64;
+        most + parts * self.part()
+    }
+
+    /// All distances divided by so many thousandths.
+    pub(crate) fn faster(mut self, thousandths: u64) -> Self {
+        // ⌊x + y⌋ ≥ ⌊x⌋ + ⌊y⌋, so it stays super-additive; p may have lost the most by rounding, so it is looked for again.
+        for span in &mut self.spans {
+            *span = divided(*span, thousandths);
+        }
+        let last = &mut self.spans[usize::from(self.len) - 1];
+        *last = (*last).max(1);
+        Self::new(self.list()).unwrap_or(self)
+    }
+}
+
+/// In thousandths, rounded down.
+pub(crate) fn divided(span: Nanos, thousandths: u64) -> Nanos {
+    let parts = u128::from(span) * 1000 / u128::from(thousandths.max(1));
+    Nanos::try_from(parts).unwrap_or(Nanos::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    /// A list as measured releases have it.
+    fn least(gaps: &[Nanos], most: usize) -> Vec<Nanos> {
+        let sums = |n: usize| gaps.windows(n).map(|w| w.iter().sum()).min();
+        (1..=most).filter_map(sums).collect()
+    }
+
+    /// All ways to cut, the slow way.
+    fn slow(list: &[Nanos], most: usize) -> Vec<Nanos> {
+        let mut all: Vec<Nanos> = vec![0];
+        for m in 1..=most {
+            let best = (1..=m).map(|j| match list.get(j - 1) {
+                Some(span) => span + all[m - j],
+                None => 0,
+            });
+            all.push(best.max().unwrap());
+        }
+        all
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        assert_eq!(Curve::new(&[]), Err(ArrivalError::NoDistances));
+        assert_eq!(Curve::new(&[1; 9]), Err(ArrivalError::TooMany(9)));
+        assert_eq!(Curve::new(&[0, 0]), Err(ArrivalError::NoTime));
+        let short = |releases, least| Err(ArrivalError::Short { releases, least });
+        assert_eq!(Curve::new(&[5, 8]), short(3, 10));
+        assert_eq!(Curve::new(&[0, 10, 9]), short(4, 10));
+    }
+
+    #[test]
+    fn bursts_of_three() {
+        // Three at once, and again after 100: of the second burst none is earlier.
+        let curve = Curve::new(&[0, 0, 100]).unwrap();
+        let all: Vec<Nanos> = (0..8).map(|m| curve.span(m)).collect();
+        assert_eq!(all, [0, 0, 0, 100, 100, 100, 200, 200]);
+        assert_eq!((curve.part(), curve.part_span()), (3, 100));
+        assert_eq!([0, 99, 100].map(|t| curve.most(t)), [2, 2, 5]);
+    }
+
+    proptest! {
+        /// Against all ways to cut, near and far; it is super-additive; counts and times agree; the line holds.
+        #[test]
+        fn the_continuation_is_the_best_way_to_cut(
+            gaps in prop::collection::vec(0..40_u64, 12..40),
+            most in 1..=MOST_DISTANCES,
+            spans in prop::collection::vec(0..4_000_u64, 20),
+        ) {
+            let list = least(&gaps, most);
+            let Ok(curve) = Curve::new(&list) else {
+                prop_assert_eq!(list.last(), Some(&0));
+                return Ok(());
+            };
+            let all = slow(&list, 400);
+            for (m, span) in all.iter().enumerate() {
+                prop_assert_eq!(curve.span(m as u64), *span, "{}", m);
+            }
+            for (a, b) in [(1, 1), (3, 5), (17, 33), (70, 130)] {
+                prop_assert!(all[a + b] >= all[a] + all[b]);
+            }
+            let line = |t: u64| t * curve.part() / curve.part_span() + curve.part();
+            for t in spans {
+                let slow = all.iter().take_while(|&&span| span <= t).count() as u64;
+                if slow < 401 {
+                    prop_assert_eq!(curve.most(t) + 1, slow, "{}", t);
+                }
+                prop_assert!(curve.most(t) < line(t));
+            }
+        }
+
+        /// What the list was taken from keeps the curve, whatever the window.
+        #[test]
+        fn measured_releases_keep_it(gaps in prop::collection::vec(0..40_u64, 12..60)) {
+            let Ok(curve) = Curve::new(&least(&gaps, MOST_DISTANCES)) else {
+                return Ok(());
+            };
+            for n in 1..=gaps.len() {
+                let shortest = gaps.windows(n).map(|w| w.iter().sum::<u64>()).min().unwrap();
+                prop_assert!(curve.span(n as u64) <= shortest);
+            }
+        }
+
+        #[test]
+        fn faster_stays_a_curve(gaps in prop::collection::vec(0..40_u64, 12..40), factor in 1..9_000_u64) {
+            let list = least(&gaps, MOST_DISTANCES);
+            let Ok(curve) = Curve::new(&list) else {
+                return Ok(());
+            };
+            let faster = curve.faster(factor);
+            prop_assert_eq!(Curve::new(faster.list()), Ok(faster));
+            for (new, old) in faster.list().iter().zip(&list).take(list.len() - 1) {
+                prop_assert_eq!(*new, old * 1000 / factor);
+            }
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! What a DBC says of the traffic of a bus.
+//!
+//! The grammar is `can-dbc-pest`'s. This reads from its statements what a message set needs: messages with their
+//! senders, and attributes of Vector's tools. Signals are not looked at.
+
+mod attributes;
+
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use attributes::{Attributes, plain};
+use can_dbc_pest::{DbcParser, Pair, Parser, Rule};
+use frame::{CanId, Nanos, dlc};
+use pest::error::LineColLocation;
+use std::borrow::Cow;
+
+/// Marks an ID of 29 bits.
+const EXTENDED: u32 = 1 << 31;
+
+/// `VECTOR__INDEPENDENT_SIG_MSG`: no message, but a place for signals that belong to none.
+const INDEPENDENT: u32 = 0xC000_0000;
+
+/// Names that stand for no node.
+const NOBODY: [&str; 3] = ["Vector__XXX", "VectorXXX", "VECTOR__XXX"];
+
+/// The messages of a file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Database {
+    /// Its name, by its attribute `DBName`; empty if it has none.
+    pub name: String,
+    /// Nominal bit rate, by its attribute `Baudrate`, bit/s.
+    pub bitrate: Option<u32>,
+    /// Bit rate of the data phase, by its attribute `BaudrateCANFD`, bit/s.
+    pub data_bitrate: Option<u32>,
+    /// In the order of the file.
+    pub messages: Vec<DbcMessage>,
+    /// Whether it has a place for signals that belong to no message, which is left out.
+    pub has_independent_signals: bool,
+}
+
+/// A message.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DbcMessage {
+    /// The line of its `BO_`, from 1.
+    pub line: usize,
+    /// Its name: letters, digits and `_`.
+    pub name: String,
+    /// Its ID.
+    pub id: CanId,
+    /// Payload bytes; for FD a length that a frame can have.
+    pub len: usize,
+    /// Whether it is FD, and why; `None` for a classic frame.
+    pub fd: Option<Fd>,
+    /// Its first sender; `None` if the file names nobody.
+    pub sender: Option<String>,
+    /// More senders, by `BO_TX_BU_`.
+    pub more_senders: Vec<String>,
+    /// `GenMsgCycleTime`, ns.
+    pub cycle: Option<Nanos>,
+    /// `GenMsgCycleTimeFast`, ns.
+    pub fast: Option<Nanos>,
+    /// `GenMsgDelayTime`: the least time between two frames, ns.
+    pub delay: Option<Nanos>,
+    /// `GenMsgSendType` in words.
+    pub send_type: Option<String>,
+    /// It is a parameter group of J1939.
+    pub j1939: bool,
+}
+
+/// What is known of an FD message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fd {
+    /// `VFrameFormat` says so; otherwise only its length does.
+    pub is_said: bool,
+    /// `CANFD_BRS`: with bit rate switch; `None` if the file does not say.
+    pub brs: Option<bool>,
+}
+
+/// Why a file cannot be read.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[error("line {line}, column {column}: {problem}")]
+pub struct DbcError {
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    /// What is wrong there.
+    pub problem: String,
+}
+
+impl DbcError {
+    fn at(pair: &Pair<'_, Rule>, problem: String) -> Self {
+        let (line, column) = pair.line_col();
+        Self {
+            line,
+            column,
+            problem,
+        }
+    }
+}
+
+impl DbcMessage {
+    /// Is it also sent when something happens, and not only in its cycle? By the words that tools have for it.
+    #[must_use]
+    pub fn is_on_event(&self) -> bool {
+        let words = ["spontan", "event", "change", "write", "trigger", "request"];
+        let name = self.send_type.as_deref().unwrap_or("").to_lowercase();
+        words.iter().any(|word| name.contains(word))
+    }
+}
+
+/// Reads a file in UTF-8, with or without a byte order mark, or in Latin-1.
+///
+/// # Errors
+/// [`DbcError`]: the first statement that the grammar does not have, or an ID or a length that cannot be.
+pub fn read(bytes: &[u8]) -> Result<Database, DbcError> {
+    let text = decode(bytes);
+    let parsed = DbcParser::parse(Rule::file, &text).map_err(|error| grammar(&error, &text))?;
+    let mut attributes = Attributes::default();
+    let mut found: Vec<(u32, DbcMessage)> = Vec::new();
+    let mut senders: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    let mut has_independent_signals = false;
+    for statement in parsed.flat_map(Pair::into_inner) {
+        match statement.as_rule() {
+            Rule::message => match message(statement)? {
+                Some(one) => found.push(one),
+                None => has_independent_signals = true,
+            },
+            Rule::message_transmitter => {
+                let all = statement.into_inner();
+                let mut raw = None;
+                for part in all {
+                    match part.as_rule() {
+                        Rule::message_id => raw = Some(raw_id(&part)?),
+                        _ => senders
+                            .entry(raw.unwrap_or(INDEPENDENT))
+                            .or_default()
+                            .extend(somebody(part.as_str())),
+                    }
+                }
+            }
+            _ => attributes.add(statement)?,
+        }
+    }
+    let messages = found.into_iter().map(|(raw, mut message)| {
+        message.complete(raw, &attributes);
+        let others = senders.remove(&raw).unwrap_or_default();
+        for other in others {
+            if message.sender.is_none() {
+                message.sender = Some(other);
+            } else if message.sender.as_ref() != Some(&other) {
+                message.more_senders.push(other);
+            }
+        }
+        message
+    });
+    let messages = messages.collect();
+    let rate = |name| attributes.whole(name).filter(|rate| *rate > 0);
+    Ok(Database {
+        name: attributes.text("DBName").unwrap_or_default(),
+        bitrate: rate("Baudrate"),
+        data_bitrate: rate("BaudrateCANFD"),
+        messages,
+        has_independent_signals,
+    })
+}
+
+/// UTF-8, or Latin-1, in which each byte is a character.
+fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    match core::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
+    }
+}
+
+/// Where the grammar stops.
+fn grammar(error: &can_dbc_pest::Error<Rule>, text: &str) -> DbcError {
+    let (line, column) = match error.line_col {
+        LineColLocation::Pos(place) | LineColLocation::Span(place, _) => place,
+    };
+    let at = text.lines().nth(line.saturating_sub(1)).unwrap_or("");
+    let rest: String = at.chars().skip(column.saturating_sub(1)).take(30).collect();
+    let problem = match rest.trim().is_empty() {
+        true => "the statement is not complete".to_owned(),
+        false => format!("no statement of a DBC goes on with `{}`", rest.trim_end()),
+    };
+    DbcError {
+        line,
+        column,
+        problem,
+    }
+}
+
+/// As the file has it, with the marks in its highest bits.
+fn raw_id(pair: &Pair<'_, Rule>) -> Result<u32, DbcError> {
+    let raw = pair.as_str().parse();
+    raw.map_err(|_| {
+        DbcError::at(
+            pair,
+            format!("{} is no ID: it has more than 32 bits", pair.as_str()),
+        )
+    })
+}
+
+fn somebody(name: &str) -> Option<String> {
+    (!NOBODY.contains(&name)).then(|| name.to_owned())
+}
+
+/// A message without its attributes; `None` for signals that belong to none.
+fn message(statement: Pair<'_, Rule>) -> Result<Option<(u32, DbcMessage)>, DbcError> {
+    let (line, _) = statement.line_col();
+    let place = statement.clone();
+    let mut parts = statement.into_inner();
+    let mut next = |what: &str| {
+        let part = parts.next();
+        part.ok_or_else(|| DbcError::at(&place, format!("a message without its {what}")))
+    };
+    let id = next("ID")?;
+    let id = id.clone().into_inner().next().unwrap_or(id);
+    let raw = raw_id(&id)?;
+    if raw == INDEPENDENT {
+        return Ok(None);
+    }
+    let name = next("name")?.as_str().to_owned();
+    let size = next("length")?;
+    let len = size.as_str().parse::<usize>().ok();
+    let Some(len) = len.filter(|len| *len <= usize::from(u16::MAX)) else {
+        let problem = format!("{} is no length of a message", size.as_str());
+        return Err(DbcError::at(&size, problem));
+    };
+    let sender = somebody(next("sender")?.as_str());
+    let number = raw & !EXTENDED;
+    let can_id = match raw & EXTENDED {
+        0 => CanId::sff(number),
+        _ => CanId::eff(number),
+    };
+    let Ok(can_id) = can_id else {
+        let problem = match raw & EXTENDED {
+            0 => format!("ID {raw}: above 2047 it needs 2147483648 added, which marks 29 bits"),
+            _ => format!("ID {raw}: {number:X} has more than 29 bits"),
+        };
+        return Err(DbcError::at(&id, problem));
+    };
+    let message = DbcMessage {
+        line,
+        name,
+        id: can_id,
+        len,
+        fd: None,
+        sender,
+        more_senders: Vec::new(),
+        cycle: None,
+        fast: None,
+        delay: None,
+        send_type: None,
+        j1939: false,
+    };
+    Ok(Some((raw, message)))
+}
+
+impl DbcMessage {
+    fn complete(&mut self, raw: u32, attributes: &Attributes) {
+        self.cycle = attributes.millis(raw, "GenMsgCycleTime");
+        self.fast = attributes.millis(raw, "GenMsgCycleTimeFast");
+        self.delay = attributes.millis(raw, "GenMsgDelayTime");
+        self.send_type = attributes.word(raw, "GenMsgSendType").map(|w| plain(&w));
+        let format = attributes.word(raw, "VFrameFormat").unwrap_or_default();
+        self.j1939 = format.contains("J1939");
+        // As Vector's tools number them, where the file does not define them.
+        let is_said = format.ends_with("_FD") || ["14", "15"].contains(&format.as_str());
+        let long = self.len > dlc::CLASSIC_MAX && self.len <= dlc::FD_MAX && !self.j1939;
+        if is_said || long {
+            let brs = attributes.word(raw, "CANFD_BRS");
+            self.fd = Some(Fd {
+                is_said,
+                brs: brs.map(|word| word == "1" || word.eq_ignore_ascii_case("true")),
+            });
+            // The next length that a frame can have.
+            if self.len <= dlc::FD_MAX {
+                self.len = dlc::fd_padded(self.len);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! `cangate bound --from-dbc`: a message set from a DBC.
+
+use super::from_log::time;
+use super::{DEFAULT_BITRATE, bitrate};
+use crate::failure::Failure;
+use analysis::dbc::{Database, DbcMessage, read};
+use frame::wire::BitRate;
+use frame::{Nanos, dlc};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Read as _;
+use std::path::Path;
+
+/// No file is longer, bytes.
+const MOST: u64 = 64 << 20;
+
+/// A message as the set has it.
+#[derive(Default)]
+struct Entry {
+    /// How often it comes, ns; `None` if nothing says it.
+    period: Option<Nanos>,
+    /// Why it is left out; empty if it is not.
+    missing: String,
+    /// What has to be known of it, a comment each.
+    notes: Vec<String>,
+}
+
+/// The message set of a DBC, as text. What it leaves out is said on standard error, too.
+pub(super) fn set_of(path: &Path, rate: Option<BitRate>) -> Result<String, Failure> {
+    let name = match path == Path::new("-") {
+        true => "standard input".to_owned(),
+        false => path.display().to_string(),
+    };
+    let fail = |error: &dyn std::fmt::Display| Failure::input(format!("{name}: {error}"));
+    let mut bytes = Vec::new();
+    let read_in = match path == Path::new("-") {
+        true => std::io::stdin().take(MOST + 1).read_to_end(&mut bytes),
+        false => {
+            std::fs::File::open(path).and_then(|file| file.take(MOST + 1).read_to_end(&mut bytes))
+        }
+    };
+    read_in.map_err(|error| fail(&error))?;
+    if bytes.len() as u64 > MOST {
+        return Err(fail(&format!("more than {} MiB", MOST >> 20)));
+    }
+    let database = read(&bytes).map_err(|error| {
+        fail(&format!(
+            "{error}\nA statement that is about something else than messages and their attributes can be deleted in a copy of the file"
+        ))
+    })?;
+    if database.messages.is_empty() {
+        return Err(fail(
+            &"no message in it: a DBC has lines such as `BO_ 256 Speed: 8 Engine`",
+        ));
+    }
+    let entries = entries(&database.messages);
+    let fits = database.messages.iter().zip(&entries);
+    let fd = fits.filter(|(m, entry)| m.fd.is_some() && entry.missing.is_empty());
+    let rate = match rate {
+        Some(rate) => rate,
+        None => said(&database)?,
+    };
+    if let Some((message, _)) = fd.into_iter().next()
+        && rate.data().is_none()
+    {
+        return Err(fail(&format!(
+            "{} is an FD message, and no bit rate of the data phase is said: add --bitrate {rate}/2M",
+            message.name
+        )));
+    }
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy());
+    let bus = [database.name.as_str(), stem.as_deref().unwrap_or("")]
+        .into_iter()
+        .map(bare)
+        .find(|name| !name.is_empty());
+    let bus = bus.unwrap_or_else(|| "can0".to_owned());
+    Ok(set(&name, &bus, rate, &database, &entries))
+}
+
+/// The bit rate that the file says.
+fn said(database: &Database) -> Result<BitRate, Failure> {
+    let nominal = database
+        .bitrate
+        .map_or_else(|| DEFAULT_BITRATE.to_owned(), |rate| rate.to_string());
+    match database.data_bitrate {
+        Some(data) => bitrate(&format!("{nominal}/{data}")),
+        None => bitrate(&nominal),
+    }
+}
+
+/// What TOML takes as a key without quotation marks.
+fn bare(name: &str) -> String {
+    let fits = |c: &char| c.is_ascii_alphanumeric() || *c == '_' || *c == '-';
+    name.chars().filter(fits).collect()
+}
+
+fn entries(messages: &[DbcMessage]) -> Vec<Entry> {
+    let mut lines: BTreeMap<u32, usize> = BTreeMap::new();
+    let each = messages.iter().map(|message| {
+        let mut entry = when(message);
+        if message.len > dlc::CLASSIC_MAX && message.fd.is_none() || message.len > dlc::FD_MAX {
+            entry.missing = match message.j1939 {
+                true => format!(
+                    "its {} bytes are sent in several frames (J1939 transport protocol), of which a DBC does not say when",
+                    message.len
+                ),
+                false => format!("no frame has {} bytes", message.len),
+            };
+        }
+        match lines.get(&message.id.raw()) {
+            Some(line) => entry.missing = format!("line {line} has this ID already"),
+            None => {
+                lines.insert(message.id.raw(), message.line);
+            }
+        }
+        if let Some(fd) = message.fd {
+            if !fd.is_said {
+                entry.notes.push("FD by its length; VFrameFormat does not say so.".to_owned());
+            }
+            if fd.brs.is_none() {
+                let words = "No CANFD_BRS: taken without bit rate switch, which takes longest.";
+                entry.notes.push(words.to_owned());
+            }
+        }
+        if message.sender.is_none() {
+            entry.notes.push("No sender: it gets a node of its own.".to_owned());
+        }
+        if !message.more_senders.is_empty() {
+            entry.notes.push(format!(
+                "CHECK: also sent by {}. This is one sender's.",
+                message.more_senders.join(", ")
+            ));
+        }
+        entry
+    });
+    each.collect()
+}
+
+/// How often it comes.
+fn when(message: &DbcMessage) -> Entry {
+    let mut entry = Entry::default();
+    let cycle = [message.cycle, message.fast].into_iter().flatten().min();
+    if let (Some(cycle), Some(fast)) = (message.cycle, message.fast)
+        && fast < cycle
+    {
+        entry.notes.push(format!(
+            "Its cycle time is {}; GenMsgCycleTimeFast is shorter.",
+            time(cycle)
+        ));
+    }
+    let words = message.send_type.as_deref().unwrap_or("");
+    entry.period = match (cycle, message.delay) {
+        (Some(cycle), None) => {
+            if message.is_on_event() {
+                entry.notes.push(format!(
+                    "CHECK: also sent on events ({words}), and no GenMsgDelayTime says how often. The period is its cycle time."
+                ));
+            }
+            Some(cycle)
+        }
+        (Some(cycle), Some(_)) if !message.is_on_event() => Some(cycle),
+        (cycle, Some(delay)) => {
+            let sent = match words {
+                "" => String::new(),
+                words => format!(" ({words})"),
+            };
+            entry.notes.push(format!(
+                "Sent on events{sent}: the period is the least time between two frames, GenMsgDelayTime."
+            ));
+            Some(cycle.map_or(delay, |cycle| cycle.min(delay)))
+        }
+        (None, None) => None,
+    };
+    if entry.period.is_none() {
+        let words =
+            "it has no cycle time (GenMsgCycleTime) and no least distance (GenMsgDelayTime)";
+        words.clone_into(&mut entry.missing);
+    }
+    entry
+}
+
+fn set(name: &str, bus: &str, rate: BitRate, database: &Database, entries: &[Entry]) -> String {
+    let shown: String = name
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let mut text = format!(
+        "# From {shown} by `cangate bound --from-dbc`: read it before you rely on it.\n\
+         # Periods are cycle times and deadlines are periods; a payload can be anything. A DBC has no jitter, and does not say in\n\
+         # which order a node sends: `mailboxes = N` in [nodes.NAME] does.\n\n[buses.{bus}]\nbitrate = {}\n",
+        rate.nominal()
+    );
+    if let Some(data) = rate.data() {
+        let _ = writeln!(text, "data_bitrate = {data}");
+    }
+    let (mut left_out, mut checks) = (0, 0);
+    for (message, entry) in database.messages.iter().zip(entries) {
+        let id = id(message);
+        text.push('\n');
+        if !entry.missing.is_empty() {
+            left_out += 1;
+            let _ = writeln!(
+                text,
+                "# LEFT OUT: {id} {}, line {}: {}.",
+                message.name, message.line, entry.missing
+            );
+        }
+        let comment = if entry.missing.is_empty() { "" } else { "# " };
+        for note in &entry.notes {
+            checks += usize::from(note.starts_with("CHECK") && comment.is_empty());
+            let _ = writeln!(text, "# {note}");
+        }
+        for line in lines(message, entry, &id) {
+            let _ = writeln!(text, "{comment}{line}");
+        }
+    }
+    let all = database.messages.len();
+    let _ = writeln!(
+        text,
+        "\n# {all} messages, {left_out} of them left out, {checks} to check."
+    );
+    if database.has_independent_signals {
+        let _ = writeln!(text, "# VECTOR__INDEPENDENT_SIG_MSG is no message.");
+    }
+    if left_out + checks > 0 {
+        eprintln!(
+            "note: {all} messages, {left_out} of them left out, {checks} to check: see the comments in the set"
+        );
+    }
+    text
+}
+
+/// The lines of a message in the set.
+fn lines(message: &DbcMessage, entry: &Entry, id: &str) -> Vec<String> {
+    let mut all = vec![
+        "[[messages]]".to_owned(),
+        format!("id = \"{id}\""),
+        format!("name = \"{}\"", message.name),
+    ];
+    if let Some(sender) = &message.sender {
+        all.push(format!("node = \"{sender}\""));
+    }
+    all.push(match entry.period {
+        Some(period) => format!("period = \"{}\"", time(period)),
+        None => "period = \"?\"".to_owned(),
+    });
+    if let Some(fd) = message.fd {
+        all.push("kind = \"fd\"".to_owned());
+        all.push(format!("brs = {}", fd.brs.unwrap_or(false)));
+    }
+    all.push(format!("len = {}", message.len));
+    all
+}
+
+fn id(message: &DbcMessage) -> String {
+    let width = if message.id.is_eff() { 8 } else { 3 };
+    format!("{:0width$X}", message.id.number())
+}
