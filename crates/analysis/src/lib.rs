@@ -16,6 +16,7 @@
 //!     node: 0,
 //!     shape: Shape::exact(&frame(number)).unwrap(),
 //!     arrival: Arrival::new(10_000_000, 0, 0).unwrap(),
+//!     offset: None,
 //!     deadline: 10_000_000,
 //! };
 //! let bus = BusSpec {
@@ -49,7 +50,7 @@
 //!
 //! # Where the derivations stand
 //! [`mod@window`]: the busy period, what an error costs. [`mod@miss`]: errors at random. [`mod@train`]: frames that come from one bus. [`mod@queue`]: queues in order of arrival.
-//! [`Compiled::assess`]: nodes that depend on one another. [`Network`]: gateways.
+//! [`mod@offset`]: messages that share a clock. [`Compiled::assess`]: nodes that depend on one another. [`Network`]: gateways.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -67,6 +68,7 @@ mod length;
 pub mod miss;
 mod model;
 mod network;
+pub mod offset;
 mod priority;
 pub mod queue;
 mod search;

@@ -64,18 +64,37 @@ pub(crate) struct Member {
     /// Its arbitration field.
     pub(crate) key: u64,
     pub(crate) stream: Stream,
+    /// From its event to its release at most, ns.
+    pub(crate) jitter: Nanos,
+    /// Is it known when its events are, after *s*? [`mod@crate::offset`]
+    pub(crate) timed: bool,
     /// Its length, without the intermission, ns.
     pub(crate) frame: Nanos,
     /// The least time that a frame of it occupies the bus, ns.
     pub(crate) shortest: Nanos,
 }
 
-/// Bounds for all messages of a node with `mailboxes` buffers, in their order.
+impl Member {
+    /// Can a frame of it be released so long after *s*?
+    fn released(&self, at: Nanos) -> bool {
+        if !self.timed {
+            return true;
+        }
+        // The last event up to then, and what its release may be late.
+        let arrival = &self.stream.arrival;
+        let since = at.saturating_add(arrival.jitter());
+        let since = since.checked_sub(self.stream.lead);
+        since.is_some_and(|since| since % arrival.period() <= self.jitter)
+    }
+}
+
+/// Bounds for all messages of a node with `mailboxes` buffers, in their order; `None` for one of which no frame can
+/// be in this busy period.
 pub(crate) fn bounds(
     window: &Window,
     members: &[Member],
     mailboxes: u8,
-) -> Result<Vec<Bound>, NoBound> {
+) -> Result<Vec<Option<Bound>>, NoBound> {
     let streams: Vec<Stream> = members.iter().map(|m| m.stream).collect();
     let busy = window.busy(&streams)?;
     let instants = instants(&streams, busy);
@@ -86,6 +105,9 @@ pub(crate) fn bounds(
         let mut from = 0;
         let ends = instants.iter().skip(1).copied().chain([busy]);
         for (&released, next) in instants.iter().zip(ends) {
+            if !member.released(released) {
+                continue;
+            }
             let mut at = released;
             while at <= released || at < next {
                 let (new, start) = bound(window, members, *member, mailboxes, at, &mut from)?;
@@ -109,7 +131,7 @@ pub(crate) fn bounds(
                 at = end;
             }
         }
-        all.push(worst.ok_or(NoBound::TooLong)?);
+        all.push(worst);
     }
     Ok(all)
 }
@@ -118,8 +140,8 @@ pub(crate) fn bounds(
 fn instants(streams: &[Stream], busy: Nanos) -> Vec<Nanos> {
     let mut all = Vec::new();
     for stream in streams {
-        let count = stream.arrival.most_before(busy);
-        all.extend((0..count).map(|n| stream.arrival.earliest(n)));
+        let count = stream.before(busy);
+        all.extend((0..count).map(|n| stream.earliest(n)));
     }
     all.sort_unstable();
     all.dedup();
@@ -137,7 +159,7 @@ fn limited(window: &Window, members: &[Member], released: Nanos) -> bool {
     window.own.iter().enumerate().any(|(place, train)| {
         let its = members.iter().filter(|m| m.stream.train == Some(place));
         let sum = its.fold(0_u64, |sum, m| {
-            let frames = m.stream.arrival.most_within(released);
+            let frames = m.stream.within(released);
             sum.saturating_add(frames.saturating_mul(m.stream.occupied))
         });
         train.work(released) < sum
@@ -162,7 +184,7 @@ fn bound(
         let mut all = 0_u64;
         for member in members {
             let until = if above(member) { until } else { released };
-            let mut frames = member.stream.arrival.most_within(until);
+            let mut frames = member.stream.within(until);
             if member.key == own.key {
                 frames = frames.saturating_sub(1);
             }
@@ -187,8 +209,8 @@ fn bound(
     // It starts at its release at the earliest.
     let waiting = start.at.saturating_sub(released);
     let latency = waiting.saturating_add(own.frame);
-    let jitter = own.stream.arrival.jitter();
-    let instance = own.stream.arrival.most_within(released).saturating_sub(1);
+    let jitter = own.jitter;
+    let instance = own.stream.within(released).saturating_sub(1);
     let bound = Bound {
         response: latency.saturating_add(jitter),
         latency,

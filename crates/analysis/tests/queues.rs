@@ -216,6 +216,7 @@ fn a_queue_by_hand() {
             node,
             shape: Shape::any(Header::new(Format::Classic, id, 8).unwrap()).unwrap(),
             arrival: Arrival::new(10_000_000, 0, 0).unwrap(),
+            offset: None,
             deadline: 10_000_000,
         }
     };
