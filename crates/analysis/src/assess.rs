@@ -110,7 +110,7 @@ impl Compiled {
                 &round.together
             };
             if !learn(&self.messages, &round.services, most, &mut round.delays) {
-                return self.done(bounds, &backlogs, &round);
+                return self.done(arrivals, bounds, &backlogs, &round);
             }
         }
     }
@@ -123,6 +123,7 @@ impl Compiled {
 
     fn done(
         &self,
+        arrivals: &[Arrival],
         bounds: Vec<Result<Bound, NoBound>>,
         backlogs: &[Option<u64>],
         round: &Round,
@@ -142,7 +143,7 @@ impl Compiled {
                 .map(|(node, (&service, &backlog))| NodeBound {
                     service,
                     backlog,
-                    offsets: self.offsets(node),
+                    offsets: self.offsets_of(node, service, arrivals),
                 })
                 .collect(),
             load: self.load(),

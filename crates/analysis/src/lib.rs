@@ -44,6 +44,7 @@
 //!   project ([`replay`]), if [`BusSpec::joins`] is 0 and there are no errors.
 //! * For nodes with a queue in order of arrival, and over gateways, it is safe, and not always reached: [`mod@queue`],
 //!   [`Network`]. [`search()`] says how near a frame comes.
+//! * For messages with offsets it is safe, and mostly reached: [`mod@offset`].
 //! * A bound covers each frame that keeps to what the model says. What no model here has: nodes that go
 //!   error-passive or bus-off, overload frames, the time that a controller needs to put the next frame
 //!   into a buffer, clocks that differ.

@@ -5,8 +5,8 @@
 mod common;
 
 use analysis::{
-    Arrival, BusSpec, Compiled, LengthRule, Lengths, Message, Network, NodeSpec, Order, Outcome,
-    Place, Release, Shape, critical_instant, replay, search,
+    Arrival, BusSpec, Compiled, Hop, LengthRule, Lengths, Message, Network, NodeSpec, Order,
+    Outcome, Place, Release, Shape, critical_instant, replay, search,
 };
 use common::offsets::{
     Clocks, Flaw, bound, keep_to_offsets, released, releases, with_offsets, without,
@@ -242,6 +242,69 @@ fn witnesses_keep_to_offsets_and_come_near() {
             "mailboxes {mailboxes:?}, % of the bound (p10, median, p90): built {built:?}, with a search {best:?}"
         );
         assert!(best[1] >= least);
+    }
+}
+
+/// Over a gateway a message keeps no offset, and those of the bus before still count.
+#[test]
+fn what_a_gateway_passes_on_has_no_offset() {
+    let kind = Kind {
+        messages: (15, 20),
+        load: (40, 60),
+        jitter: 30,
+        ..Kind::PRIORITY
+    };
+    let first = with_offsets(set(25_000, kind), 25_000, 100, 20, false);
+    let mut second = with_offsets(set(25_001, kind), 25_001, 100, 20, false);
+    second.nodes.push(NodeSpec {
+        name: "gateway".to_owned(),
+        order: Order::Priority,
+    });
+    let passed = first.messages.len() / 2;
+    let frame = Frame::classic(CanId::eff(0x1ABC_0000).unwrap(), &[0x55; 4]).unwrap();
+    second.messages.push(Message {
+        node: second.nodes.len() - 1,
+        shape: Shape::exact(&frame).unwrap(),
+        ..first.messages[passed].clone()
+    });
+    let goal = Place {
+        bus: 1,
+        message: second.messages.len() - 1,
+    };
+    let mut network = Network {
+        buses: vec![first, second],
+        hops: vec![Hop {
+            from: Place {
+                bus: 0,
+                message: passed,
+            },
+            to: goal,
+            delay: 10_000,
+            unchanged: false,
+        }],
+    };
+    let lengths = &mut Lengths::new();
+    let found = network.assess(lengths).unwrap();
+    let bound = found.response(goal).unwrap();
+    network.buses[1].messages[goal.message].offset = None;
+    let same = network.assess(lengths).unwrap();
+    assert_eq!(bound, same.response(goal).unwrap());
+    let mut plain = network.clone();
+    plain.buses = network.buses.iter().map(without).collect();
+    let plain = plain.assess(lengths).unwrap();
+    assert!(bound < plain.response(goal).unwrap());
+    let searched = search(&network, &same, lengths, goal, 200, 1).unwrap();
+    assert!(searched.response <= bound);
+    eprintln!("over a gateway: {} of {bound} ns found", searched.response);
+    assert!(searched.response * 10 > bound * 6);
+    for (bus, spec) in network.buses.iter().enumerate() {
+        let own = searched.releases.iter().filter(|r| r.place.bus == bus);
+        let own = own.map(|r| Release {
+            at: r.at,
+            message: r.place.message,
+            frame: r.frame,
+        });
+        assert!(keep_to_offsets(spec, &own.collect::<Vec<_>>()));
     }
 }
 

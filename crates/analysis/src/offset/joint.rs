@@ -15,43 +15,55 @@ pub(crate) struct Joint {
     members: Vec<(usize, Nanos, Stream)>,
     /// From which span on they occupy how much, both growing.
     steps: Vec<(Nanos, Nanos)>,
-    /// The table ends with this span.
-    known: Nanos,
-    /// After so long, so much more: it repeats itself.
-    again: Option<(Nanos, Nanos)>,
+    /// The table is for spans below this one.
+    piece: Nanos,
+    /// What they occupy more after so long.
+    of_piece: Nanos,
 }
 
 impl Joint {
     /// With a table up to `busy` at most. `None` where offsets say nothing.
     pub(super) fn new(members: Vec<(usize, Nanos, Stream)>, busy: Nanos) -> Option<Self> {
+        Self::limited(members, busy, MOST_RELEASES)
+    }
+
+    /// With as many releases in the table.
+    pub(super) fn limited(
+        members: Vec<(usize, Nanos, Stream)>,
+        busy: Nanos,
+        most: u64,
+    ) -> Option<Self> {
         if members.len() < 2 {
             return None;
         }
         let streams: Vec<Stream> = members.iter().map(|(_, _, stream)| *stream).collect();
         let all = phases(&points(&members))?;
-        let (mut known, mut again) = (busy, None);
+        let mut piece = busy.saturating_add(1);
+        let mut repeats = None;
         let periods: Vec<Nanos> = streams.iter().map(|s| s.arrival.period()).collect();
         let common = phases::count(&periods).and_then(|common| Nanos::try_from(common).ok());
         // Behind a common multiple each number is greater by as many frames as it has in one. (A distance could make it
         // greater by more.)
-        if let Some(common) = common.filter(|common| *common <= busy)
+        if let Some(common) = common.filter(|common| *common <= piece)
             && streams.iter().all(|s| s.arrival.distance() == 0)
         {
-            known = common - 1;
+            piece = common;
             let each = streams
                 .iter()
                 .map(|s| common / s.arrival.period() * s.occupied);
-            again = Some((common, each.fold(0, Nanos::saturating_add)));
+            repeats = Some(each.fold(0, Nanos::saturating_add));
         }
         let releases = |until: Nanos| {
             let each = streams.iter().map(|s| s.within(until));
             let one = each.fold(0, u64::saturating_add);
             one.saturating_mul(all.len() as u64)
         };
-        while known > 0 && releases(known) > MOST_RELEASES {
-            (known, again) = (known / 2, None);
+        while piece > 1 && releases(piece - 1) > most {
+            (piece, repeats) = (piece / 2, None);
         }
-        let each = all.iter().flat_map(|phase| work(&streams, phase, known));
+        let each = all
+            .iter()
+            .flat_map(|phase| work(&streams, phase, piece - 1));
         let mut table: Vec<(Nanos, Nanos)> = each.collect();
         table.sort_unstable();
         let mut steps: Vec<(Nanos, Nanos)> = Vec::new();
@@ -62,44 +74,39 @@ impl Joint {
                 _ => steps.push((at, work)),
             }
         }
+        // Two intervals hold no more together than one after the other.
+        let most = steps.last().map_or(0, |step| step.1);
         Some(Self {
             members,
             steps,
-            known,
-            again,
+            piece,
+            of_piece: repeats.unwrap_or(most),
         })
     }
 
     /// What they occupy at most, of those released in an interval of this length, both ends included, ns.
     pub(crate) fn within(&self, span: Nanos) -> Nanos {
-        let (span, more) = match self.again {
-            Some((common, work)) => (span % common, (span / common).saturating_mul(work)),
-            None => (span, 0),
-        };
-        if span > self.known {
-            let each = self.members.iter();
-            let each = each.map(|(_, _, s)| s.within(span).saturating_mul(s.occupied));
-            return each.fold(more, Nanos::saturating_add);
-        }
-        let place = self.steps.partition_point(|(at, _)| *at <= span);
+        let more = (span / self.piece).saturating_mul(self.of_piece);
+        let left = span % self.piece;
+        let place = self.steps.partition_point(|(at, _)| *at <= left);
         let step = place.checked_sub(1).and_then(|place| self.steps.get(place));
-        step.map_or(0, |step| step.1).saturating_add(more)
+        let joint = step.map_or(0, |step| step.1).saturating_add(more);
+        if more == 0 {
+            return joint;
+        }
+        let each = self.members.iter();
+        let each = each.map(|(_, _, s)| s.within(span).saturating_mul(s.occupied));
+        joint.min(each.fold(0, Nanos::saturating_add))
     }
 
     /// How much longer than `span` an interval is, at least, in which they can occupy more, ns.
     pub(crate) fn next(&self, span: Nanos) -> Nanos {
-        let within = self.again.map_or(span, |(common, _)| span % common);
-        let place = self.steps.partition_point(|(at, _)| *at <= within);
-        let next = match self.steps.get(place) {
-            Some((at, _)) => *at,
-            None if within <= self.known => self.known + 1,
-            None => {
-                let each = self.members.iter();
-                let each = each.map(|(_, _, s)| s.earliest(s.within(within)));
-                each.min().unwrap_or(Nanos::MAX)
-            }
-        };
-        next - within
+        let left = span % self.piece;
+        let place = self.steps.partition_point(|(at, _)| *at <= left);
+        let next = self.steps.get(place).map_or(self.piece, |(at, _)| *at) - left;
+        let each = self.members.iter();
+        let each = each.map(|(_, _, s)| s.earliest(s.within(span)).saturating_sub(span));
+        each.min().unwrap_or(next).min(next)
     }
 
     /// The part of the bus that they take.

@@ -34,9 +34,9 @@
 //! rivals have any phase, which can be kept to *s*. Let *s* grow. Until behind the next last instant of one of these
 //! rivals or of the message itself, no number steps down, so w does not; the event and the release of the frame come nearer to *s*, so
 //! response and latency grow. The frame is released before its own last instant ends. So it is enough to look at
-//! the phases of the message and its own rivals, and in each at all frames of the busy period, as
-//! [`crate::priority`] does with leads. A phase in which no lead, and no jitter that is left, is worse than in another one
-//! has smaller numbers for each w, and an event no nearer: it need not be looked at.
+//! the phases of the message and its own rivals, and in each at all frames of the busy period. A phase in which the next last
+//! instant of each message is as late as in another phase, or later, has no greater number for any w, and no event nearer
+//! to *s*: it need not be looked at.
 //!
 //! # A frame of the node, in a queue in order of arrival
 //! [`mod@crate::queue`] counts what is released from *s* up to the release, *s* + a. Let all messages of the node
@@ -51,11 +51,11 @@
 //! sum, with events in the place of last instants.
 //!
 //! # Limits
-//! More than [`MOST_PHASES`] phases of a node are not looked at. Messages are then taken in order of their load as long as their
-//! common multiple allows; the others have any phase, which is safe: all *S* are among any phases.
+//! More than [`MOST_PHASES`] phases of a node are not looked at. Messages are then taken, beginning with each of its periods, in order of their load as long as their
+//! common multiple allows, and the greatest load that was found remains; the others have any phase, which is safe: all *S* are among any phases.
 //! [`Offsets`] says how many were. A table of a joint sum ends at the busy period that follows without offsets, at a
-//! common multiple behind which it repeats itself, or where it becomes too long: behind that the sum of the single
-//! numbers stands.
+//! common multiple behind which it repeats itself, or where it becomes too long. A longer window is then cut into pieces: it
+//! holds no more than all of them.
 
 mod critical;
 mod joint;
@@ -63,7 +63,7 @@ mod phases;
 
 use crate::compiled::{Compiled, Sent};
 use crate::window::{NoBound, Stream, Window};
-use crate::{Arrival, Bound};
+use crate::{Arrival, Bound, Service};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use frame::Nanos;
@@ -74,6 +74,9 @@ pub(crate) use phases::{behind, led};
 /// The most phases of a node that are looked at.
 pub const MOST_PHASES: u64 = 2_000;
 
+/// As many sets of messages are tried where not all of a node can be looked at in all phases.
+const MOST_CHOICES: usize = 16;
+
 /// What was counted on of a node's offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offsets {
@@ -82,6 +85,9 @@ pub struct Offsets {
     /// Of these, how many were looked at in all phases to each other. The others have any phase: together they would have more than
     /// [`MOST_PHASES`].
     pub used: usize,
+    /// Are the node's own frames looked at in these phases? Frames in a queue are not if one of the node's messages has any phase, or
+    /// a distance.
+    pub own: bool,
 }
 
 /// What frames meet: those that go before them, with their arrivals and what they wait in queues, and those that do not.
@@ -117,30 +123,67 @@ pub(crate) fn limit(messages: &mut [Sent], nodes: usize) -> Vec<Offsets> {
             let left = load(a) * u128::from(period(b));
             (load(b) * u128::from(period(a))).cmp(&left)
         });
-        let mut periods: Vec<Nanos> = Vec::new();
-        let mut out = Vec::new();
-        for i in of_node {
-            periods.push(period(i));
-            if phases::count(&periods).is_none() {
-                periods.pop();
-                out.push(i);
+        // As many as fit to the first one of each period; of these choices the one with the greatest load.
+        let mut firsts: Vec<usize> = Vec::new();
+        for &i in &of_node {
+            if firsts.len() < MOST_CHOICES && firsts.iter().all(|&f| period(f) != period(i)) {
+                firsts.push(i);
             }
         }
-        for i in out {
-            messages[i].offset = None;
+        let mut best: (f64, Vec<usize>) = (0.0, Vec::new());
+        for first in firsts {
+            let (mut chosen, mut periods) = (Vec::new(), Vec::new());
+            let others = of_node.iter().copied().filter(|&i| i != first);
+            for i in [first].into_iter().chain(others) {
+                periods.push(period(i));
+                match phases::count(&periods) {
+                    Some(_) => chosen.push(i),
+                    None => {
+                        periods.pop();
+                    }
+                }
+            }
+            let sum = chosen.iter().map(|&i| load(i) as f64 / period(i) as f64);
+            let sum = sum.sum();
+            if sum > best.0 {
+                best = (sum, chosen);
+            }
+            if best.1.len() == given {
+                break;
+            }
         }
-        let used = periods.len();
-        all.push(Offsets { given, used });
+        let used = best.1.len();
+        for i in of_node {
+            if !best.1.contains(&i) {
+                messages[i].offset = None;
+            }
+        }
+        all.push(Offsets {
+            given,
+            used,
+            own: true,
+        });
     }
     all
 }
 
 impl Compiled {
     /// What was counted on of the offsets of a node; `None` if none of its messages has one.
-    #[must_use]
-    pub fn offsets(&self, node: usize) -> Option<Offsets> {
-        let offsets = self.offsets.get(node).copied();
-        offsets.filter(|offsets| offsets.given > 0)
+    pub(crate) fn offsets_of(
+        &self,
+        node: usize,
+        service: Service,
+        arrivals: &[Arrival],
+    ) -> Option<Offsets> {
+        let mut offsets = *self.offsets.get(node)?;
+        offsets.own = service != Service::Queue || self.phased(&self.of_node(node), arrivals);
+        (offsets.given > 0).then_some(offsets)
+    }
+
+    /// Can the frames of a queue with these messages be looked at in each phase of their clock?
+    fn phased(&self, own: &[usize], arrivals: &[Arrival]) -> bool {
+        let mut own = own.iter();
+        own.all(|&i| self.messages[i].offset.is_some() && arrivals[i].distance() == 0)
     }
 
     /// A message that is sent in order of priority.
@@ -192,10 +235,7 @@ impl Compiled {
         let clock = own.first().map(|&i| self.messages[i].node);
         let shares = |i: usize| offset(i).is_some() && Some(self.messages[i].node) == clock;
         let usable = match queue {
-            true => {
-                let apart = |i: &usize| arrivals[*i].distance() > 0;
-                own.iter().all(|&i| shares(i)) && !own.iter().any(apart)
-            }
+            true => self.phased(own, arrivals),
             false => own.iter().all(|&i| shares(i)),
         };
         self.join(
@@ -311,23 +351,29 @@ impl Compiled {
         let clock: Vec<(Nanos, Stream, Nanos)> = each()
             .filter_map(|((&i, &s), &span)| Some((offset(i)?, s, span)))
             .collect();
-        // Backward: an event is as far before the end as its period less its offset is behind it.
-        let points = clock.iter().map(|(offset, s, _)| {
-            let period = s.arrival.period();
-            (period - offset % period, period)
-        });
-        let single = || clock.iter().map(|(_, s, span)| s.within(*span)).sum();
-        let joint = match phases(&points.collect::<Vec<_>>()) {
-            None => single(),
-            Some(found) => {
-                let sum = |phase: &Phase| -> u64 {
-                    let each = clock.iter().zip(&phase.shifts);
-                    each.map(|((_, s, span), &shift)| led(*s, shift).within(*span))
-                        .sum()
-                };
-                found.iter().map(sum).max().unwrap_or(0)
-            }
-        };
-        alone.saturating_add(joint)
+        alone.saturating_add(most_of_clock(&clock))
     }
 }
+
+/// The most frames of messages that share a clock, each with its offset, and released in a time before a common end.
+fn most_of_clock(clock: &[(Nanos, Stream, Nanos)]) -> u64 {
+    // Backward: an event is as far before the end as its period less its offset is behind it.
+    let points = clock.iter().map(|(offset, s, _)| {
+        let period = s.arrival.period();
+        (period - offset % period, period)
+    });
+    match phases(&points.collect::<Vec<_>>()) {
+        None => clock.iter().map(|(_, s, span)| s.within(*span)).sum(),
+        Some(found) => {
+            let sum = |phase: &Phase| -> u64 {
+                let each = clock.iter().zip(&phase.shifts);
+                each.map(|((_, s, span), &shift)| led(*s, shift).within(*span))
+                    .sum()
+            };
+            found.iter().map(sum).max().unwrap_or(0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

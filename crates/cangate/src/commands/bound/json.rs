@@ -43,6 +43,19 @@ struct Node {
     /// How many it can hold; only of a gateway's ports with a queue.
     room: Option<u64>,
     can_overflow: bool,
+    /// Absent if none of its messages has an offset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offsets: Option<Offsets>,
+}
+
+#[derive(Serialize)]
+struct Offsets {
+    /// Messages with an offset.
+    given: usize,
+    /// Of these, how many were looked at in all phases; the others have any phase.
+    in_all_phases: usize,
+    /// Whether the node's own frames were, too.
+    own_frames: bool,
 }
 
 #[derive(Serialize)]
@@ -55,6 +68,8 @@ struct Message {
     data_phase_bits: u32,
     frame_ns: u64,
     period_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset_ns: Option<u64>,
     deadline_ns: u64,
     /// Where a gateway has it from; absent for a bus's own message.
     via: Option<String>,
@@ -124,6 +139,11 @@ fn bus(found: &Found<'_>) -> Bus {
                     Service::Queue => "queue",
                 },
                 backlog: bound.backlog,
+                offsets: bound.offsets.map(|offsets| Offsets {
+                    given: offsets.given,
+                    in_all_phases: offsets.used,
+                    own_frames: offsets.own,
+                }),
             })
             .collect(),
         messages: messages
@@ -139,6 +159,7 @@ fn bus(found: &Found<'_>) -> Bus {
                 data_phase_bits: found_of_it.bits.data,
                 frame_ns: found_of_it.frame,
                 period_ns: message.arrival.period(),
+                offset_ns: message.offset,
                 deadline_ns: message.deadline,
                 via: found.via.get(i).cloned().flatten(),
                 can_miss: can_miss(found, i),

@@ -3,7 +3,7 @@
 use super::routes::Connected;
 use super::{by_bus, can_miss};
 use crate::failure::Failure;
-use analysis::{Arrival, Lengths};
+use analysis::{Arrival, BusSpec, Lengths};
 use frame::Nanos;
 use std::fmt::Write as _;
 
@@ -13,6 +13,10 @@ const MOST: u64 = 100_000;
 /// Errors are looked for from one each ten seconds on, down to one each 100 µs.
 const RAREST: Nanos = 10_000_000_000;
 const DENSEST: Nanos = 100_000;
+
+/// A unit of offsets must have as many nanoseconds to be divided into a shorter one: what is rounded is then below a
+/// thousandth, up to the greatest factor.
+const SHORTEST_UNIT: Nanos = 100_000;
 
 /// What may change, in sentences. Each figure was assessed itself: with it, no deadline can be missed and no
 /// queue can overflow.
@@ -74,22 +78,51 @@ fn most(
     Ok(good)
 }
 
-/// With periods divided by so many thousandths.
+/// With periods and offsets divided by so many thousandths.
 fn faster(connected: &Connected, factor: u64) -> Result<Connected, Failure> {
     let mut other = connected.clone();
-    let messages = other
-        .network
-        .buses
-        .iter_mut()
-        .flat_map(|bus| &mut bus.messages);
-    for message in messages {
-        let old = message.arrival;
-        let period = u128::from(old.period()) * 1000 / u128::from(factor);
-        let period = Nanos::try_from(period).unwrap_or(Nanos::MAX).max(1);
-        let distance = old.distance().min(period);
-        message.arrival = Arrival::new(period, old.jitter(), distance).map_err(Failure::run)?;
+    for bus in &mut other.network.buses {
+        let units: Vec<Option<Nanos>> = (0..bus.nodes.len()).map(|n| unit(bus, n)).collect();
+        for message in &mut bus.messages {
+            let old = message.arrival;
+            let unit = units.get(message.node).copied().flatten();
+            // What shares a clock keeps its phases: all its times are as many of a shorter unit.
+            message.offset = message
+                .offset
+                .and_then(|offset| Some(shorter(offset, unit?, factor)));
+            let unit = message.offset.and(unit).unwrap_or(1);
+            let period = shorter(old.period(), unit, factor).max(1);
+            let distance = old.distance().min(period);
+            message.arrival = Arrival::new(period, old.jitter(), distance).map_err(Failure::run)?;
+        }
     }
     Ok(other)
+}
+
+/// A multiple of this unit, or any time if that is 1, divided by so many thousandths.
+fn shorter(time: Nanos, unit: Nanos, factor: u64) -> Nanos {
+    let divided = |time: Nanos| u128::from(time) * 1000 / u128::from(factor);
+    let time = match unit {
+        1 => divided(time),
+        _ => divided(unit) * u128::from(time / unit),
+    };
+    Nanos::try_from(time).unwrap_or(Nanos::MAX)
+}
+
+/// Of what the periods and offsets of a node are multiples, ns; `None` if that is too short to be divided exactly enough.
+/// Its messages then have any phase, which is safe.
+fn unit(bus: &BusSpec, node: usize) -> Option<Nanos> {
+    let timed = bus.messages.iter().filter(|m| m.node == node);
+    let times = timed.filter_map(|m| Some([m.offset?, m.arrival.period()]));
+    let unit = times.flatten().fold(0, gcd);
+    (unit >= SHORTEST_UNIT).then_some(unit)
+}
+
+fn gcd(a: Nanos, b: Nanos) -> Nanos {
+    match b {
+        0 => a,
+        _ => gcd(b, a % b),
+    }
 }
 
 /// Are all deadlines kept, and do all queues have room?
