@@ -12,7 +12,7 @@ const NODES: u32 = 12;
 const PERIODS: [Nanos; 6] = [20, 50, 100, 200, 500, 1000];
 
 /// A bus at 500 kbit/s, loaded by 61 %.
-fn bus(number: u32, order: Order, known: bool) -> BusSpec {
+fn bus(number: u32, order: Order, known: bool, offsets: bool) -> BusSpec {
     let message = |n: u32| {
         let id = CanId::from_raw(n * 16 + number);
         let len = (n % 9) as usize;
@@ -29,6 +29,9 @@ fn bus(number: u32, order: Order, known: bool) -> BusSpec {
             node: (n % NODES) as usize,
             shape: shape.expect("a data frame"),
             arrival: Arrival::new(period, period / 10, 0).expect("a period"),
+            // Spread over the period, in steps of a millisecond.
+            offset: offsets
+                .then_some(Nanos::from(n.wrapping_mul(0x9E37_79B9) >> 16) * 1_000_000 % period),
             deadline: period,
         }
     };
@@ -52,13 +55,16 @@ fn bus(number: u32, order: Order, known: bool) -> BusSpec {
 fn assess(criterion: &mut Criterion) {
     let one = Order::Mailboxes(NonZeroU8::MIN);
     let three = Order::Mailboxes(NonZeroU8::MIN.saturating_add(2));
-    for (name, order, known) in [
-        ("priority, payloads known", Order::Priority, true),
-        ("priority, any payload", Order::Priority, false),
-        ("one mailbox, any payload", one, false),
-        ("three mailboxes, any payload", three, false),
+    for (name, order, known, offsets) in [
+        ("priority, payloads known", Order::Priority, true, false),
+        ("priority, any payload", Order::Priority, false, false),
+        ("one mailbox, any payload", one, false, false),
+        ("three mailboxes, any payload", three, false, false),
+        ("priority, offsets", Order::Priority, true, true),
+        ("one mailbox, offsets", one, true, true),
+        ("three mailboxes, offsets", three, true, true),
     ] {
-        let buses: Vec<BusSpec> = (0..BUSES).map(|n| bus(n, order, known)).collect();
+        let buses: Vec<BusSpec> = (0..BUSES).map(|n| bus(n, order, known, offsets)).collect();
         criterion.bench_function(name, |b| {
             b.iter(|| {
                 let mut lengths = Lengths::new();

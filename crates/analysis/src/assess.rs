@@ -2,9 +2,10 @@
 
 use crate::compiled::{Compiled, Sent};
 use crate::model::Order;
+use crate::offset::{Against, Looked, Offsets};
 use crate::queue::{self, Member};
-use crate::window::{NoBound, Stream, Window};
-use crate::{Arrival, Bits, Bound, priority};
+use crate::window::{NoBound, Stream};
+use crate::{Arrival, Bits, Bound};
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
@@ -38,6 +39,8 @@ pub struct NodeBound {
     pub service: Service,
     /// The most frames that wait in it or are on the bus from it at one time; `None` without a bound.
     pub backlog: Option<u64>,
+    /// What was counted on of its messages' offsets; `None` if none has one.
+    pub offsets: Option<Offsets>,
 }
 
 /// How the frames of a node are served.
@@ -129,7 +132,7 @@ impl Compiled {
                 &round.together
             };
             if !self.learn(arrivals, &round.services, most, &mut round.inside) {
-                return self.done(bounds, &backlogs, &round);
+                return self.done(arrivals, bounds, &backlogs, &round);
             }
         }
     }
@@ -142,6 +145,7 @@ impl Compiled {
 
     fn done(
         &self,
+        arrivals: &[Arrival],
         bounds: Vec<Result<Bound, NoBound>>,
         backlogs: &[Option<u64>],
         round: &Round,
@@ -157,7 +161,12 @@ impl Compiled {
                 })
                 .collect(),
             nodes: nodes
-                .map(|(&service, &backlog)| NodeBound { service, backlog })
+                .enumerate()
+                .map(|(node, (&service, &backlog))| NodeBound {
+                    service,
+                    backlog,
+                    offsets: self.offsets_of(node, service, arrivals),
+                })
                 .collect(),
             load: self.load(),
         }
@@ -196,13 +205,13 @@ impl Compiled {
                         own.iter().copied().filter(|&i| key(i) <= lowest).collect();
                     // Of its own node what is lower can block it, as those of others can.
                     let others = |sent: &Sent| sent.node != node || sent.key > lowest;
-                    let window = self.against(lowest, &own, arrivals, round, others);
+                    let against = self.against(lowest, arrivals, round, others);
                     let asked = Asked {
                         own: &own,
                         victims: &victims,
                         mailboxes: mailboxes.get(),
                     };
-                    self.by_queue(&asked, arrivals, window, &mut bounds);
+                    self.by_queue(&asked, arrivals, against, &mut bounds);
                 }
             }
         }
@@ -227,14 +236,9 @@ impl Compiled {
         arrivals: &[Arrival],
         round: &Round,
     ) -> Result<Bound, NoBound> {
-        let own = self.messages[index];
-        let window = self.against(own.key, &[index], arrivals, round, |_| true)?;
-        let stream = Stream {
-            arrival: arrivals[index],
-            occupied: own.occupied,
-            train: None,
-        };
-        priority::bound(&window, stream, own.frame)
+        let key = self.messages[index].key;
+        let against = self.against(key, arrivals, round, |_| true)?;
+        self.priority_bound(index, arrivals, against)
     }
 
     /// Messages of a node with a queue, each group with the lowest arbitration field that wins while one of them waits.
@@ -257,34 +261,50 @@ impl Compiled {
         &self,
         asked: &Asked<'_>,
         arrivals: &[Arrival],
-        window: Result<Window, NoBound>,
+        against: Result<Against, NoBound>,
         bounds: &mut [Result<Bound, NoBound>],
     ) {
         let own = asked.own;
-        let streams = self.streams(own, arrivals);
-        let member = |(&i, stream): (&usize, Stream)| {
+        let is_victim = |place: usize| asked.victims.contains(&own[place]);
+        let mut worst: Vec<Option<Bound>> = vec![None; own.len()];
+        let found = against.and_then(|against| {
+            self.in_each_phase(own, arrivals, against, true, |looked| {
+                let members = self.members(own, arrivals, looked);
+                let new = queue::bounds(looked.window, &members, asked.mailboxes, is_victim)?;
+                for (worst, new) in worst.iter_mut().zip(new) {
+                    *worst = match (*worst, new) {
+                        (Some(old), Some(new)) => Some(old.worse_of(new)),
+                        (old, new) => old.or(new),
+                    };
+                }
+                Ok(())
+            })
+        });
+        let all = worst.iter().zip(own).enumerate();
+        for (_, (worst, &i)) in all.filter(|(place, _)| is_victim(*place)) {
+            bounds[i] = found.and_then(|()| worst.ok_or(NoBound::TooLong));
+        }
+    }
+
+    /// The messages of a queue, in one of its busy periods.
+    pub(crate) fn members(
+        &self,
+        own: &[usize],
+        arrivals: &[Arrival],
+        looked: &Looked<'_>,
+    ) -> Vec<Member> {
+        let member = |(&i, stream): (&usize, &Stream)| {
             let sent = self.messages[i];
             Member {
                 key: sent.key,
-                stream,
+                stream: *stream,
+                jitter: arrivals[i].jitter(),
+                timed: looked.begins.is_some(),
                 frame: sent.frame,
                 shortest: sent.shortest + (sent.occupied - sent.frame),
             }
         };
-        let members: Vec<Member> = own.iter().zip(streams).map(member).collect();
-        let is_victim = |place: usize| asked.victims.contains(&own[place]);
-        let found =
-            window.and_then(|window| queue::bounds(&window, &members, asked.mailboxes, is_victim));
-        for (place, &i) in own
-            .iter()
-            .enumerate()
-            .filter(|(place, _)| is_victim(*place))
-        {
-            bounds[i] = match &found {
-                Ok(all) => all[place].ok_or(NoBound::TooLong),
-                Err(none) => Err(*none),
-            };
-        }
+        own.iter().zip(looked.own).map(member).collect()
     }
 
     /// Bounds that need nothing to be known of the other nodes' queues: the second derivation of
@@ -295,24 +315,18 @@ impl Compiled {
             let own = self.of_node(node);
             match (services[node], order) {
                 (Service::Queue, Order::Mailboxes(mailboxes)) => {
-                    let window = self.all_but(&own, arrivals, services);
+                    let against = self.all_but(&own, arrivals, services);
                     let asked = Asked {
                         own: &own,
                         victims: &own,
                         mailboxes: mailboxes.get(),
                     };
-                    self.by_queue(&asked, arrivals, Ok(window), &mut bounds);
+                    self.by_queue(&asked, arrivals, Ok(against), &mut bounds);
                 }
                 _ => {
                     for i in own {
-                        let window = self.all_but(&[i], arrivals, services);
-                        let sent = self.messages[i];
-                        let stream = Stream {
-                            arrival: arrivals[i],
-                            occupied: sent.occupied,
-                            train: None,
-                        };
-                        bounds[i] = priority::bound(&window, stream, sent.frame);
+                        let against = self.all_but(&[i], arrivals, services);
+                        bounds[i] = self.priority_bound(i, arrivals, against);
                     }
                 }
             }
@@ -326,7 +340,7 @@ impl Compiled {
         own: &[usize],
         arrivals: &[Arrival],
         services: &[Service],
-    ) -> Window {
+    ) -> Against {
         let key = |i: usize| self.messages[i].key;
         let mut lowest = own.iter().map(|&i| key(i)).max().unwrap_or(0);
         // Everything above the lowest, with all that shares a queue with it.
@@ -348,19 +362,20 @@ impl Compiled {
         let rivals = all
             .clone()
             .filter(|&i| key(i) <= lowest && !own.contains(&i));
-        let rivals = rivals.map(|i| (i, arrivals[i], 0)).collect();
-        self.window(rivals, all.filter(|&i| key(i) > lowest), own)
+        Against {
+            rivals: rivals.map(|i| (i, arrivals[i], 0)).collect(),
+            lower: all.filter(|&i| key(i) > lowest).collect(),
+        }
     }
 
     /// What a frame with this arbitration field meets, of the messages that `counts`.
     fn against(
         &self,
         key: u64,
-        own: &[usize],
         arrivals: &[Arrival],
         round: &Round,
         counts: impl Fn(&Sent) -> bool,
-    ) -> Result<Window, NoBound> {
+    ) -> Result<Against, NoBound> {
         let all = || {
             let all = self.messages.iter().enumerate();
             all.filter(|(_, sent)| counts(sent))
@@ -375,7 +390,8 @@ impl Compiled {
             rivals.push((i, arrivals[i].delayed(delay, apart), delay));
         }
         let lower = all().filter(|(_, sent)| sent.key > key).map(|(i, _)| i);
-        Ok(self.window(rivals, lower, own))
+        let lower = lower.collect();
+        Ok(Against { rivals, lower })
     }
 
     /// Takes over what has grown of what is known of nodes with a queue; false if nothing has.
@@ -399,23 +415,20 @@ impl Compiled {
         grown
     }
 
-    /// The most frames in each node: for each message, those released in the time that one can be there.
+    /// The most frames in each node: of each message, those released in the time that one can be there.
     fn backlogs(
         &self,
         arrivals: &[Arrival],
         bounds: &[Result<Bound, NoBound>],
     ) -> Vec<Option<u64>> {
-        let mut all = vec![Some(0_u64); self.orders.len()];
-        for ((sent, arrival), bound) in self.messages.iter().zip(arrivals).zip(bounds) {
-            let node = &mut all[sent.node];
-            *node = match (*node, bound) {
-                (Some(sum), Ok(bound)) => {
-                    Some(sum.saturating_add(arrival.most_before(bound.latency)))
-                }
-                _ => None,
-            };
-        }
-        all
+        let of_node = |node: usize| {
+            let own = self.of_node(node);
+            // Not the last instant of the time: it has ended by then.
+            let span = |i: &usize| Some(bounds[*i].ok()?.latency.saturating_sub(1));
+            let spans: Option<Vec<Nanos>> = own.iter().map(span).collect();
+            Some(self.most_at_once(&own, arrivals, &spans?))
+        };
+        (0..self.orders.len()).map(of_node).collect()
     }
 }
 

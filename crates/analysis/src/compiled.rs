@@ -1,6 +1,7 @@
 //! A bus with the lengths of its frames in nanoseconds.
 
 use crate::model::{BusSpec, ModelError, Order};
+use crate::offset::{Against, Offsets, limit};
 use crate::train::{Source, trains};
 use crate::window::{Errors, Stream, Window};
 use crate::{Arrival, Bits, LengthRule, Lengths, by_formula};
@@ -31,6 +32,8 @@ pub(crate) struct Sent {
     pub(crate) shortest: Nanos,
     /// As the message says; what is upstream of it may add to it.
     pub(crate) arrival: Arrival,
+    /// Its offset on its node's clock, if it is counted on: [`mod@crate::offset`].
+    pub(crate) offset: Option<Nanos>,
     /// The bus before, if it comes from one.
     pub(crate) source: Option<Source>,
 }
@@ -40,6 +43,8 @@ pub(crate) struct Sent {
 pub struct Compiled {
     pub(crate) messages: Vec<Sent>,
     pub(crate) orders: Vec<Order>,
+    /// For each node, what is counted on of its offsets.
+    pub(crate) offsets: Vec<Offsets>,
     joins: Nanos,
     errors: Option<Nanos>,
     pub(crate) random_errors: Option<Nanos>,
@@ -65,6 +70,14 @@ impl Compiled {
             if header.kind() == Kind::Fd && bus.rate.data().is_none() {
                 return Err(ModelError::NoFd { message: index });
             }
+            let period = message.arrival.period();
+            let periodic = message.arrival.distances().is_none();
+            if message
+                .offset
+                .is_some_and(|offset| !periodic || offset >= period)
+            {
+                return Err(ModelError::Offset { message: index });
+            }
             let key = field(header);
             if let Some(first) = messages.iter().position(|m| m.key == key) {
                 return Err(ModelError::SameField {
@@ -88,12 +101,15 @@ impl Compiled {
                 occupied: frame + intermission,
                 shortest: Bits::least(&message.shape).duration(bus.rate),
                 arrival: message.arrival,
+                offset: message.offset,
                 source: None,
             });
         }
         let flags = ERROR_FLAGS_MAX_BITS + ERROR_DELIMITER_BITS;
+        let offsets = limit(&mut messages, bus.nodes.len());
         Ok(Self {
             messages,
+            offsets,
             orders: bus.nodes.iter().map(|node| node.order).collect(),
             joins: bus.joins,
             errors: bus.errors,
@@ -125,14 +141,10 @@ impl Compiled {
     }
 
     /// What delays frames that these messages go before: rivals with their arrivals, and with what they wait in queues.
-    pub(crate) fn window(
-        &self,
-        rivals: Vec<(usize, Arrival, Nanos)>,
-        lower: impl Iterator<Item = usize>,
-        own: &[usize],
-    ) -> Window {
+    pub(crate) fn window(&self, against: Against, own: &[usize]) -> Window {
+        let Against { rivals, lower } = against;
         let occupied = |i: &usize| self.messages.get(*i).map_or(0, |m| m.occupied);
-        let mut blocking = lower.map(|i| occupied(&i)).max().unwrap_or(0);
+        let mut blocking = lower.iter().map(occupied).max().unwrap_or(0);
         if blocking > 0 && self.errors.or(self.random_errors).is_some() {
             blocking = blocking.max(self.error_rest);
         }
@@ -154,10 +166,12 @@ impl Compiled {
             arrival,
             occupied: occupied(&i),
             train,
+            lead: 0,
         };
         Window {
             blocking,
             rivals: rivals.into_iter().zip(places).map(stream).collect(),
+            joint: Vec::new(),
             trains: of_rivals,
             own: of_own,
             errors,
@@ -173,6 +187,7 @@ impl Compiled {
             arrival: arrivals[i],
             occupied: self.messages[i].occupied,
             train,
+            lead: 0,
         })
         .collect()
     }

@@ -16,6 +16,7 @@
 //!     node: 0,
 //!     shape: Shape::exact(&frame(number)).unwrap(),
 //!     arrival: Arrival::new(10_000_000, 0, 0).unwrap(),
+//!     offset: None,
 //!     deadline: 10_000_000,
 //! };
 //! let bus = BusSpec {
@@ -43,13 +44,14 @@
 //!   project ([`replay`]), if [`BusSpec::joins`] is 0 and there are no errors.
 //! * For nodes with a queue in order of arrival, and over gateways, it is safe, and not always reached: [`mod@queue`],
 //!   [`Network`]. [`search()`] says how near a frame comes.
+//! * For messages with offsets it is safe, and mostly reached: [`mod@offset`].
 //! * A bound covers each frame that keeps to what the model says. What no model here has: nodes that go
 //!   error-passive or bus-off, overload frames, the time that a controller needs to put the next frame
 //!   into a buffer, clocks that differ.
 //!
 //! # Where the derivations stand
 //! [`mod@curve`]: arrival curves. [`mod@window`]: the busy period, what an error costs. [`mod@miss`]: errors at random. [`mod@train`]: frames that come from one bus. [`mod@queue`]: queues in order of arrival.
-//! [`Compiled::assess`]: nodes that depend on one another. [`Network`]: gateways.
+//! [`mod@offset`]: messages that share a clock. [`Compiled::assess`]: nodes that depend on one another. [`Network`]: gateways.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -70,6 +72,7 @@ mod length;
 pub mod miss;
 mod model;
 mod network;
+pub mod offset;
 mod priority;
 pub mod queue;
 mod search;

@@ -114,7 +114,8 @@ impl Compiled {
             Order::Mailboxes(n) if n.get() > 1 => self.messages[i].key < sent.key,
             _ => false,
         };
-        let window = self.all_but(&own, arrivals, services);
+        // With any phase: offsets are not counted on here, which is safe.
+        let window = self.window(self.all_but(&own, arrivals, services), &own);
         let longest = own.iter().map(|&i| self.messages[i].occupied);
         let longest = longest
             .chain(window.rivals.iter().map(|r| r.occupied))

@@ -75,6 +75,10 @@ pub struct Message {
     pub shape: Shape,
     /// When they are released.
     pub arrival: Arrival,
+    /// When its events are on its node's clock, ns, from 0 to before its period: event k is at offset + k · period.
+    /// All messages of a node with an offset share one clock, which began at any time: [`mod@crate::offset`]. `None`:
+    /// its events have any phase.
+    pub offset: Option<Nanos>,
     /// The time from the event to the end of the frame that must be kept, ns.
     pub deadline: Nanos,
 }
@@ -97,6 +101,12 @@ pub enum ModelError {
         first: usize,
         /// Another.
         second: usize,
+    },
+    /// An offset that is not within the period, or of a message that has none.
+    #[error("message {message} has an offset that is not below a period of it")]
+    Offset {
+        /// Its index.
+        message: usize,
     },
     /// An FD frame on a bus that has no data bit rate.
     #[error("message {message} has FD frames, and its bus has no data bit rate")]

@@ -129,6 +129,7 @@ impl Network {
             let shortest = compiled[hop.from.bus].messages[hop.from.message].shortest;
             base[hop.to.bus][hop.to.message] = base[hop.from.bus][hop.from.message] + shortest;
             pass(&mut compiled, hop, 0);
+            compiled[hop.to.bus].messages[hop.to.message].offset = None;
         }
         self.trace(&mut compiled);
         let mut found = NetworkFound {

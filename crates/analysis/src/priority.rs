@@ -49,9 +49,12 @@ pub struct Bound {
 /// released at q · period − jitter at the earliest, and its event is at that time if the first frame was
 /// released as late as it can be. (By a list of distances, the event of frame q is at least [`crate::Arrival::due`] (q)
 /// after that of the first; see [`mod@crate::curve`].)
-pub(crate) fn bound(window: &Window, own: Stream, frame: Nanos) -> Result<Bound, NoBound> {
+///
+/// None of its frames need be in the busy period where its phase to others is known ([`Stream::lead`]): then there
+/// is nothing to be bounded.
+pub(crate) fn bound(window: &Window, own: Stream, frame: Nanos) -> Result<Option<Bound>, NoBound> {
     let busy = window.busy(&[own])?;
-    let frames = own.arrival.most_before(busy);
+    let frames = own.before(busy);
     let jitter = own.arrival.jitter();
     let mut worst: Option<Bound> = None;
     let mut from = 0;
@@ -59,10 +62,10 @@ pub(crate) fn bound(window: &Window, own: Stream, frame: Nanos) -> Result<Bound,
         let ahead = q.saturating_mul(own.occupied);
         let start = window.start(ahead, frame, from, |_| 0)?;
         from = start.at;
-        let since = own.arrival.due(q);
+        let since = own.arrival.due(q).saturating_add(own.lead);
         let end = start.at.saturating_add(frame);
         let response = end.saturating_add(jitter).saturating_sub(since);
-        let latency = end.saturating_sub(own.arrival.earliest(q));
+        let latency = end.saturating_sub(own.earliest(q));
         let waiting = latency.saturating_sub(frame);
         let new = Bound {
             response,
@@ -82,8 +85,7 @@ pub(crate) fn bound(window: &Window, own: Stream, frame: Nanos) -> Result<Bound,
         };
         worst = Some(worst.map_or(new, |old| old.worse_of(new)));
     }
-    // A busy period has at least one frame of its message.
-    worst.ok_or(NoBound::TooLong)
+    Ok(worst)
 }
 
 impl Bound {

@@ -77,6 +77,10 @@ pub(crate) struct Member {
     /// Its arbitration field.
     pub(crate) key: u64,
     pub(crate) stream: Stream,
+    /// From its event to its release at most, ns.
+    pub(crate) jitter: Nanos,
+    /// Is it known when its events are, after *s*? [`mod@crate::offset`]
+    pub(crate) timed: bool,
     /// Its length, without the intermission, ns.
     pub(crate) frame: Nanos,
     /// The least time that a frame of it occupies the bus, ns.
@@ -97,8 +101,22 @@ pub(crate) fn lowest(mut messages: Vec<(u64, Option<u64>)>, mailboxes: u8) -> u6
     messages.last().map_or(0, |(key, _)| *key)
 }
 
-/// Bounds for those messages of a node with `mailboxes` buffers that are asked for by their places. `members` are those that can go
-/// before them.
+impl Member {
+    /// Can a frame of it be released so long after *s*?
+    fn released(&self, at: Nanos) -> bool {
+        if !self.timed {
+            return true;
+        }
+        // The last event up to then, and what its release may be late.
+        let arrival = &self.stream.arrival;
+        let since = at.saturating_add(arrival.jitter());
+        let since = since.checked_sub(self.stream.lead);
+        since.is_some_and(|since| since % arrival.period() <= self.jitter)
+    }
+}
+
+/// Bounds for those messages of a node with `mailboxes` buffers that are asked for by their places; `None` for one of which no
+/// frame can be in this busy period. `members` are those that can go before them.
 pub(crate) fn bounds(
     window: &Window,
     members: &[Member],
@@ -119,6 +137,9 @@ pub(crate) fn bounds(
         let mut from = 0;
         let ends = instants.iter().skip(1).copied().chain([busy]);
         for (&released, next) in instants.iter().zip(ends) {
+            if !member.released(released) {
+                continue;
+            }
             let mut at = released;
             while at <= released || at < next {
                 let (new, start) = bound(window, members, *member, mailboxes, at, &mut from)?;
@@ -142,7 +163,7 @@ pub(crate) fn bounds(
                 at = end;
             }
         }
-        all.push(Some(worst.ok_or(NoBound::TooLong)?));
+        all.push(worst);
     }
     Ok(all)
 }
@@ -151,8 +172,8 @@ pub(crate) fn bounds(
 fn instants(streams: &[Stream], busy: Nanos) -> Vec<Nanos> {
     let mut all = Vec::new();
     for stream in streams {
-        let count = stream.arrival.most_before(busy);
-        all.extend((0..count).map(|n| stream.arrival.earliest(n)));
+        let count = stream.before(busy);
+        all.extend((0..count).map(|n| stream.earliest(n)));
     }
     all.sort_unstable();
     all.dedup();
@@ -170,7 +191,7 @@ fn limited(window: &Window, members: &[Member], released: Nanos) -> bool {
     window.own.iter().enumerate().any(|(place, train)| {
         let its = members.iter().filter(|m| m.stream.train == Some(place));
         let sum = its.fold(0_u64, |sum, m| {
-            let frames = m.stream.arrival.most_within(released);
+            let frames = m.stream.within(released);
             sum.saturating_add(frames.saturating_mul(m.stream.occupied))
         });
         train.work(released) < sum
@@ -195,7 +216,7 @@ fn bound(
         let mut all = 0_u64;
         for member in members {
             let until = if above(member) { until } else { released };
-            let mut frames = member.stream.arrival.most_within(until);
+            let mut frames = member.stream.within(until);
             if member.key == own.key {
                 frames = frames.saturating_sub(1);
             }
@@ -220,8 +241,8 @@ fn bound(
     // It starts at its release at the earliest.
     let waiting = start.at.saturating_sub(released);
     let latency = waiting.saturating_add(own.frame);
-    let jitter = own.stream.arrival.jitter();
-    let instance = own.stream.arrival.most_within(released).saturating_sub(1);
+    let jitter = own.jitter;
+    let instance = own.stream.within(released).saturating_sub(1);
     let bound = Bound {
         response: latency.saturating_add(jitter),
         latency,

@@ -33,6 +33,7 @@
 //! Not in it: overload frames, and error-passive nodes.
 
 use crate::Arrival;
+use crate::offset::Joint;
 use crate::train::{ONE, Train, occupied};
 use alloc::vec::Vec;
 use frame::Nanos;
@@ -68,9 +69,28 @@ pub(crate) struct Stream {
     pub(crate) occupied: Nanos,
     /// Which train it belongs to, of those of its window.
     pub(crate) train: Option<usize>,
+    /// No frame of it is released before this time, ns after *s*: [`mod@crate::offset`]. 0 for any phase.
+    pub(crate) lead: Nanos,
 }
 
 impl Stream {
+    /// The most releases from *s* to `span` ns later, both included.
+    pub(crate) fn within(&self, span: Nanos) -> u64 {
+        let left = span.checked_sub(self.lead);
+        left.map_or(0, |left| self.arrival.most_within(left))
+    }
+
+    /// The same without the last instant.
+    pub(crate) fn before(&self, span: Nanos) -> u64 {
+        let left = span.checked_sub(self.lead);
+        left.map_or(0, |left| self.arrival.most_before(left))
+    }
+
+    /// The earliest that release number `n` (from 0) can be, ns after *s*.
+    pub(crate) fn earliest(&self, n: u64) -> Nanos {
+        self.arrival.earliest(n).saturating_add(self.lead)
+    }
+
     /// The part of the bus that it takes.
     pub(crate) fn load(&self) -> f64 {
         self.occupied as f64 * self.arrival.rate()
@@ -92,6 +112,8 @@ pub(crate) struct Window {
     pub(crate) blocking: Nanos,
     /// Messages that go before it.
     pub(crate) rivals: Vec<Stream>,
+    /// More of them: those that share the clock of another node.
+    pub(crate) joint: Vec<Joint>,
     /// Which of them come one after the other: [`mod@crate::train`].
     pub(crate) trains: Vec<Train>,
     /// The same of the messages that [`Window::busy`] is asked about.
@@ -146,8 +168,10 @@ impl Window {
     }
 
     fn interference(&self, until: Nanos) -> Nanos {
-        let count = |rival: &Stream| rival.arrival.most_within(until);
-        occupied(self.rivals.iter(), &self.trains, until, count)
+        let count = |rival: &Stream| rival.within(until);
+        let alone = occupied(self.rivals.iter(), &self.trains, until, count);
+        let joint = self.joint.iter().map(|joint| joint.within(until));
+        joint.fold(alone, Nanos::saturating_add)
     }
 
     /// How much later a frame can be released, ns, if it then starts no later than just before the next release of a
@@ -155,14 +179,15 @@ impl Window {
     pub(crate) fn steady(&self, start: Nanos, frame: Nanos, trains: &[Train]) -> Nanos {
         let until = start.saturating_add(self.joins);
         let next = |rival: &Stream| {
-            let count = rival.arrival.most_within(until);
-            rival.arrival.earliest(count).saturating_sub(until)
+            let count = rival.within(until);
+            rival.earliest(count).saturating_sub(until)
         };
+        let joint = self.joint.iter().map(|joint| joint.next(until));
         let error = self.errors.map(|e| {
             let end = start.saturating_add(frame);
             (end / e.distance + 1).saturating_mul(e.distance) - end
         });
-        let slack = self.rivals.iter().map(next).chain(error).min();
+        let slack = self.rivals.iter().map(next).chain(joint).chain(error).min();
         let slack = u128::from(slack.unwrap_or(Nanos::MAX));
         let slope = trains.iter().map(|train| u128::from(train.ratio));
         let time = slack * u128::from(ONE) / slope.sum::<u128>().max(1);
@@ -174,7 +199,8 @@ impl Window {
         let of_errors = self
             .errors
             .map_or(0.0, |e| e.cost as f64 / e.distance as f64);
-        let load = load(&self.rivals, &self.trains) + load(own, &self.own) + of_errors;
+        let joint: f64 = self.joint.iter().map(Joint::load).sum();
+        let load = load(&self.rivals, &self.trains) + load(own, &self.own) + joint + of_errors;
         if load >= FULL {
             return Err(NoBound::Overload(load));
         }
@@ -183,9 +209,11 @@ impl Window {
             let errors = self
                 .errors
                 .map_or(0, |e| busy.div_ceil(e.distance).saturating_mul(e.cost));
-            let count = |stream: &Stream| stream.arrival.most_before(busy);
+            let count = |stream: &Stream| stream.before(busy);
             let rivals = occupied(self.rivals.iter(), &self.trains, busy, count);
             let own = occupied(own.iter(), &self.own, busy, count);
+            let joint = self.joint.iter().map(|joint| joint.within(busy - 1));
+            let rivals = joint.fold(rivals, Nanos::saturating_add);
             let fixed = self.blocking.saturating_add(errors);
             let next = fixed.saturating_add(rivals).saturating_add(own);
             if next <= busy {

@@ -1,8 +1,11 @@
 //! Releases that reach a bound, and what they come to on a simulated bus.
 
 use crate::model::BusSpec;
+use crate::offset::{behind, led};
 use crate::search::simulated;
-use crate::{Assessment, Compiled, Lengths, Service};
+use crate::window::Stream;
+use crate::{Assessment, Bound, Compiled, Lengths, Service};
+use alloc::vec;
 use alloc::vec::Vec;
 use bus::{ConfigError, Event, SendError};
 use frame::{Frame, LengthError, Nanos};
@@ -62,7 +65,8 @@ pub enum ReplayError {
 /// the message comes last of its node. It sends nothing without a bound.
 ///
 /// For messages in order of priority, among others in order of priority, this is the worst case. Where
-/// queues are involved, it need not be.
+/// queues are involved, it need not be. Where messages have offsets, it begins in the phase of each clock that the bound
+/// says most of; then it need not be, either. What a node sent before has ended by then, and is left out.
 ///
 /// # Errors
 /// None in fact: frames were checked when their shapes were made.
@@ -87,23 +91,31 @@ pub fn critical_instant(
     let key = |i: usize| compiled.messages[i].key;
     let mut frame = |i: usize| lengths.longest_frame(&bus.messages[i].shape);
 
-    let blocking = all().filter(|i| key(*i) > lowest);
-    let blocking = blocking.max_by_key(|&i| compiled.messages[i].occupied);
+    let before = |i: &usize| key(*i) < lowest || mates(i) || *i == message;
+    let phased = Phased::new(compiled, bus, found, message, before);
+    let bound = phased.bound.unwrap_or(bound);
+    // How much earlier a lower frame is released at least, and what is then left of it.
+    let blocking = all().filter(|i| !before(i)).map(|i| {
+        let earlier = phased.earlier(i);
+        let left = compiled.messages[i].occupied.saturating_sub(earlier - 1);
+        (left, earlier, i)
+    });
+    let blocking = blocking.max_by_key(|&(left, _, _)| left);
     let mut zero = start;
-    if let Some(i) = blocking {
+    if let Some((1.., earlier, i)) = blocking {
         let frame = frame(i)?;
         let (at, message) = (zero, i);
         releases.push(Release { at, message, frame });
-        zero += 1;
+        zero += earlier;
     }
     // What the message itself releases comes after the others of the same instant.
-    let before = all().filter(|&i| i != message && (key(i) < lowest || mates(&i)));
-    let last = own.arrival.earliest(bound.latency_instance);
+    let others = all().filter(|&i| i != message && before(&i));
+    let last = phased.stream(message).earliest(bound.latency_instance);
     let until = last.saturating_add(bound.waiting);
-    for i in before.chain([message]) {
+    for i in others.chain([message]) {
         let frame = frame(i)?;
-        let arrival = compiled.messages[i].arrival;
-        let times = (0..).map(|n| arrival.earliest(n));
+        let stream = phased.stream(i);
+        let times = (0..).map(|n| stream.earliest(n));
         for at in times.take_while(|&at| at <= until) {
             releases.push(Release {
                 at: zero.saturating_add(at),
@@ -114,6 +126,83 @@ pub fn critical_instant(
     }
     releases.sort_by_key(|release| release.at);
     Ok(releases)
+}
+
+/// Messages in the phases of their clocks with which a bound's busy period begins.
+struct Phased<'b> {
+    compiled: &'b Compiled,
+    bus: &'b BusSpec,
+    /// For each node when that is on its clock; `None` where it has none, or where it is open.
+    clocks: Vec<Option<Nanos>>,
+    /// The bound there; `None` if no message has an offset.
+    bound: Option<Bound>,
+}
+
+impl<'b> Phased<'b> {
+    fn new(
+        compiled: &'b Compiled,
+        bus: &'b BusSpec,
+        found: &Assessment,
+        message: usize,
+        before: impl Fn(&usize) -> bool,
+    ) -> Self {
+        let mut new = Self {
+            compiled,
+            bus,
+            clocks: vec![None; bus.nodes.len()],
+            bound: None,
+        };
+        if bus.messages.iter().all(|m| m.offset.is_none()) {
+            return new;
+        }
+        if let Some(critical) = compiled.critical(found, message) {
+            new.clocks = critical.clocks;
+            new.bound = Some(critical.bound);
+        }
+        for i in (0..bus.messages.len()).filter(before) {
+            if let Some((last, _)) = new.last_instant(i)
+                && let Some(clock) = new.clocks.get_mut(bus.messages[i].node)
+            {
+                clock.get_or_insert(last);
+            }
+        }
+        new
+    }
+
+    /// One of its last instants on its clock, and the time to the next one of its message; `None` without an offset.
+    fn last_instant(&self, i: usize) -> Option<(Nanos, Nanos)> {
+        let message = self.bus.messages.get(i)?;
+        let last = message.offset?.saturating_add(message.arrival.jitter());
+        Some((last, message.arrival.period()))
+    }
+
+    /// How long after the beginning its next last instant is; `None` for any phase.
+    fn shift(&self, i: usize) -> Option<Nanos> {
+        let (last, period) = self.last_instant(i)?;
+        let clock = self.clocks.get(self.bus.messages.get(i)?.node)?;
+        Some(behind(last, (*clock)?, period))
+    }
+
+    /// Its releases after the beginning.
+    fn stream(&self, i: usize) -> Stream {
+        let sent = &self.compiled.messages[i];
+        let stream = Stream {
+            arrival: sent.arrival,
+            occupied: sent.occupied,
+            train: None,
+            lead: 0,
+        };
+        self.shift(i).map_or(stream, |shift| led(stream, shift))
+    }
+
+    /// How long before the beginning it is released at least, if before it, ns.
+    fn earlier(&self, i: usize) -> Nanos {
+        let arrival = &self.compiled.messages[i].arrival;
+        match self.shift(i) {
+            Some(shift) if shift >= arrival.jitter() => arrival.period() - shift,
+            _ => 1,
+        }
+    }
 }
 
 /// Sends these releases, in order of time, over a simulated bus with the nodes of `bus`.

@@ -87,6 +87,7 @@ fn forward(network: &mut Network, from: Place, to: usize, delay: Nanos, random: 
         node: spec.nodes.len() - 1,
         shape: Shape::exact(&frame).unwrap(),
         arrival,
+        offset: None,
         deadline: arrival.period(),
     });
     let message = spec.messages.len() - 1;
@@ -323,6 +324,7 @@ fn without_the_jitter_of_the_bus_before_frames_are_above() {
         shape: Shape::exact(&Frame::classic(CanId::sff(number).unwrap(), &[0xAA; 8]).unwrap())
             .unwrap(),
         arrival: Arrival::new(period, 0, 0).unwrap(),
+        offset: None,
         deadline: period,
     };
     let bus = |rate: &str, messages| analysis::BusSpec {
@@ -426,6 +428,7 @@ fn frames_of_one_bus_come_one_after_the_other() {
             node,
             shape: Shape::exact(&frame).unwrap(),
             arrival: Arrival::new(10 * ms, 0, 0).unwrap(),
+            offset: None,
             deadline: 10 * ms,
         }
     };

@@ -204,6 +204,7 @@ fn message(number: u32, len: usize, period: Nanos) -> Message {
         node: 0,
         shape: Shape::any(header).unwrap(),
         arrival: Arrival::new(period, 0, 0).unwrap(),
+        offset: None,
         deadline: period,
     }
 }

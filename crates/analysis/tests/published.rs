@@ -21,6 +21,7 @@ fn bus(rate: &str, messages: &[(usize, u64)]) -> BusSpec {
             node: 0,
             shape: Shape::any(header).unwrap(),
             arrival: Arrival::new(period * 1_000_000, 0, 0).unwrap(),
+            offset: None,
             deadline: period * 1_000_000,
         }
     };

@@ -255,6 +255,7 @@ fn by_hand(mailboxes: u8, lengths: LengthRule, own: &[u32], others: &[u32]) -> B
             node,
             shape: Shape::any(Header::new(Format::Classic, id, 8).unwrap()).unwrap(),
             arrival: Arrival::new(10_000_000, 0, 0).unwrap(),
+            offset: None,
             deadline: 10_000_000,
         }
     };

@@ -13,13 +13,19 @@
 //!    of an arbitration on the victim's way; or it is left out; or its place among frames of one instant changes.
 //!    What is no worse for the victim is kept.
 //!
+//! Messages with offsets keep to the clock of their node. In a search the clocks are moved: all sources of one together,
+//! or the clock under them. It begins with the phases that the bound says most of
+//! ([`crate::critical_instant`]). A source can release nothing before a time and all that its clock has due from then on: what
+//! was sent before has ended by then.
+//!
 //! Random moves come from a seed, so the same search finds the same.
 
+mod clocks;
 mod play;
 
 use crate::model::{BusSpec, Order};
 use crate::witness::ReplayError;
-use crate::{Lengths, Network, NetworkFound, Place};
+use crate::{Assessment, Lengths, Network, NetworkFound, Place};
 use alloc::vec::Vec;
 use frame::{Frame, LengthError, Nanos};
 pub(crate) use play::simulated;
@@ -100,14 +106,17 @@ pub fn search(
         // Of one instant, the lowest comes first: it takes the buffer.
         !crate::compiled::field(bus.messages[place.message].shape.header())
     });
+    let clocks = |bus: &BusSpec| alloc::vec![0; bus.nodes.len()];
     let mut scenario = Scenario {
         begins: world.sources.iter().map(|_| None).collect(),
+        clocks: network.buses.iter().map(clocks).collect(),
         ranks: keys.collect(),
     };
     scenario.begins[victim] = Some(ORIGIN);
     scenario.ranks[victim] = u64::MAX;
     let mut search = Search {
         compiled: &found.compiled,
+        assessed: &found.buses,
         world,
         way,
         victim,
@@ -149,6 +158,7 @@ fn way(network: &Network, goal: Place) -> Vec<Place> {
 
 struct Search<'n> {
     compiled: &'n [crate::Compiled],
+    assessed: &'n [Assessment],
     world: World<'n>,
     /// Where the victim's frames are, from bus to bus.
     way: Vec<Place>,
@@ -171,7 +181,10 @@ impl Search<'_> {
     fn align(&mut self, scenario: &mut Scenario) -> Result<Trace, ReplayError> {
         for place in self.way.clone() {
             let trace = self.play(scenario)?;
-            let arrives = trace.first[place.bus][place.message].unwrap_or(ORIGIN);
+            let first = trace.first[place.bus][place.message];
+            // Its clock is still to be set on its own bus.
+            let own = self.world.sources[self.victim] == place;
+            let arrives = first.filter(|_| !own).unwrap_or(ORIGIN);
             let on_it = self.on_bus(place.bus);
             let mut placed: Vec<(usize, usize, Nanos)> = Vec::new();
             for (source, message) in on_it.iter().copied() {
@@ -179,14 +192,18 @@ impl Search<'_> {
                     placed.push((source, message, arrives));
                 }
             }
+            self.set_clocks(scenario, place, arrives, &placed);
             let blocks = on_it.iter().filter(|(source, message)| {
                 scenario.begins[*source].is_none() && !self.before(place, *message)
             });
-            let longest = |&&(_, message): &&(usize, usize)| {
-                self.compiled[place.bus].messages[message].occupied
-            };
-            if let Some(&(source, message)) = blocks.max_by_key(longest) {
-                placed.push((source, message, arrives - 1));
+            let blocks = blocks.map(|&(source, message)| {
+                let earlier = self.earlier(scenario, source, arrives);
+                let occupied = self.compiled[place.bus].messages[message].occupied;
+                let left = occupied.saturating_sub(earlier - 1);
+                (left, source, message, arrives.saturating_sub(earlier))
+            });
+            if let Some((_, source, message, at)) = blocks.max_by_key(|&(left, ..)| left) {
+                placed.push((source, message, at));
             }
             for &(source, message, at) in &placed {
                 let earliest = self.earliest(place.bus, message);
@@ -198,7 +215,7 @@ impl Search<'_> {
                 let seen = self.play(scenario)?;
                 for (source, message, at) in placed {
                     if let Some(first) = seen.first[place.bus][message] {
-                        shift(scenario, source, first, at);
+                        self.shift(scenario, source, first, at);
                     }
                 }
             }
@@ -286,6 +303,7 @@ impl Search<'_> {
                     .max()?;
                 next.begins[source] = Some(from - longest + self.up_to(2 * longest));
             }
+            3..=8 if self.clock(source).is_some() => self.turn(&mut next, source),
             what => {
                 let at = self.instant(best, bus)?;
                 let first = best.first[bus][message];
@@ -298,13 +316,16 @@ impl Search<'_> {
                 let origin = self.world.sources[source].bus;
                 let together = what < 14 && origin != self.world.sources[self.victim].bus;
                 if !together {
-                    shift(&mut next, source, first, at);
+                    self.shift(&mut next, source, first, at);
                     return Some(next);
                 }
                 for other in 0..self.world.sources.len() {
                     if self.world.sources[other].bus == origin {
-                        shift(&mut next, other, first, at);
+                        by(&mut next, other, first, at);
                     }
+                }
+                for clock in &mut next.clocks[origin] {
+                    *clock = clock.saturating_add(at).saturating_sub(first);
                 }
             }
         }
@@ -354,7 +375,7 @@ impl Search<'_> {
 }
 
 /// Moves a source so that what came at `from` comes at `to`.
-fn shift(scenario: &mut Scenario, source: usize, from: Nanos, to: Nanos) {
+fn by(scenario: &mut Scenario, source: usize, from: Nanos, to: Nanos) {
     if let Some(begin) = &mut scenario.begins[source] {
         *begin = begin.saturating_add(to).saturating_sub(from);
     }

@@ -1,8 +1,9 @@
 //! Releases on several simulated buses with gateways between them.
 
 use crate::model::{BusSpec, Order};
+use crate::offset::behind;
 use crate::witness::ReplayError;
-use crate::{Network, Place};
+use crate::{Arrival, Network, Place};
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -17,8 +18,11 @@ const MOST_FRAMES: usize = 20_000;
 #[derive(Clone, Debug)]
 pub(super) struct Scenario {
     /// For each source the release of its first frame, which is as late as its jitter allows; the others
-    /// follow as early as they can. `None`: it sends nothing.
+    /// follow as early as they can. Of a source with an offset: what its clock has due is released from then on, as early
+    /// as it can be. `None`: it sends nothing.
     pub(super) begins: Vec<Option<Nanos>>,
+    /// When the clock of each bus and node began, or would have; those of sources with offsets matter.
+    pub(super) clocks: Vec<Vec<Nanos>>,
     /// Of frames that are ready at one time, the one with the lower rank comes first.
     pub(super) ranks: Vec<u64>,
 }
@@ -128,9 +132,9 @@ impl<'n> World<'n> {
         };
         let mut queue = BinaryHeap::new();
         for (source, begin) in scenario.begins.iter().enumerate() {
-            if let (Some(begin), Some(place)) = (begin, self.sources.get(source)) {
+            if let (Some(_), Some(place)) = (begin, self.sources.get(source)) {
                 queue.push(Reverse(Ready {
-                    at: *begin,
+                    at: self.releases(scenario, source).0,
                     rank: scenario.ranks.get(source).copied().unwrap_or(0),
                     source,
                     number: 0,
@@ -211,21 +215,20 @@ impl<'n> World<'n> {
                 buses[ready.bus].send(*node, ready.at, frame, sent.len() as u64)?;
                 sent.push(ready);
                 trace.first[ready.bus][ready.message].get_or_insert(ready.at);
-                queue.extend(self.next(&ready, &mut trace).map(Reverse));
+                queue.extend(self.next(scenario, &ready, &mut trace).map(Reverse));
             }
         }
     }
 
     /// Notes a release, and says when the next one of its source is.
-    fn next(&self, ready: &Ready, trace: &mut Trace) -> Option<Ready> {
+    fn next(&self, scenario: &Scenario, ready: &Ready, trace: &mut Trace) -> Option<Ready> {
         let place = self.sources[ready.source];
         if (place.bus, place.message) != (ready.bus, ready.message) {
             return None;
         }
         let (at, source) = (ready.at, ready.source);
         trace.released.push(Released { at, source });
-        let arrival = self.network.buses[place.bus].messages[place.message].arrival;
-        let begin = at - arrival.earliest(ready.number);
+        let (begin, arrival) = self.releases(scenario, ready.source);
         let number = ready.number + 1;
         Some(Ready {
             at: begin.saturating_add(arrival.earliest(number)),
@@ -234,12 +237,27 @@ impl<'n> World<'n> {
         })
     }
 
+    /// The first release of a source, and how the others follow: with as much jitter as the first one had.
+    fn releases(&self, scenario: &Scenario, source: usize) -> (Nanos, Arrival) {
+        let place = self.sources[source];
+        let message = &self.network.buses[place.bus].messages[place.message];
+        let arrival = message.arrival;
+        let begin = scenario.begins.get(source).copied().flatten();
+        let begin = begin.unwrap_or(0);
+        let Some(offset) = message.offset else {
+            return (begin, arrival);
+        };
+        let clock = scenario.clocks[place.bus][message.node];
+        let first = begin.saturating_sub(arrival.jitter());
+        let due = first + behind(clock.saturating_add(offset), first, arrival.period());
+        let late = begin.saturating_sub(due);
+        let rest = Arrival::new(arrival.period(), late, arrival.distance());
+        (due.max(begin), rest.unwrap_or(arrival))
+    }
+
     /// When the event of this frame was, and when it was released on its first bus.
     fn origin(&self, scenario: &Scenario, frame: &Ready) -> (Nanos, Nanos) {
-        let place = self.sources[frame.source];
-        let arrival = self.network.buses[place.bus].messages[place.message].arrival;
-        let begin = scenario.begins.get(frame.source).copied().flatten();
-        let begin = begin.unwrap_or(0);
+        let (begin, arrival) = self.releases(scenario, frame.source);
         let due = begin.saturating_add(arrival.due(frame.number));
         let release = begin.saturating_add(arrival.earliest(frame.number));
         (due.saturating_sub(arrival.jitter()), release)

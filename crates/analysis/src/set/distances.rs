@@ -24,6 +24,11 @@ pub(super) fn times(
             found.push(Diagnostic::error(other.span(), message).hint(hint));
         }
     }
+    if let Some(offset) = table.get("offset") {
+        let message = "an offset beside `distances`: only events with a period have one";
+        let hint = "leave it out: the message then has any phase, which is safe";
+        found.push(Diagnostic::error(offset.span(), message).hint(hint));
+    }
     let deadline = match table.get("deadline") {
         Some(value) => value.duration(found),
         None => {

@@ -24,10 +24,7 @@ pub(super) const WORDS: &[Misnomer] = &[
     Misnomer::of("id", &["can_id", "identifier"]),
     Misnomer::of("node", &["sender", "transmitter", "ecu"]),
     Misnomer::of("kind", &["format", "type", "fd"]).hint("it is \"classic\" or \"fd\""),
-    Misnomer::elsewhere(
-        &["offset"],
-        "bounds hold for all offsets; those of a file are not read",
-    ),
+    Misnomer::of("offset", &["phase", "start_delay", "start_offset"]),
 ];
 
 /// A message as far as its table says it.
@@ -37,6 +34,8 @@ pub(super) struct Parsed {
     pub(super) text: String,
     pub(super) shape: Shape,
     pub(super) arrival: Arrival,
+    /// Its offset, where it stands.
+    pub(super) offset: Option<At<Nanos>>,
     pub(super) deadline: Nanos,
 }
 
@@ -63,7 +62,7 @@ pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Pa
     }
     let payload = payload(table, kind, found);
     let times = times(table, found);
-    let (payload, (arrival, deadline)) = (payload?, times?);
+    let (payload, (arrival, offset, deadline)) = (payload?, times?);
     let header = Header::new(kind, id?, payload.len).ok()?;
     let header = header.with_flags(match brs {
         Some(At { value: false, .. }) => 0,
@@ -76,6 +75,7 @@ pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Pa
         text: text.map_or_else(String::new, |text| text.value.trim().to_owned()),
         shape,
         arrival,
+        offset,
         deadline,
     })
 }
@@ -164,9 +164,13 @@ fn copy(to: &mut [u8; dlc::FD_MAX], from: &[u8]) {
     }
 }
 
-fn times(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<(Arrival, Nanos)> {
+/// Releases, offset and deadline.
+type Times = (Arrival, Option<At<Nanos>>, Nanos);
+
+fn times(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Times> {
     if let Some(given) = table.get("distances") {
-        return distances::times(table, &given, found);
+        let (arrival, deadline) = distances::times(table, &given, found)?;
+        return Some((arrival, None, deadline));
     }
     let period = table.need("period", found).and_then(|v| v.duration(found));
     let mut optional = |key: &'static str| match table.get(key) {
@@ -178,13 +182,21 @@ fn times(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<(Arrival, Nan
         optional("distance"),
         optional("deadline"),
     );
+    let offset = optional("offset");
     let (period, jitter, distance, deadline) = (period?, jitter?, distance?, deadline?);
+    let offset = offset?;
+    if let Some(given) = offset.as_ref().filter(|given| given.value >= period.value) {
+        let message = "an offset that is not below the period";
+        let hint = "write the offset of the first of its events: the others follow by the period";
+        found.push(Diagnostic::error(given.span.clone(), message).hint(hint));
+        return None;
+    }
     let value = |given: &Option<At<u64>>| given.as_ref().map_or(0, |given| given.value);
     let arrival = Arrival::new(period.value, value(&jitter), value(&distance));
     match arrival {
         Ok(arrival) => {
             let deadline = deadline.map_or(period.value, |deadline| deadline.value);
-            Some((arrival, deadline))
+            Some((arrival, offset, deadline))
         }
         Err(error) => {
             let place = match error {

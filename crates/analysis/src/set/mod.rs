@@ -209,6 +209,11 @@ impl Reading {
         let (Some(bus), Some(parsed)) = (bus, parsed) else {
             return;
         };
+        if let (None, Some(offset)) = (&node, &parsed.offset) {
+            let message = "an offset of a message that has a node of its own";
+            let hint = "add `node`: an offset is to the other messages of a node";
+            found.push(Diagnostic::error(offset.span.clone(), message).hint(hint));
+        }
         let node = match (known, node) {
             (Some((_, node)), _) => node,
             (None, Some(node)) => self.add_node(node.value, bus, Order::Priority),
@@ -233,6 +238,7 @@ impl Reading {
                 node,
                 shape: parsed.shape,
                 arrival: parsed.arrival,
+                offset: parsed.offset.map(|offset| offset.value),
                 deadline: parsed.deadline,
             });
             spans.push(span);

@@ -72,6 +72,10 @@ fn a_list_of_distances_is_a_curve() {
         ("distances = [\"5ms\", 7]\ndeadline = \"1ms\"", "time"),
         ("distances = [\"5ms\"]", "needs `deadline`"),
         (
+            "distances = [\"5ms\"]\ndeadline = \"1ms\"\noffset = \"1ms\"",
+            "an offset beside `distances`",
+        ),
+        (
             "distances = [\"5ms\"]\ndeadline = \"1ms\"\nperiod = \"5ms\"",
             "`distances` and `period` both",
         ),
@@ -155,7 +159,7 @@ id = "100"
 period = "0ms"
 data = "00"
 mask = "FFFF"
-offset = "1ms"
+phase = "1ms"
 "#;
     let found = mistakes(text);
     for words in [
@@ -165,7 +169,7 @@ offset = "1ms"
         "`len` must be from 0 to 8",
         "a period of 0",
         "`mask` has 2 bytes, `data` has 1",
-        "has no key `offset` | offset | bounds hold for all offsets",
+        "has no key `phase` | phase | did you mean `offset`?",
     ] {
         assert!(
             found.iter().any(|line| line.contains(words)),
@@ -173,6 +177,47 @@ offset = "1ms"
         );
     }
     assert_eq!(found.len(), 7, "{found:#?}");
+}
+
+#[test]
+fn an_offset_is_below_the_period_and_to_others_of_the_node() {
+    let offset = |node: &str, offset: &str| {
+        let times = "period = \"10ms\"\njitter = \"2ms\"\n";
+        SET.replace(
+            &format!("node = \"gateway\"\n{times}"),
+            &format!("{node}{times}offset = {offset}\n"),
+        )
+    };
+    let read = |text: String| load(&Source::new("set.toml", text)).unwrap();
+    let node = "node = \"gateway\"\n";
+    let given = |text: &str| read(offset(node, text)).buses[0].messages[0].offset;
+    assert_eq!(given("\"0ns\""), Some(0));
+    assert_eq!(given("\"9999us\""), Some(9_999_000));
+    assert_eq!(read(SET.to_owned()).buses[0].messages[0].offset, None);
+    for (node, text, words) in [
+        (
+            node,
+            "\"10ms\"",
+            "an offset that is not below the period | \"10ms\" |",
+        ),
+        (
+            node,
+            "\"1h\"",
+            "an offset that is not below the period | \"1h\" |",
+        ),
+        (node, "2", "offset"),
+        (
+            "",
+            "\"1ms\"",
+            "has a node of its own | \"1ms\" | add `node`",
+        ),
+    ] {
+        let found = mistakes(&offset(node, text));
+        assert!(
+            found.len() == 1 && found[0].contains(words),
+            "{words}: {found:#?}"
+        );
+    }
 }
 
 #[test]

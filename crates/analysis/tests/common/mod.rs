@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+pub(crate) mod offsets;
 pub(crate) mod reference;
 
 use analysis::{
@@ -185,6 +186,7 @@ pub(crate) fn set(seed: u64, kind: Kind) -> BusSpec {
                 true => curve(&mut random, period),
                 false => Arrival::new(period, jitter, distance).unwrap(),
             },
+            offset: None,
             deadline: period,
         }
     });

@@ -320,3 +320,113 @@ fn a_set_is_estimated_from_a_log() {
         "{table}"
     );
 }
+
+/// Three messages of one node; at 500 kbit/s each of them takes 222 µs with its intermission.
+const OFFSETS: &str = "[buses.a]\nbitrate = '500k'\njoins = '0ns'\n\
+    [[messages]]\nid = '100'\nnode = 'n'\nperiod = '10ms'\noffset = '0ms'\ndeadline = '1ms'\ndata = 'AAAAAAAAAAAAAAAA'\n\
+    [[messages]]\nid = '200'\nnode = 'n'\nperiod = '10ms'\noffset = '3ms'\ndeadline = '1ms'\ndata = 'AAAAAAAAAAAAAAAA'\n\
+    [[messages]]\nid = '300'\nnode = 'n'\nperiod = '20ms'\noffset = '6ms'\ndeadline = '600us'\ndata = 'AAAAAAAAAAAAAAAA'\n";
+
+#[test]
+fn offsets_are_counted_on_and_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = |text: &str| -> Value {
+        let file = write(folder.path(), text);
+        let out = cangate()
+            .args(["bound", "--json"])
+            .arg(file)
+            .output()
+            .unwrap();
+        serde_json::from_slice(&out.stdout).unwrap()
+    };
+    let table = |text: &str| {
+        let out = cangate()
+            .arg("bound")
+            .arg(write(folder.path(), text))
+            .output();
+        String::from_utf8(out.unwrap().stdout).unwrap()
+    };
+    let found = json(OFFSETS);
+    let bus = &found["buses"][0];
+    let offsets = serde_json::json!({"given": 3, "in_all_phases": 3, "own_frames": true});
+    assert_eq!(bus["nodes"][0]["offsets"], offsets);
+    assert_eq!(bus["messages"][2]["offset_ns"], 6_000_000);
+    // Nothing of its node is there when the last one is released.
+    let bound = &bus["messages"][2]["bound"];
+    assert_eq!(bound["interference_ns"], 0);
+    assert_eq!(bound["latency_ns"], bound["frame_ns"]);
+    let out = table(OFFSETS);
+    assert!(
+        out.contains("Node n: offsets of 3 messages, in all phases\n"),
+        "{out}"
+    );
+    let plain: String = OFFSETS
+        .lines()
+        .filter(|line| !line.starts_with("offset"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let found = json(&plain);
+    let bus = &found["buses"][0];
+    assert_eq!(bus["nodes"][0]["offsets"], Value::Null);
+    assert!(bus["messages"][2]["bound"]["interference_ns"].as_u64() > Some(400_000));
+    assert!(!table(&plain).contains("offsets"));
+    // What could not be counted on is said.
+    let strange = OFFSETS.replacen("period = '10ms'", "period = '9999us'", 1);
+    let out = table(&strange);
+    assert!(
+        out.contains(
+            "offsets of 2 of 3 messages, in all phases; the others are taken to have any phase"
+        ) && out.contains("more than 2000"),
+        "{out}"
+    );
+    let queue = OFFSETS.replacen("offset = '0ms'\n", "", 1) + "[nodes.n]\nmailboxes = 1\n";
+    let out = table(&queue);
+    assert!(
+        out.contains("offsets of 2 messages, in all phases; not for its own frames: in a queue"),
+        "{out}"
+    );
+}
+
+#[test]
+fn the_margin_and_the_witness_keep_to_offsets() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), OFFSETS);
+    let out = stdout(cangate().args(["bound", "--margin"]).arg(&file), 0);
+    let factor = out.split("at least ").nth(1).unwrap();
+    let factor: f64 = factor.split(' ').next().unwrap().parse().unwrap();
+    // With any phase the last one misses its deadline as it is.
+    assert!(factor > 2.0, "{out}");
+    let log = folder.path().join("w.log");
+    for (id, releases) in [("100", 2), ("300", 1)] {
+        let mut command = cangate();
+        command
+            .arg("bound")
+            .arg(&file)
+            .args(["--witness", id, "--plays", "50"]);
+        stdout(command.arg("--out").arg(&log), 0);
+        let lines = std::fs::read_to_string(&log).unwrap();
+        assert!(lines.lines().count() <= releases, "{lines}");
+    }
+    let plain = std::fs::read_to_string(&file).unwrap();
+    let plain: String = plain
+        .lines()
+        .filter(|line| !line.starts_with("offset"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let file = write(folder.path(), &plain);
+    let err = stderr(cangate().args(["bound", "--margin"]).arg(&file), 3);
+    assert!(err.contains("1 of 3 messages can miss"), "{err}");
+}
+
+#[test]
+fn an_offset_out_of_its_period_has_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), &OFFSETS.replace("'3ms'", "'10ms'"));
+    let err = stderr(cangate().arg("bound").arg(&file), 2);
+    assert!(
+        err.contains("set.toml:15:10")
+            && err.contains("an offset that is not below the period")
+            && err.contains("the others follow by the period"),
+        "{err}"
+    );
+}

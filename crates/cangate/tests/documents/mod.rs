@@ -87,6 +87,7 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("cangate reload gateway.toml", WithGateway),
     ("cangate timing", Here),
     ("cangate bound", Here),
+    ("grep -v offset examples/bound/offsets.toml", Here),
     (
         "cangate bound examples/bound/lab.toml --gateway examples/bound/lab-gateway.toml --gateway-delay-from",
         Not("it needs what was measured in guests; tests/lab/worst_case.rs does it all"),

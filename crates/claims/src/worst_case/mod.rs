@@ -131,6 +131,7 @@ fn message(shape: Shape, period: Nanos) -> Result<Message, String> {
         node: 0,
         shape,
         arrival: Arrival::new(period, 0, 0).map_err(|error| error.to_string())?,
+        offset: None,
         deadline: period,
     })
 }

@@ -43,6 +43,19 @@ struct Node {
     /// How many it can hold; only of a gateway's ports with a queue.
     room: Option<u64>,
     can_overflow: bool,
+    /// Absent if none of its messages has an offset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offsets: Option<Offsets>,
+}
+
+#[derive(Serialize)]
+struct Offsets {
+    /// Messages with an offset.
+    given: usize,
+    /// Of these, how many were looked at in all phases; the others have any phase.
+    in_all_phases: usize,
+    /// Whether the node's own frames were, too.
+    own_frames: bool,
 }
 
 #[derive(Serialize)]
@@ -59,6 +72,8 @@ struct Message {
     /// The least time that 2, 3 ... frames span; absent for a message with a period.
     #[serde(skip_serializing_if = "Option::is_none")]
     distances_ns: Option<Vec<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset_ns: Option<u64>,
     deadline_ns: u64,
     /// Where a gateway has it from; absent for a bus's own message.
     via: Option<String>,
@@ -128,6 +143,11 @@ fn bus(found: &Found<'_>) -> Bus {
                     Service::Queue => "queue",
                 },
                 backlog: bound.backlog,
+                offsets: bound.offsets.map(|offsets| Offsets {
+                    given: offsets.given,
+                    in_all_phases: offsets.used,
+                    own_frames: offsets.own,
+                }),
             })
             .collect(),
         messages: messages
@@ -144,6 +164,7 @@ fn bus(found: &Found<'_>) -> Bus {
                 frame_ns: found_of_it.frame,
                 period_ns: message.arrival.period(),
                 distances_ns: message.arrival.distances().map(<[u64]>::to_vec),
+                offset_ns: message.offset,
                 deadline_ns: message.deadline,
                 via: found.via.get(i).cloned().flatten(),
                 can_miss: can_miss(found, i),

@@ -3,7 +3,7 @@
 use super::routes::Connected;
 use super::{by_bus, can_miss};
 use crate::failure::Failure;
-use analysis::Lengths;
+use analysis::{Arrival, BusSpec, Lengths};
 use frame::Nanos;
 
 /// Factors are looked for in thousandths, up to this one.
@@ -12,6 +12,10 @@ const MOST: u64 = 100_000;
 /// Errors are looked for from one each ten seconds on, down to one each 100 µs.
 const RAREST: Nanos = 10_000_000_000;
 const DENSEST: Nanos = 100_000;
+
+/// A unit of offsets must have as many nanoseconds to be divided into a shorter one: what is rounded is then below a
+/// thousandth, up to the greatest factor.
+const SHORTEST_UNIT: Nanos = 100_000;
 
 /// What may change. Each figure was assessed itself: with it, no deadline can be missed and no queue can overflow.
 pub(super) struct Margin {
@@ -30,7 +34,7 @@ pub(super) fn find(connected: &Connected, lengths: &mut Lengths) -> Result<Margi
     }
     let mut sentences = Vec::new();
     let factor = most(1_000, MOST, |factor| {
-        holds(&faster(connected, factor), lengths)
+        holds(&faster(connected, factor)?, lengths)
     })?;
     sentences.push(format!(
         "all messages may come at least {}.{:03} times as often, with their deadlines and jitter as they are.",
@@ -82,18 +86,51 @@ fn most(
     Ok(good)
 }
 
-/// With periods and distances divided by so many thousandths.
-fn faster(connected: &Connected, factor: u64) -> Connected {
+/// With periods, distances and offsets divided by so many thousandths.
+fn faster(connected: &Connected, factor: u64) -> Result<Connected, Failure> {
     let mut other = connected.clone();
-    let messages = other
-        .network
-        .buses
-        .iter_mut()
-        .flat_map(|bus| &mut bus.messages);
-    for message in messages {
-        message.arrival = message.arrival.faster(factor);
+    for bus in &mut other.network.buses {
+        let units: Vec<Option<Nanos>> = (0..bus.nodes.len()).map(|n| unit(bus, n)).collect();
+        for message in &mut bus.messages {
+            let old = message.arrival;
+            let unit = units.get(message.node).copied().flatten();
+            // What shares a clock keeps its phases: all its times are as many of a shorter unit.
+            let timed = message.offset.zip(unit);
+            message.offset = timed.map(|(offset, unit)| shorter(offset, unit, factor));
+            message.arrival = match timed {
+                Some((_, unit)) => {
+                    let period = shorter(old.period(), unit, factor).max(1);
+                    let distance = old.distance().min(period);
+                    Arrival::new(period, old.jitter(), distance).map_err(Failure::run)?
+                }
+                None => old.faster(factor),
+            };
+        }
     }
-    other
+    Ok(other)
+}
+
+/// A multiple of this unit, divided by so many thousandths.
+fn shorter(time: Nanos, unit: Nanos, factor: u64) -> Nanos {
+    let unit_of_it = u128::from(unit) * 1000 / u128::from(factor);
+    let time = unit_of_it * u128::from(time / unit);
+    Nanos::try_from(time).unwrap_or(Nanos::MAX)
+}
+
+/// Of what the periods and offsets of a node are multiples, ns; `None` if that is too short to be divided exactly enough.
+/// Its messages then have any phase, which is safe.
+fn unit(bus: &BusSpec, node: usize) -> Option<Nanos> {
+    let timed = bus.messages.iter().filter(|m| m.node == node);
+    let times = timed.filter_map(|m| Some([m.offset?, m.arrival.period()]));
+    let unit = times.flatten().fold(0, gcd);
+    (unit >= SHORTEST_UNIT).then_some(unit)
+}
+
+fn gcd(a: Nanos, b: Nanos) -> Nanos {
+    match b {
+        0 => a,
+        _ => gcd(b, a % b),
+    }
 }
 
 /// Are all deadlines kept, and do all queues have room?

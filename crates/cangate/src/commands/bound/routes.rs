@@ -174,6 +174,8 @@ fn add(
     let new = Message {
         node: to.node,
         shape: sent.shape,
+        // The next bus has it when it has ended on this one, whatever its node's clock says.
+        offset: None,
         ..message.clone()
     };
     if let Some(same) = bus

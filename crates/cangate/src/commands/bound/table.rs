@@ -4,6 +4,7 @@ use super::delay::Delay;
 use super::{Found, can_miss, json, label};
 use crate::columns::{WIDTH, fitted, width, wrapped};
 use crate::counters::{row, table};
+use analysis::offset::{MOST_PHASES, Offsets};
 use analysis::{Bound, Message, Order, Service};
 use std::fmt::Write as _;
 
@@ -86,6 +87,12 @@ fn nodes(text: &mut String, found: &Found<'_>) {
             }
         );
     }
+    for (i, node) in found.spec.nodes.iter().enumerate() {
+        if let Some(offsets) = found.assessment.nodes.get(i).and_then(|n| n.offsets) {
+            let words = format!("Node {}: {}", node.name, clock(&offsets));
+            let _ = writeln!(text, "{}", wrapped(&words));
+        }
+    }
     if assumed > 0 {
         let words = format!(
             "{assumed} {} said to send in order of priority; `mailboxes = N` in [nodes.NAME] has it checked",
@@ -93,6 +100,26 @@ fn nodes(text: &mut String, found: &Found<'_>) {
         );
         let _ = writeln!(text, "{}", wrapped(&words));
     }
+}
+
+/// What was counted on of a node's offsets.
+fn clock(offsets: &Offsets) -> String {
+    let Offsets { given, used, own } = *offsets;
+    let messages = if given == 1 { "message" } else { "messages" };
+    let mut text = if used == given {
+        format!("offsets of {given} {messages}, in all phases")
+    } else {
+        format!(
+            "offsets of {used} of {given} {messages}, in all phases; the others are taken to have any phase, because \
+             together there are more than {MOST_PHASES}"
+        )
+    };
+    if !own {
+        text.push_str(
+            "; not for its own frames: in a queue, all messages must have an offset and none a distance",
+        );
+    }
+    text
 }
 
 /// All messages of a bus, the highest priority first.

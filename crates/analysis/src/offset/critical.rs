@@ -1,0 +1,87 @@
+//! Which phases of clocks a bound comes from.
+
+use super::{Against, Looked};
+use crate::compiled::Compiled;
+use crate::model::Order;
+use crate::window::NoBound;
+use crate::{Assessment, Bound, Service, priority, queue};
+use alloc::vec;
+use alloc::vec::Vec;
+use frame::Nanos;
+
+/// The phases of the longest latency.
+#[derive(Clone, Debug)]
+pub(crate) struct Critical {
+    /// For each node, when on its clock the busy period begins; `None` where nothing depends on it.
+    pub(crate) clocks: Vec<Option<Nanos>>,
+    pub(crate) bound: Bound,
+}
+
+impl Compiled {
+    /// The phases in which a message's latency is longest, and its bound in them; without what other nodes' frames wait
+    /// in their queues. `None` if there is no bound.
+    pub(crate) fn critical(&self, found: &Assessment, message: usize) -> Option<Critical> {
+        let sent = self.messages.get(message)?;
+        let queued = found.nodes.get(sent.node)?.service == Service::Queue;
+        let mailboxes = match self.orders.get(sent.node)? {
+            Order::Mailboxes(mailboxes) if queued => Some(mailboxes.get()),
+            _ => None,
+        };
+        let own = match queued {
+            true => self.of_node(sent.node),
+            false => [message].into(),
+        };
+        let lowest = own.iter().map(|&i| self.messages[i].key).max()?;
+        let place = own.iter().position(|&i| i == message)?;
+        let arrivals = self.arrivals();
+        let others = (0..self.messages.len()).filter(|i| !own.contains(i));
+        let (rivals, lower): (Vec<usize>, Vec<usize>) =
+            others.partition(|&i| self.messages[i].key < lowest);
+        let against = Against {
+            rivals: rivals.iter().map(|&i| (i, arrivals[i], 0)).collect(),
+            lower,
+        };
+        let mut worst: Option<Critical> = None;
+        let looked = self.in_each_phase(&own, &arrivals, against, queued, |looked| {
+            let new = match mailboxes {
+                Some(mailboxes) => {
+                    let members = self.members(&own, &arrivals, looked);
+                    let all = queue::bounds(looked.window, &members, mailboxes, |p| p == place)?;
+                    all.get(place).copied().flatten()
+                }
+                None => {
+                    let stream = looked.own.first().copied().ok_or(NoBound::TooLong)?;
+                    priority::bound(looked.window, stream, sent.frame)?
+                }
+            };
+            let longest = worst.as_ref().map_or(0, |worst| worst.bound.latency);
+            if let Some(bound) = new.filter(|bound| bound.latency > longest) {
+                let clocks = self.clocks(sent.node, looked, &bound, place);
+                worst = Some(Critical { clocks, bound });
+            }
+            Ok(())
+        });
+        looked.ok()?;
+        worst
+    }
+
+    fn clocks(
+        &self,
+        node: usize,
+        looked: &Looked<'_>,
+        bound: &Bound,
+        place: usize,
+    ) -> Vec<Option<Nanos>> {
+        let mut clocks = vec![None; self.orders.len()];
+        let first = looked.own.get(place);
+        let released = first.map_or(0, |own| own.earliest(bound.latency_instance));
+        let span = released.saturating_add(bound.waiting);
+        for joint in &looked.window.joint {
+            if let Some((message, at)) = joint.worst(span) {
+                clocks[self.messages[message].node] = Some(at);
+            }
+        }
+        clocks[node] = looked.begins;
+        clocks
+    }
+}

@@ -1,0 +1,135 @@
+//! All phases of messages that share a clock.
+
+use super::MOST_PHASES;
+use crate::Arrival;
+use crate::window::Stream;
+use alloc::vec::Vec;
+use frame::Nanos;
+
+/// So far behind that it does not matter.
+pub(super) const FAR: Nanos = Nanos::MAX;
+
+/// A common multiple of these periods, and how many points they have in it; `None` if those are more than
+/// [`MOST_PHASES`].
+pub(super) fn count(periods: &[Nanos]) -> Option<u128> {
+    let mut common: u128 = 1;
+    for &period in periods {
+        let period = u128::from(period.max(1));
+        common = common / gcd(common, period) * period;
+        let shortest = periods.iter().copied().min().unwrap_or(1).max(1);
+        if common / u128::from(shortest) > u128::from(MOST_PHASES) {
+            return None;
+        }
+    }
+    let each = periods
+        .iter()
+        .map(|&period| common / u128::from(period.max(1)));
+    (each.sum::<u128>() <= u128::from(MOST_PHASES)).then_some(common)
+}
+
+fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// A time *s* on a clock.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Phase {
+    /// How long after *s* the next of each point is, ns.
+    pub(super) shifts: Vec<Nanos>,
+    /// *s*, ns.
+    pub(super) at: Nanos,
+}
+
+/// For points that come again with a period: the times at which there is one of them, those with the same shifts once.
+/// `None` if there are more than [`MOST_PHASES`].
+pub(super) fn phases(points: &[(Nanos, Nanos)]) -> Option<Vec<Phase>> {
+    let periods: Vec<Nanos> = points.iter().map(|(_, period)| *period).collect();
+    let common = count(&periods)?;
+    let mut all = Vec::new();
+    for &(point, period) in points {
+        for n in 0..common / u128::from(period.max(1)) {
+            let at = u128::from(point) + n * u128::from(period);
+            let at = Nanos::try_from(at % common).ok()?;
+            let shift = |&(other, period): &(Nanos, Nanos)| behind(other, at, period);
+            let shifts = points.iter().map(shift).collect();
+            all.push(Phase { shifts, at });
+        }
+    }
+    once(&mut all);
+    Some(all)
+}
+
+/// How long after `at` the next of a point is that comes again with a period, ns.
+pub(crate) fn behind(point: Nanos, at: Nanos, period: Nanos) -> Nanos {
+    let period = period.max(1);
+    let (point, at) = (point % period, at % period);
+    if point >= at {
+        point - at
+    } else {
+        period - (at - point)
+    }
+}
+
+fn once(phases: &mut Vec<Phase>) {
+    phases.sort_unstable();
+    phases.dedup_by(|one, other| one.shifts == other.shifts);
+}
+
+/// Leaves those of which no other one has all shifts as small or smaller.
+pub(super) fn keep_least(phases: &mut Vec<Phase>) {
+    keep(phases, |shift, other| other <= shift);
+}
+
+/// Leaves those of which no other one has the same shifts where they matter, and as many or more that do.
+pub(super) fn keep_fullest(phases: &mut Vec<Phase>) {
+    keep(phases, |shift, other| shift == FAR || other == shift);
+}
+
+fn keep(phases: &mut Vec<Phase>, no_worse: impl Fn(Nanos, Nanos) -> bool) {
+    once(phases);
+    let covered = |one: usize| {
+        let phase = &phases[one].shifts;
+        phases.iter().enumerate().any(|(place, other)| {
+            let mut both = phase.iter().zip(&other.shifts);
+            place != one && both.all(|(&shift, &other)| no_worse(shift, other))
+        })
+    };
+    let kept: Vec<bool> = (0..phases.len()).map(|one| !covered(one)).collect();
+    let mut kept = kept.into_iter();
+    phases.retain(|_| kept.next() == Some(true));
+}
+
+/// The same messages with their next last instant `shift` ns after *s*.
+pub(crate) fn led(stream: Stream, shift: Nanos) -> Stream {
+    let arrival = stream.arrival;
+    let left = arrival.jitter().saturating_sub(shift);
+    Stream {
+        // It was one with more jitter.
+        arrival: Arrival::new(arrival.period(), left, arrival.distance()).unwrap_or(arrival),
+        lead: match shift {
+            FAR => FAR,
+            _ => shift.saturating_sub(arrival.jitter()),
+        },
+        ..stream
+    }
+}
+
+/// The times at which frames can be released in a phase, up to `until`, with what all of them up to then occupy.
+pub(super) fn work(streams: &[Stream], phase: &Phase, until: Nanos) -> Vec<(Nanos, Nanos)> {
+    let mut all = Vec::new();
+    for (stream, &shift) in streams.iter().zip(&phase.shifts) {
+        let stream = led(*stream, shift);
+        let count = stream.within(until);
+        all.extend((0..count).map(|n| (stream.earliest(n), stream.occupied)));
+    }
+    all.sort_unstable();
+    let mut sum: Nanos = 0;
+    for (_, work) in &mut all {
+        sum = sum.saturating_add(*work);
+        *work = sum;
+    }
+    all
+}
