@@ -17,8 +17,10 @@
     : { colour: AXIS, dash: null, mark: 0, faint: true });
 
   const pen = document.createElement("canvas").getContext("2d");
+  let held = 0;
   const width = (text, size) => {
-    pen.font = `${size}px ${FAMILY}`;
+    // Setting a font takes longer than measuring.
+    if (size !== held) pen.font = `${(held = size)}px ${FAMILY}`;
     return pen.measureText(text).width;
   };
   const cut = (text, size, most) => {

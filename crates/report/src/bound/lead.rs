@@ -265,7 +265,7 @@ fn measured(data: &Data) -> Option<Tile> {
         .max_by(|a, b| a.1.total_cmp(&b.1));
     let value = nearest.map_or_else(|| "–".to_owned(), |(_, ratio)| share(ratio));
     let name = nearest.map_or_else(String::new, |(message, _)| {
-        format!("of its bound, {}: ", label(message))
+        format!("of its bound: {}; ", label(message))
     });
     let above = match above {
         0 => "none above".to_owned(),

@@ -180,7 +180,7 @@ fn measured_frames_and_margins_have_their_figures() {
     all.buses[0].messages[1].seen = Some(seen(800, vec![]));
     let (value, note, bad) = tile(&all, "measured at most");
     assert_eq!((value.as_str(), bad), ("80.0 %", false));
-    assert_eq!(note, "of its bound, 2: 4 frames, none above");
+    assert_eq!(note, "of its bound: 2; 4 frames, none above");
     all.buses[0].messages[0].seen = Some(seen(1_001, vec![frame(1, 1_001)]));
     let (value, note, bad) = tile(&all, "measured at most");
     assert_eq!((value.as_str(), bad), ("100.1 %", true));

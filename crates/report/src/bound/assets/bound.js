@@ -1,7 +1,7 @@
 // Puts the page of worst cases together.
 (() => {
-  // Bars that are drawn at once of each bus.
-  const FIRST = 40;
+  // Bars that are drawn at once: of all buses together, and of each.
+  const FIRST = 160, LEAST = 10, MOST = 40;
   const why = (text) => cg.html("span", { class: "why" }, text);
 
   const ORDERS = {
@@ -38,11 +38,11 @@
   const folded = (bus) => cg.html("details", { ontoggle: (event) => { if (event.target.open && event.target.children.length < 2) event.target.append(figures(bus)); } },
     cg.html("summary", {}, `All figures of bus ${bus.name} as a table`));
 
-  const section = (bus, worst, measured, order) => {
+  const section = (bus, worst, measured, first, order) => {
     const assumed = bus.nodes.filter((node) => node.order === "assumed").map((node) => node.name);
     const nodes = [...bus.nodes.filter((node) => node.order !== "assumed").map(cg.aboutNode), ...(assumed.length ? [[cg.assumed(assumed)]] : [])];
     const room = cg.html("div", {});
-    let shown = FIRST;
+    let shown = first;
     const draw = () => {
       const sorted = [...bus.messages].sort(ORDERS[order()]), messages = sorted.slice(0, shown);
       if (!messages.length) { room.replaceChildren(cg.html("p", {}, "No message is on this bus.")); return; }
@@ -74,8 +74,8 @@
   globalThis.cangateBound = (data) => {
     head(data);
     const worst = data.buses.flatMap((bus) => bus.messages).reduce((a, b) => (a && cg.slack(a) <= cg.slack(b) ? a : b), null);
-    const order = cg.at("order");
-    const sections = data.buses.map((bus) => section(bus, worst, data.measured, () => order.value));
+    const order = cg.at("order"), first = Math.max(LEAST, Math.min(MOST, Math.floor(FIRST / data.buses.length)));
+    const sections = data.buses.map((bus) => section(bus, worst, data.measured, first, () => order.value));
     cg.at("buses").replaceChildren(...sections.map(({ made }) => made));
     const draw = () => sections.forEach((one) => one.draw());
     draw();
