@@ -130,6 +130,16 @@ fn mistakes_have_their_places() {
             "goes on with `nonsense here`",
         ),
         ("BO_ 1 M: 8", 2, "not complete"),
+        (
+            "BO_ 1 M: 8 A\nSIG_TYPE_REF_ 1 s : T;\n",
+            3,
+            "`SIG_TYPE_REF_ 1 s : T;`",
+        ),
+        (
+            "BO_ 1 M: 8 A\n SG_ s : 0|8@1+ (1,0) [0|0] \"\"\n",
+            3,
+            "not complete",
+        ),
         ("BA_ \"x\" BO_ 5 1", 2, "goes on with"),
         ("BA_ \"x\" BO_ 5 ;\n", 2, "goes on with"),
     ] {

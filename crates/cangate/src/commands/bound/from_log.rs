@@ -113,8 +113,8 @@ impl Seen {
 fn set(log: &Log, rate: BitRate) -> String {
     let mut text = String::from(
         "# Estimated from a log by `cangate bound --from-log`: read it before you rely on it.\n\
-         # A log stamps ends of frame, so jitter has in it what frames waited for the bus. Deadlines are periods, each\n\
-         # message has a node of its own, and what was not seen is not here.\n",
+         # A log stamps ends of frame, so jitter and distances have in them what frames waited for the bus. Deadlines are\n\
+         # periods, each message has a node of its own, and what was not seen is not here.\n",
     );
     for (count, what) in [
         (log.left_out, "remote, error or XL frames"),
