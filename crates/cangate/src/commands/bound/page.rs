@@ -83,8 +83,8 @@ fn command(args: &Args) -> String {
     file("--gateway ", args.gateway.as_ref());
     file("--gateway-delay-from ", args.gateway_delay_from.as_ref());
     file("--check ", args.check.as_ref());
-    if args.from_log.is_some() {
-        text.push_str(&format!(" --bitrate {}", args.bitrate));
+    if let Some(rate) = &args.bitrate {
+        text.push_str(&format!(" --bitrate {rate}"));
     }
     for (port, bus, n) in &args.mailboxes {
         text.push_str(&format!(" --mailboxes {port}:{bus}={n}"));
