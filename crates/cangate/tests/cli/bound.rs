@@ -339,12 +339,14 @@ fn offsets_are_counted_on_and_said() {
             .unwrap();
         serde_json::from_slice(&out.stdout).unwrap()
     };
+    // Sentences are broken into lines of a terminal.
     let table = |text: &str| {
         let out = cangate()
             .arg("bound")
             .arg(write(folder.path(), text))
             .output();
-        String::from_utf8(out.unwrap().stdout).unwrap()
+        let out = String::from_utf8(out.unwrap().stdout).unwrap();
+        out.lines().collect::<Vec<_>>().join(" ")
     };
     let found = json(OFFSETS);
     let bus = &found["buses"][0];
@@ -357,7 +359,7 @@ fn offsets_are_counted_on_and_said() {
     assert_eq!(bound["latency_ns"], bound["frame_ns"]);
     let out = table(OFFSETS);
     assert!(
-        out.contains("Node n: offsets of 3 messages, in all phases\n"),
+        out.contains("Node n: offsets of 3 messages, in all phases "),
         "{out}"
     );
     let plain: String = OFFSETS
