@@ -109,10 +109,3 @@ fn a_controller_that_shares_itself_survives_its_machines() {
     let Some(_guest) = lab() else { return };
     survives("vm:vf");
 }
-
-#[test]
-#[ignore = "boots a guest"]
-fn a_process_that_shares_a_controller_survives_its_machines() {
-    let Some(_guest) = lab() else { return };
-    survives("vm:host");
-}

@@ -164,9 +164,9 @@ const SHOW: [&str; 6] = ["ip", "-details", "link", "show", "dev", INSIDE];
 const RESTART: [&str; 7] = ["ip", "link", "set", INSIDE, "type", "can", "restart"];
 const RESTART_HOST: [&str; 7] = ["ip", "link", "set", INCOMING, "type", "can", "restart"];
 
-/// What `ip -details link` says.
+/// What `ip -details link` says; modes can stand before the state: `can <FD> state BUS-OFF`.
 fn is_bus_off(text: &str) -> bool {
-    text.contains("can state BUS-OFF")
+    text.contains(" state BUS-OFF ")
 }
 
 /// Does the one that owns the controller say that it is, or is not, bus-off?
@@ -429,7 +429,9 @@ mod tests {
 
     #[test]
     fn a_state_is_read_from_ip() {
-        assert!(is_bus_off("    can state BUS-OFF (berr-counter tx 0 rx 0)"));
+        assert!(is_bus_off(
+            "    can <FD> state BUS-OFF (berr-counter tx 0 rx 0)"
+        ));
         assert!(!is_bus_off("    can state ERROR-ACTIVE restart-ms 0"));
     }
 }
