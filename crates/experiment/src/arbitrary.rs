@@ -1,8 +1,8 @@
 //! For tests: any experiment.
 
 use crate::choices::{
-    Cpu, Filters, Gateway, Load, Log, MOST_BUDGET, MOST_EFF, MOST_MACHINES, Machines, Nesting,
-    Order, Others, Priority, Side, Task, Ways,
+    Cpu, Filters, Gateway, Incident, Load, Log, MOST_BUDGET, MOST_EFF, MOST_MACHINES, Machines,
+    Nesting, Order, Others, Priority, Side, Task, Ways,
 };
 use crate::experiment::Experiment;
 use guest::Kernel;
@@ -83,12 +83,26 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
         Just(Others::Babble),
     ];
     let orders = prop::sample::select(vec![Order::Priority, Order::Fifo]);
-    let machines = (1..=MOST_MACHINES, others, orders, 0..=MOST_BUDGET);
-    let machines = machines.prop_map(|(count, others, order, budget)| Machines {
+    let incidents = prop::sample::select(vec![
+        Incident::None,
+        Incident::Kill,
+        Incident::Pause,
+        Incident::Reset,
+        Incident::BusOff,
+    ]);
+    let machines = (
+        1..=MOST_MACHINES,
+        others,
+        orders,
+        0..=MOST_BUDGET,
+        incidents,
+    );
+    let machines = machines.prop_map(|(count, others, order, budget, incident)| Machines {
         count,
         others,
         order,
         budget,
+        incident,
     });
     let numbers = (
         2..=64u8,

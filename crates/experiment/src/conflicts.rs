@@ -1,8 +1,8 @@
 //! Which settings go together.
 
 use crate::choices::{
-    Filters, Gateway, Hops, Load, MOST_FILTERS, Machines, Modify, Nesting, Order, Priority,
-    Receive, Task, Transmit, Tuning, Virtual, Ways,
+    Filters, Gateway, Hops, Incident, Load, MOST_FILTERS, Machines, Modify, Nesting, Order,
+    Priority, Receive, Task, Transmit, Tuning, Virtual, Ways,
 };
 use crate::experiment::Experiment;
 use crate::settings::Setting;
@@ -475,6 +475,7 @@ impl Conflicts<'_> {
             (e.machines.others != one.others, Setting::Others),
             (e.machines.order != one.order, Setting::Order),
             (e.machines.budget != one.budget, Setting::Budget),
+            (e.machines.incident != one.incident, Setting::Incident),
         ] {
             self.refuse(
                 is_set && e.machines.count == 1,
@@ -495,6 +496,12 @@ impl Conflicts<'_> {
             e.machines.budget > 0 && e.machines.count > 1 && !budgets,
             &[Setting::Budget, Setting::Gateway],
             "a machine has a budget at a controller that knows its functions: vm:vf, or vm:host with --order priority",
+        );
+        self.refuse(
+            e.machines.incident != Incident::None && e.machines.count > 1 && !budgets,
+            &[Setting::Incident, Setting::Gateway],
+            "what became of a machine's frames is known of a controller that knows its functions: vm:vf, or vm:host with \
+             --order priority",
         );
     }
 
@@ -632,6 +639,8 @@ mod tests {
             ("vm:host", (S::Budget, "500")),
             ("vm:driver", (S::Others, "load:50")),
             ("vm:vf", (S::Others, "babble")),
+            ("vm:vf", (S::Incident, "kill")),
+            ("vm:host", (S::Incident, "bus-off")),
         ] {
             let words = with(gateway, &[two, more]);
             let e = Experiment::from_words(words).unwrap();
@@ -641,6 +650,12 @@ mod tests {
             ("vm:trap", vec![two], "vm:native, vm:host"),
             ("vm:vf", vec![(S::Others, "babble")], "--machines 2 to 8"),
             ("vm:vf", vec![(S::Budget, "5")], "--machines 2 to 8"),
+            ("vm:vf", vec![(S::Incident, "kill")], "--machines 2 to 8"),
+            (
+                "vm:native",
+                vec![two, (S::Incident, "kill")],
+                "knows its functions",
+            ),
             ("vm:vf", vec![two, (S::Order, "fifo")], "orders by priority"),
             (
                 "vm:driver",

@@ -98,6 +98,7 @@ pub fn experiment_of(description: &Description) -> Option<Experiment> {
                     | Setting::Others
                     | Setting::Order
                     | Setting::Budget
+                    | Setting::Incident
                     | Setting::Log
             ) => {}
             None => return None,

@@ -23,6 +23,7 @@ mod experiment;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
 pub mod figures;
+pub mod incident;
 pub mod matrix;
 pub mod measure;
 mod name;
@@ -43,8 +44,8 @@ pub mod under_test;
 pub use agent::Agent;
 pub use by_command::{ByCommand, STDOUT};
 pub use choices::{
-    Boot, Cpu, Filters, Gateway, Hops, Load, Log, LogError, Machines, Modify, Nesting, Order,
-    Others, PAPER_NAMES, Priority, Receive, Side, Task, Transmit, Tuning, Virtual, Ways,
+    Boot, Cpu, Filters, Gateway, Hops, Incident, Load, Log, LogError, Machines, Modify, Nesting,
+    Order, Others, PAPER_NAMES, Priority, Receive, Side, Task, Transmit, Tuning, Virtual, Ways,
 };
 pub use conflicts::Conflict;
 pub use experiment::{Experiment, with_floors};

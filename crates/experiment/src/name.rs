@@ -43,7 +43,11 @@ impl Experiment {
                 Setting::Boot if self.boot == Boot::default() => {}
                 Setting::Task if self.task == Task::Gateway => {}
                 Setting::Tuning if self.tuning == Tuning::default() => {}
-                Setting::Machines | Setting::Others | Setting::Order | Setting::Budget
+                Setting::Machines
+                | Setting::Others
+                | Setting::Order
+                | Setting::Budget
+                | Setting::Incident
                     if word == setting.word(&default) => {}
                 // What the log says itself.
                 Setting::Traffic | Setting::Payload | Setting::Frames if self.log.is_some() => {}
@@ -86,6 +90,7 @@ impl Experiment {
             Setting::Others,
             Setting::Order,
             Setting::Budget,
+            Setting::Incident,
             Setting::StampEvery,
         ] {
             let word = setting.word(self);

@@ -1,6 +1,6 @@
 //! Preparations that take so long that a guest in which they are done is worth keeping.
 
-use crate::choices::{Gateway, Load, Log, Machines, Others};
+use crate::choices::{Gateway, Incident, Load, Log, Machines, Others};
 use crate::experiment::Experiment;
 use crate::under_test;
 use probe::traffic::Pattern;
@@ -57,6 +57,7 @@ pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
         machines: Machines {
             others: Others::Flood,
             budget,
+            incident: Incident::None,
             ..machines
         },
         ..experiment.clone()

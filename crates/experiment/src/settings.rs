@@ -67,6 +67,8 @@ settings! {
     Order = "order",
     /// Frames a second that each of the others may send; 0: any number.
     Budget = "budget",
+    /// What happens in the middle.
+    Incident = "incident",
     /// How many frames.
     Frames = "frames",
     /// Seed of everything random.
@@ -148,6 +150,7 @@ impl Setting {
             Self::Budget => {
                 e.machines.budget = number(word, 0, MOST_BUDGET, "number of frames a second")?;
             }
+            Self::Incident => e.machines.incident = word.parse()?,
             Self::Frames => e.frames = number(word, 1, MOST_FRAMES, "number of frames")?,
             Self::Seed => e.seed = number(word, 0, u64::MAX, "seed")?,
             Self::Clock => {
@@ -188,6 +191,7 @@ impl Setting {
             Self::Others => e.machines.others.to_string(),
             Self::Order => e.machines.order.to_string(),
             Self::Budget => e.machines.budget.to_string(),
+            Self::Incident => e.machines.incident.to_string(),
             Self::Frames => e.frames.to_string(),
             Self::Seed => e.seed.to_string(),
             Self::Clock => if e.real_time { "real" } else { "virtual" }.to_owned(),

@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// A program that could not be run, or failed.
 #[derive(Debug, thiserror::Error)]
@@ -148,6 +149,42 @@ impl Background {
         self.child.id()
     }
 
+    /// Stands still, with all that it has started, until it is to go on (SIGSTOP).
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Goes on after [`Background::pause`] (SIGCONT).
+    pub fn go_on(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    /// Asks it to end (SIGTERM), and gives it this long; then it is killed. It is gone when this returns.
+    pub fn end(&mut self, patience: Duration) {
+        const LOOK_EVERY: Duration = Duration::from_millis(10);
+        self.signal(Signal::TERM);
+        let until = Instant::now() + patience;
+        while self.ended().is_none() && Instant::now() < until {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        self.kill();
+    }
+
+    /// Ends it with all that it has started, whatever it does (SIGKILL). It is gone when this returns.
+    pub fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        let _ = self.child.wait();
+    }
+
+    /// To the whole group. One that has ended gets none.
+    fn signal(&self, signal: Signal) {
+        if let Ok(raw) = i32::try_from(self.child.id())
+            && let Some(group) = Pid::from_raw(raw)
+        {
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
     /// Has it ended?
     pub fn ended(&mut self) -> Option<Ended> {
         let status = self.child.try_wait().ok().flatten()?;
@@ -162,13 +199,8 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        if let Ok(raw) = i32::try_from(self.child.id())
-            && let Some(group) = Pid::from_raw(raw)
-        {
-            // It may have ended by itself.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-        let _ = self.child.wait();
+        // It may have ended by itself.
+        self.kill();
     }
 }
 
@@ -196,6 +228,28 @@ mod tests {
         );
         let error = output(None, &["/no/such/program"]).unwrap_err();
         assert!(matches!(error, ProgramError::Start { .. }), "{error}");
+    }
+
+    #[test]
+    fn the_background_stands_still_and_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        let mut running =
+            Background::start(None, &["sleep", "1000"], log.to_str().unwrap()).unwrap();
+        let stat = format!("/proc/{}/stat", running.id());
+        let state = |wanted: char| {
+            let there = |text: String| text.contains(&format!(") {wanted} "));
+            while !std::fs::read_to_string(&stat).is_ok_and(there) {
+                std::thread::yield_now();
+            }
+        };
+        state('S');
+        running.pause();
+        state('T');
+        running.go_on();
+        state('S');
+        running.kill();
+        assert!(running.ended().is_some());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use probe::Description;
 use serde::Serialize;
 
 /// The settings that can be filtered by, in the order in which they are shown.
-pub(crate) const KNOWN: [&str; 23] = [
+pub(crate) const KNOWN: [&str; 24] = [
     "kernel",
     "bench",
     "task",
@@ -24,6 +24,7 @@ pub(crate) const KNOWN: [&str; 23] = [
     "others",
     "order",
     "budget",
+    "incident",
     "frames",
     "seed",
     "stamp-every",
@@ -77,7 +78,7 @@ pub(crate) fn settings(description: &Description) -> Vec<String> {
         "clock" => TimeBase::of(description).word().to_owned(),
         "seed" => value(description, key).map_or_else(|| description.seed.to_string(), Into::into),
         // What others do says nothing where there are none.
-        "machines" | "others" | "order" | "budget" if alone => String::new(),
+        "machines" | "others" | "order" | "budget" | "incident" if alone => String::new(),
         _ => value(description, key).unwrap_or("").to_owned(),
     };
     KNOWN.iter().map(setting).collect()

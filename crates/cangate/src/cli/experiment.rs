@@ -256,6 +256,21 @@ pub(crate) struct Chosen {
     /// Example: --machines 2 --others babble --budget 500
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) budget: u32,
+    /// What happens in the middle of the round trips: none, kill, pause, reset or bus-off.
+    ///
+    ///   kill     the first machine beside the one that asks is killed with its monitor (SIGKILL)
+    ///   pause    it stands still with its monitor for 50 ms (SIGSTOP)
+    ///   reset    it is reset, as by its reset button, and boots
+    ///   bus-off  the controller that all share goes bus-off, and its owner restarts it
+    ///
+    /// After kill and reset the machine is started again. Example: --machines 3 --incident kill
+    #[arg(
+        long,
+        value_name = "INCIDENT",
+        default_value = "none",
+        verbatim_doc_comment
+    )]
+    pub(crate) incident: String,
     /// Seed of the random payload bytes.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

@@ -1,16 +1,18 @@
-//! Inner machines: the ways that no claim measures.
+//! Inner machines: the ways that no claim measures, and what happens to machines while they send.
 
 use super::lab;
 use assert_cmd::Command;
+use experiment::incident::{Aftermath, RETURNED};
 use std::path::Path;
 
-/// Round trips by this way, written there: what is printed, and the file.
+/// Round trips by this way (further options behind it), written there: what is printed, and the file.
 fn measured(out: &Path, gateway: &str) -> (serde_json::Value, Vec<u8>) {
     let mut command = Command::cargo_bin("cangate").unwrap();
     command.args(["lab", "measure", "--json", "--no-floor", "--out"]);
     command.arg(out);
     command.args(["--bench", "vm", "--task", "round-trip", "--frames", "50"]);
-    let output = command.args(["--gateway", gateway]).output().unwrap();
+    let words = gateway.split(' ');
+    let output = command.arg("--gateway").args(words).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -63,4 +65,47 @@ fn a_machine_with_a_card_leaves_at_each_register() {
     let ports = exits.find(|(kind, _)| *kind == "io_exits").unwrap().1;
     // SJA1000's driver for a frame sent and a frame received (drivers/net/can/sja1000/sja1000.c).
     assert!((20.0..60.0).contains(&ports), "{ports}");
+}
+
+/// What came of an incident with two machines, of which one asks and the other sends as fast as it can.
+fn incident(way: &str, what: &str) -> Aftermath {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("results.parquet");
+    let options = format!("{way} --payload 8 --machines 2 --incident {what}");
+    let (json, _) = measured(&out, &options);
+    let results = probe::results::read(&out).unwrap();
+    let all = Aftermath::of(&results).unwrap();
+    // The one that asks goes on: it is answered each time.
+    assert_eq!(results.records.len(), 50, "{way} {what}");
+    assert_eq!(json["lost"].as_u64(), Some(0), "{way} {what}: {json}");
+    // While it sent, in the middle of the round trips.
+    assert!((20..70).contains(&all.before), "{way} {what}: {all:?}");
+    // It sends and receives again, and each frame has a fate.
+    let after = (all.returned, all.received, all.waiting);
+    assert_eq!(after, (RETURNED, 1, 0), "{way} {what}: {all:?}");
+    assert_eq!(all.without_fate(), 0, "{way} {what}: {all:?}");
+    all
+}
+
+/// By this way: nothing of a machine that is killed or reset comes later, one that stands still goes on, and all machines are told
+/// of bus-off.
+fn survives(way: &str) {
+    for what in ["kill", "reset"] {
+        let all = incident(way, what);
+        assert_eq!(all.later, 0, "{way} {what}: {all:?}");
+    }
+    let all = incident(way, "pause");
+    assert!(all.later > 0, "{way}: {all:?}");
+    assert_eq!(all.unheard(), 0, "{way}: {all:?}");
+    let all = incident(way, "bus-off");
+    assert_eq!(all.told, 2, "{way}: {all:?}");
+    assert!(all.given_up > 0, "{way}: {all:?}");
+    assert_eq!(all.unheard(), 0, "{way}: {all:?}");
+}
+
+#[test]
+#[ignore = "boots a guest"]
+fn a_controller_that_shares_itself_survives_its_machines() {
+    let Some(_guest) = lab() else { return };
+    survives("vm:vf");
 }

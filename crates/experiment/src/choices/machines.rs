@@ -22,6 +22,9 @@ pub struct Machines {
     pub order: Order,
     /// How many frames a second each of the others may send; 0: as many as it likes.
     pub budget: u32,
+    /// What happens in the middle of the round trips.
+    #[serde(default)]
+    pub incident: Incident,
 }
 
 impl Machines {
@@ -31,6 +34,7 @@ impl Machines {
         others: Others::Flood,
         order: Order::Priority,
         budget: 0,
+        incident: Incident::None,
     };
 
     /// Those beside the one that asks.
@@ -103,6 +107,35 @@ plain_words!(
     Order::Fifo = "fifo",
 );
 
+/// What happens while all machines send, in the middle of the round trips.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Incident {
+    /// Nothing.
+    #[default]
+    None,
+    /// The first of the machines beside the one that asks is killed, with its monitor.
+    Kill,
+    /// It stands still with its monitor for a while.
+    Pause,
+    /// It is reset, as by its reset button, and boots.
+    Reset,
+    /// The controller that all share goes bus-off, and its owner restarts it.
+    BusOff,
+}
+
+plain_words!(
+    Incident,
+    "incident",
+    Incident::None = "none",
+    Incident::Kill = "kill",
+    Incident::Pause = "pause",
+    Incident::Reset = "reset",
+    Incident::BusOff = "bus-off",
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +147,9 @@ mod tests {
         }
         for word in ["priority", "fifo"] {
             assert_eq!(word.parse::<Order>().unwrap().to_string(), word);
+        }
+        for word in ["none", "kill", "pause", "reset", "bus-off"] {
+            assert_eq!(word.parse::<Incident>().unwrap().to_string(), word);
         }
         for bad in [
             "", "load", "load:", "load:0", "load:101", "load:+5", "Flood",

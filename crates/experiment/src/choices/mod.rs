@@ -23,7 +23,7 @@ pub use gateway::Gateway;
 pub use hops::{Hops, MOST_HOPS, Virtual};
 pub use load::Load;
 pub use log::{Log, LogError, Side};
-pub use machines::{MOST_BUDGET, MOST_MACHINES, Machines, Order, Others};
+pub use machines::{Incident, MOST_BUDGET, MOST_MACHINES, Machines, Order, Others};
 pub use modify::Modify;
 pub use nesting::Nesting;
 pub use priority::Priority;

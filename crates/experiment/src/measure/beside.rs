@@ -6,6 +6,7 @@
 
 use super::error::MeasureError;
 use super::gateway::file;
+use super::sharing::Other;
 use crate::choices::{Machines, Others};
 use crate::nested::Beside;
 use crate::spec::BITRATE;
@@ -24,7 +25,7 @@ const FIRST: u32 = 0x7F1;
 /// The identifier of one that babbles.
 const BABBLE: u32 = 0x100;
 /// What each frame carries.
-const DATA: [u8; 8] = [0xAA; 8];
+pub(super) const DATA: [u8; 8] = [0xAA; 8];
 /// How long the others send before the first frame that counts: their queues are full then.
 const RAMP: Duration = Duration::from_millis(200);
 /// The bus is silent when it was so for this long; and how often that is looked for at most: what waits for a budget takes long.
@@ -37,7 +38,7 @@ const SILENT: &str = include_str!("silent.sh");
 /// One of them.
 pub(super) enum Sender {
     /// A machine.
-    Inside(Machine),
+    Inside(Box<Other>),
     /// A program beside the hypervisor's, on this interface.
     Native(String),
 }
@@ -52,7 +53,7 @@ impl Sender {
 
     fn run(&mut self, line: &[&str]) -> Result<String, MeasureError> {
         Ok(match self {
-            Self::Inside(machine) => machine.output(line)?,
+            Self::Inside(other) => other.machine.output(line)?,
             Self::Native(_) => output(Some(GATEWAY), line)?,
         })
     }
@@ -61,9 +62,9 @@ impl Sender {
 /// What interfaces have counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
-    heard: u64,
-    overrun: u64,
-    sent: u64,
+    pub(super) heard: u64,
+    pub(super) overrun: u64,
+    pub(super) sent: u64,
     refused: u64,
 }
 
@@ -79,7 +80,7 @@ impl Counted {
 }
 
 /// What an interface has counted: who reads it says how a program is run there.
-fn counted(
+pub(super) fn counted(
     interface: &str,
     run: impl FnOnce(&[&str]) -> Result<String, MeasureError>,
 ) -> Result<Counted, MeasureError> {
@@ -108,7 +109,7 @@ fn counted(
     })
 }
 
-fn native(interface: &str) -> Result<Counted, MeasureError> {
+pub(super) fn native(interface: &str) -> Result<Counted, MeasureError> {
     counted(interface, |line| Ok(output(Some(GATEWAY), line)?))
 }
 
@@ -203,7 +204,7 @@ pub(super) struct Sending {
 }
 
 /// The identifier of one of them.
-fn id(machines: Machines, number: usize) -> u32 {
+pub(super) fn id(machines: Machines, number: usize) -> u32 {
     let last = number + 1 == usize::from(machines.beside());
     if last && machines.others == Others::Babble {
         BABBLE
@@ -264,23 +265,30 @@ impl Sending {
     }
 
     /// Ends them, waits until the bus is silent, and says what became of all frames. `asking` is about round trips, so many
-    /// and so long on the bus; `alone` is a time in which nobody asked.
+    /// and so long on the bus; `alone` is a time in which nobody asked. `gone`: one that sends no more, and has forgotten what
+    /// it sent.
     pub(super) fn stop(
         self,
         senders: &mut [Sender],
         machines: Machines,
+        gone: Option<usize>,
         (asking, trips, both): (&Span, u64, Nanos),
         alone: &Span,
         asks: impl FnOnce() -> Result<Counted, MeasureError>,
     ) -> Result<Beside, MeasureError> {
         for (number, sender) in senders.iter_mut().enumerate() {
-            let id = format!("{:03X}", id(machines, number));
-            sender.run(&["sh", "-c", SILENT, "sh", &id])?;
+            if Some(number) != gone {
+                let id = format!("{:03X}", id(machines, number));
+                sender.run(&["sh", "-c", SILENT, "sh", &id])?;
+            }
         }
         silence()?;
         let node = native(OUTGOING)?.since(self.node);
         let mut all = asks()?.since(self.asks);
-        for (sender, before) in senders.iter_mut().zip(&self.each) {
+        for (number, (sender, before)) in senders.iter_mut().zip(&self.each).enumerate() {
+            if Some(number) == gone {
+                continue;
+            }
             let name = sender.interface().to_owned();
             // Programs that share the interface of the one that asks share its counters.
             if matches!(sender, Sender::Native(_)) && name == INCOMING {
@@ -321,7 +329,7 @@ pub(super) fn asks(
 }
 
 /// Waits until the bus is silent.
-fn silence() -> Result<(), MeasureError> {
+pub(super) fn silence() -> Result<(), MeasureError> {
     let mut before = native(OUTGOING)?;
     for _ in 0..LOOKS {
         std::thread::sleep(QUIET);
@@ -340,7 +348,7 @@ fn silence() -> Result<(), MeasureError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choices::Order;
+    use crate::choices::{Incident, Order};
 
     fn machines(count: u8, others: Others) -> Machines {
         Machines {
@@ -348,6 +356,7 @@ mod tests {
             others,
             order: Order::Priority,
             budget: 0,
+            incident: Incident::None,
         }
     }
 

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 const RULES: &str = "/tmp/rules.sh";
 const TOML: &str = "/tmp/gateway.toml";
+/// What a gateway prints at its end.
+pub(super) const SUMS: &str = "/tmp/gateway.sums";
 
 /// How many rules a script puts in.
 fn rules(script: &str) -> usize {
@@ -204,6 +206,17 @@ pub(super) fn cangate_run(config: &str) -> Result<Background, MeasureError> {
     Ok(Background::start(Some(GATEWAY), &line, "/tmp/gateway")?)
 }
 
+/// The same, and its sums are in [`SUMS`] when it has ended.
+pub(super) fn cangate_run_to_the_end(config: &str) -> Result<Background, MeasureError> {
+    write(TOML, config)?;
+    let line = format!("exec cangate run -q --json {TOML} >{SUMS}");
+    Ok(Background::start(
+        Some(GATEWAY),
+        &["sh", "-c", &line],
+        "/tmp/gateway",
+    )?)
+}
+
 /// Waits until the gateway answers, which it does when its routes are in force.
 pub(super) fn answers(running: &mut Background) -> Result<(), MeasureError> {
     let mut waited = Duration::ZERO;
@@ -223,7 +236,7 @@ pub(super) fn answers(running: &mut Background) -> Result<(), MeasureError> {
 
 /// What `cangate run` counted, as it says it on its control socket: of 100 000 routes this spares
 /// the guest a program that reads and writes it all once more.
-fn ask() -> Result<Vec<u8>, MeasureError> {
+pub(super) fn ask() -> Result<Vec<u8>, MeasureError> {
     let ask = || -> std::io::Result<Vec<u8>> {
         let mut stream = UnixStream::connect(SOCKET)?;
         stream.set_read_timeout(Some(START))?;

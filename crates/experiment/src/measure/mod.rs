@@ -6,6 +6,7 @@ mod beside;
 mod counts;
 mod error;
 mod gateway;
+mod incident;
 mod kernel_counts;
 mod load;
 mod nested;

@@ -8,10 +8,11 @@
 use super::beside::{Sending, Span, asks};
 use super::error::MeasureError;
 use super::gateway::write;
+use super::incident::{self, Seen};
 use super::round_trip::{LOSS, PRIORITY, SETTLE, TRIPS, WARM_UP};
 use super::sharing::{self, CARD, INSIDE, OTHER_CARD, Sharing};
 use super::{TIMEOUT, blind_spots};
-use crate::choices::{Gateway, Nesting};
+use crate::choices::{Gateway, Incident, Nesting};
 use crate::describe::describe;
 use crate::experiment::Experiment;
 use crate::nested::{self, PER_TRIP};
@@ -20,7 +21,7 @@ use crate::spec::BITRATE;
 use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING, OUTGOING};
 use guest::agent::Outputs;
-use guest::inner::Exits;
+use guest::inner::{Exits, Machine};
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
 use guest::program::{Background, ProgramError, output};
 use probe::Results;
@@ -44,7 +45,6 @@ const EXIT_COST: &str = "/sys/module/nesting/parameters/exit_ns";
 pub(super) struct Nested {
     sharing: Sharing,
     /// Kept while it is to answer.
-    #[allow(dead_code)]
     slave: Background,
 }
 
@@ -75,7 +75,8 @@ impl Nested {
         experiment: &Experiment,
         outputs: &mut Outputs,
     ) -> Result<(), MeasureError> {
-        if self.sharing.machine.is_some() {
+        let inside = self.sharing.machine.is_some();
+        if inside {
             // Only now: saved guests are the same for all costs.
             write(EXIT_COST, &experiment.exit_cost.to_string())?;
         }
@@ -98,15 +99,16 @@ impl Nested {
             // The card's driver has a bit rate; QEMU's bus has none.
             description.more.retain(|(name, _)| name != BUS);
         }
-        description.time_base = match self.sharing.machine {
-            Some(_) => "virtual time (CLOCK_MONOTONIC of the inner machine)",
-            None => "virtual time (CLOCK_MONOTONIC of the guest)",
+        description.time_base = if inside {
+            "virtual time (CLOCK_MONOTONIC of the inner machine)"
+        } else {
+            "virtual time (CLOCK_MONOTONIC of the guest)"
         }
         .to_owned();
         description.more.extend(more);
         description.blind_spots.push_str("; ");
         description.blind_spots.push_str(blind_spots(experiment));
-        if self.sharing.machine.is_some() {
+        if inside {
             description.blind_spots.push_str(
                 "; an exit costs what KVM does for it: what hardware takes for it, and for caches and TLBs that are \
                  refilled, is not in it; the inner machine, its monitor and all others share one processor",
@@ -152,7 +154,19 @@ impl Nested {
         // What starting and ending the program costs is in both.
         let (few, many) = (WARM_UP, WARM_UP + experiment.frames);
         let ((), first) = Span::of(kvm, || self.run(experiment, few))?;
-        let ((), second) = Span::of(kvm, || self.run(experiment, many))?;
+        let incident = incident::wanted(experiment);
+        let off = match incident {
+            Some((nesting, Incident::BusOff)) => {
+                Some(incident::bus_off(&mut self.sharing, nesting, few)?)
+            }
+            _ => None,
+        };
+        let (struck, second) = Span::of(kvm, || match incident {
+            Some((nesting, what)) if off.is_none() => {
+                self.run_and_strike(experiment, nesting, what)
+            }
+            _ => self.run(experiment, many).map(|()| Seen::default()),
+        })?;
         let results = self.trips()?;
         let ((), alone) = Span::of(kvm, || {
             std::thread::sleep(ALONE);
@@ -163,10 +177,45 @@ impl Nested {
         let answered = counted.filter(|r| r.latency().is_some()).count() as u64;
         let asking = (&second.beyond(&first), answered, bus.unwrap_or(0));
         let sharing = &mut self.sharing;
-        let beside = sending.stop(&mut sharing.beside, machines, asking, &alone, || {
+        let gone = matches!(machines.incident, Incident::Kill | Incident::Reset)
+            .then_some(incident::VICTIM);
+        let beside = sending.stop(&mut sharing.beside, machines, gone, asking, &alone, || {
             asks(&mut sharing.machine, interface)
         })?;
-        Ok((results, nested::entries(&beside)))
+        let mut more = nested::entries(&beside);
+        if let Some((nesting, _)) = incident {
+            let sharing = std::mem::take(sharing);
+            let seen = off.unwrap_or(struck);
+            more.extend(incident::aftermath(sharing, experiment, nesting, seen)?.entries());
+        }
+        Ok((results, more))
+    }
+
+    /// The round trips, and after a quarter of them it happens.
+    fn run_and_strike(
+        &mut self,
+        experiment: &Experiment,
+        nesting: Nesting,
+        incident: Incident,
+    ) -> Result<Seen, MeasureError> {
+        let (count, trips) = (WARM_UP + experiment.frames, WARM_UP + experiment.frames / 4);
+        let node = self.slave.id();
+        let at_first = incident::frames_sent(OUTGOING, node)?;
+        let answered = move || Ok(incident::frames_sent(OUTGOING, node)?.saturating_sub(at_first));
+        let Sharing {
+            machine, beside, ..
+        } = &mut self.sharing;
+        std::thread::scope(|scope| {
+            let striking =
+                scope.spawn(move || incident::strike(beside, nesting, incident, trips, answered));
+            run(machine, experiment, count)?;
+            let struck = striking.join();
+            struck.unwrap_or_else(|_| {
+                Err(MeasureError::Run(
+                    "what was to let it happen has died".to_owned(),
+                ))
+            })
+        })
     }
 
     /// So many round trips, and what KVM counted meanwhile.
@@ -191,23 +240,7 @@ impl Nested {
     }
 
     fn run(&mut self, experiment: &Experiment, count: u32) -> Result<(), MeasureError> {
-        let words = words(experiment, count, self.sharing.machine.is_some());
-        let line: Vec<&str> = words.iter().map(String::as_str).collect();
-        let Some(machine) = &mut self.sharing.machine else {
-            return match output(Some(GATEWAY), &line) {
-                Err(ProgramError::Failed { status, .. }) if status.code() == Some(LOSS) => Ok(()),
-                other => Ok(other.map(drop)?),
-            };
-        };
-        let ran = machine.run(&line)?;
-        if ran.status == 0 || ran.status == LOSS {
-            return Ok(());
-        }
-        let said = String::from_utf8_lossy(&ran.stderr);
-        Err(MeasureError::Run(format!(
-            "in the inner machine: {}",
-            said.trim()
-        )))
+        run(&mut self.sharing.machine, experiment, count)
     }
 
     fn trips(&mut self) -> Result<Results, MeasureError> {
@@ -217,6 +250,31 @@ impl Nested {
             None => probe::results::read(path)?,
         })
     }
+}
+
+/// So many round trips, in the machine if there is one.
+fn run(
+    machine: &mut Option<Machine>,
+    experiment: &Experiment,
+    count: u32,
+) -> Result<(), MeasureError> {
+    let words = words(experiment, count, machine.is_some());
+    let line: Vec<&str> = words.iter().map(String::as_str).collect();
+    let Some(machine) = machine else {
+        return match output(Some(GATEWAY), &line) {
+            Err(ProgramError::Failed { status, .. }) if status.code() == Some(LOSS) => Ok(()),
+            other => Ok(other.map(drop)?),
+        };
+    };
+    let ran = machine.run(&line)?;
+    if ran.status == 0 || ran.status == LOSS {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&ran.stderr);
+    Err(MeasureError::Run(format!(
+        "in the inner machine: {}",
+        said.trim()
+    )))
 }
 
 fn is_card(experiment: &Experiment) -> bool {

@@ -2,11 +2,11 @@
 
 use super::beside::Sender;
 use super::error::MeasureError;
-use super::gateway::{answers, cangate_run, file, write};
+use super::gateway::{answers, cangate_run, cangate_run_to_the_end, file, write};
 use crate::choices::{Nesting, Order};
 use crate::experiment::Experiment;
 use crate::spec::BITRATE;
-use crate::under_test::sharing::{ANSWERS, port, virtio};
+use crate::under_test::sharing::{ANSWERS, CALL, port, virtio};
 use crate::under_test::{self, INCOMING};
 use guest::inner::{Device, Machine, Monitor};
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
@@ -20,9 +20,9 @@ const MACHINE: u8 = 85;
 /// The interface in an inner machine.
 pub(super) const INSIDE: &str = "can0";
 /// Where buses in bit time are told what to do (kmod/bitcan).
-const BITCAN: &str = "/dev/bitcan";
+pub(super) const BITCAN: &str = "/dev/bitcan";
 /// The controller that shares itself.
-const PHYSICAL: &str = "pf0";
+pub(super) const PHYSICAL: &str = "pf0";
 /// The cards' interfaces: of who asks, and of the node that answers.
 pub(super) const CARD: &str = "card0";
 pub(super) const OTHER_CARD: &str = "card1";
@@ -49,8 +49,7 @@ pub(super) struct Sharing {
     /// Kept while they are to run.
     #[allow(dead_code)]
     others: Vec<Machine>,
-    #[allow(dead_code)]
-    programs: Vec<Background>,
+    pub(super) programs: Vec<Background>,
 }
 
 impl Sharing {
@@ -113,7 +112,12 @@ fn native(experiment: &Experiment) -> Result<Sharing, MeasureError> {
 
 /// `cangate run` beside the hypervisor.
 fn host(experiment: &Experiment, monitor: Monitor) -> Result<Sharing, MeasureError> {
-    let mut gateway = cangate_run(&under_test::config(experiment)?)?;
+    let config = under_test::config(experiment)?;
+    let mut gateway = if experiment.machines.count > 1 {
+        cangate_run_to_the_end(&config)?
+    } else {
+        cangate_run(&config)?
+    };
     answers(&mut gateway)?;
     let mut machine = Machine::start_by(monitor, "vm", &[Device::Virtio(virtio(None).into())])?;
     up(&mut machine)?;
@@ -190,7 +194,8 @@ fn function(experiment: &Experiment) -> Result<Sharing, MeasureError> {
         ..Sharing::default()
     };
     for number in beside(experiment) {
-        let function = mediated(u32::from(number) + 1, "send=all")?;
+        let rights = format!("receive={CALL}:7FF send=all");
+        let function = mediated(u32::from(number) + 1, &rights)?;
         sharing.functions.push(function.number);
         let devices = [Device::Pci(function.path)];
         let sender = other(number, &devices, Some(function.number))?;
@@ -201,12 +206,39 @@ fn function(experiment: &Experiment) -> Result<Sharing, MeasureError> {
 
 /// A machine beside the one that is measured, with its interface up. It stays an ordinary process.
 fn other(number: u8, devices: &[Device], function: Option<u32>) -> Result<Sender, MeasureError> {
-    let mut machine = Machine::start(&port(number), devices)?;
-    if let Some(number) = function {
-        timed(number, &machine)?;
+    let mut other = Other {
+        machine: Machine::start_resettable(&port(number), devices)?,
+        name: port(number),
+        devices: devices.to_vec(),
+        function,
+    };
+    other.up()?;
+    Ok(Sender::Inside(Box::new(other)))
+}
+
+/// A machine beside the one that is measured, and what it is made of.
+pub(super) struct Other {
+    pub(super) machine: Machine,
+    name: String,
+    devices: Vec<Device>,
+    function: Option<u32>,
+}
+
+impl Other {
+    /// Its interface goes up, once its virtual function knows how the clocks stand.
+    pub(super) fn up(&mut self) -> Result<(), MeasureError> {
+        if let Some(number) = self.function {
+            timed(number, &self.machine)?;
+        }
+        self.machine.output(&["ip", "link", "set", INSIDE, "up"])?;
+        Ok(())
     }
-    machine.output(&["ip", "link", "set", INSIDE, "up"])?;
-    Ok(Sender::Inside(machine))
+
+    /// A new machine in the place of one that is gone.
+    pub(super) fn start_again(&mut self) -> Result<(), MeasureError> {
+        self.machine = Machine::start_resettable(&self.name, &self.devices)?;
+        self.up()
+    }
 }
 
 /// The card, taken from the guest.
@@ -292,7 +324,7 @@ fn timed(function: u32, machine: &Machine) -> Result<(), MeasureError> {
     tell(&format!("vf {PHYSICAL} {function} clock={clock}"))
 }
 
-fn tell(words: &str) -> Result<(), MeasureError> {
+pub(super) fn tell(words: &str) -> Result<(), MeasureError> {
     write(BITCAN, &format!("{words}\n"))
 }
 

@@ -7,6 +7,10 @@ use crate::choices::{Machines, Nesting, Order};
 /// The identifiers that the machine that asks receives, where others send at once: the answers are among them.
 pub(crate) const ANSWERS: &str = "7E0:7F0";
 
+/// The identifier that the other machines receive. In most experiments nobody sends it: each frame of a flood that they received would
+/// wake them all.
+pub(crate) const CALL: &str = "7D0";
+
 /// The name of the port of a machine beside the one that asks, from 0 on.
 #[must_use]
 pub(crate) fn port(beside: u8) -> String {
@@ -81,7 +85,7 @@ pub(super) fn file(nesting: Nesting, machines: Machines) -> String {
                 match beside {
                     _ if machines.count == 1 => {}
                     None => text.push_str(&format!("receive = [\"{ANSWERS}\"]\n")),
-                    Some(_) => text.push_str("receive = []\n"),
+                    Some(_) => text.push_str(&format!("receive = [\"{CALL}\"]\n")),
                 }
                 if beside.is_some() && machines.budget > 0 {
                     text.push_str(&format!("budget = \"{}/s\"\n", machines.budget));
@@ -121,7 +125,7 @@ fn routes(machines: Machines) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choices::Others;
+    use crate::choices::{Incident, Others};
 
     fn several(order: Order, budget: u32) -> Machines {
         Machines {
@@ -129,6 +133,7 @@ mod tests {
             others: Others::Flood,
             order,
             budget,
+            incident: Incident::None,
         }
     }
 
@@ -145,7 +150,7 @@ mod tests {
     #[test]
     fn those_beside_only_send() {
         let host = file(Nesting::Host, several(Order::Priority, 200));
-        assert_eq!(host.matches("receive = []").count(), 2, "{host}");
+        assert_eq!(host.matches("receive = [\"7D0\"]").count(), 2, "{host}");
         assert_eq!(host.matches("budget = \"200/s\"").count(), 2, "{host}");
         assert!(host.contains("/run/other1.sock"), "{host}");
         for nesting in [Nesting::Host, Nesting::Driver] {

@@ -1,5 +1,6 @@
 //! An inner machine, from the guest around it: started, told what to run, ended.
 
+use super::control;
 use super::monitor::{AGENT, LINE, MEMORY, Monitor, own};
 use super::parts::{FOLDER, IMAGE, LOADER, QEMU, VMLINUX};
 use super::request::Request;
@@ -18,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Where KVM counts (Documentation/virt/kvm/api.rst, and `kvm_stats` in virt/kvm/kvm_main.c).
 const COUNTS: &str = "/sys/kernel/debug/kvm";
 
+/// A machine whose kernel gives up is gone, and does not boot without end.
+const NO_REBOOT: &str = "-no-reboot";
 /// The slot of an inner machine's first device; the next one is in the next slot.
 const FIRST_SLOT: usize = 0x10;
 
@@ -66,6 +69,14 @@ pub enum InnerError {
         name: String,
         /// Its words.
         said: String,
+    },
+    /// Its monitor does not do what it is told.
+    #[error("the monitor of the inner machine {name} does not reset it")]
+    Control {
+        /// The machine.
+        name: String,
+        /// Why.
+        source: io::Error,
     },
     /// It cannot be told anything.
     #[error("cannot talk to the inner machine {name}")]
@@ -122,13 +133,29 @@ impl Machine {
     /// # Errors
     /// [`InnerError`].
     pub fn start_by(monitor: Monitor, name: &str, devices: &[Device]) -> Result<Self, InnerError> {
-        let socket = format!("/run/{name}.agent");
-        let console = format!("/run/{name}.console");
-        let log = format!("/run/{name}.qemu");
+        let (socket, console) = (agent(name), console(name));
         let words = match monitor {
             Monitor::Qemu => arguments(&socket, &console, devices),
             Monitor::Own => own(name, &socket, &console, devices)?,
         };
+        Self::start_with(name, &words)
+    }
+
+    /// As [`Machine::start`]. It can be [reset](Machine::reset).
+    ///
+    /// # Errors
+    /// [`InnerError`].
+    pub fn start_resettable(name: &str, devices: &[Device]) -> Result<Self, InnerError> {
+        let mut words = arguments(&agent(name), &console(name), devices);
+        words.retain(|word| word != NO_REBOOT);
+        words.extend(control::words(name));
+        Self::start_with(name, &words)
+    }
+
+    /// By this command line of its monitor.
+    fn start_with(name: &str, words: &[String]) -> Result<Self, InnerError> {
+        let (socket, console) = (agent(name), console(name));
+        let log = format!("/run/{name}.qemu");
         let line: Vec<&str> = words.iter().map(String::as_str).collect();
         let mut qemu = Background::start(None, &line, &log)?;
         let end = Instant::now() + PATIENCE;
@@ -163,6 +190,45 @@ impl Machine {
         let (priority, id) = (priority.to_string(), self.qemu.id().to_string());
         program::output(None, &["chrt", "-a", "-f", "-p", &priority, &id])?;
         Ok(())
+    }
+
+    /// Ends it at once, whatever it does. It is gone when this returns.
+    pub fn kill(&mut self) {
+        self.qemu.kill();
+    }
+
+    /// It and its monitor stand still until [`Machine::go_on`].
+    pub fn pause(&self) {
+        self.qemu.pause();
+    }
+
+    /// Goes on after [`Machine::pause`].
+    pub fn go_on(&self) {
+        self.qemu.go_on();
+    }
+
+    /// Resets it, as its reset button would, if it was [started](Machine::start_resettable) for that. Its devices are reset when
+    /// this returns; [`Machine::booted`] says when it can be asked again.
+    ///
+    /// # Errors
+    /// [`InnerError::Control`].
+    pub fn reset(&mut self) -> Result<(), InnerError> {
+        control::reset(&self.name).map_err(|source| InnerError::Control {
+            name: self.name.clone(),
+            source,
+        })
+    }
+
+    /// Waits until the agent is there again after [`Machine::reset`].
+    ///
+    /// # Errors
+    /// [`InnerError`].
+    pub fn booted(&mut self) -> Result<(), InnerError> {
+        self.reader = Reader::default();
+        match self.piece()? {
+            Piece::Ready(_) => Ok(()),
+            other => Err(self.unexpected(&other)),
+        }
     }
 
     /// Its time stamp counter less the guest's, as KVM has it.
@@ -304,6 +370,16 @@ impl Machine {
     }
 }
 
+/// The socket of a machine's agent.
+fn agent(name: &str) -> String {
+    format!("/run/{name}.agent")
+}
+
+/// What a machine's console prints.
+fn console(name: &str) -> String {
+    format!("/run/{name}.console")
+}
+
 fn gone(name: &str, console: &Path, log: &Path) -> InnerError {
     InnerError::Gone {
         name: name.to_owned(),
@@ -329,7 +405,7 @@ fn arguments(socket: &str, console: &str, devices: &[Device]) -> Vec<String> {
     add(&[&format!("{library}/{LOADER}"), "--library-path", &library]);
     add(&[&format!("/{FOLDER}/{QEMU}")]);
     add(&["-nodefaults", "-no-user-config", "-display", "none"]);
-    add(&["-vga", "none", "-nic", "none", "-no-reboot"]);
+    add(&["-vga", "none", "-nic", "none", NO_REBOOT]);
     add(&["-L", &format!("/{FOLDER}/share")]);
     add(&["-accel", "kvm", "-cpu", "host", "-smp", "1"]);
     // Whoever is behind a virtio device reads and writes the machine's memory.

@@ -4,9 +4,10 @@
 //!
 //! * `parts`: on the host, what the guest's image has for that.
 //! * [`Machine`]: in the guest, an inner machine, which is started and told what to run.
-//! * [`Monitor`]: which program its monitor is.
+//! * [`Monitor`]: which program its monitor is; `control`: how QEMU is told to reset a machine.
 //! * The agent in the inner machine is the same program once more (`agent::inner`).
 
+mod control;
 mod machine;
 mod monitor;
 pub(crate) mod parts;

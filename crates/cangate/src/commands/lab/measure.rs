@@ -116,6 +116,7 @@ fn from_words(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experiment, Fai
         (Setting::Others, &args.others),
         (Setting::Order, &args.order),
         (Setting::Budget, &budget),
+        (Setting::Incident, &args.incident),
         (Setting::Seed, &seed),
     ];
     let words = words.iter().chain(more).copied();

@@ -9,7 +9,7 @@
     hops: (v) => (v === "0" ? "no hops" : `hops ${v}`), priority: (v) => (v === "softirq" ? "softirq first" : `priority ${v}`),
     task: (v) => (v === "round-trip" ? "round trips" : v), tuning: (v) => (v === "none" ? "not tuned" : v),
     machines: (v) => `${v} machines`, others: (v) => `others: ${v}`, order: (v) => (v === "fifo" ? "one queue" : "a queue each"),
-    budget: (v) => (v === "0" ? "no budget" : `budget ${v} frames/s`),
+    budget: (v) => (v === "0" ? "no budget" : `budget ${v} frames/s`), incident: (v) => (v === "none" ? "no incident" : v),
   };
   const say = ([key, value]) => (words[key] ? words[key](value) : `${key} ${value}`);
 
@@ -25,7 +25,7 @@
     const quiet = ["clock", "seed", "frames", "stamp-every"];
     const name = (e, but) => pairs(e, differing.filter((k) => !but.includes(k))).map(say).join(", ");
     // What an experiment does without is left out, where something else is left to say.
-    const without = ([key, v]) => (["load", "filters", "modify", "boot", "tuning"].includes(key) && v === "none") || (["hops", "budget"].includes(key) && v === "0") || (["priority", "order"].includes(key) && v === (key === "order" ? "priority" : "gateway"));
+    const without = ([key, v]) => (["load", "filters", "modify", "boot", "tuning", "incident"].includes(key) && v === "none") || (["hops", "budget"].includes(key) && v === "0") || (["priority", "order"].includes(key) && v === (key === "order" ? "priority" : "gateway"));
     // What goes without saying where all have it.
     const usual = ([key, v]) => (key === "task" && v === "gateway") || (key === "tuning" && v === "none");
     const plain = (e) => pairs(e, differing.filter((k) => !quiet.includes(k))).filter((pair) => !without(pair));

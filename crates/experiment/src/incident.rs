@@ -1,0 +1,144 @@
+//! What results say of an incident: something that happened to a machine, or to the controller, while all sent.
+
+use probe::Results;
+
+/// What came of an incident.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Aftermath {
+    /// Round trips before it.
+    pub before: u64,
+    /// Frames of the machine that were on the bus after it had happened, and before the machine was started again.
+    pub later: u64,
+    /// Machines that knew that the controller was bus-off.
+    pub told: u64,
+    /// Of 20 frames that the machine sent afterwards: those that were on the bus.
+    pub returned: u64,
+    /// Of one frame that was sent to it afterwards: whether it received it.
+    pub received: u64,
+    /// Frames that all machines together asked for, from the first to the last.
+    pub requested: u64,
+    /// Of these: on the bus.
+    pub sent: u64,
+    /// Refused at once: no right, the queue was full, or the controller was down.
+    pub refused: u64,
+    /// Given up: by the end or the reset of a machine, or by bus-off.
+    pub given_up: u64,
+    /// Still waiting.
+    pub waiting: u64,
+    /// What the node that answers has heard on the bus.
+    pub heard: u64,
+}
+
+/// Frames that a machine sends when it has returned.
+pub const RETURNED: u64 = 20;
+
+const NAMES: [&str; 11] = [
+    "incident, round trips before it",
+    "incident, frames of the machine after it",
+    "incident, machines that knew",
+    "incident, frames sent on return",
+    "incident, frames received on return",
+    "incident, frames asked for",
+    "incident, frames sent",
+    "incident, frames refused",
+    "incident, frames given up",
+    "incident, frames waiting",
+    "incident, frames heard",
+];
+
+impl Aftermath {
+    /// Frames without a fate: those that were asked for and are in no sum, or the other way round.
+    #[must_use]
+    pub const fn without_fate(&self) -> u64 {
+        let fates = self.sent + self.refused + self.given_up + self.waiting;
+        self.requested.abs_diff(fates)
+    }
+
+    /// Frames that are said to have been sent, and that the node that answers has not heard, or the other way round. This is 0 where
+    /// that node reads its controller in time: of frames that its FIFO has no room for, it counts only how often that happened.
+    #[must_use]
+    pub const fn unheard(&self) -> u64 {
+        self.sent.abs_diff(self.heard)
+    }
+
+    const fn numbers(&self) -> [u64; 11] {
+        [
+            self.before,
+            self.later,
+            self.told,
+            self.returned,
+            self.received,
+            self.requested,
+            self.sent,
+            self.refused,
+            self.given_up,
+            self.waiting,
+            self.heard,
+        ]
+    }
+
+    /// As entries of a description.
+    #[must_use]
+    pub fn entries(&self) -> Vec<(String, String)> {
+        let all = NAMES.iter().zip(self.numbers());
+        all.map(|(name, number)| ((*name).to_owned(), number.to_string()))
+            .collect()
+    }
+
+    /// From results; `None` where nothing happened.
+    #[must_use]
+    pub fn of(results: &Results) -> Option<Self> {
+        let more = &results.description.more;
+        let number = |name: &str| {
+            let entry = more.iter().find(|(n, _)| n == name)?;
+            entry.1.parse().ok()
+        };
+        let mut numbers = [0; NAMES.len()];
+        for (number_of, name) in numbers.iter_mut().zip(NAMES) {
+            *number_of = number(name)?;
+        }
+        let [before, later, told, returned, received, rest @ ..] = numbers;
+        let [requested, sent, refused, given_up, waiting, heard] = rest;
+        Some(Self {
+            before,
+            later,
+            told,
+            returned,
+            received,
+            requested,
+            sent,
+            refused,
+            given_up,
+            waiting,
+            heard,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_of_it_is_read_again() {
+        let mut results = Results::default();
+        assert_eq!(Aftermath::of(&results), None);
+        let all = Aftermath {
+            before: 1,
+            later: 2,
+            told: 3,
+            returned: 4,
+            received: 5,
+            requested: 30,
+            sent: 12,
+            refused: 7,
+            given_up: 8,
+            waiting: 2,
+            heard: 12,
+        };
+        results.description.more = all.entries();
+        assert_eq!(Aftermath::of(&results), Some(all));
+        assert_eq!((all.without_fate(), all.unheard()), (1, 0));
+        assert_eq!(Aftermath { heard: 14, ..all }.unheard(), 2);
+    }
+}

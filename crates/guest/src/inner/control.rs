@@ -1,0 +1,75 @@
+//! QEMU told by a socket what to do with an inner machine, while the machine runs (the QEMU Machine Protocol: a line of JSON each way).
+
+use serde_json::Value;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// How long QEMU may take to answer, in the guest's time: other machines can keep the processor from it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn socket(name: &str) -> String {
+    format!("/run/{name}.qmp")
+}
+
+/// The words of QEMU's command line for that.
+pub(super) fn words(name: &str) -> [String; 2] {
+    let way = format!("unix:{},server=on,wait=off", socket(name));
+    ["-qmp".to_owned(), way]
+}
+
+/// Resets the machine. Its devices are reset when this returns.
+pub(super) fn reset(name: &str) -> io::Result<()> {
+    let stream = UnixStream::connect(socket(name))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut lines = BufReader::new(&stream);
+    wait(&mut lines, "QMP")?;
+    for command in ["qmp_capabilities", "system_reset"] {
+        (&stream).write_all(format!("{{\"execute\": \"{command}\"}}\n").as_bytes())?;
+    }
+    // It comes when all devices are reset; the answer to the command before.
+    wait(&mut lines, "event RESET")
+}
+
+/// Reads until QEMU says this: `event NAME`, or an object with this key.
+fn wait(lines: &mut impl BufRead, what: &str) -> io::Result<()> {
+    let event = what.strip_prefix("event ");
+    let mut line = String::new();
+    loop {
+        line.clear();
+        if lines.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let said: Value = serde_json::from_str(&line)?;
+        if let Some(error) = said.get("error") {
+            return Err(io::Error::other(error.to_string()));
+        }
+        let found = match event {
+            Some(name) => said.get("event").and_then(Value::as_str) == Some(name),
+            None => said.get(what).is_some(),
+        };
+        if found {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_event_is_waited_for() {
+        let said = "{\"QMP\": {}}\n{\"return\": {}}\n{\"event\": \"STOP\"}\n{\"event\": \"RESET\"}\n{\"return\": 1}\n";
+        let mut lines = said.as_bytes();
+        wait(&mut lines, "QMP").unwrap();
+        wait(&mut lines, "event RESET").unwrap();
+        assert_eq!(lines, b"{\"return\": 1}\n");
+        assert_eq!(
+            wait(&mut lines, "event RESET").unwrap_err().kind(),
+            io::ErrorKind::UnexpectedEof
+        );
+        let mut refused = "{\"error\": {\"desc\": \"no\"}}\n".as_bytes();
+        assert!(wait(&mut refused, "return").is_err());
+    }
+}
