@@ -314,7 +314,7 @@ pub(crate) const LIST_CLAIMS: &str = "list";
 pub(crate) struct Reproduce {
     #[command(flatten)]
     pub(crate) locations: Locations,
-    /// Use few frames and one kernel: less than five minutes on two cores.
+    /// Use few frames and one kernel: about ten minutes on two cores.
     #[arg(long)]
     pub(crate) quick: bool,
     /// Test only these claims, separated by commas [default: all]. Without a value, or with `list`,
@@ -322,7 +322,7 @@ pub(crate) struct Reproduce {
     ///
     /// G1 to G12, D1 to D8 and S1 to S7 are the papers' claims. With /user, /bpf or /can-gw, it is the same claim for
     /// cangate in user space, for its BPF program, or for its own can-gw rules: G4/bpf. G4 alone
-    /// means G4 and all of these. O1 to O25 are bounds that cangate is to keep.
+    /// means G4 and all of these. O1 to O26 are bounds that cangate is to keep.
     ///
     /// Example: --claims G4,G5/bpf,O1
     #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1,

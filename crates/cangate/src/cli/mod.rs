@@ -90,7 +90,7 @@ pub(crate) enum Command {
     #[command(hide = true)]
     BenchCapture(capture::BenchCapture),
     /// Run commands and experiments on real kernels in virtual machines.
-    Lab(lab::Lab),
+    Lab(Box<lab::Lab>),
     /// Make a site (HTML pages) from a folder of results, with filters, charts and a table.
     Report(report::Report),
     /// Print the JSON schema of gateway.toml, with which editors complete and check it.

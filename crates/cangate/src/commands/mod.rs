@@ -59,7 +59,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Command::Convert(args) => convert::run(&args),
         Command::Ping(args) => ping::run(&args, color),
         Command::BenchCapture(args) => bench_capture::run(&args),
-        Command::Lab(args) => lab::run(args, color),
+        Command::Lab(args) => lab::run(*args, color),
         Command::Report(args) => report::run(&args),
         Command::KeepCard(args) => {
             port::direct::keeper::run(&args.address, args.driver.as_deref(), &args.interface)
