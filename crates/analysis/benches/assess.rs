@@ -1,6 +1,9 @@
-//! Bounds for 1000 messages on 8 buses: lengths and all.
+//! Bounds for 1000 messages on 8 buses, lengths and all; also with gateways between them.
 
-use analysis::{Arrival, BusSpec, Compiled, LengthRule, Lengths, Message, NodeSpec, Order, Shape};
+use analysis::{
+    Arrival, BusSpec, Compiled, Hop, LengthRule, Lengths, Message, Network, NodeSpec, Order, Place,
+    Shape,
+};
 use criterion::{Criterion, criterion_group, criterion_main};
 use frame::{CanId, Frame, Header, Kind, Nanos};
 use std::hint::black_box;
@@ -79,9 +82,66 @@ fn assess(criterion: &mut Criterion) {
     }
 }
 
+/// The same buses, and each passes on every tenth message to the next one, by a gateway that takes up to 100 µs.
+fn network(order: Order) -> Network {
+    let mut network = Network {
+        buses: (0..BUSES).map(|n| bus(n, order, false, false)).collect(),
+        hops: Vec::new(),
+    };
+    for from in 0..BUSES as usize {
+        let to = (from + 1) % BUSES as usize;
+        let passed: Vec<(usize, Message)> = network.buses[from].messages[..MESSAGES as usize]
+            .iter()
+            .cloned()
+            .enumerate()
+            .step_by(10)
+            .collect();
+        let spec = &mut network.buses[to];
+        spec.nodes.push(NodeSpec {
+            name: "gateway".to_owned(),
+            order,
+        });
+        for (message, passed) in passed {
+            spec.messages.push(Message {
+                node: spec.nodes.len() - 1,
+                ..passed
+            });
+            network.hops.push(Hop {
+                from: Place { bus: from, message },
+                to: Place {
+                    bus: to,
+                    message: spec.messages.len() - 1,
+                },
+                delay: 100_000,
+                unchanged: true,
+            });
+        }
+    }
+    network
+}
+
+fn gateways(criterion: &mut Criterion) {
+    for (name, order) in [
+        ("gateways, priority, any payload", Order::Priority),
+        (
+            "gateways, three mailboxes, any payload",
+            Order::Mailboxes(NonZeroU8::MIN.saturating_add(2)),
+        ),
+    ] {
+        let network = network(order);
+        criterion.bench_function(name, |b| {
+            b.iter(|| {
+                let found = network.assess(&mut Lengths::new()).expect("a model");
+                assert!(found.circle.is_empty());
+                black_box(found)
+            });
+        });
+    }
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(10);
-    targets = assess
+    targets = assess, gateways
 }
 criterion_main!(benches);

@@ -84,7 +84,7 @@ pub(crate) struct Bound {
     /// Print JSON: all parts of each bound, in ns.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also say how much more often messages and errors may come until a deadline can be missed.
+    /// Also say how much more often messages and errors may come, and how low bit rates may be, until a deadline can be missed.
     #[arg(long, conflicts_with_all = ["json", "witness"])]
     pub(crate) margin: bool,
     /// Write bound.html into this folder: a page that shows what each bound consists of, in any browser.

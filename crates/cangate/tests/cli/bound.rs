@@ -223,14 +223,15 @@ fn a_list_of_distances_is_bounded_and_reached() {
 #[test]
 fn the_margin_is_the_edge() {
     let folder = tempfile::tempdir().unwrap();
-    let set = |period: u64, errors: &str| {
+    let set_at = |rate: u64, period: u64, errors: &str| {
         let text = format!(
-            "[buses.a]\nbitrate = '500k'\n{errors}\n[[messages]]\nid = '100'\nperiod = '{period}ns'\n\
+            "[buses.a]\nbitrate = {rate}\n{errors}\n[[messages]]\nid = '100'\nperiod = '{period}ns'\n\
              deadline = '1ms'\ndata = 'AA'\n[[messages]]\nid = '200'\nperiod = '{period}ns'\n\
              deadline = '2ms'\nlen = 8\n"
         );
         write(folder.path(), &text)
     };
+    let set = |period: u64, errors: &str| set_at(500_000, period, errors);
     let out = stdout(
         cangate()
             .args(["bound", "--margin"])
@@ -248,6 +249,21 @@ fn the_margin_is_the_edge() {
     stdout(cangate().arg("bound").arg(set(period(factor) + 10, "")), 0);
     stdout(
         cangate().arg("bound").arg(set(period(factor + 0.002), "")),
+        3,
+    );
+    let part = number("as low as ", " %");
+    assert!(part > 20.0 && part < 90.0, "{out}");
+    let rate = |part: f64| (500e3 * part / 100.0).round() as u64;
+    stdout(
+        cangate()
+            .arg("bound")
+            .arg(set_at(rate(part), 10_000_000, "")),
+        0,
+    );
+    stdout(
+        cangate()
+            .arg("bound")
+            .arg(set_at(rate(part - 0.1), 10_000_000, "")),
         3,
     );
     let errors = |us: f64| format!("errors = '{}us'", us as u64);

@@ -5,6 +5,7 @@ use super::{by_bus, can_miss};
 use crate::failure::Failure;
 use analysis::{Arrival, BusSpec, Lengths};
 use frame::Nanos;
+use frame::wire::BitRate;
 
 /// Factors are looked for in thousandths, up to this one.
 const MOST: u64 = 100_000;
@@ -40,6 +41,17 @@ pub(super) fn find(connected: &Connected, lengths: &mut Lengths) -> Result<Margi
         "all messages may come at least {}.{:03} times as often, with their deadlines and jitter as they are.",
         factor / 1000,
         factor % 1000
+    ));
+    // From all thousandths of the bit rates to none.
+    let left = most(0, 999, |less| match slower(connected, 1000 - less) {
+        Some(other) => holds(&other, lengths),
+        None => Ok(false),
+    })?;
+    let left = 1000 - left;
+    sentences.push(format!(
+        "all bit rates may be as low as {}.{} % of what they are.",
+        left / 10,
+        left % 10
     ));
     // In steps of a tenth of a millisecond, from rare to dense.
     let step = RAREST / DENSEST;
@@ -84,6 +96,25 @@ fn most(
         }
     }
     Ok(good)
+}
+
+/// With so many thousandths of all bit rates; `None` where there are none so low.
+fn slower(connected: &Connected, thousandths: u64) -> Option<Connected> {
+    let mut other = connected.clone();
+    let part = |rate: u32| u32::try_from(u64::from(rate) * thousandths / 1000).ok();
+    for bus in &mut other.network.buses {
+        let old = bus.rate;
+        let data = match old.data() {
+            Some(data) => Some(part(data)?),
+            None => None,
+        };
+        bus.rate = BitRate::new(part(old.nominal())?, data).ok()?;
+        // A bit time, where nothing else was said.
+        if bus.joins == BusSpec::bit(old) {
+            bus.joins = BusSpec::bit(bus.rate);
+        }
+    }
+    Some(other)
 }
 
 /// With periods, distances and offsets divided by so many thousandths.
