@@ -70,7 +70,7 @@ pub(super) fn find(connected: &Connected, lengths: &mut Lengths) -> Result<Margi
         ));
     } else {
         sentences.push(format!(
-            "there may not even be an error on each bus each {} s.",
+            "with one error in {} s on each bus, a deadline can be missed.",
             RAREST / 1_000_000_000
         ));
     }
