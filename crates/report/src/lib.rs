@@ -19,6 +19,7 @@ mod json;
 pub mod run;
 mod settings;
 pub mod site;
+mod tile;
 mod words;
 
 pub use settings::TimeBase;

@@ -1,5 +1,6 @@
 //! `cangate bound --report`.
 
+use crate::bound_gateway::play_witness;
 use crate::{cangate, root, stderr, stdout};
 use serde_json::Value;
 use std::path::Path;
@@ -120,17 +121,7 @@ fn what_the_demo_measured_stands_beside_the_bounds() {
     std::fs::write(at("set.toml"), set(0..6)).unwrap();
     std::fs::write(at("less.toml"), set(5..6)).unwrap();
     std::fs::write(at("gateway.toml"), GATEWAY).unwrap();
-    let mut witness = cangate();
-    witness
-        .arg("bound")
-        .arg(at("set.toml"))
-        .args(["--witness", "150", "--out"]);
-    stdout(witness.arg(at("w.log")), 0);
-    let mut demo = cangate();
-    demo.args(["demo", "--log"])
-        .arg(at("w.log"))
-        .arg("--config");
-    stdout(demo.arg(at("gateway.toml")).arg("--out").arg(at("out")), 0);
+    play_witness(folder.path());
     let check = |set: &str, status| {
         let mut command = cangate();
         command

@@ -9,7 +9,7 @@ use super::gateway::{SUMS, ask, file};
 use super::sharing::{BITCAN, INSIDE, Other, PHYSICAL, Sharing, tell};
 use crate::choices::{Gateway, Incident, Machines, Nesting};
 use crate::experiment::Experiment;
-use crate::incident::Aftermath;
+use crate::incident::{Aftermath, RETURNED};
 use crate::under_test::sharing::{CALL, port};
 use crate::under_test::{INCOMING, OUTGOING};
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
@@ -23,6 +23,18 @@ pub(super) const VICTIM: usize = 0;
 const PAUSE: Duration = Duration::from_millis(50);
 /// After this time a frame is over that was on the wire.
 const ON_THE_WIRE: Duration = Duration::from_millis(2);
+/// How long the controller is bus-off.
+const BUS_OFF: Duration = Duration::from_millis(50);
+/// How long it may take until something is so, and how often that is looked for.
+const PATIENCE: Duration = Duration::from_secs(5);
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+/// How long a frame may take to be received, and a gateway to end.
+const SETTLE: Duration = Duration::from_millis(300);
+const END: Duration = Duration::from_secs(20);
+
+/// Faults that make a controller bus-off: each failed attempt adds 8 to its error counter, and 256 is bus-off (ISO 11898-1).
+const FAULTS: u32 = 32;
+
 /// How many frames an interface has sent, in the namespace of this process: without a program, which other machines could keep from
 /// the processor.
 pub(super) fn frames_sent(interface: &str, process: u32) -> Result<u64, MeasureError> {
@@ -38,21 +50,7 @@ fn sent_in(text: &str, interface: &str) -> Option<u64> {
     numbers.split_whitespace().nth(9)?.parse().ok()
 }
 
-/// How long the controller is bus-off.
-const BUS_OFF: Duration = Duration::from_millis(50);
-/// How long it may take until something is so, and how often that is looked for.
-const PATIENCE: Duration = Duration::from_secs(5);
-const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// Frames that the machine sends that has returned.
-const RETURN: u32 = 20;
-/// How long a frame may take to be received, and a gateway to end.
-const SETTLE: Duration = Duration::from_millis(300);
-const END: Duration = Duration::from_secs(20);
-
-/// Faults that make a controller bus-off: each failed attempt adds 8 to its error counter, and 256 is bus-off (ISO 11898-1).
-const FAULTS: u32 = 32;
-
-/// Who has it, in the words of errors.
+/// An error, with what something printed.
 fn said(what: &str, text: &str) -> MeasureError {
     MeasureError::Run(format!("{what}: {}", text.trim()))
 }
@@ -261,7 +259,7 @@ pub(super) fn aftermath(
 fn returns(victim: &mut Other, machines: Machines) -> Result<(u64, u64), MeasureError> {
     let id = format!("{:03X}", beside::id(machines, VICTIM));
     let data: String = DATA.iter().map(|byte| format!("{byte:02X}")).collect();
-    let count = RETURN.to_string();
+    let count = RETURNED.to_string();
     let before = native(OUTGOING)?;
     let send = [
         "cangen", INSIDE, "-g", "1", "-n", &count, "-I", &id, "-L", "8", "-D", &data,

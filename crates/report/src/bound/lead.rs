@@ -1,6 +1,7 @@
 //! What the page says first: one sentence, and a few figures.
 
 use super::data::{Bus, Data, Message, Node, Parts, Seen};
+use crate::tile::Tile;
 use crate::words::{count, joined, micros, percent};
 use serde::Serialize;
 
@@ -9,16 +10,6 @@ use serde::Serialize;
 pub(super) struct Lead {
     sentence: String,
     tiles: Vec<Tile>,
-}
-
-/// A figure that is seen first.
-#[derive(Serialize)]
-struct Tile {
-    name: &'static str,
-    value: String,
-    note: String,
-    /// It should not be so.
-    bad: bool,
 }
 
 /// What each part is for, in the order of [`Parts::all`].

@@ -5,7 +5,10 @@ use super::digest::digest;
 use crate::assets;
 use crate::json::json;
 
-const HTML: &str = include_str!("assets/bound.html");
+const HTML: &str = concat!(
+    include_str!("../assets/head.html"),
+    include_str!("assets/bound.html")
+);
 const STYLE: &str = include_str!("assets/bound.css");
 /// Each file has one job.
 const SCRIPT: [&str; 4] = [

@@ -1,5 +1,6 @@
 //! What a run says first: one sentence, and four figures.
 
+use crate::tile::Tile;
 use crate::words::{count, joined, micros, percent, times};
 use probe::{LatencyProfile, Outgoing, Record, Results, Status};
 use serde::Serialize;
@@ -12,16 +13,6 @@ pub(super) struct Lead {
     /// Why half of the latencies are 0, where they are.
     why_zero: Option<String>,
     tiles: Vec<Tile>,
-}
-
-/// A figure that is seen first.
-#[derive(Serialize)]
-struct Tile {
-    name: &'static str,
-    value: String,
-    note: String,
-    /// It should have been 0.
-    bad: bool,
 }
 
 /// What became of a frame for which its route or the absence of one says nothing else: it is no

@@ -5,7 +5,10 @@ use super::digest::digest;
 use crate::assets;
 use crate::json::json;
 
-const HTML: &str = include_str!("assets/run.html");
+const HTML: &str = concat!(
+    include_str!("../assets/head.html"),
+    include_str!("assets/run.html")
+);
 const STYLE: &str = include_str!("assets/run.css");
 const SCRIPT: &str = include_str!("assets/run.js");
 

@@ -70,7 +70,7 @@ pub(super) fn find(connected: &Connected, lengths: &mut Lengths) -> Result<Margi
         ));
     } else {
         sentences.push(format!(
-            "with one error in {} s on each bus, a deadline can be missed.",
+            "with one error in {} s on each bus, a deadline can be missed or a queue can overflow.",
             RAREST / 1_000_000_000
         ));
     }
