@@ -46,10 +46,7 @@ fn bus(number: u32, order: Order, known: bool, offsets: bool) -> BusSpec {
         random_errors: None,
         joins: 2_000,
         nodes: (0..NODES)
-            .map(|n| NodeSpec {
-                name: format!("node {n}"),
-                order,
-            })
+            .map(|n| NodeSpec::new(&format!("node {n}"), order))
             .collect(),
         messages: (0..MESSAGES).map(message).collect(),
     }
@@ -97,10 +94,7 @@ fn network(order: Order) -> Network {
             .step_by(10)
             .collect();
         let spec = &mut network.buses[to];
-        spec.nodes.push(NodeSpec {
-            name: "gateway".to_owned(),
-            order,
-        });
+        spec.nodes.push(NodeSpec::new("gateway", order));
         for (message, passed) in passed {
             spec.messages.push(Message {
                 node: spec.nodes.len() - 1,

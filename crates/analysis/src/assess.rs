@@ -107,7 +107,10 @@ impl Compiled {
     /// than M for the first time, each frame was in a buffer, so the bounds held, so there are at most M.
     #[must_use]
     pub fn assess(&self, arrivals: &[Arrival]) -> Assessment {
-        let services: Vec<Service> = self.orders.iter().map(Service::at_first).collect();
+        let orders = self.orders.iter().zip(&self.pauses);
+        let services: Vec<Service> = orders
+            .map(|(order, pauses)| Service::at_first(order, pauses.is_some()))
+            .collect();
         let mut round = Round {
             inside: Inside {
                 delays: vec![Some(0); self.messages.len()],
@@ -199,7 +202,8 @@ impl Compiled {
         for (node, order) in self.orders.iter().enumerate() {
             if let (Service::Queue, Order::Mailboxes(mailboxes)) = (round.services[node], order) {
                 let own = self.of_node(node);
-                for (lowest, victims) in self.victims(&own, mailboxes.get(), &round.inside.frames) {
+                let inside = &round.inside.frames;
+                for (lowest, victims) in self.victims(node, mailboxes.get(), inside) {
                     let key = |i: usize| self.messages[i].key;
                     let own: Vec<usize> =
                         own.iter().copied().filter(|&i| key(i) <= lowest).collect();
@@ -244,13 +248,18 @@ impl Compiled {
     /// Messages of a node with a queue, each group with the lowest arbitration field that wins while one of them waits.
     fn victims(
         &self,
-        own: &[usize],
+        node: usize,
         mailboxes: u8,
         inside: &[Option<u64>],
     ) -> Vec<(u64, Vec<usize>)> {
+        let own = &self.of_node(node);
         let each = own.iter().map(|&i| (self.messages[i].key, inside[i]));
-        let lowest = queue::lowest(each.collect(), mailboxes);
         let key = |i: usize| self.messages[i].key;
+        // In a pause not all buffers are full.
+        let lowest = match self.pauses[node] {
+            Some(_) => own.iter().map(|&i| key(i)).max().unwrap_or(0),
+            None => queue::lowest(each.collect(), mailboxes),
+        };
         let (below, above): (Vec<usize>, Vec<usize>) = own.iter().partition(|&&i| key(i) > lowest);
         let alone = below.into_iter().map(|i| (key(i), [i].into()));
         alone.chain([(lowest, above)]).collect()
@@ -365,6 +374,7 @@ impl Compiled {
         Against {
             rivals: rivals.map(|i| (i, arrivals[i], 0)).collect(),
             lower: all.filter(|&i| key(i) > lowest).collect(),
+            together: true,
         }
     }
 
@@ -391,7 +401,11 @@ impl Compiled {
         }
         let lower = all().filter(|(_, sent)| sent.key > key).map(|(i, _)| i);
         let lower = lower.collect();
-        Ok(Against { rivals, lower })
+        Ok(Against {
+            rivals,
+            lower,
+            together: false,
+        })
     }
 
     /// Takes over what has grown of what is known of nodes with a queue; false if nothing has.
@@ -433,9 +447,10 @@ impl Compiled {
 }
 
 impl Service {
-    fn at_first(order: &Order) -> Self {
+    fn at_first(order: &Order, pauses: bool) -> Self {
         match order {
             Order::Priority => Self::Priority,
+            Order::Mailboxes(_) if pauses => Self::Queue,
             Order::Mailboxes(_) => Self::Covered,
         }
     }

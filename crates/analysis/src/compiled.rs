@@ -2,6 +2,7 @@
 
 use crate::model::{BusSpec, ModelError, Order};
 use crate::offset::{Against, Offsets, limit};
+use crate::refill::{Added, Pauses};
 use crate::train::{Source, trains};
 use crate::window::{Errors, Stream, Window};
 use crate::{Arrival, Bits, LengthRule, Lengths, by_formula};
@@ -43,6 +44,8 @@ pub(crate) struct Sent {
 pub struct Compiled {
     pub(crate) messages: Vec<Sent>,
     pub(crate) orders: Vec<Order>,
+    /// For each node.
+    pub(crate) pauses: Vec<Option<Pauses>>,
     /// For each node, what is counted on of its offsets.
     pub(crate) offsets: Vec<Offsets>,
     joins: Nanos,
@@ -111,6 +114,14 @@ impl Compiled {
             messages,
             offsets,
             orders: bus.nodes.iter().map(|node| node.order).collect(),
+            pauses: bus
+                .nodes
+                .iter()
+                .map(|node| match node.order {
+                    Order::Priority => None,
+                    Order::Mailboxes(_) => Pauses::new(node.refill?, intermission),
+                })
+                .collect(),
             joins: bus.joins,
             errors: bus.errors,
             random_errors: bus.random_errors,
@@ -142,7 +153,11 @@ impl Compiled {
 
     /// What delays frames that these messages go before: rivals with their arrivals, and with what they wait in queues.
     pub(crate) fn window(&self, against: Against, own: &[usize]) -> Window {
-        let Against { rivals, lower } = against;
+        let Against {
+            rivals,
+            lower,
+            together,
+        } = against;
         let occupied = |i: &usize| self.messages.get(*i).map_or(0, |m| m.occupied);
         let mut blocking = lower.iter().map(occupied).max().unwrap_or(0);
         if blocking > 0 && self.errors.or(self.random_errors).is_some() {
@@ -159,17 +174,37 @@ impl Compiled {
             cost: longest.unwrap_or(0) + self.error_frame,
         });
         let source = |i: usize| self.messages.get(i).and_then(|m| m.source);
-        let come = rivals.iter().map(|&(i, _, later)| (source(i), later));
+        let node = |i: usize| self.messages.get(i).map(|m| m.node);
+        let paused =
+            |i: usize| node(i).map_or_else(Added::default, |node| self.added(node, blocking));
+        // What rivals of other nodes wait in pauses is in their jitter, but where no waiting is counted.
+        let each = |i: usize| if together { paused(i).each } else { 0 };
+        let of_own = own.first().map_or_else(Added::default, |&i| paused(i));
+        let mut once = of_own.once;
+        if together {
+            let mut nodes: Vec<usize> = rivals.iter().filter_map(|&(i, _, _)| node(i)).collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            nodes.retain(|&n| own.first().is_none_or(|&i| node(i) != Some(n)));
+            for node in nodes {
+                once = once.saturating_add(self.added(node, blocking).once);
+            }
+        }
+        let pause = of_own.each;
+        let come = rivals
+            .iter()
+            .map(|&(i, _, later)| (source(i), later, each(i)));
         let (of_rivals, places) = trains(come);
-        let (of_own, _) = trains(own.iter().map(|&i| (source(i), 0)));
+        let (of_own, _) = trains(own.iter().map(|&i| (source(i), 0, pause)));
         let stream = |((i, arrival, _), train): ((usize, Arrival, Nanos), Option<usize>)| Stream {
             arrival,
-            occupied: occupied(&i),
+            occupied: occupied(&i).saturating_add(each(i)),
             train,
             lead: 0,
         };
         Window {
-            blocking,
+            blocking: blocking.saturating_add(once),
+            pause,
             rivals: rivals.into_iter().zip(places).map(stream).collect(),
             joint: Vec::new(),
             trains: of_rivals,
@@ -179,13 +214,13 @@ impl Compiled {
         }
     }
 
-    /// The streams of these messages, as they belong to [`Window::own`].
-    pub(crate) fn streams(&self, own: &[usize], arrivals: &[Arrival]) -> Vec<Stream> {
-        let (_, places) = trains(own.iter().map(|&i| (self.messages[i].source, 0)));
+    /// The streams of these messages, as they belong to [`Window::own`], each frame with what a [`Window::pause`] adds to it.
+    pub(crate) fn streams(&self, own: &[usize], arrivals: &[Arrival], pause: Nanos) -> Vec<Stream> {
+        let (_, places) = trains(own.iter().map(|&i| (self.messages[i].source, 0, pause)));
         let each = own.iter().zip(places);
         each.map(|(&i, train)| Stream {
             arrival: arrivals[i],
-            occupied: self.messages[i].occupied,
+            occupied: self.messages[i].occupied.saturating_add(pause),
             train,
             lead: 0,
         })

@@ -26,7 +26,7 @@
 //!     errors: None,
 //!     random_errors: None,
 //!     joins: 0,
-//!     nodes: vec![NodeSpec { name: "ecu".to_owned(), order: Order::Priority }],
+//!     nodes: vec![NodeSpec::new("ecu", Order::Priority)],
 //!     messages: vec![message(0x100), message(0x200)],
 //! };
 //! let compiled = Compiled::new(&bus, &mut Lengths::new())?;
@@ -46,11 +46,10 @@
 //!   [`Network`]. [`search()`] says how near a frame comes.
 //! * For messages with offsets it is safe, and mostly reached: [`mod@offset`].
 //! * A bound covers each frame that keeps to what the model says. What no model here has: nodes that go
-//!   error-passive or bus-off, overload frames, the time that a controller needs to put the next frame
-//!   into a buffer, clocks that differ.
+//!   error-passive or bus-off, overload frames, clocks that differ.
 //!
 //! # Where the derivations stand
-//! [`mod@curve`]: arrival curves. [`mod@window`]: the busy period, what an error costs. [`mod@miss`]: errors at random. [`mod@train`]: frames that come from one bus. [`mod@queue`]: queues in order of arrival.
+//! [`mod@curve`]: arrival curves. [`mod@window`]: the busy period, what an error costs. [`mod@miss`]: errors at random. [`mod@train`]: frames that come from one bus. [`mod@queue`]: queues in order of arrival. [`mod@refill`]: nodes that need time to put the next frame into a buffer.
 //! [`mod@offset`]: messages that share a clock. [`Compiled::assess`]: nodes that depend on one another. [`Network`]: gateways.
 
 #![no_std]
@@ -75,6 +74,7 @@ mod network;
 pub mod offset;
 mod priority;
 pub mod queue;
+pub mod refill;
 mod search;
 #[cfg(feature = "config")]
 pub mod set;
@@ -91,6 +91,7 @@ pub use length::{Bits, LengthRule, Lengths, by_formula};
 pub use model::{BusSpec, Message, ModelError, NodeSpec, Order};
 pub use network::{Hop, Network, NetworkError, NetworkFound, Place};
 pub use priority::{Bound, Parts};
+pub use refill::Refill;
 pub use search::{PlacedRelease, SearchError, Searched, search};
 pub use shape::{Shape, ShapeError};
 pub use window::NoBound;

@@ -116,7 +116,8 @@ impl Compiled {
         };
         // With any phase: offsets are not counted on here, which is safe.
         let window = self.window(self.all_but(&own, arrivals, services), &own);
-        let longest = own.iter().map(|&i| self.messages[i].occupied);
+        let occupied = |i: usize| self.messages[i].occupied.saturating_add(window.pause);
+        let longest = own.iter().map(|&i| occupied(i));
         let longest = longest
             .chain(window.rivals.iter().map(|r| r.occupied))
             .max();
@@ -125,7 +126,7 @@ impl Compiled {
             shortest: deadline.saturating_sub(sent.arrival.jitter()),
             own: own
                 .iter()
-                .map(|&i| (arrivals[i], self.messages[i].occupied, !overtaken(i)))
+                .map(|&i| (arrivals[i], occupied(i), !overtaken(i)))
                 .collect(),
             itself: sent.occupied,
             cost: longest.unwrap_or(0).saturating_add(self.error_frame()),

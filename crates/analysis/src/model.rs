@@ -1,6 +1,6 @@
 //! What is to be bounded: a bus, its nodes and their messages.
 
-use crate::{Arrival, LengthRule, Shape};
+use crate::{Arrival, LengthRule, Refill, Shape};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::num::NonZeroU8;
@@ -50,6 +50,21 @@ pub struct NodeSpec {
     pub name: String,
     /// In which order it sends its frames.
     pub order: Order,
+    /// How long it takes to fill a transmit buffer; of a node with [`Order::Mailboxes`]. `None`: no time, which is within the
+    /// intermission.
+    pub refill: Option<Refill>,
+}
+
+impl NodeSpec {
+    /// A node that fills its buffers in no time.
+    #[must_use]
+    pub fn new(name: &str, order: Order) -> Self {
+        Self {
+            name: name.into(),
+            order,
+            refill: None,
+        }
+    }
 }
 
 /// In which order a node sends its frames.

@@ -185,12 +185,17 @@ impl Network {
                 bus: hop.from.bus,
                 ratio: 0,
                 longest: 0,
+                copies: 0,
+                shortest: compiled[hop.from.bus]
+                    .least_occupied(hop.from.message)
+                    .unwrap_or(1),
                 delay: 0,
             };
             for (copy, ratio) in copies {
                 let sent = &compiled[copy.to.bus].messages[copy.to.message];
                 source.ratio = source.ratio.saturating_add(*ratio);
                 source.longest = source.longest.saturating_add(sent.occupied);
+                source.copies += 1;
                 source.delay = source.delay.max(copy.delay);
             }
             compiled[hop.to.bus].messages[hop.to.message].source = Some(source);

@@ -43,6 +43,10 @@ pub(crate) struct Source {
     pub(crate) ratio: u64,
     /// The longest frame with all its copies, intermissions included, ns.
     pub(crate) longest: Nanos,
+    /// How many copies of it come here.
+    pub(crate) copies: u64,
+    /// The least time that a frame occupies the bus there, intermission included, ns.
+    pub(crate) shortest: Nanos,
     /// The most time from its end of frame there to its release here, ns.
     pub(crate) delay: Nanos,
 }
@@ -61,6 +65,12 @@ pub(crate) struct Train {
     longest: Nanos,
     /// Δ.
     spread: Nanos,
+    /// The most copies of a frame.
+    copies: u64,
+    /// The shortest frame there, ns.
+    shortest: Nanos,
+    /// What pauses of its nodes add to each frame at most, ns.
+    pause: Nanos,
 }
 
 impl Train {
@@ -79,44 +89,57 @@ impl Train {
 impl Compiled {
     /// The most that a frame of this message waits, ns, if this bus carries nothing else and the frames come unchanged
     /// from a bus of the same bit rate, at most `delay` ns after their ends of frame there, in their order: however
-    /// often they come. `None` if there is no such message.
+    /// often they come. Where its node has pauses ([`mod@crate::refill`]), a bus that is full does not make up for them: this is for
+    /// the last of so many `frames`, and for those before. `None` if there is no such message.
     #[must_use]
-    pub fn passing(&self, message: usize, delay: Nanos) -> Option<Nanos> {
-        let longest = self.messages.get(message)?.occupied;
-        let differ = longest.saturating_sub(self.least_occupied(message)?);
-        Some(differ.saturating_add(delay))
+    pub fn passing(&self, message: usize, delay: Nanos, frames: u64) -> Option<Nanos> {
+        let sent = self.messages.get(message)?;
+        let differ = sent.occupied.saturating_sub(self.least_occupied(message)?);
+        let pauses = self.pauses.get(sent.node).copied().flatten();
+        let pauses = pauses.map_or(0, |pauses| pauses.before(frames));
+        Some(differ.saturating_add(delay).saturating_add(pauses))
     }
 }
 
 /// The trains of some messages, and for each message which one it belongs to. With each message comes the
-/// time from its release to the time at which it is looked at.
+/// time from its release to the time at which it is looked at, and what pauses of its node add to each frame of it
+/// ([`mod@crate::refill`]).
 pub(crate) fn trains(
-    messages: impl Iterator<Item = (Option<Source>, Nanos)>,
+    messages: impl Iterator<Item = (Option<Source>, Nanos, Nanos)>,
 ) -> (Vec<Train>, Vec<Option<usize>>) {
     let mut all: Vec<Train> = Vec::new();
-    let places = messages.map(|(source, later)| {
+    let places = messages.map(|(source, later, pause)| {
         let source = source?;
         let spread = source.delay.saturating_add(later);
-        match all.iter_mut().position(|train| train.bus == source.bus) {
-            Some(place) => {
-                let train = &mut all[place];
-                train.ratio = train.ratio.max(source.ratio);
-                train.longest = train.longest.max(source.longest);
-                train.spread = train.spread.max(spread);
-                Some(place)
-            }
-            None => {
-                all.push(Train {
-                    bus: source.bus,
-                    ratio: source.ratio,
-                    longest: source.longest,
-                    spread,
-                });
-                Some(all.len() - 1)
-            }
-        }
+        let place = all.iter().position(|train| train.bus == source.bus);
+        let place = place.unwrap_or_else(|| {
+            all.push(Train {
+                bus: source.bus,
+                ratio: 0,
+                longest: 0,
+                spread: 0,
+                copies: 0,
+                shortest: Nanos::MAX,
+                pause: 0,
+            });
+            all.len() - 1
+        });
+        let train = all.get_mut(place)?;
+        train.ratio = train.ratio.max(source.ratio);
+        train.longest = train.longest.max(source.longest);
+        train.spread = train.spread.max(spread);
+        train.copies = train.copies.max(source.copies);
+        train.shortest = train.shortest.min(source.shortest);
+        train.pause = train.pause.max(pause);
+        Some(place)
     });
     let places = places.collect();
+    for train in &mut all {
+        let pauses = train.pause.saturating_mul(train.copies);
+        train.longest = train.longest.saturating_add(pauses);
+        let more = ratio(pauses, train.shortest);
+        train.ratio = train.ratio.saturating_add(more);
+    }
     (all, places)
 }
 

@@ -65,7 +65,7 @@ pub enum NoBound {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
     pub(crate) arrival: Arrival,
-    /// How long a frame occupies the bus, intermission included, ns.
+    /// How long a frame occupies the bus, intermission and what pauses of its node add included, ns.
     pub(crate) occupied: Nanos,
     /// Which train it belongs to, of those of its window.
     pub(crate) train: Option<usize>,
@@ -109,7 +109,10 @@ pub(crate) struct Errors {
 /// What delays a frame, but for the frames of its own queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
+    /// A frame that cannot go before it, and pauses of nodes ([`mod@crate::refill`]) that are counted once, ns.
     pub(crate) blocking: Nanos,
+    /// What pauses of its own node add to each frame of that node, ns.
+    pub(crate) pause: Nanos,
     /// Messages that go before it.
     pub(crate) rivals: Vec<Stream>,
     /// More of them: those that share the clock of another node.

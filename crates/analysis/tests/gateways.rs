@@ -28,10 +28,10 @@ fn network(seed: u64, buses: usize, mailboxes: u8, delay: Nanos, curves: u64) ->
     let mut network = Network::default();
     for bus in 0..buses {
         let mut spec = set(seed * 100 + bus as u64, kind);
-        spec.nodes.push(NodeSpec {
-            name: "gateway".to_owned(),
-            order: Order::Mailboxes(NonZeroU8::new(mailboxes).unwrap()),
-        });
+        spec.nodes.push(NodeSpec::new(
+            "gateway",
+            Order::Mailboxes(NonZeroU8::new(mailboxes).unwrap()),
+        ));
         network.buses.push(spec);
     }
     let own: Vec<usize> = network.buses.iter().map(|b| b.messages.len()).collect();
@@ -334,10 +334,7 @@ fn without_the_jitter_of_the_bus_before_frames_are_above() {
         errors: None,
         random_errors: None,
         joins: 0,
-        nodes: vec![NodeSpec {
-            name: "node".to_owned(),
-            order: Order::Priority,
-        }],
+        nodes: vec![NodeSpec::new("node", Order::Priority)],
         messages,
     };
     let mut first: Vec<Message> = (1..=6).map(|number| message(number, 0, 100 * ms)).collect();
@@ -439,10 +436,7 @@ fn frames_of_one_bus_come_one_after_the_other() {
         errors: None,
         random_errors: None,
         joins: 0,
-        nodes: vec![NodeSpec {
-            name: node.to_owned(),
-            order,
-        }],
+        nodes: vec![NodeSpec::new(node, order)],
         messages,
     };
     let one = Order::Mailboxes(NonZeroU8::MIN);

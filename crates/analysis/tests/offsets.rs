@@ -256,10 +256,7 @@ fn what_a_gateway_passes_on_has_no_offset() {
     };
     let first = with_offsets(set(25_000, kind), 25_000, 100, 20, false);
     let mut second = with_offsets(set(25_001, kind), 25_001, 100, 20, false);
-    second.nodes.push(NodeSpec {
-        name: "gateway".to_owned(),
-        order: Order::Priority,
-    });
+    second.nodes.push(NodeSpec::new("gateway", Order::Priority));
     let passed = first.messages.len() / 2;
     let frame = Frame::classic(CanId::eff(0x1ABC_0000).unwrap(), &[0x55; 4]).unwrap();
     second.messages.push(Message {
@@ -458,10 +455,7 @@ fn two_nodes(seed: u64) -> BusSpec {
         offset: None,
         ..messages[0].clone()
     });
-    let node = |name: &str| NodeSpec {
-        name: name.to_owned(),
-        order: Order::Priority,
-    };
+    let node = |name: &str| NodeSpec::new(name, Order::Priority);
     BusSpec {
         name: "two".to_owned(),
         rate: "1M".parse().unwrap(),

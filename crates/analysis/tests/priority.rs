@@ -217,10 +217,7 @@ fn bus(rate: &str, messages: Vec<Message>) -> BusSpec {
         errors: None,
         random_errors: None,
         joins: 0,
-        nodes: vec![NodeSpec {
-            name: "node".to_owned(),
-            order: Order::Priority,
-        }],
+        nodes: vec![NodeSpec::new("node", Order::Priority)],
         messages,
     }
 }

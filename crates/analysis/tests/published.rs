@@ -33,10 +33,7 @@ fn bus(rate: &str, messages: &[(usize, u64)]) -> BusSpec {
         errors: None,
         random_errors: None,
         joins: BusSpec::bit(rate),
-        nodes: vec![NodeSpec {
-            name: "node".to_owned(),
-            order: Order::Priority,
-        }],
+        nodes: vec![NodeSpec::new("node", Order::Priority)],
         messages: (1..).zip(messages).map(message).collect(),
     }
 }

@@ -259,10 +259,7 @@ fn by_hand(mailboxes: u8, lengths: LengthRule, own: &[u32], others: &[u32]) -> B
             deadline: 10_000_000,
         }
     };
-    let node = |order| NodeSpec {
-        name: "node".to_owned(),
-        order,
-    };
+    let node = |order| NodeSpec::new("node", order);
     let messages = own.iter().map(|&number| message(number, 0));
     let messages = messages.chain(others.iter().map(|&number| message(number, 1)));
     BusSpec {

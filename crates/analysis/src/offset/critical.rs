@@ -40,6 +40,7 @@ impl Compiled {
         let against = Against {
             rivals: rivals.iter().map(|&i| (i, arrivals[i], 0)).collect(),
             lower,
+            together: false,
         };
         let mut worst: Option<Critical> = None;
         let looked = self.in_each_phase(&own, &arrivals, against, queued, |looked| {

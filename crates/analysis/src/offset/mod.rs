@@ -97,6 +97,8 @@ pub struct Offsets {
 pub(crate) struct Against {
     pub(crate) rivals: Vec<(usize, Arrival, Nanos)>,
     pub(crate) lower: Vec<usize>,
+    /// Nothing is counted of what rivals wait in queues; so pauses of their nodes are ([`mod@crate::refill`]).
+    pub(crate) together: bool,
 }
 
 /// A busy period to be looked at.
@@ -226,7 +228,7 @@ impl Compiled {
     ) -> Result<(), NoBound> {
         let mut rivals: Vec<usize> = against.rivals.iter().map(|(i, _, _)| *i).collect();
         let mut window = self.window(against, own);
-        let mut streams = self.streams(own, arrivals);
+        let mut streams = self.streams(own, arrivals, window.pause);
         let offset = |i: usize| self.messages[i].offset;
         let any = rivals.iter().chain(own).any(|&i| offset(i).is_some());
         // A busy period with any phase is no shorter.
@@ -345,7 +347,7 @@ impl Compiled {
         arrivals: &[Arrival],
         spans: &[Nanos],
     ) -> u64 {
-        let streams = self.streams(members, arrivals);
+        let streams = self.streams(members, arrivals, 0);
         let each = || members.iter().zip(&streams).zip(spans);
         let offset = |i: usize| self.messages[i].offset;
         let alone = each().filter(|((i, _), _)| offset(**i).is_none());

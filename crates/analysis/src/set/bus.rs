@@ -1,7 +1,8 @@
-//! `[buses.NAME]`, and the order of a node.
+//! `[buses.NAME]` and `[nodes.NAME]`.
 
-use crate::{BusSpec, LengthRule, Order};
+use crate::{BusSpec, LengthRule, NodeSpec, Order, Refill};
 use alloc::borrow::ToOwned;
+use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use config::{Diagnostic, Diagnostics, Misnomer, Table};
@@ -25,6 +26,8 @@ const WORDS: &[Misnomer] = &[
 
 const ORDER_WORDS: &[Misnomer] = &[
     Misnomer::of("mailboxes", &["buffers", "tx_buffers", "mailbox"]),
+    Misnomer::of("refill", &["refill_time", "reload", "gap", "pause"]),
+    Misnomer::of("refill_every", &["refill_frames"]),
     Misnomer::elsewhere(
         &["queue", "fifo", "order"],
         "`mailboxes = 1` is a queue in order of arrival; without `mailboxes` a node sends in order of \
@@ -103,12 +106,34 @@ pub(super) fn parse(name: &str, mut table: Table<'_>, found: &mut Diagnostics) -
     })
 }
 
-/// In which order a node sends.
-pub(super) fn order(table: &mut Table<'_>, found: &mut Diagnostics) -> Order {
+/// In which order a node sends, and how it fills its buffers.
+pub(super) fn node(name: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> NodeSpec {
     table.misnomers(ORDER_WORDS);
     let mailboxes = table.integer("mailboxes", 1..=255, found);
     let mailboxes = mailboxes.and_then(|n| u8::try_from(n.value).ok());
-    mailboxes
+    let order = mailboxes
         .and_then(NonZeroU8::new)
-        .map_or(Order::Priority, Order::Mailboxes)
+        .map_or(Order::Priority, Order::Mailboxes);
+    let alone = |key: &str, other: &str, table: &Table<'_>, found: &mut Diagnostics| {
+        if let (Some(span), None) = (table.key_span(key), table.key_span(other)) {
+            let message = format!("`{key}` without `{other}`");
+            let hint = match other {
+                "mailboxes" => "add `mailboxes = N`: it is they that have to be filled",
+                _ => "add `refill = \"20us\"`: how long it takes to fill a mailbox",
+            };
+            found.push(Diagnostic::error(span, message).hint(hint));
+        }
+    };
+    alone("refill", "mailboxes", table, found);
+    alone("refill_every", "refill", table, found);
+    let time = table.get("refill").and_then(|value| value.duration(found));
+    let every = table.integer("refill_every", 1..=i64::from(u32::MAX), found);
+    let every = every.and_then(|n| u32::try_from(n.value).ok());
+    NodeSpec {
+        refill: time.map(|time| Refill {
+            time: time.value,
+            every: every.unwrap_or(1),
+        }),
+        ..NodeSpec::new(name, order)
+    }
 }

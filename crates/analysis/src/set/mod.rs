@@ -8,7 +8,6 @@ mod id;
 mod message;
 
 use crate::{BusSpec, Message, NodeSpec, Order};
-use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -131,26 +130,23 @@ impl Reading {
             let Some(mut table) = value.table(format!("[nodes.{}]", name.value), found) else {
                 continue;
             };
-            let order = bus::order(&mut table, found);
+            let spec = bus::node(name.value, &mut table, found);
             let bus = table.string("bus", found);
             table.finish(found);
             if let Some(bus) = self.bus(bus, &name.span, found) {
-                self.add_node(name.value, bus, order);
+                self.add_node(spec, bus);
             }
         }
     }
 
-    fn add_node(&mut self, name: &str, bus: usize, order: Order) -> usize {
-        let spec = NodeSpec {
-            name: name.to_owned(),
-            order,
-        };
+    fn add_node(&mut self, spec: NodeSpec, bus: usize) -> usize {
+        let name = spec.name.clone();
         let Some(nodes) = self.buses.get_mut(bus).map(|bus| &mut bus.nodes) else {
             return 0;
         };
         nodes.push(spec);
         let node = nodes.len() - 1;
-        self.nodes.insert(name.to_owned(), (bus, node));
+        self.nodes.insert(name, (bus, node));
         node
     }
 
@@ -216,11 +212,11 @@ impl Reading {
         }
         let node = match (known, node) {
             (Some((_, node)), _) => node,
-            (None, Some(node)) => self.add_node(node.value, bus, Order::Priority),
+            (None, Some(node)) => self.add_node(NodeSpec::new(node.value, Order::Priority), bus),
             // A node of its own, which no other message can name.
             (None, None) => {
                 let name = format!("of {}", parsed.text);
-                self.add_node(&name, bus, Order::Priority)
+                self.add_node(NodeSpec::new(&name, Order::Priority), bus)
             }
         };
         if let (Some(spec), Some(spans)) = (self.buses.get_mut(bus), self.spans.get_mut(bus)) {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Arrival;
+use alloc::borrow::ToOwned;
 use alloc::string::ToString;
 use frame::{Kind, flags};
 
@@ -258,4 +259,36 @@ fn buses_and_nodes_must_be_there_and_agree() {
         ))
         .is_ok()
     );
+}
+
+#[test]
+fn nodes_need_time_to_fill_their_mailboxes() {
+    let set = |node: &str| SET.replace("mailboxes = 3", node);
+    let of = |node: &str| {
+        let loaded = load(&Source::new("set.toml", set(node))).unwrap();
+        loaded.buses[0].nodes[0].refill
+    };
+    let refill = |time, every| Some(crate::Refill { time, every });
+    assert_eq!(of("mailboxes = 3"), None);
+    assert_eq!(of("mailboxes = 1\nrefill = \"20us\""), refill(20_000, 1));
+    let seldom = "mailboxes = 3\nrefill = \"20us\"\nrefill_every = 382";
+    assert_eq!(of(seldom), refill(20_000, 382));
+    for (node, expected) in [
+        ("refill = \"20us\"", "`refill` without `mailboxes`"),
+        (
+            "mailboxes = 3\nrefill_every = 2",
+            "`refill_every` without `refill`",
+        ),
+        (
+            "mailboxes = 3\nrefill = \"20us\"\nrefill_every = 0",
+            "refill_every",
+        ),
+        ("mailboxes = 3\nrefill = 20", "refill"),
+    ] {
+        let found = mistakes(&set(node));
+        assert!(
+            found.iter().any(|m| m.contains(expected)),
+            "{node}: {found:?}"
+        );
+    }
 }

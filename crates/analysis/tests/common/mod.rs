@@ -195,10 +195,7 @@ pub(crate) fn set(seed: u64, kind: Kind) -> BusSpec {
         None => Order::Priority,
         Some(n) => Order::Mailboxes(NonZeroU8::new(n).unwrap()),
     };
-    let node = |n| NodeSpec {
-        name: format!("node {n}"),
-        order,
-    };
+    let node = |n| NodeSpec::new(&format!("node {n}"), order);
     BusSpec {
         name: "bus".to_owned(),
         rate,

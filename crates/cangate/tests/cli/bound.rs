@@ -127,6 +127,50 @@ fn the_example_is_bounded() {
     stdout(cangate().arg("bound").arg(example), 0);
 }
 
+/// A node with one mailbox that is filled late: in the table, in JSON, and in the bound; a bus that is full has none.
+#[test]
+fn a_mailbox_takes_time_to_fill() {
+    let example = root().join("examples/bound/slow-driver.toml");
+    let text = std::fs::read_to_string(example).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let bound = |text: &str| {
+        let file = write(folder.path(), text);
+        let json = stdout(cangate().args(["bound", "--json"]).arg(&file), 0);
+        let json: Value = serde_json::from_str(&json).unwrap();
+        let bus = json["buses"][0].clone();
+        let response = bus["messages"][0]["bound"]["response_ns"].as_u64().unwrap();
+        (bus["nodes"][0].clone(), response)
+    };
+    let (node, late) = bound(&text);
+    assert_eq!(node["refill_ns"], 60_000);
+    assert_eq!(node["refill_every"], 1);
+    let (node, early) = bound(&text.replace("refill = \"60us\"\n", ""));
+    assert_eq!(node["refill_ns"], Value::Null);
+    // Two pauses behind the intermission of 6 µs, and a frame of 127 bits and its intermission that begins in the second.
+    let (pause, lower) = (54_000, 262_000);
+    assert_eq!(late - early, 2 * pause + lower);
+    let seldom = "refill = \"60us\"\nrefill_every = 100";
+    let (_, seldom) = bound(&text.replace("refill = \"60us\"", seldom));
+    assert!(
+        (early + 1..late).contains(&seldom),
+        "{early} {seldom} {late}"
+    );
+    // A message each 320 µs leaves no time for pauses: 128 bits and the intermission take 262.
+    let full = text.replace(
+        "period = \"10ms\"\ndeadline = \"2ms\"",
+        "period = \"640us\"",
+    );
+    let out = stdout(cangate().arg("bound").arg(write(folder.path(), &full)), 3);
+    assert!(out.contains("No bound for 0A0 brake: with all"), "{out}");
+    let err = stderr(
+        cangate()
+            .arg("bound")
+            .arg(write(folder.path(), &text.replace("mailboxes = 1\n", ""))),
+        2,
+    );
+    assert!(err.contains("`refill` without `mailboxes`"), "{err}");
+}
+
 /// However long names and figures are; and all figures are there.
 #[test]
 fn the_tables_fit_a_terminal_of_80_columns() {

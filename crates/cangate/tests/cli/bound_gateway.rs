@@ -335,6 +335,37 @@ fn results_are_held_against_bounds() {
 }
 
 /// What a log says about a gateway before it is built, in one step.
+/// Messages that a set spreads over time, and that come at once: their latencies are above its bounds.
+#[test]
+fn results_are_held_against_offsets() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let set = |more: &dyn Fn(u32) -> String| {
+        let each = (0..6).map(|n| MESSAGE.replace("'100'", &format!("'1{n}0'")) + &more(n));
+        each.fold(BUSES.to_owned(), |all, message| all + &message)
+    };
+    let spread = set(&|n| format!("node = 'n'\noffset = '{n}ms'\n"));
+    std::fs::write(at("gateway.toml"), format!("{PORTS}{ROUTE}")).unwrap();
+    let check = || {
+        let mut command = cangate();
+        command.arg("bound").arg(at("spread.toml"));
+        command.arg("--gateway").arg(at("gateway.toml"));
+        command.arg("--check").arg(at("out/results.parquet"));
+        command.output().unwrap()
+    };
+    std::fs::write(at("spread.toml"), &spread).unwrap();
+    std::fs::write(at("set.toml"), &spread).unwrap();
+    play_witness(folder.path());
+    let kept = check();
+    assert_eq!(kept.status.code(), Some(0), "{kept:?}");
+    std::fs::write(at("set.toml"), set(&|_| String::new())).unwrap();
+    play_witness(folder.path());
+    let broken = check();
+    assert_eq!(broken.status.code(), Some(3), "{broken:?}");
+    let err = String::from_utf8(broken.stderr).unwrap();
+    assert!(err.contains("took longer than their bounds"), "{err}");
+}
+
 #[test]
 fn a_log_is_followed_through_a_gateway() {
     let folder = tempfile::tempdir().unwrap();

@@ -141,6 +141,12 @@ fn what_the_demo_measured_stands_beside_the_bounds() {
         "{said}"
     );
     assert!(at("out/report.html").exists(), "the demo's own page stays");
+    let made = page["made"].as_array().unwrap();
+    let text = GATEWAY.trim_end();
+    assert!(
+        made.contains(&serde_json::json!(["Gateway", text])),
+        "{made:?}"
+    );
     let buses = page["buses"].as_array().unwrap();
     let (before, after) = (&buses[0]["messages"][0], &buses[1]["messages"][0]);
     assert_eq!(after["parts"][0], before["bound"], "the bus before");

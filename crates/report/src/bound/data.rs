@@ -43,6 +43,8 @@ pub struct Node {
     pub name: String,
     /// In which order it sends.
     pub order: Order,
+    /// How it fills its mailboxes, in words such as "up to 20 µs to fill one"; `None` for in no time.
+    pub filled: Option<String>,
     /// The most frames that wait in it at one time; `None` for no bound.
     pub backlog: Option<u64>,
     /// For how many it has room, where that is known.

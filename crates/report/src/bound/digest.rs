@@ -39,6 +39,7 @@ struct NodeLine<'a> {
     /// `assumed`, `covered` or `arrival`.
     order: &'static str,
     mailboxes: Option<u8>,
+    filled: Option<&'a str>,
     backlog: Option<u64>,
     room: Option<u64>,
     overflows: bool,
@@ -133,6 +134,7 @@ fn node(node: &Node) -> NodeLine<'_> {
         name: &node.name,
         order,
         mailboxes,
+        filled: node.filled.as_deref(),
         backlog: node.backlog,
         room: node.room,
         overflows: node.overflows(),

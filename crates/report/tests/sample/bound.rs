@@ -95,18 +95,21 @@ pub(crate) fn data(buses: u64, messages: u64) -> Data {
             Node {
                 name: "engine".to_owned(),
                 order: Order::Assumed,
+                filled: None,
                 backlog: Some(4),
                 room: None,
             },
             Node {
                 name: "door".to_owned(),
                 order: Order::Arrival(1),
+                filled: Some("up to 20 µs to fill one".to_owned()),
                 backlog: Some(2),
                 room: None,
             },
             Node {
                 name: "to_body".to_owned(),
                 order: Order::Covered(32),
+                filled: None,
                 backlog: Some(7),
                 room: Some(64),
             },

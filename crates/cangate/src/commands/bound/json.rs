@@ -36,6 +36,12 @@ struct Bus {
 struct Node {
     name: String,
     mailboxes: Option<u8>,
+    /// The longest time in which a mailbox is filled; absent for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refill_ns: Option<u64>,
+    /// So many frames from one time that it takes so long to the next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refill_every: Option<u32>,
     /// `priority`, `covered` (mailboxes hold all that can wait) or `queue`.
     service: &'static str,
     /// The most frames in it at one time.
@@ -137,6 +143,8 @@ fn bus(found: &Found<'_>) -> Bus {
                     Order::Priority => None,
                     Order::Mailboxes(n) => Some(n.get()),
                 },
+                refill_ns: node.refill.map(|refill| refill.time),
+                refill_every: node.refill.map(|refill| refill.every),
                 service: match bound.service {
                     Service::Priority => "priority",
                     Service::Covered => "covered",

@@ -103,11 +103,12 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
         output::folder(report)?;
     }
     let delay = Delay::of(args)?;
-    let connected = match &args.gateway {
+    let gateway = args.gateway.as_ref().map(|file| read_source(file));
+    let gateway = gateway.transpose()?;
+    let connected = match &gateway {
         None => routes::alone(set),
-        Some(file) => {
-            let source = read_source(file)?;
-            let (config, warnings) = load_config(&source, color)?;
+        Some(source) => {
+            let (config, warnings) = load_config(source, color)?;
             eprint!("{warnings}");
             routes::connect(set, &config, delay.or_none())?
         }
@@ -158,6 +159,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
             margin: margin.as_ref(),
             checked: checked.as_ref(),
             set: &source,
+            gateway: gateway.as_ref(),
         };
         let written = page::write(report, args, &shown)?;
         if !args.json {

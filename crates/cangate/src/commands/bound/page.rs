@@ -4,7 +4,7 @@ use super::check::{self, Checked};
 use super::delay::Delay;
 use super::margin::Margin;
 use super::routes::Connected;
-use super::table::{by_priority, micros};
+use super::table::{by_priority, filled, micros};
 use super::{Found, id, json};
 use crate::cli::bound::Bound as Args;
 use crate::failure::Failure;
@@ -23,6 +23,8 @@ pub(super) struct Shown<'s> {
     pub(super) checked: Option<&'s Checked>,
     /// The message set.
     pub(super) set: &'s Source,
+    /// The gateway's configuration.
+    pub(super) gateway: Option<&'s Source>,
 }
 
 /// Writes the page into a folder, and gives its name.
@@ -52,14 +54,20 @@ pub(super) fn write(dir: &Path, args: &Args, shown: &Shown<'_>) -> Result<PathBu
             strange: checked.strange,
             unbounded: checked.unbounded,
         }),
-        made: vec![
+        made: [
             ("Command".to_owned(), command(args)),
             ("Version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
             (
                 "Message set".to_owned(),
                 shown.set.text.trim_end().to_owned(),
             ),
-        ],
+        ]
+        .into_iter()
+        .chain(shown.gateway.map(|gateway| {
+            let text = gateway.text.trim_end().to_owned();
+            ("Gateway".to_owned(), text)
+        }))
+        .collect(),
     };
     bound::write(dir, &data).map_err(Failure::run)
 }
@@ -134,6 +142,7 @@ fn nodes(found: &Found<'_>) -> Vec<bound::Node> {
         bound::Node {
             name: node.name.clone(),
             order,
+            filled: node.refill.map(filled),
             backlog: assessed.backlog,
             room: found.room.get(n).copied().flatten(),
         }

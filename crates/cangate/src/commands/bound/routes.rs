@@ -125,10 +125,9 @@ fn attach(all: &mut Connected, spec: &PortSpec) -> Result<Option<Attached>, Fail
     let node = match (described, settings.map(|s| NonZeroU8::new(s.mailboxes))) {
         (Some((_, node)), _) => node,
         (None, Some(Some(mailboxes))) => {
-            buses[bus].nodes.push(NodeSpec {
-                name: spec.name.clone(),
-                order: Order::Mailboxes(mailboxes),
-            });
+            buses[bus]
+                .nodes
+                .push(NodeSpec::new(&spec.name, Order::Mailboxes(mailboxes)));
             buses[bus].nodes.len() - 1
         }
         (None, _) => {

@@ -5,7 +5,7 @@ use super::{Found, can_miss, json, label};
 use crate::columns::{WIDTH, fitted, width, wrapped};
 use crate::counters::{row, table};
 use analysis::offset::{MOST_PHASES, Offsets};
-use analysis::{Bound, Message, Order, Service};
+use analysis::{Bound, Message, Order, Refill, Service};
 use std::fmt::Write as _;
 
 pub(super) fn render(all: &[Found<'_>]) -> String {
@@ -25,7 +25,8 @@ pub(super) fn render(all: &[Found<'_>]) -> String {
     }
     let legend = "Times in µs. bound: from the event to the end of the frame: jitter, a frame of lower priority on \
                   the bus, frames of the own message and queue ahead, frames of higher priority, errors, the frame \
-                  itself. Not covered: error-passive nodes, overload frames, time to fill a buffer.";
+                  itself. Not covered: error-passive nodes, overload frames, and time to fill a mailbox where no \
+                  `refill` says it.";
     let _ = writeln!(text, "{}", wrapped(legend));
     text
 }
@@ -71,21 +72,23 @@ fn nodes(text: &mut String, found: &Found<'_>) {
             Service::Queue => "in order of arrival",
             Service::Covered | Service::Priority => "in order of priority",
         };
-        let _ = writeln!(
-            text,
-            "Node {}: {mailboxes} {}, {most}{}: {order}",
+        let words = format!(
+            "Node {}: {mailboxes} {}{}, {most}{}: {order}",
             node.name,
             if mailboxes.get() == 1 {
                 "mailbox"
             } else {
                 "mailboxes"
             },
+            node.refill
+                .map_or_else(String::new, |refill| format!(", {}", filled(refill))),
             match found.room.get(i).copied().flatten() {
                 Some(room) if found.overflows(i) => format!(", ROOM FOR {room}"),
                 Some(room) => format!(", room for {room}"),
                 None => String::new(),
             }
         );
+        let _ = writeln!(text, "{}", wrapped(&words));
     }
     for (i, node) in found.spec.nodes.iter().enumerate() {
         if let Some(offsets) = found.assessment.nodes.get(i).and_then(|n| n.offsets) {
@@ -99,6 +102,15 @@ fn nodes(text: &mut String, found: &Found<'_>) {
             if assumed == 1 { "node is" } else { "nodes are" }
         );
         let _ = writeln!(text, "{}", wrapped(&words));
+    }
+}
+
+/// How a node fills its mailboxes.
+pub(super) fn filled(refill: Refill) -> String {
+    let within = format!("up to {} µs to fill one", micros(refill.time));
+    match refill.every {
+        0 | 1 => within,
+        every => format!("{within} once in {every} frames"),
     }
 }
 

@@ -64,9 +64,10 @@
     cg.at("margin").hidden = !data.margin;
     if (data.margin) cg.at("margin").replaceChildren(cg.html("h2", {}, "How much worse it may become"), cg.html("ul", {}, data.margin.map((words) => cg.html("li", {}, words))));
     const text = measured?.description.find(([name]) => name === "Configuration")?.[1];
-    const set = data.made.find(([name]) => name === "Message set")?.[1];
-    const made = [...data.made.filter(([name]) => name !== "Message set"), ["Not covered", "Error-passive nodes, overload frames, the time that a controller needs to put the next frame into a buffer, and what other nodes send that is not in the set."]];
-    cg.at("made").replaceChildren(cg.html("h2", {}, "How this was made"), cg.list(made, ["Command"]), ...(set ? [cg.folded("The message set", set)] : []),
+    // Whole files are folded.
+    const files = { "Message set": "The message set", "Gateway": "The gateway's configuration" };
+    const made = [...data.made.filter(([name]) => !files[name]), ["Not covered", "Error-passive nodes, overload frames, the time to fill a mailbox where no refill says it, and what other nodes send that is not in the set."]];
+    cg.at("made").replaceChildren(cg.html("h2", {}, "How this was made"), cg.list(made, ["Command"]), ...data.made.filter(([name]) => files[name]).map(([name, text]) => cg.folded(files[name], text)),
       ...(measured ? [cg.html("h3", {}, `How ${measured.name} was made`), cg.list(measured.description.filter(([name]) => name !== "Configuration"), ["Command"])] : []),
       ...(text ? [cg.folded("Its configuration", text)] : []));
   };

@@ -45,7 +45,7 @@
     const waits = node.backlog == null ? "frames wait without a bound" : `at most ${plural(node.backlog, "frame waits", "frames wait")}`;
     const room = node.room == null ? "" : `, room for ${cg.count(node.room)}`;
     const order = node.order === "arrival" ? "in order of arrival" : "in order of priority";
-    return [`${node.name}: ${plural(node.mailboxes, "mailbox", "mailboxes")}, `, cg.html("span", { class: node.overflows ? "bad" : null }, `${waits}${room}`), `: sends ${order}`];
+    return [`${node.name}: ${plural(node.mailboxes, "mailbox", "mailboxes")}${node.filled ? `, ${node.filled}` : ""}, `, cg.html("span", { class: node.overflows ? "bad" : null }, `${waits}${room}`), `: sends ${order}`];
   };
 
   cg.assumed = (names) => (names.length > 6 ? `${cg.count(names.length)} nodes are` : `${names.join(", ")} ${names.length === 1 ? "is" : "are"}`)
