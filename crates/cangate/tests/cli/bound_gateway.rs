@@ -335,16 +335,22 @@ fn results_are_held_against_bounds() {
 }
 
 /// What a log says about a gateway before it is built, in one step.
-/// Messages that a set spreads over time, and that come at once: their latencies are above its bounds.
+/// Messages beside the gateway that a set spreads over time, and that come at once: what they delay is above its bound.
 #[test]
 fn results_are_held_against_offsets() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let set = |more: &dyn Fn(u32) -> String| {
-        let each = (0..6).map(|n| MESSAGE.replace("'100'", &format!("'1{n}0'")) + &more(n));
-        each.fold(BUSES.to_owned(), |all, message| all + &message)
+        let passed = MESSAGE.replace("'100'", "'150'");
+        let beside = |n: u32| {
+            let message = MESSAGE.replace("'100'", &format!("'10{n}'"));
+            message.replace("'fast'", "'slow'") + "node = 'n'\n" + &more(n)
+        };
+        (0..5)
+            .map(beside)
+            .fold(BUSES.to_owned() + &passed, |all, one| all + &one)
     };
-    let spread = set(&|n| format!("node = 'n'\noffset = '{n}ms'\n"));
+    let spread = set(&|n| format!("offset = '{}ms'\n", 2 * n));
     std::fs::write(at("gateway.toml"), format!("{PORTS}{ROUTE}")).unwrap();
     let check = || {
         let mut command = cangate();
@@ -353,13 +359,25 @@ fn results_are_held_against_offsets() {
         command.arg("--check").arg(at("out/results.parquet"));
         command.output().unwrap()
     };
+    let play = || {
+        let mut witness = cangate();
+        witness.arg("bound").arg(at("set.toml"));
+        witness.arg("--gateway").arg(at("gateway.toml"));
+        witness.args(["--witness", "slow:150", "--out"]);
+        stdout(witness.arg(at("w.log")), 0);
+        let mut demo = cangate();
+        demo.args(["demo", "--log"])
+            .arg(at("w.log"))
+            .arg("--config");
+        stdout(demo.arg(at("gateway.toml")).arg("--out").arg(at("out")), 0);
+    };
     std::fs::write(at("spread.toml"), &spread).unwrap();
     std::fs::write(at("set.toml"), &spread).unwrap();
-    play_witness(folder.path());
+    play();
     let kept = check();
     assert_eq!(kept.status.code(), Some(0), "{kept:?}");
     std::fs::write(at("set.toml"), set(&|_| String::new())).unwrap();
-    play_witness(folder.path());
+    play();
     let broken = check();
     assert_eq!(broken.status.code(), Some(3), "{broken:?}");
     let err = String::from_utf8(broken.stderr).unwrap();
