@@ -206,6 +206,7 @@ fn the_fullest_queue_is_the_one_with_the_least_room_left() {
     let node = |name: &str, backlog, room| Node {
         name: name.to_owned(),
         order: Order::Covered(3),
+        filled: None,
         backlog,
         room,
     };
