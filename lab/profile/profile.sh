@@ -5,8 +5,8 @@
 #     lab/profile/profile.sh CANGATE FUNCTION NTH HOW LAB-MEASURE-OPTIONS...
 #
 # CANGATE is a release build, which has its symbols. FUNCTION is one of the guest's kernel that each frame
-# comes to once; its NTH execution ends the trace. HOW is --kinds, --way or --top=N (profile.py), or --who or
-# --steps (who.py). The bench is timed, if the options do not say --bench vm. $KEEP is how many instructions are kept, as
+# comes to once; its NTH execution ends the trace. HOW is --kinds, --way or --top=N (profile.py), or --who, --steps
+# or --worst (who.py). The bench is timed, if the options do not say --bench vm. $KEEP is how many instructions are kept, as
 # a power of two. Needs gcc, nm and python3, and a lab that is set up. The lab beside it ($CANGATE_LAB-profile) has a QEMU that is
 # started with the plugin; a guest in virtual time does not notice it: the figures are the same.
 set -eu
@@ -75,6 +75,6 @@ echo "$mine/trace.so,at=$at,nth=$nth,keep=${KEEP:-23},out=$mine/trace,$threads" 
 : >"$mine/plugin"
 [ -s "$mine/trace" ] || { echo "$function was executed fewer than $nth times" >&2; exit 1; }
 case $how in
---who* | --steps*) python3 "$here/who.py" "$cangate" "$mine/kallsyms" "${within:-/dev/null}" "$mine/trace" "$at" "$how" ;;
+--who* | --steps* | --worst*) python3 "$here/who.py" "$cangate" "$mine/kallsyms" "${within:-/dev/null}" "$mine/trace" "$at" "$how" ;;
 *) python3 "$here/profile.py" "$cangate" "$mine/kallsyms" "$mine/trace" "$at" "$how" ;;
 esac

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Instructions by who executes them, of a trace of a guest that may have machines in it (trace.c).
 
-    who.py PROGRAM KALLSYMS WITHIN TRACE ADDR --who[:N[:WHO]] | --steps[:N[:WHO]]
+    who.py PROGRAM KALLSYMS WITHIN TRACE ADDR --who[:N[:WHO]] | --steps[:N[:WHO]] | --worst:THREAD[:WHO]
 
 PROGRAM, KALLSYMS, TRACE and ADDR are profile.py's; WITHIN is /proc/kallsyms of a machine in the guest. --who sums the
 instructions up by machine or thread, and by what it does, divided by every N-th (default: first) time that the guest
 comes to ADDR; with WHO, a part of who it is, the 60 functions with the most instructions. --steps lists the last N of these spans: who executes, in their order; with WHO, its functions in
-their order.
+their order. --worst does so for the longest span between two times that this thread of the hypervisor comes to ADDR.
 """
 
 import array
@@ -52,7 +52,7 @@ class Context:
         self.machine = None
         self.back = None
         # By machine (None: the hypervisor).
-        self.thread = defaultdict(lambda: (0, "?"))
+        self.thread = defaultdict(lambda: (0, ""))
         # By machine and thread.
         self.depth = Counter()
         # The machine that a thread runs.
@@ -113,7 +113,7 @@ def segments(trace, at, hypervisor, machines):
                 cut(i)
                 start, now.machine = i, None
             if pc == at and now.machine is None:
-                hits.append(i)
+                hits.append((i, now.thread[None][1]))
             key = now.machine, now.thread[now.machine][0]
             if pc in begins:
                 cut(i)
@@ -159,7 +159,7 @@ class Reader:
                 return who, "its programs"
             return who, "its kernel, in interrupts" if interrupted else "its kernel"
         monitor = self.runs.get(task)
-        who = f"thread that runs machine {self.number(monitor)}" if monitor else f"thread {name}"
+        who = f"thread that runs machine {self.number(monitor)}" if monitor else f"thread {name or 'that is not known'}"
         if name.startswith("swapper"):
             who = "no thread (idle)"
         if not kernel:
@@ -202,15 +202,21 @@ def main():
         sys.exit(__doc__)
     program, kallsyms, within, file, address, how = sys.argv[1:]
     how, each, only = (how + "::").split(":")[:3]
-    each = int(each or 1)
+    thread, each = (each, 1) if how == "--worst" else (None, int(each or 1))
     reader = Reader(program, kallsyms, within)
     trace = array.array("Q")
     with open(file, "rb") as data:
         trace.frombytes(data.read())
     parts, hits, now = segments(trace, int(address, 16), reader.hypervisor.kernels, reader.machines.kernels)
     reader.runs = now.runs
+    hits = [i for i, name in hits if thread is None or name == thread]
     if len(hits) <= each:
         sys.exit(f"{file}: {address} is in it {len(hits)} times: record more instructions (KEEP=)")
+    if how == "--worst":
+        spans = sorted((last - first, first, last) for first, last in zip(hits, hits[1:]))
+        print(f"{len(spans)} spans: the median has {spans[len(spans) // 2][0]} instructions, this one {spans[-1][0]}")
+        steps(trace, parts, reader, *spans[-1][1:], only)
+        return
     if how == "--steps":
         first, last = hits[-1 - each], hits[-1]
         steps(trace, parts, reader, first, last, only)

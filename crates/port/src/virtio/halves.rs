@@ -167,7 +167,7 @@ impl Receive for VirtioReceive {
             !inner.held.is_empty() || inner.function.as_ref().is_some_and(SharedFunction::holds);
         Ok(RxReport {
             frames,
-            more: more || armed.room && waits,
+            more: more || armed.work() || armed.room && waits,
             news,
             ended: gone,
             finished: false,
