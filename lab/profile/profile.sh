@@ -61,20 +61,28 @@ find_in() {
 }
 at=$(find_in "$mine/kallsyms" "$function")
 [ -n "$at" ] || { echo "$function: the guest's kernel has no such function" >&2; exit 1; }
-threads=switch=$(find_in "$mine/kallsyms" __switch_to),init=$(find_in "$mine/kallsyms" init_task)
-if [ "$bench" = vm ]; then
-    # A machine in the guest has a kernel of its own; it is the same each time.
-    within=$mine/within.kallsyms
-    [ "$within" -nt "$cangate" ] || { ask cangate lab inner -- cat /proc/kallsyms >"$within.new" && mv "$within.new" "$within"; }
-    threads=$threads,within=$(find_in "$within" __switch_to),first=$(find_in "$within" init_task)
-fi
+within=/dev/null threads=
+case $how in
+--who* | --steps* | --worst*)
+    threads=,switch=$(find_in "$mine/kallsyms" __switch_to),init=$(find_in "$mine/kallsyms" init_task)
+    if [ "$bench" = vm ]; then
+        # A machine in the guest has a kernel of its own; it is the same each time.
+        within=$mine/within.kallsyms
+        if ! [ "$within" -nt "$cangate" ]; then
+            ask cangate lab inner -- cat /proc/kallsyms >"$within.new"
+            mv "$within.new" "$within"
+        fi
+        threads=$threads,within=$(find_in "$within" __switch_to),first=$(find_in "$within" init_task)
+    fi
+    ;;
+esac
 rm -f "$mine/trace"
-echo "$mine/trace.so,at=$at,nth=$nth,keep=${KEEP:-23},out=$mine/trace,$threads" >"$mine/plugin"
+echo "$mine/trace.so,at=$at,nth=$nth,keep=${KEEP:-23},out=$mine/trace$threads" >"$mine/plugin"
 # Without a second guest with an ideal gateway, which would write the same file.
 "$cangate" lab measure --no-floor "$@"
 : >"$mine/plugin"
 [ -s "$mine/trace" ] || { echo "$function was executed fewer than $nth times" >&2; exit 1; }
 case $how in
---who* | --steps* | --worst*) python3 "$here/who.py" "$cangate" "$mine/kallsyms" "${within:-/dev/null}" "$mine/trace" "$at" "$how" ;;
+--who* | --steps* | --worst*) python3 "$here/who.py" "$cangate" "$mine/kallsyms" "$within" "$mine/trace" "$at" "$how" ;;
 *) python3 "$here/profile.py" "$cangate" "$mine/kallsyms" "$mine/trace" "$at" "$how" ;;
 esac
