@@ -54,6 +54,12 @@ done
 ask() {
     "$cangate" lab exec --bench "${bench:-timed}" ${kernel:+--kernel "$kernel"} -- "$@"
 }
+# A machine in the guest has a kernel of its own; it is the same each time. The lab itself puts its image together, of the true
+# loader.
+if [ "$bench" = vm ] && ! [ "$mine/within.kallsyms" -nt "$cangate" ]; then
+    CANGATE_LAB=$lab ask cangate lab inner -- cat /proc/kallsyms >"$mine/within.new"
+    mv "$mine/within.new" "$mine/within.kallsyms"
+fi
 ask cat /proc/kallsyms >"$mine/kallsyms"
 # A module's function goes before the kernel's of the same name.
 find_in() {
@@ -66,12 +72,7 @@ case $how in
 --who* | --steps* | --worst*)
     threads=,switch=$(find_in "$mine/kallsyms" __switch_to),init=$(find_in "$mine/kallsyms" init_task)
     if [ "$bench" = vm ]; then
-        # A machine in the guest has a kernel of its own; it is the same each time.
         within=$mine/within.kallsyms
-        if ! [ "$within" -nt "$cangate" ]; then
-            ask cangate lab inner -- cat /proc/kallsyms >"$within.new"
-            mv "$within.new" "$within"
-        fi
         threads=$threads,within=$(find_in "$within" __switch_to),first=$(find_in "$within" init_task)
     fi
     ;;
