@@ -152,7 +152,10 @@ fn a_queue_is_looked_at_until_it_is_armed_and_after_a_kick() {
     offer(&mut machine, 6);
     let mut all = Vec::new();
     assert!(device.lock().take(1, &mut |taken| all.push(taken)));
-    assert!(!device.lock().tell().work(), "not armed: it is asked again anyway");
+    assert!(
+        !device.lock().tell().work(),
+        "not armed: it is asked again anyway"
+    );
     assert_eq!(taken(&device).len(), 1);
     assert_eq!(device.lock().counters().taken, 6);
 }
