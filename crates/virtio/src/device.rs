@@ -359,8 +359,16 @@ impl Device {
         lock(&self.guest).rings.give(frame)
     }
 
-    /// Lets the driver know of what was given back and given since. A queue that was found empty is armed: the result says
-    /// what the driver has added to it meanwhile, which it will not say itself.
+    /// Lets the driver know of what was given back and given since; true: it has buffers for frames again, after there was
+    /// none. For whoever gives frames and takes none: what the machine wants to be done is left to [`Device::tell`].
+    pub fn tell_given(&mut self) -> bool {
+        self.interrupt(TX);
+        self.interrupt(RX);
+        lock(&self.guest).rings.arm_these([false; QUEUES]).room
+    }
+
+    /// The same, and a queue that was found empty is armed: the result says what the driver has added to it meanwhile, which
+    /// it will not say itself. For whoever takes frames: nobody else may lose that.
     pub fn tell(&mut self) -> Armed {
         self.interrupt(TX);
         self.interrupt(RX);
