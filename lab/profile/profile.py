@@ -93,6 +93,9 @@ def main():
     trace = array.array("Q")
     with open(file, "rb") as data:
         trace.frombytes(data.read())
+    # Notes between the addresses.
+    if any(word >> 62 == 1 for word in trace):
+        trace = array.array("Q", (word for word in trace if word >> 62 != 1))
     hits = [i for i, pc in enumerate(trace) if pc == at]
     if len(hits) < 2:
         sys.exit(f"{file}: {address} is not in it twice: record more instructions (keep=)")

@@ -5,8 +5,9 @@
 #     lab/profile/profile.sh CANGATE FUNCTION NTH HOW LAB-MEASURE-OPTIONS...
 #
 # CANGATE is a release build, which has its symbols. FUNCTION is one of the guest's kernel that each frame
-# comes to once; its NTH execution ends the trace. HOW is --kinds, --way or --top=N (profile.py). Needs gcc,
-# nm and python3, and a lab that is set up. The lab beside it ($CANGATE_LAB-profile) has a QEMU that is
+# comes to once; its NTH execution ends the trace. HOW is --kinds, --way or --top=N (profile.py), or --who, --steps
+# or --worst (who.py). The bench is timed, if the options do not say --bench vm. $KEEP is how many instructions are kept, as
+# a power of two. Needs gcc, nm and python3, and a lab that is set up. The lab beside it ($CANGATE_LAB-profile) has a QEMU that is
 # started with the plugin; a guest in virtual time does not notice it: the figures are the same.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -38,21 +39,53 @@ END
 done
 : >"$mine/plugin"
 export CANGATE_LAB="$mine"
-# The kernel under test is the one of the options.
+# The kernel under test and the bench are those of the options.
 kernel=
+bench=
 previous=
 for option in "$@"; do
-    [ "$previous" != --kernel ] || kernel=$option
+    case $previous in
+    --kernel) kernel=$option ;;
+    --bench) bench=$option ;;
+    esac
     previous=$option
 done
-"$cangate" lab exec --bench timed ${kernel:+--kernel "$kernel"} -- cat /proc/kallsyms >"$mine/kallsyms"
+[ -n "$bench" ] || set -- --bench timed "$@"
+ask() {
+    "$cangate" lab exec --bench "${bench:-timed}" ${kernel:+--kernel "$kernel"} -- "$@"
+}
+# A machine in the guest has a kernel of its own; it is the same each time. The lab itself puts its image together, of the true
+# loader.
+if [ "$bench" = vm ] && ! [ "$mine/within.kallsyms" -nt "$cangate" ]; then
+    CANGATE_LAB=$lab ask cangate lab inner -- cat /proc/kallsyms >"$mine/within.new"
+    mv "$mine/within.new" "$mine/within.kallsyms"
+fi
+ask cat /proc/kallsyms >"$mine/kallsyms"
 # A module's function goes before the kernel's of the same name.
-at=$(awk -v name="$function" '$3 == name { at = $1; if ($4 != "") exit } END { print at }' "$mine/kallsyms")
+find_in() {
+    awk -v name="$2" '$3 == name { at = $1; if ($4 != "") exit } END { print at }' "$1"
+}
+at=$(find_in "$mine/kallsyms" "$function")
 [ -n "$at" ] || { echo "$function: the guest's kernel has no such function" >&2; exit 1; }
+within=/dev/null threads=
+case $how in
+--who* | --steps* | --worst*)
+    threads=,switch=$(find_in "$mine/kallsyms" __switch_to),init=$(find_in "$mine/kallsyms" init_task)
+    if [ "$bench" = vm ]; then
+        within=$mine/within.kallsyms
+        threads=$threads,within=$(find_in "$within" __switch_to),first=$(find_in "$within" init_task)
+    fi
+    ;;
+esac
+# Without the plugin, the guest that the experiment starts from is prepared in much less time; and what happens then is not counted.
+"$cangate" lab measure --no-floor "$@" >/dev/null
 rm -f "$mine/trace"
-echo "$mine/trace.so,at=$at,nth=$nth,keep=23,out=$mine/trace" >"$mine/plugin"
+echo "$mine/trace.so,at=$at,nth=$nth,keep=${KEEP:-23},out=$mine/trace$threads" >"$mine/plugin"
 # Without a second guest with an ideal gateway, which would write the same file.
-"$cangate" lab measure --bench timed --no-floor "$@"
+"$cangate" lab measure --no-floor "$@"
 : >"$mine/plugin"
 [ -s "$mine/trace" ] || { echo "$function was executed fewer than $nth times" >&2; exit 1; }
-python3 "$here/profile.py" "$cangate" "$mine/kallsyms" "$mine/trace" "$at" "$how"
+case $how in
+--who* | --steps* | --worst*) python3 "$here/who.py" "$cangate" "$mine/kallsyms" "$within" "$mine/trace" "$at" "$how" ;;
+*) python3 "$here/profile.py" "$cangate" "$mine/kallsyms" "$mine/trace" "$at" "$how" ;;
+esac

@@ -64,6 +64,8 @@ pub struct Candidate {
 /// The controller. See [the crate's page](crate).
 pub struct Controller {
     functions: Vec<Function>,
+    /// The functions behind these were never used: they are stopped, and have no frame.
+    used: usize,
     fd: bool,
     state: State,
     order: u64,
@@ -78,6 +80,7 @@ impl Controller {
         let function = |_| Function::new(config.queue, config.fifo);
         Self {
             functions: (0..config.functions).map(function).collect(),
+            used: 0,
             fd: config.fd,
             state: State::Stopped,
             order: 0,
@@ -90,8 +93,18 @@ impl Controller {
     }
 
     fn function_mut(&mut self, vf: Vf) -> Result<&mut Function, NoFunction> {
-        let function = self.functions.get_mut(usize::from(vf.0));
-        function.ok_or(NoFunction(vf))
+        let number = usize::from(vf.0);
+        let function = self.functions.get_mut(number).ok_or(NoFunction(vf))?;
+        self.used = self.used.max(number + 1);
+        Ok(function)
+    }
+
+    fn in_use(&self) -> impl Iterator<Item = &Function> {
+        self.functions.iter().take(self.used)
+    }
+
+    fn in_use_mut(&mut self) -> impl Iterator<Item = &mut Function> {
+        self.functions.iter_mut().take(self.used)
     }
 
     // ---- The physical function ----
@@ -318,7 +331,7 @@ impl Controller {
         if self.wire.is_some() || !self.state.passes() {
             return None;
         }
-        let heads = (0..).zip(&self.functions).filter_map(|(number, function)| {
+        let heads = (0..).zip(self.in_use()).filter_map(|(number, function)| {
             let head = function.waiting.get(function.best()?)?;
             let bucket = function.bucket.as_ref();
             let may = bucket.is_none_or(|bucket| bucket.allows(&head.frame, now));
@@ -335,7 +348,7 @@ impl Controller {
     /// When a budget allows a frame that it does not allow now: [`Controller::best`] may change then.
     #[must_use]
     pub fn deadline(&self, now: Nanos) -> Option<Nanos> {
-        let times = self.functions.iter().filter_map(|function| {
+        let times = self.in_use().filter_map(|function| {
             let head = function.waiting.get(function.best()?)?;
             let at = function.bucket.as_ref()?.allows_at(&head.frame, now)?;
             (at > now).then_some(at)
@@ -373,7 +386,7 @@ impl Controller {
     /// It was sent and acknowledged, with this end of frame. All other functions hear it.
     pub fn sent(&mut self, candidate: &Candidate, end: Nanos) {
         self.wire = None;
-        for (number, function) in (0..).zip(&mut self.functions) {
+        for (number, function) in (0..).zip(self.in_use_mut()) {
             if Vf(number) != candidate.vf {
                 function.hear(&candidate.frame, end);
             } else if let Some(place) = function.place(candidate.order) {
@@ -384,7 +397,7 @@ impl Controller {
 
     /// A frame of another node has ended.
     pub fn heard(&mut self, frame: &Frame, end: Nanos) {
-        for function in &mut self.functions {
+        for function in self.in_use_mut() {
             function.hear(frame, end);
         }
     }

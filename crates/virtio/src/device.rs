@@ -41,6 +41,7 @@ pub enum Link {
 
 /// The kick of a queue has the queue's number.
 const RX_KICK: u64 = RX as u64;
+const TX_KICK: u64 = TX as u64;
 const LISTENER: u64 = 100;
 const MESSAGES: u64 = 101;
 const OTHER: u64 = 102;
@@ -51,6 +52,18 @@ const REMARKS: usize = 16;
 
 /// How often it is tried whether the monitor listens, ns.
 const PAUSE: Nanos = 100_000_000;
+
+/// What is known of a queue by which the machine wants something to be done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// There may be something: the driver has said so, or nobody has looked since the queue was set up.
+    Stirred,
+    /// Nothing was there when it was looked at. The driver does not yet know that it is to say what it adds.
+    Empty,
+    /// The driver was asked to say what it adds, and nothing was there *after* that. So whatever it adds, it says, and
+    /// the epoll keeps that until it is read: there is nothing to be looked for before.
+    Quiet,
+}
 
 /// How the connection is made.
 enum Way {
@@ -69,6 +82,9 @@ pub struct Device {
     guest: Arc<Mutex<Guest>>,
     /// Kicks that the epoll knows.
     known: [Option<RawFd>; QUEUES],
+    /// Frames of the machine, and its commands.
+    frames: Known,
+    commands: Known,
     remarks: Vec<String>,
     was_broken: bool,
     others: bool,
@@ -111,6 +127,8 @@ impl Device {
             session: None,
             guest: Arc::new(Mutex::new(Guest::new(options))),
             known: [None; QUEUES],
+            frames: Known::Stirred,
+            commands: Known::Stirred,
             remarks: Vec::new(),
             was_broken: false,
             others: false,
@@ -200,12 +218,16 @@ impl Device {
                 OTHER => self.others = true,
                 BELL => {}
                 RX_KICK => lock(&self.guest).rings.fed(),
-                // What is in the other queues is looked at anyway.
-                _ => {}
+                TX_KICK => self.frames = Known::Stirred,
+                _ => self.commands = Known::Stirred,
             }
         }
         let mut guest = lock(&self.guest);
-        guest.rings.obey();
+        if self.commands != Known::Quiet {
+            guest.rings.obey();
+            // Of very many commands some are left: they are found when the queue is armed.
+            self.commands = Known::Empty;
+        }
         let broken = guest.rings.broken();
         drop(guest);
         if let Some((index, why)) = broken.filter(|_| !self.was_broken) {
@@ -256,6 +278,8 @@ impl Device {
         };
         let before = session.spoke();
         let result = session.serve();
+        // Whatever it said, the queues may be others now.
+        (self.frames, self.commands) = (Known::Stirred, Known::Stirred);
         let spoke = session.spoke();
         if spoke && !before {
             lock(&self.guest).rings.count_connection();
@@ -297,16 +321,24 @@ impl Device {
         }
     }
 
-    /// Hands over up to `budget` frames that the machine sends. True: there are more.
+    /// Hands over up to `budget` frames that the machine sends. True: there may be more. When there are none left,
+    /// [`Device::tell`] says whether some have come meanwhile.
     pub fn take(&mut self, budget: usize, take: &mut dyn FnMut(Taken)) -> bool {
+        if self.frames == Known::Quiet {
+            return false;
+        }
         let mut guest = lock(&self.guest);
         for _ in 0..budget {
             match guest.rings.take() {
                 Some(taken) => take(taken),
-                // What was refused is given back, too.
-                None => return guest.rings.arm().work,
+                None => {
+                    self.frames = Known::Empty;
+                    return false;
+                }
             }
         }
+        // Not armed before it is empty: the driver need say nothing while we look anyway.
+        self.frames = Known::Stirred;
         true
     }
 
@@ -327,12 +359,31 @@ impl Device {
         lock(&self.guest).rings.give(frame)
     }
 
-    /// Lets the driver know of what was given back and given since, and says what it has done meanwhile: it will not
-    /// be said again.
+    /// Lets the driver know of what was given back and given since; true: it has buffers for frames again, after there was
+    /// none. For whoever gives frames and takes none: what the machine wants to be done is left to [`Device::tell`].
+    pub fn tell_given(&mut self) -> bool {
+        self.interrupt(TX);
+        self.interrupt(RX);
+        lock(&self.guest).rings.arm_these([false; QUEUES]).room
+    }
+
+    /// The same, and a queue that was found empty is armed: the result says what the driver has added to it meanwhile, which
+    /// it will not say itself. For whoever takes frames: nobody else may lose that.
     pub fn tell(&mut self) -> Armed {
         self.interrupt(TX);
         self.interrupt(RX);
-        lock(&self.guest).rings.arm()
+        let mut which = [false; QUEUES];
+        which[TX] = self.frames == Known::Empty;
+        which[CONTROL] = self.commands == Known::Empty;
+        let armed = lock(&self.guest).rings.arm_these(which);
+        let known = |there| if there { Known::Stirred } else { Known::Quiet };
+        if which[TX] {
+            self.frames = known(armed.frames);
+        }
+        if which[CONTROL] {
+            self.commands = known(armed.commands);
+        }
+        armed
     }
 
     fn interrupt(&self, index: usize) {

@@ -38,10 +38,20 @@ pub enum Broken {
 /// What is there already when the driver is asked to say so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Armed {
-    /// Frames or commands of the machine.
-    pub work: bool,
+    /// Frames of the machine.
+    pub frames: bool,
+    /// Commands of the machine.
+    pub commands: bool,
     /// A buffer for a frame, after there was none.
     pub room: bool,
+}
+
+impl Armed {
+    /// Is there something that the machine wants to be done?
+    #[must_use]
+    pub const fn work(&self) -> bool {
+        self.frames || self.commands
+    }
 }
 
 /// A frame of the machine whose end is to be reported.
@@ -518,8 +528,16 @@ impl Rings {
 
     /// Asks the driver to say when it has done something, and looks whether it has done so already.
     pub fn arm(&mut self) -> Armed {
+        self.arm_these([true; QUEUES])
+    }
+
+    /// The same, of some of the queues whose driver has work for us; that of buffers for frames is always among them.
+    pub(crate) fn arm_these(&mut self, which: [bool; QUEUES]) -> Armed {
         let mut armed = Armed::default();
         for index in [TX, CONTROL, RX] {
+            if index != RX && !which[index] {
+                continue;
+            }
             let ring = &mut self.rings[index];
             if !ring.is_usable() {
                 continue;
@@ -531,10 +549,10 @@ impl Rings {
             }
             let there = ring.queue.enable_notification(&self.memory);
             let there = there.unwrap_or(false);
-            if index == RX {
-                armed.room = there;
-            } else {
-                armed.work |= there;
+            match index {
+                RX => armed.room = there,
+                TX => armed.frames = there,
+                _ => armed.commands = there,
             }
         }
         armed

@@ -121,6 +121,45 @@ fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
     assert_eq!((counters.not_started, counters.given), (1, 1));
 }
 
+/// A queue that was armed is not looked at before its driver has said something; what came before that is found by
+/// arming it.
+#[test]
+fn a_queue_is_looked_at_until_it_is_armed_and_after_a_kick() {
+    let place = place();
+    let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+    let mut machine = Machine::new();
+    let _monitor = machine.connect(&place.path, ALL);
+    machine.command(MESSAGE_START);
+    machine.send(TX, 1, &message(1, &[]));
+    wait_taken(&device);
+    let offer = |machine: &mut Machine, head: u16| {
+        machine.describe(TX, head, &message(u32::from(head), &[]), 1);
+        machine.offer(TX, head);
+    };
+    // Not armed.
+    offer(&mut machine, 2);
+    assert_eq!(taken(&device).len(), 1);
+    offer(&mut machine, 3);
+    assert!(device.lock().tell().frames, "after the last look");
+    assert_eq!(taken(&device).len(), 1);
+    assert!(!device.lock().tell().work());
+    offer(&mut machine, 4);
+    assert_eq!(taken(&device), [], "the driver would have said it");
+    machine.kick(TX);
+    wait_taken(&device);
+    // As many as may be taken at once, and one more.
+    offer(&mut machine, 5);
+    offer(&mut machine, 6);
+    let mut all = Vec::new();
+    assert!(device.lock().take(1, &mut |taken| all.push(taken)));
+    assert!(
+        !device.lock().tell().work(),
+        "not armed: it is asked again anyway"
+    );
+    assert_eq!(taken(&device).len(), 1);
+    assert_eq!(device.lock().counters().taken, 6);
+}
+
 #[test]
 fn a_machine_that_is_reset_hears_that_its_frames_failed() {
     let place = place();

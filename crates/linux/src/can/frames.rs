@@ -27,6 +27,8 @@ pub struct FrameOptions {
     pub own: bool,
     /// Ask the driver for the controller's own stamps.
     pub hardware_stamps: bool,
+    /// Frames have no stamps, which costs less.
+    pub no_stamps: bool,
     /// The receive buffer in bytes, as the kernel counts (some 800 a frame); beyond
     /// `net.core.rmem_max` with CAP_NET_ADMIN only, and quietly less without.
     pub receive_buffer: Option<u32>,
@@ -65,7 +67,9 @@ impl FrameSocket {
     /// [`OpenError`] that says what is missing and what to do.
     pub fn open(interface: &str, options: &FrameOptions) -> Result<Self, OpenError> {
         let socket = Socket::open(interface)?;
-        let stamps = if options.hardware_stamps {
+        let stamps = if options.no_stamps {
+            Stamps::None
+        } else if options.hardware_stamps {
             Stamps::Hardware
         } else {
             Stamps::Kernel
@@ -134,7 +138,20 @@ impl FrameSocket {
     /// What recvmmsg(2) says: ENETDOWN once when the interface went down. Nothing there is no
     /// error.
     pub fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<usize, Errno> {
-        let n = match self.inbox.receive(&self.socket, MOST_ARRIVALS) {
+        self.receive_at_most(MOST_ARRIVALS, take)
+    }
+
+    /// The same, of at most so many frames. To ask for one costs half as much as to ask for many where one is there: the
+    /// kernel looks for a second one, too.
+    ///
+    /// # Errors
+    /// As [`FrameSocket::receive`].
+    pub fn receive_at_most(
+        &mut self,
+        most: usize,
+        take: &mut dyn FnMut(Arrival<'_>),
+    ) -> Result<usize, Errno> {
+        let n = match self.inbox.receive(&self.socket, most) {
             Ok(n) => n,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(0),
             Err(e) => return Err(e),

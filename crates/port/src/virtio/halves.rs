@@ -167,7 +167,7 @@ impl Receive for VirtioReceive {
             !inner.held.is_empty() || inner.function.as_ref().is_some_and(SharedFunction::holds);
         Ok(RxReport {
             frames,
-            more: more || armed.room && waits,
+            more: more || armed.work() || armed.room && waits,
             news,
             ended: gone,
             finished: false,
@@ -255,7 +255,7 @@ impl Transmit for VirtioTransmit {
         for _ in 0..TRIES {
             sent += inner.give().0;
             // Buffers that came while the driver was asked to say so.
-            if !inner.device.tell().room || inner.held.is_empty() {
+            if !inner.device.tell_given() || inner.held.is_empty() {
                 break;
             }
         }
