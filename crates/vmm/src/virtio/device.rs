@@ -102,6 +102,12 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
         }
     }
 
+    /// What is behind it.
+    #[cfg(feature = "model")]
+    pub(crate) const fn parts(&mut self) -> (&mut B, &mut W) {
+        (&mut self.transport.backend, &mut self.wires)
+    }
+
     /// Kicks come from KVM while the device works and its ports are there.
     fn connect_ports(&mut self) {
         let ports = self.config.address(PORTS, Space::Io);

@@ -17,8 +17,14 @@ mod wiring;
 pub(crate) use backend::Vhost;
 pub(crate) use device::{Can, Place};
 pub(crate) use wiring::{Events, Wiring};
+#[cfg(feature = "model")]
+pub(crate) use {
+    queue::{Queue, all_parts},
+    transport::Backend,
+    wiring::Kicks,
+};
 
 /// Queues of a virtio CAN device: of frames to the bus, of frames from the bus, of commands.
-pub(crate) const QUEUES: usize = 3;
+pub const QUEUES: usize = 3;
 /// Interrupts: one for the configuration, one a queue.
-pub(crate) const VECTORS: usize = 1 + QUEUES;
+pub const VECTORS: usize = 1 + QUEUES;

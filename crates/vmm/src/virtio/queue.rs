@@ -70,7 +70,11 @@ pub(crate) fn all_parts(
     memory: &GuestMemoryMmap,
 ) -> Option<[Option<Parts>; QUEUES]> {
     let mut all = [None; QUEUES];
-    for (parts, queue) in all.iter_mut().zip(queues).filter(|(_, queue)| queue.enabled) {
+    for (parts, queue) in all
+        .iter_mut()
+        .zip(queues)
+        .filter(|(_, queue)| queue.enabled)
+    {
         *parts = Some(queue.parts(memory)?);
     }
     Some(all)

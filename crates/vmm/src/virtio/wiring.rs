@@ -115,9 +115,9 @@ impl Wiring {
             }
             let Some(base) = base else { continue };
             let at = u64::from(base) + u64::from(STEP) * queue as u64;
-            let taken =
-                self.vm
-                    .register_ioevent(kick, &IoEventAddress::Pio(at), NoDatamatch);
+            let taken = self
+                .vm
+                .register_ioevent(kick, &IoEventAddress::Pio(at), NoDatamatch);
             match taken {
                 Ok(()) => self.taken[queue] = Some(IoEventAddress::Pio(at)),
                 // The machine has moved one device onto another. What is written there is the other's, as long as it is there.
