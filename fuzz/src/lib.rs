@@ -38,6 +38,7 @@ pub const TARGETS: &[Target] = &[
     targets::log_trc::TARGET,
     targets::mapped_page::TARGET,
     targets::matrix::TARGET,
+    targets::monitor::TARGET,
     targets::ring_block::TARGET,
     targets::shm_rings::TARGET,
     targets::vcontroller::TARGET,

@@ -263,7 +263,9 @@ impl Device {
     fn begin(&mut self, stream: UnixStream) {
         let begun = Session::new(stream, Arc::clone(&self.guest)).and_then(|session| {
             let data = EventData::new_u64(MESSAGES);
-            epoll::add(&self.epoll, session.stream(), data, EventFlags::IN)?;
+            // An event each time that bytes come: of a message that has begun and does not go on, it would be one without end.
+            let flags = EventFlags::IN | EventFlags::ET;
+            epoll::add(&self.epoll, session.stream(), data, flags)?;
             Ok(session)
         });
         match begun {

@@ -326,3 +326,34 @@ fn monitors_that_make_no_sense_lose_their_connection() {
     let _monitor = machine.connect(&place.path, ALL);
     assert_eq!(device.lock().link(), Link::Stopped);
 }
+
+/// A monitor that stands still after half of a header keeps nobody busy, and may go on later.
+#[test]
+fn a_monitor_that_stands_still_in_a_header_is_waited_for_without_work() {
+    use std::io::Write;
+    let place = place();
+    let mut device = Device::bind(&place.path, OPTIONS).unwrap();
+    let is_ready = |device: &Device| {
+        let mut poll = linux::Poll::with_capacity(1);
+        poll.add_fd(device.fd(), true, false);
+        poll.wait(Some(std::time::Duration::ZERO)).unwrap() > 0
+    };
+    let mut stream = std::os::unix::net::UnixStream::connect(&place.path).unwrap();
+    // `VHOST_USER_SET_OWNER`, version 1, no body.
+    let message = [3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
+    stream.write_all(&message[..5]).unwrap();
+    assert!(is_ready(&device));
+    // The connection, then what has come of the message.
+    device.work(0);
+    device.work(0);
+    assert!(!is_ready(&device), "there is nothing to do");
+    assert_eq!(device.link(), Link::Absent);
+    stream.write_all(&message[5..]).unwrap();
+    assert!(is_ready(&device));
+    device.work(0);
+    assert_eq!(device.link(), Link::Stopped);
+    drop(stream);
+    assert!(is_ready(&device));
+    device.work(0);
+    assert_eq!(device.link(), Link::Absent);
+}

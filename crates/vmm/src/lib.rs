@@ -11,6 +11,7 @@
 //! * `boot`: memory, the kernel's PVH entry, the table of processors and interrupts.
 //! * `cpu`: the processor as it starts.
 //! * `pci`: configuration space, MSI-X; `virtio`: the transport of virtio 1.4 §4.1, and vhost-user behind it.
+//! * `model` (a feature): the devices alone, to be fuzzed.
 //! * `serial`: the console and the agent's line; `ports`: who is behind which port and address.
 //!
 //! What the machine writes to any register is bounded and checked; what makes no sense is ignored, as hardware does.
@@ -25,6 +26,8 @@ mod cpu;
 mod error;
 mod interrupts;
 mod machine;
+#[cfg(feature = "model")]
+pub mod model;
 mod pci;
 mod serial;
 mod virtio;

@@ -20,8 +20,8 @@ pub(crate) const SECOND: u16 = 0x2F8;
 pub(crate) const FIRST_LINE: u32 = 4;
 pub(crate) const SECOND_LINE: u32 = 3;
 
-/// Bytes that the machine says to its agent's line before anybody listens.
-const EARLY: usize = 1 << 16;
+/// The most bytes that the machine says to its agent's line before anybody listens; later ones are lost.
+pub(crate) const EARLY: usize = 1 << 16;
 
 /// An interrupt by an event descriptor.
 pub(crate) struct Line(EventFd);
@@ -91,6 +91,12 @@ impl Out {
     fn end(&self) {
         self.lock().stream = None;
     }
+
+    /// What was said before anybody listened.
+    #[cfg(feature = "model")]
+    pub(crate) fn early(&self) -> Vec<u8> {
+        self.lock().early.clone()
+    }
 }
 
 impl Write for Out {
@@ -124,14 +130,7 @@ impl Agent {
         line: Line,
     ) -> Result<(Self, impl FnOnce() -> VmmError + Send + use<>), VmmError> {
         let listener = UnixListener::bind(path).map_err(file("listen at", path))?;
-        let empty = EventFd::new(EFD_NONBLOCK).map_err(system("make an event descriptor"))?;
-        let out = Out::default();
-        let events = Empty(empty.try_clone().map_err(system("copy a descriptor"))?);
-        let agent = Self(Arc::new(Mutex::new(Serial::with_events(
-            line,
-            events,
-            out.clone(),
-        ))));
+        let (agent, out, empty) = Self::unheard(line)?;
         let feed = agent.clone();
         let path = path.to_path_buf();
         let serve = move || {
@@ -147,6 +146,16 @@ impl Agent {
             }
         };
         Ok((agent, serve))
+    }
+
+    /// A line at whose other end nobody is: what the machine says waits in the second part, and the third is written when it has
+    /// read all that was there.
+    pub(crate) fn unheard(line: Line) -> Result<(Self, Out, EventFd), VmmError> {
+        let empty = EventFd::new(EFD_NONBLOCK).map_err(system("make an event descriptor"))?;
+        let out = Out::default();
+        let events = Empty(empty.try_clone().map_err(system("copy a descriptor"))?);
+        let serial = Serial::with_events(line, events, out.clone());
+        Ok((Self(Arc::new(Mutex::new(serial))), out, empty))
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Agents> {
@@ -174,23 +183,26 @@ impl Agent {
 
     /// Hands over as much as there is room for, after waiting for some; gives the rest.
     fn feed<'a>(&self, bytes: &'a [u8], empty: &EventFd) -> io::Result<&'a [u8]> {
-        {
-            let mut serial = self.lock();
-            let (now, rest) = bytes.split_at(serial.fifo_capacity().min(bytes.len()));
-            if !now.is_empty() {
-                let given = serial.enqueue_raw_bytes(now);
-                // A line in loopback takes nothing; its driver is still looking for it.
-                let given = given.map_err(|error| io::Error::other(format!("{error:?}")))?;
-                if given > 0 {
-                    return Ok(bytes.get(given..).unwrap_or(rest));
-                }
-            }
+        let given = self.offer(bytes)?;
+        if given == 0 {
+            let mut poll = Poll::with_capacity(1);
+            poll.add_fd(empty.as_raw_fd(), true, false);
+            poll.wait(None)?;
+            let _ = empty.read();
         }
-        let mut poll = Poll::with_capacity(1);
-        poll.add_fd(empty.as_raw_fd(), true, false);
-        poll.wait(None)?;
-        let _ = empty.read();
-        Ok(bytes)
+        Ok(bytes.get(given..).unwrap_or_default())
+    }
+
+    /// Hands over as much as there is room for, without waiting; gives how much that was.
+    pub(crate) fn offer(&self, bytes: &[u8]) -> io::Result<usize> {
+        let mut serial = self.lock();
+        let now = bytes.get(..serial.fifo_capacity().min(bytes.len()));
+        let Some(now) = now.filter(|now| !now.is_empty()) else {
+            return Ok(0);
+        };
+        // A line in loopback takes nothing; its driver is still looking for it.
+        let given = serial.enqueue_raw_bytes(now);
+        given.map_err(|error| io::Error::other(format!("{error:?}")))
     }
 }
 

@@ -15,6 +15,7 @@ pub mod log_text;
 pub mod log_trc;
 pub mod mapped_page;
 pub mod matrix;
+pub mod monitor;
 pub mod ring_block;
 pub mod shm_rings;
 pub mod vcontroller;

@@ -57,7 +57,8 @@ impl Config {
         config
     }
 
-    fn put(&mut self, at: usize, bytes: &[u8]) {
+    /// The device itself writes.
+    pub(crate) fn put(&mut self, at: usize, bytes: &[u8]) {
         if let Some(place) = self.bytes.get_mut(at..at + bytes.len()) {
             place.copy_from_slice(bytes);
         }

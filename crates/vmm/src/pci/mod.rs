@@ -5,5 +5,6 @@ mod msix;
 mod root;
 
 pub(crate) use config::{Config, Space};
-pub(crate) use msix::{Message, Msix, Wires};
+pub use msix::Message;
+pub(crate) use msix::{Msix, Wires};
 pub(crate) use root::{ADDRESS, DATA, Function, Root};

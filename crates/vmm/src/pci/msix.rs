@@ -12,9 +12,11 @@ const MASK_ALL: u16 = 1 << 14;
 
 /// What an interrupt writes, and where.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Message {
-    pub(crate) address: u64,
-    pub(crate) data: u32,
+pub struct Message {
+    /// Where.
+    pub address: u64,
+    /// What.
+    pub data: u32,
 }
 
 /// What carries interrupts to the processor.

@@ -5,7 +5,7 @@ use super::config::Config;
 /// A device on the bus.
 pub(crate) trait Function {
     /// The machine reads its configuration space.
-    fn read_config(&self, at: usize, bytes: &mut [u8]);
+    fn read_config(&mut self, at: usize, bytes: &mut [u8]);
     /// The machine writes it.
     fn write_config(&mut self, at: usize, bytes: &[u8]);
     /// The machine reads memory; true if the device is there.
@@ -26,6 +26,11 @@ pub(crate) const ADDRESS: u16 = 0xCF8;
 pub(crate) const DATA: u16 = 0xCFC;
 /// Bit of the address: accesses to the data's ports are for configuration space.
 const ENABLED: u32 = 1 << 31;
+
+/// Bytes from this place in the word that the address names to its end.
+fn within(offset: u16) -> usize {
+    4_usize.saturating_sub(offset.into())
+}
 
 /// One bus with a bridge in slot 0 and devices from [`Root::FIRST`] on.
 pub(crate) struct Root<F> {
@@ -61,7 +66,7 @@ impl<F: Function> Root<F> {
     }
 
     /// The machine reads one of the ports from [`ADDRESS`] to [`DATA`] + 3.
-    pub(crate) fn read(&self, port: u16, bytes: &mut [u8]) {
+    pub(crate) fn read(&mut self, port: u16, bytes: &mut [u8]) {
         bytes.fill(0xFF);
         let Some(offset) = port.checked_sub(DATA) else {
             if port == ADDRESS && bytes.len() == 4 {
@@ -73,11 +78,14 @@ impl<F: Function> Root<F> {
             return;
         };
         let at = at + usize::from(offset);
+        // What is beyond the last of the ports is not of this word.
+        let len = bytes.len().min(within(offset));
+        let bytes = bytes.get_mut(..len).unwrap_or_default();
         match slot.checked_sub(Self::FIRST) {
             None if slot == 0 => self.bridge.read(at, bytes),
             None => {}
             Some(index) => {
-                if let Some(device) = self.devices.get(index) {
+                if let Some(device) = self.devices.get_mut(index) {
                     device.read_config(at, bytes);
                 }
             }
@@ -97,6 +105,8 @@ impl<F: Function> Root<F> {
             return;
         };
         let at = at + usize::from(offset);
+        let bytes = bytes.get(..bytes.len().min(within(offset)));
+        let bytes = bytes.unwrap_or_default();
         match slot.checked_sub(Self::FIRST) {
             None if slot == 0 => self.bridge.write(at, bytes),
             None => {}
@@ -116,7 +126,7 @@ mod tests {
     struct Device(Config);
 
     impl Function for Device {
-        fn read_config(&self, at: usize, bytes: &mut [u8]) {
+        fn read_config(&mut self, at: usize, bytes: &mut [u8]) {
             self.0.read(at, bytes);
         }
         fn write_config(&mut self, at: usize, bytes: &[u8]) {
@@ -156,6 +166,19 @@ mod tests {
         for empty in [1, 0xF, 0x11, 0x1F] {
             assert_eq!(read(&mut root, empty, 0, 4), [0xFF; 4]);
         }
+    }
+
+    #[test]
+    fn an_access_ends_with_the_word_that_the_address_names() {
+        let mut root = root();
+        // Of a long access at 0xCFD, three bytes are of the subsystem's word.
+        assert_eq!(read(&mut root, 0x10, 0x2D, 4), [0x1A, 0x64, 0x10, 0xFF]);
+        let address = ENABLED | 0x10 << 11 | 0x38;
+        root.write(ADDRESS, &address.to_le_bytes());
+        root.write(DATA + 3, &[0, 0x55]);
+        // A string of accesses is none of a word.
+        root.write(DATA, &[0x55; 8]);
+        assert_eq!(read(&mut root, 0x10, 0x3C, 1), [0], "the next word stays");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The other process: a port of kind `virtio` of a `cangate run`, by vhost-user.
 
 use super::QUEUES;
-use super::transport::{Backend, Queue};
+use super::queue::{self, Parts, Queue};
+use super::transport::Backend;
 use super::wiring::Events;
 use crate::error::VmmError;
 use crate::machine::News;
@@ -19,7 +20,7 @@ use vhost::vhost_user::{
     VhostUserFrontendReqHandler,
 };
 use vhost::{VhostBackend as _, VhostUserMemoryRegionInfo, VringConfigData};
-use vm_memory::{GuestAddress, GuestMemoryBackend as _, GuestMemoryMmap};
+use vm_memory::{GuestMemoryBackend as _, GuestMemoryMmap};
 use vmm_sys_util::eventfd::EventFd;
 
 /// The bit of the features by which both sides agree on vhost-user's own messages.
@@ -100,7 +101,12 @@ impl Vhost {
         })
     }
 
-    fn try_start(&self, features: u64, queues: &[Queue; QUEUES]) -> Result<(), vhost::Error> {
+    fn try_start(
+        &self,
+        features: u64,
+        queues: &[Queue; QUEUES],
+        parts: &[Option<Parts>; QUEUES],
+    ) -> Result<(), vhost::Error> {
         self.frontend.set_features(features | PROTOCOL)?;
         let regions: Result<Vec<_>, _> = self
             .memory
@@ -108,20 +114,15 @@ impl Vhost {
             .map(VhostUserMemoryRegionInfo::from_guest_region)
             .collect();
         self.frontend.set_mem_table(&regions?)?;
-        for (index, queue) in queues.iter().enumerate().filter(|(_, queue)| queue.enabled) {
-            let here = |at: u64| {
-                let place = self.memory.get_host_address(GuestAddress(at));
-                place
-                    .map(|place| place as u64)
-                    .map_err(|_| vhost::Error::InvalidGuestMemory)
-            };
+        for (index, (queue, parts)) in queues.iter().zip(parts).enumerate() {
+            let Some(parts) = parts else { continue };
             let places = VringConfigData {
                 queue_max_size: queue.size,
                 queue_size: queue.size,
                 flags: 0,
-                desc_table_addr: here(queue.descriptors)?,
-                used_ring_addr: here(queue.device)?,
-                avail_ring_addr: here(queue.driver)?,
+                desc_table_addr: parts.descriptors,
+                used_ring_addr: parts.device,
+                avail_ring_addr: parts.driver,
                 log_addr: None,
             };
             self.frontend.set_vring_num(index, queue.size)?;
@@ -136,6 +137,13 @@ impl Vhost {
         Ok(())
     }
 
+    fn try_stop(&mut self) -> Result<(), vhost::Error> {
+        (0..QUEUES).try_for_each(|index| {
+            self.enable(index, false)?;
+            self.frontend.get_vring_base(index).map(drop)
+        })
+    }
+
     fn enable(&mut self, index: usize, on: bool) -> Result<(), vhost::Error> {
         self.frontend.set_vring_enable(index, on)
     }
@@ -147,24 +155,27 @@ impl Backend for Vhost {
     }
 
     fn start(&mut self, features: u64, queues: &[Queue; QUEUES]) -> bool {
-        let started = self.try_start(features, queues).and_then(|()| {
+        // What is not in the machine's memory is not handed over.
+        let Some(parts) = queue::all_parts(queues, &self.memory) else {
+            return false;
+        };
+        let started = self.try_start(features, queues, &parts).and_then(|()| {
             let mut used = (0..QUEUES).filter(|index| queues[*index].enabled);
             used.try_for_each(|index| self.enable(index, true))
         });
+        if started.is_err() {
+            // A part of it may work by now. If that cannot be ended either, the connection has ended, which is told elsewhere.
+            let _ = self.try_stop();
+        }
         started.is_ok()
     }
 
     fn stop(&mut self) {
-        for index in 0..QUEUES {
-            let stopped = self
-                .enable(index, false)
-                .and_then(|()| self.frontend.get_vring_base(index).map(drop));
-            if let Err(error) = stopped {
-                self.news.ended(Err(VmmError::Backend {
-                    path: self.path.clone(),
-                    why: error.to_string(),
-                }));
-            }
+        if let Err(error) = self.try_stop() {
+            self.news.ended(Err(VmmError::Backend {
+                path: self.path.clone(),
+                why: error.to_string(),
+            }));
         }
     }
 

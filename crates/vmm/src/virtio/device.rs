@@ -1,6 +1,7 @@
 //! The PCI device around a transport: where its registers are (virtio 1.4, §4.1.4), its interrupts, and the ports by which
 //! its queues are kicked.
 
+use super::access::{Access, Aim, MOST};
 use super::transport::{self, Backend, Transport};
 use super::wiring::Kicks;
 use super::{QUEUES, VECTORS};
@@ -20,10 +21,10 @@ const PORTS: usize = 1;
 const TABLE: usize = 2;
 
 /// What is where in the registers' memory.
-const COMMON: u64 = 0;
-const STATUS: u64 = 0x1000;
-const OWN: u64 = 0x2000;
-const PART: u64 = 0x1000;
+const COMMON: u32 = 0;
+const STATUS: u32 = 0x1000;
+const OWN: u32 = 0x2000;
+const PART: u32 = 0x1000;
 /// Bytes of each base address register.
 const REGISTERS_SIZE: u32 = 0x4000;
 const PORTS_SIZE: u32 = 0x20;
@@ -61,6 +62,7 @@ impl Place {
 pub(crate) struct Can<B, W> {
     config: Config,
     msix: Msix,
+    access: Access,
     transport: Transport<B>,
     wires: W,
     /// The ports at which KVM takes kicks.
@@ -74,10 +76,10 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
         config.base(PORTS, Space::Io, PORTS_SIZE, u32::from(place.ports));
         let table = place.memory + REGISTERS_SIZE;
         config.base(TABLE, Space::Memory, TABLE_SIZE, table);
-        let mut tell = |kind: u8, bar: usize, at: u64, size: u32, more: &[u8]| {
+        let mut tell = |kind: u8, bar: usize, at: u32, size: u32, more: &[u8]| {
             let length = 16 + more.len() as u8;
             let mut body = vec![length, kind, bar as u8, 0, 0, 0];
-            body.extend((at as u32).to_le_bytes());
+            body.extend(at.to_le_bytes());
             body.extend(size.to_le_bytes());
             body.extend(more);
             config.capability(VENDOR_CAPABILITY, &body, &[]);
@@ -88,14 +90,22 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
         tell(IS_NOTIFY, PORTS, 0, QUEUES as u32 * u32::from(STEP), &step);
         tell(IS_STATUS, REGISTERS, STATUS, 1, &[]);
         tell(IS_OWN, REGISTERS, OWN, OWN_SIZE, &[]);
+        let access = Access::new(&mut config, VENDOR_CAPABILITY);
         let msix = Msix::new(&mut config, VECTORS, TABLE as u8);
         Self {
             config,
             msix,
+            access,
             transport: Transport::new(backend),
             wires,
             ports: None,
         }
+    }
+
+    /// What is behind it.
+    #[cfg(feature = "model")]
+    pub(crate) const fn parts(&mut self) -> (&mut B, &mut W) {
+        (&mut self.transport.backend, &mut self.wires)
     }
 
     /// Kicks come from KVM while the device works and its ports are there.
@@ -104,54 +114,52 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
         let ports = ports.filter(|_| self.transport.is_started());
         let ports = ports.and_then(|port| u16::try_from(port).ok());
         if ports != self.ports {
-            self.wires.take_kicks(self.ports, ports);
+            self.wires.take_kicks(ports);
             self.ports = ports;
         }
     }
 
     /// Which base address register has this address, and where in it.
-    fn find(&self, address: u64) -> Option<(usize, u64)> {
-        let sizes = [(REGISTERS, REGISTERS_SIZE), (TABLE, TABLE_SIZE)];
-        sizes.into_iter().find_map(|(index, size)| {
+    fn find(&self, address: u64) -> Option<(usize, u32)> {
+        [REGISTERS, TABLE].into_iter().find_map(|index| {
             let base = u64::from(self.config.address(index, Space::Memory)?);
-            let at = address.checked_sub(base)?;
-            (at < u64::from(size)).then_some((index, at))
+            let at = u32::try_from(address.checked_sub(base)?).ok()?;
+            (at < size(index)).then_some((index, at))
         })
     }
-}
 
-impl<B: Backend, W: Wires + Kicks> Function for Can<B, W> {
-    fn read_config(&self, at: usize, bytes: &mut [u8]) {
-        self.config.read(at, bytes);
-    }
-
-    fn write_config(&mut self, at: usize, bytes: &[u8]) {
-        self.config.write(at, bytes);
-        self.msix.configured(&self.config, &mut self.wires);
-        self.connect_ports();
-    }
-
-    fn read(&mut self, address: u64, bytes: &mut [u8]) -> bool {
-        let Some((bar, at)) = self.find(address) else {
-            return false;
-        };
+    /// The machine reads in what a base address register has, by whatever way.
+    fn read_in(&mut self, bar: usize, at: u32, bytes: &mut [u8]) {
         let within = (at % PART) as usize;
         match (bar, at - at % PART) {
             (TABLE, _) => self.msix.read(at as usize, bytes, &self.wires),
+            // A kick is only written.
+            (PORTS, _) => bytes.fill(0xFF),
             (_, COMMON) => self.transport.read(within, bytes),
-            (_, OWN) => self.transport.backend.config(within, bytes),
+            (_, OWN) => {
+                bytes.fill(0);
+                // The other process is asked only for what there is.
+                let room = (OWN_SIZE as usize).saturating_sub(within);
+                let len = room.min(bytes.len());
+                if let Some(there) = bytes.get_mut(..len).filter(|there| !there.is_empty()) {
+                    self.transport.backend.config(within, there);
+                }
+            }
             // The status of an interrupt line, which there is not.
             _ => bytes.fill(0),
         }
-        true
     }
 
-    fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
-        let Some((bar, at)) = self.find(address) else {
-            return false;
-        };
+    /// The machine writes there.
+    fn write_in(&mut self, bar: usize, at: u32, bytes: &[u8]) {
         match (bar, at - at % PART) {
             (TABLE, _) => self.msix.write(at as usize, bytes, &mut self.wires),
+            (PORTS, _) => {
+                let queue = (at / u32::from(STEP)) as usize;
+                if queue < QUEUES && self.transport.is_started() {
+                    self.transport.backend.kick(queue);
+                }
+            }
             (_, COMMON) => {
                 let before = self.transport.config_vector();
                 self.transport.write((at % PART) as usize, bytes);
@@ -163,20 +171,74 @@ impl<B: Backend, W: Wires + Kicks> Function for Can<B, W> {
             }
             _ => {}
         }
-        true
     }
 
-    fn out(&mut self, port: u16, _bytes: &[u8]) -> bool {
+    /// Where the machine has aimed at by configuration space, if something is there.
+    fn aim(&self) -> Option<Aim> {
+        let aim = self.access.aim(&self.config)?;
+        let end = u64::from(aim.at) + aim.len as u64;
+        (end <= u64::from(size(aim.bar))).then_some(aim)
+    }
+}
+
+impl<B: Backend, W: Wires + Kicks> Function for Can<B, W> {
+    fn read_config(&mut self, at: usize, bytes: &mut [u8]) {
+        let aim = self.aim();
+        if let Some(aim) = aim.filter(|_| self.access.is_reached(at, bytes.len())) {
+            let mut data = [0; MOST];
+            let data = data.get_mut(..aim.len).unwrap_or_default();
+            self.read_in(aim.bar, aim.at, data);
+            self.access.answer(&mut self.config, data);
+        }
+        self.config.read(at, bytes);
+    }
+
+    fn write_config(&mut self, at: usize, bytes: &[u8]) {
+        self.config.write(at, bytes);
+        let aim = self.aim();
+        if let Some(aim) = aim.filter(|_| self.access.is_reached(at, bytes.len())) {
+            let data = self.access.data(&self.config);
+            let data = data.get(..aim.len).unwrap_or_default();
+            self.write_in(aim.bar, aim.at, data);
+        }
+        self.msix.configured(&self.config, &mut self.wires);
+        self.connect_ports();
+    }
+
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> bool {
+        let found = self.find(address);
+        if let Some((bar, at)) = found {
+            self.read_in(bar, at, bytes);
+        }
+        found.is_some()
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
+        let found = self.find(address);
+        if let Some((bar, at)) = found {
+            self.write_in(bar, at, bytes);
+        }
+        found.is_some()
+    }
+
+    fn out(&mut self, port: u16, bytes: &[u8]) -> bool {
         let base = self.config.address(PORTS, Space::Io);
         let at = base.and_then(|base| u32::from(port).checked_sub(base));
-        let Some(at) = at.filter(|at| *at < PORTS_SIZE) else {
-            return false;
-        };
-        let queue = (at / u32::from(STEP)) as usize;
-        if queue < QUEUES && self.transport.is_started() {
-            self.transport.backend.kick(queue);
+        let at = at.filter(|at| *at < PORTS_SIZE);
+        if let Some(at) = at {
+            self.write_in(PORTS, at, bytes);
         }
-        true
+        at.is_some()
+    }
+}
+
+/// Bytes of what a base address register has; none of those that are not there.
+const fn size(bar: usize) -> u32 {
+    match bar {
+        REGISTERS => REGISTERS_SIZE,
+        PORTS => PORTS_SIZE,
+        TABLE => TABLE_SIZE,
+        _ => 0,
     }
 }
 
@@ -205,9 +267,9 @@ mod tests {
     }
 
     impl Kicks for Lines {
-        fn take_kicks(&mut self, before: Option<u16>, now: Option<u16>) {
-            assert_eq!(self.ports, before);
-            self.ports = now;
+        fn take_kicks(&mut self, base: Option<u16>) {
+            assert_ne!(self.ports, base, "nothing has changed");
+            self.ports = base;
         }
         fn tell_changes_by(&mut self, vector: Option<usize>) {
             self.changes = vector;
@@ -219,8 +281,8 @@ mod tests {
     }
 
     /// Capabilities as a driver finds them: number, place.
-    fn capabilities(device: &Can<Fake, Lines>) -> Vec<(u8, usize)> {
-        let byte = |at: usize| {
+    fn capabilities(device: &mut Can<Fake, Lines>) -> Vec<(u8, usize)> {
+        let mut byte = |at: usize| {
             let mut byte = [0];
             device.read_config(at, &mut byte);
             byte[0]
@@ -249,11 +311,11 @@ mod tests {
 
     #[test]
     fn a_driver_finds_its_registers() {
-        let device = device();
-        let all = capabilities(&device);
+        let mut device = device();
+        let all = capabilities(&mut device);
         let numbers: Vec<u8> = all.iter().map(|(number, _)| *number).collect();
-        assert_eq!(numbers, [9, 9, 9, 9, 0x11]);
-        let kinds: Vec<[u8; 3]> = all[..4]
+        assert_eq!(numbers, [9, 9, 9, 9, 9, 0x11]);
+        let kinds: Vec<[u8; 3]> = all[..5]
             .iter()
             .map(|(_, at)| {
                 let mut body = [0; 3];
@@ -262,7 +324,10 @@ mod tests {
             })
             .collect();
         // Length, kind, base address register.
-        assert_eq!(kinds, [[16, 1, 0], [20, 2, 1], [16, 3, 0], [16, 4, 0]]);
+        assert_eq!(
+            kinds,
+            [[16, 1, 0], [20, 2, 1], [16, 3, 0], [16, 4, 0], [20, 5, 0]]
+        );
     }
 
     #[test]
@@ -292,10 +357,52 @@ mod tests {
         assert!(!device.read(0xE000_2001, &mut bytes), "its memory is off");
         device.write_config(4, &[2, 0]);
         assert!(device.read(0xE000_2001, &mut bytes));
-        assert_eq!(bytes, [1, 1]);
+        assert_eq!(bytes, [1, 0], "it has two bytes");
+        assert!(device.read(0xE000_2002, &mut bytes));
+        assert_eq!(bytes, [0, 0]);
         assert!(device.read(0xE000_1000, &mut bytes));
         assert_eq!(bytes, [0, 0]);
         assert!(!device.read(0xE001_0000, &mut bytes));
+    }
+
+    #[test]
+    fn firmware_reaches_the_registers_by_configuration_space() {
+        let mut device = device();
+        let (_, at) = capabilities(&mut device)[4];
+        let aim = |device: &mut Can<Fake, Lines>, bar: u8, to: u32, len: u32| {
+            device.write_config(at + 4, &[bar]);
+            device.write_config(at + 8, &to.to_le_bytes());
+            device.write_config(at + 12, &len.to_le_bytes());
+        };
+        let write = |device: &mut Can<Fake, Lines>, bar, to, len, value: u32| {
+            aim(device, bar, to, len);
+            device.write_config(at + 16, &value.to_le_bytes());
+        };
+        let read = |device: &mut Can<Fake, Lines>, bar, to, len| {
+            aim(device, bar, to, len);
+            let mut bytes = [0; 4];
+            device.read_config(at + 16, &mut bytes);
+            u32::from_le_bytes(bytes)
+        };
+        // Neither its memory nor its ports are on.
+        write(&mut device, 0, 0x14, 1, 3);
+        assert_eq!(read(&mut device, 0, 0x14, 1), 3);
+        assert_eq!(read(&mut device, 0, 0x12, 2), QUEUES as u32);
+        write(&mut device, 0, 0x08, 4, 1);
+        write(&mut device, 0, 0x0C, 4, 1);
+        write(&mut device, 0, 0x14, 1, 0xB);
+        write(&mut device, 0, 0x14, 1, 0xF);
+        assert!(device.transport.is_started());
+        write(&mut device, 1, 4, 2, 1);
+        assert_eq!(device.transport.backend.kicks, [1]);
+        write(&mut device, 2, 0x10, 4, 0xFEE0_0000);
+        assert_eq!(read(&mut device, 2, 0x10, 4), 0xFEE0_0000);
+        // What is not there is not reached, and the data stays as it was.
+        for (bar, to, len) in [(0, 0x4000, 4), (1, 0x20, 4), (3, 0, 4), (0, 0x14, 3)] {
+            write(&mut device, bar, to, len, 0x0123_4567);
+            assert_eq!(read(&mut device, bar, to, len), 0x0123_4567);
+        }
+        assert!(device.transport.is_started());
     }
 
     proptest! {

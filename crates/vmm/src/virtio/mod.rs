@@ -1,20 +1,30 @@
 //! Virtio over PCI (virtio 1.4, §4.1) with what is behind it in another process (vhost-user).
 //!
 //! * `transport`: the registers by which the driver sets the device up.
+//! * `queue`: what it says of a queue, and whether that is in the machine's memory.
+//! * `access`: its registers by way of configuration space.
 //! * `device`: the PCI device around them: where they are, its interrupts, the ports by which queues are kicked.
 //! * `backend`: the other process.
 //! * `wiring`: what KVM does without us: interrupts and kicks by event descriptors.
 
+mod access;
 mod backend;
 mod device;
+mod queue;
 mod transport;
 mod wiring;
 
 pub(crate) use backend::Vhost;
 pub(crate) use device::{Can, Place};
 pub(crate) use wiring::{Events, Wiring};
+#[cfg(feature = "model")]
+pub(crate) use {
+    queue::{Queue, all_parts},
+    transport::Backend,
+    wiring::Kicks,
+};
 
 /// Queues of a virtio CAN device: of frames to the bus, of frames from the bus, of commands.
-pub(crate) const QUEUES: usize = 3;
+pub const QUEUES: usize = 3;
 /// Interrupts: one for the configuration, one a queue.
-pub(crate) const VECTORS: usize = 1 + QUEUES;
+pub const VECTORS: usize = 1 + QUEUES;

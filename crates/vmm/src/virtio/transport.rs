@@ -1,11 +1,8 @@
 //! The registers by which a driver sets a device up: `struct virtio_pci_common_cfg` (virtio 1.4, §4.1.4.3).
 
+use super::queue::{LONGEST, NO_VECTOR, Queue};
 use super::{QUEUES, VECTORS};
 
-/// Buffers of the longest queue.
-const LONGEST: u16 = 256;
-/// No interrupt.
-const NO_VECTOR: u16 = 0xFFFF;
 /// `VIRTIO_F_VERSION_1`.
 pub(super) const VERSION_1: u64 = 1 << 32;
 
@@ -38,43 +35,13 @@ mod at {
 /// Bytes of the registers.
 pub(super) const SIZE: usize = at::END;
 
-/// A queue as the driver wants it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Queue {
-    pub(crate) size: u16,
-    /// Its interrupt, if it has one.
-    vector: u16,
-    pub(crate) enabled: bool,
-    /// Where its descriptors, what the driver writes and what the device writes are, in the machine's addresses.
-    pub(crate) descriptors: u64,
-    pub(crate) driver: u64,
-    pub(crate) device: u64,
-}
-
-impl Queue {
-    const NEW: Self = Self {
-        size: LONGEST,
-        vector: NO_VECTOR,
-        enabled: false,
-        descriptors: 0,
-        driver: 0,
-        device: 0,
-    };
-
-    /// Its interrupt.
-    pub(crate) fn vector(&self) -> Option<usize> {
-        let vector = usize::from(self.vector);
-        (vector < VECTORS).then_some(vector)
-    }
-}
-
 /// What does the device's work.
 pub(crate) trait Backend {
     /// What it offers.
     fn features(&self) -> u64;
     /// The driver has set the device up. False: it does not work like that.
     fn start(&mut self, features: u64, queues: &[Queue; QUEUES]) -> bool;
-    /// The driver resets the device.
+    /// The driver resets the device, which was started.
     fn stop(&mut self);
     /// Reads its configuration.
     fn config(&mut self, at: usize, bytes: &mut [u8]);
@@ -92,6 +59,8 @@ pub(crate) struct Transport<B> {
     features: u64,
     config_vector: u16,
     status: u8,
+    /// Does the back end work?
+    started: bool,
     selected: u16,
     queues: [Queue; QUEUES],
 }
@@ -105,6 +74,7 @@ impl<B: Backend> Transport<B> {
             features: 0,
             config_vector: NO_VECTOR,
             status: 0,
+            started: false,
             selected: 0,
             queues: [Queue::NEW; QUEUES],
         }
@@ -112,7 +82,7 @@ impl<B: Backend> Transport<B> {
 
     /// Does the device work?
     pub(super) const fn is_started(&self) -> bool {
-        self.status & (DRIVER_OK | NEEDS_RESET) == DRIVER_OK
+        self.started
     }
 
     /// The interrupt of its configuration.
@@ -182,7 +152,7 @@ impl<B: Backend> Transport<B> {
 
     fn set_status(&mut self, status: u8) {
         if status == 0 {
-            if self.status & DRIVER_OK != 0 {
+            if std::mem::take(&mut self.started) {
                 self.backend.stop();
             }
             self.device_select = 0;
@@ -203,16 +173,22 @@ impl<B: Backend> Transport<B> {
                 set &= !FEATURES_OK;
             }
         }
-        if new & DRIVER_OK != 0
-            && (set & FEATURES_OK == 0 || !self.backend.start(self.features, &self.queues))
-        {
-            set |= NEEDS_RESET;
+        if new & DRIVER_OK != 0 {
+            self.started =
+                set & FEATURES_OK != 0 && self.backend.start(self.features, &self.queues);
+            if !self.started {
+                set |= NEEDS_RESET;
+            }
         }
         self.status = set;
     }
 
-    /// May the driver still set up what it has selected?
+    /// May the driver still set up what it has selected? Not when it has said that all is set up (§3.1.1): the back end has
+    /// been told of the queues by then.
     fn queue(&mut self) -> Option<&mut Queue> {
+        if self.status & DRIVER_OK != 0 {
+            return None;
+        }
         let selected = usize::from(self.selected);
         self.queues.get_mut(selected).filter(|queue| !queue.enabled)
     }
@@ -423,6 +399,21 @@ pub(super) mod tests {
         let [status] = read(&transport, at::STATUS);
         assert_eq!(status & NEEDS_RESET, NEEDS_RESET);
         assert!(!transport.is_started());
+        transport.write(at::STATUS, &[0]);
+        assert_eq!(transport.backend.stopped, 0, "what did not start");
+    }
+
+    #[test]
+    fn a_queue_that_comes_too_late_is_not_enabled() {
+        let mut transport = Transport::new(Fake::default());
+        transport.write(at::STATUS, &[3]);
+        long(&mut transport, at::DRIVER_FEATURE_SELECT, 1);
+        long(&mut transport, at::DRIVER_FEATURE, 1);
+        transport.write(at::STATUS, &[0xB]);
+        transport.write(at::STATUS, &[0xF]);
+        assert!(transport.is_started());
+        word(&mut transport, at::QUEUE_ENABLE, 1);
+        assert_eq!(read(&transport, at::QUEUE_ENABLE), [0, 0]);
     }
 
     #[test]

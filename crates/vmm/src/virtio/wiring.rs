@@ -8,7 +8,7 @@ use crate::interrupts::Interrupts;
 use crate::machine::News;
 use crate::pci::{Message, Wires};
 use kvm_ioctls::{IoEventAddress, NoDatamatch, VmFd};
-use linux::Poll;
+use linux::{Errno, Poll};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,8 +17,8 @@ use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
 
 /// Who takes a device's kicks.
 pub(crate) trait Kicks {
-    /// KVM takes them at these ports from now on, and no longer where it did.
-    fn take_kicks(&mut self, before: Option<u16>, now: Option<u16>);
+    /// KVM takes them at the ports from this one on, and no longer where it did. `None`: it takes none.
+    fn take_kicks(&mut self, base: Option<u16>);
     /// Changes of the configuration are told by this interrupt from now on.
     fn tell_changes_by(&mut self, vector: Option<usize>);
 }
@@ -60,6 +60,8 @@ pub(crate) struct Wiring {
     numbers: [u32; VECTORS],
     /// Which of them are connected.
     connected: [bool; VECTORS],
+    /// The port at which KVM takes each queue's kicks.
+    taken: [Option<IoEventAddress>; QUEUES],
     /// The interrupt of the configuration, or a number that none has.
     changes: Arc<AtomicUsize>,
     news: News,
@@ -80,6 +82,7 @@ impl Wiring {
             events,
             numbers: std::array::from_fn(|_| interrupts.number()),
             connected: [false; VECTORS],
+            taken: [const { None }; QUEUES],
             changes,
             news,
         }
@@ -103,20 +106,23 @@ impl Wiring {
         Ok(())
     }
 
-    fn try_take_kicks(&self, before: Option<u16>, now: Option<u16>) -> Result<(), VmmError> {
-        let at = |base: u16, queue: usize| {
-            IoEventAddress::Pio(u64::from(base) + u64::from(STEP) * queue as u64)
-        };
+    fn try_take_kicks(&mut self, base: Option<u16>) -> Result<(), VmmError> {
         for (queue, kick) in self.events.kicks.iter().enumerate() {
-            if let Some(base) = before {
+            if let Some(port) = self.taken[queue].take() {
                 self.vm
-                    .unregister_ioevent(kick, &at(base, queue), NoDatamatch)
+                    .unregister_ioevent(kick, &port, NoDatamatch)
                     .map_err(kvm("give up a port"))?;
             }
-            if let Some(base) = now {
-                self.vm
-                    .register_ioevent(kick, &at(base, queue), NoDatamatch)
-                    .map_err(kvm("take a port"))?;
+            let Some(base) = base else { continue };
+            let at = u64::from(base) + u64::from(STEP) * queue as u64;
+            let taken = self
+                .vm
+                .register_ioevent(kick, &IoEventAddress::Pio(at), NoDatamatch);
+            match taken {
+                Ok(()) => self.taken[queue] = Some(IoEventAddress::Pio(at)),
+                // The machine has moved one device onto another. What is written there is the other's, as long as it is there.
+                Err(error) if error.errno() == Errno::EXIST.raw_os_error() => {}
+                Err(error) => return Err(kvm("take a port")(error)),
             }
         }
         Ok(())
@@ -142,8 +148,8 @@ impl Wires for Wiring {
 }
 
 impl Kicks for Wiring {
-    fn take_kicks(&mut self, before: Option<u16>, now: Option<u16>) {
-        if let Err(error) = self.try_take_kicks(before, now) {
+    fn take_kicks(&mut self, base: Option<u16>) {
+        if let Err(error) = self.try_take_kicks(base) {
             self.news.ended(Err(error));
         }
     }

@@ -1,0 +1,287 @@
+//! A machine's devices without KVM and without a gateway: the same registers, with something behind them that only notes down what it
+//! is asked. For whoever holds them against the standards from outside (fuzzing); nothing that runs a machine needs it.
+
+use crate::bus::Bus;
+use crate::error::{VmmError, file, system};
+use crate::machine::Ended;
+pub use crate::pci::Message;
+use crate::pci::{Root, Wires};
+use crate::serial::{self, Agent, Line, Out};
+use crate::virtio::{Backend, Can, Kicks, Place, Queue, all_parts};
+pub use crate::virtio::{QUEUES, VECTORS};
+use std::path::Path;
+use vm_memory::{GuestAddress, GuestMemoryBackend as _, GuestMemoryMmap};
+use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
+
+/// The most bytes of what the machine says to its agent's line that are kept while nobody listens.
+pub const EARLY: usize = serial::EARLY;
+
+/// A queue as it was handed over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Given {
+    /// Buffers.
+    pub size: u16,
+    /// The interrupt that is to be raised for it, below [`VECTORS`].
+    pub vector: Option<usize>,
+    /// Where its descriptors, what the driver writes and what the device writes begin, in bytes from the memory's beginning.
+    pub parts: [u64; 3],
+}
+
+/// What was handed over when a device was started.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Started {
+    /// Features that were agreed on.
+    pub features: u64,
+    /// Its queues, those that are used.
+    pub queues: [Option<Given>; QUEUES],
+}
+
+/// Stands in for the other process.
+struct Behind {
+    memory: GuestMemoryMmap,
+    features: u64,
+    started: Option<Started>,
+    starts: u32,
+    stops: u32,
+    kicks: [u32; QUEUES],
+    generation: u8,
+}
+
+impl Backend for Behind {
+    fn features(&self) -> u64 {
+        self.features
+    }
+
+    fn start(&mut self, features: u64, queues: &[Queue; QUEUES]) -> bool {
+        assert!(self.started.is_none(), "started twice");
+        let base = self.memory.get_host_address(GuestAddress(0));
+        let base = base.map_or(0, |base| base as u64);
+        let Some(parts) = all_parts(queues, &self.memory) else {
+            return false;
+        };
+        let given = std::array::from_fn(|index| {
+            let parts = parts[index]?;
+            let places = [parts.descriptors, parts.driver, parts.device];
+            Some(Given {
+                size: queues[index].size,
+                vector: queues[index].vector(),
+                parts: places.map(|at| at.wrapping_sub(base)),
+            })
+        });
+        self.started = Some(Started {
+            features,
+            queues: given,
+        });
+        self.starts += 1;
+        true
+    }
+
+    fn stop(&mut self) {
+        assert!(
+            self.started.take().is_some(),
+            "stopped, but it did not work"
+        );
+        self.stops += 1;
+    }
+
+    fn config(&mut self, at: usize, bytes: &mut [u8]) {
+        assert!(
+            !bytes.is_empty() && at + bytes.len() <= Model::CONFIG.len(),
+            "asked for what there is not: {at}, {}",
+            bytes.len()
+        );
+        bytes.copy_from_slice(&Model::CONFIG[at..at + bytes.len()]);
+    }
+
+    fn generation(&self) -> u8 {
+        self.generation
+    }
+
+    fn kick(&mut self, queue: usize) {
+        assert!(self.started.is_some(), "kicked, but it does not work");
+        self.kicks[queue] += 1;
+    }
+}
+
+/// Stands in for KVM.
+#[derive(Default)]
+struct Noted {
+    connected: [Option<Message>; VECTORS],
+    /// Interrupts that came while they were not connected.
+    waiting: [bool; VECTORS],
+    came: Vec<Message>,
+    ports: Option<u16>,
+    changes: Option<usize>,
+}
+
+impl Noted {
+    fn raise(&mut self, vector: usize) {
+        match self.connected[vector] {
+            Some(message) => self.came.push(message),
+            None => self.waiting[vector] = true,
+        }
+    }
+}
+
+impl Wires for Noted {
+    fn connect(&mut self, vector: usize, message: Option<Message>) {
+        self.connected[vector] = message;
+        if message.is_some() && std::mem::take(&mut self.waiting[vector]) {
+            self.raise(vector);
+        }
+    }
+
+    fn waits(&self, vector: usize) -> bool {
+        self.waiting[vector]
+    }
+}
+
+impl Kicks for Noted {
+    fn take_kicks(&mut self, base: Option<u16>) {
+        self.ports = base;
+    }
+
+    fn tell_changes_by(&mut self, vector: Option<usize>) {
+        self.changes = vector;
+    }
+}
+
+/// The devices of a machine, as its processor reaches them.
+pub struct Model {
+    bus: Bus<Can<Behind, Noted>>,
+    said: Out,
+}
+
+impl Model {
+    /// A device's own configuration, as it is read.
+    pub const CONFIG: [u8; 2] = [0x5A, 0xC3];
+
+    /// So many virtio CAN devices, at most 16, that offer these features, in front of so many bytes of memory.
+    ///
+    /// # Errors
+    /// [`VmmError`]: no event descriptors, no memory.
+    pub fn new(devices: u16, features: u64, memory: usize) -> Result<Self, VmmError> {
+        let line = || {
+            let event = EventFd::new(EFD_NONBLOCK).map_err(system("make an event descriptor"))?;
+            Line::new(&event)
+        };
+        let memory = GuestMemoryMmap::from_ranges(&[(GuestAddress(0), memory)]);
+        let memory = memory.map_err(|error| VmmError::System {
+            what: "make the machine's memory",
+            source: std::io::Error::other(error.to_string()),
+        })?;
+        let nowhere = Path::new("/dev/null");
+        let output = std::fs::File::create(nowhere).map_err(file("open", nowhere))?;
+        let (agent, said, _) = Agent::unheard(line()?)?;
+        let devices = (0..devices).map(|number| {
+            let behind = Behind {
+                memory: memory.clone(),
+                features,
+                started: None,
+                starts: 0,
+                stops: 0,
+                kicks: [0; QUEUES],
+                generation: 0,
+            };
+            Can::new(Place::of(number), behind, Noted::default())
+        });
+        Ok(Self {
+            bus: Bus {
+                console: serial::Console::new(line()?, output),
+                agent,
+                root: Root::new(devices.collect()),
+            },
+            said,
+        })
+    }
+
+    /// The processor writes a port: 1, 2 or 4 bytes, or as many times that as a string instruction writes.
+    pub fn out(&mut self, port: u16, bytes: &[u8]) -> Option<Ended> {
+        self.bus.out(port, bytes)
+    }
+
+    /// The processor reads a port.
+    pub fn input(&mut self, port: u16, bytes: &mut [u8]) {
+        self.bus.input(port, bytes);
+    }
+
+    /// The processor reads memory that is none, 1 to 8 bytes.
+    pub fn read(&mut self, address: u64, bytes: &mut [u8]) {
+        self.bus.read(address, bytes);
+    }
+
+    /// The processor writes there.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) {
+        self.bus.write(address, bytes);
+    }
+
+    /// The agent says something; gives how much the machine's line has taken.
+    ///
+    /// # Errors
+    /// The line's interrupt cannot be raised.
+    pub fn agent_says(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.bus.agent.offer(bytes)
+    }
+
+    /// What the machine has said to its agent, as far as it is kept.
+    #[must_use]
+    pub fn said(&self) -> Vec<u8> {
+        self.said.early()
+    }
+
+    fn part(&mut self, device: usize) -> Option<(&mut Behind, &mut Noted)> {
+        self.bus.root.devices().get_mut(device).map(Can::parts)
+    }
+
+    /// What was handed over, while the device of this number works.
+    pub fn started(&mut self, device: usize) -> Option<Started> {
+        self.part(device)?.0.started
+    }
+
+    /// How often the device was started, and stopped.
+    pub fn turns(&mut self, device: usize) -> (u32, u32) {
+        self.part(device)
+            .map_or((0, 0), |(behind, _)| (behind.starts, behind.stops))
+    }
+
+    /// How often each of the device's queues was kicked.
+    pub fn kicks(&mut self, device: usize) -> [u32; QUEUES] {
+        self.part(device)
+            .map_or([0; QUEUES], |(behind, _)| behind.kicks)
+    }
+
+    /// The first of the ports at which KVM takes the device's kicks.
+    pub fn kick_ports(&mut self, device: usize) -> Option<u16> {
+        self.part(device)?.1.ports
+    }
+
+    /// The device's interrupts that are connected.
+    pub fn connected(&mut self, device: usize) -> [Option<Message>; VECTORS] {
+        self.part(device)
+            .map_or([None; VECTORS], |(_, noted)| noted.connected)
+    }
+
+    /// The other process raises this interrupt of the device's, below [`VECTORS`].
+    pub fn raise(&mut self, device: usize, vector: usize) {
+        if let Some((_, noted)) = self.part(device) {
+            noted.raise(vector);
+        }
+    }
+
+    /// The other process says that the device's configuration has changed.
+    pub fn change(&mut self, device: usize) {
+        if let Some((behind, noted)) = self.part(device) {
+            behind.generation = behind.generation.wrapping_add(1);
+            if let Some(vector) = noted.changes {
+                noted.raise(vector);
+            }
+        }
+    }
+
+    /// Interrupts of the device's that have come to the processor since this was asked last.
+    pub fn came(&mut self, device: usize) -> Vec<Message> {
+        self.part(device)
+            .map(|(_, noted)| std::mem::take(&mut noted.came))
+            .unwrap_or_default()
+    }
+}

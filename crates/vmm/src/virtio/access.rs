@@ -1,0 +1,127 @@
+//! The device's registers by way of its configuration space (`VIRTIO_PCI_CAP_PCI_CFG`, virtio 1.4, §4.1.4.9): for firmware that
+//! reaches no memory of devices. A capability names a place; to read or write its last four bytes reads or writes there.
+
+use crate::pci::Config;
+
+/// The kind of this capability, and its bytes.
+const KIND: u8 = 5;
+const BYTES: u8 = 20;
+/// Where its fields are.
+const BAR: usize = 4;
+const OFFSET: usize = 8;
+const LENGTH: usize = 12;
+const DATA: usize = 16;
+/// Bytes of its data.
+pub(super) const MOST: usize = 4;
+
+/// What the machine has aimed at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Aim {
+    /// The base address register.
+    pub(super) bar: usize,
+    /// Bytes from its beginning: a multiple of the length.
+    pub(super) at: u32,
+    /// 1, 2 or 4.
+    pub(super) len: usize,
+}
+
+/// The capability.
+pub(super) struct Access {
+    at: usize,
+}
+
+impl Access {
+    /// A capability with this number.
+    pub(super) fn new(config: &mut Config, number: u8) -> Self {
+        let mut body = [0; BYTES as usize - 2];
+        body[..2].copy_from_slice(&[BYTES, KIND]);
+        let mut writable = [0; BYTES as usize - 2];
+        writable[BAR - 2] = 0xFF;
+        writable[OFFSET - 2..].fill(0xFF);
+        Self {
+            at: config.capability(number, &body, &writable),
+        }
+    }
+
+    /// Does this access to configuration space reach the data?
+    pub(super) fn is_reached(&self, at: usize, len: usize) -> bool {
+        let data = self.at + DATA;
+        at < data + MOST && data < at + len
+    }
+
+    /// Where the machine has aimed at; `None` where that is no access of a driver's (§4.1.4.9.2).
+    pub(super) fn aim(&self, config: &Config) -> Option<Aim> {
+        let mut bar = [0];
+        config.read(self.at + BAR, &mut bar);
+        let long = |at: usize| {
+            let mut bytes = [0; 4];
+            config.read(self.at + at, &mut bytes);
+            u32::from_le_bytes(bytes)
+        };
+        let (at, len) = (long(OFFSET), long(LENGTH));
+        let whole = matches!(len, 1 | 2 | 4) && at.is_multiple_of(len);
+        whole.then_some(Aim {
+            bar: bar[0].into(),
+            at,
+            len: len as usize,
+        })
+    }
+
+    /// The data.
+    pub(super) fn data(&self, config: &Config) -> [u8; MOST] {
+        let mut data = [0; MOST];
+        config.read(self.at + DATA, &mut data);
+        data
+    }
+
+    /// The device has answered.
+    pub(super) fn answer(&self, config: &mut Config, bytes: &[u8]) {
+        config.put(self.at + DATA, bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_aims_at_whole_words() {
+        let mut config = Config::new(1, 2, [0; 3], 0);
+        let access = Access::new(&mut config, 9);
+        assert_eq!(access.aim(&config), None, "no length yet");
+        let aimed = |config: &mut Config, at: u32, len: u32| {
+            config.write(access.at + BAR, &[2, 0xFF, 0xFF, 0xFF]);
+            config.write(access.at + OFFSET, &at.to_le_bytes());
+            config.write(access.at + LENGTH, &len.to_le_bytes());
+            access.aim(config)
+        };
+        let aim = |at: u32, len: usize| Some(Aim { bar: 2, at, len });
+        assert_eq!(aimed(&mut config, 7, 1), aim(7, 1));
+        assert_eq!(aimed(&mut config, 6, 2), aim(6, 2));
+        assert_eq!(aimed(&mut config, 4, 4), aim(4, 4));
+        for (at, len) in [(6, 4), (7, 2), (0, 0), (0, 3), (0, 8), (0, 0x1_0004)] {
+            assert_eq!(aimed(&mut config, at, len), None, "{at}, {len}");
+        }
+        // What says what it is stays.
+        let mut head = [0; 8];
+        config.read(access.at, &mut head);
+        assert_eq!(head, [9, 0, BYTES, KIND, 2, 0, 0, 0]);
+    }
+
+    #[test]
+    fn only_its_last_four_bytes_reach_the_device() {
+        let mut config = Config::new(1, 2, [0; 3], 0);
+        let access = Access::new(&mut config, 9);
+        let data = access.at + DATA;
+        for (at, len, reached) in [
+            (data - 4, 4, false),
+            (data, 4, true),
+            (data, 1, true),
+            (data + 3, 1, true),
+            (data + 4, 4, false),
+            (data, 0, false),
+        ] {
+            assert_eq!(access.is_reached(at, len), reached, "{at}, {len}");
+        }
+    }
+}
