@@ -58,10 +58,7 @@ fn a_machines_own_frame_comes_back_when_it_was_on_the_bus() {
     let folder = tempfile::tempdir().unwrap();
     let first = folder.path().join("own.parquet");
     let (json, bytes) = made(&first, "loop", "vm:vf");
-    assert_eq!(
-        made(&folder.path().join("again"), "loop", "vm:vf").1,
-        bytes
-    );
+    assert_eq!(made(&folder.path().join("again"), "loop", "vm:vf").1, bytes);
     assert_eq!(json["lost"], 0, "{json}");
     let results = probe::results::read(&first).unwrap();
     assert!(experiment::round_trip::own_frame(&results) > Some(40_000));
@@ -77,7 +74,11 @@ fn a_machine_receives_what_a_node_sends() {
     let folder = tempfile::tempdir().unwrap();
     let first = folder.path().join("received.parquet");
     let (json, _) = made(&first, "receive", "vm:vf --traffic flood --payload 8");
-    assert_eq!((&json["received"], &json["lost"]), (&50.into(), &0.into()), "{json}");
+    assert_eq!(
+        (&json["received"], &json["lost"]),
+        (&50.into(), &0.into()),
+        "{json}"
+    );
     let results = probe::results::read(&first).unwrap();
     let said = experiment::receiving::receiving(&results).unwrap();
     assert_eq!((said.bus, said.lost()), (50, 0), "{said:?}");
