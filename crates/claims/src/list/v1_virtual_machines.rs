@@ -311,7 +311,7 @@ fn under_a_frame(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Jud
             ),
         );
     }
-    Ok(conditions.judge(measured.join("; "), "the rate itself was not measured"))
+    Ok(conditions.judge(measured.join("; "), "O24 and O27 measure the rate itself"))
 }
 
 fn no_exits(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
