@@ -14,6 +14,8 @@ use serde::Serialize;
 pub enum Form {
     /// Over numbers: a line for the medians, marks for the worst cases.
     Line,
+    /// As [`Form::Line`], where the name of each line says which figure of its latencies it is.
+    Named,
     /// Beside one another: a column for each name.
     Bars,
     /// The latency profiles of the experiments; the paper's points are places on the axis of latencies.
@@ -287,6 +289,8 @@ pub(crate) mod tests {
             let mut results = fake::results(records);
             let bus = ("time on the bus, ns".to_owned(), "100000".to_owned());
             results.description.more.push(bus);
+            let own = (experiment::round_trip::OWN.to_owned(), "100000".to_owned());
+            results.description.more.push(own);
             evidence.add(e, Ok(results));
         }
         evidence
@@ -296,7 +300,7 @@ pub(crate) mod tests {
     fn the_claims_that_papers_draw_have_a_figure_with_the_papers_points() {
         let all = list::all();
         for id in [
-            "G1", "G2", "G3", "G4", "G7", "G10", "G12", "D1", "D2", "S2", "V2",
+            "G1", "G2", "G3", "G4", "G7", "G10", "G12", "D1", "D2", "S2", "V2", "V6",
         ] {
             let claim = all.iter().find(|c| c.id == id).unwrap();
             let made = evidence(claim, Extent::Full, |_| 500_000);

@@ -124,7 +124,8 @@ fn the_matrix_of_drivers_has_what_its_claims_need() {
 #[test]
 fn the_matrix_of_virtual_machines_has_what_its_claims_need() {
     let ids = [
-        "V1", "V2", "V3", "V4", "V5", "O18", "O19", "O20", "O21", "O22", "O23", "O24", "O25",
+        "V1", "V2", "V3", "V4", "V5", "O18", "O19", "O20", "O21", "O22", "O23", "O24", "O25", "V6",
+        "O27",
     ];
     has_what_they_need("virtualization-2015.toml", &ids);
 }

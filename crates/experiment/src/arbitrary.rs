@@ -70,7 +70,12 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
             Priority::Ordinary,
             Priority::Softirq,
         ]),
-        prop::sample::select(vec![Task::Gateway, Task::RoundTrip]),
+        prop::sample::select(vec![
+            Task::Gateway,
+            Task::RoundTrip,
+            Task::Loop,
+            Task::Receive,
+        ]),
         prop::sample::select(vec![
             "none",
             "irq-thread:95",

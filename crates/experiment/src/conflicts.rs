@@ -80,7 +80,8 @@ impl Conflicts<'_> {
     fn frames(&mut self) {
         let e = self.experiment;
         self.refuse(
-            usize::from(e.payload) < SHORTEST_PAYLOAD && e.task == Task::Gateway,
+            usize::from(e.payload) < SHORTEST_PAYLOAD
+                && matches!(e.task, Task::Gateway | Task::Receive),
             &[Setting::Payload],
             "the first two bytes are the frame's number: give at least 2",
         );
@@ -155,7 +156,7 @@ impl Conflicts<'_> {
             "the driver of CTU CAN FD came with Linux 5.19: --kernel 6.1 or newer",
         );
         self.refuse(
-            matches!(e.traffic, Pattern::Load(_)) && !timed,
+            matches!(e.traffic, Pattern::Load(_)) && !timed && e.task != Task::Receive,
             &[Setting::Traffic, Setting::Bench],
             "a share of the bus needs a bus that takes time: --bench timed, or period:MICROSECONDS",
         );
@@ -324,12 +325,22 @@ impl Conflicts<'_> {
             &[Setting::Bench, Setting::Task],
             "it needs CAN interfaces: --bench timed, kvaser, ctucan or vcan",
         );
-        self.refuse(
-            !matches!(e.traffic, Pattern::OneAtATime | Pattern::Period(_)),
-            &[Setting::Traffic, Setting::Task],
-            "the next frame leaves when the answer has come, or in a period: --traffic oneatatime or \
-             period:MICROSECONDS",
-        );
+        if e.task == Task::Receive {
+            self.refuse(
+                e.traffic == Pattern::OneAtATime,
+                &[Setting::Traffic, Setting::Task],
+                "nothing comes back, for which the next frame could wait: --traffic flood, load:PERCENT or \
+                 period:MICROSECONDS",
+            );
+        } else {
+            self.refuse(
+                !matches!(e.traffic, Pattern::OneAtATime | Pattern::Period(_)),
+                &[Setting::Traffic, Setting::Task],
+                "the next frame leaves when the answer has come, or in a period: --traffic oneatatime or \
+                 period:MICROSECONDS",
+            );
+        }
+        self.one_controller();
         let busy = match e.gateway {
             Gateway::User(ways) => ways.receive.is_busy(),
             Gateway::Direct { irq } => !irq,
@@ -377,6 +388,36 @@ impl Conflicts<'_> {
                 "between the two ends of a round trip there is no gateway: leave it out",
             );
         }
+    }
+
+    /// What programs can do that have one controller and no slave.
+    fn one_controller(&mut self) {
+        let e = self.experiment;
+        if e.task == Task::RoundTrip {
+            return;
+        }
+        self.refuse(
+            !matches!(e.gateway, Gateway::Vm(_)),
+            &[Setting::Task, Setting::Gateway],
+            "it is measured natively and in inner machines: --bench vm --gateway vm:native, vm:host, vm:own or vm:vf",
+        );
+        self.refuse(
+            e.machines.count > 1,
+            &[Setting::Machines, Setting::Task],
+            "it is measured of one machine that has the controller for itself: --machines 1",
+        );
+        self.refuse(
+            e.task == Task::Loop && e.gateway == Gateway::Vm(Nesting::Driver),
+            &[Setting::Task, Setting::Gateway],
+            "the interface of a machine behind a driver VM says that a frame is sent when it is in the shared memory, long \
+             before it is on the bus: vm:native, vm:host, vm:own or vm:vf",
+        );
+        let card = matches!(e.gateway, Gateway::Vm(nesting) if nesting.is_card());
+        self.refuse(
+            card,
+            &[Setting::Task, Setting::Gateway],
+            "on the cards' bus frames take no time, and nobody counts them: vm:native, vm:host, vm:own or vm:vf",
+        );
     }
 
     /// What can be tuned where.
@@ -435,9 +476,10 @@ impl Conflicts<'_> {
             return;
         }
         self.refuse(
-            e.task != Task::RoundTrip,
+            e.task == Task::Gateway,
             &[Setting::Task, Setting::Gateway],
-            "what is measured of an inner machine is a round trip: --task round-trip",
+            "what is measured of an inner machine is a round trip, how long its own frames take, or what it receives: \
+             --task round-trip, loop or receive",
         );
         self.refuse(
             !matches!(e.kernel.as_str(), "6.1" | "6.12" | "7.3"),
@@ -464,12 +506,18 @@ impl Conflicts<'_> {
         let (e, one) = (self.experiment, Machines::ONE);
         let shares = matches!(
             e.gateway,
-            Gateway::Vm(Nesting::Native | Nesting::Host | Nesting::Driver | Nesting::Function)
+            Gateway::Vm(
+                Nesting::Native
+                    | Nesting::Host
+                    | Nesting::Own
+                    | Nesting::Driver
+                    | Nesting::Function
+            )
         );
         self.refuse(
             e.machines.count > 1 && !shares,
             &[Setting::Machines, Setting::Gateway],
-            "several machines share a controller by --gateway vm:native, vm:host, vm:driver or vm:vf",
+            "several machines share a controller by --gateway vm:native, vm:host, vm:own, vm:driver or vm:vf",
         );
         for (is_set, setting) in [
             (e.machines.others != one.others, Setting::Others),
@@ -490,15 +538,19 @@ impl Conflicts<'_> {
         );
         let budgets = matches!(
             (&e.gateway, e.machines.order),
-            (Gateway::Vm(Nesting::Host), Order::Priority) | (Gateway::Vm(Nesting::Function), _)
+            (Gateway::Vm(Nesting::Host | Nesting::Own), Order::Priority)
+                | (Gateway::Vm(Nesting::Function), _)
         );
         self.refuse(
             e.machines.budget > 0 && e.machines.count > 1 && !budgets,
             &[Setting::Budget, Setting::Gateway],
-            "a machine has a budget at a controller that knows its functions: vm:vf, or vm:host with --order priority",
+            "a machine has a budget at a controller that knows its functions: vm:vf, or vm:host and vm:own with --order \
+             priority",
         );
         self.refuse(
-            e.machines.incident != Incident::None && e.machines.count > 1 && !budgets,
+            e.machines.incident != Incident::None
+                && e.machines.count > 1
+                && (!budgets || e.gateway == Gateway::Vm(Nesting::Own)),
             &[Setting::Incident, Setting::Gateway],
             "what became of a machine's frames is known of a controller that knows its functions: vm:vf, or vm:host with \
              --order priority",

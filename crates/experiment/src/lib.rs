@@ -31,6 +31,7 @@ pub mod nested;
 mod plan;
 mod preparation;
 pub mod rate;
+pub mod receiving;
 pub mod recorders;
 pub mod registers;
 pub mod round_trip;

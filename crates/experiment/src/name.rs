@@ -69,6 +69,8 @@ impl Experiment {
         let task = match self.task {
             Task::Gateway => "",
             Task::RoundTrip => "round trips, ",
+            Task::Loop => "own frames, ",
+            Task::Receive => "receiving, ",
         };
         let traffic = match self.log.name() {
             Some(name) => format!("log {name}"),

@@ -52,12 +52,12 @@ const FRAME: &str = "others, longest frame, ns";
 const RATE: &str = "others, frames a second";
 const ASKING: &str = "bus load while it asks, %";
 const BUS_LOAD: &str = "bus load by the others, %";
-const IDLE: &str = "processor idle meanwhile, %";
+pub(crate) const IDLE: &str = "processor idle meanwhile, %";
 const SENT: &str = "machines, frames sent";
 const REFUSED: &str = "machines, frames refused";
 const LOST: &str = "machines, frames lost";
 const UNHEARD: &str = "machines, frames not heard";
-const PER_FRAME: &str = "kvm a frame, ";
+pub(crate) const PER_FRAME: &str = "kvm a frame, ";
 
 /// As entries of a description.
 #[must_use]

@@ -169,7 +169,11 @@ impl Master {
         let frame = self.plan.frame(self.plan.id, number);
         let frame = frame.map_err(|error| self.error(error.to_string()))?;
         let sent = clock();
-        match transmit.transmit(sent, Outgoing::new(frame.view(), 0)) {
+        let outgoing = Outgoing {
+            echo: self.plan.own,
+            ..Outgoing::new(frame.view(), 0)
+        };
+        match transmit.transmit(sent, outgoing) {
             Ok(_) => transmit.flush(sent)?,
             Err(Refused::Unsupported) => {
                 let kind = if self.plan.fd.is_some() {
@@ -304,6 +308,23 @@ mod tests {
         let counts = bench.master.counts();
         assert_eq!((counts.sent, counts.answered, counts.lost), (3, 3, 0));
         assert_eq!(bench.port.outgoing().len(), 3);
+    }
+
+    #[test]
+    fn a_frame_that_comes_back_is_its_own_answer() {
+        let mut bench = Bench::new(Plan {
+            answer: plan().id,
+            own: true,
+            ..plan()
+        });
+        bench.step(1_000);
+        assert!(bench.port.asked_for_echo());
+        bench.answer(0);
+        bench.step(3_000);
+        assert_eq!(bench.durations(), [Some(2_000)]);
+        let mut bench = Bench::new(plan());
+        bench.step(1_000);
+        assert!(!bench.port.asked_for_echo());
     }
 
     #[test]

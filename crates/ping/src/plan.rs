@@ -11,8 +11,10 @@ pub const LONGEST_TIMEOUT: Nanos = 3_600_000_000_000;
 pub struct Plan {
     /// The ID of what the master sends.
     pub id: CanId,
-    /// The ID of what the slave answers. It differs from `id`.
+    /// The ID of what the slave answers. It differs from `id`, but for `own`.
     pub answer: CanId,
+    /// Nobody answers: the master's port gives it back what it sends, at the end of frame. `answer` is `id` then.
+    pub own: bool,
     /// Payload bytes of both, 0 to 8, or to 64 with `fd`. The first four are the round trip's
     /// number, as far as there is room for it.
     pub len: usize,
@@ -32,6 +34,9 @@ pub enum PlanError {
     /// An answer would be taken for a question.
     #[error("question and answer have the same ID, {0}: a slave could not tell them apart")]
     SameId(CanId),
+    /// What comes back is not what was sent.
+    #[error("a frame that comes back by itself has the ID with which it was sent, {0}")]
+    OtherId(CanId),
     /// No such payload.
     #[error("{len} bytes of payload: {source}")]
     Length {
@@ -54,8 +59,10 @@ impl Plan {
     /// # Errors
     /// [`PlanError`] says what cannot be.
     pub fn check(&self) -> Result<(), PlanError> {
-        if self.id == self.answer {
-            return Err(PlanError::SameId(self.id));
+        match (self.own, self.id == self.answer) {
+            (false, true) => return Err(PlanError::SameId(self.id)),
+            (true, false) => return Err(PlanError::OtherId(self.id)),
+            (false, false) | (true, true) => {}
         }
         if !(1..=LONGEST_TIMEOUT).contains(&self.timeout) {
             return Err(PlanError::Timeout);
@@ -85,18 +92,31 @@ impl Plan {
 }
 
 /// The least time that a round trip takes on a bus, ns: both frames from start of frame to end of
-/// frame, and the intermission between them. `None` for a bus on which frames take no time.
+/// frame, and the intermission between them; of a frame that comes back by itself the one frame. `None` for a bus
+/// on which frames take no time.
 ///
 /// drivers-2009 §3.1 has 241 µs for 8 bytes at 1 Mbit/s, with the stuff bits of one payload; this
 /// is exact for the first round trip's, whose number is 0.
 #[must_use]
 pub fn bus_time(plan: &Plan, rate: Option<BitRate>) -> Option<Nanos> {
     let rate = rate?;
-    let of = |id, intermission| -> Option<Nanos> {
-        let frame = plan.frame(id, 0).ok()?;
-        Some(wire::length(frame.view())?.duration(rate, intermission))
-    };
+    let of = |id, intermission| on_the_bus(plan, id, 0, rate, intermission);
+    if plan.own {
+        return of(plan.id, false);
+    }
     Some(of(plan.id, true)? + of(plan.answer, false)?)
+}
+
+/// How long one of a round trip's frames is on the bus, ns, with the intermission after it if that is asked for.
+pub(crate) fn on_the_bus(
+    plan: &Plan,
+    id: CanId,
+    number: u64,
+    rate: BitRate,
+    intermission: bool,
+) -> Option<Nanos> {
+    let frame = plan.frame(id, number).ok()?;
+    Some(wire::length(frame.view())?.duration(rate, intermission))
 }
 
 #[cfg(test)]
@@ -107,6 +127,7 @@ pub(crate) mod tests {
         Plan {
             id: CanId::sff(0x100).unwrap(),
             answer: CanId::sff(0x101).unwrap(),
+            own: false,
             len: 8,
             fd: None,
             period: 0,
@@ -124,6 +145,10 @@ pub(crate) mod tests {
             ..good
         };
         assert_eq!(same.check(), Err(PlanError::SameId(good.id)));
+        let own = Plan { own: true, ..same };
+        assert_eq!(own.check(), Ok(()));
+        let other = Plan { own: true, ..good };
+        assert_eq!(other.check(), Err(PlanError::OtherId(good.id)));
         for len in [9, 64, 65, usize::MAX] {
             let long = Plan { len, ..good };
             assert!(
@@ -157,5 +182,13 @@ pub(crate) mod tests {
             "{time}"
         );
         assert_eq!(bus_time(&plan(), None), None);
+        // One frame, without the intermission behind it.
+        let own = Plan {
+            answer: plan().id,
+            own: true,
+            ..plan()
+        };
+        let one = bus_time(&own, Some(rate)).unwrap();
+        assert!((108_000..=132_000).contains(&one), "{one}");
     }
 }

@@ -17,6 +17,7 @@ pub(crate) struct Pair {
 #[derive(Default)]
 pub(crate) struct Sent {
     frames: Vec<Frame>,
+    echo: bool,
     refuse: Option<Refused>,
 }
 
@@ -27,6 +28,11 @@ impl Pair {
 
     pub(crate) fn outgoing(&self) -> &[Frame] {
         &self.transmit.frames
+    }
+
+    /// Was each frame to be seen on its own interface?
+    pub(crate) fn asked_for_echo(&self) -> bool {
+        self.transmit.echo
     }
 
     pub(crate) fn refuse(&mut self, why: Option<Refused>) {
@@ -85,6 +91,7 @@ impl Transmit for Sent {
         if let Some(why) = self.refuse {
             return Err(why);
         }
+        self.echo = outgoing.echo;
         self.frames.extend(Frame::from_view(outgoing.frame));
         Ok(Accepted)
     }

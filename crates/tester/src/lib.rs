@@ -11,6 +11,7 @@
 //!   is a [`Wire`].
 //! * [`Recorder`]: which frame is which; [`Counts`], and records for `probe`'s results.
 //! * [`over_sockets`], [`over_bitcan`]: a whole measurement, from plan to outcome.
+//! * [`one_way`]: frames on a bit-timed bus that somebody else counts.
 //! * [`syscalls`]: what each way to receive and to send costs a frame.
 //! * [`prepare`]: real-time priority and locked memory.
 
@@ -19,6 +20,7 @@
 
 mod end;
 mod measure;
+mod one_way;
 mod outcome;
 mod plan;
 mod play;
@@ -33,6 +35,7 @@ mod wire;
 
 pub use linux::bitcan::{Event as BusEvent, Stamp as BusStamp};
 pub use measure::{Buses, Error, over_sockets};
+pub use one_way::{Sent, one_way};
 pub use outcome::{Changed, Figures, Outcome, Quantiles};
 pub use plan::{Plan, PlanError, Planned, Source, can_be_numbered, fd_flags};
 pub use play::{Patience, Played, play};

@@ -153,18 +153,23 @@ fn check(setup: &Setup, bench: &Bitcan) -> Result<(), Error> {
 }
 
 /// What the device gave.
-struct Ran {
-    stamps: Vec<Stamp>,
-    unknown: u64,
+pub(crate) struct Ran {
+    pub(crate) stamps: Vec<Stamp>,
+    pub(crate) unknown: u64,
     /// When it began.
-    started: Nanos,
+    pub(crate) started: Nanos,
     /// Stamps that had no room.
-    lost: u64,
+    pub(crate) lost: u64,
     /// It came to its end.
-    done: bool,
+    pub(crate) done: bool,
 }
 
-fn run(setup: &Setup, bench: &Bitcan, planned: &[Planned], warm: bool) -> Result<Ran, Error> {
+pub(crate) fn run(
+    setup: &Setup,
+    bench: &Bitcan,
+    planned: &[Planned],
+    warm: bool,
+) -> Result<Ran, Error> {
     let (later, beside) = match warm {
         true => (0, Vec::new()),
         false => setup.plan.together(),

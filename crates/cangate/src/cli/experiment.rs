@@ -280,11 +280,14 @@ pub(crate) struct Chosen {
 pub(crate) struct Measure {
     #[command(flatten)]
     pub(crate) locations: Locations,
-    /// What is measured: gateway or round-trip.
+    /// What is measured: gateway, round-trip, loop or receive.
     ///
     ///   gateway     the latency of a gateway between two buses
     ///   round-trip  two programs on two controllers of one bus ask and answer each other, as
     ///               `cangate ping` does; --gateway says by which ways both receive and transmit
+    ///   loop        a program sends on one controller and waits for its own frame, as
+    ///               `cangate ping --own` does; on the bench vm
+    ///   receive     how many frames of a node of the bus arrive in a program; on the bench vm
     ///
     /// Example: --task round-trip --gateway user:read-write --bench timed
     #[arg(

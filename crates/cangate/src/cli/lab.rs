@@ -322,7 +322,7 @@ pub(crate) struct Reproduce {
     ///
     /// G1 to G12, D1 to D8 and S1 to S7 are the papers' claims. With /user, /bpf or /can-gw, it is the same claim for
     /// cangate in user space, for its BPF program, or for its own can-gw rules: G4/bpf. G4 alone
-    /// means G4 and all of these. O1 to O26 are bounds that cangate is to keep.
+    /// means G4 and all of these. O1 to O27 are bounds that cangate is to keep.
     ///
     /// Example: --claims G4,G5/bpf,O1
     #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1,

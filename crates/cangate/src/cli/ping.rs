@@ -21,6 +21,11 @@ pub(crate) struct Ping {
     /// Only answer, on all given ports, until SIGINT or SIGTERM.
     #[arg(long)]
     pub(crate) slave: bool,
+    /// Nobody answers: wait for the interface's own echo of each frame.
+    ///
+    /// Most drivers echo a frame when it was on the bus. So this is how long sending takes, and hearing that it is done.
+    #[arg(long, conflicts_with_all = ["slave", "config", "answer"])]
+    pub(crate) own: bool,
     /// The gateway file whose ports are meant; its routes are not used.
     #[arg(long, value_name = "GATEWAY.TOML")]
     pub(crate) config: Option<PathBuf>,
@@ -43,6 +48,8 @@ Examples:
   Two machines
       cangate ping --slave can0            (on the one)
       cangate ping can0 --count 10000      (on the other)
+  How long does it take to send a frame, and to hear that it was on the bus?
+      cangate ping --own can0 --period 0
   A histogram, and every round trip for `cangate report`
       cangate ping can0 can1 --histogram 10 --out trips.parquet
   Ports of every kind, as a gateway file names them

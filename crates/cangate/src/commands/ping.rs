@@ -11,8 +11,8 @@ use frame::wire::BitRate;
 use linux::chardev::Control;
 use ping::{Live, Part, Party, Plan, Played, Settings, Stop, bus_time, play};
 use port::chardev::CharDevSettings;
-use port::socketcan::SocketCanSettings;
-use port::{Opener, PortSpec};
+use port::socketcan::{ReceiveBy, SocketCanConfig, SocketCanSettings, TransmitBy};
+use port::{Halves, Opener, PortSpec};
 use probe::Description;
 use probe::traffic::MOST_FRAMES;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -37,6 +37,7 @@ struct Outcome {
 
 /// Asks and answers until all is done, or it is told to end.
 pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
+    check_own(args)?;
     let plans = plans(args)?;
     let ports = ports(args, color)?;
     if let Some(path) = &args.output.out {
@@ -71,7 +72,9 @@ pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
         bus,
     };
     if let Some(path) = &args.output.out {
-        let results = ping::results::of(&outcome.played, description(args, &outcome));
+        // Frames take no time where nobody knows how much of it.
+        let rate = rate.filter(|_| outcome.bus.is_some());
+        let results = ping::results::of(&outcome.played, rate, description(args, &outcome));
         probe::results::write(path, &results).map_err(Failure::run)?;
     }
     let text = if args.output.json {
@@ -121,11 +124,13 @@ fn plans(args: &Ping) -> Result<Vec<Plan>, Failure> {
         let id = after(frames.id, 2 * master)?;
         let answer = match frames.answer {
             Some(answer) => answer,
+            None if args.own => id,
             None => after(frames.id, 2 * master + 1)?,
         };
         let plan = Plan {
             id,
             answer,
+            own: args.own,
             len: frames.payload,
             fd: frames.fd.then(|| tester::fd_flags(frames.brs)),
             period: args.timing.period * 1_000,
@@ -209,7 +214,11 @@ fn open(args: &Ping, plans: &[Plan], ports: &[PortSpec]) -> Result<Vec<Party>, F
             Part::Master
         };
         for plan in plans {
-            let halves = port.open(&mut opener).map_err(Failure::run)?;
+            let halves = if args.own {
+                own(args, port)?
+            } else {
+                port.open(&mut opener).map_err(Failure::run)?
+            };
             parties.push(Party {
                 name: port.name.clone(),
                 part,
@@ -223,6 +232,38 @@ fn open(args: &Ping, plans: &[Plan], ports: &[PortSpec]) -> Result<Vec<Party>, F
         Failure::Run(errors.join("\n"))
     })?;
     Ok(parties)
+}
+
+/// An interface whose own frames come back.
+fn own(args: &Ping, port: &PortSpec) -> Result<Halves, Failure> {
+    let ways = &args.ways;
+    let config = SocketCanConfig {
+        receive: ways.receive,
+        transmit: ways.transmit,
+        own: true,
+        ..SocketCanConfig::new(&port.name)
+    };
+    port::socketcan::open(&port.name, &config).map_err(Failure::run)
+}
+
+/// What has no echo of its own frames is refused.
+fn check_own(args: &Ping) -> Result<(), Failure> {
+    if !args.own {
+        return Ok(());
+    }
+    let ring = matches!(args.ways.receive, ReceiveBy::Ring | ReceiveBy::RingBusy)
+        || args.ways.transmit == TransmitBy::Ring;
+    let why = match &args.ports[..] {
+        [device] if device.starts_with(DEVICES) => {
+            "a character device shows nobody what it sends: give an interface"
+        }
+        [_] if ring => {
+            "a ring does not see the echo of what is sent: --receive read --transmit write"
+        }
+        [_] => return Ok(()),
+        _ => "nobody answers: give one interface",
+    };
+    Err(Failure::Input(format!("--own: {why}")))
 }
 
 /// Lets them play, with signals and a display beside.
@@ -263,11 +304,21 @@ fn description(args: &Ping, outcome: &Outcome) -> Description {
         .collect();
     let mut more = vec![("ports".to_owned(), args.ports.join(", "))];
     if let Some(bus) = outcome.bus {
-        more.push(("time on the bus, ns".to_owned(), bus.to_string()));
+        let name = if args.own {
+            ping::results::FRAME
+        } else {
+            "time on the bus, ns"
+        };
+        more.push((name.to_owned(), bus.to_string()));
     }
     Description {
         title: format!(
-            "cangate ping: round trips over {}",
+            "cangate ping: {} over {}",
+            if args.own {
+                "own frames"
+            } else {
+                "round trips"
+            },
             args.ports.join(" and ")
         ),
         version: env!("CARGO_PKG_VERSION").to_owned(),

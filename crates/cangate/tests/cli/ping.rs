@@ -45,6 +45,23 @@ fn json(output: &Output) -> Value {
 }
 
 #[test]
+fn own_frames_are_of_one_interface_whose_echo_can_be_seen() {
+    let place = Place::new(BUS);
+    let cases: [(&[&str], &str); 3] = [
+        (&["can0", "can1"], "give one interface"),
+        (&["/dev/can0"], "shows nobody what it sends"),
+        (&["can0", "--receive", "ring"], "a ring does not see"),
+    ];
+    for (words, why) in cases {
+        let all = [&["ping", "--own"][..], words].concat();
+        let output = place.command(&all).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
 fn every_frame_is_answered_and_takes_its_time_on_the_bus() {
     let place = Place::new(BUS);
     let words = [

@@ -166,7 +166,7 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ),
     (
         "cangate lab measure --bench vm",
-        Not("claims V1 to V5 make such experiments"),
+        Not("claims V1 to V6 make such experiments"),
     ),
     ("cangate lab rate", Not(LONG)),
     ("cangate lab run", Not(LONG)),

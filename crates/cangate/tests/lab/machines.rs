@@ -7,10 +7,15 @@ use std::path::Path;
 
 /// Round trips by this way (further options behind it), written there: what is printed, and the file.
 fn measured(out: &Path, gateway: &str) -> (serde_json::Value, Vec<u8>) {
+    made(out, "round-trip", gateway)
+}
+
+/// The same with another task.
+fn made(out: &Path, task: &str, gateway: &str) -> (serde_json::Value, Vec<u8>) {
     let mut command = Command::cargo_bin("cangate").unwrap();
     command.args(["lab", "measure", "--json", "--no-floor", "--out"]);
     command.arg(out);
-    command.args(["--bench", "vm", "--task", "round-trip", "--frames", "50"]);
+    command.args(["--bench", "vm", "--task", task, "--frames", "50"]);
     let words = gateway.split(' ');
     let output = command.arg("--gateway").args(words).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -42,6 +47,42 @@ fn a_machine_of_our_own_monitor_reads_no_interrupts_status() {
         count("halt_exits").is_some_and(|all| all < 2.5),
         "{exits:?}"
     );
+}
+
+/// A frame of a program's own comes back at its end of frame: what is left without the bus is less than a round trip's rest, and
+/// two guests do the same.
+#[test]
+#[ignore = "boots a guest"]
+fn a_machines_own_frame_comes_back_when_it_was_on_the_bus() {
+    let Some(_guest) = lab() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let first = folder.path().join("own.parquet");
+    let (json, bytes) = made(&first, "loop", "vm:vf");
+    assert_eq!(made(&folder.path().join("again"), "loop", "vm:vf").1, bytes);
+    assert_eq!(json["lost"], 0, "{json}");
+    let results = probe::results::read(&first).unwrap();
+    assert!(experiment::round_trip::own_frame(&results) > Some(40_000));
+    let least = json["latency_ns"]["min"].as_i64().unwrap();
+    assert!((5_000..100_000).contains(&least), "{json}");
+}
+
+/// Each frame of a node that sends without pause arrives in a machine that has a virtual function.
+#[test]
+#[ignore = "boots a guest"]
+fn a_machine_receives_what_a_node_sends() {
+    let Some(_guest) = lab() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let first = folder.path().join("received.parquet");
+    let (json, _) = made(&first, "receive", "vm:vf --traffic flood --payload 8");
+    assert_eq!(
+        (&json["received"], &json["lost"]),
+        (&50.into(), &0.into()),
+        "{json}"
+    );
+    let results = probe::results::read(&first).unwrap();
+    let said = experiment::receiving::receiving(&results).unwrap();
+    assert_eq!((said.bus, said.lost()), (50, 0), "{said:?}");
+    assert!(said.load > 99.0, "{said:?}");
 }
 
 /// A machine that has a card's ports leaves for the hypervisor at each of them, and two guests do the same.

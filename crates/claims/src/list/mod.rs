@@ -26,6 +26,7 @@ mod o14_recording;
 mod o16_no_os;
 mod o1_one_route;
 mod o26_worst_case;
+mod o27_receiving;
 mod o2_changes;
 mod o3_list;
 mod o4_list_length;
@@ -43,6 +44,7 @@ mod s5_busy_polling;
 mod s7_polling;
 mod v1_virtual_machines;
 mod v5_several_machines;
+mod v6_own_frames;
 mod ways;
 
 use crate::claim::Claim;
@@ -76,6 +78,7 @@ const LIST: &[&[Claim]] = &[
     s7_polling::CLAIMS,
     v1_virtual_machines::CLAIMS,
     v5_several_machines::CLAIMS,
+    v6_own_frames::CLAIMS,
     o1_one_route::CLAIMS,
     o2_changes::CLAIMS,
     o3_list::CLAIMS,
@@ -94,6 +97,7 @@ const LIST: &[&[Claim]] = &[
     v1_virtual_machines::BOUNDS,
     v5_several_machines::BOUNDS,
     o26_worst_case::CLAIMS,
+    o27_receiving::CLAIMS,
 ];
 
 /// All claims.
@@ -158,7 +162,7 @@ mod tests {
         let names: BTreeSet<_> = all.iter().map(|c| c.id).collect();
         assert_eq!(names.len(), all.len());
         let of = |kind| all.iter().filter(|c| c.kind() == kind).count();
-        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (32, 26));
+        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (33, 27));
         for id in ["G4", "G5", "G6", "G7", "G8", "G10"] {
             for path in ["user", "bpf"] {
                 let name = format!("{id}/{path}");

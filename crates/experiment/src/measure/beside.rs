@@ -186,7 +186,7 @@ impl Span {
 }
 
 /// How long the guest's processor had nothing to do (proc_uptime(5), the second number).
-fn idle() -> Result<Duration, MeasureError> {
+pub(super) fn idle() -> Result<Duration, MeasureError> {
     const PATH: &str = "/proc/uptime";
     let text = std::fs::read_to_string(PATH).map_err(file("read", PATH))?;
     let seconds = text.split_whitespace().nth(1).and_then(|s| s.parse().ok());

@@ -10,6 +10,7 @@ mod incident;
 mod kernel_counts;
 mod load;
 mod nested;
+mod receiving;
 mod round_trip;
 mod sharing;
 mod tuning;
@@ -19,7 +20,7 @@ use counts::Counts;
 pub use counts::CountsError;
 pub use error::MeasureError;
 
-use crate::choices::{Gateway, Load, Task};
+use crate::choices::{Gateway, Load, Nesting, Task};
 use crate::describe::describe;
 use crate::experiment::Experiment;
 use crate::plan::{bit_rate, plan};
@@ -30,6 +31,7 @@ use guest::machine::Bench;
 use nested::Nested;
 use probe::Description;
 use probe::traffic::Pattern;
+use receiving::Receiver;
 use round_trip::RoundTrip;
 use std::time::Duration;
 use tester::{Bitcan, Buses, Interfaces, Measure, Outcome, Setup};
@@ -64,6 +66,21 @@ pub fn prepare(experiment: &Experiment) -> Result<Prepared, MeasureError> {
                 .map(|nested| Prepared(Ready::Nested(Box::new(nested)))),
             _ => RoundTrip::prepare(experiment).map(|ends| Prepared(Ready::Ends(ends))),
         },
+        Task::Loop => Nested::prepare(experiment, nesting(experiment)?)
+            .map(|nested| Prepared(Ready::Nested(Box::new(nested)))),
+        Task::Receive => Receiver::prepare(experiment, nesting(experiment)?)
+            .map(|receiver| Prepared(Ready::Receiver(Box::new(receiver)))),
+    }
+}
+
+/// The way into an inner machine.
+fn nesting(experiment: &Experiment) -> Result<Nesting, MeasureError> {
+    match experiment.gateway {
+        Gateway::Vm(nesting) => Ok(nesting),
+        _ => Err(MeasureError::Run(format!(
+            "this is measured with inner machines only, not with {}",
+            experiment.gateway
+        ))),
     }
 }
 
@@ -74,6 +91,7 @@ enum Ready {
     Gateway(gateway::UnderTest),
     Ends(RoundTrip),
     Nested(Box<Nested>),
+    Receiver(Box<Receiver>),
 }
 
 /// Measures in a prepared guest, and hands out the results.
@@ -89,6 +107,7 @@ pub fn measure(
         Ready::Gateway(under_test) => latencies(under_test, experiment, outputs),
         Ready::Ends(ends) => ends.measure(experiment, outputs),
         Ready::Nested(nested) => nested.measure(experiment, outputs),
+        Ready::Receiver(receiver) => receiver.measure(experiment, outputs),
     }
 }
 

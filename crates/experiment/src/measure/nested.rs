@@ -12,7 +12,7 @@ use super::incident::{self, Seen};
 use super::round_trip::{LOSS, PRIORITY, SETTLE, TRIPS, WARM_UP};
 use super::sharing::{self, CARD, INSIDE, OTHER_CARD, Sharing};
 use super::{TIMEOUT, blind_spots};
-use crate::choices::{Gateway, Incident, Nesting};
+use crate::choices::{Gateway, Incident, Nesting, Task};
 use crate::describe::describe;
 use crate::experiment::Experiment;
 use crate::nested::{self, PER_TRIP};
@@ -28,6 +28,7 @@ use probe::Results;
 use probe::traffic::Pattern;
 use std::path::Path;
 use std::time::Duration;
+use tester::Listening;
 
 /// The priority of the node that answers: above all that is under test.
 const ANSWERS: &str = "95";
@@ -39,19 +40,33 @@ const ALONE: Duration = Duration::from_millis(500);
 /// How long the node that answers may take to be there.
 const START: Duration = Duration::from_millis(500);
 /// Where `kmod/nesting` is told what an exit takes.
-const EXIT_COST: &str = "/sys/module/nesting/parameters/exit_ns";
+pub(super) const EXIT_COST: &str = "/sys/module/nesting/parameters/exit_ns";
 
-/// A program that asks and a node that answers.
+/// A program that asks, or waits for its own frames, and another node of the bus.
 pub(super) struct Nested {
     sharing: Sharing,
-    /// Kept while it is to answer.
-    slave: Background,
+    node: Node,
+}
+
+/// The other node of the bus; kept while it is to be there.
+enum Node {
+    /// It answers.
+    Answers(Background),
+    /// It acknowledges, and takes no time of the processor.
+    Acknowledges(#[allow(dead_code)] Listening),
 }
 
 impl Nested {
-    /// Starts what shares the controller with its machines, and the node that answers.
+    /// Starts what shares the controller with its machines, and the other node.
     pub(super) fn prepare(experiment: &Experiment, nesting: Nesting) -> Result<Self, MeasureError> {
         let sharing = sharing::start(experiment, nesting)?;
+        if experiment.task == Task::Loop {
+            leave_the_bus()?;
+            let node = Node::Acknowledges(Listening::begin()?);
+            let mut nested = Self { sharing, node };
+            nested.ping(experiment, WARM_UP)?;
+            return Ok(nested);
+        }
         let other = if nesting.is_card() {
             OTHER_CARD
         } else {
@@ -64,7 +79,8 @@ impl Nested {
         if let Some(ended) = slave.ended() {
             return Err(MeasureError::GatewayEnded(ended));
         }
-        let mut nested = Self { sharing, slave };
+        let node = Node::Answers(slave);
+        let mut nested = Self { sharing, node };
         nested.ping(experiment, WARM_UP)?;
         Ok(nested)
     }
@@ -199,7 +215,10 @@ impl Nested {
         incident: Incident,
     ) -> Result<Seen, MeasureError> {
         let (count, trips) = (WARM_UP + experiment.frames, WARM_UP + experiment.frames / 4);
-        let node = self.slave.id();
+        let Node::Answers(slave) = &self.node else {
+            return Err(MeasureError::Run("nobody answers".to_owned()));
+        };
+        let node = slave.id();
         let at_first = incident::frames_sent(OUTGOING, node)?;
         let answered = move || Ok(incident::frames_sent(OUTGOING, node)?.saturating_sub(at_first));
         let Sharing {
@@ -250,6 +269,12 @@ impl Nested {
             None => probe::results::read(path)?,
         })
     }
+}
+
+/// The node that answers is not on the bus: it would have an interrupt for each frame.
+pub(super) fn leave_the_bus() -> Result<(), MeasureError> {
+    output(Some(GATEWAY), &["ip", "link", "set", OUTGOING, "down"])?;
+    Ok(())
 }
 
 /// So many round trips, in the machine if there is one.
@@ -310,6 +335,9 @@ fn words(experiment: &Experiment, count: u32, inside: bool) -> Vec<String> {
     );
     if !is_card(experiment) {
         line.push_str(&format!(" --bitrate {BITRATE}"));
+    }
+    if experiment.task == Task::Loop {
+        line.push_str(" --own");
     }
     line.split(' ').map(str::to_owned).collect()
 }

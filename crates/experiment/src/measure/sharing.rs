@@ -19,6 +19,8 @@ use std::time::Duration;
 const MACHINE: u8 = 85;
 /// The interface in an inner machine.
 pub(super) const INSIDE: &str = "can0";
+/// The interface of the controller in the machine that owns it (`driver.sh`).
+pub(super) const OWNED: &str = "bus";
 /// Where buses in bit time are told what to do (kmod/bitcan).
 pub(super) const BITCAN: &str = "/dev/bitcan";
 /// The controller that shares itself.
@@ -46,9 +48,9 @@ pub(super) struct Sharing {
     pub(super) beside: Vec<Sender>,
     /// The virtual functions of those.
     functions: Vec<u32>,
+    /// The machine that owns the controller, where one does. Kept while it is to run.
+    pub(super) owner: Option<Machine>,
     /// Kept while they are to run.
-    #[allow(dead_code)]
-    others: Vec<Machine>,
     pub(super) programs: Vec<Background>,
 }
 
@@ -128,7 +130,7 @@ fn host(experiment: &Experiment, monitor: Monitor) -> Result<Sharing, MeasureErr
     };
     for number in beside(experiment) {
         let devices = [Device::Virtio(virtio(Some(number)).into())];
-        sharing.beside.push(other(number, &devices, None)?);
+        sharing.beside.push(other(monitor, number, &devices, None)?);
     }
     Ok(sharing)
 }
@@ -157,7 +159,8 @@ fn driver(experiment: &Experiment) -> Result<Sharing, MeasureError> {
     owner.output(&["sh", "-c", LINKED, "sh", "vm"])?;
     let mut senders = Vec::new();
     for (number, socket) in beside(experiment).zip(&others) {
-        senders.push(other(number, &[Device::Shm(socket.into())], None)?);
+        let devices = [Device::Shm(socket.into())];
+        senders.push(other(Monitor::Qemu, number, &devices, None)?);
         owner.output(&["sh", "-c", LINKED, "sh", &port(number)])?;
     }
     // Only now: a machine that boots takes the whole processor.
@@ -165,7 +168,7 @@ fn driver(experiment: &Experiment) -> Result<Sharing, MeasureError> {
     Ok(Sharing {
         machine: Some(machine),
         beside: senders,
-        others: vec![owner],
+        owner: Some(owner),
         programs: memory,
         ..Sharing::default()
     })
@@ -198,16 +201,26 @@ fn function(experiment: &Experiment) -> Result<Sharing, MeasureError> {
         let function = mediated(u32::from(number) + 1, &rights)?;
         sharing.functions.push(function.number);
         let devices = [Device::Pci(function.path)];
-        let sender = other(number, &devices, Some(function.number))?;
+        let sender = other(Monitor::Qemu, number, &devices, Some(function.number))?;
         sharing.beside.push(sender);
     }
     Ok(sharing)
 }
 
 /// A machine beside the one that is measured, with its interface up. It stays an ordinary process.
-fn other(number: u8, devices: &[Device], function: Option<u32>) -> Result<Sender, MeasureError> {
+fn other(
+    monitor: Monitor,
+    number: u8,
+    devices: &[Device],
+    function: Option<u32>,
+) -> Result<Sender, MeasureError> {
+    let machine = match monitor {
+        Monitor::Qemu => Machine::start_resettable(&port(number), devices)?,
+        // It has no reset button.
+        Monitor::Own => Machine::start_by(monitor, &port(number), devices)?,
+    };
     let mut other = Other {
-        machine: Machine::start_resettable(&port(number), devices)?,
+        machine,
         name: port(number),
         devices: devices.to_vec(),
         function,

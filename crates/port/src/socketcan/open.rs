@@ -135,6 +135,10 @@ impl<'a> Opening<'a> {
             receive_buffer: config.receive_buffer,
         };
         self.raw.configure(&options).map_err(Problem::Raw)?;
+        if config.own {
+            let own = self.raw.set_own(true);
+            own.map_err(|errno| Problem::Raw(OpenError::set_up(&config.interface, errno)))?;
+        }
         if config.receive == ReceiveBy::ReadBusypoll {
             self.set_up_busy_polling()?;
         }

@@ -297,6 +297,7 @@ impl Settings for SocketCanSettings {
             receive: ways.receive,
             transmit: ways.transmit,
             qdisc_bypass: self.qdisc_bypass,
+            own: false,
         };
         open(port, &config)
     }

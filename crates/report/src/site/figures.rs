@@ -27,6 +27,7 @@ pub(super) struct Figure {
 #[serde(rename_all = "lowercase")]
 enum Form {
     Line,
+    Named,
     Bars,
     Profile,
 }

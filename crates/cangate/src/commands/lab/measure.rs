@@ -5,7 +5,8 @@ use super::units::micros;
 use crate::cli::lab::{Chosen, Measure};
 use crate::failure::Failure;
 use crate::output;
-use experiment::figures::{Figures, Latencies};
+use experiment::figures::{Figures, Latencies, latencies};
+use experiment::receiving::receiving;
 use experiment::settings::Setting;
 use experiment::trial::{self, TrialError};
 use experiment::{Experiment, Task, nested, round_trip};
@@ -163,6 +164,42 @@ fn json(
     Ok(format!("{text}\n"))
 }
 
+/// Own frames, each without its time on the bus.
+fn own_frames(results: &Results, row: &str) -> String {
+    let all: Vec<i64> = latencies(results).collect();
+    let sum: i128 = all.iter().map(|ns| i128::from(*ns)).sum();
+    let mean = sum as f64 / all.len().max(1) as f64 / 1e3;
+    let bus = round_trip::own_frame(results).map_or_else(String::new, |ns| {
+        format!(
+            "  the first frame on the bus, which is taken off: {}\n",
+            micros(ns)
+        )
+    });
+    format!("own frame, µs    {row}   mean {mean:>9.2}\n{bus}")
+}
+
+/// What a program received.
+fn received(results: &Results) -> String {
+    let Some(said) = receiving(results) else {
+        return "the results do not say what was received\n".to_owned();
+    };
+    let exits: Vec<String> = said
+        .exits
+        .iter()
+        .map(|(kind, count)| format!("{kind} {count:.2}"))
+        .collect();
+    let exits = if exits.is_empty() {
+        String::new()
+    } else {
+        format!("KVM's counts a frame: {}\n", exits.join(", "))
+    };
+    format!(
+        "{} frames on the bus, which was busy for {:.1} % of the time; the processor was idle for {:.1} %\n\
+         of these had the controller's driver {}, the machine's interface {}, the program {}\n{exits}",
+        said.bus, said.load, said.idle, said.owner, said.machine, said.program
+    )
+}
+
 fn words(
     experiment: &Experiment,
     results: &Results,
@@ -181,7 +218,11 @@ fn words(
         Some(latency) if experiment.task == Task::RoundTrip => {
             text.push_str(&format!("round trip, µs   {}\n", row(latency)));
         }
+        Some(latency) if experiment.task == Task::Loop => {
+            text.push_str(&own_frames(results, &row(latency)));
+        }
         Some(latency) => text.push_str(&format!("latency, µs      {}\n", row(latency))),
+        None if experiment.task == Task::Receive => text.push_str(&received(results)),
         None => text.push_str("no frame came back\n"),
     }
     if let (Some(latency), Some(bus)) = (&figures.latency_ns, round_trip::bus_time(results)) {
@@ -223,7 +264,12 @@ fn words(
         .collect();
     if !exits.is_empty() {
         text.push_str(&format!(
-            "KVM's counts a round trip (two frames): {}\n",
+            "KVM's counts {}: {}\n",
+            if experiment.task == Task::Loop {
+                "a frame (sent, and heard of)"
+            } else {
+                "a round trip (two frames)"
+            },
             exits.join(", ")
         ));
     }

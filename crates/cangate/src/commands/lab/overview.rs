@@ -111,11 +111,11 @@ impl<'e> Overview<'e> {
                 }
             }
             Event::Made(n, figures) => {
-                let latency = figures
-                    .latency_ns
-                    .map_or("no frame came back".to_owned(), |l| {
-                        format!("p50 {} µs, max {} µs", micros(l.p50), micros(l.max))
-                    });
+                let latency = match figures.latency_ns {
+                    Some(l) => format!("p50 {} µs, max {} µs", micros(l.p50), micros(l.max)),
+                    None if figures.received > 0 => format!("{} received", figures.received),
+                    None => "no frame came back".to_owned(),
+                };
                 self.has_ended(n, true, Some(format!("{latency}, lost {}", figures.lost)));
             }
             Event::Failed(n, failed) => {

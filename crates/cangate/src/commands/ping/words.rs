@@ -83,7 +83,12 @@ pub(super) fn text(args: &Ping, outcome: &Outcome) -> String {
     let masters = || outcome.played.iter().filter(|one| one.part == Part::Master);
     let from = args.ports.join(" and ");
     if masters().next().is_some() {
-        let _ = writeln!(text, "round trips over {from}: {}", what(args));
+        let kind = if args.own {
+            "own frames"
+        } else {
+            "round trips"
+        };
+        let _ = writeln!(text, "{kind} over {from}: {}", what(args));
     }
     for (thread, one) in masters().enumerate() {
         let trips = &one.trips;

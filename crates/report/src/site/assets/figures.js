@@ -48,7 +48,7 @@
     const log = Math.min(...all) > 0 && Math.max(...all) > 8 * Math.max(...medians);
     const worst = figure.series.some((s) => s.points.some((p) => p.worst != null));
     return {
-      ...about(figure, `line and dots: medians${worst ? " · triangles: worst cases" : ""}`, clock), kind: "line",
+      ...about(figure, `line and dots: ${figure.form === "named" ? "what their names say" : "medians"}${worst ? " · triangles: worst cases" : ""}`, clock), kind: "line",
       x: { title: title(figure.x), unit: figure.x.unit },
       y: { title: `${title(figure.y)}${log ? ", logarithmic" : ""}`, unit: figure.y.unit, log }, series, marks: [...marks, ...paper],
     };

@@ -7,7 +7,7 @@
     load: (v) => (v === "none" ? "no load" : `load ${v}`), payload: (v) => (/^\d+$/.test(v) ? `${v} B` : `payload ${v}`),
     filters: (v) => (v === "none" ? "no filters" : `filters ${v}`), modify: (v) => (v === "none" ? "unchanged" : `modify ${v}`),
     hops: (v) => (v === "0" ? "no hops" : `hops ${v}`), priority: (v) => (v === "softirq" ? "softirq first" : `priority ${v}`),
-    task: (v) => (v === "round-trip" ? "round trips" : v), tuning: (v) => (v === "none" ? "not tuned" : v),
+    task: (v) => ({ "round-trip": "round trips", loop: "own frames", receive: "receiving" }[v] ?? v), tuning: (v) => (v === "none" ? "not tuned" : v),
     machines: (v) => `${v} machines`, others: (v) => `others: ${v}`, order: (v) => (v === "fifo" ? "one queue" : "a queue each"),
     budget: (v) => (v === "0" ? "no budget" : `budget ${v} frames/s`), incident: (v) => (v === "none" ? "no incident" : v),
   };

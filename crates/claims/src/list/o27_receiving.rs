@@ -1,0 +1,130 @@
+//! O27: what a machine receives of a bus that is full (virtualization-2015 §5.3: "line-rate performance").
+
+use super::v1_virtual_machines::{LONGEST, O18, PLAIN, over};
+use crate::claim::{Claim, Judgement};
+use crate::conditions::Conditions;
+use crate::data_path::DataPath;
+use crate::evidence::{Evidence, Missing};
+use crate::extent::Extent;
+use experiment::receiving::receiving;
+use experiment::{Experiment, Nesting, Pattern, Task};
+
+pub(super) const CLAIMS: &[Claim] = &[O27];
+
+const O27: Claim = Claim {
+    id: "O27",
+    claim: "A machine receives at the rate of the bus, and nothing is lost",
+    figure: "≥ 99 %, 0 lost",
+    criterion: "while a node of the bus sends frames of 8 bytes without pause (10 000; quick: 2000), a frame is on the bus for at \
+        least 99 % of the time, and the program has all of them natively, by vm:driver and vm:vf, in the full run also by \
+        vm:host and vm:own",
+    needs: |extent, _| {
+        ways(extent)
+            .iter()
+            .map(|way| flooded(extent, *way))
+            .collect()
+    },
+    judge: line_rate,
+    ..O18
+};
+
+fn ways(extent: Extent) -> &'static [Nesting] {
+    extent.pick(
+        &[Nesting::Native, Nesting::Driver, Nesting::Function],
+        &[
+            Nesting::Native,
+            Nesting::Host,
+            Nesting::Own,
+            Nesting::Driver,
+            Nesting::Function,
+        ],
+    )
+}
+
+fn flooded(extent: Extent, way: Nesting) -> Experiment {
+    Experiment {
+        task: Task::Receive,
+        traffic: Pattern::Flood,
+        frames: extent.pick(2000, 10_000),
+        ..over(extent, PLAIN, way, LONGEST)
+    }
+}
+
+fn line_rate(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+    let mut conditions = Conditions::default();
+    let mut measured = Vec::new();
+    for way in ways(extent) {
+        let experiment = flooded(extent, *way);
+        let said = receiving(evidence.results(&experiment)?).ok_or_else(|| Missing {
+            experiment: experiment.name(),
+            why: "its results do not say what the program received".to_owned(),
+        })?;
+        let whole = said.bus == u64::from(experiment.frames);
+        let exits = said.exits.iter().find(|(kind, _)| kind == "exits");
+        let exits = exits.map_or(0.0, |(_, each)| *each);
+        let places = said
+            .places()
+            .map(|(place, count)| format!("{count} {place}"));
+        measured.push(format!("vm:{way} {} of {}", said.program, said.bus));
+        conditions.add(
+            whole && said.lost() == 0 && said.load >= 99.0,
+            format!(
+                "by vm:{way} the program has {} of {} frames ({}); the bus is busy for {:.1} %, the processor idle for {:.0} %, \
+                 and machines are left {exits:.1} times a frame",
+                said.program,
+                said.bus,
+                places.join(", "),
+                said.load,
+                said.idle
+            ),
+        );
+    }
+    Ok(conditions.judge(measured.join("; "), ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
+    use experiment::receiving::{Receiving, entries};
+    use experiment::{Gateway, fake};
+
+    /// The verdict where the driver VM's machine has lost so many, and the bus is so busy.
+    fn with(extent: Extent, lost: u64, load: f64) -> Verdict {
+        let mut evidence = Evidence::default();
+        for e in O27.needs(extent) {
+            let bus = u64::from(e.frames);
+            let lost = if e.gateway == Gateway::Vm(Nesting::Driver) {
+                lost
+            } else {
+                0
+            };
+            let said = Receiving {
+                bus,
+                load,
+                owner: bus,
+                machine: bus - lost,
+                program: bus - lost,
+                ..Receiving::default()
+            };
+            let mut results = fake::results(fake::records(3, 1));
+            results.description.more.extend(entries(&said));
+            evidence.add(e, Ok(results));
+        }
+        O27.judge(&evidence, extent).verdict
+    }
+
+    #[test]
+    fn o27_is_about_losses_at_a_full_bus() {
+        for extent in [Extent::Quick, Extent::Full] {
+            assert_eq!(with(extent, 0, 99.0), Reproduced);
+            assert_eq!(with(extent, 1, 100.0), Differs);
+            assert_eq!(with(extent, 0, 98.9), Differs);
+        }
+        let mut evidence = Evidence::default();
+        for e in O27.needs(Extent::Quick) {
+            evidence.add(e, Ok(fake::results(fake::records(3, 1))));
+        }
+        assert_eq!(O27.judge(&evidence, Extent::Quick).verdict, NotTestable);
+    }
+}

@@ -1,0 +1,273 @@
+//! What a program receives of frames that a node of the bus sends (virtualization-2015 §5.3).
+//!
+//! The tester of the timed bench sends: the kernel plays its frames, so that it takes no time of the processor but its bus's, and at
+//! `--traffic flood` the bus is busy all the time. The program under test records (`cangate capture`), natively or in an inner
+//! machine. What arrived is counted where the controller's owner has its driver, at the machine's interface, and by the program.
+
+use super::beside::{asks, counted, idle, native};
+use super::error::MeasureError;
+use super::gateway::write;
+use super::nested::{EXIT_COST, leave_the_bus};
+use super::round_trip::{PRIORITY, SETTLE, WARM_UP};
+use super::sharing::{self, INSIDE, OWNED, Sharing};
+use super::{PAUSE, blind_spots};
+use crate::choices::Nesting;
+use crate::describe::describe;
+use crate::experiment::Experiment;
+use crate::plan::plan;
+use crate::receiving::{Receiving, entries};
+use crate::spec::BITRATE;
+use crate::trial::RESULTS;
+use crate::under_test::{self, INCOMING};
+use frame::wire::BitRate;
+use guest::agent::Outputs;
+use guest::inner::Exits;
+use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
+use guest::program::output;
+use probe::traffic::{Pattern, number_in};
+use probe::{Description, Incoming, Record, Results, Status};
+use std::time::Duration;
+use tester::{Plan, Sent, one_way};
+
+/// The bus of the controller under test.
+const BUS: u8 = 0;
+/// Bits between two frames (ISO 11898-1).
+const INTERMISSION: u64 = 3;
+/// Where the program writes what it receives.
+const RECEIVED: &str = "/tmp/received.log";
+const START: &str = include_str!("receive.sh");
+const END: &str = include_str!("received.sh");
+/// How long the program may take to be there.
+const THERE: Duration = Duration::from_millis(500);
+
+/// What shares the controller with the machine that receives.
+pub(super) struct Receiver {
+    sharing: Sharing,
+    nesting: Nesting,
+}
+
+/// What was seen of a run.
+struct Seen {
+    sent: Vec<Sent>,
+    counts: Receiving,
+    /// The numbers of the frames that the program has, in their order.
+    numbers: Vec<u16>,
+}
+
+impl Receiver {
+    /// Starts what shares the controller, and sends some frames.
+    pub(super) fn prepare(experiment: &Experiment, nesting: Nesting) -> Result<Self, MeasureError> {
+        let sharing = sharing::start(experiment, nesting)?;
+        leave_the_bus()?;
+        let mut receiver = Self { sharing, nesting };
+        let few = Plan {
+            traffic: Pattern::Load(10).into(),
+            frames: WARM_UP,
+            ..plan(experiment)
+        };
+        receiver.run(&few)?;
+        Ok(receiver)
+    }
+
+    /// Sends the frames, and hands out what became of each.
+    pub(super) fn measure(
+        mut self,
+        experiment: &Experiment,
+        outputs: &mut Outputs,
+    ) -> Result<(), MeasureError> {
+        if self.sharing.machine.is_some() {
+            // Only now: saved guests are the same for all costs.
+            write(EXIT_COST, &experiment.exit_cost.to_string())?;
+        }
+        std::thread::sleep(SETTLE);
+        let seen = self.run(&plan(experiment))?;
+        let mut description = Description {
+            version: format!("cangate {}", env!("CARGO_PKG_VERSION")),
+            config: under_test::abridged(&under_test::config(experiment)?),
+            stamp: "end of frame on the bus; when the program had it was not taken".to_owned(),
+            time_base: "virtual time (the bus's)".to_owned(),
+            blind_spots: blind_spots(experiment).to_owned(),
+            ..Description::default()
+        };
+        describe(&mut description, experiment, &[]);
+        description.more.extend(entries(&seen.counts));
+        let results = Results {
+            description,
+            ports: vec![INCOMING.to_owned()],
+            records: records(&seen.sent, &seen.numbers),
+            ..Results::default()
+        };
+        let mut bytes = Vec::new();
+        probe::results::write_to(&mut bytes, &results)?;
+        outputs.put(RESULTS, &bytes).map_err(MeasureError::Host)
+    }
+
+    /// Lets the program receive what the tester sends.
+    fn run(&mut self, plan: &Plan) -> Result<Seen, MeasureError> {
+        let interface = if self.sharing.machine.is_some() {
+            INSIDE
+        } else {
+            INCOMING
+        };
+        let machine = asks(&mut self.sharing.machine, interface)?.heard;
+        let owner = self.owner()?;
+        self.in_machine(&["sh", "-c", START, "sh", interface, PRIORITY])?;
+        std::thread::sleep(THERE);
+        let exits = self
+            .sharing
+            .machine
+            .is_some()
+            .then(Exits::now)
+            .transpose()?;
+        let before = idle()?;
+        let sent = one_way(plan, BUS, BitRate::new(BITRATE, None)?, None)?;
+        let idle = idle()?.saturating_sub(before);
+        let exits = exits.map(|exits| Ok::<_, MeasureError>(Exits::now()?.since(&exits)));
+        let exits = exits.transpose()?;
+        // What waits on its way to the machine arrives.
+        std::thread::sleep(PAUSE);
+        let said = self.in_machine(&["sh", "-c", END, "sh"])?;
+        let said: serde_json::Value = serde_json::from_str(&said)?;
+        let program = said["received"]
+            .as_u64()
+            .ok_or_else(|| MeasureError::Run(format!("the program that receives says `{said}`")))?;
+        let log = match &mut self.sharing.machine {
+            Some(machine) => machine.read(RECEIVED)?,
+            None => std::fs::read(RECEIVED).map_err(super::gateway::file("read", RECEIVED))?,
+        };
+        let time = span(&sent);
+        let frames = sent.len().max(1) as f64;
+        let counts = Receiving {
+            bus: sent.len() as u64,
+            load: load(&sent),
+            owner: self.owner()?.saturating_sub(owner),
+            machine: asks(&mut self.sharing.machine, interface)?
+                .heard
+                .saturating_sub(machine),
+            program,
+            idle: 100.0 * idle.as_nanos() as f64 / time.max(1) as f64,
+            exits: exits
+                .iter()
+                .flat_map(Exits::iter)
+                .map(|(name, count)| (name.to_owned(), count as f64 / frames))
+                .collect(),
+        };
+        let numbers = numbers(&String::from_utf8_lossy(&log));
+        Ok(Seen {
+            sent,
+            counts,
+            numbers,
+        })
+    }
+
+    /// Frames that the driver of the controller's owner has handed on.
+    fn owner(&mut self) -> Result<u64, MeasureError> {
+        let heard = match (self.nesting, &mut self.sharing.owner) {
+            (_, Some(owner)) => counted(OWNED, |line| Ok(owner.output(line)?))?,
+            (Nesting::Function, None) => asks(&mut self.sharing.machine, INSIDE)?,
+            (_, None) => native(INCOMING)?,
+        };
+        Ok(heard.heard)
+    }
+
+    fn in_machine(&mut self, line: &[&str]) -> Result<String, MeasureError> {
+        Ok(match &mut self.sharing.machine {
+            Some(machine) => machine.output(line)?,
+            None => output(Some(GATEWAY), line)?,
+        })
+    }
+}
+
+/// From the first end of frame to the last, ns.
+fn span(sent: &[Sent]) -> u64 {
+    match (sent.first(), sent.last()) {
+        (Some(first), Some(last)) => last.end.saturating_sub(first.end),
+        _ => 0,
+    }
+}
+
+/// How much of that time there was a frame on the bus, per cent, intermissions included.
+fn load(sent: &[Sent]) -> f64 {
+    let pause = INTERMISSION * 1_000_000_000 / u64::from(BITRATE);
+    let busy: u64 = sent
+        .iter()
+        .skip(1)
+        .map(|one| u64::from(one.duration) + pause)
+        .sum();
+    100.0 * busy as f64 / span(sent).max(1) as f64
+}
+
+/// The numbers of the frames in candump's log format: `(TIME) INTERFACE ID#DATA`.
+fn numbers(log: &str) -> Vec<u16> {
+    let number = |line: &str| {
+        let (_, data) = line.split_once('#')?;
+        let digits = data.get(..4)?;
+        let both = u16::from_str_radix(digits, 16).ok()?;
+        number_in(&both.to_be_bytes(), 0)
+    };
+    log.lines().filter_map(number).collect()
+}
+
+/// What became of each frame: those that arrived keep their order.
+fn records(sent: &[Sent], numbers: &[u16]) -> Vec<Record> {
+    let mut arrived = numbers.iter().copied().peekable();
+    let mut records = Vec::with_capacity(sent.len());
+    for (tag, one) in (0..).zip(sent) {
+        let number = number_in(one.frame.data(), 0);
+        let here = arrived.next_if(|next| Some(*next) == number).is_some();
+        records.push(Record {
+            tag,
+            route: None,
+            incoming: Some(Incoming {
+                port: 0,
+                id: one.frame.id(),
+                kind: Some(one.frame.kind()),
+                len: u16::try_from(one.frame.data().len()).unwrap_or(u16::MAX),
+                end: one.end,
+            }),
+            outgoing: None,
+            status: if here {
+                Status::Delivered
+            } else {
+                Status::Lost
+            },
+            processing: None,
+            accesses: None,
+        });
+    }
+    records
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use frame::{CanId, Frame};
+
+    fn sent(count: u16) -> Vec<Sent> {
+        let one = |n: u16| Sent {
+            frame: Frame::classic(CanId::from_raw(0x123), &n.to_be_bytes()).unwrap(),
+            end: 1_000 + u64::from(n) * 10_000,
+            duration: 4_000,
+        };
+        (0..count).map(one).collect()
+    }
+
+    #[test]
+    fn what_a_program_has_is_told_by_numbers() {
+        let log = "(1.0) can0 123#0000AA\n(1.1) can0 123#0002\n(1.2) can0 20000088#00\n";
+        assert_eq!(numbers(log), [0, 2]);
+        let of = |r: &Record| r.status;
+        let statuses: Vec<Status> = records(&sent(3), &[0, 2]).iter().map(of).collect();
+        assert_eq!(
+            statuses,
+            [Status::Delivered, Status::Lost, Status::Delivered]
+        );
+    }
+
+    #[test]
+    fn a_bus_is_busy_while_frames_and_intermissions_are_on_it() {
+        // 4 µs and 3 bits of 1 µs in 10 µs.
+        assert_eq!(load(&sent(11)).round(), 70.0);
+        assert_eq!(load(&[]), 0.0);
+    }
+}

@@ -1,0 +1,133 @@
+//! What results of programs that receive say.
+
+use crate::nested::{IDLE, PER_FRAME};
+use probe::Results;
+
+/// How many frames arrived where, of those that a node of the bus sent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Receiving {
+    /// Frames on the bus.
+    pub bus: u64,
+    /// How much of the time there was a frame on the bus, per cent, intermissions included.
+    pub load: f64,
+    /// Frames that the driver of the controller's owner handed on.
+    pub owner: u64,
+    /// Frames that the interface handed on at which the program is: of a machine that owns its controller the same.
+    pub machine: u64,
+    /// Frames that the program has.
+    pub program: u64,
+    /// How much of the time the processor had nothing to do, per cent.
+    pub idle: f64,
+    /// What KVM counted for each frame, of all machines together, by its own names.
+    pub exits: Vec<(String, f64)>,
+}
+
+impl Receiving {
+    /// Frames that were on the bus and that the program does not have.
+    #[must_use]
+    pub const fn lost(&self) -> u64 {
+        self.bus.saturating_sub(self.program)
+    }
+
+    /// Where they were lost, and how many.
+    #[must_use]
+    pub const fn places(&self) -> [(&'static str, u64); 3] {
+        [
+            (
+                "lost before the driver had them",
+                self.bus.saturating_sub(self.owner),
+            ),
+            (
+                "lost on their way to the machine",
+                self.owner.saturating_sub(self.machine),
+            ),
+            (
+                "lost in the machine",
+                self.machine.saturating_sub(self.program),
+            ),
+        ]
+    }
+}
+
+const ON_BUS: &str = "receiving, frames on the bus";
+const LOAD: &str = "receiving, bus load, %";
+const OWNER: &str = "receiving, frames of the controller's driver";
+const MACHINE: &str = "receiving, frames of the machine's interface";
+const PROGRAM: &str = "receiving, frames of the program";
+
+/// As entries of a description.
+#[must_use]
+pub fn entries(receiving: &Receiving) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = [
+        (ON_BUS, receiving.bus.to_string()),
+        (LOAD, format!("{:.2}", receiving.load)),
+        (OWNER, receiving.owner.to_string()),
+        (MACHINE, receiving.machine.to_string()),
+        (PROGRAM, receiving.program.to_string()),
+        (IDLE, format!("{:.1}", receiving.idle)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec();
+    let places = receiving
+        .places()
+        .into_iter()
+        .filter(|(_, count)| *count > 0);
+    all.extend(places.map(|(place, count)| (place.to_owned(), count.to_string())));
+    let exits = receiving.exits.iter();
+    all.extend(exits.map(|(kind, each)| (format!("{PER_FRAME}{kind}"), format!("{each:.2}"))));
+    all
+}
+
+/// What results say of a program that receives. `None` for others.
+#[must_use]
+pub fn receiving(results: &Results) -> Option<Receiving> {
+    let more = &results.description.more;
+    let value = |name: &str| {
+        more.iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, v)| v.as_str())
+    };
+    let whole = |name: &str| value(name)?.parse::<u64>().ok();
+    let real = |name: &str| value(name)?.parse::<f64>().ok();
+    let exits = more.iter().filter_map(|(name, value)| {
+        let kind = name.strip_prefix(PER_FRAME)?;
+        Some((kind.to_owned(), value.parse().ok()?))
+    });
+    Some(Receiving {
+        bus: whole(ON_BUS)?,
+        load: real(LOAD)?,
+        owner: whole(OWNER)?,
+        machine: whole(MACHINE)?,
+        program: whole(PROGRAM)?,
+        idle: real(IDLE)?,
+        exits: exits.collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_is_read_again_and_every_frame_has_a_place() {
+        let mut results = Results::default();
+        assert_eq!(receiving(&results), None);
+        let said = Receiving {
+            bus: 100,
+            load: 99.75,
+            owner: 90,
+            machine: 70,
+            program: 69,
+            idle: 12.5,
+            exits: vec![("exits".to_owned(), 1.25)],
+        };
+        results.description.more = entries(&said);
+        assert_eq!(receiving(&results), Some(said.clone()));
+        assert_eq!(said.lost(), 31);
+        assert_eq!(said.places().map(|(_, count)| count), [10, 20, 1]);
+        assert_eq!(
+            said.places().iter().map(|(_, count)| count).sum::<u64>(),
+            said.lost()
+        );
+    }
+}

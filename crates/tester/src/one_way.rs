@@ -1,0 +1,123 @@
+//! Frames that go one way: the tester sends them on a bit-timed bus, and somebody else counts what arrives.
+
+use crate::measure::Error;
+use crate::plan::{Plan, Planned};
+use crate::realtime::{in_own_thread, prepare};
+use crate::setup::Setup;
+use crate::timed::{Bitcan, Ran, run};
+use frame::wire::BitRate;
+use frame::{Frame, Nanos};
+use linux::bitcan::{Event, Stamp};
+
+/// How long the tester stays on the bus after the last frame, ns.
+const AFTER: Nanos = 1_000_000;
+
+/// A frame that was on the bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// What was sent; its number is in its first two bytes.
+    pub frame: Frame,
+    /// Its end of frame, ns of the bus's time.
+    pub end: Nanos,
+    /// From start of frame to end of frame, without intermission, ns.
+    pub duration: u32,
+}
+
+/// Sends the plan's frames on a bus of `kmod/bitcan`, at this bit rate, and says which were on it, in their order.
+///
+/// # Errors
+/// [`Error`] where the run cannot begin, or the device does not do as it should.
+pub fn one_way(
+    plan: &Plan,
+    bus: u8,
+    rate: BitRate,
+    priority: Option<u8>,
+) -> Result<Vec<Sent>, Error> {
+    in_own_thread(|| {
+        let planned = plan.frames(Some(rate))?;
+        // Sending needs no priority: the kernel's tester has the frames.
+        let _ = prepare(priority);
+        let setup = Setup {
+            plan: plan.clone(),
+            timeout: AFTER,
+            ..Setup::default()
+        };
+        let bench = Bitcan {
+            send_bus: bus,
+            receive_bus: bus,
+            stamp_every: 1,
+            rate: Some(rate),
+        };
+        let ran = run(&setup, &bench, &planned, false)?;
+        if !ran.done || ran.lost > 0 {
+            return Err(Error::Bench(format!(
+                "not all of {} frames left on bus {bus}, or their stamps had no room: is a node on it that acknowledges?",
+                planned.len()
+            )));
+        }
+        Ok(in_order(&planned, &ran, bus))
+    })
+}
+
+/// The planned frames among what was on the bus: they leave in their order, and the tester's number as a node is 0.
+fn in_order(planned: &[Planned], ran: &Ran, bus: u8) -> Vec<Sent> {
+    let mut stamps: Vec<&Stamp> = ran
+        .stamps
+        .iter()
+        .filter(|s| s.bus == bus && s.node == 0)
+        .collect();
+    stamps.sort_by_key(|stamp| stamp.end);
+    let mut planned = planned.iter().map(|one| one.frame).peekable();
+    let mut sent = Vec::new();
+    for stamp in stamps {
+        if let Event::Frame(frame) = stamp.event
+            && planned.next_if_eq(&frame).is_some()
+        {
+            sent.push(Sent {
+                frame,
+                end: stamp.end,
+                duration: stamp.duration,
+            });
+        }
+    }
+    sent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use frame::CanId;
+
+    #[test]
+    fn what_others_send_is_not_the_plans() {
+        let frame = |n: u8| Frame::classic(CanId::from_raw(0x123), &[0, n]).unwrap();
+        let planned: Vec<_> = [0, 1]
+            .map(|n| Planned {
+                at: 0,
+                frame: frame(n),
+            })
+            .into();
+        let stamp = |end, bus, event| Stamp {
+            end,
+            duration: 5,
+            bus,
+            node: 0,
+            event,
+        };
+        let ran = Ran {
+            stamps: vec![
+                stamp(30, 0, Event::Frame(frame(1))),
+                stamp(10, 0, Event::Frame(frame(0))),
+                stamp(20, 0, Event::Frame(frame(7))),
+                stamp(25, 1, Event::Frame(frame(1))),
+                stamp(26, 0, Event::ErrorFrame),
+            ],
+            unknown: 0,
+            started: 0,
+            lost: 0,
+            done: true,
+        };
+        let ends: Vec<_> = in_order(&planned, &ran, 0).iter().map(|s| s.end).collect();
+        assert_eq!(ends, [10, 30]);
+    }
+}
