@@ -80,6 +80,7 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
             "none",
             "irq-thread:95",
             "irq-thread:1+threaded-napi+netdev-budget:1",
+            "softirq-thread:91",
         ]),
     );
     let others = prop_oneof![

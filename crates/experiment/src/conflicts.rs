@@ -431,6 +431,11 @@ impl Conflicts<'_> {
             "controllers have interrupt threads with PREEMPT_RT or by the kernel's parameter threadirqs: \
              --kernel 6.1-rt, or --boot threadirqs",
         );
+        self.refuse(
+            e.tuning.softirq_thread.is_some() && e.priority == Priority::Softirq,
+            &[Setting::Tuning, Setting::Priority],
+            "both give ksoftirqd a priority: leave one out",
+        );
         let napi = e.bench == Bench::Timed && e.cpu.controller() == Controller::Mscan;
         let mapped = matches!(e.gateway, Gateway::Direct { .. });
         self.refuse(

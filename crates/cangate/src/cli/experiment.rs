@@ -189,11 +189,13 @@ pub(crate) struct Chosen {
         verbatim_doc_comment
     )]
     pub(crate) priority: String,
-    /// How the kernel is tuned: irq-thread:N, threaded-napi, netdev-budget:N, joined by +; or none.
+    /// How the kernel is tuned: irq-thread:N, softirq-thread:N, threaded-napi, netdev-budget:N,
+    /// joined by +; or none.
     ///
     ///   irq-thread:N     the interrupt threads of the CAN controllers have real-time priority N, 1 to
     ///                    99; the kernel's is 50. Kernels with -rt have such threads, others with
     ///                    the kernel's parameter threadirqs
+    ///   softirq-thread:N ksoftirqd has real-time priority N, 1 to 99; by default it has none
     ///   threaded-napi    received frames are read in threads (mscan controllers: --cpu board); with
     ///                    irq-thread:N, these have priority N, too
     ///   netdev-budget:N  at most N frames in one run of the receive soft interrupt, 1 to 100000

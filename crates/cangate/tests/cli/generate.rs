@@ -106,7 +106,7 @@ fn each_word_of_a_value_is_explained() {
         ("--task", "gateway round-trip"),
         (
             "--tuning",
-            "irq-thread:N threaded-napi netdev-budget:N none",
+            "irq-thread:N softirq-thread:N threaded-napi netdev-budget:N none",
         ),
     ] {
         let own = option_of(&measure, option);

@@ -17,16 +17,19 @@ const BOOSTED: Tuning = Tuning {
     irq_thread: Some(95),
     threaded_napi: false,
     netdev_budget: None,
+    softirq_thread: None,
 };
 const BUDGET: Tuning = Tuning {
     irq_thread: None,
     threaded_napi: false,
     netdev_budget: Some(1),
+    softirq_thread: None,
 };
 const USUAL: Tuning = Tuning {
     irq_thread: None,
     threaded_napi: false,
     netdev_budget: None,
+    softirq_thread: None,
 };
 
 fn receiving(extent: Extent, gateway: Gateway, tuning: Tuning) -> Experiment {

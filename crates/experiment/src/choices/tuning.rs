@@ -14,6 +14,9 @@ pub struct Tuning {
     /// gives all interrupt threads 50. There are threads on PREEMPT_RT, and with the kernel's parameter
     /// `threadirqs`. With [`Tuning::threaded_napi`] it is the priority of its threads, too.
     pub irq_thread: Option<u8>,
+    /// The kernel's thread for soft interrupts (ksoftirqd) has this real-time priority, 1 to 99; by default it has none, and waits
+    /// among all ordinary processes.
+    pub softirq_thread: Option<u8>,
     /// The interfaces' NAPI runs in threads of its own (`/sys/class/net/NAME/threaded`, Linux 5.12).
     pub threaded_napi: bool,
     /// `net.core.netdev_budget`: so many frames in one run of the receive soft interrupt, 1 to 100 000.
@@ -21,6 +24,7 @@ pub struct Tuning {
 }
 
 const IRQ_THREAD: &str = "irq-thread";
+const SOFTIRQ_THREAD: &str = "softirq-thread";
 const THREADED_NAPI: &str = "threaded-napi";
 const NETDEV_BUDGET: &str = "netdev-budget";
 
@@ -28,6 +32,7 @@ impl fmt::Display for Tuning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
             self.irq_thread.map(|n| format!("{IRQ_THREAD}:{n}")),
+            self.softirq_thread.map(|n| format!("{SOFTIRQ_THREAD}:{n}")),
             self.threaded_napi.then(|| THREADED_NAPI.to_owned()),
             self.netdev_budget.map(|n| format!("{NETDEV_BUDGET}:{n}")),
         ];
@@ -53,6 +58,10 @@ impl FromStr for Tuning {
                     let priority = number(n, 1, 99, "real-time priority")?;
                     tuning.irq_thread.replace(priority).is_some()
                 }
+                Some((SOFTIRQ_THREAD, n)) => {
+                    let priority = number(n, 1, 99, "real-time priority")?;
+                    tuning.softirq_thread.replace(priority).is_some()
+                }
                 Some((NETDEV_BUDGET, n)) => {
                     let budget = number(n, 1, 100_000, "number of frames")?;
                     tuning.netdev_budget.replace(budget).is_some()
@@ -62,8 +71,8 @@ impl FromStr for Tuning {
                     return Err(WordError::unknown(
                         word,
                         "tuning",
-                        "irq-thread:PRIORITY, threaded-napi, netdev-budget:FRAMES, several of them \
-                         joined by +, none",
+                        "irq-thread:PRIORITY, softirq-thread:PRIORITY, threaded-napi, netdev-budget:FRAMES, \
+                         several of them joined by +, none",
                     ));
                 }
             };
@@ -87,9 +96,10 @@ mod tests {
         for word in [
             "none",
             "irq-thread:95",
+            "softirq-thread:91",
             "threaded-napi",
             "netdev-budget:1",
-            "irq-thread:95+threaded-napi+netdev-budget:300",
+            "irq-thread:95+softirq-thread:91+threaded-napi+netdev-budget:300",
         ] {
             assert_eq!(word.parse::<Tuning>().unwrap().to_string(), word);
         }
@@ -99,6 +109,8 @@ mod tests {
             "",
             "irq-thread",
             "irq-thread:0",
+            "softirq-thread",
+            "softirq-thread:100",
             "irq-thread:100",
             "netdev-budget:0",
             "threaded-napi:1",

@@ -21,6 +21,11 @@ pub(super) fn apply(experiment: &Experiment) -> Result<(), MeasureError> {
             output(Some(GATEWAY), &["sh", "-c", &order])?;
         }
     }
+    if let Some(priority) = tuning.softirq_thread
+        && set_priorities_of(|thread| thread.starts_with("ksoftirqd/"), priority)? == 0
+    {
+        return Err(MeasureError::NoThread("ksoftirqd"));
+    }
     let Some(priority) = tuning.irq_thread else {
         return Ok(());
     };
