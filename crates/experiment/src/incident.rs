@@ -1,5 +1,6 @@
 //! What results say of an incident: something that happened to a machine, or to the controller, while all sent.
 
+use crate::entry::figure;
 use probe::Results;
 
 /// What came of an incident.
@@ -88,14 +89,9 @@ impl Aftermath {
     /// From results; `None` where nothing happened.
     #[must_use]
     pub fn of(results: &Results) -> Option<Self> {
-        let more = &results.description.more;
-        let number = |name: &str| {
-            let entry = more.iter().find(|(n, _)| n == name)?;
-            entry.1.parse().ok()
-        };
         let mut numbers = [0; NAMES.len()];
         for (number_of, name) in numbers.iter_mut().zip(NAMES) {
-            *number_of = number(name)?;
+            *number_of = figure(results, name)?;
         }
         let [before, later, told, returned, received, rest @ ..] = numbers;
         let [requested, sent, refused, given_up, waiting, heard] = rest;

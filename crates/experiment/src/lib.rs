@@ -18,6 +18,7 @@ mod by_command;
 pub mod choices;
 mod conflicts;
 pub mod describe;
+mod entry;
 pub mod estimate;
 mod experiment;
 #[cfg(any(test, feature = "fake"))]

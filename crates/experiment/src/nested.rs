@@ -1,5 +1,6 @@
 //! What results of round trips in inner machines say.
 
+use crate::entry::{self, figure};
 use probe::Results;
 
 /// How the entries of a description begin that say how often KVM did something in a round trip, by kind.
@@ -10,10 +11,7 @@ const ALL: &str = "exits";
 /// What KVM counted in a round trip, which is a frame sent and a frame received, by its own names
 /// (`/sys/kernel/debug/kvm`). Empty for results without inner machines.
 pub fn exits(results: &Results) -> impl Iterator<Item = (&str, f64)> {
-    results.description.more.iter().filter_map(|(name, value)| {
-        let kind = name.strip_prefix(PER_TRIP)?;
-        Some((kind, value.parse().ok()?))
-    })
+    entry::figures(results, PER_TRIP)
 }
 
 /// How often KVM left the machine for a frame: half of a round trip's. `None` for results without inner machines.
@@ -57,7 +55,6 @@ const SENT: &str = "machines, frames sent";
 const REFUSED: &str = "machines, frames refused";
 const LOST: &str = "machines, frames lost";
 const UNHEARD: &str = "machines, frames not heard";
-pub(crate) const PER_FRAME: &str = "kvm a frame, ";
 
 /// As entries of a description.
 #[must_use]
@@ -75,26 +72,15 @@ pub fn entries(beside: &Beside) -> Vec<(String, String)> {
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .to_vec();
-    let exits = beside.exits.iter();
-    all.extend(exits.map(|(kind, each)| (format!("{PER_FRAME}{kind}"), format!("{each:.2}"))));
+    all.extend(entry::of_exits(&beside.exits));
     all
 }
 
 /// What results say of machines beside the one that asks. `None` for results without any.
 #[must_use]
 pub fn beside(results: &Results) -> Option<Beside> {
-    let more = &results.description.more;
-    let value = |name: &str| {
-        more.iter()
-            .find(|(n, _)| n == name)
-            .map(|(_, v)| v.as_str())
-    };
-    let whole = |name: &str| value(name)?.parse::<u64>().ok();
-    let real = |name: &str| value(name)?.parse::<f64>().ok();
-    let exits = more.iter().filter_map(|(name, value)| {
-        let kind = name.strip_prefix(PER_FRAME)?;
-        Some((kind.to_owned(), value.parse().ok()?))
-    });
+    let whole = |name| figure::<u64>(results, name);
+    let real = |name| figure::<f64>(results, name);
     Some(Beside {
         frame: whole(FRAME)?,
         asking: real(ASKING)?,
@@ -105,7 +91,7 @@ pub fn beside(results: &Results) -> Option<Beside> {
         refused: whole(REFUSED)?,
         lost: whole(LOST)?,
         unheard: whole(UNHEARD)?,
-        exits: exits.collect(),
+        exits: entry::exits(results),
     })
 }
 

@@ -1,6 +1,7 @@
 //! What results of programs that receive say.
 
-use crate::nested::{IDLE, PER_FRAME};
+use crate::entry::{self, figure};
+use crate::nested::IDLE;
 use probe::Results;
 
 /// How many frames arrived where, of those that a node of the bus sent.
@@ -73,26 +74,15 @@ pub fn entries(receiving: &Receiving) -> Vec<(String, String)> {
         .into_iter()
         .filter(|(_, count)| *count > 0);
     all.extend(places.map(|(place, count)| (place.to_owned(), count.to_string())));
-    let exits = receiving.exits.iter();
-    all.extend(exits.map(|(kind, each)| (format!("{PER_FRAME}{kind}"), format!("{each:.2}"))));
+    all.extend(entry::of_exits(&receiving.exits));
     all
 }
 
 /// What results say of a program that receives. `None` for others.
 #[must_use]
 pub fn receiving(results: &Results) -> Option<Receiving> {
-    let more = &results.description.more;
-    let value = |name: &str| {
-        more.iter()
-            .find(|(n, _)| n == name)
-            .map(|(_, v)| v.as_str())
-    };
-    let whole = |name: &str| value(name)?.parse::<u64>().ok();
-    let real = |name: &str| value(name)?.parse::<f64>().ok();
-    let exits = more.iter().filter_map(|(name, value)| {
-        let kind = name.strip_prefix(PER_FRAME)?;
-        Some((kind.to_owned(), value.parse().ok()?))
-    });
+    let whole = |name| figure::<u64>(results, name);
+    let real = |name| figure::<f64>(results, name);
     Some(Receiving {
         bus: whole(ON_BUS)?,
         load: real(LOAD)?,
@@ -100,7 +90,7 @@ pub fn receiving(results: &Results) -> Option<Receiving> {
         machine: whole(MACHINE)?,
         program: whole(PROGRAM)?,
         idle: real(IDLE)?,
-        exits: exits.collect(),
+        exits: entry::exits(results),
     })
 }
 

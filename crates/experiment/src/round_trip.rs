@@ -1,5 +1,6 @@
 //! What results of round trips say.
 
+use crate::entry::figure;
 use probe::Results;
 
 /// The entry of a description by which `cangate ping` says how long both frames are on the bus.
@@ -12,7 +13,7 @@ pub const OWN: &str = "own frame on the bus, ns";
 /// frames take no time, and for other results.
 #[must_use]
 pub fn own_frame(results: &Results) -> Option<i64> {
-    entry(results, OWN)
+    figure(results, OWN)
 }
 
 /// How long the two frames of a round trip are on the bus, ns, with the intermission between them;
@@ -20,11 +21,5 @@ pub fn own_frame(results: &Results) -> Option<i64> {
 /// are of no round trip.
 #[must_use]
 pub fn bus_time(results: &Results) -> Option<i64> {
-    entry(results, BUS)
-}
-
-fn entry(results: &Results, wanted: &str) -> Option<i64> {
-    let more = &results.description.more;
-    let (_, value) = more.iter().find(|(name, _)| name == wanted)?;
-    value.parse().ok()
+    figure(results, BUS)
 }

@@ -53,7 +53,7 @@ enum Node {
     /// It answers.
     Answers(Background),
     /// It acknowledges, and takes no time of the processor.
-    Acknowledges(#[allow(dead_code)] Listening),
+    Acknowledges(#[allow(dead_code, reason = "it listens as long as it is kept")] Listening),
 }
 
 impl Nested {

@@ -1,0 +1,104 @@
+//! Which frames and logs there can be, and on which bench.
+
+use super::Conflicts;
+use crate::choices::Task;
+use crate::settings::Setting;
+use guest::machine::Bench;
+use probe::traffic::{Pattern, SHORTEST_PAYLOAD};
+
+impl Conflicts<'_> {
+    /// What a frame can be like.
+    pub(super) fn frames(&mut self) {
+        let e = self.experiment;
+        self.refuse(
+            usize::from(e.payload) < SHORTEST_PAYLOAD
+                && matches!(e.task, Task::Gateway | Task::Receive),
+            &[Setting::Payload],
+            "the first two bytes are the frame's number: give at least 2",
+        );
+        self.refuse(
+            e.is_fd() && !matches!(e.payload, 12 | 16 | 20 | 24 | 32 | 48 | 64),
+            &[Setting::Payload],
+            "FD frames above 8 bytes have 12, 16, 20, 24, 32, 48 or 64",
+        );
+        self.refuse(
+            e.stamp_every > e.frames,
+            &[Setting::StampEvery, Setting::Frames],
+            "no frame would get a stamp",
+        );
+    }
+
+    /// What can be played where.
+    pub(super) fn log(&mut self) {
+        let e = self.experiment;
+        if !e.log.is_some() {
+            return;
+        }
+        self.refuse(
+            !e.log.is_at_hand(),
+            &[Setting::Log],
+            "only the name of this log is known, not its frames: `cangate lab measure --log FILE` plays a log",
+        );
+        self.refuse(
+            e.bench != Bench::Timed,
+            &[Setting::Log, Setting::Bench],
+            "a log is played at its own times by the tester of the timed bench: --bench timed",
+        );
+        self.refuse(
+            e.task != Task::Gateway || e.gateway.is_bare() || !e.gateway.has_routes(),
+            &[Setting::Log, Setting::Task, Setting::Gateway],
+            "a log is played at a gateway with a kernel: cangw, can-gw, bpf, user:RECEIVE-TRANSMIT, direct or \
+             chardev",
+        );
+        let others = [
+            (e.traffic != Pattern::OneAtATime, Setting::Traffic),
+            (e.stamp_every != 1, Setting::StampEvery),
+        ];
+        for (is_set, setting) in self.done_to_frames().into_iter().chain(others) {
+            self.refuse(
+                is_set,
+                &[setting, Setting::Log],
+                "a log has its own times and identifiers, all of which the gateway passes on unchanged: leave it \
+                 out",
+            );
+        }
+    }
+
+    /// What a bench can do.
+    pub(super) fn bench(&mut self) {
+        let e = self.experiment;
+        let timed = e.bench == Bench::Timed;
+        self.refuse(
+            !matches!(e.bench, Bench::Kvaser | Bench::Ctucan | Bench::Timed)
+                && e.task == Task::Gateway,
+            &[Setting::Bench],
+            "no tester is on this bench: measure on kvaser, ctucan or timed",
+        );
+        self.refuse(
+            e.is_fd() && e.bench == Bench::Kvaser,
+            &[Setting::Payload, Setting::Bench],
+            "FD frames need --bench timed or ctucan: the cards of the kvaser bench are classic",
+        );
+        self.refuse(
+            e.bench == Bench::Ctucan && e.kernel.starts_with("5.10"),
+            &[Setting::Bench, Setting::Kernel],
+            "the driver of CTU CAN FD came with Linux 5.19: --kernel 6.1 or newer",
+        );
+        self.refuse(
+            matches!(e.traffic, Pattern::Load(_)) && !timed && e.task != Task::Receive,
+            &[Setting::Traffic, Setting::Bench],
+            "a share of the bus needs a bus that takes time: --bench timed, or period:MICROSECONDS",
+        );
+        self.refuse(
+            e.stamp_every > 1 && !timed,
+            &[Setting::StampEvery, Setting::Bench],
+            "only the tester of the timed bench can leave out stamps",
+        );
+        self.refuse(
+            e.real_time && timed,
+            &[Setting::Clock, Setting::Bench],
+            "the buses' bit time needs a clock that never runs late: the timed bench is for \
+             virtual time",
+        );
+    }
+}

@@ -1,0 +1,153 @@
+//! What a gateway can be on which bench, and what it can do to frames.
+
+use super::Conflicts;
+use crate::choices::{
+    Filters, Gateway, Hops, Load, MOST_FILTERS, Modify, Priority, Receive, Task, Tuning, Virtual,
+    Ways,
+};
+use crate::settings::Setting;
+use guest::machine::{Bench, Controller};
+
+impl Conflicts<'_> {
+    /// What a gateway can do.
+    pub(super) fn gateway(&mut self) {
+        let e = self.experiment;
+        let none = e.gateway == Gateway::None;
+        self.refuse(
+            none && e.bench == Bench::Timed,
+            &[Setting::Gateway, Setting::Bench],
+            "the timed bench stamps in its buses, and without a gateway nothing comes back: the \
+             tester's own precision is measured on the kvaser bench",
+        );
+        self.refuse(
+            e.priority != Priority::Gateway
+                && !matches!(
+                    e.gateway,
+                    Gateway::User(_) | Gateway::Direct { .. } | Gateway::Chardev
+                ),
+            &[Setting::Priority, Setting::Gateway],
+            "only a gateway in user space has a priority of its own: --gateway user:…, direct or chardev",
+        );
+        let polled = matches!(
+            e.gateway,
+            Gateway::User(Ways {
+                receive: Receive::ReadBusypoll | Receive::BusypollNoIrq,
+                ..
+            })
+        );
+        self.refuse(
+            polled && (e.bench != Bench::Timed || e.cpu.controller() != Controller::Mscan),
+            &[Setting::Gateway, Setting::Bench, Setting::Cpu],
+            "a call can only poll a driver that reads frames in NAPI, as that of the mscan \
+             controllers: --bench timed --cpu board",
+        );
+        let (no_irq, uring) = match e.gateway {
+            Gateway::User(ways) => (
+                ways.receive == Receive::BusypollNoIrq,
+                ways.receive == Receive::IoUring,
+            ),
+            _ => (false, false),
+        };
+        let oldest = e.kernel.starts_with("5.10");
+        for (is_set, why) in [
+            (
+                no_irq,
+                "sockets that are polled instead of interrupts (SO_PREFER_BUSY_POLL) came with Linux \
+                 5.11: --kernel 6.1 or newer",
+            ),
+            (
+                uring,
+                "io_uring receives many frames by one request since Linux 6.0: --kernel 6.1 or newer",
+            ),
+        ] {
+            self.refuse(oldest && is_set, &[Setting::Gateway, Setting::Kernel], why);
+        }
+        for (is_set, setting) in self.done_to_frames() {
+            self.refuse(
+                !e.gateway.has_routes() && is_set,
+                &[Setting::Gateway, setting],
+                "without a gateway, or with an ideal one, nothing filters, changes or passes a frame on",
+            );
+        }
+        let bare = e.gateway.is_bare();
+        let direct = bare || matches!(e.gateway, Gateway::Direct { .. } | Gateway::Chardev);
+        self.refuse(
+            direct && e.bench != Bench::Timed,
+            &[Setting::Gateway, Setting::Bench],
+            "controllers that are no interfaces are on the timed bench only: --bench timed",
+        );
+        self.refuse(
+            direct && e.hops != Hops::NONE,
+            &[Setting::Gateway, Setting::Hops],
+            "hops go through virtual interfaces, and these ports are no interfaces",
+        );
+        for (is_set, setting) in [
+            (e.load != Load::None, Setting::Load),
+            (e.task != Task::Gateway, Setting::Task),
+            (e.tuning != Tuning::default(), Setting::Tuning),
+            (!e.boot.0.is_empty(), Setting::Boot),
+            (e.stamp_every != 1, Setting::StampEvery),
+        ] {
+            self.refuse(
+                bare && is_set,
+                &[Setting::Gateway, setting],
+                "an image has no operating system: no load, no task, no tuning and no parameter of a kernel",
+            );
+        }
+        self.refuse(
+            bare && e.filters.count() > Some(MOST_FILTERS),
+            &[Setting::Gateway, Setting::Filters],
+            "an image has room for 2048 routes of an experiment: at most 2048",
+        );
+        let by_vcan = e.hops != Hops::NONE && e.hops.through == Virtual::Vcan;
+        let why = match e.gateway {
+            Gateway::User(_) => {
+                "a program does not receive what it sends into a vcan interface; it does through \
+                 a pair: --hops N:vxcan"
+            }
+            Gateway::OwnRules => {
+                "cangate puts in no rules that would take their own echoes, as these do on a vcan \
+                 interface: --gateway cangw, or --hops N:vxcan"
+            }
+            Gateway::Bpf => {
+                "what BPF puts into a vcan interface does not come back; it does through a pair: \
+                 --hops N:vxcan"
+            }
+            Gateway::Cangw
+            | Gateway::Ideal
+            | Gateway::None
+            | Gateway::Direct { .. }
+            | Gateway::Chardev
+            | Gateway::Baremetal { .. }
+            | Gateway::Vm(_)
+            | Gateway::BaremetalIdeal => "",
+        };
+        self.refuse(
+            by_vcan && !why.is_empty(),
+            &[Setting::Gateway, Setting::Hops],
+            why,
+        );
+        self.refuse(
+            e.gateway.by_rules() && e.filters.count() > Some(MOST_FILTERS),
+            &[Setting::Gateway, Setting::Filters],
+            "can-gw compares each new rule with all that are there, which takes hours for so \
+             many: at most 2048, or --gateway bpf or user:read-write",
+        );
+    }
+
+    /// What a gateway can do to frames at the same time.
+    pub(super) fn changes(&mut self) {
+        let e = self.experiment;
+        self.refuse(
+            e.hops != Hops::NONE && (e.filters != Filters::None || e.modify != Modify::None),
+            &[Setting::Hops, Setting::Filters, Setting::Modify],
+            "on hops the identifier says how far a frame has come, so that there can be no other filters \
+             or changes",
+        );
+        self.refuse(
+            matches!(e.modify, Modify::Crc8 | Modify::Xorsum) && e.payload < 3,
+            &[Setting::Modify, Setting::Payload],
+            "the checksum needs a byte behind the frame's number: give at least 3",
+        );
+    }
+}

@@ -1,0 +1,109 @@
+//! What there is with inner machines.
+
+use super::Conflicts;
+use crate::choices::{Gateway, Incident, Load, Machines, Nesting, Order, Priority, Task, Tuning};
+use crate::settings::Setting;
+use guest::machine::Bench;
+
+impl Conflicts<'_> {
+    /// What there is with inner machines.
+    pub(super) fn nesting(&mut self) {
+        let e = self.experiment;
+        let vm = matches!(e.gateway, Gateway::Vm(_));
+        self.refuse(
+            vm != (e.bench == Bench::Vm),
+            &[Setting::Gateway, Setting::Bench],
+            "inner machines are on the bench vm, and nothing else is: --bench vm --gateway vm:…",
+        );
+        let machines = matches!(e.gateway, Gateway::Vm(nesting) if nesting.has_machines());
+        self.refuse(
+            e.exit_cost > 0 && !machines,
+            &[Setting::ExitCost, Setting::Gateway],
+            "only an inner machine has exits: --bench vm --gateway vm:host, vm:driver or vm:vf",
+        );
+        self.machines();
+        if !vm {
+            return;
+        }
+        self.refuse(
+            e.task == Task::Gateway,
+            &[Setting::Task, Setting::Gateway],
+            "what is measured of an inner machine is a round trip, how long its own frames take, or what it receives: \
+             --task round-trip, loop or receive",
+        );
+        self.refuse(
+            !matches!(e.kernel.as_str(), "6.1" | "6.12" | "7.3"),
+            &[Setting::Kernel, Setting::Gateway],
+            "inner machines have been tried on the kernels 6.1, 6.12 and 7.3",
+        );
+        for (is_set, setting) in [
+            (e.load != Load::None, Setting::Load),
+            (e.is_fd(), Setting::Payload),
+            (e.priority != Priority::Gateway, Setting::Priority),
+            (e.tuning != Tuning::default(), Setting::Tuning),
+            (e.real_time, Setting::Clock),
+        ] {
+            self.refuse(
+                is_set,
+                &[setting, Setting::Gateway],
+                "with inner machines this setting is not there yet: leave it out",
+            );
+        }
+    }
+
+    /// What there is with several machines at one controller.
+    fn machines(&mut self) {
+        let (e, one) = (self.experiment, Machines::ONE);
+        let shares = matches!(
+            e.gateway,
+            Gateway::Vm(
+                Nesting::Native
+                    | Nesting::Host
+                    | Nesting::Own
+                    | Nesting::Driver
+                    | Nesting::Function
+            )
+        );
+        self.refuse(
+            e.machines.count > 1 && !shares,
+            &[Setting::Machines, Setting::Gateway],
+            "several machines share a controller by --gateway vm:native, vm:host, vm:own, vm:driver or vm:vf",
+        );
+        for (is_set, setting) in [
+            (e.machines.others != one.others, Setting::Others),
+            (e.machines.order != one.order, Setting::Order),
+            (e.machines.budget != one.budget, Setting::Budget),
+            (e.machines.incident != one.incident, Setting::Incident),
+        ] {
+            self.refuse(
+                is_set && e.machines.count == 1,
+                &[setting, Setting::Machines],
+                "it is about the machines beside the one that asks, of which there are none: --machines 2 to 8",
+            );
+        }
+        self.refuse(
+            e.machines.order == Order::Fifo && e.gateway == Gateway::Vm(Nesting::Function),
+            &[Setting::Order, Setting::Gateway],
+            "a controller that shares itself orders by priority: vm:native, vm:host or vm:driver",
+        );
+        let budgets = matches!(
+            (&e.gateway, e.machines.order),
+            (Gateway::Vm(Nesting::Host | Nesting::Own), Order::Priority)
+                | (Gateway::Vm(Nesting::Function), _)
+        );
+        self.refuse(
+            e.machines.budget > 0 && e.machines.count > 1 && !budgets,
+            &[Setting::Budget, Setting::Gateway],
+            "a machine has a budget at a controller that knows its functions: vm:vf, or vm:host and vm:own with --order \
+             priority",
+        );
+        self.refuse(
+            e.machines.incident != Incident::None
+                && e.machines.count > 1
+                && (!budgets || e.gateway == Gateway::Vm(Nesting::Own)),
+            &[Setting::Incident, Setting::Gateway],
+            "what became of a machine's frames is known of a controller that knows its functions: vm:vf, or vm:host with \
+             --order priority",
+        );
+    }
+}

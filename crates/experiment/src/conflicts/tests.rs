@@ -1,0 +1,147 @@
+use super::*;
+
+fn refused(words: &[(Setting, &str)]) -> String {
+    let e = Experiment::from_words(words.iter().copied()).unwrap();
+    let all = e.check().unwrap_err();
+    all.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_by_name() {
+    use Setting as S;
+    assert_eq!(Experiment::default().check(), Ok(()));
+    assert_eq!(
+        refused(&[(S::Traffic, "load:50")]),
+        "--traffic load:50 --bench kvaser: a share of the bus needs a bus that takes time: \
+         --bench timed, or period:MICROSECONDS"
+    );
+    assert!(refused(&[(S::Payload, "16")]).contains("--bench timed or ctucan"));
+    assert!(refused(&[(S::Payload, "9"), (S::Bench, "timed")]).contains("12, 16, 20"));
+    assert!(refused(&[(S::Gateway, "none"), (S::Filters, "sff:1")]).contains("nothing filters"));
+    for gateway in ["user:read-write", "can-gw", "bpf"] {
+        let why = refused(&[(S::Gateway, gateway), (S::Hops, "2")]);
+        assert!(why.contains("--hops N:vxcan"), "{why}");
+        let e = Experiment::from_words([(S::Gateway, gateway), (S::Hops, "2:vxcan")]).unwrap();
+        assert_eq!(e.check(), Ok(()));
+    }
+    for gateway in ["cangw", "can-gw"] {
+        let why = refused(&[(S::Gateway, gateway), (S::Filters, "eff:100000")]);
+        assert!(why.contains("at most 2048"), "{why}");
+    }
+    let polled = [
+        (S::Gateway, "user:read-busypoll-write"),
+        (S::Bench, "timed"),
+    ];
+    assert!(refused(&polled).contains("--cpu board"));
+    let on_board = polled.into_iter().chain([(S::Cpu, "board:3")]);
+    assert_eq!(Experiment::from_words(on_board).unwrap().check(), Ok(()));
+    let old = [
+        (S::Kernel, "5.10-rt"),
+        (S::Bench, "timed"),
+        (S::Cpu, "board"),
+    ];
+    for (gateway, since) in [
+        ("user:read-noirq-write", "5.11"),
+        ("user:io_uring-ring", "6.0"),
+    ] {
+        let words = old.into_iter().chain([(S::Gateway, gateway)]);
+        let why = refused(&words.collect::<Vec<_>>());
+        assert!(why.contains(since), "{why}");
+    }
+    assert!(refused(&[(S::Hops, "2"), (S::Modify, "id")]).contains("on hops"));
+    assert!(refused(&[(S::Clock, "real"), (S::Bench, "timed")]).contains("virtual time"));
+    assert!(refused(&[(S::Modify, "crc8"), (S::Payload, "2")]).contains("at least 3"));
+    assert!(refused(&[(S::Bench, "vcan")]).contains("no tester"));
+    let trips = |more: &[(Setting, &'static str)]| {
+        let mut words = vec![(S::Task, "round-trip"), (S::Gateway, "user:read-write")];
+        words.extend(more);
+        Experiment::from_words(words).unwrap().check()
+    };
+    assert_eq!(trips(&[]), Ok(()));
+    assert_eq!(trips(&[(S::Bench, "vcan")]), Ok(()));
+    for (setting, word) in [
+        (S::Gateway, "can-gw"),
+        (S::Gateway, "direct"),
+        (S::Gateway, "user:ring-busy-ring"),
+        (S::Bench, "none"),
+        (S::Traffic, "flood"),
+        (S::Traffic, "period:0.5"),
+        (S::Filters, "sff:2"),
+        (S::Tuning, "irq-thread:95"),
+        (S::Tuning, "threaded-napi"),
+    ] {
+        assert!(trips(&[(setting, word)]).is_err(), "{setting} {word}");
+    }
+    let rt = [(S::Kernel, "6.12-rt"), (S::Tuning, "irq-thread:95")];
+    assert_eq!(trips(&rt), Ok(()));
+    let image = [(S::Gateway, "baremetal:irq"), (S::Bench, "timed")];
+    assert_eq!(Experiment::from_words(image).unwrap().check(), Ok(()));
+    for (setting, word, why) in [
+        (S::Bench, "kvaser", "--bench timed"),
+        (S::Load, "cpu", "no operating system"),
+        (S::Boot, "nohz=off", "no operating system"),
+        (S::Task, "round-trip", "no operating system"),
+        (S::Hops, "1", "no interfaces"),
+        (S::Filters, "eff:4096", "at most 2048"),
+    ] {
+        let words: Vec<_> = image.into_iter().chain([(setting, word)]).collect();
+        let said = refused(&words);
+        assert!(said.contains(why), "{setting} {word}: {said}");
+    }
+}
+
+#[test]
+fn machines_beside_are_where_a_controller_is_shared() {
+    use Setting as S;
+    let with = |gateway, more: &[(Setting, &'static str)]| {
+        let mut words = vec![
+            (S::Bench, "vm"),
+            (S::Task, "round-trip"),
+            (S::Gateway, gateway),
+        ];
+        words.extend(more);
+        words
+    };
+    let two = (S::Machines, "2");
+    for (gateway, more) in [
+        ("vm:native", (S::Order, "fifo")),
+        ("vm:host", (S::Budget, "500")),
+        ("vm:driver", (S::Others, "load:50")),
+        ("vm:vf", (S::Others, "babble")),
+        ("vm:vf", (S::Incident, "kill")),
+        ("vm:host", (S::Incident, "bus-off")),
+        ("vm:host", (S::Incident, "pause")),
+    ] {
+        let words = with(gateway, &[two, more]);
+        let e = Experiment::from_words(words).unwrap();
+        assert_eq!(e.check(), Ok(()), "{}", e.name());
+    }
+    for (gateway, more, why) in [
+        ("vm:trap", vec![two], "vm:native, vm:host"),
+        ("vm:vf", vec![(S::Others, "babble")], "--machines 2 to 8"),
+        ("vm:vf", vec![(S::Budget, "5")], "--machines 2 to 8"),
+        ("vm:vf", vec![(S::Incident, "kill")], "--machines 2 to 8"),
+        (
+            "vm:native",
+            vec![two, (S::Incident, "kill")],
+            "knows its functions",
+        ),
+        ("vm:vf", vec![two, (S::Order, "fifo")], "orders by priority"),
+        (
+            "vm:driver",
+            vec![two, (S::Budget, "5")],
+            "knows its functions",
+        ),
+        (
+            "vm:host",
+            vec![two, (S::Order, "fifo"), (S::Budget, "5")],
+            "knows its functions",
+        ),
+    ] {
+        let said = refused(&with(gateway, &more));
+        assert!(said.contains(why), "{gateway} {more:?}: {said}");
+    }
+}
