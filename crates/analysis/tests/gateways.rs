@@ -8,8 +8,8 @@ use analysis::{
     Arrival, Hop, Lengths, Message, Network, NetworkError, NoBound, NodeSpec, Order, Place, Shape,
     search,
 };
-use bus::{Bus, BusConfig, Event, NodeConfig, NodeId};
-use common::{Kind, Phases, Random, for_each, releases, set};
+use bus::{Bus, Event, NodeId};
+use common::{Kind, Phases, Random, for_each, releases, set, simulated};
 use frame::{CanId, Frame, Nanos, wire};
 use std::collections::HashMap;
 use std::num::NonZeroU8;
@@ -123,23 +123,7 @@ impl<'n> World<'n> {
             random: Random(seed),
         };
         for spec in &network.buses {
-            let mut bus = Bus::new(BusConfig::classic(spec.rate.nominal())).unwrap();
-            let nodes = spec.nodes.iter().map(|node| {
-                let mailboxes = match node.order {
-                    Order::Priority => 255,
-                    Order::Mailboxes(n) => n.get(),
-                };
-                let config = NodeConfig {
-                    mailboxes,
-                    queue: 100_000,
-                    ..NodeConfig::new(node.name.as_str())
-                };
-                bus.attach(config).unwrap()
-            });
-            let nodes = nodes.collect();
-            for _ in 0..2 {
-                bus.attach(NodeConfig::new("listener")).unwrap();
-            }
+            let (bus, nodes) = simulated(spec);
             world.nodes.push(nodes);
             world.buses.push(bus);
         }

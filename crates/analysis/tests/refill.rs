@@ -8,191 +8,10 @@ use analysis::{
     Arrival, BusSpec, Compiled, Hop, LengthRule, Lengths, Message, Network, NodeSpec, Order, Place,
     Refill, Service, Shape,
 };
-use bus::{Bus, BusConfig, Event, NodeConfig, NodeId};
-use common::{Kind, Phases, Random, assess, outcomes, releases, set};
+use common::refilled::play;
+use common::{Kind, Phases, assess, outcomes, releases, set};
 use frame::{CanId, Frame, Header, Kind as Format, Nanos};
-use std::collections::VecDeque;
 use std::num::NonZeroU8;
-
-/// Fills the buffers of a node, as late as it is allowed to or a little earlier.
-struct Driver {
-    id: NodeId,
-    refill: Refill,
-    waiting: VecDeque<u64>,
-    /// For each free buffer, when it can be filled; never while others are to become empty.
-    free: Vec<Nanos>,
-    mailboxes: usize,
-    /// The bus serves it by priority; it has a buffer for each frame.
-    by_priority: bool,
-    /// Frames since all buffers were empty.
-    sent: u32,
-    draining: bool,
-}
-
-impl Driver {
-    fn next(&self) -> Option<Nanos> {
-        let next = self.free.iter().copied().filter(|at| *at < Nanos::MAX);
-        next.min().filter(|_| !self.waiting.is_empty())
-    }
-
-    /// A frame of it has ended.
-    fn ended(&mut self, end: Nanos, random: &mut Random) {
-        if self.by_priority {
-            return;
-        }
-        let gap = match random.percent(60) {
-            true => self.refill.time,
-            false => random.up_to(self.refill.time),
-        };
-        if self.refill.every == 1 {
-            self.free.push(end + gap);
-            return;
-        }
-        self.sent += 1;
-        self.draining |= self.sent >= self.refill.every && random.percent(80);
-        self.free.push(if self.draining { Nanos::MAX } else { end });
-        if self.draining {
-            self.free.fill(Nanos::MAX);
-            if self.free.len() == self.mailboxes {
-                self.free.fill(end + gap);
-                (self.sent, self.draining) = (0, false);
-            }
-        }
-    }
-
-    /// What goes into a buffer now.
-    fn fill(&mut self, now: Nanos) -> Option<u64> {
-        let place = self.free.iter().position(|at| *at <= now)?;
-        let tag = self.waiting.pop_front()?;
-        if !self.by_priority {
-            self.free.swap_remove(place);
-        }
-        Some(tag)
-    }
-}
-
-/// A frame that was sent.
-#[derive(Clone, Copy)]
-struct Ended {
-    place: Place,
-    event: Nanos,
-    start: Nanos,
-    end: Nanos,
-}
-
-/// Simulated buses whose nodes fill their buffers as their [`Refill`] allows; gateways take a time up to their delay.
-fn play(network: &Network, all: &[(Nanos, Place, Nanos)], seed: u64) -> Vec<Ended> {
-    let mut random = Random(seed);
-    let mut lengths = Lengths::new();
-    let (mut buses, mut drivers) = (Vec::new(), Vec::new());
-    for spec in &network.buses {
-        let mut bus = Bus::new(BusConfig::classic(spec.rate.nominal())).unwrap();
-        let nodes: Vec<Driver> = spec
-            .nodes
-            .iter()
-            .map(|node| {
-                let mailboxes = match node.order {
-                    Order::Priority => 255,
-                    Order::Mailboxes(n) => n.get(),
-                };
-                let config = NodeConfig {
-                    mailboxes,
-                    queue: 100_000,
-                    ..NodeConfig::new(node.name.as_str())
-                };
-                let none = Refill { time: 0, every: 1 };
-                let mailboxes = usize::from(mailboxes);
-                Driver {
-                    id: bus.attach(config).unwrap(),
-                    refill: node.refill.unwrap_or(none),
-                    waiting: VecDeque::new(),
-                    free: vec![0; mailboxes],
-                    mailboxes,
-                    by_priority: node.order == Order::Priority,
-                    sent: 0,
-                    draining: false,
-                }
-            })
-            .collect();
-        for _ in 0..2 {
-            bus.attach(NodeConfig::new("listener")).unwrap();
-        }
-        drivers.push(nodes);
-        buses.push(bus);
-    }
-    let mut tags: Vec<(Place, Nanos)> = Vec::new();
-    let mut passing: Vec<(Nanos, Place, Nanos)> = Vec::new();
-    let mut given = all.iter().peekable();
-    let mut seen = Vec::new();
-    loop {
-        let next = buses.iter().filter_map(Bus::next).min();
-        let release = given.peek().map(|(at, ..)| *at);
-        let passed = passing.iter().map(|(at, ..)| *at).min();
-        let filled = drivers.iter().flatten().filter_map(Driver::next).min();
-        let Some(now) = [next, release, passed, filled].into_iter().flatten().min() else {
-            return seen;
-        };
-        let mut ended = Vec::new();
-        for bus in &mut buses {
-            bus.run_until(now, |event| {
-                if let Event::Frame {
-                    start, end, tag, ..
-                } = *event
-                {
-                    ended.push((start, end, tag));
-                }
-            });
-        }
-        for (start, end, tag) in ended {
-            let (place, event) = tags[tag as usize];
-            seen.push(Ended {
-                place,
-                event,
-                start,
-                end,
-            });
-            let node = network.buses[place.bus].messages[place.message].node;
-            drivers[place.bus][node].ended(end, &mut random);
-            for hop in network.hops.iter().filter(|hop| hop.from == place) {
-                let delay = match random.percent(50) {
-                    true => hop.delay,
-                    false => random.up_to(hop.delay),
-                };
-                // In the order in which they came.
-                let last = passing.iter().filter(|(_, to, _)| to.bus == hop.to.bus);
-                let last = last.map(|(at, ..)| *at).max().unwrap_or(0);
-                passing.push(((end + delay).max(last), hop.to, event));
-            }
-        }
-        let mut ready = Vec::new();
-        passing.retain(|&(at, place, event)| {
-            if at <= now {
-                ready.push((place, event));
-            }
-            at > now
-        });
-        while let Some((_, place, event)) = given.next_if(|(at, ..)| *at <= now) {
-            ready.push((*place, *event));
-        }
-        for (place, event) in ready {
-            let node = network.buses[place.bus].messages[place.message].node;
-            drivers[place.bus][node]
-                .waiting
-                .push_back(tags.len() as u64);
-            tags.push((place, event));
-        }
-        for (bus, nodes) in buses.iter_mut().zip(&mut drivers) {
-            for driver in nodes {
-                while let Some(tag) = driver.fill(now) {
-                    let place = tags[tag as usize].0;
-                    let shape = network.buses[place.bus].messages[place.message].shape;
-                    let frame = lengths.longest_frame(&shape).unwrap();
-                    bus.send(driver.id, now, &frame, tag).unwrap();
-                }
-            }
-        }
-    }
-}
 
 fn alone(bus: BusSpec) -> Network {
     Network {
@@ -390,6 +209,23 @@ fn message(number: u32, node: usize, period: Nanos) -> Message {
     }
 }
 
+/// A bus with one node, which has one transmit buffer.
+fn one_node(name: &str, rate: &str, refill: Option<Refill>, messages: Vec<Message>) -> BusSpec {
+    BusSpec {
+        name: name.to_owned(),
+        rate: rate.parse().unwrap(),
+        lengths: LengthRule::Greatest,
+        errors: None,
+        random_errors: None,
+        joins: 0,
+        nodes: vec![NodeSpec {
+            refill,
+            ..NodeSpec::new("node", Order::Mailboxes(NonZeroU8::MIN))
+        }],
+        messages,
+    }
+}
+
 /// A frame of lower priority begins just before the buffer is filled: this is what one transmit buffer costs.
 #[test]
 fn a_lower_frame_slips_into_the_pause() {
@@ -450,19 +286,7 @@ fn a_full_bus_has_no_bound_but_so_many_frames_of_a_flood_have() {
         arrival: Arrival::new(1, 0, 0).unwrap(),
         ..message(0x123, 0, 1)
     };
-    let bus = |name: &str, refill| BusSpec {
-        name: name.to_owned(),
-        rate: "1M".parse().unwrap(),
-        lengths: LengthRule::Greatest,
-        errors: None,
-        random_errors: None,
-        joins: 0,
-        nodes: vec![NodeSpec {
-            refill,
-            ..NodeSpec::new("node", Order::Mailboxes(NonZeroU8::MIN))
-        }],
-        messages: vec![flood.clone()],
-    };
+    let bus = |name: &str, refill| one_node(name, "1M", refill, vec![flood.clone()]);
     let refill = Refill {
         time: 20_000,
         every: 50,
@@ -505,19 +329,8 @@ fn a_full_bus_has_no_bound_but_so_many_frames_of_a_flood_have() {
 /// Frames of one bus come one after the other, and leave with a pause behind each.
 #[test]
 fn pauses_of_frames_that_come_one_after_the_other_add_up() {
-    let bus = |name: &str, refill| BusSpec {
-        name: name.to_owned(),
-        rate: "500k".parse().unwrap(),
-        lengths: LengthRule::Greatest,
-        errors: None,
-        random_errors: None,
-        joins: 0,
-        nodes: vec![NodeSpec {
-            refill,
-            ..NodeSpec::new("node", Order::Mailboxes(NonZeroU8::MIN))
-        }],
-        messages: (0..12).map(|n| message(0x100 + n, 0, 20_000_000)).collect(),
-    };
+    let messages: Vec<Message> = (0..12).map(|n| message(0x100 + n, 0, 20_000_000)).collect();
+    let bus = |name: &str, refill| one_node(name, "500k", refill, messages.clone());
     let refill = Refill {
         time: 206_000,
         every: 1,

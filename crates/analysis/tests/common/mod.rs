@@ -5,11 +5,13 @@
 
 pub(crate) mod offsets;
 pub(crate) mod reference;
+pub(crate) mod refilled;
 
 use analysis::{
     Arrival, Assessment, BusSpec, Compiled, LengthRule, Lengths, Message, NodeSpec, Order, Outcome,
     Release, Shape, replay,
 };
+use bus::{Bus, BusConfig, NodeConfig, NodeId};
 use frame::wire::BitRate;
 use frame::{CanId, Frame, Nanos, flags};
 use std::collections::BTreeSet;
@@ -206,6 +208,31 @@ pub(crate) fn set(seed: u64, kind: Kind) -> BusSpec {
         nodes: (0..nodes).map(node).collect(),
         messages,
     }
+}
+
+/// A simulated bus with this bus's nodes, and with two that acknowledge.
+pub(crate) fn simulated(spec: &BusSpec) -> (Bus, Vec<NodeId>) {
+    let mut bus = Bus::new(BusConfig::classic(spec.rate.nominal())).unwrap();
+    let mut attach = |name: &str, mailboxes| {
+        let config = NodeConfig {
+            mailboxes,
+            queue: 100_000,
+            ..NodeConfig::new(name)
+        };
+        bus.attach(config).unwrap()
+    };
+    let node = |node: &NodeSpec| {
+        let mailboxes = match node.order {
+            Order::Priority => u8::MAX,
+            Order::Mailboxes(n) => n.get(),
+        };
+        attach(&node.name, mailboxes)
+    };
+    let nodes = spec.nodes.iter().map(node).collect();
+    for _ in 0..2 {
+        bus.attach(NodeConfig::new("listener")).unwrap();
+    }
+    (bus, nodes)
 }
 
 pub(crate) fn assess(bus: &BusSpec) -> (Compiled, Assessment) {

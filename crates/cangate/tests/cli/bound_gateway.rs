@@ -224,11 +224,7 @@ fn the_witness_of_a_route_is_found_and_shown_by_the_demo() {
         log.contains(" slow 050#") && log.contains(" fast 1"),
         "{log}"
     );
-    let mut demo = cangate();
-    demo.args(["demo", "--log"])
-        .arg(at("w.log"))
-        .arg("--config");
-    stdout(demo.arg(at("gateway.toml")).arg("--out").arg(at("out")), 0);
+    replay(folder.path());
     let shown = std::fs::read_to_string(at("out/outgoing.log")).unwrap();
     let stamp = |text: &str, what: &str| -> f64 {
         let line = text.lines().find(|line| line.contains(what)).unwrap();
@@ -276,6 +272,16 @@ fn the_gateways_own_time_comes_from_results() {
     assert!(said.contains("in another run"), "{said}");
 }
 
+/// Plays `w.log` at the demo's gateway, and writes its results into `out`.
+fn replay(folder: &std::path::Path) {
+    let at = |name: &str| folder.join(name);
+    let mut demo = cangate();
+    demo.args(["demo", "--log"])
+        .arg(at("w.log"))
+        .arg("--config");
+    stdout(demo.arg(at("gateway.toml")).arg("--out").arg(at("out")), 0);
+}
+
 /// Lets the demo play the worst case of message 150 of `set.toml` through `gateway.toml`; its results are in `out`.
 pub(crate) fn play_witness(folder: &std::path::Path) {
     let at = |name: &str| folder.join(name);
@@ -285,11 +291,7 @@ pub(crate) fn play_witness(folder: &std::path::Path) {
         .arg(at("set.toml"))
         .args(["--witness", "150", "--out"]);
     stdout(witness.arg(at("w.log")), 0);
-    let mut demo = cangate();
-    demo.args(["demo", "--log"])
-        .arg(at("w.log"))
-        .arg("--config");
-    stdout(demo.arg(at("gateway.toml")).arg("--out").arg(at("out")), 0);
+    replay(folder);
 }
 
 #[test]
@@ -334,7 +336,6 @@ fn results_are_held_against_bounds() {
     assert_eq!(bad.status.code(), Some(3));
 }
 
-/// What a log says about a gateway before it is built, in one step.
 /// Messages beside the gateway that a set spreads over time, and that come at once: what they delay is above its bound.
 #[test]
 fn results_are_held_against_offsets() {
@@ -365,11 +366,7 @@ fn results_are_held_against_offsets() {
         witness.arg("--gateway").arg(at("gateway.toml"));
         witness.args(["--witness", "slow:150", "--out"]);
         stdout(witness.arg(at("w.log")), 0);
-        let mut demo = cangate();
-        demo.args(["demo", "--log"])
-            .arg(at("w.log"))
-            .arg("--config");
-        stdout(demo.arg(at("gateway.toml")).arg("--out").arg(at("out")), 0);
+        replay(folder.path());
     };
     std::fs::write(at("spread.toml"), &spread).unwrap();
     std::fs::write(at("set.toml"), &spread).unwrap();
@@ -384,6 +381,7 @@ fn results_are_held_against_offsets() {
     assert!(err.contains("took longer than their bounds"), "{err}");
 }
 
+/// What a log says about a gateway before it is built, in one step.
 #[test]
 fn a_log_is_followed_through_a_gateway() {
     let folder = tempfile::tempdir().unwrap();
