@@ -50,14 +50,19 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Clippy over everything, warnings are errors.
+/// Clippy over everything, warnings are errors; then over what a user builds, without the features that other packages of the
+/// workspace ask for.
 pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
     if !on_path("cargo-clippy") {
         return Ok(Tally::skipped("clippy because it is missing"));
     }
     let mut clippy = workspace.cargo("clippy");
     clippy.args(["--workspace", "--all-targets", "--", "-D", "warnings"]);
-    Ok(Tally::check(show(&mut clippy)?))
+    let mut tally = Tally::check(show(&mut clippy)?);
+    let mut program = workspace.cargo("clippy");
+    program.args(["-p", "cangate", "--", "-D", "warnings"]);
+    tally.add(Tally::check(show(&mut program)?));
+    Ok(tally)
 }
 
 /// Each kind of port builds without the others, and the gateway without any.

@@ -19,6 +19,10 @@
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
+#![cfg_attr(
+    not(feature = "model"),
+    allow(unreachable_pub, reason = "`model` shows it to others")
+)]
 
 mod boot;
 mod bus;
