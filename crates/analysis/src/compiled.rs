@@ -204,6 +204,7 @@ impl Compiled {
         };
         Window {
             blocking: blocking.saturating_add(once),
+            once,
             pause,
             rivals: rivals.into_iter().zip(places).map(stream).collect(),
             joint: Vec::new(),

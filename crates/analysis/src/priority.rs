@@ -12,6 +12,9 @@ pub struct Parts {
     pub blocking: Nanos,
     /// Frames of the same message, and of the same queue, that are ahead.
     pub ahead: Nanos,
+    /// Pauses of its own node, and frames of lower priority that begin in them ([`mod@crate::refill`]). Those behind frames that
+    /// overtake it in other buffers are among [`Parts::interference`].
+    pub pauses: Nanos,
     /// Frames of higher priority.
     pub interference: Nanos,
     /// Errors.
@@ -72,8 +75,9 @@ pub(crate) fn bound(window: &Window, own: Stream, frame: Nanos) -> Result<Option
             latency,
             parts: Parts {
                 jitter,
-                blocking: window.blocking,
+                blocking: window.blocking - window.once,
                 ahead,
+                pauses: window.once,
                 interference: start.interference,
                 errors: start.errors,
                 frame,

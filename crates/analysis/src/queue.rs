@@ -243,13 +243,18 @@ fn bound(
     let latency = waiting.saturating_add(own.frame);
     let jitter = own.jitter;
     let instance = own.stream.within(released).saturating_sub(1);
+    // Where a train limits what is ahead, not more than that.
+    let frames = members.iter().map(|m| m.stream.within(released));
+    let frames = frames.fold(0, u64::saturating_add).saturating_sub(1);
+    let behind = frames.saturating_mul(window.pause).min(ahead);
     let bound = Bound {
         response: latency.saturating_add(jitter),
         latency,
         parts: Parts {
             jitter,
-            blocking: window.blocking,
-            ahead,
+            blocking: window.blocking - window.once,
+            ahead: ahead - behind,
+            pauses: window.once + behind,
             interference: start.interference,
             errors: start.errors,
             frame: own.frame,

@@ -111,6 +111,8 @@ pub(crate) struct Errors {
 pub(crate) struct Window {
     /// A frame that cannot go before it, and pauses of nodes ([`mod@crate::refill`]) that are counted once, ns.
     pub(crate) blocking: Nanos,
+    /// How much of that is pauses, ns.
+    pub(crate) once: Nanos,
     /// What pauses of its own node add to each frame of that node, ns.
     pub(crate) pause: Nanos,
     /// Messages that go before it.

@@ -138,19 +138,22 @@ fn a_mailbox_takes_time_to_fill() {
         let json = stdout(cangate().args(["bound", "--json"]).arg(&file), 0);
         let json: Value = serde_json::from_str(&json).unwrap();
         let bus = json["buses"][0].clone();
-        let response = bus["messages"][0]["bound"]["response_ns"].as_u64().unwrap();
-        (bus["nodes"][0].clone(), response)
+        let bound = &bus["messages"][0]["bound"];
+        let ns = |part: &str| bound[part].as_u64().unwrap();
+        let (response, pauses) = (ns("response_ns"), ns("pauses_ns"));
+        (bus["nodes"][0].clone(), response, pauses)
     };
-    let (node, late) = bound(&text);
+    let (node, late, pauses) = bound(&text);
     assert_eq!(node["refill_ns"], 60_000);
     assert_eq!(node["refill_every"], 1);
-    let (node, early) = bound(&text.replace("refill = \"60us\"\n", ""));
+    let (node, early, none) = bound(&text.replace("refill = \"60us\"\n", ""));
     assert_eq!(node["refill_ns"], Value::Null);
     // Two pauses behind the intermission of 6 µs, and a frame of 127 bits and its intermission that begins in the second.
     let (pause, lower) = (54_000, 262_000);
     assert_eq!(late - early, 2 * pause + lower);
+    assert_eq!((pauses, none), (late - early, 0));
     let seldom = "refill = \"60us\"\nrefill_every = 100";
-    let (_, seldom) = bound(&text.replace("refill = \"60us\"", seldom));
+    let (_, seldom, _) = bound(&text.replace("refill = \"60us\"", seldom));
     assert!(
         (early + 1..late).contains(&seldom),
         "{early} {seldom} {late}"

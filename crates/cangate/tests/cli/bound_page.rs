@@ -59,6 +59,7 @@ fn a_set_has_a_page_with_the_figures_of_its_json() {
             "jitter_ns",
             "blocking_ns",
             "ahead_ns",
+            "pauses_ns",
             "interference_ns",
             "errors_ns",
             "frame_ns",

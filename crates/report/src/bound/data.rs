@@ -112,6 +112,8 @@ pub struct Parts {
     pub lower: u64,
     /// Frames of the same message, and of the same queue, that are ahead.
     pub ahead: u64,
+    /// Times in which its node has no frame in a mailbox, and frames of lower priority that begin in them.
+    pub pauses: u64,
     /// Frames of higher priority.
     pub higher: u64,
     /// Errors.
@@ -125,13 +127,14 @@ pub struct Parts {
 impl Parts {
     /// In the order in which they are drawn.
     #[must_use]
-    pub fn all(&self) -> [u64; 8] {
+    pub fn all(&self) -> [u64; 9] {
         [
             self.earlier,
             self.gateway,
             self.jitter,
             self.lower,
             self.ahead,
+            self.pauses,
             self.higher,
             self.errors,
             self.frame,
@@ -150,12 +153,13 @@ impl Parts {
     /// A busy period begins with a frame of lower priority, and goes on with what is ahead. So what lies before the
     /// event is taken from these first, then from frames of higher priority, and from errors.
     #[must_use]
-    pub fn after_the_event(&self) -> [u64; 8] {
+    pub fn after_the_event(&self) -> [u64; 9] {
         let mut of = *self;
         let mut left = of.since;
         for part in [
             &mut of.lower,
             &mut of.ahead,
+            &mut of.pauses,
             &mut of.higher,
             &mut of.errors,
             &mut of.jitter,

@@ -58,10 +58,10 @@ struct MessageLine<'a> {
     bound: Option<u64>,
     can_miss: bool,
     /// In the order of [`super::Parts::all`]; their sum, less `since`, is the bound.
-    parts: Option<[u64; 8]>,
+    parts: Option<[u64; 9]>,
     since: u64,
     /// The same without what lies before the event; their sum is the bound.
-    drawn: Option<[u64; 8]>,
+    drawn: Option<[u64; 9]>,
     /// Why there is no bound.
     why: Option<&'a str>,
     late: Option<f64>,

@@ -13,12 +13,13 @@ pub(super) struct Lead {
 }
 
 /// What each part is for, in the order of [`Parts::all`].
-const PARTS: [&str; 8] = [
+const PARTS: [&str; 9] = [
     "on the buses before",
     "in the gateway",
     "of jitter",
     "for a frame of lower priority",
     "for frames ahead in its queue",
+    "for pauses until a mailbox is filled",
     "for frames of higher priority",
     "for errors",
     "for its own frame",

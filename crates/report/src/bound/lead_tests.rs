@@ -143,17 +143,20 @@ fn parts_add_up_to_the_bound() {
         jitter: 40,
         lower: 80,
         ahead: 160,
+        pauses: 5_120,
         higher: 320,
         errors: 640,
         frame: 1_280,
         since: 0,
     };
-    for since in [0, 1, 79, 80, 81, 240, 560, 1_199, 1_200, 1_240] {
+    for since in [
+        0, 1, 79, 80, 81, 240, 560, 5_360, 5_361, 6_319, 6_320, 6_360,
+    ] {
         let parts = Parts { since, ..all };
         assert_eq!(parts.bound(), all.bound() - since);
         let drawn = parts.after_the_event();
         assert_eq!(drawn.iter().sum::<u64>(), parts.bound(), "{since}");
-        assert_eq!((drawn[0], drawn[1], drawn[7]), (1, 2, 1_280));
+        assert_eq!((drawn[0], drawn[1], drawn[8]), (1, 2, 1_280));
     }
 }
 

@@ -54,6 +54,7 @@ fn message(n: u64, priority: u64, of: u64) -> Message {
         },
         lower: if priority + 1 == of { 0 } else { 270_000 },
         ahead: if n % 7 == 2 { 240_000 } else { 0 },
+        pauses: if n % 7 == 2 { 90_000 } else { 0 },
         higher: 230_000 * (priority % 40),
         errors: if n % 2 == 1 { 312_000 } else { 0 },
         frame,

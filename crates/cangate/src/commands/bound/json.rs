@@ -104,6 +104,8 @@ struct Parts {
     jitter_ns: u64,
     blocking_ns: u64,
     ahead_ns: u64,
+    /// Times in which the node has no frame in a mailbox.
+    pauses_ns: u64,
     interference_ns: u64,
     errors_ns: u64,
     frame_ns: u64,
@@ -197,6 +199,7 @@ fn parts(bound: &Bound, before: u64) -> Parts {
         jitter_ns: parts.jitter,
         blocking_ns: parts.blocking,
         ahead_ns: parts.ahead,
+        pauses_ns: parts.pauses,
         interference_ns: parts.interference,
         errors_ns: parts.errors,
         frame_ns: parts.frame,

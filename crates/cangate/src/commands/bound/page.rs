@@ -192,6 +192,7 @@ fn parts(parts: analysis::Parts, base: u64, hop: Option<&Hop>) -> bound::Parts {
         jitter,
         lower: parts.blocking,
         ahead: parts.ahead,
+        pauses: parts.pauses,
         higher: parts.interference,
         errors: parts.errors,
         frame: parts.frame,

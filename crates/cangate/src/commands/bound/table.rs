@@ -252,7 +252,7 @@ fn field(message: &Message) -> u64 {
 }
 
 /// What a bound can have parts of, besides the frame itself.
-const PARTS: [&str; 5] = ["jitter", "lower", "ahead", "higher", "errors"];
+const PARTS: [&str; 6] = ["jitter", "lower", "ahead", "pauses", "higher", "errors"];
 
 fn parts(bound: &Bound, before: u64) -> [String; PARTS.len()] {
     let p = bound.parts;
@@ -266,6 +266,7 @@ fn parts(bound: &Bound, before: u64) -> [String; PARTS.len()] {
         dotted(before + p.jitter),
         dotted(p.blocking),
         ahead,
+        dotted(p.pauses),
         dotted(p.interference),
         dotted(p.errors),
     ]

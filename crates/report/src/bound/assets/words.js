@@ -7,6 +7,7 @@
     ["jitter", "from the event to the release", "#56B4E9"],
     ["lower", "a frame of lower priority, which is on the bus already", "#E69F00"],
     ["ahead", "frames of the same message and queue that go before it", "#CC79A7"],
+    ["pauses", "until a mailbox is filled, and frames of lower priority that begin meanwhile", "#F0E442"],
     ["higher", "frames of higher priority", "#D55E00"],
     ["errors", "error frames, and frames that were destroyed", "#000000"],
     ["frame", "the frame itself", "#0072B2"],
