@@ -15,6 +15,20 @@ cangate=$1 function=$2 nth=$3 how=$4
 shift 4
 lab=${CANGATE_LAB:-${XDG_CACHE_HOME:-$HOME/.cache}/cangate/lab}
 mine=$lab-profile
+# The kernel under test and the bench are those of the options.
+kernel=
+bench=
+previous=
+for option in "$@"; do
+    case $previous in
+    --kernel) kernel=$option ;;
+    --bench) bench=$option ;;
+    esac
+    previous=$option
+done
+[ -n "$bench" ] || set -- --bench timed "$@"
+# What the experiment needs is fetched and put together in the lab itself, of the true loader.
+CANGATE_LAB=$lab "$cangate" lab measure --no-floor "$@" >/dev/null
 mkdir -p "$mine/snapshots" "$mine/runs" "$mine/locks"
 for part in "$lab"/*; do
     name=$(basename "$part")
@@ -39,23 +53,10 @@ END
 done
 : >"$mine/plugin"
 export CANGATE_LAB="$mine"
-# The kernel under test and the bench are those of the options.
-kernel=
-bench=
-previous=
-for option in "$@"; do
-    case $previous in
-    --kernel) kernel=$option ;;
-    --bench) bench=$option ;;
-    esac
-    previous=$option
-done
-[ -n "$bench" ] || set -- --bench timed "$@"
 ask() {
     "$cangate" lab exec --bench "${bench:-timed}" ${kernel:+--kernel "$kernel"} -- "$@"
 }
-# A machine in the guest has a kernel of its own; it is the same each time. The lab itself puts its image together, of the true
-# loader.
+# A machine in the guest has a kernel of its own; it is the same each time.
 if [ "$bench" = vm ] && ! [ "$mine/within.kallsyms" -nt "$cangate" ]; then
     CANGATE_LAB=$lab ask cangate lab inner -- cat /proc/kallsyms >"$mine/within.new"
     mv "$mine/within.new" "$mine/within.kallsyms"

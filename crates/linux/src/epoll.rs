@@ -6,19 +6,25 @@
 )]
 
 use crate::Errno;
-use crate::poll::{Poll, Watch};
-use rustix::buffer::spare_capacity;
-use rustix::event::Timespec;
+use crate::poll::Watch;
 use rustix::event::epoll::{self, CreateFlags, Event, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Result;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// What is always reported, wanted or not (epoll_ctl(2)).
 const ALWAYS: EventFlags = EventFlags::ERR.union(EventFlags::HUP);
 
-/// Places at which somebody may wait for a descriptor, said anew for each waiting as with [`Poll`]. The
+/// Room for an event.
+pub(crate) const NO_EVENT: Event = Event {
+    flags: EventFlags::empty(),
+    data: epoll::EventData::new_u64(u64::MAX),
+};
+
+/// Places at which somebody may wait for a descriptor, said anew for each waiting as with [`Poll`](crate::Poll). The
 /// kernel keeps what was said last, and is told only what has changed: a waiting costs as much for
 /// hundreds of descriptors as for a few.
 ///
@@ -34,18 +40,21 @@ pub struct Epoll {
     changed: bool,
     /// The kernel is told all.
     anew: bool,
+    /// The last telling has made another set.
+    new: bool,
     /// What the kernel has been told, in the order of descriptors.
     files: Vec<File>,
     /// Room for another such list.
     spare: Vec<File>,
     /// How many files are always ready.
     always: usize,
-    /// Room for what is ready.
+    /// Room for what is ready, and how much of it is.
     events: Vec<Event>,
+    found: usize,
     /// What each descriptor is ready for after a waiting, by its number.
     ready: Vec<EventFlags>,
-    /// The kernel has no epoll_pwait2(2), which came with 5.11: another call waits for the set.
-    old: Option<Poll>,
+    /// The kernel has no epoll_pwait2(2).
+    old: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +63,19 @@ struct File {
     what: EventFlags,
     /// It cannot be waited for, because it is always ready: a file on a disk.
     always: bool,
+}
+
+impl AsFd for Epoll {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.set.as_fd()
+    }
+}
+
+impl File {
+    /// An event's data is the descriptor's number.
+    fn tell(&self, set: &OwnedFd, what: libc::c_int) -> Result<()> {
+        control(set, what, self.fd, self.what, self.fd as u64)
+    }
 }
 
 impl Epoll {
@@ -68,12 +90,14 @@ impl Epoll {
             next: 0,
             changed: false,
             anew: false,
+            new: false,
             files: Vec::new(),
             spare: Vec::new(),
             always: 0,
-            events: Vec::with_capacity(1),
+            events: vec![NO_EVENT],
+            found: 0,
             ready: Vec::new(),
-            old: None,
+            old: AtomicBool::new(false),
         })
     }
 
@@ -112,6 +136,17 @@ impl Epoll {
     /// Those of epoll_ctl(2) and epoll_wait(2): no memory, or more descriptors than
     /// `/proc/sys/fs/epoll/max_user_watches` allows.
     pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
+        self.prepare()?;
+        self.collect(timeout)
+    }
+
+    /// Tells the kernel what has changed, for a waiting in another epoll that this one is in; [`Epoll::collect`] belongs to it.
+    /// The kernel's set may be another one from now on ([`AsFd`], [`Epoll::is_new`]).
+    ///
+    /// # Errors
+    /// As [`Epoll::wait`].
+    pub fn prepare(&mut self) -> io::Result<()> {
+        self.new = false;
         if self.changed || self.anew || self.next < self.places.len() {
             self.places.truncate(self.next);
             // Where this fails, all is told anew the next time.
@@ -120,19 +155,46 @@ impl Epoll {
             self.anew = false;
             self.changed = false;
         }
+        Ok(())
+    }
+
+    /// Has the kernel got another set by the last [`Epoll::prepare`]? The one before has left whatever it was in.
+    #[must_use]
+    pub const fn is_new(&self) -> bool {
+        self.new
+    }
+
+    /// Is a descriptor among those that were said which is always ready, so that nobody need wait for the others?
+    #[must_use]
+    pub const fn is_always_ready(&self) -> bool {
+        self.always > 0
+    }
+
+    /// The rest of [`Epoll::wait`].
+    ///
+    /// # Errors
+    /// Those of epoll_wait(2).
+    pub fn collect(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
         self.mark(false);
-        self.events.clear();
         let timeout = if self.always > 0 {
             Some(Duration::ZERO)
         } else {
             timeout
         };
-        match self.wait_for_events(timeout) {
-            Ok(()) | Err(Errno::INTR) => {}
+        self.found = 0;
+        match wait_for(&self.set, &mut self.events, timeout, &self.old) {
+            Ok(found) => self.found = found,
+            Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
         self.mark(true);
-        Ok(self.events.len() + self.always)
+        Ok(self.found + self.always)
+    }
+
+    /// Nothing was found: instead of [`Epoll::collect`], by whoever knows it.
+    pub fn nothing(&mut self) {
+        self.mark(false);
+        self.found = 0;
     }
 
     /// Is the descriptor ready that was said at this place? Errors and hang-ups count.
@@ -147,32 +209,9 @@ impl Epoll {
         flags.is_some_and(|flags| flags.intersects(flags_of(*watch) | ALWAYS))
     }
 
-    fn wait_for_events(&mut self, timeout: Option<Duration>) -> Result<()> {
-        // A time beyond what the kernel can say is as good as for ever.
-        let time = timeout.and_then(|time| Timespec::try_from(time).ok());
-        if self.old.is_none() {
-            let events = spare_capacity(&mut self.events);
-            match epoll::wait(&self.set, events, time.as_ref()) {
-                Err(Errno::NOSYS) => self.old = Some(Poll::with_capacity(1)),
-                result => return result.map(drop),
-            }
-        }
-        if let Some(poll) = &mut self.old {
-            poll.clear();
-            poll.add_fd(self.set.as_raw_fd(), true, false);
-            poll.wait(timeout)
-                .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))?;
-        }
-        let at_once = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        epoll::wait(&self.set, spare_capacity(&mut self.events), Some(&at_once)).map(drop)
-    }
-
     /// Enters what the events say, or takes it out again.
     fn mark(&mut self, enter: bool) {
-        for event in &self.events {
+        for event in self.events.iter().take(self.found) {
             let fd = usize::try_from(event.data.u64()).ok();
             if let Some(ready) = fd.and_then(|fd| self.ready.get_mut(fd)) {
                 *ready = if enter {
@@ -209,10 +248,11 @@ impl Epoll {
         let mut closed = false;
         for file in before.iter().filter(|file| gone(file)) {
             // One that somebody else still has open stays in the set, out of reach.
-            closed |= control(&self.set, libc::EPOLL_CTL_DEL, file).is_err();
+            closed |= file.tell(&self.set, libc::EPOLL_CTL_DEL).is_err();
         }
         if anew || closed {
             self.set = epoll::create(CreateFlags::CLOEXEC)?;
+            self.new = true;
             before.clear();
         }
         for file in &mut wanted {
@@ -221,8 +261,8 @@ impl Epoll {
                     file.always = known.always;
                     Ok(())
                 }
-                Some(_) => control(&self.set, libc::EPOLL_CTL_MOD, file),
-                None => control(&self.set, libc::EPOLL_CTL_ADD, file),
+                Some(_) => file.tell(&self.set, libc::EPOLL_CTL_MOD),
+                None => file.tell(&self.set, libc::EPOLL_CTL_ADD),
             };
             match told {
                 Ok(()) => {}
@@ -232,9 +272,9 @@ impl Epoll {
                 Err(error) => return Err(error),
             }
         }
-        self.events.clear();
         // None at all is refused.
-        self.events.reserve(wanted.len().max(1));
+        self.events.resize(wanted.len().max(1), NO_EVENT);
+        self.found = 0;
         self.ready.clear();
         let most = wanted.last().map_or(0, |file| file.fd as usize + 1);
         self.ready.resize(most, EventFlags::empty());
@@ -262,15 +302,45 @@ fn flags_of(watch: Watch) -> EventFlags {
     flags
 }
 
-/// epoll_ctl(2): an event's data is the descriptor's number.
-fn control(set: &OwnedFd, what: libc::c_int, file: &File) -> Result<()> {
+/// epoll_wait(2), at most so long (`None`: for ever). `old`: the kernel has no epoll_pwait2(2), which came with 5.11, so that
+/// another call waits; it is found out here.
+pub(crate) fn wait_for(
+    set: &OwnedFd,
+    events: &mut [Event],
+    timeout: Option<Duration>,
+    old: &AtomicBool,
+) -> Result<usize> {
+    // A time beyond what the kernel can say is as good as for ever.
+    let time = timeout.and_then(|time| Timespec::try_from(time).ok());
+    if !old.load(Ordering::Relaxed) {
+        match epoll::wait(set, &mut *events, time.as_ref()) {
+            Err(Errno::NOSYS) => old.store(true, Ordering::Relaxed),
+            result => return result,
+        }
+    }
+    rustix::event::poll(&mut [PollFd::new(set, PollFlags::IN)], time.as_ref())?;
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    epoll::wait(set, events, Some(&at_once))
+}
+
+/// epoll_ctl(2) on a descriptor that is known by its number.
+pub(crate) fn control(
+    set: &OwnedFd,
+    what: libc::c_int,
+    fd: RawFd,
+    flags: EventFlags,
+    data: u64,
+) -> Result<()> {
     let mut event = libc::epoll_event {
-        events: file.what.bits(),
-        u64: file.fd as u64,
+        events: flags.bits(),
+        u64: data,
     };
     // SAFETY: the pointer is to a live `epoll_event`, which the call only reads. Numbers are all that
     // it gets besides; one that names no open file is answered with EBADF.
-    let result = unsafe { libc::epoll_ctl(set.as_raw_fd(), what, file.fd, &raw mut event) };
+    let result = unsafe { libc::epoll_ctl(set.as_raw_fd(), what, fd, &raw mut event) };
     if result == 0 {
         Ok(())
     } else {
@@ -281,6 +351,7 @@ fn control(set: &OwnedFd, what: libc::c_int, file: &File) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Poll;
     use proptest::prelude::*;
     use std::fs::File as DiskFile;
     use std::io::{Read, Write};
@@ -333,7 +404,7 @@ mod tests {
         let (mut a, b) = UnixStream::pair().unwrap();
         let mut epoll = Epoll::new().unwrap();
         for old in [false, true] {
-            epoll.old = old.then(Poll::default);
+            epoll.old = AtomicBool::new(old);
             for time in [Duration::from_micros(1_100), Duration::from_millis(1)] {
                 epoll.clear();
                 epoll.add(watch(&b, true, false));

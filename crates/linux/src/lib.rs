@@ -15,6 +15,7 @@
 //! | [`kernel`] | which kernel runs |
 //! | `kvm` | memory of virtual machines (with the feature `kvm`) |
 //! | [`mod@poll`], [`mod@epoll`] | waiting for any of a few descriptors, and of many |
+//! | [`events`] | one epoll for the descriptors of several owners |
 //! | [`schedule`] | scheduling and locked memory |
 //! | [`uring`] | datagrams by io_uring: a box for those that come in, one for those that go out |
 //! | [`signals`] | signals of this process |
@@ -32,6 +33,7 @@ pub mod chardev;
 pub mod classic_bpf;
 pub mod epoll;
 mod errno;
+pub mod events;
 pub mod kernel;
 #[cfg(feature = "kvm")]
 pub mod kvm;
@@ -52,6 +54,7 @@ mod tsc;
 pub mod uring;
 
 pub use epoll::Epoll;
+pub use events::EventSet;
 pub use poll::Poll;
 /// What the kernel answers when it refuses.
 pub use rustix::io::Errno;

@@ -5,10 +5,11 @@
 //! there is an operating system, so it is said here and not in the engine.
 
 use engine::{Nothing, Nowhere, Receive, Transmit, wrap};
+use linux::events::Member;
 use std::os::fd::RawFd;
 
 /// Which file descriptor to wait for. A port that waits for several puts them into an epoll of its
-/// own.
+/// own, or into the one that ports have in common ([`PollReceive::events`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wait {
     /// A file descriptor to wait for until the next call on the half; `None` where there is none, and
@@ -25,6 +26,13 @@ pub struct Wait {
 pub trait PollReceive: Receive + Send {
     /// Call again when this is ready, or at [`Receive::deadline`], whichever comes first.
     fn wait(&self) -> Wait;
+
+    /// The half's descriptors are in a set that ports have in common: who waits for several of them waits in the set, which brings
+    /// each what is its own. [`PollReceive::wait`] is true of such a half, too: the set can be waited for as one descriptor,
+    /// by whoever then asks all its halves.
+    fn events(&self) -> Option<&Member> {
+        None
+    }
 
     /// The half is not to be waited for: as long as one such half says so, the worker asks all its
     /// ports again and again. It still heeds everything else, and may step back for a moment, so
@@ -53,6 +61,10 @@ pub type Halves = (Box<dyn PollReceive>, Box<dyn PollTransmit>);
 impl<H: PollReceive + ?Sized> PollReceive for Box<H> {
     fn wait(&self) -> Wait {
         (**self).wait()
+    }
+
+    fn events(&self) -> Option<&Member> {
+        (**self).events()
     }
 
     fn is_busy(&self) -> bool {
@@ -91,6 +103,10 @@ impl<H: PollTransmit> PollTransmit for wrap::Queued<H> {
 impl<H: PollReceive> PollReceive for wrap::Faulty<H> {
     fn wait(&self) -> Wait {
         self.half().wait()
+    }
+
+    fn events(&self) -> Option<&Member> {
+        self.half().events()
     }
 
     fn is_busy(&self) -> bool {

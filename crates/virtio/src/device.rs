@@ -6,9 +6,10 @@ use crate::message::{self, CONTROL, QUEUES, RX, TX};
 use crate::rings::{Armed, Taken, Ticket};
 use crate::session::{Ended, Session};
 use frame::{FrameRef, Nanos};
+use linux::EventSet;
+use linux::events::{Member, Trigger};
 use linux::listener::{ListenError, Listener, connect};
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use std::os::fd::{AsFd, AsRawFd as _, OwnedFd, RawFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,13 +40,15 @@ pub enum Link {
     Broken,
 }
 
-/// The kick of a queue has the queue's number.
-const RX_KICK: u64 = RX as u64;
-const TX_KICK: u64 = TX as u64;
-const LISTENER: u64 = 100;
-const MESSAGES: u64 = 101;
-const OTHER: u64 = 102;
-const BELL: u64 = 103;
+/// What the device's descriptors bring. The kick of a queue has the queue's number.
+const LISTENER: u8 = QUEUES as u8;
+const MESSAGES: u8 = LISTENER + 1;
+/// Whoever does more than [`Device::work`] has these for [`Device::watch`] and [`Member::stir`].
+pub const FIRST_OTHER: u8 = MESSAGES + 1;
+
+const fn bit(what: u8) -> u32 {
+    1 << what
+}
 
 /// The most remarks that are kept.
 const REMARKS: usize = 16;
@@ -61,7 +64,7 @@ enum Known {
     /// Nothing was there when it was looked at. The driver does not yet know that it is to say what it adds.
     Empty,
     /// The driver was asked to say what it adds, and nothing was there *after* that. So whatever it adds, it says, and
-    /// the epoll keeps that until it is read: there is nothing to be looked for before.
+    /// the device's events keep that until they are taken: there is nothing to be looked for before.
     Quiet,
 }
 
@@ -77,17 +80,15 @@ enum Way {
 pub struct Device {
     path: PathBuf,
     way: Way,
-    epoll: OwnedFd,
+    events: Arc<Member>,
     session: Option<Session>,
     guest: Arc<Mutex<Guest>>,
-    /// Kicks that the epoll knows.
-    known: [Option<RawFd>; QUEUES],
     /// Frames of the machine, and its commands.
     frames: Known,
     commands: Known,
     remarks: Vec<String>,
     was_broken: bool,
-    others: bool,
+    others: u32,
 }
 
 fn lock(guest: &Mutex<Guest>) -> MutexGuard<'_, Guest> {
@@ -95,71 +96,57 @@ fn lock(guest: &Mutex<Guest>) -> MutexGuard<'_, Guest> {
 }
 
 impl Device {
-    /// Listens for a monitor at this path.
+    /// Listens for a monitor at this path. The device's descriptors are in this set.
     ///
     /// # Errors
     /// [`ListenError`].
-    pub fn bind(path: &Path, options: Options) -> Result<Self, ListenError> {
-        let system = |error: rustix::io::Errno| ListenError::System(path.to_owned(), error.into());
+    pub fn bind(path: &Path, options: Options, set: &Arc<EventSet>) -> Result<Self, ListenError> {
         let way = Way::Listen(Listener::bind(path)?);
-        let device = Self::new(path, options, way).map_err(system)?;
+        let device = Self::new(path, options, way, set);
         if let Way::Listen(listener) = &device.way {
-            let data = EventData::new_u64(LISTENER);
-            epoll::add(&device.epoll, listener, data, EventFlags::IN).map_err(system)?;
+            let added = device.events.add(listener, LISTENER, Trigger::Level);
+            added.map_err(|error| ListenError::System(path.to_owned(), error))?;
         }
         Ok(device)
     }
 
     /// Connects to a monitor that listens at this path (QEMU: `server=on`), and again whenever it has gone.
-    ///
-    /// # Errors
-    /// [`ListenError::System`].
-    pub fn connect(path: &Path, options: Options) -> Result<Self, ListenError> {
-        Self::new(path, options, Way::Connect { at: 0 })
-            .map_err(|error| ListenError::System(path.to_owned(), error.into()))
+    #[must_use]
+    pub fn connect(path: &Path, options: Options, set: &Arc<EventSet>) -> Self {
+        Self::new(path, options, Way::Connect { at: 0 }, set)
     }
 
-    fn new(path: &Path, options: Options, way: Way) -> rustix::io::Result<Self> {
-        Ok(Self {
+    fn new(path: &Path, options: Options, way: Way, set: &Arc<EventSet>) -> Self {
+        Self {
             path: path.to_owned(),
             way,
-            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            events: Arc::new(set.member()),
             session: None,
             guest: Arc::new(Mutex::new(Guest::new(options))),
-            known: [None; QUEUES],
             frames: Known::Stirred,
             commands: Known::Stirred,
             remarks: Vec::new(),
             was_broken: false,
-            others: false,
-        })
+            others: 0,
+        }
     }
 
-    /// Readable when [`Device::work`] has something to do.
+    /// Has something when [`Device::work`] has something to do.
     #[must_use]
-    pub fn fd(&self) -> RawFd {
-        self.epoll.as_raw_fd()
+    pub const fn events(&self) -> &Arc<Member> {
+        &self.events
     }
 
-    /// [`Device::fd`] is readable, too, when this one is: for whoever does more than [`Device::work`] then, and
-    /// reads what is there. [`Device::others`] says whether it was.
-    pub fn watch(&self, other: impl AsFd) {
-        self.add(other, OTHER, EventFlags::IN);
-    }
-
-    /// [`Device::fd`] is readable, too, after this event descriptor was written, once each time: nobody need read it.
-    pub fn watch_bell(&self, bell: impl AsFd) {
-        self.add(bell, BELL, EventFlags::IN | EventFlags::ET);
-    }
-
-    fn add(&self, other: impl AsFd, what: u64, flags: EventFlags) {
+    /// [`Device::events`] has something, too, when this descriptor is readable: for whoever does more than [`Device::work`]
+    /// then. [`Device::others`] says whether it was. `what`: [`FIRST_OTHER`] or one of those after it.
+    pub fn watch(&self, other: impl AsFd, what: u8, trigger: Trigger) {
         // Without it the other one is served at its time.
-        let _ = epoll::add(&self.epoll, other, EventData::new_u64(what), flags);
+        let _ = self.events.add(other, what, trigger);
     }
 
-    /// Was there something to read where it was to [watch](Device::watch), when [`Device::work`] looked last?
+    /// What there was of those that it was to [watch](Device::watch), when [`Device::work`] looked last; as bits.
     #[must_use]
-    pub const fn others(&self) -> bool {
+    pub const fn others(&self) -> u32 {
         self.others
     }
 
@@ -201,27 +188,11 @@ impl Device {
     /// a monitor that stops in the middle of a message, and that once, for 0.2 s.
     pub fn work(&mut self, now: Nanos) {
         self.try_to_connect(now);
-        let mut events = [Event {
-            flags: EventFlags::empty(),
-            data: EventData::new_u64(0),
-        }; 8];
-        let zero = rustix::event::Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        let found = epoll::wait(&self.epoll, &mut events[..], Some(&zero)).unwrap_or(0);
-        self.others = false;
-        for event in events.iter().take(found) {
-            match event.data.u64() {
-                LISTENER => self.accept(),
-                MESSAGES => self.serve(),
-                OTHER => self.others = true,
-                BELL => {}
-                RX_KICK => lock(&self.guest).rings.fed(),
-                TX_KICK => self.frames = Known::Stirred,
-                _ => self.commands = Known::Stirred,
-            }
+        let there = self.events.take();
+        if there != 0 {
+            self.begin_with(there);
         }
+        self.others = there >> FIRST_OTHER << FIRST_OTHER;
         let mut guest = lock(&self.guest);
         if self.commands != Known::Quiet {
             guest.rings.obey();
@@ -239,6 +210,24 @@ impl Device {
         }
         self.was_broken = broken.is_some();
         self.interrupt(CONTROL);
+    }
+
+    fn begin_with(&mut self, there: u32) {
+        if there & bit(LISTENER) != 0 {
+            self.accept();
+        }
+        if there & bit(MESSAGES) != 0 {
+            self.serve();
+        }
+        if there & bit(RX as u8) != 0 {
+            lock(&self.guest).rings.fed();
+        }
+        if there & bit(TX as u8) != 0 {
+            self.frames = Known::Stirred;
+        }
+        if there & bit(CONTROL as u8) != 0 {
+            self.commands = Known::Stirred;
+        }
     }
 
     fn accept(&mut self) {
@@ -262,10 +251,8 @@ impl Device {
 
     fn begin(&mut self, stream: UnixStream) {
         let begun = Session::new(stream, Arc::clone(&self.guest)).and_then(|session| {
-            let data = EventData::new_u64(MESSAGES);
             // An event each time that bytes come: of a message that has begun and does not go on, it would be one without end.
-            let flags = EventFlags::IN | EventFlags::ET;
-            epoll::add(&self.epoll, session.stream(), data, flags)?;
+            self.events.add(session.stream(), MESSAGES, Trigger::Edge)?;
             Ok(session)
         });
         match begun {
@@ -299,26 +286,16 @@ impl Device {
         self.know_kicks();
     }
 
-    /// Lets the epoll wait for the kicks that are there now.
+    /// Waits for the kicks that are there now.
     fn know_kicks(&mut self) {
         let mut guest = lock(&self.guest);
         if !std::mem::take(&mut guest.changed) {
             return;
         }
-        for (index, known) in self.known.iter_mut().enumerate() {
-            // A file that is closed has left the epoll; one with its number may be another one.
-            if known.take().is_some()
-                && let Some(kick) = &guest.kicks[index]
-            {
-                let _ = epoll::delete(&self.epoll, kick);
-            }
-            if let Some(kick) = &guest.kicks[index] {
-                let data = EventData::new_u64(index as u64);
+        for (queue, kick) in (0..).zip(&guest.kicks) {
+            if let Some(kick) = kick {
                 // Each kick is an event, so that nobody need read the descriptor.
-                let flags = EventFlags::IN | EventFlags::ET;
-                if epoll::add(&self.epoll, kick, data, flags).is_ok() {
-                    *known = Some(kick.as_raw_fd());
-                }
+                let _ = self.events.add(kick, queue, Trigger::Edge);
             }
         }
     }
@@ -436,5 +413,7 @@ impl Drop for Device {
     fn drop(&mut self) {
         lock(&self.guest).rings.abandon();
         self.interrupt(TX);
+        // The monitor has the kicks, too, and the interface is somebody else's.
+        self.events.leave();
     }
 }

@@ -4,7 +4,7 @@
 //! Unix socket; from then on frames pass in that memory, and the monitor has no part in it. Linux has the
 //! driver since 7.2.
 //!
-//! * [`Device`]: one device on one socket, for one machine at a time. It never blocks; [`Device::fd`] says when
+//! * [`Device`]: one device on one socket, for one machine at a time. It never blocks; [`Device::events`] say when
 //!   there is something to do, and [`Device::work`] does it.
 //! * [`Rings`]: the three queues in the machine's memory. Nothing in there is trusted: what is read is read once,
 //!   checked, and bounded; a machine whose queues make no sense loses its device until it resets it.
@@ -39,6 +39,6 @@ mod rings;
 mod session;
 
 pub use counters::Counters;
-pub use device::{Device, Link, Options};
+pub use device::{Device, FIRST_OTHER, Link, Options};
 pub use linux::listener::ListenError;
 pub use rings::{Armed, Broken, Rings, Taken, Ticket};

@@ -5,8 +5,11 @@
 mod machine;
 
 use frame::Frame;
+use linux::EventSet;
 use machine::{BUFFERS, Machine, Worked, status, wait};
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 use vhost::VhostBackend;
 use virtio::message::{
     CONTROL, FLAG_FD, MESSAGE_RX, MESSAGE_START, MESSAGE_STOP, MESSAGE_TX, RESULT_NOT_OK,
@@ -32,6 +35,10 @@ fn place() -> Place {
         path: folder.path().join("vm.sock"),
         _folder: folder,
     }
+}
+
+fn set() -> Arc<EventSet> {
+    EventSet::new().unwrap()
 }
 
 fn message(id: u32, data: &[u8]) -> Vec<u8> {
@@ -68,7 +75,7 @@ fn wait_taken(device: &Worked) -> Taken {
 #[test]
 fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
     assert_eq!(device.lock().link(), Link::Absent);
     let mut machine = Machine::new();
     let mut monitor = machine.connect(&place.path, ALL);
@@ -126,7 +133,7 @@ fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
 #[test]
 fn a_queue_is_looked_at_until_it_is_armed_and_after_a_kick() {
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
     let mut machine = Machine::new();
     let _monitor = machine.connect(&place.path, ALL);
     machine.command(MESSAGE_START);
@@ -163,7 +170,7 @@ fn a_queue_is_looked_at_until_it_is_armed_and_after_a_kick() {
 #[test]
 fn a_machine_that_is_reset_hears_that_its_frames_failed() {
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
     let mut machine = Machine::new();
     let monitor = machine.connect(&place.path, ALL);
     machine.command(MESSAGE_START);
@@ -188,13 +195,13 @@ fn a_machine_goes_on_where_another_process_left_it() {
     let place = place();
     let mut machine = Machine::new();
     for started in [true, false, true] {
-        let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+        let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
         let monitor = machine.connect(&place.path, ALL);
         machine.command(if started { MESSAGE_START } else { MESSAGE_STOP });
         let link = device.lock().link();
         drop(device);
         drop(monitor);
-        let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+        let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
         let _monitor = machine.connect(&place.path, ALL);
         assert_eq!(device.lock().link(), link);
         if started {
@@ -209,7 +216,7 @@ fn a_machine_goes_on_where_another_process_left_it() {
 #[test]
 fn queues_that_make_no_sense_are_left_alone_until_they_are_set_up_anew() {
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
     let mut machine = Machine::new();
     let monitor = machine.connect(&place.path, ALL);
     machine.command(MESSAGE_START);
@@ -236,7 +243,7 @@ fn queues_that_make_no_sense_are_left_alone_until_they_are_set_up_anew() {
 #[test]
 fn buffers_that_make_no_sense_hurt_nobody() {
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
     let mut machine = Machine::new();
     let monitor = machine.connect(&place.path, ALL);
     machine.command(MESSAGE_START);
@@ -288,8 +295,8 @@ fn buffers_that_make_no_sense_hurt_nobody() {
 #[test]
 fn a_socket_belongs_to_one_process_and_one_machine() {
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
-    let second = Device::bind(&place.path, OPTIONS).err().unwrap();
+    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
+    let second = Device::bind(&place.path, OPTIONS, &set()).err().unwrap();
     assert!(matches!(second, ListenError::Taken(_)), "{second}");
     let machine = Machine::new();
     let _monitor = machine.connect(&place.path, ALL);
@@ -302,7 +309,7 @@ fn a_socket_belongs_to_one_process_and_one_machine() {
     drop(device);
     assert!(!place.path.exists());
     std::fs::write(&place.path, "no socket").unwrap();
-    let file = Device::bind(&place.path, OPTIONS).err().unwrap();
+    let file = Device::bind(&place.path, OPTIONS, &set()).err().unwrap();
     assert!(matches!(file, ListenError::NoSocket(_)), "{file}");
 }
 
@@ -311,7 +318,7 @@ fn a_socket_belongs_to_one_process_and_one_machine() {
 fn monitors_that_make_no_sense_lose_their_connection() {
     use std::io::Write;
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS).unwrap());
+    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
     for bytes in [&[1, 0, 0, 0, 1, 0, 0, 0, 200, 0, 0, 0, 1][..], &[0xFF; 64]] {
         let mut stream = std::os::unix::net::UnixStream::connect(&place.path).unwrap();
         stream.write_all(bytes).unwrap();
@@ -332,10 +339,10 @@ fn monitors_that_make_no_sense_lose_their_connection() {
 fn a_monitor_that_stands_still_in_a_header_is_waited_for_without_work() {
     use std::io::Write;
     let place = place();
-    let mut device = Device::bind(&place.path, OPTIONS).unwrap();
+    let mut device = Device::bind(&place.path, OPTIONS, &set()).unwrap();
     let is_ready = |device: &Device| {
         let mut poll = linux::Poll::with_capacity(1);
-        poll.add_fd(device.fd(), true, false);
+        poll.add_fd(device.events().set().as_fd().as_raw_fd(), true, false);
         poll.wait(Some(std::time::Duration::ZERO)).unwrap() > 0
     };
     let mut stream = std::os::unix::net::UnixStream::connect(&place.path).unwrap();

@@ -3,11 +3,14 @@
 use super::halves::Engine;
 use super::watch::watch;
 use engine::Receive;
+use frame::Nanos;
+use linux::events::{Member, Trigger};
 use linux::poll::Watch;
-use linux::{Epoll, Poll};
+use linux::{Epoll, EventSet, Poll};
 use port::{PollReceive, PollTransmit};
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd as _, AsRawFd as _, RawFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The mailbox's bell is the first place of a wait for work; those of receiving halves follow.
@@ -25,6 +28,63 @@ pub(crate) struct Waiting {
     /// Where there can be no set of descriptors (no memory, too many of them, a limit on what they
     /// hold), it is not tried again before ports change.
     refused: bool,
+    /// Where ports have their descriptors in a set in common.
+    common: Option<Common>,
+}
+
+/// The waiting is in this set, which brings ports what is their own. All else that is waited for is in an epoll that is in the
+/// set as one descriptor: most events are of the set's members, and then nobody need ask the others.
+struct Common {
+    set: Arc<EventSet>,
+    others: Member,
+    /// The epoll of the others that the set knows.
+    known: Option<RawFd>,
+}
+
+impl Common {
+    fn new(set: Arc<EventSet>) -> Self {
+        set.attend(true);
+        Self {
+            others: set.member(),
+            set,
+            known: None,
+        }
+    }
+
+    /// The half's place in this set, if it has one.
+    fn member<'h>(&self, half: &'h dyn PollReceive) -> Option<&'h Member> {
+        half.events()
+            .filter(|member| Arc::ptr_eq(member.set(), &self.set))
+    }
+
+    fn wait(&mut self, others: &mut Epoll, timeout: Option<Duration>) -> io::Result<usize> {
+        others.prepare()?;
+        // The kernel forgets an epoll that is closed.
+        let fd = others.as_fd().as_raw_fd();
+        if others.is_new() || self.known != Some(fd) {
+            self.others.add(&*others, 0, Trigger::Level)?;
+            self.known = Some(fd);
+        }
+        let timeout = if others.is_always_ready() {
+            Some(Duration::ZERO)
+        } else {
+            timeout
+        };
+        let ready = self.set.wait(timeout)?;
+        if self.others.take() == 0 && !others.is_always_ready() {
+            others.nothing();
+        } else {
+            others.collect(Some(Duration::ZERO))?;
+        }
+        Ok(ready + usize::from(others.is_always_ready()))
+    }
+}
+
+/// Members look themselves again, as long as nobody waits in the set.
+impl Drop for Common {
+    fn drop(&mut self) {
+        self.set.attend(false);
+    }
 }
 
 enum Places {
@@ -72,12 +132,14 @@ impl Waiting {
         Self {
             places: Places::Few(Poll::with_capacity(64)),
             refused: false,
+            common: None,
         }
     }
 
     /// Ports may have been closed or replaced since the last waiting.
     pub(crate) fn forget(&mut self) {
         self.refused = false;
+        self.common = None;
         if let Places::Many(epoll) = &mut self.places {
             epoll.forget();
         }
@@ -85,16 +147,27 @@ impl Waiting {
 
     /// Begins to say what is waited for.
     fn begin(&mut self, engine: &Engine) {
+        if self.common.is_none() && !self.refused {
+            let set = engine.receiving().find_map(PollReceive::events);
+            self.common = set.map(|member| Common::new(Arc::clone(member.set())));
+        }
         if matches!(self.places, Places::Few(_))
             && !self.refused
-            && engine.receiving().nth(FEW).is_some()
+            && (self.common.is_some() || engine.receiving().nth(FEW).is_some())
         {
             match Epoll::new() {
                 Ok(epoll) => self.places = Places::Many(epoll),
-                Err(_) => self.refused = true,
+                Err(_) => self.refuse(),
             }
         }
         self.places.clear();
+    }
+
+    /// To ask about all each time is slower, but takes nothing of the kernel's limits.
+    fn refuse(&mut self) {
+        self.places = Places::Few(Poll::with_capacity(64));
+        self.refused = true;
+        self.common = None;
     }
 
     /// Waits until the bell rings, a frame may have come in, or there may be room for one that is
@@ -114,29 +187,39 @@ impl Waiting {
             readable: true,
             writable: false,
         }));
+        let common = self.common.as_ref();
         for half in engine.receiving() {
-            self.places.add(watch(half.wait()));
+            let member = common.and_then(|common| common.member(half));
+            self.places.add(match member {
+                Some(_) => None,
+                None => watch(half.wait()),
+            });
         }
         for half in engine.sending() {
             self.places.add(watch(half.wait()));
         }
-        let ready = self.places.wait(timeout);
+        let ready = match (&mut self.common, &mut self.places) {
+            (Some(common), Places::Many(others)) => common.wait(others, timeout),
+            (_, places) => places.wait(timeout),
+        };
         if ready.is_err() && matches!(self.places, Places::Many(_)) {
-            // To ask about all each time is slower, but takes nothing of the kernel's limits.
-            self.places = Places::Few(Poll::with_capacity(64));
-            self.refused = true;
+            self.refuse();
         }
         Ok(ready? > 0)
     }
 
     /// After [`Waiting::for_work`]: the engine's next step passes over receiving halves that wait
-    /// for nothing but a descriptor, and whose is not ready.
-    pub(crate) fn skip_idle(&self, engine: &mut Engine) {
+    /// for nothing but a descriptor, and whose is not ready; and over those of the set in common that have nothing before their time.
+    pub(crate) fn skip_idle(&self, engine: &mut Engine, now: Nanos) {
         let mut place = FIRST_RECEIVER;
         engine.skip_once(|half| {
             let ready = self.places.is_ready(place);
             place += 1;
-            half.wait().fd.is_some() && !ready && half.deadline().is_none()
+            let common = self.common.as_ref();
+            match common.and_then(|common| common.member(half)) {
+                Some(member) => !member.has_some() && half.deadline().is_none_or(|at| at > now),
+                None => half.wait().fd.is_some() && !ready && half.deadline().is_none(),
+            }
         });
     }
 
@@ -169,6 +252,8 @@ mod tests {
 
     /// A frame for each byte of a stream; counts how often it was asked for some.
     struct Bytes {
+        /// In a set in common.
+        member: Option<Member>,
         stream: UnixStream,
         asked: Arc<AtomicUsize>,
         /// Has a deadline besides.
@@ -185,6 +270,7 @@ mod tests {
             take: &mut dyn FnMut(Received<'_>),
         ) -> Result<RxReport, PortError> {
             self.asked.fetch_add(1, Ordering::Relaxed);
+            let _ = self.member.as_ref().map(Member::take);
             let mut bytes = [0; 16];
             let room = budget.min(bytes.len());
             let frames = self.stream.read(&mut bytes[..room]).unwrap_or(0);
@@ -220,6 +306,78 @@ mod tests {
                 writable: false,
             }
         }
+
+        fn events(&self) -> Option<&Member> {
+            self.member.as_ref()
+        }
+    }
+
+    fn engine(ports: Vec<Port>) -> Engine {
+        let routes = Routes {
+            routes: vec![Route::new("r", vec![PortId(0)], vec![PortId(1)])],
+            max_hops: 1,
+            ..Routes::default()
+        };
+        let table = Arc::new(Table::compile(&routes, ports.len()).unwrap());
+        Engine::new(ports, table, &routes).unwrap()
+    }
+
+    /// Ports of a set in common wait in it, and one of them is asked when it has something, or when it is time.
+    #[test]
+    fn of_ports_with_a_set_in_common_those_are_asked_that_have_something() {
+        let set = EventSet::new().unwrap();
+        let mut far = Vec::new();
+        let mut asked = Vec::new();
+        // By index: in the set; in the set, with a deadline; by itself.
+        let port = |i: usize| {
+            let (here, there) = UnixStream::pair().unwrap();
+            here.set_nonblocking(true).unwrap();
+            far.push(there);
+            asked.push(Arc::new(AtomicUsize::new(0)));
+            let member = (i < 2).then(|| set.member());
+            if let Some(member) = &member {
+                member.add(&here, 3, Trigger::Level).unwrap();
+            }
+            Port {
+                name: format!("p{i}"),
+                rx: Box::new(Bytes {
+                    member,
+                    stream: here,
+                    asked: Arc::clone(&asked[i]),
+                    deadline: (i == 1).then_some(100),
+                    polled: true,
+                }),
+                tx: Box::new(Nowhere),
+            }
+        };
+        let ports: Vec<Port> = (0..3).map(port).collect();
+        let mut engine = engine(ports);
+        let (bell, mut ringer) = UnixStream::pair().unwrap();
+        let mut waiting = Waiting::new();
+        let mut round = |now: Nanos| {
+            let moment = Some(Duration::from_millis(1));
+            let ready = waiting.for_work(bell.as_raw_fd(), &engine, moment).unwrap();
+            if ready {
+                waiting.skip_idle(&mut engine, now);
+                engine.step(now);
+            }
+            let counts = asked.iter().map(|n| n.swap(0, Ordering::Relaxed));
+            (ready, counts.collect::<Vec<_>>())
+        };
+        assert_eq!(round(0), (false, vec![0, 0, 0]));
+        far[0].write_all(b"x").unwrap();
+        assert_eq!(round(1), (true, vec![1, 0, 0]));
+        far[2].write_all(b"x").unwrap();
+        assert_eq!(round(2), (true, vec![0, 0, 1]));
+        far[1].write_all(b"x").unwrap();
+        far[2].write_all(b"x").unwrap();
+        assert_eq!(round(3), (true, vec![0, 1, 1]));
+        // It is time for the second one.
+        far[0].write_all(b"x").unwrap();
+        assert_eq!(round(100), (true, vec![1, 1, 0]));
+        assert_eq!(round(4), (false, vec![0, 0, 0]));
+        ringer.write_all(b"!").unwrap();
+        assert_eq!(round(5), (true, vec![0, 0, 0]), "there is a letter");
     }
 
     /// After a wait, ports whose descriptor is not ready are passed over once; others never are.
@@ -236,6 +394,7 @@ mod tests {
             Port {
                 name: format!("p{i}"),
                 rx: Box::new(Bytes {
+                    member: None,
                     stream: here,
                     asked: Arc::clone(&asked[i]),
                     deadline: (i == 3).then_some(1_000_000),
@@ -245,18 +404,12 @@ mod tests {
             }
         };
         let ports: Vec<Port> = (0..4).map(port).collect();
-        let routes = Routes {
-            routes: vec![Route::new("r", vec![PortId(0)], vec![PortId(1)])],
-            max_hops: 1,
-            ..Routes::default()
-        };
-        let table = Arc::new(Table::compile(&routes, 4).unwrap());
-        let mut engine = Engine::new(ports, table, &routes).unwrap();
+        let mut engine = engine(ports);
         let (bell, _ringer) = UnixStream::pair().unwrap();
         far[2].write_all(b"x").unwrap();
         let mut waiting = Waiting::new();
         assert!(waiting.for_work(bell.as_raw_fd(), &engine, None).unwrap());
-        waiting.skip_idle(&mut engine);
+        waiting.skip_idle(&mut engine, 0);
         assert_eq!(engine.step(0).frames, 1);
         let counts = || -> Vec<usize> { asked.iter().map(|n| n.load(Ordering::Relaxed)).collect() };
         assert_eq!(counts(), [1, 0, 1, 1]);

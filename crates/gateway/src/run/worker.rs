@@ -57,16 +57,20 @@ impl Worker<'_> {
         let mut held = 0;
         let mut warned = false;
         let mut read = None;
+        // When the last waiting ended.
+        let mut woken = None;
         let ended = loop {
             // Who comes from looking out has looked for letters a moment ago, and has a frame.
             if read.is_none() && self.mailbox.is_waiting() {
                 idle = 0;
+                woken = None;
                 if let Some(time) = self.read_mail(&mut waiting) {
                     self.drain(&mut waiting, time);
                     break Ended::Stopped;
                 }
             }
-            let now = read.take().unwrap_or_else(|| self.clock.now());
+            let now = read.take().or(woken.take());
+            let now = now.unwrap_or_else(|| self.clock.now());
             let step = self.engine.step(now);
             if step.events {
                 self.tell_events();
@@ -126,7 +130,9 @@ impl Worker<'_> {
             }
             // A run that ends by itself looks at every port before it does.
             if matches!(waited, Ok(true)) && self.until_end.is_empty() {
-                waiting.skip_idle(&mut self.engine);
+                let now = self.clock.now();
+                waiting.skip_idle(&mut self.engine, now);
+                woken = Some(now);
             }
             if let Err(error) = waited {
                 // Out of memory in the kernel, or more ports than RLIMIT_NOFILE allows.

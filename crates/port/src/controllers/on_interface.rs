@@ -5,10 +5,15 @@
 //! with a lower priority, but between two frames the bus is free for as long as this process takes. What the driver
 //! has is not called back: a better frame waits for at most that one.
 
+use super::registry;
 use frame::{Frame, FrameRef, Nanos};
 use linux::Errno;
 use linux::can::{FrameOptions, FrameSocket, MOST_ARRIVALS, OpenError};
-use std::os::fd::{AsFd, BorrowedFd};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use vcontroller::{Candidate, Controller, State};
 
 /// How often the interface is looked at when nothing says that it has changed, ns.
@@ -34,6 +39,8 @@ pub(crate) struct OnInterface {
     /// What the driver has.
     flying: Option<Candidate>,
     look_at: Nanos,
+    /// Says when that is, so that nobody need wait with a time; `None`: there is none.
+    timer: Option<OwnedFd>,
     /// When something came last.
     came_at: Option<Nanos>,
     again_at: Option<Nanos>,
@@ -63,6 +70,7 @@ impl OnInterface {
             controller: controller(fd && carries_fd),
             flying: None,
             look_at: 0,
+            timer: timer().ok(),
             came_at: None,
             again_at: None,
             lost: 0,
@@ -73,17 +81,26 @@ impl OnInterface {
         self.socket.as_fd()
     }
 
-    /// Takes what has come, if anything has, lets `work` be done, and offers what is best then.
+    /// Readable when the interface is to be looked at, again and again. Nobody need read it.
+    pub(crate) fn timer(&self) -> Option<BorrowedFd<'_>> {
+        self.timer.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Takes what has come, if anything has, lets `work` be done, and offers what is best then. `came`: what there is, by its
+    /// bits in the module `registry`.
     pub(crate) fn turn<R>(
         &mut self,
         now: Nanos,
-        came: bool,
+        came: u32,
         work: impl FnOnce(&mut Controller, Nanos) -> R,
     ) -> R {
-        if came {
+        // What is left after another machine's turn in this step is there in the next one, too.
+        if came & 1 << registry::FRAMES != 0 && self.came_at != Some(now) {
             self.receive(now);
         }
-        if now >= self.look_at {
+        // The timer's steps and those of this clock are not the same: half of one is near enough.
+        let due = came & 1 << registry::TICK != 0 && now.saturating_add(LOOK / 2) >= self.look_at;
+        if due || now >= self.look_at {
             self.look(now);
         }
         let done = work(&mut self.controller, now);
@@ -167,16 +184,32 @@ impl OnInterface {
     }
 
     /// When the next turn is to be at the latest.
-    pub(crate) fn deadline(&self, now: Nanos) -> Nanos {
+    pub(crate) fn deadline(&self, now: Nanos) -> Option<Nanos> {
         let budget = self.controller.deadline(now);
-        let all = budget.into_iter().chain(self.again_at);
-        all.fold(self.look_at, Nanos::min)
+        let look = self.timer.is_none().then_some(self.look_at);
+        budget.into_iter().chain(self.again_at).chain(look).min()
     }
 
     /// Frames of the bus that this process was too late for.
     pub(crate) const fn lost(&self) -> u32 {
         self.lost
     }
+}
+
+/// A timer that says each [`LOOK`] that time has passed.
+fn timer() -> rustix::io::Result<OwnedFd> {
+    let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+    let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+    let time = Timespec {
+        tv_sec: 0,
+        tv_nsec: LOOK as i64,
+    };
+    let each = Itimerspec {
+        it_interval: time,
+        it_value: time,
+    };
+    timerfd_settime(&timer, TimerfdTimerFlags::empty(), &each)?;
+    Ok(timer)
 }
 
 /// Is it this frame that comes back?

@@ -4,14 +4,23 @@ use super::on_interface::OnInterface;
 use crate::embedded::{BusIndex, SharedController, World};
 use crate::{Opener, PortError};
 use frame::Nanos;
-use rustix::event::{EventfdFlags, eventfd};
+use linux::events::{Member, Trigger};
 use std::collections::HashMap;
-use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use vcontroller::{Controller, Counters, Vf};
+use virtio::FIRST_OTHER;
 
 /// The most machines that share a controller.
 pub(crate) const MOST_FUNCTIONS: u8 = 32;
+
+/// What a machine's device brings its function besides what is the device's.
+///
+/// The interface has brought a frame, or an error.
+pub(crate) const FRAMES: u8 = FIRST_OTHER;
+/// It is time to look how the interface is.
+pub(crate) const TICK: u8 = FRAMES + 1;
+/// Another machine's turn has brought something for this one.
+const NEWS: u8 = TICK + 1;
 
 /// Where a controller is.
 pub(crate) enum Place {
@@ -31,8 +40,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Place {
     /// Lets the bus do what is due, somebody work with the controller, and the bus have what is best then. `work`
-    /// gets the time of the bus, ns. `came`: an interface may have brought something.
-    pub(crate) fn turn(&self, clock: Nanos, came: bool, work: impl FnOnce(&mut Controller, Nanos)) {
+    /// gets the time of the bus, ns. `came`: what the interface has brought, [`FRAMES`] and [`TICK`] as bits.
+    pub(crate) fn turn(&self, clock: Nanos, came: u32, work: impl FnOnce(&mut Controller, Nanos)) {
         match self {
             Self::Bus { world, bus, shared } => {
                 // The bus is there as long as its world.
@@ -46,14 +55,18 @@ impl Place {
     pub(crate) fn deadline(&self, clock: Nanos) -> Option<Nanos> {
         match self {
             Self::Bus { world, .. } => world.deadline(),
-            Self::Interface(interface) => Some(lock(interface).deadline(clock)),
+            Self::Interface(interface) => lock(interface).deadline(clock),
         }
     }
 
     /// Lets a machine's device be woken by the interface.
     pub(crate) fn watch(&self, device: &virtio::Device) {
         if let Self::Interface(interface) = self {
-            device.watch(lock(interface).fd());
+            let interface = lock(interface);
+            device.watch(interface.fd(), FRAMES, Trigger::Level);
+            if let Some(timer) = interface.timer() {
+                device.watch(timer, TICK, Trigger::Edge);
+            }
         }
     }
 
@@ -69,8 +82,8 @@ impl Place {
     }
 }
 
-/// What wakes the machines of a controller, by the number of their function.
-type Wakes = Arc<Mutex<Vec<Arc<OwnedFd>>>>;
+/// The events of the machines of a controller, by the number of their function.
+type All = Arc<Mutex<Vec<Arc<Member>>>>;
 
 /// A machine's part of a controller, which may be opened later than the machine's port.
 pub(crate) struct Function {
@@ -78,19 +91,16 @@ pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) place: Arc<OnceLock<Place>>,
     pub(crate) vf: Vf,
-    /// Readable when there is something for this machine that another one's turn has brought.
-    pub(crate) wake: Arc<OwnedFd>,
-    all: Wakes,
+    all: All,
 }
 
 impl Function {
     /// Wakes the other machines that something has come for.
     pub(crate) fn wake_others(&self, controller: &Controller) {
-        for (number, wake) in (0..).zip(lock(&self.all).iter()) {
+        for (number, events) in (0..).zip(lock(&self.all).iter()) {
             let vf = Vf(number);
             if vf != self.vf && controller.has_news(vf) {
-                // A counter that is full wakes, too.
-                let _ = rustix::io::write(wake.as_fd(), &1_u64.to_ne_bytes());
+                events.stir(NEWS);
             }
         }
     }
@@ -101,7 +111,7 @@ struct Entry {
     place: Arc<OnceLock<Place>>,
     /// The machines' ports, by the number of their function.
     machines: Vec<String>,
-    wakes: Wakes,
+    events: All,
 }
 
 /// All of a gateway. It lives as long as the gateway does.
@@ -119,8 +129,13 @@ impl Registry {
         Arc::clone(&self.0.entry(name.to_owned()).or_default().place)
     }
 
-    /// The function of a machine's port. It keeps its number over reloads.
-    pub(crate) fn function(&mut self, name: &str, port: &str) -> Result<Function, PortError> {
+    /// The function of a machine's port, whose device has these events. It keeps its number over reloads.
+    pub(crate) fn function(
+        &mut self,
+        name: &str,
+        port: &str,
+        events: &Arc<Member>,
+    ) -> Result<Function, PortError> {
         let fail = |what: String| PortError {
             port: port.to_owned(),
             what,
@@ -135,22 +150,20 @@ impl Registry {
                 "{MOST_FUNCTIONS} machines share controller `{name}`, which is the most"
             ))
         })?;
-        let mut wakes = lock(&entry.wakes);
         if known.is_none() {
-            let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-            let wake =
-                wake.map_err(|error| fail(format!("the system has no more descriptors: {error}")))?;
-            wakes.push(Arc::new(wake));
             entry.machines.push(port.to_owned());
         }
-        let wake = wakes.get(number).map(Arc::clone);
-        drop(wakes);
+        let mut all = lock(&entry.events);
+        match all.get_mut(number) {
+            Some(before) => *before = Arc::clone(events),
+            None => all.push(Arc::clone(events)),
+        }
+        drop(all);
         Ok(Function {
             name: name.to_owned(),
             place: Arc::clone(&entry.place),
             vf: Vf(vf),
-            wake: wake.ok_or_else(|| fail("its function is gone".to_owned()))?,
-            all: Arc::clone(&entry.wakes),
+            all: Arc::clone(&entry.events),
         })
     }
 }

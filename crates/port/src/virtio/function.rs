@@ -26,7 +26,7 @@ pub(super) struct Shared {
     rights: Rights,
     /// The rights are set, and the controller has begun.
     begun: bool,
-    /// The device's descriptor says when the function has something.
+    /// The device's events say when the interface has something.
     watched: bool,
     /// When the last turn was.
     turned: Nanos,
@@ -59,14 +59,17 @@ impl Shared {
         let place = Arc::clone(&self.function.place);
         let Some(place) = place.get() else { return };
         // Before the interface is watched, nobody says what is there.
-        let came = device.others() || !self.watched;
+        let came = if self.watched {
+            device.others()
+        } else {
+            u32::MAX
+        };
         place.turn(clock, came, |controller, now| {
             self.work(device, controller, now, turn);
             self.function.wake_others(controller);
         });
         self.turned = clock;
         if !std::mem::replace(&mut self.watched, true) {
-            device.watch_bell(&*self.function.wake);
             place.watch(device);
         }
     }

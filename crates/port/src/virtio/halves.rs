@@ -9,7 +9,8 @@ use crate::{
 use ::virtio::{Device, Link, Taken};
 use frame::{Frame, Nanos};
 use std::collections::VecDeque;
-use std::os::fd::RawFd;
+use linux::events::Member;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How often a flush looks for buffers: a machine that adds them as fast as they are used holds up nobody.
@@ -70,7 +71,7 @@ impl Shared {
 
 /// The halves of a port; up to `queue` frames wait for the machine.
 pub(super) fn halves(device: Device, queue: usize, function: Option<SharedFunction>) -> Halves {
-    let fd = device.fd();
+    let events = Arc::clone(device.events());
     let shared = Arc::new(Shared(Mutex::new(Inner {
         link: device.link(),
         device,
@@ -84,7 +85,7 @@ pub(super) fn halves(device: Device, queue: usize, function: Option<SharedFuncti
     })));
     let receive = VirtioReceive {
         shared: Arc::clone(&shared),
-        fd,
+        events,
         batch: Vec::new(),
         turn: Turn::default(),
     };
@@ -96,7 +97,7 @@ pub(super) fn halves(device: Device, queue: usize, function: Option<SharedFuncti
 
 struct VirtioReceive {
     shared: Arc<Shared>,
-    fd: RawFd,
+    events: Arc<Member>,
     batch: Vec<Taken>,
     turn: Turn,
 }
@@ -216,10 +217,14 @@ impl Receive for VirtioReceive {
 impl PollReceive for VirtioReceive {
     fn wait(&self) -> Wait {
         Wait {
-            fd: Some(self.fd),
+            fd: Some(self.events.set().as_fd().as_raw_fd()),
             readable: true,
             writable: false,
         }
+    }
+
+    fn events(&self) -> Option<&Member> {
+        Some(&self.events)
     }
 }
 

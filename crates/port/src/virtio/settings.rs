@@ -7,7 +7,9 @@ use crate::kind::{PlacedPort, PortKind, Settings, queue, queue_key};
 use crate::{Halves, Opener, PortError};
 use ::virtio::{Device, Options};
 use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
+use linux::EventSet;
 use std::collections::HashMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use vcontroller::{Budget, IdRule, Rights, Unit};
@@ -226,6 +228,20 @@ impl Shares {
     }
 }
 
+/// The events of all machines of a gateway are in one set.
+#[derive(Default)]
+struct Common(Option<Arc<EventSet>>);
+
+impl Common {
+    fn set(&mut self) -> io::Result<Arc<EventSet>> {
+        let set = match self.0.take() {
+            Some(set) => set,
+            None => EventSet::new()?,
+        };
+        Ok(Arc::clone(self.0.insert(set)))
+    }
+}
+
 impl VirtioSettings {
     fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
         table.misnomers(MISNOMERS);
@@ -285,20 +301,32 @@ impl Settings for VirtioSettings {
     }
 
     fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError> {
-        let make = if self.connect {
-            Device::connect
-        } else {
-            Device::bind
-        };
-        let device = make(&self.socket, self.options).map_err(|error| PortError {
+        let fail = |what: String, source: Option<&dyn std::error::Error>| PortError {
             port: port.to_owned(),
-            what: error.to_string(),
-            source: std::error::Error::source(&error).map(|source| source.to_string().into()),
+            what,
+            source: source.map(|source| source.to_string().into()),
+        };
+        let set = opener.shared(Common::default).set();
+        let set = set.map_err(|error| {
+            fail(
+                "the system has no more descriptors".to_owned(),
+                Some(&error),
+            )
         })?;
+        let device = if self.connect {
+            Device::connect(&self.socket, self.options, &set)
+        } else {
+            Device::bind(&self.socket, self.options, &set)
+                .map_err(|error| fail(error.to_string(), std::error::Error::source(&error)))?
+        };
         let function = match &self.shares {
             None => None,
             Some(shares) => {
-                let function = registry(opener).function(&shares.controller, port)?;
+                let function = registry(opener).function(
+                    &shares.controller,
+                    port,
+                    device.events(),
+                )?;
                 Some(Shared::new(function, shares.rights()))
             }
         };

@@ -1,0 +1,406 @@
+//! One epoll for the descriptors of several owners, in which one thread waits for all of them.
+//!
+//! A port with several descriptors can have an epoll of its own, which others wait for as for one descriptor. Then each
+//! event takes two calls: one that waits, and one that asks the port's epoll what it was. And an epoll in an epoll, or in
+//! ppoll(2), is asked once more before and after each waiting. The [members](Member) of an [`EventSet`] have their descriptors in
+//! one epoll. Whoever waits in it brings each member what is its own, and the member picks that up without a call.
+//!
+//! # Who waits
+//! A thread that [attends](EventSet::attend) the set waits by [`EventSet::wait`]. Where nobody does, a member looks itself when it
+//! is asked ([`Member::take`]), and the set's descriptor is readable when there is something for any of them.
+
+use crate::Errno;
+use crate::epoll::{NO_EVENT, control, wait_for};
+use rustix::event::epoll::{self, CreateFlags, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Result;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Events that one call brings at most; more stay for the next one.
+const AT_ONCE: usize = 32;
+/// The event of the set's own bell. No member has this number.
+const BELL: u64 = u64::MAX;
+
+/// When a descriptor brings its member something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trigger {
+    /// As long as there is something to read.
+    Level,
+    /// Each time that something was written: nobody need read it. An event descriptor (eventfd(2)), for example.
+    Edge,
+}
+
+/// Descriptors of several owners in one epoll.
+pub struct EventSet {
+    epoll: OwnedFd,
+    /// Wakes who waits, when a member was [stirred](Member::stir) by another thread.
+    bell: OwnedFd,
+    known: Mutex<Known>,
+    /// Somebody waits in the set again and again.
+    attended: AtomicBool,
+    /// Somebody waits just now, or is about to.
+    asleep: AtomicBool,
+    /// A member was stirred since the last waiting began.
+    stirred: AtomicBool,
+    /// The kernel has no epoll_pwait2(2).
+    old: AtomicBool,
+}
+
+#[derive(Default)]
+struct Known {
+    /// The number of the next member. Numbers are not used again, so that no event of one that has gone is another's.
+    next: u32,
+    /// What there is for each member, in the order of their numbers.
+    members: Vec<(u32, Arc<AtomicU32>)>,
+    /// Whose each descriptor is, as far as is known: one that was closed is not taken out.
+    owners: Vec<(RawFd, u32)>,
+}
+
+fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl EventSet {
+    /// A set without members.
+    ///
+    /// # Errors
+    /// Those of epoll_create1(2) and eventfd(2): too many descriptors, no memory.
+    pub fn new() -> io::Result<Arc<Self>> {
+        let set = Self {
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            known: Mutex::default(),
+            attended: AtomicBool::new(false),
+            asleep: AtomicBool::new(false),
+            stirred: AtomicBool::new(false),
+            old: AtomicBool::new(false),
+        };
+        let flags = EventFlags::IN | EventFlags::ET;
+        let data = epoll::EventData::new_u64(BELL);
+        epoll::add(&set.epoll, &set.bell, data, flags)?;
+        Ok(Arc::new(set))
+    }
+
+    /// A new member.
+    #[must_use]
+    pub fn member(self: &Arc<Self>) -> Member {
+        let has = Arc::new(AtomicU32::new(0));
+        let mut known = lock(&self.known);
+        let number = known.next;
+        known.next += 1;
+        known.members.push((number, Arc::clone(&has)));
+        drop(known);
+        Member {
+            set: Arc::clone(self),
+            number,
+            has,
+        }
+    }
+
+    /// From now on somebody waits by [`EventSet::wait`] (true), so that members need not look themselves; or no longer does (false).
+    pub fn attend(&self, attended: bool) {
+        self.attended.store(attended, Ordering::SeqCst);
+    }
+
+    /// Waits until there is something for a member, at most so long (`None`: for ever), and brings all members what is theirs.
+    /// Gives how many events there were, 0 after the time or a signal.
+    ///
+    /// # Errors
+    /// Those of epoll_wait(2) but EINTR.
+    pub fn wait(&self, timeout: Option<Duration>) -> io::Result<usize> {
+        // Who stirs a member from here on sees that somebody waits, or has done so before the next line.
+        self.asleep.store(true, Ordering::SeqCst);
+        let stirred = self.stirred.swap(false, Ordering::SeqCst);
+        let timeout = if stirred {
+            Some(Duration::ZERO)
+        } else {
+            timeout
+        };
+        let found = self.collect(timeout);
+        self.asleep.store(false, Ordering::SeqCst);
+        Ok(found? + usize::from(stirred))
+    }
+
+    fn collect(&self, timeout: Option<Duration>) -> Result<usize> {
+        let mut events = [NO_EVENT; AT_ONCE];
+        let found = match wait_for(&self.epoll, &mut events, timeout, &self.old) {
+            Err(Errno::INTR) => 0,
+            found => found?,
+        };
+        let known = lock(&self.known);
+        for event in events.iter().take(found) {
+            let (number, what) = parts(event.data.u64());
+            if let Ok(at) = known.members.binary_search_by_key(&number, |one| one.0) {
+                known.members[at].1.fetch_or(what, Ordering::SeqCst);
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl AsFd for EventSet {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}
+
+/// The member's number, and what there is for it.
+const fn parts(data: u64) -> (u32, u32) {
+    if data == BELL {
+        // Nobody has this number.
+        return (u32::MAX, 0);
+    }
+    ((data >> 8) as u32, 1 << (data as u32 & 31))
+}
+
+/// One owner of descriptors in a set.
+pub struct Member {
+    set: Arc<EventSet>,
+    number: u32,
+    has: Arc<AtomicU32>,
+}
+
+impl Member {
+    /// Bit `what` (0 to 31) of [`Member::take`] is to be set when this descriptor is readable. It is the member's until
+    /// [`Member::leave`]; one that is closed before has left by itself, if nobody else has the same file open.
+    ///
+    /// # Errors
+    /// Those of epoll_ctl(2): no memory, `/proc/sys/fs/epoll/max_user_watches`, a file that cannot be waited for.
+    pub fn add(&self, fd: impl AsFd, what: u8, trigger: Trigger) -> io::Result<()> {
+        let fd = fd.as_fd().as_raw_fd();
+        let mut flags = EventFlags::IN;
+        flags.set(EventFlags::ET, trigger == Trigger::Edge);
+        let data = u64::from(self.number) << 8 | u64::from(what & 31);
+        let mut known = lock(&self.set.known);
+        match control(&self.set.epoll, libc::EPOLL_CTL_ADD, fd, flags, data) {
+            // The same file was here by the same number before.
+            Err(Errno::EXIST) => control(&self.set.epoll, libc::EPOLL_CTL_MOD, fd, flags, data)?,
+            told => told?,
+        }
+        known.owners.retain(|(other, _)| *other != fd);
+        known.owners.push((fd, self.number));
+        Ok(())
+    }
+
+    /// What there is since the last call, as bits.
+    #[must_use]
+    pub fn take(&self) -> u32 {
+        if !self.set.attended.load(Ordering::SeqCst) {
+            // What fails here fails again the next time.
+            let _ = self.set.collect(Some(Duration::ZERO));
+        }
+        self.has.swap(0, Ordering::SeqCst)
+    }
+
+    /// Would [`Member::take`] of an attended set give something?
+    #[must_use]
+    pub fn has_some(&self) -> bool {
+        self.has.load(Ordering::SeqCst) != 0
+    }
+
+    /// Sets bit `what` (0 to 31), by whichever thread, and ends the waiting.
+    pub fn stir(&self, what: u8) {
+        self.has.fetch_or(1 << (what & 31), Ordering::SeqCst);
+        self.set.stirred.store(true, Ordering::SeqCst);
+        let somebody_picks_it_up =
+            self.set.attended.load(Ordering::SeqCst) && !self.set.asleep.load(Ordering::SeqCst);
+        if !somebody_picks_it_up {
+            // A counter that is full says it, too.
+            let _ = rustix::io::write(&self.set.bell, &1_u64.to_ne_bytes());
+        }
+    }
+
+    /// Its set.
+    #[must_use]
+    pub const fn set(&self) -> &Arc<EventSet> {
+        &self.set
+    }
+
+    /// Takes all descriptors of the member out of the set: for whoever closes files that somebody else has open, too. They would go
+    /// on to bring events for nobody.
+    pub fn leave(&self) {
+        let mut known = lock(&self.set.known);
+        known.owners.retain(|(fd, number)| {
+            if *number != self.number {
+                return true;
+            }
+            let _ = control(
+                &self.set.epoll,
+                libc::EPOLL_CTL_DEL,
+                *fd,
+                EventFlags::empty(),
+                0,
+            );
+            false
+        });
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.leave();
+        lock(&self.set.known)
+            .members
+            .retain(|(number, _)| *number != self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+    use std::time::Instant;
+
+    const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
+
+    fn counter() -> OwnedFd {
+        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).unwrap()
+    }
+
+    fn ring(counter: &OwnedFd) {
+        rustix::io::write(counter, &1_u64.to_ne_bytes()).unwrap();
+    }
+
+    /// The set's descriptor is readable.
+    fn is_readable(set: &EventSet) -> bool {
+        let mut poll = crate::Poll::default();
+        poll.add_fd(set.as_fd().as_raw_fd(), true, false);
+        poll.wait(AT_ONCE).unwrap() > 0
+    }
+
+    #[test]
+    fn each_member_gets_what_is_its_own() {
+        let set = EventSet::new().unwrap();
+        set.attend(true);
+        let (one, other) = (set.member(), set.member());
+        let (mut far, near) = UnixStream::pair().unwrap();
+        let kick = counter();
+        one.add(&near, 3, Trigger::Level).unwrap();
+        other.add(&kick, 31, Trigger::Edge).unwrap();
+        assert_eq!(set.wait(AT_ONCE).unwrap(), 0);
+        far.write_all(b"x").unwrap();
+        ring(&kick);
+        assert_eq!((one.take(), other.take()), (0, 0), "nobody has waited");
+        assert_eq!(set.wait(None).unwrap(), 2);
+        assert!(one.has_some() && other.has_some());
+        assert_eq!((one.take(), other.take()), (1 << 3, 1 << 31));
+        assert!(!one.has_some() && !other.has_some());
+        // What was not read is there again; what was written once is not.
+        assert_eq!(set.wait(AT_ONCE).unwrap(), 1);
+        assert_eq!((one.take(), other.take()), (1 << 3, 0));
+        (&near).read_exact(&mut [0]).unwrap();
+        ring(&kick);
+        assert_eq!(set.wait(AT_ONCE).unwrap(), 1);
+        assert_eq!((one.take(), other.take()), (0, 1 << 31));
+    }
+
+    #[test]
+    fn a_member_of_a_set_that_nobody_attends_looks_itself() {
+        let set = EventSet::new().unwrap();
+        let (one, other) = (set.member(), set.member());
+        let kick = counter();
+        one.add(&kick, 0, Trigger::Edge).unwrap();
+        assert!(!is_readable(&set));
+        ring(&kick);
+        assert!(is_readable(&set));
+        assert_eq!(other.take(), 0, "it has brought the other one its own");
+        assert!(!is_readable(&set));
+        assert_eq!(one.take(), 1);
+        one.stir(4);
+        assert!(is_readable(&set));
+        assert_eq!(one.take(), 1 << 4);
+    }
+
+    #[test]
+    fn who_is_stirred_before_the_waiting_or_in_it_ends_it() {
+        let set = EventSet::new().unwrap();
+        set.attend(true);
+        let member = Arc::new(set.member());
+        member.stir(1);
+        assert_eq!(set.wait(None).unwrap(), 1);
+        assert_eq!(member.take(), 1 << 1);
+        assert_eq!(set.wait(AT_ONCE).unwrap(), 0);
+        for round in 0..200_u64 {
+            let stirs = Arc::clone(&member);
+            let thread = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_micros(round % 40));
+                stirs.stir(7);
+            });
+            let mut got = 0;
+            let begin = Instant::now();
+            while got == 0 {
+                set.wait(Some(Duration::from_secs(20))).unwrap();
+                got |= member.take();
+            }
+            assert!(
+                begin.elapsed() < Duration::from_secs(20),
+                "the time has ended it"
+            );
+            assert_eq!(got, 1 << 7);
+            thread.join().unwrap();
+        }
+    }
+
+    /// A file that somebody else has open stays in an epoll after it was closed.
+    #[test]
+    fn nothing_comes_of_the_descriptors_of_a_member_that_has_left() {
+        let set = EventSet::new().unwrap();
+        let member = set.member();
+        let (mut far, near) = UnixStream::pair().unwrap();
+        let kept = near.try_clone().unwrap();
+        member.add(&near, 0, Trigger::Level).unwrap();
+        far.write_all(b"x").unwrap();
+        member.leave();
+        drop(near);
+        assert!(!is_readable(&set));
+        drop(kept);
+        // One that was closed before is nobody's any more, and another member's has its number.
+        let (a, b) = (set.member(), set.member());
+        let first = counter();
+        a.add(&first, 0, Trigger::Edge).unwrap();
+        let number = first.as_raw_fd();
+        let copy = rustix::io::dup(&first).unwrap();
+        drop(first);
+        let second = counter();
+        if second.as_raw_fd() == number {
+            b.add(&second, 5, Trigger::Edge).unwrap();
+            a.leave();
+            ring(&second);
+            assert_eq!(b.take(), 1 << 5);
+        }
+        // Of the file that is left, there is at most an event of one who has left.
+        drop(a);
+        ring(&copy);
+        assert_eq!(b.take(), 0);
+    }
+
+    /// The same file by the same number once more: the last one who says so has it.
+    #[test]
+    fn a_descriptor_can_be_added_again() {
+        let set = EventSet::new().unwrap();
+        let (one, other) = (set.member(), set.member());
+        let kick = counter();
+        one.add(&kick, 0, Trigger::Edge).unwrap();
+        other.add(&kick, 1, Trigger::Edge).unwrap();
+        drop(one);
+        ring(&kick);
+        assert_eq!(other.take(), 1 << 1);
+        assert!(
+            other
+                .add(tempfile::tempfile().unwrap(), 0, Trigger::Level)
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn the_time_ends_a_waiting_in_which_nothing_comes() {
+        let set = EventSet::new().unwrap();
+        assert_eq!(set.wait(Some(Duration::from_micros(1_100))).unwrap(), 0);
+        assert_eq!(set.wait(Some(Duration::from_millis(1))).unwrap(), 0);
+    }
+}
