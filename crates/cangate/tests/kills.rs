@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use vhost::vhost_user::Frontend;
 use virtio::message::{CONTROL, HEADER, MESSAGE_START, MESSAGE_TX, RX, TX, feature};
 
@@ -135,7 +136,12 @@ impl Fates {
     }
 }
 
+/// A program that is started has all descriptors of this process for a moment, also a monitor's of the other test that has just been
+/// closed: the gateway would not see its end in time, and send the next monitor away. So one test after the other.
+static ALONE: Mutex<()> = Mutex::new(());
+
 fn survive(kills: u32) {
+    let _alone = ALONE.lock();
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("gateway.toml"), GATEWAY).unwrap();
     let mut gateway = Gateway::start(folder.path());

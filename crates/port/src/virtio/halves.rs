@@ -8,8 +8,8 @@ use crate::{
 };
 use ::virtio::{Device, Link, Taken};
 use frame::{Frame, Nanos};
-use std::collections::VecDeque;
 use linux::events::Member;
+use std::collections::VecDeque;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

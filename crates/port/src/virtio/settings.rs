@@ -322,11 +322,8 @@ impl Settings for VirtioSettings {
         let function = match &self.shares {
             None => None,
             Some(shares) => {
-                let function = registry(opener).function(
-                    &shares.controller,
-                    port,
-                    device.events(),
-                )?;
+                let function =
+                    registry(opener).function(&shares.controller, port, device.events())?;
                 Some(Shared::new(function, shares.rights()))
             }
         };
