@@ -28,6 +28,7 @@ fn open(path: &Path) -> Halves {
             fd: true,
             brs: true,
             late_ack: false,
+            coalesce: 0,
         },
         queue: QUEUE,
     };

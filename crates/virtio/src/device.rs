@@ -23,6 +23,9 @@ pub struct Options {
     pub brs: bool,
     /// A frame is acknowledged when it was on the bus.
     pub late_ack: bool,
+    /// While other frames of the machine are under way, its driver may hear so much later that one was sent, ns: several
+    /// frames then take one interrupt ([`Device::tell`]). 0: at once.
+    pub coalesce: Nanos,
 }
 
 /// Whether frames pass.
@@ -68,6 +71,9 @@ enum Known {
     Quiet,
 }
 
+/// So many frames that have ended are told in any case: a quarter of the 64 places of QEMU's queues.
+const MOST_UNTOLD: u64 = 16;
+
 /// How the connection is made.
 enum Way {
     /// The monitor connects.
@@ -89,6 +95,13 @@ pub struct Device {
     remarks: Vec<String>,
     was_broken: bool,
     others: u32,
+    /// When [`Device::work`] was called last.
+    now: Nanos,
+    /// How long a driver may not know that a frame was sent.
+    coalesce: Nanos,
+    /// Frames that had ended when the driver was told last, and when the first one after them ended.
+    told: u64,
+    untold_since: Option<Nanos>,
 }
 
 fn lock(guest: &Mutex<Guest>) -> MutexGuard<'_, Guest> {
@@ -128,6 +141,10 @@ impl Device {
             remarks: Vec::new(),
             was_broken: false,
             others: 0,
+            now: 0,
+            coalesce: options.coalesce,
+            told: 0,
+            untold_since: None,
         }
     }
 
@@ -164,9 +181,10 @@ impl Device {
     /// When [`Device::work`] is to be called at the latest.
     #[must_use]
     pub fn deadline(&self) -> Option<Nanos> {
+        let untold = self.untold_since.map(|at| at.saturating_add(self.coalesce));
         match self.way {
             Way::Connect { at } if self.session.is_none() => Some(at),
-            _ => None,
+            _ => untold,
         }
     }
 
@@ -187,6 +205,7 @@ impl Device {
     /// Does what has come: connections, messages of the monitor, commands of the machine. Never blocks, but for
     /// a monitor that stops in the middle of a message, and that once, for 0.2 s.
     pub fn work(&mut self, now: Nanos) {
+        self.now = now;
         self.try_to_connect(now);
         let there = self.events.take();
         if there != 0 {
@@ -341,15 +360,35 @@ impl Device {
     /// Lets the driver know of what was given back and given since; true: it has buffers for frames again, after there was
     /// none. For whoever gives frames and takes none: what the machine wants to be done is left to [`Device::tell`].
     pub fn tell_given(&mut self) -> bool {
-        self.interrupt(TX);
+        self.tell_ended();
         self.interrupt(RX);
         lock(&self.guest).rings.arm_these([false; QUEUES]).room
+    }
+
+    /// Interrupts for frames that have ended, or puts it off.
+    ///
+    /// Who has several frames under way is told of half of them at once, or when the time is over: so a program that waits for its
+    /// own frame before it sends the next one is told at once, and one that sends without pause has fewer interrupts.
+    fn tell_ended(&mut self) {
+        let guest = lock(&self.guest);
+        let (ended, under_way) = (guest.rings.ended(), guest.rings.under_way());
+        drop(guest);
+        let untold = ended - self.told;
+        if untold > 0 && untold < under_way.min(MOST_UNTOLD) {
+            let since = *self.untold_since.get_or_insert(self.now);
+            if self.now < since.saturating_add(self.coalesce) {
+                return;
+            }
+        }
+        self.told = ended;
+        self.untold_since = None;
+        self.interrupt(TX);
     }
 
     /// The same, and a queue that was found empty is armed: the result says what the driver has added to it meanwhile, which
     /// it will not say itself. For whoever takes frames: nobody else may lose that.
     pub fn tell(&mut self) -> Armed {
-        self.interrupt(TX);
+        self.tell_ended();
         self.interrupt(RX);
         let mut which = [false; QUEUES];
         which[TX] = self.frames == Known::Empty;

@@ -502,8 +502,13 @@ impl Rings {
     /// Frames under way.
     #[must_use]
     pub const fn under_way(&self) -> u64 {
+        self.counters.taken - self.ended()
+    }
+
+    /// Frames that were taken and are no longer under way.
+    pub(crate) const fn ended(&self) -> u64 {
         let c = &self.counters;
-        c.taken - (c.acknowledged + c.refused + c.abandoned)
+        c.acknowledged + c.refused + c.abandoned
     }
 
     /// Gives the machine a frame; false where it has no buffer for it. The frame is of a kind that

@@ -6,7 +6,8 @@ mod machine;
 
 use frame::Frame;
 use linux::EventSet;
-use machine::{BUFFERS, Machine, Worked, status, wait};
+use machine::{BUFFERS, Machine, Worked, command_in, connect_while, status, wait};
+use std::cell::RefCell;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ const OPTIONS: Options = Options {
     fd: true,
     brs: true,
     late_ack: true,
+    coalesce: 0,
 };
 
 struct Place {
@@ -363,4 +365,66 @@ fn a_monitor_that_stands_still_in_a_header_is_waited_for_without_work() {
     assert!(is_ready(&device));
     device.work(0);
     assert_eq!(device.link(), Link::Absent);
+}
+
+/// A driver that has several frames under way hears of half of them at once, or when the time is over; one that has a single one, at
+/// once.
+#[test]
+fn several_frames_that_were_sent_take_one_interrupt() {
+    const LATER: u64 = 1_000;
+    let place = place();
+    let options = Options {
+        coalesce: LATER,
+        ..OPTIONS
+    };
+    let mut device = Device::bind(&place.path, options, &set()).unwrap();
+    let machine = RefCell::new(Machine::new());
+    let _monitor = connect_while(&machine, &place.path, ALL, || device.work(0));
+    command_in(&machine, MESSAGE_START, || device.work(0));
+    let interrupts = || machine.borrow().calls[TX].read().unwrap_or(0);
+    let send = |device: &mut Device, frames: u16, now: u64| {
+        for head in 0..frames {
+            machine.borrow_mut().send(TX, head, &message(1, &[]));
+        }
+        let mut tickets = Vec::new();
+        device.work(now);
+        device.take(100, &mut |taken| tickets.push(taken.ticket));
+        assert_eq!(tickets.len(), usize::from(frames));
+        device.tell();
+        assert_eq!(interrupts(), 0, "nothing was sent yet");
+        tickets
+    };
+    let end = |device: &mut Device, ticket, now| {
+        device.work(now);
+        device.finish(ticket, true);
+        device.tell();
+        let there = machine.borrow_mut().back(TX);
+        assert!(there.is_some(), "the result is there at the end of frame");
+        interrupts()
+    };
+    let one = send(&mut device, 1, 0);
+    assert_eq!(end(&mut device, one[0], 0), 1);
+    // 8 under way: 1 and 7, 2 and 6, 3 and 5, 4 and 4: told; then 1 and 3, 2 and 2: told; 1 and 1: told; the last one.
+    let eight = send(&mut device, 8, 10);
+    let told: Vec<u64> = eight.iter().map(|t| end(&mut device, *t, 20)).collect();
+    assert_eq!(told, [0, 0, 0, 1, 0, 1, 1, 1]);
+    assert_eq!(device.deadline(), None);
+    // The time is over before half of them have ended.
+    let five = send(&mut device, 5, 100);
+    assert_eq!(end(&mut device, five[0], 200), 0);
+    assert_eq!(device.deadline(), Some(200 + LATER));
+    device.work(200 + LATER - 1);
+    device.tell();
+    assert_eq!(interrupts(), 0);
+    device.work(200 + LATER);
+    device.tell();
+    assert_eq!((interrupts(), device.deadline()), (1, None));
+    // What fails ends, too, and nobody is left who has not heard of it.
+    assert_eq!(end(&mut device, five[1], 2_000), 0);
+    command_in(&machine, MESSAGE_STOP, || device.work(2_000));
+    for ticket in &five[2..] {
+        device.finish(*ticket, false);
+    }
+    device.tell();
+    assert_eq!((interrupts(), device.deadline()), (1, None));
 }

@@ -65,11 +65,13 @@ impl Lab {
                     controller: "body".to_owned(),
                     rights,
                     budget,
+                    coalesce: 5_000_000,
                 }),
                 options: ::virtio::Options {
                     fd: false,
                     brs: false,
                     late_ack: true,
+                    coalesce: 5_000_000,
                 },
                 queue: 8,
             };
