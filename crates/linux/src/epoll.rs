@@ -40,8 +40,8 @@ pub struct Epoll {
     changed: bool,
     /// The kernel is told all.
     anew: bool,
-    /// The last telling has made another set.
-    new: bool,
+    /// How many sets of the kernel's there were before.
+    before: u64,
     /// What the kernel has been told, in the order of descriptors.
     files: Vec<File>,
     /// Room for another such list.
@@ -90,7 +90,7 @@ impl Epoll {
             next: 0,
             changed: false,
             anew: false,
-            new: false,
+            before: 0,
             files: Vec::new(),
             spare: Vec::new(),
             always: 0,
@@ -141,12 +141,11 @@ impl Epoll {
     }
 
     /// Tells the kernel what has changed, for a waiting in another epoll that this one is in; [`Epoll::collect`] belongs to it.
-    /// The kernel's set may be another one from now on ([`AsFd`], [`Epoll::is_new`]).
+    /// The kernel's set may be another one from now on ([`AsFd`], [`Epoll::number`]).
     ///
     /// # Errors
     /// As [`Epoll::wait`].
     pub fn prepare(&mut self) -> io::Result<()> {
-        self.new = false;
         if self.changed || self.anew || self.next < self.places.len() {
             self.places.truncate(self.next);
             // Where this fails, all is told anew the next time.
@@ -158,10 +157,10 @@ impl Epoll {
         Ok(())
     }
 
-    /// Has the kernel got another set by the last [`Epoll::prepare`]? The one before has left whatever it was in.
+    /// Another number says that the kernel's set is another one. The one before has left whatever it was in.
     #[must_use]
-    pub const fn is_new(&self) -> bool {
-        self.new
+    pub const fn number(&self) -> u64 {
+        self.before
     }
 
     /// Is a descriptor among those that were said which is always ready, so that nobody need wait for the others?
@@ -252,7 +251,7 @@ impl Epoll {
         }
         if anew || closed {
             self.set = epoll::create(CreateFlags::CLOEXEC)?;
-            self.new = true;
+            self.before += 1;
             before.clear();
         }
         for file in &mut wanted {

@@ -9,7 +9,7 @@ use linux::poll::Watch;
 use linux::{Epoll, EventSet, Poll};
 use port::{PollReceive, PollTransmit};
 use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, RawFd};
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,8 +37,8 @@ pub(crate) struct Waiting {
 struct Common {
     set: Arc<EventSet>,
     others: Member,
-    /// The epoll of the others that the set knows.
-    known: Option<RawFd>,
+    /// The number of the others' epoll that is in the set.
+    known: Option<u64>,
 }
 
 impl Common {
@@ -59,11 +59,10 @@ impl Common {
 
     fn wait(&mut self, others: &mut Epoll, timeout: Option<Duration>) -> io::Result<usize> {
         others.prepare()?;
-        // The kernel forgets an epoll that is closed.
-        let fd = others.as_fd().as_raw_fd();
-        if others.is_new() || self.known != Some(fd) {
+        let number = others.number();
+        if self.known != Some(number) {
             self.others.add(&*others, 0, Trigger::Level)?;
-            self.known = Some(fd);
+            self.known = Some(number);
         }
         let timeout = if others.is_always_ready() {
             Some(Duration::ZERO)
@@ -378,6 +377,18 @@ mod tests {
         assert_eq!(round(4), (false, vec![0, 0, 0]));
         ringer.write_all(b"!").unwrap();
         assert_eq!(round(5), (true, vec![0, 0, 0]), "there is a letter");
+        // Ports may be others, and everything is said anew.
+        waiting.forget();
+        far[0].write_all(b"x").unwrap();
+        far[2].write_all(b"x").unwrap();
+        let work = |waiting: &mut Waiting, engine: &mut Engine| {
+            assert!(waiting.for_work(bell.as_raw_fd(), engine, None).unwrap());
+            waiting.skip_idle(engine, 6);
+            engine.step(6);
+        };
+        work(&mut waiting, &mut engine);
+        let counts: Vec<usize> = asked.iter().map(|n| n.swap(0, Ordering::Relaxed)).collect();
+        assert_eq!(counts, [1, 0, 1]);
     }
 
     /// After a wait, ports whose descriptor is not ready are passed over once; others never are.
