@@ -11,6 +11,7 @@ use common::{FD_MTU, Pair, ip, now, or_skip};
 use frame::{CanId, Frame, flags};
 use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
 use port::{Halves, Ids, Interest, Outgoing, RawFilter, Refused};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -310,9 +311,19 @@ fn an_interface_is_unplugged_and_plugged_in_again_by_every_pair() {
 /// A vxcan without a queue takes everything; with a slow one the rest is held, and leaves in order.
 ///
 /// The queue lets next to nothing pass until the port is full, so that the test does not depend on how
-/// fast this machine sends.
+/// fast this machine sends. The kernel hands a frame of vxcan over on the processor that it is on, each of
+/// which has a queue of its own: a thread that goes to another one, or a timer that stays behind on the first, would mix
+/// up frames that the port has sent in order. So all of it is on one processor.
 #[test]
 fn what_the_interface_has_no_room_for_is_held_and_leaves_in_order() {
+    let allowed = sched_getaffinity(None).unwrap();
+    let mut one = CpuSet::new();
+    one.set(
+        (0..CpuSet::MAX_CPU)
+            .find(|cpu| allowed.is_set(*cpu))
+            .unwrap(),
+    );
+    sched_setaffinity(None, &one).unwrap();
     let pair = or_skip!(Pair::new("cgwq", FD_MTU));
     // Where the kernel does not load it by itself; tc says what is missing.
     let _ = Command::new("modprobe").arg("sch_tbf").status();
