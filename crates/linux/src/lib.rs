@@ -29,6 +29,7 @@
 
 pub mod bitcan;
 pub mod can;
+mod causes;
 pub mod chardev;
 pub mod classic_bpf;
 pub mod epoll;
@@ -53,6 +54,7 @@ pub mod socket;
 mod tsc;
 pub mod uring;
 
+pub use causes::with_causes;
 pub use epoll::Epoll;
 pub use events::EventSet;
 pub use poll::Poll;

@@ -3,6 +3,7 @@
 use probe::Description;
 use serde::Serialize;
 
+#[cfg(feature = "site")]
 /// The settings that can be filtered by, in the order in which they are shown.
 pub(crate) const KNOWN: [&str; 24] = [
     "kernel",
@@ -57,6 +58,7 @@ impl TimeBase {
         }
     }
 
+    #[cfg(feature = "site")]
     const fn word(self) -> &'static str {
         match self {
             Self::Virtual => "virtual",
@@ -71,6 +73,7 @@ fn value<'a>(description: &'a Description, key: &str) -> Option<&'a str> {
     found.map(|(_, value)| value.as_str())
 }
 
+#[cfg(feature = "site")]
 /// The values of [`KNOWN`], empty where not stated.
 pub(crate) fn settings(description: &Description) -> Vec<String> {
     let alone = value(description, "machines").is_none_or(|count| count == "1");

@@ -1,15 +1,13 @@
 //! The command line: one definition for parsing, help, man pages and completions.
 
-pub(crate) mod bench;
 pub(crate) mod bound;
 pub(crate) mod capture;
 pub(crate) mod convert;
-pub(crate) mod experiment;
-pub(crate) mod lab;
 pub(crate) mod ping;
-pub(crate) mod report;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use console::Color;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,17 +37,6 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// When to use colours.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Color {
-    /// If the output is a terminal and NO_COLOR is not set.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Route traffic between two simulated buses, time every frame and draw charts.
@@ -66,8 +53,6 @@ pub(crate) enum Command {
     Routes(Routes),
     /// Make a running gateway read its file again; a file with a mistake changes nothing.
     Reload(Control),
-    /// Make an image that routes without an operating system, from a gateway file.
-    Image(Image),
     /// Serve memory that two machines or processes share (ports of kind "shm"), until SIGINT or SIGTERM.
     Shm(Shm),
     /// Print the number of bits and the duration of a frame on the wire.
@@ -78,21 +63,24 @@ pub(crate) enum Command {
     Import(Import),
     /// Convert a gateway file to can-gw rules, or list the routes that can-gw cannot express.
     Export(Export),
-    /// Measure the latency of a gateway: send frames into it and stamp the frames that come out.
-    Bench(bench::Bench),
     /// Measure round trips: one port asks, another answers.
     Ping(Box<ping::Ping>),
     /// Record CAN interfaces to candump text, Vector ASC, pcapng or Parquet, with an exact count of what was lost.
     Capture(Box<capture::Capture>),
     /// Convert a log: any format that is read into candump's, Vector ASC, pcapng or Parquet.
     Convert(convert::Convert),
-    /// Measure what recorders cost: cangate capture, candump, tcpdump. Used by the lab, in a guest.
-    #[command(hide = true)]
-    BenchCapture(capture::BenchCapture),
-    /// Run commands and experiments on real kernels in virtual machines.
-    Lab(Box<lab::Lab>),
-    /// Make a site (HTML pages) from a folder of results, with filters, charts and a table.
-    Report(report::Report),
+    /// Run commands and experiments on real kernels in virtual machines (program cangate-lab).
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Lab(Forwarded),
+    /// Measure the latency of a gateway: send frames into it, stamp what comes out (program cangate-lab).
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Bench(Forwarded),
+    /// Make a site (HTML pages) from a folder of results (program cangate-lab).
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Report(Forwarded),
+    /// Make an image that routes without an operating system (program cangate-lab).
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Image(Forwarded),
     /// Print the JSON schema of gateway.toml, with which editors complete and check it.
     ///
     /// `#:schema PATH` in the first line of a file names it, for editors with taplo (Even Better TOML).
@@ -104,6 +92,21 @@ pub(crate) enum Command {
     /// Hand a PCI card back to its driver when standard input ends. The gateway starts this by itself.
     #[command(hide = true, name = port::direct::keeper::COMMAND)]
     KeepCard(KeepCard),
+}
+
+/// The command line of a command that the program `cangate-lab` runs.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "The program cangate-lab runs this command; `cangate lab help` describes its options."
+)]
+pub(crate) struct Forwarded {
+    /// Options and arguments, as cangate-lab takes them.
+    #[arg(
+        value_name = "ARGUMENTS",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) arguments: Vec<OsString>,
 }
 
 #[derive(Args, Debug)]
@@ -200,21 +203,6 @@ pub(crate) struct Check {
     /// The gateway file.
     #[arg(value_name = "GATEWAY.TOML")]
     pub(crate) file: PathBuf,
-}
-
-#[derive(Args, Debug)]
-#[command(
-    after_help = "The image starts on a PC by its PVH entry: `qemu-system-x86_64 -kernel gateway.elf -serial stdio` \
-    with the cards that the file names. On the serial line (115200 bit/s), the letter s asks for the counters, q ends \
-    it. It is built with cargo, once for each version of cangate: `rustup target add x86_64-unknown-none`."
-)]
-pub(crate) struct Image {
-    /// The gateway file; its ports are of kind "direct", on PCI cards.
-    #[arg(value_name = "GATEWAY.TOML")]
-    pub(crate) file: PathBuf,
-    /// The image that is written.
-    #[arg(long, value_name = "FILE", default_value = "gateway.elf")]
-    pub(crate) out: PathBuf,
 }
 
 #[derive(Args, Debug)]

@@ -1,10 +1,10 @@
 //! `cangate completions` and `cangate man`, made from the definition in `cli`; `cangate schema`.
 
 use crate::cli::{Cli, Completions, Man};
-use crate::failure::Failure;
 use crate::kinds::kinds;
-use crate::output;
 use clap::CommandFactory;
+use console::Failure;
+use console::output;
 use std::io::Write;
 
 pub(crate) fn completions(args: &Completions) -> Result<(), Failure> {

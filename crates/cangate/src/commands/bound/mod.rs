@@ -12,12 +12,13 @@ mod table;
 mod witness;
 
 use crate::cli::bound::Bound;
-use crate::failure::Failure;
-use crate::input::{load_config, read_source};
-use crate::output;
+use crate::input::load_config;
 use analysis::set;
 use analysis::{Assessment, BusSpec, Compiled, Lengths, Message, NetworkFound};
 use config::Source;
+use console::Failure;
+use console::input::read_source;
+use console::output;
 use delay::Delay;
 use frame::Nanos;
 use frame::wire::BitRate;
