@@ -221,9 +221,7 @@ pub(crate) fn reproduce(workspace: &Workspace) -> Result<Tally> {
         std::fs::remove_dir_all(&out)?;
     }
     let mut reproduce = cangate_lab(workspace)?;
-    reproduce
-        .args(["reproduce", "--quick", "--out"])
-        .arg(&out);
+    reproduce.args(["reproduce", "--quick", "--out"]).arg(&out);
     Ok(Tally::check(show(&mut reproduce)?))
 }
 

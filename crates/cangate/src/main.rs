@@ -22,7 +22,10 @@ fn main() -> ExitCode {
         Err(end) if console::is_verbose_version(&end, std::env::args_os()) => {
             return console::exit_code(commands::version::run());
         }
-        Err(end) => end.exit(),
+        Err(end) => match commands::features::missing_command(&end) {
+            Some(failure) => return console::exit_code(Err(failure)),
+            None => end.exit(),
+        },
     };
     commands::run(cli)
 }

@@ -3,7 +3,6 @@
 use probe::Description;
 use serde::Serialize;
 
-#[cfg(feature = "site")]
 /// The settings that can be filtered by, in the order in which they are shown.
 pub(crate) const KNOWN: [&str; 24] = [
     "kernel",

@@ -1,8 +1,12 @@
 //! The command line: one definition for parsing, help, man pages and completions.
 
+#[cfg(feature = "bound")]
 pub(crate) mod bound;
+#[cfg(feature = "capture")]
 pub(crate) mod capture;
+#[cfg(feature = "capture")]
 pub(crate) mod convert;
+#[cfg(feature = "ping")]
 pub(crate) mod ping;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -40,6 +44,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Route traffic between two simulated buses, time every frame and draw charts.
+    #[cfg(feature = "demo")]
     Demo(Demo),
     /// Run a gateway until SIGINT or SIGTERM; SIGHUP reloads the gateway file.
     Run(Run),
@@ -48,26 +53,32 @@ pub(crate) enum Command {
     /// Print the counters of a running gateway.
     Stats(Watched),
     /// Show a running gateway's ports and routes with their rates, live on the terminal.
+    #[cfg(feature = "top")]
     Top(Top),
     /// Print the routes of a running gateway with their counters, or the routes in the kernel.
     Routes(Routes),
     /// Make a running gateway read its file again; a file with a mistake changes nothing.
     Reload(Control),
     /// Serve memory that two machines or processes share (ports of kind "shm"), until SIGINT or SIGTERM.
+    #[cfg(feature = "shm")]
     Shm(Shm),
     /// Print the number of bits and the duration of a frame on the wire.
     Timing(Timing),
     /// Compute how long each message of a set can take at worst, and show a case that takes as long.
+    #[cfg(feature = "bound")]
     Bound(bound::Bound),
     /// Convert can-gw rules (output of `cangw -L`, or a script of `cangw -A` lines) to a gateway file.
     Import(Import),
     /// Convert a gateway file to can-gw rules, or list the routes that can-gw cannot express.
     Export(Export),
     /// Measure round trips: one port asks, another answers.
+    #[cfg(feature = "ping")]
     Ping(Box<ping::Ping>),
     /// Record CAN interfaces to candump text, Vector ASC, pcapng or Parquet, with an exact count of what was lost.
+    #[cfg(feature = "capture")]
     Capture(Box<capture::Capture>),
     /// Convert a log: any format that is read into candump's, Vector ASC, pcapng or Parquet.
+    #[cfg(feature = "capture")]
     Convert(convert::Convert),
     /// Run commands and experiments on real kernels in virtual machines (program cangate-lab).
     #[command(disable_help_flag = true, disable_version_flag = true)]
@@ -86,10 +97,13 @@ pub(crate) enum Command {
     /// `#:schema PATH` in the first line of a file names it, for editors with taplo (Even Better TOML).
     Schema,
     /// Print the completion script for a shell.
+    #[cfg(feature = "man")]
     Completions(Completions),
     /// Write the man pages into a folder.
+    #[cfg(feature = "man")]
     Man(Man),
     /// Hand a PCI card back to its driver when standard input ends. The gateway starts this by itself.
+    #[cfg(feature = "direct")]
     #[command(hide = true, name = port::direct::keeper::COMMAND)]
     KeepCard(KeepCard),
 }
@@ -109,6 +123,7 @@ pub(crate) struct Forwarded {
     pub(crate) arguments: Vec<OsString>,
 }
 
+#[cfg(feature = "direct")]
 #[derive(Args, Debug)]
 pub(crate) struct KeepCard {
     /// The card's PCI address.
@@ -122,6 +137,7 @@ pub(crate) struct KeepCard {
     pub(crate) interface: Vec<port::direct::keeper::Interface>,
 }
 
+#[cfg(feature = "demo")]
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
     /// Replay this log instead of the SAE class C messages.
@@ -205,6 +221,7 @@ pub(crate) struct Check {
     pub(crate) file: PathBuf,
 }
 
+#[cfg(feature = "shm")]
 #[derive(Args, Debug)]
 #[command(
     after_help = "A process: a port with kind = \"shm\" and socket = \"SOCKET\". A virtual machine: \
@@ -256,6 +273,7 @@ pub(crate) struct Watched {
     pub(crate) count: Option<u64>,
 }
 
+#[cfg(feature = "top")]
 #[derive(Args, Debug)]
 pub(crate) struct Top {
     #[command(flatten)]
@@ -324,6 +342,7 @@ pub(crate) struct Export {
     pub(crate) file: PathBuf,
 }
 
+#[cfg(feature = "man")]
 #[derive(Args, Debug)]
 pub(crate) struct Completions {
     /// The shell.
@@ -331,6 +350,7 @@ pub(crate) struct Completions {
     pub(crate) shell: clap_complete::Shell,
 }
 
+#[cfg(feature = "man")]
 #[derive(Args, Debug)]
 pub(crate) struct Man {
     /// The folder; it is created if it does not exist.
@@ -338,6 +358,7 @@ pub(crate) struct Man {
     pub(crate) dir: PathBuf,
 }
 
+#[cfg(feature = "demo")]
 /// A duration that can be simulated, in seconds.
 fn seconds(text: &str) -> Result<f64, String> {
     let value: f64 = text

@@ -1,55 +1,73 @@
 //! One file a command.
 
+#[cfg(feature = "bound")]
 mod bound;
+#[cfg(feature = "capture")]
 mod capture;
+#[cfg(feature = "capture")]
 mod convert;
+#[cfg(feature = "demo")]
 mod demo;
+pub(crate) mod features;
 pub(crate) mod forward;
 mod generate;
 mod kernel;
 mod offline;
 pub(crate) mod outcome;
+#[cfg(feature = "ping")]
 mod ping;
 mod service;
+#[cfg(feature = "shm")]
 mod shm;
 mod timing;
+#[cfg(feature = "top")]
 mod top;
 pub(crate) mod version;
 mod watch;
 
 use crate::cli::{Cli, Command};
-use console::{Failure, exit_code};
+use console::exit_code;
 use std::process::ExitCode;
 
 /// Runs a command and says how it ended.
 pub(crate) fn run(cli: Cli) -> ExitCode {
     let color = cli.color.is_used();
     let done = match cli.command {
+        #[cfg(feature = "man")]
         Command::Completions(args) => generate::completions(&args),
         Command::Schema => generate::schema(),
+        #[cfg(feature = "man")]
         Command::Man(args) => generate::man(&args),
         Command::Timing(args) => timing::run(&args),
+        #[cfg(feature = "bound")]
         Command::Bound(args) => bound::run(&args, color),
         Command::Check(args) => offline::check(&args, color),
         Command::Import(args) => offline::import(&args, color),
         Command::Export(args) => offline::export(&args, color),
+        #[cfg(feature = "demo")]
         Command::Demo(args) => demo::run(&args, color),
         Command::Run(args) => service::run(&args, color),
         Command::Stats(args) => service::stats(&args, color),
+        #[cfg(feature = "top")]
         Command::Top(args) => top::run(&args, color),
         Command::Routes(args) => service::routes(&args, color),
         Command::Reload(args) => service::reload(&args, color),
+        #[cfg(feature = "shm")]
         Command::Shm(args) => shm::run(&args),
+        #[cfg(feature = "capture")]
         Command::Capture(args) => capture::run(&args),
+        #[cfg(feature = "capture")]
         Command::Convert(args) => convert::run(&args),
+        #[cfg(feature = "ping")]
         Command::Ping(args) => ping::run(&args, color),
         Command::Lab(args) => Err(forward::run(None, cli.color, &args.arguments)),
         Command::Bench(args) => Err(forward::run(Some("bench"), cli.color, &args.arguments)),
         Command::Report(args) => Err(forward::run(Some("report"), cli.color, &args.arguments)),
         Command::Image(args) => Err(forward::run(Some("image"), cli.color, &args.arguments)),
+        #[cfg(feature = "direct")]
         Command::KeepCard(args) => {
             port::direct::keeper::run(&args.address, args.driver.as_deref(), &args.interface)
-                .map_err(Failure::Run)
+                .map_err(console::Failure::Run)
         }
     };
     exit_code(done)

@@ -1,5 +1,6 @@
 //! `cangate --version --verbose`: the version, the licence of every part, and what is built in.
 
+use super::features::FEATURES;
 use crate::kinds::kinds;
 use console::Failure;
 use std::io::Write;
@@ -19,6 +20,8 @@ pub(crate) fn run() -> Result<(), Failure> {
 fn text() -> String {
     // As `kind` in a gateway file names them.
     let kinds: Vec<&str> = kinds().keywords().collect();
+    let others = FEATURES.iter().filter(|feature| feature.is_built_in);
+    let others: Vec<&str> = others.map(|feature| feature.name).collect();
     format!(
         "\
 cangate {version}
@@ -33,9 +36,11 @@ embedded BPF object: crates/offload/bpf/gateway.bpf.o
 features
   ports:   {ports}
   offload: {offload}
+  others:  {others}
 ",
         version = env!("CARGO_PKG_VERSION"),
         ports = kinds.join(", "),
         offload = OFFLOAD.join(", "),
+        others = others.join(", "),
     )
 }

@@ -2,7 +2,10 @@
 
 mod check;
 mod delay;
+#[cfg(feature = "dbc")]
 mod from_dbc;
+#[cfg(not(feature = "dbc"))]
+mod from_dbc_left_out;
 mod from_log;
 mod json;
 mod margin;
@@ -22,6 +25,8 @@ use console::output;
 use delay::Delay;
 use frame::Nanos;
 use frame::wire::BitRate;
+#[cfg(not(feature = "dbc"))]
+use from_dbc_left_out as from_dbc;
 use routes::Connected;
 use std::io::Write;
 
