@@ -6,13 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The packages that an image is made of, by their folders.
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 7] = [
     "baremetal",
     "crates/bus",
     // Not in the image: a feature of `route` names it.
     "crates/config",
     "crates/controller",
-    "crates/driven",
     "crates/engine",
     "crates/frame",
     "crates/route",

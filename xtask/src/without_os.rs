@@ -28,7 +28,6 @@ fn builds(workspace: &Workspace) -> Result<Tally> {
         "cangate-route",
         "cangate-engine",
         "cangate-controller",
-        "cangate-driven",
         "cangate-bus",
         "cangate-vcontroller",
         "cangate-analysis",

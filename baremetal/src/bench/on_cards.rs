@@ -6,7 +6,7 @@
 use super::task::{Pattern, Stamp, StampKind, Task, TaskFrame};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use driven::{Receiver, Shared, Transmitter};
+use controller::driven::{Receiver, Shared, Transmitter};
 use engine::{Outgoing, PortError, Receive as _, Refused, Transmit as _};
 use frame::{Frame, Nanos};
 

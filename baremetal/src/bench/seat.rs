@@ -5,8 +5,8 @@ use super::world::World;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use controller::Controller;
+use controller::driven::{Backend, Lost, Watch};
 use controller::mapped::{Device, Join, Mapped, Trap};
-use driven::{Backend, Lost, Watch};
 use frame::Nanos;
 
 /// The way to the bench, which somebody else moves on meanwhile.

@@ -8,7 +8,7 @@ use crate::plan::{Drive, Place, Plan, PortPlan};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
-use driven::Backend;
+use controller::driven::Backend;
 use frame::Nanos;
 use spin::Mutex;
 

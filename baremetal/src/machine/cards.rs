@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use baremetal::bench::controller;
 use baremetal::{Drive, Machine, Place, PortPlan};
 use controller::Controller;
-use driven::{Backend, Lost, cards};
+use controller::driven::{Backend, Lost, cards};
 
 /// This machine, and which cards were found in it.
 #[derive(Default)]

@@ -4,8 +4,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use controller::Registers;
+use controller::driven::cards;
 use core::fmt;
-use driven::cards;
 use x86_64::instructions::port::Port;
 
 /// Where a card is.

@@ -11,6 +11,7 @@
 //! | [`mapped`] | the mapped controller of the bit-timed bus `kmod/bitcan`: three buffers, a FIFO of four frames |
 //! | [`sja1000`] | NXP SJA1000 in PeliCAN mode: one transmit buffer, a receive FIFO of 64 bytes |
 //! | [`ctucanfd`] | CTU CAN FD IP core: classic and FD, up to eight transmit buffers, time stamps |
+//! | `driven` | with the feature `driven`: a port of the engine around such a driver |
 //!
 //! # Accounting
 //!
@@ -23,7 +24,14 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+#[cfg(feature = "driven")]
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
 pub mod ctucanfd;
+#[cfg(feature = "driven")]
+pub mod driven;
 mod driver;
 mod event;
 pub mod mapped;

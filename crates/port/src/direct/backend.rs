@@ -2,7 +2,7 @@
 
 use super::{bitcan, pci};
 use crate::Opener;
-use driven::Backend;
+use controller::driven::Backend;
 use std::os::fd::RawFd;
 
 /// A controller that is taken.

@@ -3,7 +3,7 @@
 use super::backend::{Found, Taken, Trouble, Wanted};
 use controller::mapped::{Device, Join, Mapped, Trap};
 use controller::{Controller, Properties};
-use driven::{Backend, Lost, Watch};
+use controller::driven::{Backend, Lost, Watch};
 use linux::Errno;
 use linux::bitcan;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use crate::{
     Accepted, FlushReport, Interest, LinkState, Outgoing, PollReceive, PollTransmit, PortError,
     Receive, Received, Refused, RxCounters, RxReport, Transmit, TxCounters, Wait,
 };
-use driven::{Receiver, Shared, Transmitter};
+use controller::driven::{Receiver, Shared, Transmitter};
 use frame::Nanos;
 use std::os::fd::RawFd;
 use std::sync::{Arc, OnceLock};
@@ -134,7 +134,7 @@ impl PollTransmit for DirectTransmit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use driven::Rules;
+    use controller::driven::Rules;
 
     #[test]
     fn only_a_port_without_interrupts_is_busy() {

@@ -1,6 +1,6 @@
 //! CAN controllers driven from user space: no driver and no network stack of the kernel's.
 //!
-//! * The `driven` crate is the port: the controller's registers, both halves, every frame's fate. What is
+//! * `controller::driven` is the port: the controller's registers, both halves, every frame's fate. What is
 //!   here is Linux's: where the registers are, how an interrupt is waited for, whose card it is.
 //! * The card is taken away from the kernel's driver when the gateway starts. Its network interface
 //!   vanishes then. At the end, and also if this process is killed, a keeper process hands it back

@@ -4,8 +4,8 @@ use super::backend::{Found, Taken, Trouble, Wanted};
 use super::card::{OwnedCard, Owners};
 use crate::Opener;
 use controller::{Controller, Properties, Registers};
-use driven::cards::{self, MODELS, Model, model};
-use driven::{Backend, Lost};
+use controller::driven::cards::{self, MODELS, Model, model};
+use controller::driven::{Backend, Lost};
 use linux::pci::{Card, Class, Interrupt, Region, UIO_PCI_GENERIC};
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use crate::{AtStart, Halves, Opener, PortError};
 use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
 use controller::timing::usual_sample_point;
 use controller::{Limits, Mode, Timing};
-use driven::{Rules, Shared};
+use controller::driven::{Rules, Shared};
 use frame::Nanos;
 use std::collections::HashMap;
 use std::sync::Arc;

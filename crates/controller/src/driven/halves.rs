@@ -1,7 +1,7 @@
 //! The two halves of the port.
 
-use crate::backend::Lost;
-use crate::shared::{No, Shared};
+use crate::driven::backend::Lost;
+use crate::driven::shared::{No, Shared};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -112,10 +112,10 @@ impl Receive for Receiver {
     }
 }
 
-/// [`controller::Gone`], as an error with a source.
+/// [`crate::Gone`], as an error with a source.
 #[derive(thiserror::Error, Debug)]
 #[error("{0}")]
-struct GoneError(controller::Gone);
+struct GoneError(crate::Gone);
 
 /// The transmitting half.
 pub struct Transmitter {

@@ -1,11 +1,11 @@
 //! What both halves of a port share: the controller, the queue before it, the counters.
 
-use crate::backend::{Backend, Lost, Watch};
-use crate::error_frame;
+use crate::driven::backend::{Backend, Lost, Watch};
+use crate::driven::error_frame;
+use crate::{Event, Failure, Gone, State};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
-use controller::{Event, Failure, Gone, State};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use engine::{LinkState, Received, Stamp, StampSource};
 use frame::{Frame, FrameRef, Nanos};
@@ -255,9 +255,9 @@ impl Inner {
                 self.in_flight += 1;
                 Ok(())
             }
-            Err(controller::Refused::Full) => Err(No::Full),
-            Err(controller::Refused::Down) => Err(No::Down),
-            Err(controller::Refused::Unsupported) => Err(No::Unsupported),
+            Err(crate::Refused::Full) => Err(No::Full),
+            Err(crate::Refused::Down) => Err(No::Down),
+            Err(crate::Refused::Unsupported) => Err(No::Unsupported),
         }
     }
 

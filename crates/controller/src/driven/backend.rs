@@ -1,7 +1,7 @@
 //! What whoever has the controller adds to its registers.
 
+use crate::Controller;
 use alloc::boxed::Box;
-use controller::Controller;
 
 /// Why a controller is lost, in its owner's words.
 pub type Lost = Box<dyn core::error::Error + Send + Sync>;

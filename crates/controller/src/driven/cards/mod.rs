@@ -3,8 +3,8 @@
 mod ctucan;
 mod kvaser;
 
+use crate::{Controller, Properties, Registers};
 use alloc::boxed::Box;
-use controller::{Controller, Properties, Registers};
 
 /// A card, as its surroundings reach it.
 pub trait Card {

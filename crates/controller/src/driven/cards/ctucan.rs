@@ -2,9 +2,9 @@
 //! is in Linux's `drivers/net/can/ctucanfd/ctucanfd_pci.c`.
 
 use super::Card;
+use crate::ctucanfd::CtuCanFd;
+use crate::{Controller, Properties, Registers};
 use alloc::boxed::Box;
-use controller::ctucanfd::CtuCanFd;
-use controller::{Controller, Properties, Registers};
 
 pub(super) const CHANNELS: u8 = 2;
 

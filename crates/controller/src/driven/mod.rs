@@ -1,7 +1,7 @@
 //! A port around a controller that is driven by its registers: no driver and no network stack below it, and
 //! no operating system in it.
 //!
-//! * The `controller` crate drives the registers; a [`Backend`] is what the surroundings add: where the
+//! * The driver of this crate drives the registers; a [`Backend`] is what the surroundings add: where the
 //!   registers are, and how an interrupt is waited for. `port`'s kind `direct` has Linux's backends,
 //!   `baremetal` its own.
 //! * Both halves share the controller under a lock that nobody else asks for: one worker calls both. A
@@ -11,12 +11,6 @@
 //! * `taken = sent + lost + held`: held are the frames that wait here and those in transmit buffers.
 //!   `sent` is counted when the controller says that the frame was acknowledged on the bus.
 //! * [`cards`]: the PCI cards whose controllers can be driven.
-#![no_std]
-#![forbid(unsafe_code)]
-
-extern crate alloc;
-#[cfg(test)]
-extern crate std;
 
 mod backend;
 pub mod cards;

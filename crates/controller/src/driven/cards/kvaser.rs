@@ -2,9 +2,9 @@
 //! in Linux's `drivers/net/can/sja1000/kvaser_pci.c` and in the S5920's data book.
 
 use super::Card;
+use crate::sja1000::{Sja1000, Wiring};
+use crate::{Controller, Properties, Registers};
 use alloc::boxed::Box;
-use controller::sja1000::{Sja1000, Wiring};
-use controller::{Controller, Properties, Registers};
 
 pub(super) const CHANNELS: u8 = 4;
 

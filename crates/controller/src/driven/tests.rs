@@ -2,9 +2,9 @@
 //! came.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use crate::{Backend, Lost, Receiver, Rules, Shared, Transmitter};
-use controller::sja1000::{Sja1000, Wiring};
-use controller::{
+use crate::driven::{Backend, Lost, Receiver, Rules, Shared, Transmitter};
+use crate::sja1000::{Sja1000, Wiring};
+use crate::{
     Controller, Event, Failure, Gone, Mode, Properties, Registers, StartError, State, Status, Token,
 };
 use engine::{Interest, LinkState, Outgoing, Receive, Refused, Transmit, TxCounters};
@@ -59,16 +59,16 @@ impl Controller for Fake {
             0
         }
     }
-    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), controller::Refused> {
+    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), crate::Refused> {
         let mut seen = self.0.lock().unwrap();
         if !seen.state.passes() {
-            return Err(controller::Refused::Down);
+            return Err(crate::Refused::Down);
         }
         // A buffer is free when its frame's end was told.
         let ended = |event: &&Happened| matches!(event, Happened::Ended(..));
         let untold = seen.events.iter().filter(ended).count();
         if seen.buffers.len() + untold >= BUFFERS {
-            return Err(controller::Refused::Full);
+            return Err(crate::Refused::Full);
         }
         seen.buffers
             .push_back((token, Frame::from_view(frame).unwrap()));

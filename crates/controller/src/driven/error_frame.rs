@@ -1,6 +1,6 @@
 //! Error frames as SocketCAN's drivers make them (`uapi/linux/can/error.h`).
 
-use controller::{Event, State, Status, Trouble};
+use crate::{Event, State, Status, Trouble};
 use frame::{CanId, Frame};
 
 /// Classes: bits of the ID.
@@ -97,7 +97,7 @@ fn state(status: &Status) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use controller::{BusError, Place};
+    use crate::{BusError, Place};
 
     /// Compared with what `candump -e` calls them (can-utils, lib.c) by the numbers of error.h.
     #[test]
