@@ -274,5 +274,5 @@ impl Sets {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "bpf"))]
 mod tests;

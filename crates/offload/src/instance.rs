@@ -67,6 +67,7 @@ impl Instance {
         Hold::new(&self.held(way))
     }
 
+    #[cfg(any(feature = "bpf", test))]
     /// Does a process act for it in one `way`, and which, as far as it can be known?
     pub(crate) fn holder(&self, way: &str) -> Option<Option<u32>> {
         let name = self.held(way);

@@ -1,6 +1,6 @@
 //! `[gateway]`.
 
-use config::{Diagnostics, Key, Misnomer, Shape, Table, Value};
+use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table, Value};
 use route::Mode;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -242,6 +242,13 @@ pub(super) fn parse(root: &mut Table<'_>, found: &mut Diagnostics) -> Gateway {
     }
     if let Some(place) = table.one_of("offload", &PLACES, found) {
         options.offload = place.value;
+        if place.value == Offload::Bpf
+            && let Some(why) = offload::bpf::left_out()
+        {
+            let message = "`offload = \"bpf\"` is not in this build";
+            let hint = format!("{why}; \"auto\" chooses between can-gw and this process");
+            found.push(Diagnostic::error(place.span, message).hint(hint));
+        }
     }
     options.tap = table.flag("tap", false, found);
     options.exact = table.flag("exact", false, found);

@@ -197,6 +197,7 @@ fn unused_ports_are_a_warning() {
     assert_eq!(messages(&text), ["no route uses port `spare`"]);
 }
 
+#[cfg(feature = "bpf")]
 #[test]
 fn what_the_kernel_cannot_run_has_a_place() {
     let said = |offload: &str, more: &str| {
@@ -344,6 +345,7 @@ proptest! {
 
 /// The kernel has no faults: such a route is refused there by its port's name, and `auto` keeps it
 /// in the process.
+#[cfg(feature = "bpf")]
 #[test]
 fn a_port_with_faults_stays_in_this_process() {
     let text = |offload: &str| {
@@ -375,6 +377,7 @@ fn a_port_with_faults_stays_in_this_process() {
 }
 
 /// The kernel has no such queue, either.
+#[cfg(feature = "bpf")]
 #[test]
 fn a_port_with_rules_for_its_queue_stays_in_this_process() {
     let text = |offload: &str| {
@@ -487,4 +490,31 @@ fn routes_to_frames_that_cannot_exist() {
             more => panic!("{more:?}"),
         }
     }
+}
+
+#[cfg(not(feature = "bpf"))]
+#[test]
+fn bpf_that_is_not_built_in_is_refused_at_its_key() {
+    let text = |offload: &str| {
+        format!(
+            "[gateway]\noffload = \"{offload}\"\n\
+             [ports.a]\nkind = \"socketcan\"\n[ports.b]\nkind = \"socketcan\"\n\
+             [[routes]]\nname = \"r\"\nfrom = \"a\"\nto = \"b\"\nkind = \"classic\"\n"
+        )
+    };
+    let bpf = text("bpf");
+    let errors = load(&Source::new("t", bpf.as_str())).unwrap_err();
+    let [error] = errors.as_slice() else {
+        panic!("{errors:?}");
+    };
+    assert_eq!(error.message, "`offload = \"bpf\"` is not in this build");
+    assert_eq!(&bpf[error.span.clone()], "\"bpf\"");
+    let hint = &error.hint;
+    assert!(hint.contains("feature `bpf`"), "{hint}");
+
+    let auto = load(&Source::new("t", text("auto"))).unwrap().0;
+    let choices = crate::run::data_paths(&auto);
+    let (path, why) = &choices[0].because[0];
+    assert_eq!(path.to_string(), "bpf");
+    assert!(why.contains("feature `bpf`"), "{why}");
 }

@@ -1,5 +1,6 @@
 //! What goes wrong between a table and the kernel.
 
+#[cfg(feature = "bpf")]
 pub(crate) use crate::with_causes as whole;
 use linux::netlink::Error as NetlinkError;
 use std::fmt;
@@ -116,6 +117,8 @@ pub enum Missing {
     Entrance(String),
     /// The kernel has no CAN.
     Can,
+    /// This program was built without the feature `bpf`.
+    NotBuilt,
 }
 
 impl fmt::Display for Missing {
@@ -135,6 +138,7 @@ impl fmt::Display for Missing {
                 "no BPF program can be put at an interface's entrance ({what}): load the modules \
                  sch_ingress and cls_bpf, or use Linux 6.6 or newer"
             ),
+            Self::NotBuilt => f.write_str("this program was built without the feature `bpf`"),
             Self::Can => f.write_str("this kernel has no CAN interfaces: `modprobe can` (AF_CAN)"),
         }
     }

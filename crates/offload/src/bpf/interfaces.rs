@@ -5,11 +5,13 @@ use linux::link::{Link, Links};
 
 /// Frames that BPF puts into it vanish: vcan gives back only what it is told to echo, and a
 /// frame that BPF redirects is no frame to echo. With `modprobe vcan echo=1` it can be.
+#[cfg(feature = "bpf")]
 pub(super) fn swallows(link: &Link) -> bool {
     link.kind == "vcan" && !link.echo
 }
 
 /// For tests: all are taken for virtual ones of CAN.
+#[cfg(feature = "bpf")]
 pub(super) fn pretend(links: Links) -> Links {
     let virtual_can = |link: Link| Link {
         can: true,

@@ -81,43 +81,82 @@
 //! of hardware such frames are left alone ([`PortCounts::local`]); those from the bus are not
 //! concerned.
 
+#[cfg(feature = "bpf")]
 mod about;
+#[cfg(feature = "bpf")]
 mod attach;
+#[cfg(feature = "bpf")]
 mod check;
+#[cfg(feature = "bpf")]
 mod compile;
 mod error;
+#[cfg(feature = "bpf")]
 mod generation;
+#[cfg(feature = "bpf")]
 mod index;
 mod interfaces;
+#[cfg(feature = "bpf")]
 mod kernel;
+#[cfg(feature = "bpf")]
 mod layout;
+#[cfg(feature = "bpf")]
 mod ledger;
+#[cfg(not(feature = "bpf"))]
+mod left_out;
+#[cfg(feature = "bpf")]
 mod leftovers;
+#[cfg(feature = "bpf")]
 mod loader;
+#[cfg(feature = "bpf")]
 mod maps;
+#[cfg(feature = "bpf")]
 mod offload;
+#[cfg(feature = "bpf")]
 mod ops;
 mod options;
+#[cfg(feature = "bpf")]
 mod path;
+#[cfg(feature = "bpf")]
 mod pin;
+#[cfg(feature = "bpf")]
 mod short;
+#[cfg(feature = "bpf")]
 mod show;
+#[cfg(feature = "bpf")]
 mod sweep;
+#[cfg(feature = "bpf")]
 mod tc;
+#[cfg(feature = "bpf")]
 mod wanted;
 
 pub use crate::instance::Instance;
+#[cfg(feature = "bpf")]
 pub use check::{Inexpressible, survey};
 pub use error::{Error, Missing};
 pub use interfaces::interfaces;
+#[cfg(feature = "bpf")]
 pub use kernel::{Features, features};
+#[cfg(not(feature = "bpf"))]
+pub use left_out::{Bpf, Inexpressible, ListedTable, TableInfo, features, left_out, survey};
 pub use linux::link::Link as Interface;
+#[cfg(feature = "bpf")]
 pub use offload::{Offload, Outcome};
 pub use options::{Options, TestOptions};
+#[cfg(feature = "bpf")]
 pub use path::Bpf;
+#[cfg(feature = "bpf")]
 pub use pin::can_persist;
+#[cfg(feature = "bpf")]
 pub use show::{ListedTable, TableInfo, show};
+#[cfg(feature = "bpf")]
 pub use sweep::remove;
+
+/// Why this build has no BPF; `None` where it has, as here.
+#[cfg(feature = "bpf")]
+#[must_use]
+pub const fn left_out() -> Option<String> {
+    None
+}
 
 use crate::RouteCounts;
 

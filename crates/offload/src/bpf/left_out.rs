@@ -1,0 +1,154 @@
+//! What stands in the place of BPF in a build without the feature `bpf`: the same names as far as others
+//! use them, and a data path against which every route has the same objection.
+//!
+//! What a gateway of another build left in the kernel (`--persist`, or a crash where clsact was used) stays:
+//! whose it is stands in its maps, and only BPF reads those.
+
+use super::{Error, Interface, Missing};
+use crate::RouteCounts;
+use crate::data_path::DataPath;
+use crate::instance::Instance;
+use crate::kernel_path::{self, Assignment, KernelPath, Listing, Report, Running};
+use crate::machine::Machine;
+use route::{PortId, RouteId, Routes};
+use std::convert::Infallible;
+use std::fmt;
+
+/// Why this build has no BPF; `None` where it has.
+#[must_use]
+pub fn left_out() -> Option<String> {
+    Some(Missing::NotBuilt.to_string())
+}
+
+/// What this kernel can do: nothing, as far as this build knows.
+///
+/// # Errors
+/// [`Missing::NotBuilt`], always.
+pub const fn features() -> Result<Infallible, Missing> {
+    Err(Missing::NotBuilt)
+}
+
+/// A route that BPF cannot express.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inexpressible {
+    /// The route.
+    pub route: RouteId,
+    /// Its name.
+    pub name: String,
+    /// None: it is about no port.
+    pub port: Option<PortId>,
+    /// Why.
+    pub why: String,
+}
+
+impl fmt::Display for Inexpressible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "route {:?}: {}", self.name, self.why)
+    }
+}
+
+/// Every route, with the reason that this build has no BPF.
+#[must_use]
+pub fn survey(routes: &Routes, _: &[Option<String>], _: &[Interface]) -> Vec<Inexpressible> {
+    let each = (0..).map(RouteId).zip(&routes.routes);
+    each.map(|(route, about)| Inexpressible {
+        route,
+        name: about.name.clone(),
+        port: None,
+        why: Missing::NotBuilt.to_string(),
+    })
+    .collect()
+}
+
+/// A table in the kernel. This build finds none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListedTable {
+    /// The number of its program.
+    pub program: u32,
+    /// The interfaces at whose entrances it is.
+    pub interfaces: Vec<String>,
+    /// What can be read of it.
+    pub table: Option<TableInfo>,
+}
+
+/// What a table says about itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableInfo {
+    /// The gateway's name: its control socket.
+    pub instance: String,
+    /// It was left there on purpose.
+    pub persisted: bool,
+    /// A process looks after it.
+    pub runs: bool,
+    /// Which process.
+    pub process: Option<u32>,
+    /// Its routes by name, with what was counted.
+    pub routes: Vec<(String, RouteCounts)>,
+}
+
+/// The data path through BPF, on which nothing can run.
+#[derive(Clone, Copy, Debug)]
+pub struct Bpf;
+
+impl KernelPath for Bpf {
+    fn data_path(&self) -> DataPath {
+        DataPath::Bpf
+    }
+
+    fn objections(
+        &self,
+        routes: &Routes,
+        _: &[Option<String>],
+        _: &Machine,
+    ) -> Vec<Option<String>> {
+        vec![left_out(); routes.routes.len()]
+    }
+
+    fn without_xl(&self) -> bool {
+        false
+    }
+
+    fn remove_leftovers(&self, _: &Instance) -> Result<Option<String>, kernel_path::Error> {
+        Ok(None)
+    }
+
+    fn start(
+        &self,
+        _: &Instance,
+        _: Assignment<'_>,
+    ) -> Result<(Box<dyn Running>, Report), kernel_path::Error> {
+        Err(Error::Kernel(Missing::NotBuilt).into())
+    }
+
+    fn list(&self) -> Result<Listing, kernel_path::Error> {
+        Err(Error::Kernel(Missing::NotBuilt).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choose::choose;
+    use route::{Mode, Route};
+
+    #[test]
+    fn routes_go_elsewhere_and_say_why() {
+        let routes = Routes {
+            mode: Mode::All,
+            max_hops: 1,
+            routes: vec![Route::new("one", vec![PortId(0)], vec![PortId(1)])],
+        };
+        let interfaces = [Some("can0".to_owned()), Some("can1".to_owned())];
+        let choices = choose(&routes, &interfaces, &Machine::look());
+        let why = Missing::NotBuilt.to_string();
+        let [choice] = choices.as_slice() else {
+            panic!("{choices:?}");
+        };
+        assert_ne!(choice.data_path, DataPath::Bpf);
+        assert!(choice.because.contains(&(DataPath::Bpf, why)), "{choice:?}");
+        let wrong = survey(&routes, &interfaces, &[]);
+        assert_eq!(wrong.len(), 1);
+        let listed = Bpf.list().map_err(|error| error.to_string());
+        assert_eq!(listed, Err(Missing::NotBuilt.to_string()));
+    }
+}
