@@ -17,7 +17,7 @@
 //! | [`mod@poll`], [`mod@epoll`] | waiting for any of a few descriptors, and of many |
 //! | [`events`] | one epoll for the descriptors of several owners |
 //! | [`schedule`] | scheduling and locked memory |
-//! | [`uring`] | datagrams by io_uring: a box for those that come in, one for those that go out |
+//! | [`uring`] | datagrams by io_uring: a box for those that come in, one for those that go out (with the feature `io-uring`; else nothing can be opened) |
 //! | [`signals`] | signals of this process |
 //! | [`pci`] | PCI devices without a driver of the kernel's: regions, interrupts |
 //! | [`bitcan`] | the tester of the bit-timed buses of `kmod/bitcan` |
@@ -51,6 +51,29 @@ pub mod shared;
 pub mod signals;
 pub mod socket;
 mod tsc;
+// The processors are those of the dependency `io-uring` in Cargo.toml.
+#[cfg(all(
+    feature = "io-uring",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64",
+        target_arch = "loongarch64",
+        target_arch = "powerpc64"
+    )
+))]
+pub mod uring;
+#[cfg(not(all(
+    feature = "io-uring",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64",
+        target_arch = "loongarch64",
+        target_arch = "powerpc64"
+    )
+)))]
+#[path = "uring_left_out.rs"]
 pub mod uring;
 
 pub use epoll::Epoll;

@@ -76,7 +76,8 @@ impl Poll {
         let timeout = timeout.and_then(|time| {
             Some(libc::timespec {
                 tv_sec: time.as_secs().try_into().ok()?,
-                tv_nsec: time.subsec_nanos().into(),
+                // 32 bits wide on 32-bit processors, where a number below 10⁹ fits, too.
+                tv_nsec: time.subsec_nanos().try_into().ok()?,
             })
         });
         let time = timeout

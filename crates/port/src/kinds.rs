@@ -1,7 +1,8 @@
 //! Which kinds of port there are.
 
 use crate::{Faults, PortKind};
-use config::{Diagnostics, Key, Shape, Value, did_you_mean};
+use config::{At, Diagnostic, Diagnostics, Key, Shape, Value, did_you_mean};
+use std::env::consts::ARCH;
 use std::fmt;
 use std::sync::Arc;
 
@@ -113,14 +114,23 @@ impl Kinds {
         self.0.iter().map(AsRef::as_ref)
     }
 
+    /// The kinds of this crate that are neither in this build nor in this list.
+    pub fn left_out(&self) -> impl Iterator<Item = LeftOut> {
+        let missing = crate::LEFT_OUT.iter().copied();
+        missing.filter(|kind| self.keywords().all(|known| known != kind.keyword))
+    }
+
     /// The kind that a word stands for, also if it is another tool's word.
     pub(crate) fn keyword_like(&self, word: &str) -> Option<&'static str> {
-        let word = word.to_ascii_lowercase();
-        let meant = OTHER_WORDS
-            .iter()
-            .find(|(_, words)| words.contains(&word.as_str()));
-        let keyword = meant.map_or(word.as_str(), |(keyword, _)| keyword);
+        let keyword = meant(word);
         self.keywords().find(|known| *known == keyword)
+    }
+
+    /// The keywords of `[ports.NAME]`, quoted, in a row.
+    pub(crate) fn list(&self) -> String {
+        let ports = self.keywords().filter(|keyword| *keyword != CONTROLLER);
+        let each: Vec<String> = ports.map(|keyword| format!("\"{keyword}\"")).collect();
+        each.join(", ")
     }
 
     /// The kind that a value names; reports one that nobody knows.
@@ -132,13 +142,80 @@ impl Kinds {
         let word = value.string(found)?.value;
         let kind = self.iter().find(|kind| kind.keyword() == word);
         if kind.is_none() {
-            let hint = match self.keyword_like(word) {
-                Some(keyword) => format!("did you mean `{keyword}`?"),
-                None => did_you_mean(word, self.keywords()),
+            let means = meant(word);
+            let missing = self.left_out().find(|kind| kind.keyword == means);
+            let (message, hint) = match (missing, self.keyword_like(word)) {
+                (Some(missing), _) => (
+                    format!("kind \"{}\" is not in this build", missing.keyword),
+                    format!("{}; this build has {}", missing.why(), self.list()),
+                ),
+                (None, Some(keyword)) => (
+                    format!("`kind` cannot be `{word}`"),
+                    format!("did you mean `{keyword}`?"),
+                ),
+                (None, None) => (
+                    format!("`kind` cannot be `{word}`"),
+                    did_you_mean(word, self.keywords()),
+                ),
             };
-            value.wrong(format!("`kind` cannot be `{word}`"), hint, found);
+            value.wrong(message, hint, found);
         }
         kind
+    }
+
+    /// The kind that a table of this name (`[controllers.NAME]`) has by its place; reports where this
+    /// list lacks it.
+    pub(crate) fn placed(
+        &self,
+        keyword: &str,
+        name: &At<&str>,
+        found: &mut Diagnostics,
+    ) -> Option<&dyn PortKind> {
+        let kind = self.iter().find(|kind| kind.keyword() == keyword);
+        if kind.is_none() {
+            let message = format!("{keyword} `{}` cannot be in this build", name.value);
+            let error = Diagnostic::error(name.span.clone(), message);
+            let missing = self.left_out().find(|kind| kind.keyword == keyword);
+            found.push(match missing {
+                Some(missing) => error.hint(missing.why()),
+                None => error,
+            });
+        }
+        kind
+    }
+}
+
+/// The keyword that a word stands for: itself, where it is no other tool's.
+fn meant(word: &str) -> String {
+    let word = word.to_ascii_lowercase();
+    let mut others = OTHER_WORDS.iter();
+    let known = others.find(|(_, words)| words.contains(&word.as_str()));
+    known.map_or(word, |(keyword, _)| (*keyword).to_owned())
+}
+
+/// A kind of port that this build does not have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LeftOut {
+    /// What `kind` would say in `gateway.toml`; `"controller"` for a table of `[controllers]`.
+    pub keyword: &'static str,
+    /// The cargo feature that it is in.
+    pub feature: &'static str,
+    /// It can be in a build for this processor.
+    pub(crate) fits: bool,
+    /// The processors that it is for; empty where it is for all.
+    pub(crate) processors: &'static [&'static str],
+}
+
+impl LeftOut {
+    /// Why it is missing, in words.
+    #[must_use]
+    pub fn why(&self) -> String {
+        if self.fits {
+            let feature = self.feature;
+            return format!("this program was built without the feature `{feature}`");
+        }
+        let processors = self.processors.join(" and ");
+        format!("it is for {processors} processors, and this program was built for {ARCH}")
     }
 }
 
@@ -157,24 +234,128 @@ impl fmt::Debug for Kinds {
     }
 }
 
-/// Declares the folder of each kind, and lists the kinds: `"feature" => folder::Type`.
+/// Declares the folder of each kind, and lists the kinds: `"keyword" by "feature" => folder::Type`, with
+/// `where condition, "processors"` where it is for some processors only.
 macro_rules! kinds {
-    ($($feature:literal => $folder:ident::$kind:ident,)*) => {
+    ($(
+        $keyword:literal by $feature:literal $(where $target:meta, $processors:literal)?
+            => $folder:ident::$kind:ident,
+    )*) => {
         $(
-            #[cfg(feature = $feature)]
+            #[cfg(all(feature = $feature $(, $target)?))]
             pub mod $folder;
         )*
 
         /// The kinds whose feature is chosen, in this order.
         fn built_in() -> Vec<std::sync::Arc<dyn PortKind>> {
             Vec::from([$(
-                #[cfg(feature = $feature)]
+                #[cfg(all(feature = $feature $(, $target)?))]
                 {
                     let kind: std::sync::Arc<dyn PortKind> = std::sync::Arc::new($folder::$kind);
+                    debug_assert_eq!(kind.keyword(), $keyword);
                     kind
                 },
             )*])
         }
+
+        /// The kinds that are not in this build.
+        pub(crate) const LEFT_OUT: &[LeftOut] = &[$(
+            #[cfg(not(all(feature = $feature $(, $target)?)))]
+            LeftOut {
+                keyword: $keyword,
+                feature: $feature,
+                fits: true $(&& cfg!($target))?,
+                processors: &[$($processors)?],
+            },
+        )*];
     };
 }
 pub(crate) use kinds;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PortSpec;
+    use config::{Document, Source};
+
+    const EACH: [&str; 8] = [
+        "socketcan",
+        "bus",
+        "log",
+        "direct",
+        "chardev",
+        "virtio",
+        "shm",
+        "controller",
+    ];
+
+    #[test]
+    fn each_kind_is_built_in_or_left_out_with_its_reason() {
+        let kinds = Kinds::standard();
+        for keyword in EACH {
+            let built_in = kinds.keywords().any(|known| known == keyword);
+            let left_out = kinds.left_out().find(|kind| kind.keyword == keyword);
+            assert_ne!(built_in, left_out.is_some(), "{keyword}");
+            if let Some(kind) = left_out {
+                let why = kind.why();
+                assert!(why.contains(kind.feature) || why.contains(ARCH), "{why}");
+            }
+        }
+        let count = kinds.iter().count() + kinds.left_out().count();
+        assert_eq!(count, EACH.len());
+    }
+
+    #[test]
+    fn a_kind_for_other_processors_says_so() {
+        let kind = LeftOut {
+            keyword: "virtio",
+            feature: "virtio",
+            fits: false,
+            processors: &["64-bit"],
+        };
+        let why = format!("it is for 64-bit processors, and this program was built for {ARCH}");
+        assert_eq!(kind.why(), why);
+    }
+
+    /// Holds for a build with any features: `cargo test -p cangate-port --no-default-features` has
+    /// them all left out.
+    #[test]
+    fn a_kind_that_is_left_out_is_refused_with_the_reason_at_its_place() {
+        let kinds = Kinds::standard();
+        for missing in kinds.left_out() {
+            let (text, message) = match missing.keyword {
+                CONTROLLER => (
+                    String::new(),
+                    "controller `p` cannot be in this build".to_owned(),
+                ),
+                keyword => (
+                    format!("kind = \"{keyword}\""),
+                    format!("kind \"{keyword}\" is not in this build"),
+                ),
+            };
+            let source = Source::new("t", &text);
+            let mut found = Diagnostics::new();
+            let document = Document::parse(&source, &mut found);
+            let name = At {
+                value: "p",
+                span: 0..0,
+            };
+            let spec = if missing.keyword == CONTROLLER {
+                PortSpec::parse_as(CONTROLLER, &name, document.root(), &kinds, &mut found)
+            } else {
+                PortSpec::parse(&name, document.root(), &kinds, &mut found)
+            };
+            assert_eq!(spec, None);
+            let [error] = found.list() else {
+                panic!("{:?}", found.list());
+            };
+            assert_eq!(error.message, message);
+            let hint = error.hint.clone().unwrap_or_default();
+            assert!(hint.starts_with(&missing.why()), "{hint}");
+            assert!(
+                missing.keyword == CONTROLLER || hint.ends_with(&kinds.list()),
+                "{hint}"
+            );
+        }
+    }
+}

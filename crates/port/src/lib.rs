@@ -7,7 +7,7 @@
 //! # Kinds of port
 //!
 //! Each kind is a folder with its halves and its settings, and a cargo feature: what one kind brings
-//! along burdens nobody else.
+//! along burdens nobody else. [`Kinds::left_out`] lists those that a build lacks, and why.
 //!
 //! | folder | feature and keyword | what |
 //! |---|---|---|
@@ -42,14 +42,15 @@ mod spec;
 mod wait;
 
 kinds::kinds! {
-    "socketcan" => socketcan::SocketCan,
-    "bus" => embedded::EmbeddedBus,
-    "log" => log::Log,
-    "direct" => direct::Direct,
-    "chardev" => chardev::CharDev,
-    "virtio" => virtio::Virtio,
-    "shm" => shm::Shm,
-    "virtio" => controllers::Controllers,
+    "socketcan" by "socketcan" => socketcan::SocketCan,
+    "bus" by "bus" => embedded::EmbeddedBus,
+    "log" by "log" => log::Log,
+    "direct" by "direct" => direct::Direct,
+    "chardev" by "chardev" => chardev::CharDev,
+    // vm-memory, the library for a machine's memory, is for 64-bit processors only.
+    "virtio" by "virtio" where target_pointer_width = "64", "64-bit" => virtio::Virtio,
+    "shm" by "shm" => shm::Shm,
+    "controller" by "virtio" where target_pointer_width = "64", "64-bit" => controllers::Controllers,
 }
 
 pub use engine::{
@@ -62,7 +63,7 @@ pub use kind::{
     Comparable, LONGEST_NAME, LONGEST_QUEUE, PlacedPort, PortKind, Settings, Stream, queue,
     queue_key,
 };
-pub use kinds::Kinds;
+pub use kinds::{Kinds, LeftOut};
 pub use opener::{AtStart, Opener};
 pub use pace::Pace;
 pub use queueing::{QueueSize, Queueing};

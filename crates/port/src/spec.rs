@@ -78,8 +78,7 @@ impl PortSpec {
                 word.wrong(message, hint, found);
                 return None;
             }
-            let names: Vec<String> = kinds.keywords().map(|k| format!("\"{k}\"")).collect();
-            let hint = format!("add `kind = …`, one of {}", names.join(", "));
+            let hint = format!("add `kind = …`, one of {}", kinds.list());
             table.missing("kind", &hint, found);
             return None;
         };
@@ -99,7 +98,7 @@ impl PortSpec {
     ) -> Option<Self> {
         table.rename(format!("{keyword} `{}`", name.value));
         let named = check_name(name, found);
-        let kind = kinds.iter().find(|kind| kind.keyword() == keyword)?;
+        let kind = kinds.placed(keyword, name, found)?;
         Self::of_kind(name, named, kind, table, found)
     }
 

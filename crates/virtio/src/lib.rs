@@ -27,8 +27,13 @@
 //!   control queue, which is still there ([`Rings`]).
 //! * A monitor can shrink the memory that it shares; this process would then be ended by SIGBUS. A machine
 //!   cannot.
+//!
+//! # Which processors
+//! Those with 64 bits, as vm-memory, through which the machine's memory is reached. For others this crate is
+//! empty.
 
 #![forbid(unsafe_code)]
+#![cfg(target_pointer_width = "64")]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod counters;

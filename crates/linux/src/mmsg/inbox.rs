@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "recvmmsg(2)")]
 
 use super::control::CONTROL_SIZE;
-use super::header::header;
+use super::header::{DONT_WAIT, header};
 use crate::errno::last_errno;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::io::Errno;
@@ -120,7 +120,7 @@ impl Inbox {
                 socket.as_raw_fd(),
                 self.headers.as_mut_ptr(),
                 want as libc::c_uint,
-                libc::MSG_DONTWAIT,
+                DONT_WAIT,
                 std::ptr::null_mut(),
             )
         };

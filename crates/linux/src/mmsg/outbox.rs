@@ -1,7 +1,7 @@
 //! Datagrams that go out.
 #![allow(unsafe_code, reason = "sendmmsg(2)")]
 
-use super::header::header;
+use super::header::{DONT_WAIT, header};
 use crate::errno::last_errno;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::io::Errno;
@@ -87,7 +87,7 @@ impl Outbox {
                 socket.as_raw_fd(),
                 self.headers.as_mut_ptr(),
                 self.headers.len() as libc::c_uint,
-                libc::MSG_DONTWAIT,
+                DONT_WAIT,
             )
         };
         usize::try_from(n).map_err(|_| last_errno())

@@ -4,7 +4,7 @@
     reason = "recvmmsg(2) and sendmmsg(2) on buffers made before"
 )]
 
-use super::header::header;
+use super::header::{DONT_WAIT, header};
 use crate::errno::last_errno;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::io::Errno;
@@ -105,14 +105,14 @@ impl<const N: usize> Prepared<N> {
                         socket.as_raw_fd(),
                         self.headers.as_mut_ptr(),
                         want,
-                        libc::MSG_DONTWAIT,
+                        DONT_WAIT,
                     )
                 } else {
                     libc::recvmmsg(
                         socket.as_raw_fd(),
                         self.headers.as_mut_ptr(),
                         want,
-                        libc::MSG_DONTWAIT,
+                        DONT_WAIT,
                         std::ptr::null_mut(),
                     )
                 }

@@ -40,3 +40,10 @@ mod tests;
 pub use error::Unavailable;
 pub use inbox::Inbox;
 pub use outbox::{MOST_A_CHAIN, Outbox};
+
+/// Why this build has no io_uring; `None` where it has, as here. A kernel can still refuse:
+/// [`Unavailable`].
+#[must_use]
+pub const fn left_out() -> Option<String> {
+    None
+}

@@ -17,11 +17,11 @@ mod settings;
 mod world;
 
 pub use halves::{BusReceive, BusTransmit};
-#[cfg(feature = "virtio")]
+#[cfg(all(feature = "virtio", target_pointer_width = "64"))]
 pub(crate) use join::join;
-#[cfg(feature = "virtio")]
+#[cfg(all(feature = "virtio", target_pointer_width = "64"))]
 pub(crate) use settings::keys;
-#[cfg(feature = "virtio")]
+#[cfg(all(feature = "virtio", target_pointer_width = "64"))]
 pub(crate) use settings::world;
 pub use settings::{BusSettings, EmbeddedBus};
 pub use world::{BusIndex, SharedController, Tester, World, WorldError};

@@ -32,7 +32,7 @@ mod words;
 pub use choose::Optimise;
 pub use config::{ReceiveBy, SocketCanConfig, TransmitBy};
 pub use open::open;
-#[cfg(feature = "virtio")]
+#[cfg(all(feature = "virtio", target_pointer_width = "64"))]
 pub(crate) use settings::keys;
 pub use settings::{SocketCan, SocketCanSettings};
 

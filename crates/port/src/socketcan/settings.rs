@@ -213,6 +213,9 @@ impl SocketCanSettings {
         let receive = receive.map(|by| by.value);
         let transmit = table.one_of("transmit", &TransmitBy::ALL, found);
         let transmit = transmit.map(|by| by.value);
+        if let Some(why) = linux::uring::left_out() {
+            refuse_uring(&why, (receive, transmit), table, found);
+        }
         let optimise = table.one_of("optimise", &Optimise::ALL, found);
         let optimise = optimise.map(|what| what.value);
         let qdisc_bypass = qdisc_bypass(transmit, table, found);
@@ -361,6 +364,34 @@ fn setup(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Setup> {
     })
 }
 
+/// io_uring in a build that has none.
+fn refuse_uring(
+    why: &str,
+    (receive, transmit): (Option<ReceiveBy>, Option<TransmitBy>),
+    table: &mut Table<'_>,
+    found: &mut Diagnostics,
+) {
+    let asked = [
+        (
+            "receive",
+            receive == Some(ReceiveBy::IoUring),
+            ReceiveBy::default().word(),
+        ),
+        (
+            "transmit",
+            transmit == Some(TransmitBy::IoUring),
+            TransmitBy::default().word(),
+        ),
+    ];
+    for (key, asked, instead) in asked {
+        if asked && let Some(value) = table.get(key) {
+            let message = format!("`{key} = \"io_uring\"` is not in this build");
+            let hint = format!("{why}; `{key} = \"{instead}\"` works everywhere");
+            value.wrong(message, hint, found);
+        }
+    }
+}
+
 /// `qdisc_bypass`, which only a ring can do.
 fn qdisc_bypass(
     transmit: Option<TransmitBy>,
@@ -396,4 +427,41 @@ fn check_interface(name: &str) -> Result<(), String> {
         return Err("Linux allows no `/`, no `:` and no white space in it".to_owned());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use config::{Document, Source};
+
+    #[test]
+    fn io_uring_is_refused_where_it_is_not_built_in() {
+        let text = "receive = \"io_uring\"\ntransmit = \"io_uring\"\n";
+        let source = Source::new("t", text);
+        let mut found = Diagnostics::new();
+        let document = Document::parse(&source, &mut found);
+        let (receive, transmit) = (Some(ReceiveBy::IoUring), Some(TransmitBy::IoUring));
+        let mut table = document.root();
+        refuse_uring("because", (receive, transmit), &mut table, &mut found);
+        let seen: Vec<_> = found
+            .list()
+            .iter()
+            .map(|d| (&text[d.span.clone()], d.hint.clone().unwrap_or_default()))
+            .collect();
+        let hint = |key, by| format!("because; `{key} = \"{by}\"` works everywhere");
+        assert_eq!(
+            seen,
+            [
+                ("\"io_uring\"", hint("receive", "recvmmsg")),
+                ("\"io_uring\"", hint("transmit", "sendmmsg")),
+            ]
+        );
+
+        // In this build, as it is.
+        let mut found = Diagnostics::new();
+        let document = Document::parse(&source, &mut found);
+        let _ = SocketCanSettings::parse("can0", &mut document.root(), &mut found);
+        let refused = found.list().len();
+        assert_eq!(refused, 2 * usize::from(linux::uring::left_out().is_some()));
+    }
 }

@@ -1,0 +1,151 @@
+//! What stands in the place of `uring` in a build without io_uring: the same names, and nothing can
+//! be opened. Those who use it compile unchanged, and tell their users what [`left_out`] says.
+
+use crate::Errno;
+use std::convert::Infallible;
+use std::fmt;
+use std::os::fd::{AsFd, RawFd};
+
+/// The most datagrams of one call.
+pub const MOST_A_CHAIN: usize = 64;
+
+/// Why this build has no io_uring; `None` where it has.
+#[must_use]
+pub fn left_out() -> Option<String> {
+    Some(if cfg!(feature = "io-uring") {
+        format!(
+            "this program was built for {}, whose io_uring the library `io-uring` does not know",
+            std::env::consts::ARCH
+        )
+    } else {
+        "this program was built without the feature `io-uring`".to_owned()
+    })
+}
+
+/// io_uring cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unavailable {
+    /// As a kernel without io_uring would say.
+    pub source: Errno,
+}
+
+impl Unavailable {
+    const fn new() -> Self {
+        Self {
+            source: Errno::NOSYS,
+        }
+    }
+}
+
+impl std::error::Error for Unavailable {}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&left_out().unwrap_or_default())
+    }
+}
+
+/// Buffers for datagrams that come in. There is none in this build.
+pub struct Inbox(Infallible);
+
+impl Inbox {
+    /// Opens nothing.
+    ///
+    /// # Errors
+    /// [`Unavailable`], always.
+    pub fn open(_: impl AsFd, _: usize, _: usize) -> Result<Self, Unavailable> {
+        Err(Unavailable::new())
+    }
+
+    /// Never called.
+    #[must_use]
+    pub const fn fd(&self) -> RawFd {
+        match self.0 {}
+    }
+
+    /// Never called.
+    #[must_use]
+    pub const fn is_armed(&self) -> bool {
+        match self.0 {}
+    }
+
+    /// Never called.
+    #[must_use]
+    pub const fn capacity(&self) -> usize {
+        match self.0 {}
+    }
+
+    /// Never called.
+    #[must_use]
+    pub const fn starved(&self) -> u64 {
+        match self.0 {}
+    }
+
+    /// Never called.
+    #[must_use]
+    pub const fn get(&self, _: usize) -> Option<(&[u8], &[u8])> {
+        match self.0 {}
+    }
+
+    /// Never called.
+    #[must_use]
+    pub const fn is_local(&self, _: usize) -> bool {
+        match self.0 {}
+    }
+
+    /// Never called.
+    ///
+    /// # Errors
+    /// None.
+    pub const fn receive(&mut self, _: usize) -> Result<usize, Errno> {
+        match self.0 {}
+    }
+}
+
+/// Buffers for datagrams that go out. There is none in this build.
+pub struct Outbox(Infallible);
+
+impl Outbox {
+    /// Opens nothing.
+    ///
+    /// # Errors
+    /// [`Unavailable`], always.
+    pub fn open(_: impl AsFd, _: usize, _: usize) -> Result<Self, Unavailable> {
+        Err(Unavailable::new())
+    }
+
+    /// Never called.
+    #[must_use]
+    pub const fn capacity(&self) -> usize {
+        match self.0 {}
+    }
+
+    /// Never called.
+    pub const fn slot(&mut self, _: usize) -> Option<(&mut [u8], &mut usize)> {
+        match self.0 {}
+    }
+
+    /// Never called.
+    ///
+    /// # Errors
+    /// None.
+    pub const fn send(&mut self, _: usize, _: usize) -> Result<usize, Errno> {
+        match self.0 {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_says_why() {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let inbox = Inbox::open(&socket, 1, 16).err().unwrap();
+        let outbox = Outbox::open(&socket, 1, 16).err().unwrap();
+        assert_eq!(inbox, outbox);
+        let why = inbox.to_string();
+        assert_eq!(Some(&why), left_out().as_ref());
+        assert!(why.starts_with("this program was built "), "{why}");
+    }
+}
