@@ -59,9 +59,11 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
     let mut clippy = workspace.cargo("clippy");
     clippy.args(["--workspace", "--all-targets", "--", "-D", "warnings"]);
     let mut tally = Tally::check(show(&mut clippy)?);
-    let mut program = workspace.cargo("clippy");
-    program.args(["-p", "cangate", "--", "-D", "warnings"]);
-    tally.add(Tally::check(show(&mut program)?));
+    for name in ["cangate", "cangate-lab"] {
+        let mut program = workspace.cargo("clippy");
+        program.args(["-p", name, "--", "-D", "warnings"]);
+        tally.add(Tally::check(show(&mut program)?));
+    }
     Ok(tally)
 }
 

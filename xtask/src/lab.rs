@@ -14,23 +14,22 @@ use std::thread;
 /// What the lab's own set-up cannot do without.
 const NEEDS: [&str; 2] = ["apt-get", "dpkg-deb"];
 
-/// The program under test, built for release.
-fn cangate(workspace: &Workspace) -> Result<Command> {
+/// The laboratory's program, built for release together with the gateway that goes into its guests.
+fn cangate_lab(workspace: &Workspace) -> Result<Command> {
     let mut build = workspace.cargo("build");
-    build.args(["--release", "-p", "cangate"]);
+    build.args(["--release", "-p", "cangate", "-p", "cangate-lab"]);
     if !show(&mut build)? {
-        bail!("cangate does not build");
+        bail!("cangate and cangate-lab do not build");
     }
     Ok(built(workspace))
 }
 
 /// The same, which is built already.
 fn built(workspace: &Workspace) -> Command {
-    let mut cangate = Command::new(workspace.target.join("release").join("cangate"));
-    cangate
-        .current_dir(&workspace.root)
+    let mut lab = Command::new(workspace.target.join("release").join("cangate-lab"));
+    lab.current_dir(&workspace.root)
         .stdin(std::process::Stdio::null());
-    cangate
+    lab
 }
 
 /// What is tested against the kernel itself, on more kernels than the tests' usual one: programs
@@ -101,8 +100,8 @@ pub(crate) fn setup(workspace: &Workspace) -> Result<Tally> {
     if let Some(why) = missing() {
         return Ok(Tally::skipped(format!("lab because {why}")));
     }
-    let mut setup = cangate(workspace)?;
-    Ok(Tally::check(show(setup.args(["lab", "setup"]))?))
+    let mut setup = cangate_lab(workspace)?;
+    Ok(Tally::check(show(setup.arg("setup"))?))
 }
 
 /// Runs test programs in guests that have virtual CAN interfaces, as many at a time as there are processors. What skips
@@ -131,7 +130,7 @@ pub(crate) fn guests(
         })
     });
     // Built once, before several run at a time.
-    cangate(workspace)?;
+    cangate_lab(workspace)?;
     let runs = Mutex::new(runs.enumerate());
     let next = || runs.lock().unwrap_or_else(PoisonError::into_inner).next();
     let some = || -> Result<Tally> {
@@ -177,7 +176,7 @@ impl GuestRun<'_> {
         };
         let file = workspace.root.join(program);
         let mut exec = built(workspace);
-        exec.args(["lab", "exec", "--fast", "--bench", "vcan"]);
+        exec.args(["exec", "--fast", "--bench", "vcan"]);
         if let Some(kernel) = kernel {
             exec.args(["--kernel", kernel]);
         }
@@ -221,10 +220,8 @@ pub(crate) fn reproduce(workspace: &Workspace) -> Result<Tally> {
     if out.exists() {
         std::fs::remove_dir_all(&out)?;
     }
-    let mut reproduce = cangate(workspace)?;
-    reproduce
-        .args(["lab", "reproduce", "--quick", "--out"])
-        .arg(&out);
+    let mut reproduce = cangate_lab(workspace)?;
+    reproduce.args(["reproduce", "--quick", "--out"]).arg(&out);
     Ok(Tally::check(show(&mut reproduce)?))
 }
 

@@ -19,7 +19,15 @@ pub(crate) fn make(workspace: &Workspace) -> Result<Tally> {
     let browser = std::env::var_os("CHROMIUM").is_some() || names.iter().any(|name| on_path(name));
     let mut test = workspace.cargo("test");
     test.args([
-        "-p", "cangate", "--bin", "cangate", "--test", "cli", "picture",
+        "-p",
+        "cangate",
+        "-p",
+        "cangate-lab",
+        "--bin",
+        "cangate",
+        "--test",
+        "cli",
+        "picture",
     ]);
     test.env(WRITE, "write");
     let mut tally = Tally::check(show(&mut test)?);

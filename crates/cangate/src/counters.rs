@@ -1,52 +1,13 @@
 //! A gateway's counters as tables.
 
-use comfy_table::{Cell, CellAlignment, Table, TableStyle};
+use comfy_table::Table;
+use console::table::{number, row, table};
 use engine::{
     Copies, Fate, FaultCounters, LinkState, PortRow, PortState, RouteRow, Snapshot, Stops,
 };
 use gateway::{InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, Stats};
 use route::Stop;
 use std::fmt::Write;
-
-/// Lines above and below the head and below the table, none between rows.
-pub(crate) fn style() -> TableStyle {
-    let rule = comfy_table::LineStyle::none().fill('─').junction('─');
-    TableStyle::new()
-        .top_border(rule)
-        .header_separator(rule)
-        .bottom_border(rule)
-}
-
-/// The first column left, the others right.
-pub(crate) fn row(cells: impl IntoIterator<Item = String>) -> Vec<Cell> {
-    let cell = |(i, text): (usize, String)| {
-        let cell = Cell::new(text);
-        if i == 0 {
-            cell
-        } else {
-            cell.set_alignment(CellAlignment::Right)
-        }
-    };
-    cells.into_iter().enumerate().map(cell).collect()
-}
-
-/// A table with a head.
-pub(crate) fn table(head: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(style())
-        .set_header(row(head.iter().map(|&h| h.to_owned())));
-    table
-}
-
-/// A number; a dot for 0, so that the eye finds the others.
-pub(crate) fn number(n: u64) -> String {
-    if n == 0 {
-        "·".to_owned()
-    } else {
-        n.to_string()
-    }
-}
 
 /// "N frames received = a routed + b …", and whether it adds up.
 pub(crate) fn accounting(snapshot: &Snapshot) -> String {

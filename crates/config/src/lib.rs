@@ -41,7 +41,7 @@ pub use document::Document;
 pub use misnomer::Misnomer;
 pub use render::render;
 pub use shape::{Key, Shape};
-pub use source::Source;
+pub use source::{LARGEST_FILE, Source};
 pub use suggest::{did_you_mean, nearest};
 pub use table::Table;
 pub use units::{UnitError, bitrate, duration, hex_bytes, rate, size};

@@ -1,5 +1,8 @@
 //! A text and what it is called.
 
+/// The largest file that is read, in bytes.
+pub const LARGEST_FILE: usize = 64 << 20;
+
 /// A text and the name that messages give it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {

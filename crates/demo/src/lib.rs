@@ -23,6 +23,6 @@ mod traffic;
 pub use error::Error;
 pub use observer::Observation;
 pub use progress::Progress;
-pub use run::{Input, Options, file_name, run};
+pub use run::{Input, Options, run};
 pub use summary::{BusLine, Frames, Processing, Quantiles, RouteLine, Summary};
 pub use traffic::LogAccount;

@@ -112,7 +112,7 @@ pub fn run(options: &Options<'_>, progress: &dyn Fn(Progress)) -> Result<Summary
         };
         let made = Provenance {
             title: match log {
-                Some(path) => format!("replay of {}", file_name(path)),
+                Some(path) => format!("replay of {}", report::file_name(path)),
                 None => "SAE class C messages".to_owned(),
             },
             command: options.command.to_owned(),
@@ -124,13 +124,6 @@ pub fn run(options: &Options<'_>, progress: &dyn Fn(Progress)) -> Result<Summary
         report::run::write(&out.dir, &data)?;
     }
     Ok(summary)
-}
-
-/// A file without its folders: a report is shown to others.
-#[must_use]
-pub fn file_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    name.to_string_lossy().into_owned()
 }
 
 /// The folder for the files.

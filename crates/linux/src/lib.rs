@@ -29,6 +29,7 @@
 
 pub mod bitcan;
 pub mod can;
+mod causes;
 pub mod chardev;
 pub mod classic_bpf;
 pub mod epoll;
@@ -76,6 +77,7 @@ pub mod uring;
 #[path = "uring_left_out.rs"]
 pub mod uring;
 
+pub use causes::with_causes;
 pub use epoll::Epoll;
 pub use events::EventSet;
 pub use poll::Poll;

@@ -12,7 +12,6 @@
 
 pub mod bpf;
 pub mod cangw;
-mod causes;
 pub mod choose;
 mod counts;
 mod data_path;
@@ -21,11 +20,11 @@ mod kernel_path;
 mod kernel_paths;
 mod machine;
 
-pub use causes::with_causes;
 pub use counts::RouteCounts;
 pub use data_path::DataPath;
 pub use instance::Instance;
 pub use kernel_path::{Assignment, Error, KernelPath, Listing, Report, Running};
 pub use kernel_paths::{KERNEL_PATHS, kernel_path};
 pub use linux::link::{Link, Links};
+pub use linux::with_causes;
 pub use machine::Machine;

@@ -22,6 +22,7 @@ mod number;
 mod party;
 mod plan;
 mod player;
+mod rate;
 pub mod results;
 mod slave;
 mod stop;
@@ -33,6 +34,7 @@ pub use live::Live;
 pub use master::{Counts, Master, RoundTrip};
 pub use party::{Part, Party, Played, Settings, play};
 pub use plan::{LONGEST_TIMEOUT, Plan, PlanError, bus_time};
+pub use rate::bit_rate;
 pub use slave::{Answered, Slave};
 pub use stop::Stop;
 

@@ -18,8 +18,18 @@ mod curve;
 mod json;
 pub mod run;
 mod settings;
+#[cfg(feature = "site")]
 pub mod site;
 mod tile;
 mod words;
 
 pub use settings::TimeBase;
+
+use std::path::Path;
+
+/// The name of a file without its folders, for a page: a page is shown to others.
+#[must_use]
+pub fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}

@@ -9,8 +9,11 @@ use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// The room that may know all others.
-const TOP: &str = "cangate";
+/// The programs, which may know all crates below them.
+const TOPS: [&str; 2] = ["cangate", "cangate-lab"];
+
+/// The folders of crates: those of the product, and those of the laboratory.
+const FOLDERS: [&str; 2] = ["crates", "lab"];
 
 /// The room that stands beside `crates`, because it is a program of its own.
 const BARE: &str = "baremetal";
@@ -25,6 +28,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
     let promised = promised(&text)?;
     let drawn = drawn(&workspace.packages);
     let mut problems = differences(&promised, &drawn);
+    problems.extend(toward_the_lab(&workspace.packages));
     problems.extend(upwards(&floors(&text), &drawn));
     Ok(judge(2 * drawn.len(), &problems))
 }
@@ -66,31 +70,58 @@ fn upwards(floors: &BTreeMap<&str, usize>, drawn: &Arrows) -> Vec<String> {
     problems
 }
 
-/// What the `Cargo.toml` files say, for the packages in `crates/`.
+/// Crates of the product that depend on a crate of the laboratory.
+fn toward_the_lab(packages: &[Package]) -> Vec<String> {
+    let lab: BTreeSet<&str> = packages
+        .iter()
+        .filter(|package| is_in(package, "lab"))
+        .filter_map(|package| package.folder.file_name()?.to_str())
+        .collect();
+    let product = packages.iter().filter(|package| is_in(package, "crates"));
+    let known = product.flat_map(|package| package.rooms.iter().map(move |room| (package, room)));
+    known
+        .filter(|(_, room)| lab.contains(room.as_str()))
+        .map(|(package, room)| {
+            format!(
+                "{} depends on lab/{room}: the product must not need the laboratory",
+                package.name
+            )
+        })
+        .collect()
+}
+
+fn is_in(package: &Package, folder: &str) -> bool {
+    let up = package.folder.parent();
+    up.is_some_and(|up| up.ends_with(folder))
+}
+
+/// What the `Cargo.toml` files say, for the packages in [`FOLDERS`].
 fn drawn(packages: &[Package]) -> Arrows {
     let room = |package: &Package| package.folder.file_name()?.to_str().map(str::to_owned);
     packages
         .iter()
         .filter(|package| {
-            let up = package.folder.parent();
-            up.is_some_and(|up| up.ends_with("crates")) || package.folder.ends_with(BARE)
+            FOLDERS.iter().any(|folder| is_in(package, folder)) || package.folder.ends_with(BARE)
         })
         .filter_map(|package| Some((room(package)?, package.rooms.iter().cloned().collect())))
         .collect()
 }
 
-/// Rows of the table whose first cell is `` `crates/ROOM` ``; the last cell names the rooms that it
+/// Rows of the table whose first cell is `` `crates/ROOM` `` or `` `lab/ROOM` ``; the last cell names the rooms that it
 /// knows, each in backquotes, or says "nobody" or "all".
 fn promised(text: &str) -> Result<Arrows> {
     let mut arrows = Arrows::new();
     let bare = format!("| `{BARE}`");
-    let is_row = |line: &&str| line.starts_with("| `crates/") || line.starts_with(&bare);
+    let is_row = |line: &&str| {
+        line.starts_with("| `crates/") || line.starts_with("| `lab/") || line.starts_with(&bare)
+    };
     for line in text.lines().filter(is_row) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         let (Some(first), Some(last)) = (cells.first(), cells.last()) else {
             continue;
         };
-        let room = first.trim_matches('`').trim_start_matches("crates/");
+        let path = first.trim_matches('`');
+        let room = path.rsplit('/').next().unwrap_or(path);
         let known: BTreeSet<String> = last
             .split('`')
             .skip(1)
@@ -119,7 +150,7 @@ fn differences(promised: &Arrows, drawn: &Arrows) -> Vec<String> {
             ));
             continue;
         };
-        if room == TOP {
+        if TOPS.contains(&room.as_str()) {
             continue;
         }
         let names = |set: Vec<&String>| {

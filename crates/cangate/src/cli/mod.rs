@@ -1,15 +1,17 @@
 //! The command line: one definition for parsing, help, man pages and completions.
 
-pub(crate) mod bench;
+#[cfg(feature = "bound")]
 pub(crate) mod bound;
+#[cfg(feature = "capture")]
 pub(crate) mod capture;
+#[cfg(feature = "capture")]
 pub(crate) mod convert;
-pub(crate) mod experiment;
-pub(crate) mod lab;
+#[cfg(feature = "ping")]
 pub(crate) mod ping;
-pub(crate) mod report;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use console::Color;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,20 +41,10 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// When to use colours.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Color {
-    /// If the output is a terminal and NO_COLOR is not set.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Route traffic between two simulated buses, time every frame and draw charts.
+    #[cfg(feature = "demo")]
     Demo(Demo),
     /// Run a gateway until SIGINT or SIGTERM; SIGHUP reloads the gateway file.
     Run(Run),
@@ -61,51 +53,77 @@ pub(crate) enum Command {
     /// Print the counters of a running gateway.
     Stats(Watched),
     /// Show a running gateway's ports and routes with their rates, live on the terminal.
+    #[cfg(feature = "top")]
     Top(Top),
     /// Print the routes of a running gateway with their counters, or the routes in the kernel.
     Routes(Routes),
     /// Make a running gateway read its file again; a file with a mistake changes nothing.
     Reload(Control),
-    /// Make an image that routes without an operating system, from a gateway file.
-    Image(Image),
     /// Serve memory that two machines or processes share (ports of kind "shm"), until SIGINT or SIGTERM.
+    #[cfg(feature = "shm")]
     Shm(Shm),
     /// Print the number of bits and the duration of a frame on the wire.
     Timing(Timing),
     /// Compute how long each message of a set can take at worst, and show a case that takes as long.
+    #[cfg(feature = "bound")]
     Bound(bound::Bound),
     /// Convert can-gw rules (output of `cangw -L`, or a script of `cangw -A` lines) to a gateway file.
     Import(Import),
     /// Convert a gateway file to can-gw rules, or list the routes that can-gw cannot express.
     Export(Export),
-    /// Measure the latency of a gateway: send frames into it and stamp the frames that come out.
-    Bench(bench::Bench),
     /// Measure round trips: one port asks, another answers.
+    #[cfg(feature = "ping")]
     Ping(Box<ping::Ping>),
     /// Record CAN interfaces to candump text, Vector ASC, pcapng or Parquet, with an exact count of what was lost.
+    #[cfg(feature = "capture")]
     Capture(Box<capture::Capture>),
     /// Convert a log: any format that is read into candump's, Vector ASC, pcapng or Parquet.
+    #[cfg(feature = "capture")]
     Convert(convert::Convert),
-    /// Measure what recorders cost: cangate capture, candump, tcpdump. Used by the lab, in a guest.
-    #[command(hide = true)]
-    BenchCapture(capture::BenchCapture),
-    /// Run commands and experiments on real kernels in virtual machines.
-    Lab(Box<lab::Lab>),
-    /// Make a site (HTML pages) from a folder of results, with filters, charts and a table.
-    Report(report::Report),
+    /// Run commands and experiments on real kernels in virtual machines (program cangate-lab).
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Lab(Forwarded),
+    /// Measure the latency of a gateway: send frames into it, stamp what comes out (program cangate-lab).
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Bench(Forwarded),
+    /// Make a site (HTML pages) from a folder of results (program cangate-lab).
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Report(Forwarded),
+    /// Make an image that routes without an operating system (program cangate-lab).
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Image(Forwarded),
     /// Print the JSON schema of gateway.toml, with which editors complete and check it.
     ///
     /// `#:schema PATH` in the first line of a file names it, for editors with taplo (Even Better TOML).
     Schema,
     /// Print the completion script for a shell.
+    #[cfg(feature = "man")]
     Completions(Completions),
     /// Write the man pages into a folder.
+    #[cfg(feature = "man")]
     Man(Man),
     /// Hand a PCI card back to its driver when standard input ends. The gateway starts this by itself.
+    #[cfg(feature = "direct")]
     #[command(hide = true, name = port::direct::keeper::COMMAND)]
     KeepCard(KeepCard),
 }
 
+/// The command line of a command that the program `cangate-lab` runs.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "The program cangate-lab runs this command; `cangate lab help` describes its options."
+)]
+pub(crate) struct Forwarded {
+    /// Options and arguments, as cangate-lab takes them.
+    #[arg(
+        value_name = "ARGUMENTS",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+#[cfg(feature = "direct")]
 #[derive(Args, Debug)]
 pub(crate) struct KeepCard {
     /// The card's PCI address.
@@ -119,6 +137,7 @@ pub(crate) struct KeepCard {
     pub(crate) interface: Vec<port::direct::keeper::Interface>,
 }
 
+#[cfg(feature = "demo")]
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
     /// Replay this log instead of the SAE class C messages.
@@ -202,21 +221,7 @@ pub(crate) struct Check {
     pub(crate) file: PathBuf,
 }
 
-#[derive(Args, Debug)]
-#[command(
-    after_help = "The image starts on a PC by its PVH entry: `qemu-system-x86_64 -kernel gateway.elf -serial stdio` \
-    with the cards that the file names. On the serial line (115200 bit/s), the letter s asks for the counters, q ends \
-    it. It is built with cargo, once for each version of cangate: `rustup target add x86_64-unknown-none`."
-)]
-pub(crate) struct Image {
-    /// The gateway file; its ports are of kind "direct", on PCI cards.
-    #[arg(value_name = "GATEWAY.TOML")]
-    pub(crate) file: PathBuf,
-    /// The image that is written.
-    #[arg(long, value_name = "FILE", default_value = "gateway.elf")]
-    pub(crate) out: PathBuf,
-}
-
+#[cfg(feature = "shm")]
 #[derive(Args, Debug)]
 #[command(
     after_help = "A process: a port with kind = \"shm\" and socket = \"SOCKET\". A virtual machine: \
@@ -268,6 +273,7 @@ pub(crate) struct Watched {
     pub(crate) count: Option<u64>,
 }
 
+#[cfg(feature = "top")]
 #[derive(Args, Debug)]
 pub(crate) struct Top {
     #[command(flatten)]
@@ -336,6 +342,7 @@ pub(crate) struct Export {
     pub(crate) file: PathBuf,
 }
 
+#[cfg(feature = "man")]
 #[derive(Args, Debug)]
 pub(crate) struct Completions {
     /// The shell.
@@ -343,6 +350,7 @@ pub(crate) struct Completions {
     pub(crate) shell: clap_complete::Shell,
 }
 
+#[cfg(feature = "man")]
 #[derive(Args, Debug)]
 pub(crate) struct Man {
     /// The folder; it is created if it does not exist.
@@ -350,6 +358,7 @@ pub(crate) struct Man {
     pub(crate) dir: PathBuf,
 }
 
+#[cfg(feature = "demo")]
 /// A duration that can be simulated, in seconds.
 fn seconds(text: &str) -> Result<f64, String> {
     let value: f64 = text

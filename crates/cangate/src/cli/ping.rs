@@ -1,7 +1,7 @@
 //! The options of `cangate ping`.
 
-use super::bench::{id, rate};
 use clap::Args;
+use console::value::{bit_rate, can_id};
 use frame::CanId;
 use port::socketcan::{ReceiveBy, TransmitBy};
 use std::path::PathBuf;
@@ -64,10 +64,10 @@ wrong; 3: frames were not answered in time.";
 #[derive(Args, Debug)]
 pub(crate) struct Frames {
     /// CAN ID of what is sent, in hexadecimal: 3 digits for SFF, 8 digits for EFF.
-    #[arg(long, value_name = "ID", default_value = "7E0", value_parser = id)]
+    #[arg(long, value_name = "ID", default_value = "7E0", value_parser = can_id)]
     pub(crate) id: CanId,
     /// CAN ID of the answer [default: the next one].
-    #[arg(long, value_name = "ID", value_parser = id)]
+    #[arg(long, value_name = "ID", value_parser = can_id)]
     pub(crate) answer: Option<CanId>,
     /// Payload bytes: 0 to 8, or to 64 with --fd.
     #[arg(long, value_name = "N", default_value_t = 8)]
@@ -105,10 +105,10 @@ pub(crate) struct Timing {
     ///
     /// It says how much of a round trip the two frames are on the bus. A character device that is
     /// stopped is started with it.
-    #[arg(long, value_name = "RATE", value_parser = rate)]
+    #[arg(long, value_name = "RATE", value_parser = bit_rate)]
     pub(crate) bitrate: Option<u32>,
     /// Data bit rate of the bus, for example 2M; for FD frames with --brs.
-    #[arg(long, value_name = "RATE", value_parser = rate, requires = "bitrate")]
+    #[arg(long, value_name = "RATE", value_parser = bit_rate, requires = "bitrate")]
     pub(crate) data_bitrate: Option<u32>,
 }
 

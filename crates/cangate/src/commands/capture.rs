@@ -1,9 +1,9 @@
 //! `cangate capture`.
 
 use crate::cli::capture::{Capture, Stamps};
-use crate::failure::Failure;
 use capture::live::{Control, LiveError, Progress, Settings, Summary, record};
 use capture::{Choice, Keep, Output, Rotate};
+use console::Failure;
 use linux::chardev::OpenError;
 use linux::packet::RingOptions;
 use serde_json::json;

@@ -1,9 +1,9 @@
 //! `cangate convert`.
 
 use crate::cli::convert::Convert;
-use crate::failure::Failure;
-use crate::output;
 use capture::{Conversion, ConvertError, Converted, Output, convert};
+use console::Failure;
+use console::output;
 use port::log::{LogError, LogReader};
 use std::io::{self, Read, Write as _};
 use std::os::unix::fs::MetadataExt as _;

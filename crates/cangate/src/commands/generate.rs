@@ -1,12 +1,16 @@
 //! `cangate completions` and `cangate man`, made from the definition in `cli`; `cangate schema`.
 
+#[cfg(feature = "man")]
 use crate::cli::{Cli, Completions, Man};
-use crate::failure::Failure;
 use crate::kinds::kinds;
-use crate::output;
+#[cfg(feature = "man")]
 use clap::CommandFactory;
+use console::Failure;
+#[cfg(feature = "man")]
+use console::output;
 use std::io::Write;
 
+#[cfg(feature = "man")]
 pub(crate) fn completions(args: &Completions) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "cangate", &mut script);
@@ -21,6 +25,7 @@ pub(crate) fn schema() -> Result<(), Failure> {
     Ok(())
 }
 
+#[cfg(feature = "man")]
 pub(crate) fn man(args: &Man) -> Result<(), Failure> {
     output::folder(&args.dir)?;
     clap_mangen::generate_to(Cli::command(), &args.dir)

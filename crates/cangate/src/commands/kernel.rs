@@ -1,7 +1,7 @@
 //! `cangate routes --kernel`: what can-gw does, whoever told it to, and what cangates have put
 //! there as BPF.
 
-use crate::failure::Failure;
+use console::Failure;
 use offload::bpf::{ListedTable, TableInfo};
 use offload::cangw::ListedRule;
 use offload::{DataPath, Instance, KERNEL_PATHS, Listing, RouteCounts, with_causes};

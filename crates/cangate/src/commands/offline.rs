@@ -1,9 +1,10 @@
 //! `cangate check`, `import`, `export`: what needs no running gateway.
 
 use crate::cli::{Check, Export, Import};
-use crate::failure::Failure;
-use crate::input::{load_config, read_source};
-use crate::output;
+use crate::input::load_config;
+use console::Failure;
+use console::input::read_source;
+use console::output;
 use offload::DataPath;
 use route::cangw::Inexpressible;
 use std::io::Write;

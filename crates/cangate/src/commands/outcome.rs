@@ -1,6 +1,6 @@
 //! With what exit status `cangate run` ends.
 
-use crate::failure::Failure;
+use console::Failure;
 use engine::Snapshot;
 use gateway::run::{Reason, Summary, standard_output_is_closed};
 

@@ -3,11 +3,12 @@
 mod words;
 
 use crate::cli::ping::Ping;
-use crate::failure::Failure;
-use crate::input::{load_config, read_source};
-use crate::output;
-use frame::CanId;
+use crate::input::load_config;
+use console::Failure;
+use console::input::read_source;
+use console::output;
 use frame::wire::BitRate;
+use frame::{CanId, flags};
 use linux::chardev::Control;
 use ping::{Live, Part, Party, Plan, Played, Settings, Stop, bus_time, play};
 use port::chardev::CharDevSettings;
@@ -132,7 +133,7 @@ fn plans(args: &Ping) -> Result<Vec<Plan>, Failure> {
             answer,
             own: args.own,
             len: frames.payload,
-            fd: frames.fd.then(|| tester::fd_flags(frames.brs)),
+            fd: frames.fd.then(|| if frames.brs { flags::BRS } else { 0 }),
             period: args.timing.period * 1_000,
             count: (count > 0).then_some(count),
             timeout: args.timing.timeout * 1_000_000,
@@ -197,7 +198,7 @@ fn rate(args: &Ping, ports: &[PortSpec]) -> Result<Option<BitRate>, Failure> {
             .map_err(Failure::input);
     }
     let interface = ports.first().and_then(PortSpec::interface);
-    Ok(interface.and_then(|name| tester::bit_rate(name, args.frames.brs).ok().flatten()))
+    Ok(interface.and_then(|name| ::ping::bit_rate(name, args.frames.brs)))
 }
 
 /// Opens a port for each master and each slave.

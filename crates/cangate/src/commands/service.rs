@@ -3,10 +3,11 @@
 use super::outcome;
 use crate::cli::{Control, Routes, Run, Watched};
 use crate::counters;
-use crate::failure::Failure;
-use crate::input::{load_config, read_source};
+use crate::input::load_config;
 use crate::kinds::kinds;
 use crate::log::Log;
+use console::Failure;
+use console::input::read_source;
 use gateway::control::{self, Request};
 use gateway::notice::Level;
 use gateway::run::{Reason, Reloaded, RouteLine, RunOptions};

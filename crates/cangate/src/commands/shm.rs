@@ -1,10 +1,9 @@
 //! `cangate shm`: memory for two who share it.
 
-use super::say;
 use crate::cli::Shm;
-use crate::failure::Failure;
 use ::shm::layout::{memory_for, slots};
 use ::shm::link::{ServeError, Server};
+use console::{Failure, say};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::os::unix::net::UnixStream;
 

@@ -1,7 +1,7 @@
 //! `cangate timing`: how long a frame is.
 
 use crate::cli::Timing;
-use crate::failure::Failure;
+use console::Failure;
 use frame::wire::{self, BitRate, Length, parse_rate};
 use frame::{FrameBuf, FrameRef, Kind, dlc, text};
 use serde::Serialize;

@@ -1,9 +1,8 @@
 //! `cangate --version --verbose`: the version, the licence of every part, and what is built in.
 
-use crate::failure::Failure;
+use super::features::FEATURES;
 use crate::kinds::kinds;
-use clap::error::ErrorKind;
-use std::ffi::OsString;
+use console::Failure;
 use std::io::Write;
 
 /// The compiler of the embedded BPF object; `cargo xtask bpf` checks the object against it.
@@ -11,16 +10,6 @@ const CLANG: &str = include_str!("../../../offload/bpf/clang-version").trim_asci
 
 /// The data paths of this build, as `offload` in a gateway file names them.
 const OFFLOAD: [&str; 4] = ["none", "can-gw", "bpf", "auto"];
-
-/// Did parsing end at `--version`, with `--verbose` beside it? clap ends at `--version` and does
-/// not read what comes after it.
-pub(crate) fn is_asked(end: &clap::Error, words: impl Iterator<Item = OsString>) -> bool {
-    end.kind() == ErrorKind::DisplayVersion
-        && words
-            .skip(1)
-            .take_while(|word| word != "--")
-            .any(|word| word == "--verbose")
-}
 
 /// Prints it.
 pub(crate) fn run() -> Result<(), Failure> {
@@ -31,10 +20,12 @@ pub(crate) fn run() -> Result<(), Failure> {
 fn text() -> String {
     // As `kind` in a gateway file names them.
     let kinds: Vec<&str> = kinds().keywords().collect();
+    let others = FEATURES.iter().filter(|feature| feature.is_built_in);
+    let others: Vec<&str> = others.map(|feature| feature.name).collect();
     format!(
         "\
 cangate {version}
-licence: Apache-2.0 OR MIT (LICENSE-APACHE, LICENSE-MIT), except the two parts below
+licence: Apache-2.0 OR MIT (LICENSE-APACHE, LICENSE-MIT), except the part below
 
 embedded BPF object: crates/offload/bpf/gateway.bpf.o
   licence:  GPL-2.0 (LICENSE-GPL-2.0)
@@ -42,16 +33,14 @@ embedded BPF object: crates/offload/bpf/gateway.bpf.o
   compiler: clang {CLANG}
   use:      a separate program, which cangate loads into the kernel for offload = \"bpf\"
 
-embedded source text: kmod/bitcan, kmod/canchar, kmod/nesting, kmod/shmcan, kmod/vfcan
-  licence:  GPL-2.0 (LICENSE-GPL-2.0)
-  use:      a kernel module, which `cangate lab` builds for its guests
-
 features
   ports:   {ports}
   offload: {offload}
+  others:  {others}
 ",
         version = env!("CARGO_PKG_VERSION"),
         ports = kinds.join(", "),
         offload = OFFLOAD.join(", "),
+        others = others.join(", "),
     )
 }

@@ -2,9 +2,9 @@
 
 use super::service::{Asked, PATIENCE, understand};
 use crate::cli::Watched;
-use crate::counters::{row, table};
-use crate::failure::Failure;
 use crate::rates::{Rates, words};
+use console::Failure;
+use console::table::{row, table};
 use gateway::Stats;
 use gateway::control::{self, CallError, Request};
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ fn render(rates: &Rates) -> String {
         cells.extend([port.received, port.sent, port.errors, port.lost].map(words));
         cells.push(
             port.held
-                .map_or_else(|| "?".to_owned(), crate::counters::number),
+                .map_or_else(|| "?".to_owned(), console::table::number),
         );
         ports.add_row(row(cells));
     }

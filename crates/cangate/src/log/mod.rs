@@ -4,7 +4,7 @@ mod form;
 mod writer;
 
 use crate::cli::{LogFormat, Run};
-use crate::failure::Failure;
+use console::Failure;
 use form::{Form, Line};
 use gateway::notice::{Level, Notice, Said};
 use serde_json::Value;

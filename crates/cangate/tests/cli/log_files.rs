@@ -37,21 +37,6 @@ fn readers(log: &Path) -> Vec<(Vec<String>, i32)> {
     ]
 }
 
-/// A bench reads its log before it looks for interfaces.
-fn bench(log: &Path) -> Vec<String> {
-    let log = log.display().to_string();
-    let words = [
-        "bench",
-        "--send",
-        "none0",
-        "--receive",
-        "none1",
-        "--log",
-        &log,
-    ];
-    words.map(str::to_owned).to_vec()
-}
-
 #[test]
 fn what_is_no_log_fails_before_anything_is_printed() {
     let folder = tempfile::tempdir().unwrap();
@@ -83,9 +68,7 @@ fn what_is_no_log_fails_before_anything_is_printed() {
     ];
     for (make, looks) in cases {
         make(File::create(&log).unwrap());
-        let mut all = readers(&log);
-        all.push((bench(&log), 2));
-        for (args, status) in all {
+        for (args, status) in readers(&log) {
             let output = cangate().args(&args).output().unwrap();
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(status), "{args:?}: {said}");

@@ -3,40 +3,24 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod bench;
 mod bound;
 mod bound_dbc;
 mod bound_gateway;
 mod bound_page;
-#[path = "../../../report/tests/browser/mod.rs"]
-mod browser;
 mod check;
 mod control;
 mod convert;
 mod convert_log;
 mod demo;
-#[path = "../documents/mod.rs"]
-mod documents;
-mod errors;
-mod examples;
-mod folders;
 mod gateway;
 mod generate;
-mod lab;
 mod log_files;
 mod metrics;
 mod outputs;
-mod pages;
-#[path = "pictures.rs"]
-mod picture_tests;
-#[path = "../pictures/mod.rs"]
-mod pictures;
 mod ping;
 mod place;
-mod played;
 mod python_can;
 mod queues;
-mod report;
 mod run;
 mod says;
 mod schema;
@@ -48,9 +32,14 @@ mod waits;
 use assert_cmd::Command;
 use std::path::PathBuf;
 
-/// The program that was built with these tests, without the caller's colours.
+/// The program that was built with these tests.
+fn program() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_cangate"))
+}
+
+/// The program, without the caller's colours.
 fn cangate() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cangate"));
+    let mut command = Command::new(program());
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
     command
 }

@@ -57,7 +57,7 @@ impl Place {
 
     /// The program, to be run here, with nothing on its standard input and its output kept.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_cangate"));
+        let mut command = Command::new(crate::program());
         command
             .args(arguments)
             .current_dir(self.0.path())

@@ -171,35 +171,3 @@ fn commands_that_wait_for_a_gateway_that_hangs() {
     }
     drop(listener);
 }
-
-const MATRIX: &str = "title = \"t\"\n[defaults]\nframes = 500\n[[matrix]]\nmodify = [\"none\"]\n";
-
-/// Another cangate prepares the cache, for ever.
-#[test]
-fn a_lab_command_that_waits_for_a_lock() {
-    let place = Place::new("");
-    let locks = place.path("cache/locks");
-    std::fs::create_dir_all(&locks).unwrap();
-    // flock(1) holds it as long as we do not close this standard input.
-    let mut holder = Command::new("flock")
-        .arg(locks.join("apt"))
-        .arg("cat")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    holder.stdin.as_mut().unwrap().write_all(b"x").unwrap();
-    let mut held = [0];
-    holder
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut held)
-        .unwrap();
-    place.write("matrix.toml", MATRIX);
-    let mut command = place.command(&["lab", "run", "matrix.toml", "--cache", "cache"]);
-    let ended = interrupted(&mut command, "lab run", || true);
-    assert_eq!(ended, Ok(130));
-    drop(holder.stdin.take());
-    holder.wait().unwrap();
-}

@@ -17,11 +17,9 @@ pub use load::{keys_asked_for, load, readable_options};
 pub use options::{Offload, Options};
 pub use schema::{keys, schema};
 
+pub use ::config::LARGEST_FILE;
 use port::PortSpec;
 use route::{RouteId, Routes};
-
-/// The largest file that is read, in bytes.
-pub const LARGEST_FILE: usize = 64 << 20;
 
 /// The most ports that a file may hold.
 pub const MOST_PORTS: usize = 1024;

@@ -12,7 +12,8 @@ pub use receive::{Impossible, Lost, ReceiveQueue, Slot};
 
 use crate::Errno;
 use crate::memory::{Page, WORD};
-use area::at;
+use area::{at, first};
+use frame::wire::BitRate;
 use layout::{RawControl, RawFilters, VERSION};
 use rustix::fs::{SeekFrom, seek};
 use std::fs::File;
@@ -217,6 +218,16 @@ impl Device {
     #[must_use]
     pub fn fd(&self) -> RawFd {
         self.device.as_raw_fd()
+    }
+
+    /// The bit rates with which the controller runs; `None` where it is stopped.
+    ///
+    /// # Errors
+    /// The device does not answer.
+    pub fn bit_rate(&self) -> Result<Option<BitRate>, Errno> {
+        let runs = State::of(first(self.get(at::STATE))).passes();
+        let control = self.info()?.control.filter(|_| runs);
+        Ok(control.and_then(|c| BitRate::new(c.bitrate, c.data_bitrate).ok()))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::table::micros;
 use super::{Found, MISSED};
-use crate::failure::Failure;
 use analysis::Message;
+use console::Failure;
 use frame::{CanId, Nanos};
 use probe::{Description, Record, Results};
 use std::collections::BTreeMap;

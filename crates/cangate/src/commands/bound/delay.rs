@@ -2,7 +2,7 @@
 
 use super::table::micros;
 use crate::cli::bound::Bound;
-use crate::failure::Failure;
+use console::Failure;
 use frame::Nanos;
 use probe::{Results, Status};
 use std::path::Path;

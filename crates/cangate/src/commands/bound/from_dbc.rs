@@ -2,8 +2,8 @@
 
 use super::from_log::time;
 use super::{DEFAULT_BITRATE, bitrate};
-use crate::failure::Failure;
 use analysis::dbc::{Database, DbcMessage, read};
+use console::Failure;
 use frame::wire::BitRate;
 use frame::{Nanos, dlc};
 use std::collections::BTreeMap;

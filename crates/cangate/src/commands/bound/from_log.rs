@@ -1,8 +1,8 @@
 //! `cangate bound --from-log`: a message set from what was seen.
 
 use super::table::micros;
-use crate::failure::Failure;
 use analysis::estimate::{Densest, Estimate, FEWEST, densest, estimate};
+use console::Failure;
 use frame::wire::BitRate;
 use frame::{CanId, FrameBuf, Header, Kind, Nanos};
 use port::log::{LogError, LogReader};

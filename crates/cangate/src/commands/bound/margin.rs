@@ -2,8 +2,8 @@
 
 use super::routes::Connected;
 use super::{by_bus, can_miss};
-use crate::failure::Failure;
 use analysis::{Arrival, BusSpec, Lengths};
+use console::Failure;
 use frame::Nanos;
 use frame::wire::BitRate;
 

@@ -2,7 +2,10 @@
 
 mod check;
 mod delay;
+#[cfg(feature = "dbc")]
 mod from_dbc;
+#[cfg(not(feature = "dbc"))]
+mod from_dbc_left_out;
 mod from_log;
 mod json;
 mod margin;
@@ -12,15 +15,18 @@ mod table;
 mod witness;
 
 use crate::cli::bound::Bound;
-use crate::failure::Failure;
-use crate::input::{load_config, read_source};
-use crate::output;
+use crate::input::load_config;
 use analysis::set;
 use analysis::{Assessment, BusSpec, Compiled, Lengths, Message, NetworkFound};
 use config::Source;
+use console::Failure;
+use console::input::read_source;
+use console::output;
 use delay::Delay;
 use frame::Nanos;
 use frame::wire::BitRate;
+#[cfg(not(feature = "dbc"))]
+use from_dbc_left_out as from_dbc;
 use routes::Connected;
 use std::io::Write;
 

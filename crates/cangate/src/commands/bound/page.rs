@@ -7,11 +7,11 @@ use super::routes::Connected;
 use super::table::{by_priority, filled, micros};
 use super::{Found, id, json};
 use crate::cli::bound::Bound as Args;
-use crate::failure::Failure;
-use ::demo::file_name;
 use analysis::{Hop, Order, Place};
 use config::Source;
+use console::Failure;
 use report::bound::{self, Data, FrameSeen};
+use report::file_name;
 use std::path::{Path, PathBuf};
 
 /// What there is to show.

@@ -1,9 +1,9 @@
 //! Where a gateway file sends the messages of a set.
 
 use super::{id, label};
-use crate::failure::Failure;
 use analysis::set::MessageSet;
 use analysis::{BusSpec, Hop, Message, Network, NodeSpec, Order, Place, Shape};
+use console::Failure;
 use frame::{FrameRef, Kind, Nanos, wire};
 use gateway::config::Config;
 use port::PortSpec;

@@ -2,10 +2,10 @@
 
 use super::delay::Delay;
 use super::{Found, can_miss, json, label};
-use crate::columns::{WIDTH, fitted, width, wrapped};
-use crate::counters::{row, table};
 use analysis::offset::{MOST_PHASES, Offsets};
 use analysis::{Bound, Message, Order, Refill, Service};
+use console::columns::{WIDTH, fitted, width, wrapped};
+use console::table::{row, table};
 use std::fmt::Write as _;
 
 pub(super) fn render(all: &[Found<'_>]) -> String {

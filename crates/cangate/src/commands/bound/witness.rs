@@ -3,8 +3,8 @@
 use super::routes::Connected;
 use super::table::micros;
 use super::{Found, id, label};
-use crate::failure::Failure;
 use analysis::{Bound, Lengths, NetworkFound, Outcome, Place, critical_instant, replay, search};
+use console::Failure;
 use frame::text::Line;
 use frame::{Frame, Nanos};
 use std::io::Write;

@@ -4,13 +4,15 @@ mod profile;
 mod table;
 
 use crate::cli::Demo;
-use crate::failure::Failure;
-use crate::input::{load_config, read_source};
-use crate::output;
-use ::demo::{Error, Input, Options, Progress, file_name};
+use crate::input::load_config;
+use ::demo::{Error, Input, Options, Progress};
+use console::Failure;
+use console::input::read_source;
+use console::output;
 use frame::Nanos;
 use indicatif::{ProgressBar, ProgressStyle};
 use offload::with_causes;
+use report::file_name;
 use std::io::{IsTerminal, Write};
 
 pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {

@@ -1,9 +1,10 @@
 //! The summary as tables on a terminal.
 
-use crate::columns::{WIDTH, fitted, width, wrapped};
-use crate::counters::{accounting, number, row, table};
+use crate::counters::accounting;
 use ::demo::{Quantiles, RouteLine, Summary};
 use comfy_table::Table;
+use console::columns::{WIDTH, fitted, width, wrapped};
+use console::table::{number, row, table};
 use std::fmt::Write;
 
 /// The tables as text, at most [`WIDTH`] wide for up to a billion frames of a route.

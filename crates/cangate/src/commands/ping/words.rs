@@ -2,7 +2,7 @@
 
 use super::{DISPLAY, Outcome};
 use crate::cli::ping::Ping;
-use crate::counters::{row, table};
+use console::table::{row, table};
 use ping::{Live, Part, Plan, Played};
 use serde_json::{Value, json};
 use std::fmt::Write as _;

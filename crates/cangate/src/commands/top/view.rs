@@ -175,7 +175,7 @@ fn port_table(app: &App, width: u16) -> Table<'static> {
         let well = matches!(port.state, "up" | "no input" | "closed");
         let waiting = port
             .held
-            .map_or_else(|| "?".to_owned(), crate::counters::number);
+            .map_or_else(|| "?".to_owned(), console::table::number);
         vec![
             Cell::from(port.name.clone()),
             Cell::from(Span::styled(port.state, alarm(app, !well))),

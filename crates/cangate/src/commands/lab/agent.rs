@@ -1,8 +1,0 @@
-//! `cangate lab agent`: inside a guest.
-
-use crate::failure::Failure;
-
-/// Does the job that the host left.
-pub(crate) fn run() -> Result<(), Failure> {
-    guest::agent::run(&experiment::Agent).map_err(Failure::run)
-}

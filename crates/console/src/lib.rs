@@ -1,0 +1,33 @@
+//! What the command lines of `cangate` and `cangate-lab` have in common.
+//!
+//! * [`Failure`]: why a command failed, and the exit status that follows from it ([`exit_code`]).
+//! * [`Color`]: the option `--color`.
+//! * [`input`]: files that are given; [`output`]: files and folders that a command is to write.
+//! * [`value`]: values of options. [`table`], [`columns`]: tables, and text that fits a terminal.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
+mod color;
+pub mod columns;
+mod failure;
+pub mod input;
+pub mod output;
+pub mod table;
+pub mod value;
+
+pub use color::Color;
+pub use failure::{Failure, exit_code, say};
+
+use clap::error::ErrorKind;
+use std::ffi::OsString;
+
+/// Returns whether parsing ended at `--version` and `--verbose` is beside it: clap ends at `--version` and does
+/// not read what comes after it. `words` is the whole command line.
+pub fn is_verbose_version(end: &clap::Error, words: impl Iterator<Item = OsString>) -> bool {
+    end.kind() == ErrorKind::DisplayVersion
+        && words
+            .skip(1)
+            .take_while(|word| word != "--")
+            .any(|word| word == "--verbose")
+}

@@ -1,0 +1,60 @@
+//! Where results go: made, or refused, before anything is run for them.
+
+use crate::Failure;
+use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// Is there room for a file of this name? Its folder is made if it is missing.
+///
+/// # Errors
+/// A folder has the name, the file's folder cannot be made, or nothing can be written there.
+pub fn file(path: &Path) -> Result<(), Failure> {
+    if path.is_dir() {
+        return Err(Failure::Run(format!(
+            "cannot write {}: it is a folder; name a file in it",
+            path.display()
+        )));
+    }
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    // A device or a pipe is written as it is.
+    if path.exists() && !path.is_file() {
+        return Ok(());
+    }
+    folder(parent.unwrap_or_else(|| Path::new(".")))
+}
+
+/// Makes a folder if it is missing, with those above it, and tries whether files can be written in it.
+///
+/// # Errors
+/// It cannot be made, a file has its name, or nothing can be written there.
+pub fn folder(path: &Path) -> Result<(), Failure> {
+    let refused = |verb: &str, error: &std::io::Error| {
+        Failure::Run(format!(
+            "cannot {verb} the folder {}: {}",
+            path.display(),
+            why(error)
+        ))
+    };
+    fs::create_dir_all(path).map_err(|error| refused("make", &error))?;
+    let trial = path.join(format!(".cangate-{}", std::process::id()));
+    let made = OpenOptions::new().write(true).create_new(true).open(&trial);
+    match made {
+        Ok(_) => fs::remove_file(&trial).map_err(|error| refused("write into", &error)),
+        // Somebody else is at the same test.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(refused("write into", &error)),
+    }
+}
+
+/// The operating system's words, plainer where they lead astray.
+fn why(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+            "a file has this name or that of a folder above".to_owned()
+        }
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,22 @@
+//! The bit rate of the bus that round trips are measured on.
+
+use frame::wire::BitRate;
+use linux::chardev::Device;
+use linux::link::Link;
+
+/// Paths below it are character devices, other names are interfaces.
+const DEVICES: &str = "/dev/";
+
+/// The bit rates of an interface or a character device, as the kernel knows them.
+///
+/// `None` where frames take no time (a virtual interface), where the kernel does not know the rate, and where `brs`
+/// asks for a data bit rate and there is none.
+#[must_use]
+pub fn bit_rate(name: &str, brs: bool) -> Option<BitRate> {
+    let rate = if name.starts_with(DEVICES) {
+        Device::open(name).ok()?.bit_rate().ok().flatten()
+    } else {
+        Link::find(name).ok()?.bit_rate
+    };
+    rate.filter(|rate| !brs || rate.data().is_some())
+}

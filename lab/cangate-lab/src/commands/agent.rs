@@ -1,0 +1,8 @@
+//! `cangate lab agent`: inside a guest.
+
+use console::Failure;
+
+/// Does the job that the host left.
+pub(crate) fn run() -> Result<(), Failure> {
+    guest::agent::run(&experiment::Agent).map_err(Failure::run)
+}

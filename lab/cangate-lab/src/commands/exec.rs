@@ -1,0 +1,144 @@
+//! `cangate lab exec`.
+
+use super::setup::{Stages, lab_failure, open};
+use crate::cli::lab::Exec;
+use console::Failure;
+use experiment::spec::{BITRATE, DATA_BITRATE, VM_MEMORY};
+use experiment::{Bench, Boot, Cpu};
+use guest::machine::{GuestFile, Job, Spec, Time};
+use guest::{Outcome, Sink, with_causes};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Runs the command.
+pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
+    let cpu: Cpu = args
+        .cpu
+        .parse()
+        .map_err(|wrong| Failure::Input(format!("--cpu: {wrong}")))?;
+    let boot: Boot = args
+        .boot
+        .parse()
+        .map_err(|wrong| Failure::Input(format!("--boot: {wrong}")))?;
+    let bench = args
+        .bench
+        .parse()
+        .map_err(|wrong| Failure::Input(format!("--bench: {wrong}")))?;
+    let spec = Spec {
+        kernel: args.kernel.clone(),
+        bench,
+        controller: cpu.controller(),
+        bitrate: BITRATE,
+        data_bitrate: (bench == Bench::Ctucan).then_some(DATA_BITRATE),
+        ethernet: args.ethernet,
+        time: if args.fast {
+            Time::Fast { cpus: args.cpus }
+        } else {
+            Time::Virtual { shift: cpu.shift() }
+        },
+        boot: boot.0,
+        memory: args.memory.unwrap_or_else(|| memory(bench)),
+        virtio: args.virtio.clone(),
+        shm: args.shm.clone(),
+        files: args
+            .file
+            .iter()
+            .map(|text| guest_file(text))
+            .collect::<Result<_, _>>()?,
+        job: Job::Exec {
+            command: args.command.clone(),
+        },
+        prepare: None,
+        timeout: Duration::from_secs(args.timeout),
+        trace_registers: false,
+    };
+    let lab = open(&args.locations)?;
+    let stages = Stages::new();
+    let mut sink = Through {
+        stages: &stages,
+        status: Ok(()),
+    };
+    let outcome = lab.run(&spec, &stages, &mut sink).map_err(lab_failure)?;
+    let written = sink.status;
+    stages.finish();
+    written?;
+    end(&outcome)
+}
+
+/// A guest's memory where none is given, MiB.
+pub(super) const fn memory(bench: Bench) -> u32 {
+    match bench {
+        Bench::Vm => VM_MEMORY,
+        _ => 512,
+    }
+}
+
+/// The end of a guest that did what the user told it: its exit status is ours.
+pub(super) fn end(outcome: &Outcome) -> Result<(), Failure> {
+    if let Some(failure) = &outcome.failure {
+        return Err(Failure::Run(format!(
+            "{}\n--- the end of the guest's console:\n{}",
+            with_causes(failure),
+            outcome.console.trim()
+        )));
+    }
+    match outcome.status {
+        Some(0) => Ok(()),
+        Some(status) => Err(Failure::Status(u8::try_from(status).unwrap_or(255))),
+        None => Err(Failure::Run("the guest gave no exit status".to_owned())),
+    }
+}
+
+/// Prints what the guest prints, in place of the progress.
+pub(super) struct Through<'a> {
+    pub(super) stages: &'a Stages,
+    pub(super) status: Result<(), Failure>,
+}
+
+impl Through<'_> {
+    fn write(&mut self, mut to: impl Write, bytes: &[u8]) {
+        if self.status.is_ok() {
+            self.stages.finish();
+            self.status = to
+                .write_all(bytes)
+                .and_then(|()| to.flush())
+                .map_err(Failure::from);
+        }
+    }
+}
+
+impl Sink for Through<'_> {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.write(std::io::stdout().lock(), bytes);
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) {
+        self.write(std::io::stderr().lock(), bytes);
+    }
+}
+
+/// PATH or PATH=NAME. A file whose own name has a `=` is taken as it is.
+pub(super) fn guest_file(text: &Path) -> Result<GuestFile, Failure> {
+    let wrong = |words: &str| Failure::Input(format!("--file {}: {words}", text.display()));
+    let given = text.to_str().ok_or_else(|| wrong("its name is no text"))?;
+    let (path, name) = match given.rsplit_once('=') {
+        Some((path, name)) if !text.exists() => (PathBuf::from(path), name.to_owned()),
+        _ => {
+            let name = text.file_name().and_then(|name| name.to_str());
+            (
+                text.to_path_buf(),
+                name.ok_or_else(|| wrong("it has no name"))?.to_owned(),
+            )
+        }
+    };
+    if name.is_empty() || name.contains('/') || name == "." || name == ".." {
+        return Err(wrong(
+            "the name after = is that of a file, without a folder",
+        ));
+    }
+    if let Err(error) = std::fs::metadata(&path) {
+        return Err(Failure::file("read", &path, &error));
+    }
+    Ok(GuestFile { path, name })
+}

@@ -1,0 +1,148 @@
+//! The lab as what runs experiments.
+
+use super::setup::{Stages, open};
+use crate::cli::lab::Locations;
+use console::Failure;
+use experiment::spec::spec;
+use experiment::trial::Machine;
+use experiment::{Experiment, STDOUT, bare};
+use guest::machine::Spec;
+use guest::{Bare, Kernel, Lab, Outcome, Silent, Sink};
+use std::io::IsTerminal;
+use std::io::Read as _;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Guests of the lab.
+pub(super) struct Guests {
+    lab: Lab,
+    /// One guest only: its stages are shown, and what its agent says.
+    one: bool,
+}
+
+impl Guests {
+    /// The lab that these folders name.
+    pub(super) fn open(locations: &Locations, one: bool) -> Result<Self, Failure> {
+        let lab = open(locations)?;
+        Ok(Self { lab, one })
+    }
+}
+
+/// What a guest prints: kept; what its agent says: on standard error, where it is the only one.
+struct Heard {
+    stdout: Vec<u8>,
+    aloud: bool,
+}
+
+impl Sink for Heard {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.stdout.extend_from_slice(bytes);
+    }
+    fn stderr(&mut self, bytes: &[u8]) {
+        if self.aloud {
+            eprint!("{}", String::from_utf8_lossy(bytes));
+        }
+    }
+}
+
+impl Machine for Guests {
+    fn versions(&self, kernel: &str) -> Result<Vec<(String, String)>, guest::Error> {
+        let kernel: Kernel = kernel.parse()?;
+        // This may fetch things: shown whatever follows.
+        let stages = Stages::new();
+        let versions = self.lab.versions(kernel, &stages);
+        stages.finish();
+        versions
+    }
+
+    fn run(&self, spec: &Spec) -> Result<Outcome, guest::Error> {
+        let mut heard = Heard {
+            stdout: Vec::new(),
+            aloud: self.one,
+        };
+        let outcome = if self.one {
+            let stages = Stages::new();
+            let outcome = self.lab.run(spec, &stages, &mut heard);
+            stages.finish();
+            outcome
+        } else if std::io::stderr().is_terminal() {
+            // The bar of all experiments is there.
+            self.lab.run(spec, &Silent, &mut heard)
+        } else {
+            let stages = Stages::new();
+            let outcome = self.lab.run(spec, &stages, &mut heard);
+            stages.finish();
+            outcome
+        };
+        let mut outcome = outcome?;
+        if !heard.stdout.is_empty() {
+            outcome.outputs.push((STDOUT.to_owned(), heard.stdout));
+        }
+        Ok(outcome)
+    }
+
+    fn run_bare(&self, experiment: &Experiment) -> Result<Outcome, guest::Error> {
+        let image = |error: &dyn std::error::Error| guest::Error::Image(guest::with_causes(error));
+        let given = bare::given(experiment).map_err(|e| image(&e))?;
+        let begin =
+            || eprintln!("building the image with cargo, once for this version of cangate …");
+        let template = image::template(image::For::Pc, &self.lab.folder().join("image"), &begin)
+            .map_err(|e| image(&e))?;
+        let mut bytes = std::fs::read(&template.path).map_err(|e| image(&e))?;
+        image::embed(&mut bytes, &given.plan).map_err(|e| image(&e))?;
+        let machine = Bare {
+            image: bytes,
+            module: given.task,
+            ..Bare::new(experiment.cpu.shift(), spec(experiment).timeout)
+        };
+        let said = self.lab.run_bare(&machine, &Silent)?;
+        let kernel: Kernel = experiment.kernel.parse()?;
+        let mut versions = self.lab.versions(kernel, &Silent)?;
+        versions.push(("image".to_owned(), template.hash));
+        Ok(bare::outcome(experiment, &said, versions))
+    }
+
+    fn stop(&self) {
+        stop();
+    }
+}
+
+/// Results are whole or not there, and QEMU ends with us: nothing is to be waited for.
+fn stop() -> ! {
+    eprintln!("error: stopped; what is made is kept, and the same command goes on from there");
+    std::process::exit(130);
+}
+
+/// How long after a signal the work may take until it looks at the flag.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Set by Ctrl-C and SIGTERM. Where nobody looks at it, because the work waits for a lock or for a
+/// package, the process ends all the same, a moment later.
+pub(super) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+    let cannot = |e: std::io::Error| Failure::Run(format!("cannot watch for Ctrl-C: {e}"));
+    let flag = Arc::new(AtomicBool::new(false));
+    let (mut heard, ringing) = UnixStream::pair().map_err(cannot)?;
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, flag.clone()).map_err(cannot)?;
+        let ringing = ringing.try_clone().map_err(cannot)?;
+        signal_hook::low_level::pipe::register(signal, ringing).map_err(cannot)?;
+    }
+    std::thread::spawn(move || {
+        if heard.read_exact(&mut [0]).is_ok() {
+            std::thread::sleep(GRACE);
+            stop();
+        }
+    });
+    Ok(flag)
+}
+
+/// How many guests at a time.
+pub(super) fn jobs(asked: Option<usize>) -> Result<usize, Failure> {
+    match asked {
+        Some(0) => Err(Failure::input("--jobs 0: at least one guest must run")),
+        Some(jobs) => Ok(jobs),
+        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+    }
+}

@@ -1,0 +1,289 @@
+//! `cangate lab measure`.
+
+use super::guests::Guests;
+use super::units::micros;
+use crate::cli::lab::{Chosen, Measure};
+use console::Failure;
+use console::output;
+use experiment::figures::{Figures, Latencies, latencies};
+use experiment::receiving::receiving;
+use experiment::settings::Setting;
+use experiment::trial::{self, TrialError};
+use experiment::{Experiment, Task, nested, round_trip};
+use probe::Results;
+use std::io::Write;
+
+/// Makes one experiment.
+pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
+    let experiment = experiment(args)?;
+    if let Some(path) = &args.out {
+        output::file(path)?;
+    }
+    let guests = Guests::open(&args.locations, true)?;
+    let floor = experiment.floor().filter(|_| !args.no_floor);
+    eprintln!(
+        "{}: {}, {} frames …",
+        if floor.is_some() {
+            "2 experiments, the second one with an ideal gateway"
+        } else {
+            "1 experiment"
+        },
+        experiment.name(),
+        experiment.frames
+    );
+    let results = trial::make(&guests, &experiment).map_err(failure)?;
+    if let Some(path) = &args.out {
+        probe::results::write(path, &results).map_err(Failure::run)?;
+    }
+    let figures = Figures::of(&experiment, &results);
+    let floor = match floor {
+        Some(floor) => {
+            let results = trial::make(&guests, &floor).map_err(failure)?;
+            Figures::of(&floor, &results).latency_ns
+        }
+        None => None,
+    };
+    let text = if args.json {
+        json(&experiment, &results, &figures, floor)?
+    } else {
+        words(&experiment, &results, &figures, floor)
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+fn failure(error: TrialError) -> Failure {
+    match error {
+        TrialError::Machine(error) => Failure::run(error),
+        TrialError::Failed(failed) => {
+            let mut text = failed.to_string();
+            if !failed.console.trim().is_empty() {
+                text.push_str("\n--- the end of the guest's console:\n");
+                text.push_str(failed.console.trim());
+            }
+            Failure::Run(text)
+        }
+    }
+}
+
+/// The median's part that is the gateway's own, ns: what is above an ideal gateway's median.
+fn own_share(figures: &Figures, floor: Option<Latencies>) -> Option<i64> {
+    Some(figures.latency_ns?.p50 - floor?.p50)
+}
+
+/// The experiment that was asked for.
+fn experiment(args: &Measure) -> Result<Experiment, Failure> {
+    let clock = if args.real_time { "real" } else { "virtual" };
+    let (frames, stamps) = (args.frames.to_string(), args.stamp_every.to_string());
+    let words = [
+        (Setting::Task, args.task.as_str()),
+        (Setting::Traffic, &args.traffic),
+        (Setting::Frames, &frames),
+        (Setting::Clock, clock),
+        (Setting::StampEvery, &stamps),
+    ];
+    let made = from_words(&args.chosen, &words)?;
+    let experiment = match &args.log {
+        Some(path) => made.playing(super::played::read(path, args.log_out.as_deref())?),
+        None => made,
+    };
+    checked(experiment)
+}
+
+/// An experiment of the settings that were chosen, and of further ones.
+pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experiment, Failure> {
+    checked(from_words(args, more)?)
+}
+
+fn from_words(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experiment, Failure> {
+    let (payload, seed) = (args.payload.to_string(), args.seed.to_string());
+    let exit_cost = args.exit_cost.to_string();
+    let (machines, budget) = (args.machines.to_string(), args.budget.to_string());
+    let words = [
+        (Setting::Kernel, args.kernel.as_str()),
+        (Setting::Bench, &args.bench),
+        (Setting::Gateway, &args.gateway),
+        (Setting::Load, &args.load),
+        (Setting::Payload, &payload),
+        (Setting::Filters, &args.filters),
+        (Setting::Modify, &args.modify),
+        (Setting::Hops, &args.hops),
+        (Setting::Cpu, &args.cpu),
+        (Setting::Priority, &args.priority),
+        (Setting::Tuning, &args.tuning),
+        (Setting::Boot, &args.boot),
+        (Setting::ExitCost, &exit_cost),
+        (Setting::Machines, &machines),
+        (Setting::Others, &args.others),
+        (Setting::Order, &args.order),
+        (Setting::Budget, &budget),
+        (Setting::Incident, &args.incident),
+        (Setting::Seed, &seed),
+    ];
+    let words = words.iter().chain(more).copied();
+    Experiment::from_words(words).map_err(Failure::input)
+}
+
+fn checked(experiment: Experiment) -> Result<Experiment, Failure> {
+    experiment.check().map_err(|conflicts| {
+        let lines: Vec<_> = conflicts.iter().map(ToString::to_string).collect();
+        Failure::Input(lines.join("\n"))
+    })?;
+    Ok(experiment)
+}
+
+fn json(
+    experiment: &Experiment,
+    results: &Results,
+    figures: &Figures,
+    floor: Option<Latencies>,
+) -> Result<String, Failure> {
+    let mut json = serde_json::to_value(figures).map_err(Failure::run)?;
+    let description = &results.description;
+    if let Some(object) = json.as_object_mut() {
+        object.insert("name".to_owned(), experiment.name().into());
+        if let Some(own) = own_share(figures, floor) {
+            let floor = serde_json::to_value(floor).map_err(Failure::run)?;
+            object.insert("floor_ns".to_owned(), floor);
+            object.insert("own_p50_ns".to_owned(), own.into());
+        }
+        object.insert("stamp".to_owned(), description.stamp.clone().into());
+        object.insert("time_base".to_owned(), description.time_base.clone().into());
+        object.insert(
+            "blind_spots".to_owned(),
+            description.blind_spots.clone().into(),
+        );
+        let more = description.more.iter();
+        let more = more.map(|(name, value)| (name.clone(), value.clone().into()));
+        object.insert(
+            "settings".to_owned(),
+            serde_json::Value::Object(more.collect()),
+        );
+    }
+    let text = serde_json::to_string_pretty(&json).map_err(Failure::run)?;
+    Ok(format!("{text}\n"))
+}
+
+/// Own frames, each without its time on the bus.
+fn own_frames(results: &Results, row: &str) -> String {
+    let all: Vec<i64> = latencies(results).collect();
+    let sum: i128 = all.iter().map(|ns| i128::from(*ns)).sum();
+    let mean = sum as f64 / all.len().max(1) as f64 / 1e3;
+    let bus = round_trip::own_frame(results).map_or_else(String::new, |ns| {
+        format!(
+            "  the first frame on the bus, which is taken off: {}\n",
+            micros(ns)
+        )
+    });
+    format!("own frame, µs    {row}   mean {mean:>9.2}\n{bus}")
+}
+
+/// What a program received.
+fn received(results: &Results) -> String {
+    let Some(said) = receiving(results) else {
+        return "the results do not say what was received\n".to_owned();
+    };
+    let exits: Vec<String> = said
+        .exits
+        .iter()
+        .map(|(kind, count)| format!("{kind} {count:.2}"))
+        .collect();
+    let exits = if exits.is_empty() {
+        String::new()
+    } else {
+        format!("KVM's counts a frame: {}\n", exits.join(", "))
+    };
+    format!(
+        "{} frames on the bus, which was busy for {:.1} % of the time; the processor was idle for {:.1} %\n\
+         of these had the controller's driver {}, the machine's interface {}, the program {}\n{exits}",
+        said.bus, said.load, said.idle, said.owner, said.machine, said.program
+    )
+}
+
+fn words(
+    experiment: &Experiment,
+    results: &Results,
+    figures: &Figures,
+    floor: Option<Latencies>,
+) -> String {
+    let row = |l: &Latencies| {
+        let all = [l.min, l.p50, l.p99, l.max].map(micros);
+        format!(
+            "min {:>9}   p50 {:>9}   p99 {:>9}   max {:>9}",
+            all[0], all[1], all[2], all[3]
+        )
+    };
+    let mut text = format!("{}\n\n", results.description.title);
+    match &figures.latency_ns {
+        Some(latency) if experiment.task == Task::RoundTrip => {
+            text.push_str(&format!("round trip, µs   {}\n", row(latency)));
+        }
+        Some(latency) if experiment.task == Task::Loop => {
+            text.push_str(&own_frames(results, &row(latency)));
+        }
+        Some(latency) => text.push_str(&format!("latency, µs      {}\n", row(latency))),
+        None if experiment.task == Task::Receive => text.push_str(&received(results)),
+        None => text.push_str("no frame came back\n"),
+    }
+    if let (Some(latency), Some(bus)) = (&figures.latency_ns, round_trip::bus_time(results)) {
+        let own = Latencies {
+            min: latency.min - bus,
+            p50: latency.p50 - bus,
+            p99: latency.p99 - bus,
+            max: latency.max - bus,
+        };
+        text.push_str(&format!(
+            "  both frames on the bus: {}\n  less these     {}\n",
+            micros(bus),
+            row(&own)
+        ));
+    }
+    if let (Some(floor), Some(own)) = (floor, own_share(figures, floor)) {
+        text.push_str(&format!(
+            "  ideal gateway  {}\n  p50 less the ideal gateway's, the gateway's own share: {}\n",
+            row(&floor),
+            micros(own)
+        ));
+    }
+    if let Some(registers) = &figures.register_accesses {
+        for cost in registers.at_cost.iter().filter(|c| c.access_ns > 0) {
+            let with = format!("  at {} ns", cost.access_ns);
+            text.push_str(&format!("{with:<16} {}\n", row(&cost.latency_ns)));
+        }
+        text.push_str(&format!(
+            "register accesses a frame: {} (least {}, most {}); virtual time charges each one instruction\n",
+            registers.p50, registers.min, registers.max
+        ));
+    }
+    text.push_str(&format!(
+        "frames: {} sent, {} received, {} lost, {} reordered, {} duplicated\n",
+        figures.sent, figures.received, figures.lost, figures.reordered, figures.duplicated
+    ));
+    let exits: Vec<String> = nested::exits(results)
+        .map(|(kind, count)| format!("{kind} {count:.2}"))
+        .collect();
+    if !exits.is_empty() {
+        text.push_str(&format!(
+            "KVM's counts {}: {}\n",
+            if experiment.task == Task::Loop {
+                "a frame (sent, and heard of)"
+            } else {
+                "a round trip (two frames)"
+            },
+            exits.join(", ")
+        ));
+    }
+    for (name, value) in &results.description.more {
+        if name.starts_with("lost ") {
+            text.push_str(&format!("  {name}: {value}\n"));
+        }
+    }
+    if experiment.real_time {
+        text.push_str("REAL TIME: these figures do not repeat\n");
+    }
+    text.push_str(&format!(
+        "\ntime: {}\nstamp: {}\nnot seen: {}\n",
+        results.description.time_base, results.description.stamp, results.description.blind_spots
+    ));
+    text
+}

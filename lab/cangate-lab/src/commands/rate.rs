@@ -1,0 +1,188 @@
+//! `cangate lab rate`.
+
+use super::guests::{Guests, stop_flag};
+use super::measure::chosen;
+use super::overview::{Overview, TimeLeft};
+use super::units::micros;
+use crate::cli::lab::Rate as Args;
+use console::Failure;
+use console::output;
+use experiment::Experiment;
+use experiment::rate::{self, Bound, Rate, Search, Try};
+use experiment::schedule::{self, Options, Tally, Versions};
+use experiment::settings::Setting;
+use experiment::store::Store;
+use std::io::Write;
+use std::sync::atomic::AtomicBool;
+
+/// Searches for a gateway's highest rate.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let frames = args.frames.to_string();
+    let words = [(Setting::Traffic, "flood"), (Setting::Frames, &frames)];
+    let experiment = chosen(&args.chosen, &words)?;
+    output::folder(&args.out)?;
+    let store = Store::open(&args.out).map_err(Failure::run)?;
+    let guests = Guests::open(&args.locations, false)?;
+    let stop = stop_flag()?;
+    let versions =
+        schedule::versions(&guests, std::slice::from_ref(&experiment)).map_err(Failure::run)?;
+    let mut searches = [Search::new(&experiment)];
+    let options = Options {
+        jobs: 1,
+        retry_failed: true,
+    };
+    let mut left = TimeLeft::new(options.jobs);
+    make(
+        &guests,
+        &store,
+        &versions,
+        &mut searches,
+        options,
+        &stop,
+        &mut left,
+    )?;
+    let [search] = &searches;
+    let rate = match search.end() {
+        Some(Ok(rate)) => rate,
+        Some(Err(failed)) => {
+            return Err(Failure::Run(format!("a try failed: {}", failed.why)));
+        }
+        None => return Err(Failure::Run("the search did not come to an end".to_owned())),
+    };
+    let text = if args.json {
+        json(search, rate)?
+    } else {
+        text(search, rate)
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// Makes searches to their ends, several guests at a time; says how many experiments that took.
+pub(super) fn make(
+    guests: &Guests,
+    store: &Store,
+    versions: &Versions,
+    searches: &mut [Search],
+    options: Options,
+    stop: &AtomicBool,
+    left: &mut TimeLeft,
+) -> Result<Tally, Failure> {
+    let find =
+        |e: &Experiment| store.find(e, versions.get(&e.kernel).map_or(&[][..], Vec::as_slice));
+    let mut all = Tally::default();
+    // A failure of before is a result, unless it is to be tried again: then once.
+    let mut again: Vec<_> = Vec::new();
+    if options.retry_failed {
+        for search in searches.iter() {
+            let mut search = search.clone();
+            if search.follow(&find).is_none() && matches!(search.end(), Some(Err(_))) {
+                again.extend(search.failing());
+            }
+        }
+    }
+    let mut rounds = 0;
+    let mut round = |searches: &[Search], todo: &[Experiment]| {
+        rounds += 1;
+        left.expect(searches, todo);
+        let to_come = searches.iter().map(Search::tries_left).max().unwrap_or(0);
+        eprintln!(
+            "round {rounds} of the search for rates, {}; about {} more to come",
+            count(todo.len(), "try", "tries"),
+            to_come.saturating_sub(1)
+        );
+        let mut overview = Overview::new(todo, left);
+        let tally = schedule::run(guests, store, todo, options, stop, &mut |event| {
+            overview.event(event);
+        });
+        overview.finish(store.dir());
+        let tally = tally?;
+        all.made += tally.made;
+        all.failed += tally.failed;
+        Ok(tally)
+    };
+    if !again.is_empty() {
+        round(searches, &again).map_err(Failure::run)?;
+    }
+    rate::search_in_rounds(searches, &find, &mut round).map_err(Failure::run)?;
+    let tried: usize = searches.iter().map(|s| s.tried().len()).sum();
+    all.kept = tried.saturating_sub(all.made);
+    Ok(all)
+}
+
+/// A number with its word.
+fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+fn json(search: &Search, rate: &Rate) -> Result<String, Failure> {
+    let json = serde_json::json!({
+        "experiment": title(search),
+        "rate": rate,
+        "tries": search.tried(),
+        "time": "virtual",
+    });
+    let text = serde_json::to_string_pretty(&json).map_err(Failure::run)?;
+    Ok(format!("{text}\n"))
+}
+
+fn text(search: &Search, rate: &Rate) -> String {
+    let mut text = format!("{}\n\n", title(search));
+    for tried in search.tried() {
+        text.push_str(&line(tried));
+    }
+    text.push('\n');
+    let rest = match (&rate.bound, &rate.failed) {
+        (Bound::Bus, _) => {
+            "highest rate without loss: any. A flood loses nothing, so that the bus is the bound, or on \
+             the bench without bus time the sender. With a slower processor (--cpu shift:N, \
+             board:N) the gateway is the bound.\n"
+                .to_owned()
+        }
+        (Bound::None, _) => "no rate is without loss\n".to_owned(),
+        (Bound::Gateway, failed) => {
+            let least = failed.as_ref().map_or(String::new(), |f| {
+                format!("; at {:.1} {}", f.frames_per_s, fate(f))
+            });
+            format!(
+                "highest rate without loss: {:.1} frames/s, one in {:.2} µs{least}\n",
+                rate.frames_per_s,
+                1e6 / rate.frames_per_s
+            )
+        }
+    };
+    text.push_str(&rest);
+    if rate.bound == Bound::Bus {
+        text.push_str(&format!("that was {:.1} frames/s\n", rate.frames_per_s));
+    }
+    text
+}
+
+/// What is searched for.
+fn title(search: &Search) -> String {
+    let base = search.base();
+    format!("highest rate of {} ({} frames)", base.title(), base.frames)
+}
+
+fn line(tried: &Try) -> String {
+    let latency = tried.latency_ns.map_or(String::new(), |l| {
+        format!("   p50 {} µs, max {} µs", micros(l.p50), micros(l.max))
+    });
+    format!(
+        "{:<18} {:>10.1} frames/s   {}{latency}\n",
+        tried.traffic,
+        tried.frames_per_s,
+        fate(tried)
+    )
+}
+
+/// What became of a try's frames.
+fn fate(tried: &Try) -> String {
+    if tried.lost > 0 {
+        format!("lost {} of {}", tried.lost, tried.sent)
+    } else if tried.queue_grows {
+        "lost none yet, but a queue grows".to_owned()
+    } else {
+        "lost none".to_owned()
+    }
+}

@@ -1,0 +1,240 @@
+//! `cangate lab reproduce`.
+
+use super::guests::{Guests, jobs, stop_flag};
+use super::overview::{Overview, TimeLeft};
+use super::rate;
+use super::units::{clock, micros};
+use crate::cli::lab::{LIST_CLAIMS, Reproduce};
+use claims::reproduce::{Row, judge, plan, printed, searches, select, write};
+use claims::{Claim, Extent, Kind, OwnShare, Paper, Verdict};
+use console::Failure;
+use console::output;
+use experiment::schedule::{self, Options};
+use experiment::store::Store;
+use guest::with_causes;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::time::Instant;
+
+/// Tests the papers' claims.
+pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
+    if matches!(args.claims.as_slice(), [word] if word == LIST_CLAIMS) && !args.list {
+        return list_briefly(&select(&[]).map_err(Failure::input)?, args.json);
+    }
+    let named = args.claims.iter().filter(|name| *name != LIST_CLAIMS);
+    let claims = select(&named.cloned().collect::<Vec<_>>()).map_err(|wrong| {
+        Failure::Input(format!(
+            "{wrong}; `--claims list` says what each of them is"
+        ))
+    })?;
+    if args.list {
+        return list(&claims, args.json);
+    }
+    let extent = if args.quick {
+        Extent::Quick
+    } else {
+        Extent::Full
+    };
+    let experiments = plan(&claims, extent);
+    let options = Options {
+        jobs: jobs(args.jobs)?,
+        retry_failed: args.retry_failed,
+    };
+    let started = Instant::now();
+    output::folder(&args.out)?;
+    let store = Store::open(&args.out).map_err(Failure::run)?;
+    let guests = Guests::open(&args.locations, false)?;
+    let stop = stop_flag()?;
+    let mut searches = searches(&claims, extent);
+    let mut left = TimeLeft::new(options.jobs);
+    left.expect(&searches, &[]);
+    let mut overview = Overview::new(&experiments, &mut left);
+    let tally = schedule::run(
+        &guests,
+        &store,
+        &experiments,
+        options,
+        &stop,
+        &mut |event| {
+            overview.event(event);
+        },
+    );
+    overview.finish(&args.out);
+    let mut tally = tally.map_err(Failure::run)?;
+    let bases = searches.iter().map(|s| s.base().clone());
+    let all: Vec<_> = experiments.iter().cloned().chain(bases).collect();
+    let versions = schedule::versions(&guests, &all).map_err(Failure::run)?;
+    let made = rate::make(
+        &guests,
+        &store,
+        &versions,
+        &mut searches,
+        options,
+        &stop,
+        &mut left,
+    )?;
+    tally.made += made.made;
+    tally.kept += made.kept;
+    tally.failed += made.failed;
+    let mut begin = |what: &str| eprintln!("measuring {what} in one guest");
+    let printed = printed(&guests, &store, &claims, extent, &mut begin).map_err(Failure::run)?;
+    let rows = judge(&store, &versions, printed, &claims, extent);
+    write(&store, &rows).map_err(Failure::run)?;
+    // Without any result there is nothing to make a site of.
+    let site = if tally.made + tally.kept > 0 {
+        let out = args.out.join("site");
+        let site = report::site::write(&args.out, &out);
+        Some(site.map_err(|e| Failure::Run(with_causes(&e)))?.index)
+    } else {
+        None
+    };
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let text = serde_json::to_string_pretty(&rows).map_err(Failure::run)?;
+        writeln!(out, "{text}")?;
+    } else {
+        out.write_all(text(&rows).as_bytes())?;
+        writeln!(
+            out,
+            "\n{} experiments made, {} were there, {} failed, in {}",
+            tally.made,
+            tally.kept,
+            tally.failed,
+            clock(started.elapsed())
+        )?;
+        if let Some(index) = site {
+            writeln!(out, "page: {}", index.display())?;
+        }
+    }
+    if tally.failed > 0 {
+        return Err(Failure::Run(format!(
+            "{} experiments failed; their claims have no verdict",
+            tally.failed
+        )));
+    }
+    Ok(())
+}
+
+/// The table, some lines a claim: the sentences do not fit into columns.
+fn text(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        let (from, verdict) = match row.kind {
+            Kind::Bound => ("bound:", bound_words(row.verdict).to_owned()),
+            _ => ("paper:", row.verdict.to_string()),
+        };
+        text.push_str(&format!(
+            "{:<4} {} ({})\n     {from:<9} {}\n     measured: {}\n     {verdict}: {}\n",
+            row.id, row.claim, row.source, row.paper, row.measured, row.why
+        ));
+        text.push_str(&own_shares(&row.own_shares));
+        text.push('\n');
+    }
+    for (kind, what, [good, bad]) in [
+        (Kind::Paper, "claims", ["reproduced", "differ"]),
+        (
+            Kind::OtherDataPath,
+            "on other data paths",
+            ["reproduced", "differ"],
+        ),
+        (Kind::Bound, "bounds", ["met", "not met"]),
+    ] {
+        let of = |verdict| {
+            let rows = rows.iter().filter(|r| r.kind == kind);
+            rows.filter(|r| r.verdict == verdict).count()
+        };
+        let [yes, no, unknown] =
+            [Verdict::Reproduced, Verdict::Differs, Verdict::NotTestable].map(of);
+        if yes + no + unknown > 0 {
+            text.push_str(&format!(
+                "{what}: {yes} {good}, {no} {bad}, {unknown} not testable here\n"
+            ));
+        }
+    }
+    text
+}
+
+/// Own shares that the table has room for; `--json` and the site have all.
+const SHARES: usize = 6;
+
+/// What of each median is the gateway's own, µs.
+fn own_shares(all: &[OwnShare]) -> String {
+    let mut text = String::new();
+    for share in all.iter().take(SHARES) {
+        text.push_str(&format!(
+            "     own share: {} = {} - {} of the bench ({})\n",
+            micros(share.own()),
+            micros(share.p50),
+            micros(share.floor),
+            share.what
+        ));
+    }
+    if all.len() > SHARES {
+        let more = all.len() - SHARES;
+        text.push_str(&format!("     own share: {more} more with --json\n"));
+    }
+    text
+}
+
+/// A verdict on a bound.
+fn bound_words(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Reproduced => "met",
+        Verdict::Differs => "not met",
+        Verdict::NotTestable => "not testable here",
+    }
+}
+
+/// Each claim in one line, with where it stands.
+fn list_briefly(claims: &[Claim], json: bool) -> Result<(), Failure> {
+    if json {
+        return list(claims, true);
+    }
+    let mut out = std::io::stdout().lock();
+    for claim in claims {
+        writeln!(out, "{:<10} {} ({})", claim.id, claim.claim, claim.origin)?;
+    }
+    writeln!(
+        out,
+        "\nTo test some of them: --claims G4,O1. Their figures and criteria, and the papers in full: --list"
+    )?;
+    Ok(())
+}
+
+/// What each claim says, when it counts as reproduced, and the papers in full.
+fn list(claims: &[Claim], json: bool) -> Result<(), Failure> {
+    let papers = |claim: &Claim| -> Vec<Paper> { claim.origin.papers().collect() };
+    let mut out = std::io::stdout().lock();
+    if json {
+        let one = |claim: &Claim| {
+            let cited = papers(claim);
+            let cited = cited.iter().map(|p| (p.key(), p.citation()));
+            serde_json::json!({
+                "id": claim.id,
+                "claim": claim.claim,
+                "source": claim.origin.to_string(),
+                "paper": claim.figure,
+                "criterion": claim.criterion,
+                "kind": claim.kind(),
+                "papers": cited.collect::<BTreeMap<_, _>>(),
+            })
+        };
+        let all: Vec<_> = claims.iter().map(one).collect();
+        let text = serde_json::to_string_pretty(&all).map_err(Failure::run)?;
+        writeln!(out, "{text}")?;
+        return Ok(());
+    }
+    let mut cited = BTreeSet::new();
+    for claim in claims {
+        writeln!(
+            out,
+            "{:<4} {} ({})\n     figure:    {}\n     criterion: {}\n",
+            claim.id, claim.claim, claim.origin, claim.figure, claim.criterion
+        )?;
+        cited.extend(papers(claim));
+    }
+    for paper in cited {
+        writeln!(out, "{}: {}", paper.key(), paper.citation())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! `cangate lab run`.
+
+use super::guests::{Guests, jobs, stop_flag};
+use super::overview::{Overview, TimeLeft};
+use crate::cli::lab::Run;
+use console::Failure;
+use console::input::read_source;
+use console::output;
+use experiment::matrix::{self, Matrix};
+use experiment::schedule::{self, Options};
+use experiment::store::Store;
+use experiment::with_floors;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Makes the experiments of a matrix.
+pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
+    let mut matrix = read(&args.file, color)?;
+    matrix.experiments = with_floors(matrix.experiments);
+    let out = args.out.clone().unwrap_or_else(|| folder(&args.file));
+    let options = Options {
+        jobs: jobs(args.jobs)?,
+        retry_failed: args.retry_failed,
+    };
+    output::folder(&out)?;
+    let store = Store::open(&out).map_err(Failure::run)?;
+    let guests = Guests::open(&args.locations, false)?;
+    let stop = stop_flag()?;
+    let mut left = TimeLeft::new(options.jobs);
+    let mut overview = Overview::new(&matrix.experiments, &mut left);
+    let tally = schedule::run(
+        &guests,
+        &store,
+        &matrix.experiments,
+        options,
+        &stop,
+        &mut |event| overview.event(event),
+    );
+    overview.finish(&out);
+    let tally = tally.map_err(Failure::run)?;
+    writeln!(
+        std::io::stdout(),
+        "{}: {} made, {} were there, {} failed; results in {}",
+        matrix.title,
+        tally.made,
+        tally.kept,
+        tally.failed,
+        out.display()
+    )?;
+    if tally.failed > 0 {
+        return Err(Failure::Run(format!("{} experiments failed", tally.failed)));
+    }
+    Ok(())
+}
+
+/// Reads a matrix file.
+pub(super) fn read(path: &Path, color: bool) -> Result<Matrix, Failure> {
+    let source = read_source(path)?;
+    matrix::read(&source).map_err(|found| Failure::Mistakes(config::render(&source, &found, color)))
+}
+
+/// The file's name without its end, here.
+fn folder(file: &Path) -> PathBuf {
+    PathBuf::from(file.file_stem().unwrap_or(file.as_os_str()))
+}

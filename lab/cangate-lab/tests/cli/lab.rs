@@ -1,0 +1,155 @@
+//! `cangate lab measure`, `run`, `list`, `reproduce`: what is refused before any guest is needed.
+
+use assert_cmd::Command;
+
+fn cangate(args: &[&str]) -> Command {
+    let mut command = crate::cangate();
+    command.args(args);
+    command
+}
+
+/// What it says on standard error, with this exit status.
+fn refused(args: &[&str], status: i32) -> String {
+    let output = cangate(args).output().unwrap();
+    assert_eq!(output.status.code(), Some(status), "{args:?}");
+    assert!(output.stdout.is_empty());
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_wrong_word_names_the_option_and_what_there_is() {
+    let said = refused(&["lab", "measure", "--traffic", "fluod"], 2);
+    assert!(
+        said.contains("--traffic: `fluod` is not a traffic pattern"),
+        "{said}"
+    );
+    assert!(said.contains("oneatatime, load:PERCENT, flood"), "{said}");
+    let said = refused(&["lab", "measure", "--kernel", "2.6.33"], 2);
+    assert!(said.contains("5.10, 5.10-rt, 6.1"), "{said}");
+}
+
+#[test]
+fn words_that_do_not_go_together_are_refused_with_the_reason() {
+    let said = refused(
+        &["lab", "measure", "--traffic", "load:50", "--payload", "16"],
+        2,
+    );
+    assert!(
+        said.contains("--traffic load:50 --bench kvaser: a share of the bus"),
+        "{said}"
+    );
+    assert!(
+        said.contains("--payload 16 --bench kvaser: FD frames"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_monitor_says_what_its_machine_lacks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (kernel, out) = (path("vmlinux"), path("out"));
+    let line = [
+        &["lab", "monitor", "--kernel", &kernel, "--image", &kernel][..],
+        &["--line", "quiet", "--console", &out, "--agent", &out],
+    ]
+    .concat();
+    let with = |memory: &str| refused(&[&line[..], &["--memory", memory]].concat(), 1);
+    let said = with("16");
+    assert!(
+        said.contains("cannot open") && said.contains(&kernel),
+        "{said}"
+    );
+    std::fs::write(&kernel, [0; 4096]).unwrap();
+    let said = with("16");
+    assert!(said.contains("is no kernel that can be started"), "{said}");
+    let said = refused(&[&line[..], &["--memory", "4"]].concat(), 2);
+    assert!(said.contains("16..=3072"), "{said}");
+}
+
+#[test]
+fn a_matrix_is_listed_or_refused_with_places() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("m.toml");
+    std::fs::write(&file, "[[matrix]]\nseed = [1, 2]\npayload = [2, 4]\n").unwrap();
+    let file = file.to_str().unwrap();
+    let output = cangate(&["lab", "list", file]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains("6.1_kvaser_cangw_oneatatime_none_2B_500f_seed-2"),
+        "{said}"
+    );
+    assert!(said.contains("4 experiments"), "{said}");
+    std::fs::write(file, "[[matrix]]\nsede = 1\n").unwrap();
+    for command in ["list", "run"] {
+        let said = refused(&["lab", command, file], 2);
+        assert!(said.contains("did you mean `seed`?"), "{said}");
+        assert!(said.contains("m.toml:2:1"), "{said}");
+    }
+}
+
+#[test]
+fn a_claim_that_nobody_made_is_refused() {
+    let said = refused(&["lab", "reproduce", "--claims", "G1,G99"], 2);
+    assert!(
+        said.contains("`G99` is not a claim: choose one of G1, G2"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_rate_of_what_there_is_not_is_refused() {
+    for (words, place) in [
+        (&["--gateway", "iptables"][..], "--gateway: `iptables`"),
+        (&["--bench", "vcan"], "--bench vcan: no tester"),
+        (&["--filters", "list:4096"], "--filters: `4096`"),
+        (&["--frames", "0"], "--frames: `0`"),
+        (
+            &["--payload", "16"],
+            "--payload 16 --bench kvaser: FD frames",
+        ),
+        (
+            &["--gateway", "bpf", "--hops", "2"],
+            "--gateway bpf --hops 2: what BPF puts into a vcan",
+        ),
+        (&["--traffic", "flood"], "unexpected argument '--traffic'"),
+    ] {
+        let args: Vec<_> = ["lab", "rate"].iter().chain(words).copied().collect();
+        let said = refused(&args, 2);
+        assert!(said.contains(place), "{words:?}: {said}");
+    }
+    // The folder of the tries is a file.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let name = file.path().to_str().unwrap();
+    let said = refused(&["lab", "rate", "--out", name], 1);
+    assert!(said.contains(name), "{said}");
+}
+
+#[test]
+fn claims_without_a_value_are_listed() {
+    for args in [
+        &["lab", "reproduce", "--claims"][..],
+        &["lab", "reproduce", "--claims", "list"],
+        &["lab", "reproduce", "--claims", "--quick"],
+    ] {
+        let output = cangate(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        let said = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<&str> = said.lines().collect();
+        let claim = |id: &str| {
+            let mut of = lines
+                .iter()
+                .filter(|line| line.starts_with(&format!("{id} ")));
+            (of.next().copied().unwrap_or_default(), of.count())
+        };
+        let (g2, more) = claim("G2");
+        assert!(g2.contains("A flood has a lower best case"), "{said}");
+        assert!(g2.ends_with("(gateway-2011 §3.2)"), "{said}");
+        assert_eq!(more, 0);
+        for id in ["G1", "G5/bpf", "G12", "S1", "O8"] {
+            assert!(!claim(id).0.is_empty(), "{id}: {said}");
+        }
+    }
+    let said = refused(&["lab", "reproduce", "--claims", "G99"], 2);
+    assert!(said.contains("--claims list"), "{said}");
+}

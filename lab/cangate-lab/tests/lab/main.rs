@@ -1,0 +1,121 @@
+//! `cangate lab exec` from outside: guests that do what they are told, and guests that go wrong.
+//!
+//! These need the lab's packages (`cangate lab setup`). Where they are missing, the tests say so
+//! and do nothing, unless CANGATE_LAB_TESTS=1 asks for them: then they are fetched. They are ignored
+//! without `--ignored`: guests take minutes.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod bare;
+mod bare_differential;
+mod bench_chardev;
+mod bit_rates;
+mod bus_time;
+mod capture;
+mod capture_chardev;
+mod chardev;
+mod chardev_port;
+mod container;
+mod direct;
+#[path = "../documents/mod.rs"]
+mod documents;
+mod ends;
+mod examples;
+mod exec;
+mod experiments;
+mod halves;
+mod hops;
+mod machines;
+mod mapped;
+mod modes;
+mod offload;
+#[path = "../program/mod.rs"]
+mod program;
+mod queues;
+mod says;
+mod script;
+mod service;
+mod shell;
+mod shm;
+mod stays;
+mod steps;
+mod uring;
+mod virtio;
+mod worst_case;
+
+// What draws rules and frames for kernels draws them for images.
+#[allow(dead_code, reason = "drawn for kernels, too")]
+#[path = "../../../../crates/gateway/tests/cangw_kernel/frames.rs"]
+mod frames;
+#[allow(dead_code, reason = "drawn for kernels, too")]
+#[path = "../../../../crates/gateway/tests/cangw_kernel/rng.rs"]
+mod rng;
+#[allow(dead_code, reason = "drawn for kernels, too")]
+#[path = "../../../../crates/gateway/tests/cangw_kernel/rules.rs"]
+mod rules;
+
+use assert_cmd::Command;
+use program::program;
+use std::num::NonZero;
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// As many processors of guests at a time as the host has: more would only be in one another's way.
+static TAKEN: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// The right to run a guest of so many processors, until it is dropped.
+struct Right(usize);
+
+impl Right {
+    fn wait(wanted: usize) -> Self {
+        let all = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let wanted = wanted.min(all);
+        let (taken, fewer) = &TAKEN;
+        let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = fewer
+            .wait_while(taken, |taken| *taken + wanted > all)
+            .unwrap_or_else(PoisonError::into_inner);
+        *taken += wanted;
+        Self(wanted)
+    }
+}
+
+impl Drop for Right {
+    fn drop(&mut self) {
+        let (taken, fewer) = &TAKEN;
+        *taken.lock().unwrap_or_else(PoisonError::into_inner) -= self.0;
+        fewer.notify_all();
+    }
+}
+
+/// The right to run a guest; `None`, and words about it, if there is nothing to run it with.
+fn lab() -> Option<Right> {
+    is_there().then(|| Right::wait(1))
+}
+
+/// The right to run a guest with `--fast`, which has two processors.
+fn fast_lab() -> Option<Right> {
+    is_there().then(|| Right::wait(2))
+}
+
+fn is_there() -> bool {
+    let kernel = "6.1".parse().unwrap();
+    let locations = guest::Locations::default();
+    let asked = std::env::var_os("CANGATE_LAB_TESTS").is_some_and(|wish| wish == "1");
+    if !asked && !guest::Lab::open(&locations).is_ok_and(|lab| lab.is_set_up(kernel)) {
+        eprintln!(
+            "SKIPPED because the lab is not set up: `cangate lab setup` does it, or \
+             CANGATE_LAB_TESTS=1 lets the tests do it"
+        );
+        return false;
+    }
+    true
+}
+
+/// `cangate lab exec` with these arguments, separated by blanks, and a shell's command.
+fn exec(arguments: &str, command: &str) -> Command {
+    let mut all = Command::new(crate::program());
+    all.args(["lab", "exec"])
+        .args(arguments.split_whitespace())
+        .args(["--", "sh", "-c", command]);
+    all
+}

@@ -1,0 +1,120 @@
+//! What it costs to record many interfaces, by several recorders: made by `cangate lab bench-capture` in a
+//! guest.
+
+use crate::by_command::ByCommand;
+use crate::choices::Cpu;
+use serde::{Deserialize, Serialize};
+
+/// Which measurement: 32 virtual interfaces, each recorder at each rate.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Recorders {
+    /// The guest's kernel.
+    pub kernel: String,
+    /// Its processor.
+    pub cpu: Cpu,
+    /// Frames a second over all interfaces.
+    pub rates: Vec<u32>,
+    /// Frames of each trial.
+    pub frames: u32,
+    /// Which recorders, by the names that `cangate lab bench-capture` has for them.
+    pub names: Vec<String>,
+}
+
+/// One recorder at one rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recording {
+    /// Its name.
+    pub recorder: String,
+    /// Frames a second that were to be sent.
+    pub rate: u32,
+    /// Frames that were sent.
+    pub sent: u32,
+    /// Frames that are in its file.
+    pub recorded: Option<u64>,
+    /// Its processor time a frame that was sent, ns.
+    pub recorder_ns: f64,
+}
+
+impl Recording {
+    /// Frames that are not in its file.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        u64::from(self.sent).saturating_sub(self.recorded.unwrap_or(0))
+    }
+}
+
+impl ByCommand for Recorders {
+    const COMMAND: &'static str = "cangate-lab bench-capture";
+
+    type Found = Vec<Recording>;
+
+    fn name(&self) -> String {
+        let cpu = self.cpu.to_string().replace(':', "-");
+        let rates: Vec<_> = self.rates.iter().map(u32::to_string).collect();
+        format!(
+            "recorders_{}_{cpu}_{}_{}.json",
+            self.kernel,
+            rates.join("-"),
+            self.frames
+        )
+    }
+
+    fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
+    fn cpu(&self) -> Cpu {
+        self.cpu
+    }
+
+    fn options(&self) -> Vec<String> {
+        let (frames, names) = (self.frames.to_string(), self.names.join(","));
+        let options = ["--json", "--frames", &frames, "--recorder", &names];
+        let rates = self.rates.iter().map(u32::to_string);
+        let rates = rates.flat_map(|rate| ["--rate".to_owned(), rate]);
+        options
+            .map(str::to_owned)
+            .into_iter()
+            .chain(rates)
+            .collect()
+    }
+
+    /// An object for each trial, one after the other.
+    fn read(&self, printed: &[u8]) -> Result<Vec<Recording>, serde_json::Error> {
+        let trials = serde_json::Deserializer::from_slice(printed);
+        trials.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::by_command::printing::Printing;
+    use crate::fake;
+    use crate::store::Store;
+
+    #[test]
+    fn trials_are_read_and_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let recorders = Recorders {
+            kernel: "6.1".to_owned(),
+            cpu: Cpu::Pc,
+            rates: vec![1000, 2000],
+            frames: 10,
+            names: vec!["candump".to_owned()],
+        };
+        let versions = fake::versions();
+        assert_eq!(recorders.find(&store, &versions), None);
+        let good = Printing(
+            "{\"recorder\":\"candump\",\"rate\":1000,\"sent\":10,\"recorded\":10,\"recorder_ns\":7.5,\"lost\":0}\n\
+             {\"recorder\":\"candump\",\"rate\":2000,\"sent\":10,\"recorded\":8,\"recorder_ns\":7.0,\"lost\":2}\n",
+        );
+        let made = recorders.make(&good, &store, &versions).unwrap().unwrap();
+        assert_eq!((made.len(), made[1].lost()), (2, 2));
+        assert_eq!(recorders.find(&store, &versions), Some(made));
+        assert_eq!(recorders.find(&store, &[]), None, "other versions");
+        let bad = recorders.make(&Printing("{}"), &store, &versions).unwrap();
+        assert!(bad.unwrap_err().to_string().contains("cannot be read"));
+    }
+}

@@ -1,0 +1,530 @@
+//! An inner machine, from the guest around it: started, told what to run, ended.
+
+use super::control;
+use super::monitor::{AGENT, LINE, MEMORY, Monitor, own};
+use super::parts::{FOLDER, IMAGE, LOADER, QEMU, VMLINUX};
+use super::request::Request;
+use crate::program::{self, Background, ProgramError};
+use crate::wire::{Piece, Reader, WireError, write_piece};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long an inner machine may take until its agent is there, and to answer, in the guest's time. It takes four
+/// seconds to boot.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Where KVM counts (Documentation/virt/kvm/api.rst, and `kvm_stats` in virt/kvm/kvm_main.c).
+const COUNTS: &str = "/sys/kernel/debug/kvm";
+
+/// A machine whose kernel gives up is gone, and does not boot without end.
+const NO_REBOOT: &str = "-no-reboot";
+/// The slot of an inner machine's first device; the next one is in the next slot.
+const FIRST_SLOT: usize = 0x10;
+
+/// What an inner machine has beside processor, memory and console: each has a PCI slot, from `0000:00:10.0` on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// A virtio CAN device, behind the socket of a port of kind `virtio`.
+    Virtio(PathBuf),
+    /// Memory that it shares with others, behind the socket of `cangate shm`.
+    Shm(PathBuf),
+    /// A PCI device of the guest's that is the machine's own (VFIO): its folder in sysfs.
+    Pci(PathBuf),
+}
+
+/// An inner machine that does not do what it is asked.
+#[derive(Debug, thiserror::Error)]
+pub enum InnerError {
+    /// A program of the guest, QEMU among them, could not be started, or failed.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// QEMU ended.
+    #[error("the inner machine {name} is gone: {said}; the end of its console: {console}")]
+    Gone {
+        /// The machine.
+        name: String,
+        /// QEMU's last words.
+        said: String,
+        /// The machine's.
+        console: String,
+    },
+    /// It does not answer.
+    #[error("the inner machine {name} does not answer; the end of its console: {console}")]
+    Silent {
+        /// The machine.
+        name: String,
+        /// Its last words.
+        console: String,
+    },
+    /// What it says is garbled.
+    #[error(transparent)]
+    Garbled(#[from] WireError),
+    /// It could not do what it was asked.
+    #[error("in the inner machine {name}: {said}")]
+    Refused {
+        /// The machine.
+        name: String,
+        /// Its words.
+        said: String,
+    },
+    /// Its monitor does not do what it is told.
+    #[error("the monitor of the inner machine {name} does not reset it")]
+    Control {
+        /// The machine.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// It cannot be told anything.
+    #[error("cannot talk to the inner machine {name}")]
+    Talk {
+        /// The machine.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// KVM's counts cannot be read.
+    #[error("cannot read {COUNTS}")]
+    Counts(#[source] io::Error),
+    /// KVM does not say how a machine's clock stands to the guest's.
+    #[error("{COUNTS} has no tsc-offset of the inner machine {name}")]
+    Clock {
+        /// The machine.
+        name: String,
+    },
+}
+
+/// What became of a program in an inner machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// Its exit status, as a shell's.
+    pub status: i32,
+    /// Its standard output.
+    pub stdout: Vec<u8>,
+    /// Its standard error.
+    pub stderr: Vec<u8>,
+}
+
+/// A running inner machine. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Machine {
+    name: String,
+    console: PathBuf,
+    log: PathBuf,
+    qemu: Background,
+    agent: UnixStream,
+    reader: Reader,
+}
+
+impl Machine {
+    /// Starts a machine and waits until its agent is there. Its name is for its files.
+    ///
+    /// # Errors
+    /// [`InnerError`].
+    pub fn start(name: &str, devices: &[Device]) -> Result<Self, InnerError> {
+        Self::start_by(Monitor::Qemu, name, devices)
+    }
+
+    /// As [`Machine::start`], by this monitor.
+    ///
+    /// # Errors
+    /// [`InnerError`].
+    pub fn start_by(monitor: Monitor, name: &str, devices: &[Device]) -> Result<Self, InnerError> {
+        let (socket, console) = (agent(name), console(name));
+        let words = match monitor {
+            Monitor::Qemu => arguments(&socket, &console, devices),
+            Monitor::Own => own(name, &socket, &console, devices)?,
+        };
+        Self::start_with(name, &words)
+    }
+
+    /// As [`Machine::start`]. It can be [reset](Machine::reset).
+    ///
+    /// # Errors
+    /// [`InnerError`].
+    pub fn start_resettable(name: &str, devices: &[Device]) -> Result<Self, InnerError> {
+        let mut words = arguments(&agent(name), &console(name), devices);
+        words.retain(|word| word != NO_REBOOT);
+        words.extend(control::words(name));
+        Self::start_with(name, &words)
+    }
+
+    /// By this command line of its monitor.
+    fn start_with(name: &str, words: &[String]) -> Result<Self, InnerError> {
+        let (socket, console) = (agent(name), console(name));
+        let log = format!("/run/{name}.qemu");
+        let line: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut qemu = Background::start(None, &line, &log)?;
+        let end = Instant::now() + PATIENCE;
+        let agent = loop {
+            match UnixStream::connect(&socket) {
+                Ok(agent) => break agent,
+                Err(_) if qemu.ended().is_none() && Instant::now() < end => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(_) => return Err(gone(name, Path::new(&console), Path::new(&log))),
+            }
+        };
+        let mut machine = Self {
+            name: name.to_owned(),
+            console: PathBuf::from(console),
+            log: PathBuf::from(log),
+            qemu,
+            agent,
+            reader: Reader::default(),
+        };
+        match machine.piece()? {
+            Piece::Ready(_) => Ok(machine),
+            other => Err(machine.unexpected(&other)),
+        }
+    }
+
+    /// Gives all its threads, that of its processor among them, a real-time priority (SCHED_FIFO).
+    ///
+    /// # Errors
+    /// [`InnerError::Program`].
+    pub fn prioritize(&self, priority: u8) -> Result<(), InnerError> {
+        let (priority, id) = (priority.to_string(), self.qemu.id().to_string());
+        program::output(None, &["chrt", "-a", "-f", "-p", &priority, &id])?;
+        Ok(())
+    }
+
+    /// Ends it at once, whatever it does. It is gone when this returns.
+    pub fn kill(&mut self) {
+        self.qemu.kill();
+    }
+
+    /// It and its monitor stand still until [`Machine::go_on`].
+    pub fn pause(&self) {
+        self.qemu.pause();
+    }
+
+    /// Goes on after [`Machine::pause`].
+    pub fn go_on(&self) {
+        self.qemu.go_on();
+    }
+
+    /// Resets it, as its reset button would, if it was [started](Machine::start_resettable) for that. Its devices are reset when
+    /// this returns; [`Machine::booted`] says when it can be asked again.
+    ///
+    /// # Errors
+    /// [`InnerError::Control`].
+    pub fn reset(&mut self) -> Result<(), InnerError> {
+        control::reset(&self.name).map_err(|source| InnerError::Control {
+            name: self.name.clone(),
+            source,
+        })
+    }
+
+    /// Waits until the agent is there again after [`Machine::reset`].
+    ///
+    /// # Errors
+    /// [`InnerError`].
+    pub fn booted(&mut self) -> Result<(), InnerError> {
+        self.reader = Reader::default();
+        match self.piece()? {
+            Piece::Ready(_) => Ok(()),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Its time stamp counter less the guest's, as KVM has it.
+    ///
+    /// # Errors
+    /// [`InnerError::Clock`], [`InnerError::Counts`].
+    pub fn clock(&self) -> Result<i64, InnerError> {
+        // The folder of a machine is named by its process, and a descriptor there.
+        let process = format!("{}-", self.qemu.id());
+        for entry in fs::read_dir(COUNTS).map_err(InnerError::Counts)? {
+            let entry = entry.map_err(InnerError::Counts)?;
+            if !entry.file_name().to_string_lossy().starts_with(&process) {
+                continue;
+            }
+            let path = entry.path().join("vcpu0/tsc-offset");
+            let text = fs::read_to_string(path).map_err(InnerError::Counts)?;
+            if let Ok(offset) = text.trim().parse() {
+                return Ok(offset);
+            }
+        }
+        Err(InnerError::Clock {
+            name: self.name.clone(),
+        })
+    }
+
+    /// Runs a program there, to its end.
+    ///
+    /// # Errors
+    /// [`InnerError`]; a program that fails is none.
+    pub fn run(&mut self, line: &[&str]) -> Result<Ran, InnerError> {
+        self.ask(&Request::Run(
+            line.iter().map(|&word| word.to_owned()).collect(),
+        ))?;
+        let mut ran = Ran::default();
+        loop {
+            match self.piece()? {
+                Piece::Stdout(bytes) => ran.stdout.extend(bytes),
+                Piece::Stderr(bytes) => ran.stderr.extend(bytes),
+                Piece::Status(status) => {
+                    ran.status = status;
+                    return Ok(ran);
+                }
+                other => return Err(self.unexpected(&other)),
+            }
+        }
+    }
+
+    /// Runs a program there that must succeed, and gives what it printed.
+    ///
+    /// # Errors
+    /// [`InnerError`], [`InnerError::Refused`] with what the program said where it failed.
+    pub fn output(&mut self, line: &[&str]) -> Result<String, InnerError> {
+        let ran = self.run(line)?;
+        if ran.status == 0 {
+            return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
+        }
+        let said = String::from_utf8_lossy(&ran.stderr);
+        Err(InnerError::Refused {
+            name: self.name.clone(),
+            said: format!(
+                "`{}` failed ({}): {}",
+                line.join(" "),
+                ran.status,
+                said.trim()
+            ),
+        })
+    }
+
+    /// A file of the machine's.
+    ///
+    /// # Errors
+    /// [`InnerError`].
+    pub fn read(&mut self, path: &str) -> Result<Vec<u8>, InnerError> {
+        self.ask(&Request::Read(path.to_owned()))?;
+        let mut all = Vec::new();
+        loop {
+            match self.piece()? {
+                Piece::Part(bytes) => all.extend(bytes),
+                Piece::Status(_) => return Ok(all),
+                other => return Err(self.unexpected(&other)),
+            }
+        }
+    }
+
+    fn ask(&mut self, request: &Request) -> Result<(), InnerError> {
+        let (kind, bytes) = request.parts();
+        write_piece(kind, &bytes, &mut self.agent).map_err(|source| InnerError::Talk {
+            name: self.name.clone(),
+            source,
+        })
+    }
+
+    /// The next piece that its agent says.
+    fn piece(&mut self) -> Result<Piece, InnerError> {
+        let talk = |source| InnerError::Talk {
+            name: self.name.clone(),
+            source,
+        };
+        self.agent.set_read_timeout(Some(PATIENCE)).map_err(talk)?;
+        let mut buffer = [0; 1 << 14];
+        loop {
+            if let Some(piece) = self.reader.next()? {
+                return Ok(piece);
+            }
+            match self.agent.read(&mut buffer) {
+                Ok(0) => return Err(gone(&self.name, &self.console, &self.log)),
+                Ok(count) => self.reader.push(buffer.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                    ) =>
+                {
+                    return Err(InnerError::Silent {
+                        name: self.name.clone(),
+                        console: end_of(&self.console),
+                    });
+                }
+                Err(source) => {
+                    return Err(InnerError::Talk {
+                        name: self.name.clone(),
+                        source,
+                    });
+                }
+            }
+        }
+    }
+
+    fn unexpected(&self, piece: &Piece) -> InnerError {
+        let said = match piece {
+            Piece::Failed(said) => said.clone(),
+            other => format!("its agent said {other:?}"),
+        };
+        InnerError::Refused {
+            name: self.name.clone(),
+            said,
+        }
+    }
+}
+
+/// The socket of a machine's agent.
+fn agent(name: &str) -> String {
+    format!("/run/{name}.agent")
+}
+
+/// What a machine's console prints.
+fn console(name: &str) -> String {
+    format!("/run/{name}.console")
+}
+
+fn gone(name: &str, console: &Path, log: &Path) -> InnerError {
+    InnerError::Gone {
+        name: name.to_owned(),
+        said: end_of(log),
+        console: end_of(console),
+    }
+}
+
+/// The end of what a file has.
+fn end_of(path: &Path) -> String {
+    const MOST: usize = 2000;
+    let text = fs::read(path).unwrap_or_default();
+    let from = text.len().saturating_sub(MOST);
+    let text = String::from_utf8_lossy(text.get(from..).unwrap_or_default());
+    text.trim().to_owned()
+}
+
+/// QEMU's command line.
+fn arguments(socket: &str, console: &str, devices: &[Device]) -> Vec<String> {
+    let library = format!("/{FOLDER}/lib");
+    let mut all: Vec<String> = Vec::new();
+    let mut add = |words: &[&str]| all.extend(words.iter().map(|&word| word.to_owned()));
+    add(&[&format!("{library}/{LOADER}"), "--library-path", &library]);
+    add(&[&format!("/{FOLDER}/{QEMU}")]);
+    add(&["-nodefaults", "-no-user-config", "-display", "none"]);
+    add(&["-vga", "none", "-nic", "none", NO_REBOOT]);
+    add(&["-L", &format!("/{FOLDER}/share")]);
+    add(&["-accel", "kvm", "-cpu", "host", "-smp", "1"]);
+    // Whoever is behind a virtio device reads and writes the machine's memory.
+    let memory = format!("memory-backend-memfd,id=memory,size={MEMORY}M,share=on");
+    add(&["-object", &memory, "-machine", "q35,memory-backend=memory"]);
+    add(&["-m", &MEMORY.to_string()]);
+    // A console by virtio would be polled for without end.
+    add(&["-serial", &format!("file:{console}")]);
+    let chardev = format!("socket,id=agent,path={socket},server=on,wait=off");
+    add(&["-chardev", &chardev, "-device", "virtio-serial-pci"]);
+    add(&["-device", "virtserialport,chardev=agent,name=cangate"]);
+    for (number, device) in devices.iter().enumerate() {
+        let slot = format!("addr={:#x}", FIRST_SLOT + number);
+        match device {
+            Device::Virtio(path) => {
+                let way = format!("socket,id=can{number},path={}", path.display());
+                let device = format!(
+                    "vhost-user-test-device-pci,virtio-id=36,num_vqs=3,vq_size=64,config_size=2,chardev=can{number},{slot}"
+                );
+                add(&["-chardev", &way, "-device", &device]);
+            }
+            Device::Shm(path) => {
+                let way = format!("socket,id=shm{number},path={}", path.display());
+                let device = format!("ivshmem-doorbell,vectors=1,chardev=shm{number},{slot}");
+                add(&["-chardev", &way, "-device", &device]);
+            }
+            Device::Pci(path) => {
+                let device = format!("vfio-pci,sysfsdev={},{slot}", path.display());
+                add(&["-device", &device]);
+            }
+        }
+    }
+    add(&["-kernel", &format!("/{FOLDER}/{VMLINUX}")]);
+    add(&["-initrd", &format!("/{FOLDER}/{IMAGE}")]);
+    add(&["-append", &format!("{LINE} {AGENT}")]);
+    all
+}
+
+/// What KVM counts of all machines of the guest together: how often they left for the hypervisor, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exits(BTreeMap<String, u64>);
+
+impl Exits {
+    /// The counts now.
+    ///
+    /// # Errors
+    /// [`InnerError::Counts`].
+    pub fn now() -> Result<Self, InnerError> {
+        let mut counts = BTreeMap::new();
+        for entry in fs::read_dir(COUNTS).map_err(InnerError::Counts)? {
+            let entry = entry.map_err(InnerError::Counts)?;
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            // Folders are single machines; other files say how large something is.
+            if !(name.ends_with("exits") || name.ends_with("injections")) {
+                continue;
+            }
+            let text = fs::read_to_string(entry.path()).map_err(InnerError::Counts)?;
+            if let Ok(count) = text.trim().parse() {
+                counts.insert(name, count);
+            }
+        }
+        Ok(Self(counts))
+    }
+
+    /// What was counted since then; kinds of which there were none are left out.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let difference = self.0.iter().map(|(name, count)| {
+            let earlier = before.0.get(name).copied().unwrap_or(0);
+            (name.clone(), count.saturating_sub(earlier))
+        });
+        Self(difference.filter(|(_, count)| *count > 0).collect())
+    }
+
+    /// Each kind with its count, by name: KVM's own names, `exits` for all of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(name, count)| (name.as_str(), *count))
+    }
+
+    /// All exits.
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        self.0.get("exits").copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_has_the_devices_that_it_is_given() {
+        let devices = [
+            Device::Virtio("/run/a.sock".into()),
+            Device::Shm("/run/b.sock".into()),
+            Device::Pci("/sys/x".into()),
+        ];
+        let all = arguments("/run/s", "/run/c", &devices).join(" ");
+        for part in [
+            "chardev=can0",
+            "path=/run/a.sock",
+            "chardev=shm1",
+            "vfio-pci,sysfsdev=/sys/x,addr=0x12",
+            "cangate.inner=1 -- agent",
+        ] {
+            assert!(all.contains(part), "{part} in {all}");
+        }
+    }
+
+    #[test]
+    fn exits_are_counted_from_then_on() {
+        let of =
+            |all: &[(&str, u64)]| Exits(all.iter().map(|(n, c)| ((*n).to_owned(), *c)).collect());
+        let before = of(&[("exits", 5), ("io_exits", 2)]);
+        let now = of(&[("exits", 9), ("io_exits", 2), ("mmio_exits", 4)]);
+        let since = now.since(&before);
+        assert_eq!(since, of(&[("exits", 4), ("mmio_exits", 4)]));
+        assert_eq!(since.all(), 4);
+    }
+}

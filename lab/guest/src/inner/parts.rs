@@ -1,0 +1,139 @@
+//! What a guest's image has for inner machines: QEMU with its libraries, a kernel, and an image for them.
+
+use crate::cache::Cache;
+use crate::error::Error;
+use crate::fetch::{RECORD, Tree};
+use crate::image::{self, Bytes, InTree, LAB};
+use crate::own::{self, Programs};
+use crate::progress::Progress;
+use crate::snapshot;
+use crate::trees::KernelTree;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The kernel of inner machines: the first of the lab's with the driver of virtio CAN devices.
+pub(crate) const KERNEL: &str = "7.3";
+
+/// The folder in the guest.
+pub(super) const FOLDER: &str = "vm";
+/// The program, in that folder; its libraries are in `lib` there.
+pub(super) const QEMU: &str = "qemu-system-x86_64";
+/// Its loader, among the libraries.
+pub(super) const LOADER: &str = "ld-linux-x86-64.so.2";
+/// The kernel of inner machines, and their image, in that folder.
+pub(super) const VMLINUX: &str = "vmlinux";
+pub(super) const IMAGE: &str = "image";
+
+/// The list of modules in the image of inner machines, in the order in which they are to be loaded.
+pub(crate) const ORDER: &str = "lab/modules/order";
+
+/// What QEMU loads besides itself for the machines that we start: the firmware, and what starts a kernel by its
+/// PVH entry.
+const FIRMWARE: [&str; 4] = [
+    "usr/share/seabios/bios-256k.bin",
+    "usr/share/qemu/pvh.bin",
+    "usr/share/qemu/linuxboot_dma.bin",
+    "usr/share/qemu/kvmvapic.bin",
+];
+
+/// Programs of inner machines; busybox has the rest.
+const PROGRAMS: &[&str] = &["bash", "candump", "cangen", "cansend", "chrt", "ip", "kmod"];
+
+/// Modules of the kernel's own that ours need, in the order in which they are to be loaded.
+const MODULES: [&str; 6] = ["can", "can-raw", "can-dev", "uio", "sja1000", "kvaser_pci"];
+
+/// What inner machines are made of.
+pub(crate) struct From<'a> {
+    pub(crate) cache: &'a Cache,
+    pub(crate) programs: &'a Programs,
+    pub(crate) progress: &'a dyn Progress,
+    pub(crate) qemu: &'a Tree,
+    pub(crate) guest: &'a Tree,
+    /// Their kernel.
+    pub(crate) kernel: &'a KernelTree,
+    pub(crate) vmlinux: &'a Path,
+    /// Modules of ours for it, in the order in which they are to be loaded.
+    pub(crate) modules: &'a [PathBuf],
+}
+
+/// What goes into the guest's image.
+pub(crate) struct Inner {
+    /// A hash of all that it depends on.
+    pub(crate) hash: String,
+    /// The files, by their places.
+    pub(crate) files: Vec<(String, Bytes)>,
+}
+
+/// Puts together what inner machines are made of.
+pub(crate) fn inner(from: &From<'_>) -> Result<Inner, Error> {
+    let trees = [from.guest, &from.kernel.tree];
+    let own = snapshot::image_hash(from.programs, &trees, from.modules, &[], None)?;
+    let record = from.qemu.root().join(RECORD);
+    let record = fs::read(&record).map_err(Error::file("read", &record))?;
+    let hash = own::hash(&[b"inner", own.as_bytes(), &record]);
+    let image = snapshot::image(from.cache, &hash, from.progress, |path| image(from, path))?;
+
+    let mut files = qemu(from.qemu)?;
+    let mut put = |name: &str, path: &Path| {
+        files.push((format!("{FOLDER}/{name}"), Bytes::File(path.to_path_buf())));
+    };
+    put(VMLINUX, from.vmlinux);
+    put(IMAGE, &image);
+    Ok(Inner { hash, files })
+}
+
+/// QEMU, the libraries that it needs, and its firmware.
+fn qemu(tree: &Tree) -> Result<Vec<(String, Bytes)>, Error> {
+    let missing = |what| Error::Incomplete {
+        what,
+        folder: tree.root().to_path_buf(),
+    };
+    let program = tree.program(QEMU).ok_or_else(|| missing(QEMU))?;
+    let (mut libraries, mut loaders) = (BTreeMap::new(), BTreeMap::new());
+    image::add_closure(&program, &InTree(tree), &mut libraries, &mut loaders)?;
+    let loader = loaders.into_values().next();
+    libraries.insert(LOADER.to_owned(), loader.ok_or_else(|| missing(LOADER))?);
+    let mut files = vec![(format!("{FOLDER}/{QEMU}"), Bytes::File(program))];
+    for (name, path) in libraries {
+        files.push((format!("{FOLDER}/lib/{name}"), Bytes::File(path)));
+    }
+    for name in FIRMWARE {
+        let path = tree.find(name).ok_or_else(|| missing(name))?;
+        let base = name.rsplit('/').next().unwrap_or(name);
+        files.push((format!("{FOLDER}/share/{base}"), Bytes::File(path)));
+    }
+    Ok(files)
+}
+
+/// The image that inner machines boot.
+fn image(from: &From<'_>, path: &Path) -> Result<(), Error> {
+    let mut others = Vec::new();
+    let mut order = String::new();
+    for name in MODULES {
+        let missing = || Error::Incomplete {
+            what: "a module of CAN",
+            folder: from.kernel.modules(),
+        };
+        let path = from.kernel.module(name).ok_or_else(missing)?;
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let place = format!("{LAB}/modules/{file}");
+        order.push_str(&format!("{file}\n"));
+        others.push((place, Bytes::File(path)));
+    }
+    for module in from.modules {
+        let name = module.file_name().unwrap_or_default().to_string_lossy();
+        order.push_str(&format!("{name}\n"));
+    }
+    others.push((ORDER.to_owned(), Bytes::Here(order.into_bytes())));
+    let parts = image::Parts {
+        guest: from.guest,
+        programs: PROGRAMS,
+        kernel: None,
+        modules: from.modules,
+        own: from.programs,
+        files: &[],
+        others: &others,
+    };
+    image::write(&parts, path)
+}

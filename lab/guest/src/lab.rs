@@ -1,0 +1,266 @@
+//! The lab: the folder with what guests are made of, and what sets it up.
+
+use crate::cache::Cache;
+use crate::error::Error;
+use crate::fetch::{self, Tree};
+use crate::inner::parts::{self, Inner};
+use crate::kernels::Kernel;
+use crate::kmod;
+use crate::machine::{Bench, Spec};
+use crate::own::Programs;
+use crate::progress::Progress;
+use crate::trees::{self, Bootable, KernelTree};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where the lab keeps things and where it fetches them.
+#[derive(Clone, Debug, Default)]
+pub struct Locations {
+    /// The cache folder; else `$CANGATE_LAB`, else `cangate/lab` in `$XDG_CACHE_HOME` or `~/.cache`.
+    pub cache: Option<PathBuf>,
+    /// The Debian mirror; else `$CANGATE_MIRROR`, else that of the host's own apt.
+    pub mirror: Option<String>,
+    /// The gateway under test: a program `cangate`; else the one beside the program that runs, else the one in PATH.
+    pub cangate: Option<PathBuf>,
+}
+
+/// The lab. Guests can be run from several threads at once.
+#[derive(Debug)]
+pub struct Lab {
+    pub(crate) cache: Cache,
+    pub(crate) mirror: Option<String>,
+    pub(crate) stopped: AtomicBool,
+    gateway: Option<PathBuf>,
+    programs: OnceLock<Programs>,
+}
+
+impl Lab {
+    /// Opens the lab's folder; nothing is fetched yet.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be made, nothing says where it is, the gateway that was named is not a file, or the host
+    /// cannot run guests.
+    pub fn open(locations: &Locations) -> Result<Self, Error> {
+        if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+            return Err(Error::Host);
+        }
+        if let Some(path) = &locations.cangate
+            && !path.is_file()
+        {
+            return Err(Error::NotTheGateway(path.clone()));
+        }
+        let mirror = locations.mirror.clone().or_else(|| {
+            std::env::var("CANGATE_MIRROR")
+                .ok()
+                .filter(|uri| !uri.is_empty())
+        });
+        Ok(Self {
+            cache: Cache::open(locations.cache.as_deref())?,
+            mirror,
+            stopped: AtomicBool::new(false),
+            gateway: locations.cangate.clone(),
+            programs: OnceLock::new(),
+        })
+    }
+
+    /// Ends all guests that run, and starts none any more.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+    }
+
+    /// The cache folder.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        self.cache.path("")
+    }
+
+    /// Whether guests with this kernel can run without fetching anything.
+    #[must_use]
+    pub fn is_set_up(&self, kernel: Kernel) -> bool {
+        trees::names(kernel)
+            .iter()
+            .all(|name| self.cache.finished(name).is_some())
+    }
+
+    /// Fetches what guests with these kernels need and is not there yet.
+    ///
+    /// # Errors
+    ///
+    /// A tool is missing, a download fails, the disk is full; the next call goes on from there.
+    pub fn setup(&self, kernels: &[Kernel], progress: &dyn Progress) -> Result<(), Error> {
+        self.qemu(progress)?;
+        self.guest(progress)?;
+        for kernel in kernels {
+            self.kernel(*kernel, progress)?;
+        }
+        Ok(())
+    }
+
+    /// The programs that guests get; they are looked for and read once.
+    pub(crate) fn programs(&self) -> Result<&Programs, Error> {
+        if let Some(programs) = self.programs.get() {
+            return Ok(programs);
+        }
+        let programs = Programs::find(self.gateway.as_deref())?;
+        Ok(self.programs.get_or_init(|| programs))
+    }
+
+    pub(crate) fn qemu(&self, progress: &dyn Progress) -> Result<Tree, Error> {
+        trees::qemu(&self.cache, self.mirror.as_deref(), progress)
+    }
+
+    pub(crate) fn qemu_arm(&self, progress: &dyn Progress) -> Result<Tree, Error> {
+        trees::qemu_arm(&self.cache, self.mirror.as_deref(), progress)
+    }
+
+    pub(crate) fn guest(&self, progress: &dyn Progress) -> Result<Tree, Error> {
+        trees::guest(&self.cache, self.mirror.as_deref(), progress)
+    }
+
+    pub(crate) fn kernel(
+        &self,
+        kernel: Kernel,
+        progress: &dyn Progress,
+    ) -> Result<Bootable, Error> {
+        trees::bootable(&self.cache, self.mirror.as_deref(), progress, kernel)
+    }
+
+    /// The kernel modules of our own that a bench needs.
+    pub(crate) fn modules(
+        &self,
+        kernel: Kernel,
+        tree: &KernelTree,
+        spec: &Spec,
+        progress: &dyn Progress,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let mirror = self.mirror.as_deref();
+        let place = kmod::Where {
+            cache: &self.cache,
+            mirror,
+            progress,
+            kernel,
+            target: tree,
+        };
+        let mut modules = match spec.bench {
+            Bench::Timed => kmod::Module::Bitcan.made(&place)?,
+            Bench::Vm => {
+                let mut all = kmod::Module::Bitcan.made(&place)?;
+                all.extend(kmod::Module::BitcanMdev.made(&place)?);
+                all.extend(kmod::Module::Nesting.made(&place)?);
+                all
+            }
+            Bench::Ctucan => kmod::ctucanfd(&place)?,
+            Bench::Kvaser | Bench::Vcan | Bench::None => Vec::new(),
+        };
+        if !spec.virtio.is_empty() {
+            modules.extend(kmod::virtio_can(&place)?);
+        }
+        if !spec.shm.is_empty() {
+            modules.extend(kmod::Module::Shmcan.made(&place)?);
+        }
+        Ok(modules)
+    }
+
+    /// What inner machines are made of.
+    pub(crate) fn inner(
+        &self,
+        qemu: &Tree,
+        guest: &Tree,
+        progress: &dyn Progress,
+    ) -> Result<Inner, Error> {
+        let kernel: Kernel = parts::KERNEL.parse()?;
+        let Bootable { tree, file } = self.kernel(kernel, progress)?;
+        let place = kmod::Where {
+            cache: &self.cache,
+            mirror: self.mirror.as_deref(),
+            progress,
+            kernel,
+            target: &tree,
+        };
+        let mut modules = kmod::virtio_can(&place)?;
+        modules.extend(kmod::Module::Shmcan.made(&place)?);
+        modules.extend(kmod::Module::Vfcan.made(&place)?);
+        let from = parts::From {
+            cache: &self.cache,
+            programs: self.programs()?,
+            progress,
+            qemu,
+            guest,
+            kernel: &tree,
+            vmlinux: &file,
+            modules: &modules,
+        };
+        parts::inner(&from)
+    }
+
+    /// A module of `kmod` for this kernel: the files, in the order in which they are to be loaded.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::setup`], which it does where something is missing; or the module does not compile.
+    pub fn module(
+        &self,
+        module: kmod::Module,
+        kernel: Kernel,
+        progress: &dyn Progress,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let tree = self.kernel(kernel, progress)?.tree;
+        module.made(&kmod::Where {
+            cache: &self.cache,
+            mirror: self.mirror.as_deref(),
+            progress,
+            kernel,
+            target: &tree,
+        })
+    }
+
+    /// What a guest with this kernel is made of, as [`crate::Outcome::versions`] begins: package by
+    /// package, and as `agent` and `gateway` the hashes of the laboratory's program and of the gateway under
+    /// test. Guests with the same versions give the same results.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::setup`], which it does where something is missing.
+    pub fn versions(
+        &self,
+        kernel: Kernel,
+        progress: &dyn Progress,
+    ) -> Result<Vec<(String, String)>, Error> {
+        let qemu = self.qemu(progress)?;
+        let guest = self.guest(progress)?;
+        let kernel = self.kernel(kernel, progress)?;
+        versions(self.programs()?, &qemu, &guest, &kernel.tree)
+    }
+}
+
+/// What a guest of these trees is made of.
+pub(crate) fn versions(
+    programs: &Programs,
+    qemu: &Tree,
+    guest: &Tree,
+    kernel: &KernelTree,
+) -> Result<Vec<(String, String)>, Error> {
+    let mut all = vec![
+        ("agent".to_owned(), programs.agent.hash.clone()),
+        ("gateway".to_owned(), programs.gateway.hash.clone()),
+    ];
+    let wanted = [
+        (qemu, "qemu-system-x86"),
+        (qemu, "seabios"),
+        (guest, "can-utils"),
+        (guest, "iproute2"),
+        (guest, "rt-tests"),
+        (guest, "libc6"),
+    ];
+    for (tree, name) in wanted {
+        if let Some(package) = fetch::packages(tree)?.into_iter().find(|p| p.name == name) {
+            all.push((package.name, package.version));
+        }
+    }
+    for package in fetch::packages(&kernel.tree)? {
+        all.push((package.name, package.version));
+    }
+    Ok(all)
+}

@@ -1,0 +1,55 @@
+//! Machines that run real kernels: what is fetched and built for them, the process that runs them,
+//! and the agent inside.
+//!
+//! * [`Lab`]: sets up ([`Kernel`]s, packages, images) and runs a guest that a [`machine::Spec`]
+//!   describes, to its [`Outcome`].
+//! * [`agent`]: the same program as a guest's first process. It brings up the hardware, does the
+//!   [`machine::Job`] and hands out what came of it. What jobs mean beyond running a command is
+//!   the business of the one who asks ([`agent::Tasks`]): no experiment is known here.
+//! * [`Arm64Guest`]: a guest with another processor, where the arm64 package is tried; a script of the
+//!   caller's is its job.
+//! * [`program`]: programs of the guest, run from inside.
+
+#![forbid(unsafe_code)]
+
+pub mod agent;
+mod architecture;
+mod arm64;
+mod bare;
+mod cache;
+mod debian;
+mod devices;
+mod error;
+mod fetch;
+mod image;
+pub mod inner;
+mod kernels;
+mod keyboard;
+mod kmod;
+mod lab;
+pub mod machine;
+mod outcome;
+mod own;
+pub mod program;
+mod progress;
+mod qemu;
+mod run;
+mod snapshot;
+mod spec;
+mod trees;
+mod vmlinux;
+mod wire;
+
+pub use arm64::{Arm64Guest, Arm64Outcome};
+pub use bare::{Bare, Processor, Said};
+pub use error::Error;
+pub use kernels::{Kernel, Release, UnknownKernel};
+pub use keyboard::Keyboard;
+pub use kmod::Module;
+pub use lab::{Lab, Locations};
+pub use linux::with_causes;
+pub use outcome::{Failure, Outcome};
+pub use progress::{Discard, Progress, Silent, Sink};
+pub use qemu::monitor::MonitorError;
+pub use spec::SpecError;
+pub use wire::WireError;

@@ -1,0 +1,310 @@
+//! QEMU's command line.
+
+use super::trace;
+use crate::devices::{CARDS, CTU_CARDS, ETHERNET, VM_CARDS};
+use crate::fetch::Tree;
+use crate::machine::{Bench, Time};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What a machine is like.
+pub(crate) struct Options<'a> {
+    pub(crate) kernel: &'a Path,
+    pub(crate) image: &'a Path,
+    /// Where the console's text goes.
+    pub(crate) console: &'a Path,
+    /// Where what the guest hands out goes.
+    pub(crate) output: &'a Path,
+    /// The FIFO through which a shell is fed, if there is one.
+    pub(crate) input: Option<&'a Path>,
+    /// The file with the job.
+    pub(crate) job: &'a Path,
+    pub(crate) bench: Bench,
+    pub(crate) ethernet: bool,
+    pub(crate) time: Time,
+    /// MiB.
+    pub(crate) memory: u32,
+    /// Where accesses to registers are recorded, if they are.
+    pub(crate) trace: Option<&'a Path>,
+    /// Where virtio CAN devices are.
+    pub(crate) virtio: &'a [PathBuf],
+    /// Where servers of shared memory are.
+    pub(crate) shm: &'a [PathBuf],
+    /// The state to restore, if it is not to boot.
+    pub(crate) restore: Option<&'a Path>,
+    /// What the agent is told on the kernel's command line: words without blanks.
+    pub(crate) words: Vec<String>,
+}
+
+/// The way out of the guest.
+const SERIAL: &str = "virtio-serial-pci,addr=0x8,max_ports=2,ioeventfd=off";
+/// The same with a way in.
+const SERIAL_WITH_INPUT: &str = "virtio-serial-pci,addr=0x8,max_ports=3,ioeventfd=off";
+
+/// Before the path of a socket at which QEMU itself listens.
+const LISTEN: &str = "listen:";
+
+/// A virtio CAN device, whose work another process does: it has three queues, and two bytes of configuration.
+fn virtio_can(number: usize) -> String {
+    let device = "vhost-user-test-device-pci,virtio-id=36,num_vqs=3,vq_size=64,config_size=2";
+    format!("{device},chardev=virtio{number}")
+}
+
+/// A file's name inside a QEMU option, where a comma separates.
+fn quoted(path: &Path) -> String {
+    path.to_string_lossy().replace(',', ",,")
+}
+
+impl Options<'_> {
+    /// The arguments.
+    pub(crate) fn arguments(&self, tree: &Tree) -> Vec<OsString> {
+        let mut all: Vec<OsString> = Vec::new();
+        let mut add = |words: &[&str]| all.extend(words.iter().map(OsString::from));
+        // Nothing that we do not name: no floppy, no display, no file of the user's.
+        add(&[
+            "-nodefaults",
+            "-no-user-config",
+            "-display",
+            "none",
+            "-vga",
+            "none",
+        ]);
+        add(&["-nic", "none", "-no-reboot"]);
+        // QEMU ends when the thread that started it ends, whatever ends that.
+        add(&["-run-with", "exit-with-parent=on"]);
+        for folder in ["usr/share/qemu", "usr/share/seabios"] {
+            add(&["-L", &tree.root().join(folder).to_string_lossy()]);
+        }
+        match self.time {
+            Time::Virtual { shift } => {
+                add(&["-accel", "tcg", "-smp", "1"]);
+                add(&["-icount", &format!("shift={shift},sleep=off")]);
+                // The clock chip counts virtual time too: otherwise no two runs are alike.
+                add(&["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "1"]);
+            }
+            Time::Real => add(&["-accel", "tcg", "-smp", "1", "-rtc", "base=utc"]),
+            Time::Fast { cpus } => {
+                add(&["-accel", "tcg,thread=multi", "-smp", &cpus.to_string()]);
+                // What a program was built for may be newer than the plain processor.
+                add(&["-cpu", "max", "-rtc", "base=utc"]);
+            }
+        }
+        if let (Bench::Vm, Time::Virtual { .. } | Time::Real) = (self.bench, self.time) {
+            // AMD's virtualization with nested paging, which TCG emulates.
+            add(&["-cpu", "qemu64,+npt"]);
+        }
+        if self.bench == Bench::Vm {
+            // A card can be an inner machine's own only behind an IOMMU.
+            add(&["-machine", "q35", "-device", "intel-iommu"]);
+        }
+        add(&["-m", &self.memory.to_string()]);
+        add(&[
+            "-chardev",
+            &format!("file,id=console,path={}", quoted(self.console)),
+        ]);
+        add(&["-serial", "chardev:console"]);
+        // A file takes all at once and never makes the guest wait for anybody.
+        add(&[
+            "-chardev",
+            &format!("file,id=output,path={}", quoted(self.output)),
+        ]);
+        // Without ioeventfd: with it another thread of QEMU handles what the guest writes, and the
+        // interrupt that says so comes when the host pleases.
+        add(&[
+            "-device",
+            if self.input.is_some() {
+                SERIAL_WITH_INPUT
+            } else {
+                SERIAL
+            },
+        ]);
+        add(&["-device", "virtserialport,nr=1,chardev=output,name=cangate"]);
+        if let Some(input) = self.input {
+            add(&["-chardev", &format!("pipe,id=input,path={}", quoted(input))]);
+            add(&[
+                "-device",
+                "virtserialport,nr=2,chardev=input,name=cangate-input",
+            ]);
+        }
+        add(&[
+            "-fw_cfg",
+            &format!("name=opt/cangate/job,file={}", quoted(self.job)),
+        ]);
+        // The device by which the agent stops the machine when it is to be saved.
+        add(&["-device", "pvpanic", "-action", "panic=pause"]);
+        add(&["-chardev", "stdio,id=monitor,signal=off"]);
+        add(&["-object", "monitor-qmp,id=qmp,chardev=monitor"]);
+        if matches!(self.bench, Bench::Kvaser | Bench::Ctucan) {
+            add(&["-object", "can-bus,id=b0", "-object", "can-bus,id=b1"]);
+        }
+        if self.bench == Bench::Vm {
+            add(&["-object", "can-bus,id=b0"]);
+            for (_, slot) in VM_CARDS {
+                add(&["-device", &format!("kvaser_pci,canbus=b0,addr={slot:#x}")]);
+            }
+        }
+        if self.bench == Bench::Ctucan {
+            for (slot, [first, second], _) in CTU_CARDS {
+                let card = format!("ctucan_pci,canbus0={first},canbus1={second},addr={slot:#x}");
+                add(&["-device", &card]);
+            }
+        }
+        if self.bench == Bench::Kvaser {
+            for (_, slot, bus) in CARDS {
+                add(&[
+                    "-device",
+                    &format!("kvaser_pci,canbus={bus},addr={slot:#x}"),
+                ]);
+            }
+        }
+        if !self.virtio.is_empty() {
+            // Their process reads and writes the machine's memory.
+            let memory = format!(
+                "memory-backend-memfd,id=memory,size={}M,share=on",
+                self.memory
+            );
+            add(&["-object", &memory, "-machine", "memory-backend=memory"]);
+        }
+        for (number, socket) in self.virtio.iter().enumerate() {
+            let text = quoted(socket);
+            let way = match text.strip_prefix(LISTEN) {
+                Some(path) => format!("path={path},server=on,wait=on"),
+                None => format!("path={text}"),
+            };
+            let way = format!("socket,id=virtio{number},{way}");
+            add(&["-chardev", &way, "-device", &virtio_can(number)]);
+        }
+        for (number, socket) in self.shm.iter().enumerate() {
+            let way = format!("socket,id=shm{number},path={}", quoted(socket));
+            let device = format!("ivshmem-doorbell,vectors=1,chardev=shm{number}");
+            add(&["-chardev", &way, "-device", &device]);
+        }
+        if self.ethernet {
+            for (name, slot) in ETHERNET {
+                add(&["-netdev", &format!("hubport,hubid=1,id={name}")]);
+                add(&[
+                    "-device",
+                    &format!("e1000,netdev={name},addr={slot:#x},romfile="),
+                ]);
+            }
+        }
+        if let Some(file) = self.trace {
+            add(&["-D", &file.to_string_lossy()]);
+            for event in trace::EVENTS {
+                add(&["-trace", &format!("enable={event}")]);
+            }
+        }
+        if self.restore.is_some() {
+            // Which state it is, and how, comes by the monitor.
+            add(&["-incoming", "defer"]);
+        }
+        add(&["-kernel", &self.kernel.to_string_lossy()]);
+        add(&["-initrd", &self.image.to_string_lossy()]);
+        add(&["-append", &self.command_line()]);
+        all
+    }
+
+    fn command_line(&self) -> String {
+        // Nothing random, nothing that tests itself; a panic ends the machine.
+        let mut line = "console=ttyS0 quiet panic=-1 nokaslr norandmaps cryptomgr.notests \
+                        net.ifnames=0 rdinit=/lab/cangate-lab"
+            .to_owned();
+        if !matches!(self.time, Time::Virtual { .. }) {
+            // A busy host is late with the interrupts by which the kernel looks for its timer,
+            // and it takes the timer for broken ("IO-APIC + timer doesn't work").
+            line.push_str(" no_timer_check");
+        }
+        if self.bench == Bench::Vm {
+            line.push_str(" intel_iommu=on");
+        }
+        for word in &self.words {
+            line.push(' ');
+            line.push_str(word);
+        }
+        // What follows the dashes are init's arguments.
+        line.push_str(" -- agent");
+        line
+    }
+}
+
+/// The folder of QEMU's loadable parts.
+pub(crate) fn module_folder(tree: &Tree) -> PathBuf {
+    tree.root().join("usr/lib/x86_64-linux-gnu/qemu")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(bench: Bench, ethernet: bool, time: Time) -> Vec<String> {
+        let path = Path::new("/a,b");
+        Options {
+            kernel: path,
+            image: path,
+            console: path,
+            output: path,
+            input: None,
+            job: path,
+            bench,
+            ethernet,
+            time,
+            memory: 256,
+            virtio: &[],
+            shm: &[],
+            restore: None,
+            trace: None,
+            words: vec!["cangate.bench=kvaser".to_owned()],
+        }
+        .arguments(&Tree::new("/t".into()))
+        .into_iter()
+        .map(|word| word.into_string().unwrap())
+        .collect()
+    }
+
+    #[test]
+    fn virtual_time_takes_all_that_determinism_takes() {
+        let all = arguments(Bench::Kvaser, false, Time::Virtual { shift: 2 }).join(" ");
+        for part in [
+            "-accel tcg -smp 1",
+            "-icount shift=2,sleep=off",
+            "-rtc base=2026-01-01T00:00:00,clock=vm",
+            "-seed 1",
+            "nokaslr norandmaps",
+            "exit-with-parent=on",
+            "ioeventfd=off",
+        ] {
+            assert!(all.contains(part), "{part} in {all}");
+        }
+        assert_eq!(all.matches("kvaser_pci").count(), 5);
+        let all_ctu = arguments(Bench::Ctucan, false, Time::Virtual { shift: 2 }).join(" ");
+        assert_eq!(all_ctu.matches("ctucan_pci").count(), 3);
+        assert_eq!(all_ctu.matches("can-bus").count(), 2);
+        assert!(all.contains("path=/a,,b"));
+        assert!(all.ends_with("cangate.bench=kvaser -- agent"));
+    }
+
+    #[test]
+    fn a_hypervisor_has_cards_behind_an_iommu() {
+        let all = arguments(Bench::Vm, false, Time::Virtual { shift: 1 }).join(" ");
+        for part in ["-machine q35", "intel-iommu", "+npt", "intel_iommu=on"] {
+            assert!(all.contains(part), "{part} in {all}");
+        }
+        assert_eq!(all.matches("kvaser_pci,canbus=b0").count(), 2);
+    }
+
+    #[test]
+    fn only_virtual_time_counts_instructions() {
+        let exact = arguments(Bench::Kvaser, false, Time::Virtual { shift: 2 }).join(" ");
+        assert!(!exact.contains("no_timer_check"), "{exact}");
+        for time in [Time::Real, Time::Fast { cpus: 2 }] {
+            assert!(
+                arguments(Bench::Vcan, false, time)
+                    .join(" ")
+                    .contains("no_timer_check")
+            );
+            let all = arguments(Bench::Vcan, true, time).join(" ");
+            assert!(!all.contains("icount") && !all.contains("kvaser_pci"));
+            assert_eq!(all.matches("hubport").count(), 2);
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! A guest, from its description to what it left behind.
+
+use crate::agent::{Delivery, Orders, REGISTERS};
+use crate::error::Error;
+use crate::fetch::Tree;
+use crate::image;
+use crate::kernels::Kernel;
+use crate::keyboard::Keyboard;
+use crate::lab::{Lab, versions};
+use crate::machine::{Bench, Job, Spec, Time};
+use crate::outcome::{Failure, Outcome};
+use crate::progress::{Progress, Sink};
+use crate::qemu::{self, End, Options, Process, Trouble, pass_on};
+use crate::snapshot;
+use crate::spec::SpecError;
+use crate::trees::Bootable;
+use crate::wire::Piece;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long reading in a saved guest may take, in real time.
+const RESTORE: Duration = Duration::from_secs(120);
+
+impl Lab {
+    /// Runs a guest to its end, with what it prints given to `sink` as it comes.
+    ///
+    /// A guest that goes wrong is no error: [`Outcome::failure`] says so.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be set up, or such a guest cannot be.
+    pub fn run(
+        &self,
+        spec: &Spec,
+        progress: &dyn Progress,
+        sink: &mut dyn Sink,
+    ) -> Result<Outcome, Error> {
+        self.run_with(spec, progress, sink, None)
+    }
+
+    /// Runs a guest with a [`Job::Shell`] to its end. `begin` gets what the shell is fed through, once
+    /// the guest has booted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    pub fn run_shell(
+        &self,
+        spec: &Spec,
+        progress: &dyn Progress,
+        sink: &mut dyn Sink,
+        begin: &mut dyn FnMut(Keyboard),
+    ) -> Result<Outcome, Error> {
+        self.run_with(spec, progress, sink, Some(begin))
+    }
+
+    fn run_with(
+        &self,
+        spec: &Spec,
+        progress: &dyn Progress,
+        sink: &mut dyn Sink,
+        begin: Option<&mut dyn FnMut(Keyboard)>,
+    ) -> Result<Outcome, Error> {
+        let kernel: Kernel = spec.kernel.parse()?;
+        spec.check()?;
+        let own = self.programs()?;
+        let qemu = self.qemu(progress)?;
+        let guest = self.guest(progress)?;
+        let Bootable { tree, file: booted } = self.kernel(kernel, progress)?;
+        let modules = self.modules(kernel, &tree, spec, progress)?;
+        let inner = match spec.bench {
+            Bench::Vm => Some(self.inner(&qemu, &guest, progress)?),
+            _ => None,
+        };
+        let others = inner.as_ref().map(|inner| inner.hash.as_str());
+        let trees = [&guest, &tree.tree];
+        let hash = snapshot::image_hash(own, &trees, &modules, &spec.files, others)?;
+        let image = snapshot::image(&self.cache, &hash, progress, |path| {
+            let parts = image::Parts {
+                guest: &guest,
+                programs: image::PROGRAMS,
+                kernel: Some(&tree),
+                modules: &modules,
+                own,
+                files: &spec.files,
+                others: inner.as_ref().map_or(&[], |inner| &inner.files),
+            };
+            image::write(&parts, path)
+        })?;
+        let size = fs::metadata(&image).map_err(Error::file("read", &image))?;
+        spec.check_memory(size.len())?;
+        let folder = self.cache.run_folder()?;
+        let job = folder.path("job");
+
+        // Only in virtual time a guest does not notice that it was stopped. An image with files of
+        // the caller's is rarely booted twice.
+        let saved = matches!(spec.time, Time::Virtual { .. })
+            && spec.files.is_empty()
+            && spec.virtio.is_empty()
+            && spec.shm.is_empty();
+        let (console, output) = (folder.path("console"), folder.path("output"));
+        let input = begin.is_some().then(|| folder.path("input"));
+        // The agent's, and the kernel's own.
+        let words = |pause| [Orders::of(spec, pause).words(), spec.boot.clone()].concat();
+        let mut options = Options {
+            kernel: &booted,
+            image: &image,
+            console: &console,
+            output: &output,
+            input: input.as_deref(),
+            job: &job,
+            bench: spec.bench,
+            ethernet: spec.ethernet,
+            time: spec.time,
+            memory: spec.memory,
+            trace: None,
+            virtio: &spec.virtio,
+            shm: &spec.shm,
+            restore: None,
+            words: words(saved),
+        };
+        let state = if saved {
+            self.saved(&qemu, &options, &hash, spec, progress)?
+        } else {
+            None
+        };
+        options.restore = state.as_deref();
+        if state.is_none() {
+            options.words = words(false);
+        }
+        deliver(&job, &Delivery::Job(spec.job.clone()))?;
+        // Only now: what is saved is the same machine with and without.
+        let trace = folder.path("trace");
+        options.trace = spec.trace_registers.then_some(trace.as_path());
+        let mut outcome = Outcome {
+            versions: versions(own, &qemu, &guest, &tree)?,
+            ..Outcome::default()
+        };
+        progress.job(&format!("guest with kernel {kernel}"));
+        let keyboard = input.as_deref().map(Keyboard::new).transpose()?;
+        let mut keyboard = keyboard.zip(begin);
+        let mut process = Process::start(&qemu, &options, &folder.path("qemu"))?;
+        if let Some(file) = &state {
+            let deadline = Instant::now() + RESTORE;
+            if let Err(source) = process.resume(file, deadline) {
+                let said = process.complaints();
+                outcome.failure = Some(Failure::NotResumed { source, said });
+                return Ok(outcome);
+            }
+        }
+        let mut bases = Vec::new();
+        let end = self.follow(
+            &mut process,
+            spec,
+            sink,
+            &mut outcome,
+            &mut bases,
+            &mut || {
+                if let Some((keyboard, begin)) = keyboard.take() {
+                    begin(keyboard);
+                }
+            },
+        )?;
+        outcome.console = qemu::end_of(&console);
+        judge(&mut outcome, end, spec, process.complaints());
+        // QEMU is gone and its record complete.
+        drop(process);
+        if options.trace.is_some() {
+            outcome.accesses = qemu::accesses(&trace, &bases)?;
+        }
+        Ok(outcome)
+    }
+
+    /// The saved guest that a job can start from: the one that has booted, or, for a job with a
+    /// preparation, one that is prepared too.
+    fn saved(
+        &self,
+        qemu: &Tree,
+        options: &Options<'_>,
+        image_hash: &str,
+        spec: &Spec,
+        progress: &dyn Progress,
+    ) -> Result<Option<PathBuf>, Error> {
+        let what = "booting and saving the guest that others start from";
+        deliver(options.job, &Delivery::Job(spec.job.clone()))?;
+        let Some(booted) =
+            snapshot::state(&self.cache, qemu, options, &[image_hash], what, progress)?
+        else {
+            return Ok(None);
+        };
+        let (Job::Task { .. }, Some(task)) = (&spec.job, &spec.prepare) else {
+            return Ok(Some(booted.file));
+        };
+        let text = task.to_string();
+        let task = task.clone();
+        deliver(options.job, &Delivery::Prepare { task })?;
+        let options = Options {
+            restore: Some(&booted.file),
+            words: options.words.clone(),
+            ..*options
+        };
+        let what = "preparing the guest that others start from";
+        let from = [booted.key.as_str(), &text];
+        let prepared = snapshot::state(&self.cache, qemu, &options, &from, what, progress)?;
+        // Where preparing fails, so it will for the job, which can say why.
+        Ok(Some(prepared.map_or(booted.file, |saved| saved.file)))
+    }
+
+    /// Takes in what the guest hands out.
+    fn follow(
+        &self,
+        process: &mut Process,
+        spec: &Spec,
+        sink: &mut dyn Sink,
+        outcome: &mut Outcome,
+        bases: &mut Vec<u64>,
+        listening: &mut dyn FnMut(),
+    ) -> Result<End, Error> {
+        let deadline = Instant::now()
+            .checked_add(spec.timeout)
+            .ok_or(SpecError::Timeout(spec.timeout))?;
+        process.follow(deadline, &self.stopped, |piece| {
+            match pass_on(piece, sink) {
+                Some(Piece::Ready(text)) => {
+                    for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
+                        if name.starts_with(REGISTERS) {
+                            let digits = value.trim_start_matches("0x");
+                            bases.extend(u64::from_str_radix(digits, 16));
+                            continue;
+                        }
+                        outcome.versions.push((name.to_owned(), value.to_owned()));
+                    }
+                }
+                Some(Piece::File(name)) => outcome.outputs.push((name, Vec::new())),
+                Some(Piece::Part(bytes)) => {
+                    if let Some((_, file)) = outcome.outputs.last_mut() {
+                        file.extend_from_slice(&bytes);
+                    }
+                }
+                Some(Piece::Status(status)) => outcome.status = Some(status),
+                Some(Piece::Failed(said)) => outcome.failure = Some(Failure::Guest { said }),
+                Some(Piece::Listening) => listening(),
+                Some(Piece::Stdout(_) | Piece::Stderr(_)) | None => {}
+            }
+        })
+    }
+}
+
+/// Leaves something for the agent to find.
+fn deliver(path: &Path, delivery: &Delivery) -> Result<(), Error> {
+    let text = serde_json::to_vec(delivery).map_err(Error::Job)?;
+    fs::write(path, text).map_err(Error::file("write", path))
+}
+
+/// Says what went wrong, if something did: what the agent said, else what the console says, else
+/// how QEMU ended.
+fn judge(outcome: &mut Outcome, end: End, spec: &Spec, complaints: String) {
+    if outcome.failure.is_some() {
+        return;
+    }
+    outcome.failure = match (end, qemu::trouble(&outcome.console)) {
+        (_, Some(Trouble::NoMemory(victim))) => Some(Failure::OutOfMemory {
+            victim,
+            memory: spec.memory,
+        }),
+        (_, Some(Trouble::Panic(words))) => Some(Failure::Panic(words)),
+        (End::Timeout, None) => Some(Failure::Timeout(spec.timeout)),
+        (End::Stopped, None) => Some(Failure::Stopped),
+        (End::Garbled(error), None) => Some(Failure::Output(error)),
+        (End::TooMuchOutput(limit), None) => Some(Failure::TooMuchOutput(limit)),
+        (End::TooMuchConsole(limit), None) => Some(Failure::TooMuchConsole(limit)),
+        (End::Off(status), None) if !status.success() => Some(Failure::Qemu {
+            status,
+            said: complaints,
+        }),
+        (End::Off(_), None) if outcome.status.is_none() => Some(Failure::SwitchedOff),
+        (End::Off(_), None) => None,
+    };
+}
