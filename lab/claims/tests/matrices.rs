@@ -20,7 +20,7 @@ fn read(path: &Path) -> Matrix {
 }
 
 fn folder() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../matrices")
 }
 
 #[test]

@@ -80,16 +80,16 @@ pub(crate) enum Command {
     /// Convert a log: any format that is read into candump's, Vector ASC, pcapng or Parquet.
     #[cfg(feature = "capture")]
     Convert(convert::Convert),
-    /// Run commands and experiments on real kernels in virtual machines (program cangate-lab).
+    /// cangate-lab: run commands and experiments on real kernels in virtual machines.
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Lab(Forwarded),
-    /// Measure the latency of a gateway: send frames into it, stamp what comes out (program cangate-lab).
+    /// cangate-lab: measure the latency of a gateway, by frames sent into it.
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Bench(Forwarded),
-    /// Make a site (HTML pages) from a folder of results (program cangate-lab).
+    /// cangate-lab: make a site (HTML pages) from a folder of results.
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Report(Forwarded),
-    /// Make an image that routes without an operating system (program cangate-lab).
+    /// cangate-lab: make an image that routes without an operating system.
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Image(Forwarded),
     /// Print the JSON schema of gateway.toml, with which editors complete and check it.
