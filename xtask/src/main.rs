@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arm64;
 mod bpf;
 mod checks;
 mod command;
@@ -19,6 +20,7 @@ mod without_os;
 mod workspace;
 
 use clap::{Parser, Subcommand};
+use package::Architecture;
 use report::Report;
 use std::process::ExitCode;
 use workspace::Workspace;
@@ -62,7 +64,11 @@ enum Task {
         rest: Vec<String>,
     },
     /// Build the Debian package, with man pages, completions and a program that is linked statically
-    Package,
+    Package {
+        /// The processor it is for [default: this machine's]
+        #[arg(long, value_enum)]
+        arch: Option<Architecture>,
+    },
     /// Make the pictures of the documents anew, with the program; needs Chromium
     ///
     /// The tests compare docs/pictures with what the program draws. After a change that is meant, this writes
@@ -103,7 +109,9 @@ fn run(task: Task) -> anyhow::Result<bool> {
         Task::Bench { name, rest } => {
             return checks::bench(&workspace, name.as_deref(), &rest);
         }
-        Task::Package => report.step("package", || package::run(&workspace)),
+        Task::Package { arch } => report.step("package", || {
+            package::run(&workspace, arch.unwrap_or(Architecture::host()))
+        }),
         Task::Pictures => report.step("pictures", || pictures::make(&workspace)),
         Task::Promises => report.step("promises", || {
             let binaries = workspace.test_binaries()?;

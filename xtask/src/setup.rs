@@ -1,5 +1,6 @@
 //! What a full test run needs on this machine, and getting it.
 
+use crate::arm64;
 use crate::command::{command, on_path, output, show, within};
 use crate::package::CARGO_DEB;
 use crate::report::Tally;
@@ -16,7 +17,7 @@ pub(crate) const NO_STD_TARGET: &str = "thumbv7em-none-eabi";
 pub(crate) const BARE_TARGET: &str = "x86_64-unknown-none";
 
 /// Programs out of the distribution.
-const PROGRAMS: [Program; 6] = [
+const PROGRAMS: [Program; 7] = [
     Program {
         names: &["chromium", "chromium-browser", "google-chrome"],
         package: "chromium",
@@ -42,9 +43,15 @@ const PROGRAMS: [Program; 6] = [
         quick: false,
     },
     Program {
+        names: &[arm64::RUNNER],
+        package: "qemu-user-static",
+        why: "tests of the gateway for 64-bit ARM run in it",
+        quick: false,
+    },
+    Program {
         names: &[crate::bpf::COMPILER],
         package: "clang-14",
-        why: "it makes the committed BPF object again, byte for byte",
+        why: "it makes the committed BPF object again, byte for byte, and a file of C of the tests for 64-bit ARM",
         quick: false,
     },
     Program {
@@ -101,6 +108,10 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
         println!("       {CARGO_DEB} (cargo install): it makes the Debian package");
     }
     println!("       the targets {NO_STD_TARGET} and {BARE_TARGET} (rustup);");
+    if all {
+        let targets = arm64::TARGETS.join(", ");
+        println!("       the targets {targets} (rustup): the gateway is checked for each");
+    }
     for Program { package, why, .. } in programs() {
         println!("       {package} (apt): {why}");
     }
@@ -128,7 +139,8 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
             )
         })?);
     }
-    for target in [NO_STD_TARGET, BARE_TARGET] {
+    let further: &[&str] = if all { &arm64::TARGETS } else { &[] };
+    for &target in [NO_STD_TARGET, BARE_TARGET].iter().chain(further) {
         tally.add(need(has_target(target), target, install, || {
             rustup(&["target", "add", target])
         })?);

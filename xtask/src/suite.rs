@@ -3,7 +3,7 @@
 use crate::libtest;
 use crate::report::{Report, Tally};
 use crate::workspace::{TestBinary, Workspace};
-use crate::{bpf, checks, fuzz, house, lab, package, promises, setup, without_os};
+use crate::{arm64, bpf, checks, fuzz, house, lab, package, promises, setup, without_os};
 use anyhow::{Result, bail};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ const fn long(name: &'static str) -> Stage {
 }
 
 /// The steps in their order.
-const STEPS: [Stage; 19] = [
+const STEPS: [Stage; 20] = [
     quick("setup"),
     quick("format"),
     quick("house"),
@@ -45,6 +45,7 @@ const STEPS: [Stage; 19] = [
     long("lab"),
     quick("test"),
     long("package"),
+    long("arm64"),
     long("heavy"),
     long("guests"),
     long("reproduce"),
@@ -178,7 +179,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
                 let run = debug_tests(workspace)?;
                 Ok(built.borrow_mut().hand_over(run, options))
             }
-            "package" => package::run(workspace),
+            "package" => package::run(workspace, package::Architecture::host()),
+            "arm64" => arm64::run(workspace),
             "heavy" => {
                 let run = heavy_tests(workspace, built.borrow_mut().binaries(workspace)?)?;
                 Ok(built.borrow_mut().hand_over(run, options))

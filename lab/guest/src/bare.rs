@@ -10,7 +10,7 @@ use crate::qemu::module_folder;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -145,23 +145,36 @@ impl Lab {
             what: program,
             folder: tree.root().to_path_buf(),
         })?;
+        command
+            .args(bare.arguments(&tree, &folder))
+            .env_clear()
+            .env("QEMU_MODULE_DIR", module_folder(&tree));
+        self.listen(&mut command, &folder, &bare.letters, bare.timeout)
+    }
+
+    /// Runs QEMU to its end, or ends it after `timeout`, and gives what came on its standard output,
+    /// which is the machine's serial line. `letters` is typed there, see [`Bare::letters`].
+    pub(crate) fn listen(
+        &self,
+        command: &mut Command,
+        folder: &RunFolder,
+        letters: &[u8],
+        timeout: Duration,
+    ) -> Result<Said, Error> {
         let said = folder.path("serial");
         let serial = File::create(&said).map_err(Error::file("create", &said))?;
         let complained = folder.path("complaints");
         let complaints = File::create(&complained).map_err(Error::file("create", &complained))?;
         let mut child = command
-            .args(bare.arguments(&tree, &folder))
-            .env_clear()
-            .env("QEMU_MODULE_DIR", module_folder(&tree))
             .env("LC_ALL", "C")
             .stdin(Stdio::piped())
             .stdout(serial)
             .stderr(complaints)
             .process_group(0)
             .spawn()
-            .map_err(Error::file("run QEMU in", tree.root()))?;
-        let deadline = Instant::now() + bare.timeout;
-        let mut letters = bare.letters.iter();
+            .map_err(Error::file("run QEMU in", &folder.path("")))?;
+        let deadline = Instant::now() + timeout;
+        let mut letters = letters.iter();
         let mut lines = 0;
         let ended = loop {
             let heard = fs::read(&said).unwrap_or_default();

@@ -1,7 +1,8 @@
 //! The root folder of a small Debian system: for tests that need its init, its package manager, its users.
 
+use crate::architecture::Architecture;
 use crate::error::{Error, tail};
-use crate::fetch::{self, Recipe};
+use crate::fetch::{self, Recipe, Tree};
 use crate::kernels::Release;
 use crate::lab::Lab;
 use crate::own;
@@ -34,28 +35,44 @@ impl Lab {
     ///
     /// A tool is missing, a package does not exist, a download fails.
     pub fn debian(&self, packages: &[&str], progress: &dyn Progress) -> Result<PathBuf, Error> {
+        let tree = self.system(Architecture::Amd64, packages, progress)?;
+        Ok(tree.root().to_path_buf())
+    }
+
+    /// The same for one of several processors.
+    pub(crate) fn system(
+        &self,
+        architecture: Architecture,
+        packages: &[&str],
+        progress: &dyn Progress,
+    ) -> Result<Tree, Error> {
         let names = with_base(packages);
-        let name = debian_name(&names);
+        let name = debian_name(architecture, &names);
         let recipe = Recipe {
             name: &name,
-            what: "a Debian system",
+            what: &format!("a Debian system ({})", architecture.debian()),
             release: Release::Bookworm,
+            architecture,
             packages: names,
             wanted: |_| true,
         };
         let debs = self.cache.path("debs").join(&name);
         let mirror = self.mirror.as_deref();
-        let tree = fetch::tree(&self.cache, mirror, progress, &recipe, |tree| {
+        fetch::tree(&self.cache, mirror, progress, &recipe, |tree| {
             complete(tree.root(), &debs)
-        })?;
-        Ok(tree.root().to_path_buf())
+        })
     }
 
     /// Is such a system there, so that nothing has to be fetched?
     #[must_use]
     pub fn has_debian(&self, packages: &[&str]) -> bool {
-        let names = with_base(packages);
-        self.cache.finished(&debian_name(&names)).is_some()
+        self.has_system(Architecture::Amd64, packages)
+    }
+
+    /// The same for one of several processors.
+    pub(crate) fn has_system(&self, architecture: Architecture, packages: &[&str]) -> bool {
+        let name = debian_name(architecture, &with_base(packages));
+        self.cache.finished(&name).is_some()
     }
 }
 
@@ -66,9 +83,12 @@ fn with_base(packages: &[&str]) -> Vec<String> {
     names
 }
 
-fn debian_name(packages: &[String]) -> String {
+fn debian_name(architecture: Architecture, packages: &[String]) -> String {
     let hash = own::hash(&[packages.join(" ").as_bytes()]);
-    format!("debian-bookworm-{hash}-1")
+    match architecture {
+        Architecture::Amd64 => format!("debian-bookworm-{hash}-1"),
+        Architecture::Arm64 => format!("debian-bookworm-arm64-{hash}-1"),
+    }
 }
 
 /// What installing would have made: dpkg's list of packages, users and groups.
@@ -154,8 +174,10 @@ mod tests {
     #[test]
     fn other_packages_are_another_system() {
         let names = |all: &[&str]| all.iter().map(|&p| p.to_owned()).collect::<Vec<_>>();
-        let one = debian_name(&names(&["a", "b"]));
+        let amd64 = |all: &[&str]| debian_name(Architecture::Amd64, &names(all));
+        let one = amd64(&["a", "b"]);
         assert!(one.starts_with("debian-bookworm-"), "{one}");
-        assert_ne!(one, debian_name(&names(&["a", "c"])));
+        assert_ne!(one, amd64(&["a", "c"]));
+        assert_ne!(one, debian_name(Architecture::Arm64, &names(&["a", "b"])));
     }
 }

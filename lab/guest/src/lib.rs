@@ -6,11 +6,15 @@
 //! * [`agent`]: the same program as a guest's first process. It brings up the hardware, does the
 //!   [`machine::Job`] and hands out what came of it. What jobs mean beyond running a command is
 //!   the business of the one who asks ([`agent::Tasks`]): no experiment is known here.
+//! * [`Arm64Guest`]: a guest with another processor, where the arm64 package is tried; a script of the
+//!   caller's is its job.
 //! * [`program`]: programs of the guest, run from inside.
 
 #![forbid(unsafe_code)]
 
 pub mod agent;
+mod architecture;
+mod arm64;
 mod bare;
 mod cache;
 mod debian;
@@ -36,6 +40,7 @@ mod trees;
 mod vmlinux;
 mod wire;
 
+pub use arm64::{Arm64Guest, Arm64Outcome};
 pub use bare::{Bare, Processor, Said};
 pub use error::Error;
 pub use kernels::{Kernel, Release, UnknownKernel};

@@ -1,5 +1,6 @@
 //! The trees that the lab works with: QEMU, the guest's programs, kernels.
 
+use crate::architecture::Architecture;
 use crate::cache::Cache;
 use crate::error::{Error, tail};
 use crate::fetch::{self, Recipe, Tree};
@@ -61,7 +62,7 @@ const MODULES: &[&str] = &[
 
 /// The stages' names. A recipe that changes gets another.
 const QEMU: &str = "qemu-11.1";
-const QEMU_ARM: &str = "qemu-arm-11.1";
+pub(crate) const QEMU_ARM: &str = "qemu-arm-11.1";
 const GUEST: &str = "guest-2";
 
 fn kernel_name(kernel: Kernel) -> String {
@@ -153,7 +154,8 @@ impl KernelTree {
     }
 }
 
-fn modules_folder(tree: &Tree, version: &str) -> PathBuf {
+/// The folder of the modules of a kernel of this version.
+pub(crate) fn modules_folder(tree: &Tree, version: &str) -> PathBuf {
     let path = format!("lib/modules/{version}");
     tree.find(&path).unwrap_or_else(|| tree.root().join(path))
 }
@@ -190,6 +192,7 @@ fn qemu_with(
         name,
         what,
         release: Release::TrixieBackports,
+        architecture: Architecture::Amd64,
         packages: packages.iter().map(|&p| p.to_owned()).collect(),
         wanted: |_| true,
     };
@@ -232,6 +235,7 @@ pub(crate) fn guest(
         name: GUEST,
         what: "the guest's programs",
         release: Release::Bookworm,
+        architecture: Architecture::Amd64,
         packages: packages.map(str::to_owned).to_vec(),
         wanted: |_| true,
     };
@@ -250,6 +254,7 @@ pub(crate) fn kernel(
         name: &kernel_name(kernel),
         what: &format!("kernel {kernel}"),
         release: kernel.release(),
+        architecture: Architecture::Amd64,
         packages: vec![format!("linux-image-{flavour}")],
         // Its dependencies are for installing it.
         wanted: |name| {
@@ -268,9 +273,7 @@ pub(crate) fn kernel(
         let made = KernelTree::open(tree.clone(), kernel)?;
         progress.stage(&format!("choosing modules of kernel {kernel}"));
         let programs = guest(cache, mirror, progress)?;
-        depmod(&programs, tree, &made.version)?;
-        keep_modules(&made)?;
-        depmod(&programs, tree, &made.version)
+        choose_modules(&programs, tree, &made.version)
     })?;
     KernelTree::open(tree, kernel)
 }
@@ -330,13 +333,20 @@ fn depmod(programs: &Tree, tree: &Tree, version: &str) -> Result<(), Error> {
     })
 }
 
+/// Leaves a kernel the modules that guests use, and lists them as installing the package would have.
+/// depmod is one of the guest's `programs`, which run on the host; it reads modules of any processor.
+pub(crate) fn choose_modules(programs: &Tree, tree: &Tree, version: &str) -> Result<(), Error> {
+    depmod(programs, tree, version)?;
+    keep_modules(&modules_folder(tree, version))?;
+    depmod(programs, tree, version)
+}
+
 /// Removes the modules that no guest needs: nine tenths of the package.
-fn keep_modules(kernel: &KernelTree) -> Result<(), Error> {
-    let folder = kernel.modules();
+fn keep_modules(folder: &Path) -> Result<(), Error> {
     let dep = folder.join("modules.dep");
     let text = fs::read_to_string(&dep).map_err(Error::file("read", &dep))?;
     let keep = closure(&text, MODULES);
-    prune(&folder.join("kernel"), &folder, &keep)
+    prune(&folder.join("kernel"), folder, &keep)
 }
 
 /// The files of these modules and of all that they depend on, from modules.dep, whose lines name

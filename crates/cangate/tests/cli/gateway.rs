@@ -35,7 +35,7 @@ impl Gateway {
             folder,
         };
         gateway.write_routes(routes);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_cangate"));
+        let mut command = Command::new(crate::program());
         command
             .arg("run")
             .arg(gateway.file())

@@ -32,9 +32,11 @@ mod waits;
 use assert_cmd::Command;
 use std::path::PathBuf;
 
-/// The program that was built with these tests.
+/// The program that was built with these tests, or another one that the environment names: one for
+/// another processor, which this machine emulates.
 fn program() -> PathBuf {
-    PathBuf::from(env!("CARGO_BIN_EXE_cangate"))
+    let named = std::env::var_os("CANGATE_PROGRAM").filter(|path| !path.is_empty());
+    named.map_or_else(|| env!("CARGO_BIN_EXE_cangate").into(), PathBuf::from)
 }
 
 /// The program, without the caller's colours.

@@ -26,7 +26,7 @@ fn start(folder: &Path) -> (Process, String) {
          [[routes]]\nname = \"a \\\"b\\\"\"\nfrom = \"in\"\nto = \"out\"\nid = \"100-1FF\"\n"
     );
     std::fs::write(folder.join("gateway.toml"), text).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_cangate"))
+    let mut child = Command::new(crate::program())
         .args(["run", "gateway.toml"])
         .current_dir(folder)
         .stdin(Stdio::piped())

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[test]
 fn rates_are_printed_until_the_gateway_ends() {
     let mut gateway = Gateway::start(ROUTES);
-    let mut watch = Command::new(env!("CARGO_BIN_EXE_cangate"))
+    let mut watch = Command::new(crate::program())
         .args(["stats", "--watch", "--json", "--interval=50ms", "--socket"])
         .arg(gateway.socket())
         .stdout(Stdio::piped())
@@ -105,7 +105,7 @@ impl OnTerminal {
         };
         tcsetwinsize(&user, size).unwrap();
         let end = || line.try_clone().unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_cangate"))
+        let child = Command::new(crate::program())
             .args(["top", "--interval=50ms", "--socket"])
             .arg(gateway.socket())
             .env("TERM", "xterm")

@@ -8,6 +8,7 @@ mod header;
 mod inbox;
 mod outbox;
 mod prepared;
+mod send;
 #[cfg(test)]
 mod tests;
 

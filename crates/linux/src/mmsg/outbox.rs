@@ -1,9 +1,10 @@
 //! Datagrams that go out.
 #![allow(unsafe_code, reason = "sendmmsg(2)")]
 
-use super::header::{DONT_WAIT, header};
+use super::header::header;
+use super::send::sendmmsg;
 use crate::errno::last_errno;
-use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
+use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
 
 /// Buffers for datagrams that go out, allocated once.
@@ -83,11 +84,10 @@ impl Outbox {
         // slots, and were allocated for so many. No name, no ancillary data is there. The
         // descriptor is borrowed, so it is open.
         let n = unsafe {
-            libc::sendmmsg(
-                socket.as_raw_fd(),
+            sendmmsg(
+                socket,
                 self.headers.as_mut_ptr(),
                 self.headers.len() as libc::c_uint,
-                DONT_WAIT,
             )
         };
         usize::try_from(n).map_err(|_| last_errno())

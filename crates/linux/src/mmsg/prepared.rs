@@ -5,6 +5,7 @@
 )]
 
 use super::header::{DONT_WAIT, header};
+use super::send::sendmmsg;
 use crate::errno::last_errno;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::io::Errno;
@@ -101,20 +102,15 @@ impl<const N: usize> Prepared<N> {
             // is asked for. The descriptor is borrowed, so it is open.
             let done = unsafe {
                 if send {
-                    libc::sendmmsg(
-                        socket.as_raw_fd(),
-                        self.headers.as_mut_ptr(),
-                        want,
-                        DONT_WAIT,
-                    )
+                    sendmmsg(socket, self.headers.as_mut_ptr(), want)
                 } else {
-                    libc::recvmmsg(
+                    libc::c_long::from(libc::recvmmsg(
                         socket.as_raw_fd(),
                         self.headers.as_mut_ptr(),
                         want,
                         DONT_WAIT,
                         std::ptr::null_mut(),
-                    )
+                    ))
                 }
             };
             match u32::try_from(done) {

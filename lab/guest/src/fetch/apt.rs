@@ -1,6 +1,7 @@
 //! Packages through the host's own apt-get, with folders of our own: it checks signatures and
 //! sums, resolves dependencies, goes on with what is half there, and needs no rights.
 
+use crate::architecture::Architecture;
 use crate::cache::Cache;
 use crate::error::{Error, tail};
 use crate::kernels::Release;
@@ -33,6 +34,7 @@ pub(crate) struct Package {
 /// apt-get with folders of our own.
 pub(super) struct Apt<'a> {
     cache: &'a Cache,
+    architecture: Architecture,
     config: PathBuf,
     mirror: String,
     progress: &'a dyn Progress,
@@ -43,6 +45,7 @@ impl<'a> Apt<'a> {
     pub(super) fn new(
         cache: &'a Cache,
         mirror: Option<&str>,
+        architecture: Architecture,
         progress: &'a dyn Progress,
     ) -> Result<Self, Error> {
         let mirror = match mirror {
@@ -52,28 +55,38 @@ impl<'a> Apt<'a> {
         if mirror.contains(char::is_whitespace) {
             return Err(Error::Mirror(mirror));
         }
-        let root = cache.path("apt");
+        let root = cache.path(architecture.apt_folder());
         for folder in ["lists/partial", "archives/partial", "sources"] {
             let path = root.join(folder);
             fs::create_dir_all(&path).map_err(Error::file("create the folder", &path))?;
         }
         let config = root.join("apt.conf");
-        let text = configuration(&root, &host_acquire()?)?;
+        let text = configuration(&root, architecture, &host_acquire()?)?;
         let status = root.join("status");
         fs::write(&status, "").map_err(Error::file("write", &status))?;
         fs::write(&config, text).map_err(Error::file("write", &config))?;
         Ok(Self {
             cache,
+            architecture,
             config,
             mirror,
             progress,
         })
     }
 
+    /// A path in the folder of apt's state.
+    fn path(&self, name: &str) -> PathBuf {
+        self.cache.path(self.architecture.apt_folder()).join(name)
+    }
+
+    /// Waits until no other process uses apt in this folder.
+    fn lock(&self) -> Result<fs::File, Error> {
+        let name = self.architecture.apt_folder();
+        self.cache.lock(name, self.progress)
+    }
+
     fn apt_get(&self, release: Release) -> Result<Command, Error> {
-        let list = self
-            .cache
-            .path(&format!("apt/sources/{}.list", release.target()));
+        let list = self.path(&format!("sources/{}.list", release.target()));
         let keyring = keyring()?;
         let mut text = String::new();
         for suite in release.suites() {
@@ -118,7 +131,7 @@ impl<'a> Apt<'a> {
     }
 
     fn stamp(&self, release: Release) -> PathBuf {
-        self.cache.path(&format!("apt/{}.stamp", release.target()))
+        self.path(&format!("{}.stamp", release.target()))
     }
 
     /// The packages to fetch: these and all that they depend on.
@@ -127,7 +140,7 @@ impl<'a> Apt<'a> {
         release: Release,
         packages: &[String],
     ) -> Result<Vec<Package>, Error> {
-        let _lock = self.cache.lock("apt", self.progress)?;
+        let _lock = self.lock()?;
         self.update(release)?;
         let mut command = self.apt_get(release)?;
         command
@@ -153,7 +166,7 @@ impl<'a> Apt<'a> {
         packages: &[Package],
         into: &Path,
     ) -> Result<Vec<PathBuf>, Error> {
-        let _lock = self.cache.lock("apt", self.progress)?;
+        let _lock = self.lock()?;
         fs::create_dir_all(into).map_err(Error::file("create the folder", into))?;
         let mut command = self.apt_get(release)?;
         command
@@ -167,7 +180,7 @@ impl<'a> Apt<'a> {
         }
         packages
             .iter()
-            .map(|package| file_of(into, package))
+            .map(|package| file_of(into, self.architecture, package))
             .collect()
     }
 
@@ -268,11 +281,12 @@ fn host_acquire() -> Result<String, Error> {
     Ok(kept)
 }
 
-fn configuration(root: &Path, acquire: &str) -> Result<String, Error> {
+fn configuration(root: &Path, architecture: Architecture, acquire: &str) -> Result<String, Error> {
     let root = root
         .to_str()
         .filter(|text| !text.contains(['"', '\n', '\\']))
         .ok_or_else(|| Error::AptFolder(root.to_path_buf()))?;
+    let architecture = architecture.debian();
     Ok(format!(
         "Dir \"{root}\";\n\
          Dir::State \"{root}\";\n\
@@ -291,8 +305,8 @@ fn configuration(root: &Path, acquire: &str) -> Result<String, Error> {
          Dir::Etc::netrc \"/etc/apt/auth.conf\";\n\
          Dir::Etc::netrcparts \"/etc/apt/auth.conf.d\";\n\
          Dir::Log \"{root}\";\n\
-         APT::Architecture \"amd64\";\n\
-         APT::Architectures {{ \"amd64\"; }};\n\
+         APT::Architecture \"{architecture}\";\n\
+         APT::Architectures {{ \"{architecture}\"; }};\n\
          APT::Install-Recommends \"false\";\n\
          APT::Sandbox::User \"\";\n\
          {acquire}\
@@ -323,9 +337,9 @@ fn parse_uri(line: &str) -> Option<Package> {
 }
 
 /// The file that apt-get made of a package.
-fn file_of(folder: &Path, package: &Package) -> Result<PathBuf, Error> {
+fn file_of(folder: &Path, architecture: Architecture, package: &Package) -> Result<PathBuf, Error> {
     let stem = format!("{}_{}_", package.name, package.version.replace(':', "%3a"));
-    ["amd64", "all"]
+    [architecture.debian(), "all"]
         .into_iter()
         .map(|arch| folder.join(format!("{stem}{arch}.deb")))
         .find(|path| path.is_file())
@@ -364,11 +378,16 @@ mod tests {
 
     #[test]
     fn a_folder_that_apt_could_not_take_is_refused() {
-        assert!(configuration(Path::new("/a\"b"), "").is_err());
-        let text =
-            configuration(Path::new("/a b"), "Acquire::http::Proxy \"http://p\";\n").unwrap();
+        let amd64 = Architecture::Amd64;
+        assert!(configuration(Path::new("/a\"b"), amd64, "").is_err());
+        let proxy = "Acquire::http::Proxy \"http://p\";\n";
+        let text = configuration(Path::new("/a b"), amd64, proxy).unwrap();
         assert!(text.contains("Dir::State::status \"/a b/status\";"));
         assert!(text.contains("http::Proxy"));
+        assert!(text.contains("APT::Architectures { \"amd64\"; };"));
+        let text = configuration(Path::new("/a"), Architecture::Arm64, "").unwrap();
+        assert!(text.contains("APT::Architecture \"arm64\";"));
+        assert!(!text.contains("amd64"));
     }
 
     #[test]
@@ -379,8 +398,12 @@ mod tests {
             version: "1:2".to_owned(),
             size: 0,
         };
-        assert!(file_of(dir.path(), &package).is_err());
+        let find = |architecture| file_of(dir.path(), architecture, &package);
+        assert!(find(Architecture::Amd64).is_err());
+        fs::write(dir.path().join("a_1%3a2_arm64.deb"), "").unwrap();
+        assert!(find(Architecture::Amd64).is_err());
+        assert!(find(Architecture::Arm64).is_ok());
         fs::write(dir.path().join("a_1%3a2_all.deb"), "").unwrap();
-        assert!(file_of(dir.path(), &package).is_ok());
+        assert!(find(Architecture::Amd64).is_ok());
     }
 }

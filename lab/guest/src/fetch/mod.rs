@@ -7,6 +7,7 @@ mod tree;
 pub(crate) use apt::Package;
 pub(crate) use tree::Tree;
 
+use crate::architecture::Architecture;
 use crate::cache::{self, Cache};
 use crate::error::{Error, tail};
 use crate::kernels::Release;
@@ -26,6 +27,8 @@ pub(crate) struct Recipe<'a> {
     pub(crate) what: &'a str,
     /// Where from.
     pub(crate) release: Release,
+    /// For which processor.
+    pub(crate) architecture: Architecture,
     /// Packages, fetched with all that they depend on.
     pub(crate) packages: Vec<String>,
     /// Which of those are wanted.
@@ -41,7 +44,7 @@ pub(crate) fn tree(
     finish: impl FnOnce(&Tree) -> Result<(), Error>,
 ) -> Result<Tree, Error> {
     let path = cache.stage(recipe.name, progress, |part| {
-        let apt = apt::Apt::new(cache, mirror, progress)?;
+        let apt = apt::Apt::new(cache, mirror, recipe.architecture, progress)?;
         progress.stage(&format!("resolving {}", recipe.what));
         let mut packages = apt.resolve(recipe.release, &recipe.packages)?;
         packages.retain(|package| (recipe.wanted)(&package.name));

@@ -4,10 +4,11 @@
 //! The same content gives the same bytes: entries are sorted by name, and have no time, no owner
 //! but root, and inode numbers by their order.
 
+use crate::error::Error;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
 
 /// Where a file's bytes come from.
 #[derive(Clone, Debug)]
@@ -92,12 +93,24 @@ impl Archive {
         self.entries.contains_key(name.trim_matches('/'))
     }
 
+    /// Writes it into a file.
+    pub(crate) fn write_to(&self, path: &Path) -> Result<(), Error> {
+        let write = || {
+            let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
+            self.write(&mut out)?;
+            out.into_inner()
+                .map_err(io::IntoInnerError::into_error)?
+                .flush()
+        };
+        write().map_err(Error::file("write", path))
+    }
+
     /// Writes it.
     ///
     /// # Errors
     ///
     /// A file cannot be read (its path is in the message), or the output not be written.
-    pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let mut out = Counted { out, count: 0 };
         for (inode, (name, entry)) in self.entries.iter().enumerate() {
             let inode = u32::try_from(inode + 1).map_err(io::Error::other)?;

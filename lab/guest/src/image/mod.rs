@@ -9,12 +9,11 @@ use crate::fetch::Tree;
 use crate::machine::GuestFile;
 use crate::own::{self, Programs};
 use crate::trees::KernelTree;
-use cpio::Archive;
-pub(crate) use cpio::Bytes;
+pub(crate) use cpio::{Archive, Bytes};
 use elf::Libraries;
 pub(crate) use elf::{InTree, add_closure};
 use std::fs::{self, File};
-use std::io::{BufWriter, Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -93,15 +92,7 @@ pub(crate) struct Parts<'a> {
 
 /// Puts an image together and writes it.
 pub(crate) fn write(parts: &Parts<'_>, path: &Path) -> Result<(), Error> {
-    let archive = archive(parts)?;
-    let write = || {
-        let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
-        archive.write(&mut out)?;
-        out.into_inner()
-            .map_err(std::io::IntoInnerError::into_error)?
-            .flush()
-    };
-    write().map_err(Error::file("write", path))
+    archive(parts)?.write_to(path)
 }
 
 fn archive(parts: &Parts<'_>) -> Result<Archive, Error> {

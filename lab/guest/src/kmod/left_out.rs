@@ -2,6 +2,7 @@
 //! the same kernel.
 
 use super::Where;
+use crate::architecture::Architecture;
 use crate::error::{Error, tail};
 use crate::fetch::{self, Recipe, Tree};
 use crate::own;
@@ -105,6 +106,7 @@ impl Driver {
             name: &format!("{}-{}-1", self.name, kernel.series()),
             what: &format!("the sources of kernel {}", kernel.series()),
             release: kernel.release(),
+            architecture: Architecture::Amd64,
             packages: vec![package.clone()],
             // Its dependencies are for building a kernel.
             wanted: |name| name.starts_with("linux-source-"),

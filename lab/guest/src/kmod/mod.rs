@@ -9,6 +9,7 @@ mod sources;
 pub(crate) use left_out::{ctucanfd, virtio_can};
 pub use ours::Module;
 
+use crate::architecture::Architecture;
 use crate::cache::Cache;
 use crate::error::{Error, tail};
 use crate::fetch::{self, Recipe, Tree};
@@ -115,6 +116,7 @@ fn compiler(
         name: &format!("build-{}-1", release.target()),
         what: &format!("compiler and headers for kernel {}", kernel.series()),
         release,
+        architecture: Architecture::Amd64,
         packages: packages.map(str::to_owned).to_vec(),
         // Headers of some kernels depend on the kernel.
         wanted: |name| !name.starts_with("linux-image-") && !name.starts_with("linux-modules-"),

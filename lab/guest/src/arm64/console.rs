@@ -1,0 +1,73 @@
+//! What an arm64 guest says on its console, and how the parts of it are told apart.
+
+/// Begins a line that names the part which follows.
+pub(super) const SECTION: &str = "@@section ";
+/// Begins the line with the script's exit status.
+pub(super) const STATUS: &str = "@@status ";
+
+/// What became of an arm64 guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arm64Outcome {
+    /// All that came on its console, and what QEMU itself complained of.
+    pub console: String,
+    /// The exit status of the script; `None` where the guest did not come to the script's end.
+    pub status: Option<u8>,
+    sections: Vec<(String, String)>,
+}
+
+impl Arm64Outcome {
+    /// Reads a console.
+    pub(super) fn new(console: &str) -> Self {
+        let mut sections: Vec<(String, String)> = Vec::new();
+        let mut status = None;
+        for line in console.lines() {
+            if let Some(name) = line.strip_prefix(SECTION) {
+                sections.push((name.to_owned(), String::new()));
+            } else if let Some(text) = line.strip_prefix(STATUS) {
+                // What comes now is the machine's end.
+                status = text.parse().ok();
+                break;
+            } else if let Some((_, text)) = sections.last_mut() {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+        Self {
+            console: console.to_owned(),
+            status,
+            sections,
+        }
+    }
+
+    /// What the script printed after `section NAME` and before the next one, standard error
+    /// included.
+    #[must_use]
+    pub fn section(&self, name: &str) -> Option<&str> {
+        let mut found = self.sections.iter().filter(|(this, _)| this == name);
+        found.next().map(|(_, text)| text.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_told_apart() {
+        // A serial console ends lines as terminals want it.
+        let outcome = Arm64Outcome::new(
+            "booting\r\n@@section a\r\n1\r\n2\r\n@@section b\r\n@@status 3\r\nx\r\n",
+        );
+        assert_eq!(outcome.section("a"), Some("1\n2\n"));
+        assert_eq!(outcome.section("b"), Some(""));
+        assert_eq!(outcome.section("c"), None);
+        assert_eq!(outcome.status, Some(3));
+    }
+
+    #[test]
+    fn a_guest_that_did_not_come_to_its_end_has_no_status() {
+        let outcome = Arm64Outcome::new("@@section a\n1\nKernel panic");
+        assert_eq!(outcome.section("a"), Some("1\nKernel panic\n"));
+        assert_eq!(outcome.status, None);
+    }
+}

@@ -1,0 +1,206 @@
+//! Other processors than this machine's: the gateway is checked for each, its tests run for 64-bit
+//! ARM in QEMU's emulation of one process, and the arm64 package is made.
+
+use crate::command::{command, on_path, show};
+use crate::package::{self, Architecture};
+use crate::report::Tally;
+use crate::setup::has_target;
+use crate::workspace::Workspace;
+use crate::{bpf, libtest};
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The targets for which the gateway must compile: four processors, and two C libraries each. On
+/// 32-bit processors the kinds of port that need 64 bits leave themselves out.
+pub(crate) const TARGETS: [&str; 8] = [
+    "x86_64-unknown-linux-gnu",
+    "x86_64-unknown-linux-musl",
+    "aarch64-unknown-linux-gnu",
+    TARGET,
+    "armv7-unknown-linux-gnueabihf",
+    "armv7-unknown-linux-musleabihf",
+    "riscv64gc-unknown-linux-gnu",
+    "riscv64gc-unknown-linux-musl",
+];
+
+/// The target of the arm64 package. The Rust toolchain has all that links a static program for it:
+/// musl, the objects that begin a program, and a linker. For `aarch64-unknown-linux-gnu` a cross
+/// compiler would have to be installed, with its glibc.
+pub(crate) const TARGET: &str = "aarch64-unknown-linux-musl";
+
+/// The linker of Rust's toolchain.
+const LINKER: &str = "rust-lld";
+
+/// It runs a program for 64-bit ARM on this machine.
+pub(crate) const RUNNER: &str = "qemu-aarch64-static";
+
+/// It puts objects of any processor into libraries. Of the same Debian package as [`bpf::STRIP`].
+const ARCHIVER: &str = "llvm-ar-14";
+
+/// Packages that know of no operating system, or only of files.
+const PURE: [&str; 8] = [
+    "cangate-frame",
+    "cangate-config",
+    "cangate-route",
+    "cangate-engine",
+    "cangate-bus",
+    "cangate-analysis",
+    "cangate-controller",
+    "cangate-logs",
+];
+
+/// What tells the tests of the command line which program to try.
+const PROGRAM: &str = "CANGATE_PROGRAM";
+
+/// All of it; what is missing is skipped, and counted.
+pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
+    let mut tally = Tally::default();
+    for target in TARGETS {
+        tally.add(check(workspace, target)?);
+    }
+    tally.add(pure_tests(workspace)?);
+    tally.add(package::run(workspace, Architecture::Arm64)?);
+    tally.add(command_line(workspace)?);
+    Ok(tally)
+}
+
+/// cargo, with what it needs to link for [`TARGET`].
+pub(crate) fn cargo(workspace: &Workspace, subcommand: &str) -> Command {
+    let mut cargo = workspace.cargo(subcommand);
+    cargo.env(variable("LINKER"), LINKER);
+    cargo
+}
+
+/// A setting of cargo's for [`TARGET`], as a variable.
+fn variable(setting: &str) -> String {
+    let target = TARGET.to_uppercase().replace('-', "_");
+    format!("CARGO_TARGET_{target}_{setting}")
+}
+
+/// Why nothing can be done for a target, if so.
+pub(crate) fn missing(target: &str) -> Option<String> {
+    (!has_target(target))
+        .then(|| format!("the target {target} is missing; to have it: rustup target add {target}"))
+}
+
+/// The gateway compiles for a target. It is not linked, so that no C library of it is needed.
+fn check(workspace: &Workspace, target: &str) -> Result<Tally> {
+    if let Some(why) = missing(target) {
+        return Ok(Tally::skipped(format!("{target} because {why}")));
+    }
+    let mut check = workspace.cargo("check");
+    check.args(["-p", "cangate", "--target", target]);
+    Ok(Tally::check(show(&mut check)?))
+}
+
+/// The tests of packages without an operating system, as programs for 64-bit ARM.
+fn pure_tests(workspace: &Workspace) -> Result<Tally> {
+    // criterion, which measures, has a file of C that test programs are linked with.
+    for program in [RUNNER, bpf::COMPILER, ARCHIVER] {
+        if !on_path(program) {
+            return Ok(Tally::skipped(format!(
+                "the tests for 64-bit ARM because {program} is missing"
+            )));
+        }
+    }
+    if let Some(why) = missing(TARGET) {
+        return Ok(Tally::skipped(format!(
+            "the tests for 64-bit ARM because {why}"
+        )));
+    }
+    let mut test = cargo(workspace, "test");
+    test.env(variable("RUNNER"), RUNNER);
+    // The headers of this machine's C library are not for that processor: none is to be read.
+    let c = TARGET.replace('-', "_");
+    test.env(format!("CC_{c}"), bpf::COMPILER)
+        .env(format!("AR_{c}"), ARCHIVER)
+        .env(format!("CFLAGS_{c}"), "-ffreestanding");
+    // Optimized: what is emulated takes ten times as long.
+    test.args([
+        "--release",
+        "--no-fail-fast",
+        "--lib",
+        "--tests",
+        "--target",
+        TARGET,
+    ]);
+    for package in PURE {
+        test.args(["-p", package]);
+    }
+    test.args(["--", "--show-output"]);
+    Ok(libtest::run(&mut test, &workspace.log("arm64"))?.tally)
+}
+
+/// The tests of the command line, which are programs of this machine, with a program for 64-bit ARM.
+fn command_line(workspace: &Workspace) -> Result<Tally> {
+    let program = program(workspace);
+    let why = if on_path(RUNNER) {
+        // Where the target is missing, there is none.
+        (!program.is_file()).then(|| format!("{} is not there", program.display()))
+    } else {
+        Some(format!("{RUNNER} is missing"))
+    };
+    if let Some(why) = why {
+        return Ok(Tally::skipped(format!(
+            "the command line for 64-bit ARM because {why}"
+        )));
+    }
+    let script = wrapper(workspace, &program)?;
+    let mut test = workspace.cargo("test");
+    test.env(PROGRAM, script);
+    test.args(["--no-fail-fast", "-p", "cangate", "--test", "cli"]);
+    test.args(["--", "--show-output"]);
+    Ok(libtest::run(&mut test, &workspace.log("arm64-cli"))?.tally)
+}
+
+/// Builds the static program of the package.
+pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
+    let mut build = cargo(workspace, "build");
+    build.args([
+        "--release",
+        "-p",
+        "cangate",
+        "--bin",
+        "cangate",
+        "--target",
+        TARGET,
+    ]);
+    if !show(&mut build)? {
+        bail!("cangate does not build for {TARGET}");
+    }
+    Ok(program(workspace))
+}
+
+fn program(workspace: &Workspace) -> PathBuf {
+    workspace.target.join(TARGET).join("release/cangate")
+}
+
+/// A program that runs another one by [`RUNNER`]: the kernel of this machine may not know how.
+fn wrapper(workspace: &Workspace, program: &Path) -> Result<PathBuf> {
+    let script = workspace.target.join("xtask/cangate-arm64");
+    let text = format!("#!/bin/sh\nexec {RUNNER} '{}' \"$@\"\n", program.display());
+    fs::write(&script, text).with_context(|| format!("cannot write {}", script.display()))?;
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+    let mut version = command(&script, &workspace.root);
+    if !show(version.arg("--version"))? {
+        bail!("{} does not run by {RUNNER}", program.display());
+    }
+    Ok(script)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_packages_target_is_among_those_that_are_checked() {
+        assert!(TARGETS.contains(&TARGET));
+        assert_eq!(
+            variable("LINKER"),
+            "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER"
+        );
+    }
+}
