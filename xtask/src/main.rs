@@ -15,6 +15,7 @@ mod pictures;
 mod promises;
 mod report;
 mod setup;
+mod size;
 mod suite;
 mod without_os;
 mod workspace;
@@ -69,6 +70,8 @@ enum Task {
         #[arg(long, value_enum)]
         arch: Option<Architecture>,
     },
+    /// Packages, sizes and memory of the gateway, with all features and with few
+    Size,
     /// Make the pictures of the documents anew, with the program; needs Chromium
     ///
     /// The tests compare docs/pictures with what the program draws. After a change that is meant, this writes
@@ -112,6 +115,7 @@ fn run(task: Task) -> anyhow::Result<bool> {
         Task::Package { arch } => report.step("package", || {
             package::run(&workspace, arch.unwrap_or(Architecture::host()))
         }),
+        Task::Size => report.step("size", || size::run(&workspace)),
         Task::Pictures => report.step("pictures", || pictures::make(&workspace)),
         Task::Promises => report.step("promises", || {
             let binaries = workspace.test_binaries()?;

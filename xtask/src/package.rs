@@ -21,6 +21,14 @@ use std::path::{Path, PathBuf};
 /// distribution. Only the program is compiled with it, so all else is what an ordinary build has.
 /// See docs/decisions/0026-service.md.
 const STATIC: &str = "--release -p cangate --bin cangate -- -C target-feature=+crt-static";
+/// The same for the laboratory, which is for 64-bit PCs only.
+const STATIC_LAB: &str =
+    "--release -p cangate-lab --bin cangate-lab -- -C target-feature=+crt-static";
+
+/// The gateway's package, and its program.
+const GATEWAY: &str = "cangate";
+/// The laboratory's package, and its program.
+const LABORATORY: &str = "cangate-lab";
 
 /// Which processor a package is for, as Debian names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -59,17 +67,32 @@ pub(crate) const CARGO_DEB: &str = "cargo-deb";
 const NOT_DEBIAN_S: &str = "initial-upload-closes-no-bugs,statically-linked-binary,extra-license-file,no-changelog,\
                             debian-changelog-file-missing";
 
-/// Builds the package for a processor, or says what is missing for it.
+/// Builds the packages for a processor, or reports what is missing for them.
 pub(crate) fn run(workspace: &Workspace, architecture: Architecture) -> Result<Tally> {
-    let programs = match architecture {
-        Architecture::Amd64 => amd64(workspace)?,
-        Architecture::Arm64 => arm64(workspace)?,
-    };
+    match architecture {
+        Architecture::Amd64 => {
+            let gateway = amd64(workspace, GATEWAY, STATIC)?;
+            let mut tally = one(workspace, architecture, GATEWAY, gateway)?;
+            let laboratory = amd64(workspace, LABORATORY, STATIC_LAB)?;
+            tally.add(one(workspace, architecture, LABORATORY, laboratory)?);
+            Ok(tally)
+        }
+        Architecture::Arm64 => one(workspace, architecture, GATEWAY, arm64(workspace)?),
+    }
+}
+
+/// Makes one package of what was built for it.
+fn one(
+    workspace: &Workspace,
+    architecture: Architecture,
+    name: &str,
+    programs: Result<Programs, String>,
+) -> Result<Tally> {
     let programs = match programs {
         Ok(programs) => programs,
         Err(why) => {
             return Ok(Tally::skipped(format!(
-                "the package{} because {why}",
+                "the package {name}{} because {why}",
                 architecture.ending()
             )));
         }
@@ -77,12 +100,12 @@ pub(crate) fn run(workspace: &Workspace, architecture: Architecture) -> Result<T
     let mut tally = Tally::passed();
     if !on_path(CARGO_DEB) {
         tally.add(Tally::skipped(format!(
-            "the package because {CARGO_DEB} is missing: `cargo install {CARGO_DEB} --locked`"
+            "the package {name} because {CARGO_DEB} is missing: `cargo install {CARGO_DEB} --locked`"
         )));
         return Ok(tally);
     }
-    generate(workspace, &programs)?;
-    let package = package(workspace, architecture)?;
+    generate(workspace, name, &programs)?;
+    let package = package(workspace, name, architecture)?;
     println!("{}", package.display());
     tally.add(lintian(&package)?);
     Ok(tally)
@@ -96,9 +119,9 @@ struct Programs {
     packaged: bool,
 }
 
-/// The program for PCs, linked statically; also where an ordinary build puts its own, until the next
+/// A program for PCs, linked statically; also where an ordinary build puts its own, until the next
 /// one. Or why there is none.
-fn amd64(workspace: &Workspace) -> Result<Result<Programs, String>> {
+fn amd64(workspace: &Workspace, name: &str, options: &str) -> Result<Result<Programs, String>> {
     if !cfg!(all(target_arch = "x86_64", target_env = "gnu")) {
         return Ok(Err(
             "it is made on x86-64 with glibc only: elsewhere, `cargo install --path crates/cangate` \
@@ -107,11 +130,11 @@ fn amd64(workspace: &Workspace) -> Result<Result<Programs, String>> {
         ));
     }
     let mut build = workspace.cargo("rustc");
-    if !show(build.args(STATIC.split_whitespace()))? {
-        bail!("cangate does not build, linked statically");
+    if !show(build.args(options.split_whitespace()))? {
+        bail!("{name} does not build, linked statically");
     }
     Ok(Ok(Programs {
-        here: workspace.target.join("release/cangate"),
+        here: workspace.target.join("release").join(name),
         packaged: true,
     }))
 }
@@ -134,46 +157,49 @@ fn arm64(workspace: &Workspace) -> Result<Result<Programs, String>> {
 
 /// Man pages and completions, by the program itself: the one definition of its command line. And the program, where tests
 /// find it. A package for another processor stays.
-fn generate(workspace: &Workspace, programs: &Programs) -> Result<()> {
-    // The assets of crates/cangate/Cargo.toml name this folder, wherever cargo builds.
+fn generate(workspace: &Workspace, name: &str, programs: &Programs) -> Result<()> {
+    // The assets in the Cargo.toml of the program name this folder, wherever cargo builds.
     let folder = workspace.root.join("target/package");
-    let completions = folder.join("completions");
-    for stale in [&completions, &folder.join("man")] {
-        let _ = fs::remove_dir_all(stale);
-    }
+    let parts = folder.join(format!("{name}-files"));
+    let completions = parts.join("completions");
+    let _ = fs::remove_dir_all(&parts);
     fs::create_dir_all(&completions)
         .with_context(|| format!("cannot make {}", completions.display()))?;
     let program = &programs.here;
     if programs.packaged {
-        let copy = folder.join("cangate");
+        let copy = folder.join(name);
         fs::copy(program, &copy).with_context(|| format!("cannot write {}", copy.display()))?;
     }
     let mut man = command(program, &workspace.root);
-    if !show(man.arg("man").arg(folder.join("man")))? {
+    if !show(man.arg("man").arg(parts.join("man")))? {
         bail!("the man pages were not written");
     }
-    for (shell, name) in [
-        ("bash", "cangate"),
-        ("zsh", "_cangate"),
-        ("fish", "cangate.fish"),
+    for (shell, file) in [
+        ("bash", name.to_owned()),
+        ("zsh", format!("_{name}")),
+        ("fish", format!("{name}.fish")),
     ] {
         let script = output(command(program, &workspace.root).args(["completions", shell]))?;
         if !script.status.success() || script.stdout.is_empty() {
             bail!("there are no completions for {shell}");
         }
-        fs::write(completions.join(name), script.stdout)?;
+        fs::write(completions.join(file), script.stdout)?;
     }
     Ok(())
 }
 
 /// The package.
-fn package(workspace: &Workspace, architecture: Architecture) -> Result<PathBuf> {
+fn package(workspace: &Workspace, name: &str, architecture: Architecture) -> Result<PathBuf> {
     let folder = workspace.root.join("target/package");
     let packages = || -> Result<Vec<PathBuf>> {
         let entries = fs::read_dir(&folder)?.flatten();
         Ok(entries
             .map(|entry| entry.path())
-            .filter(|path| path.to_string_lossy().ends_with(architecture.ending()))
+            .filter(|path| {
+                let file = path.file_name().unwrap_or_default().to_string_lossy();
+                // An underscore ends the name of a package.
+                file.starts_with(&format!("{name}_")) && file.ends_with(architecture.ending())
+            })
             .collect())
     };
     // One of an older version has another name.
@@ -181,7 +207,7 @@ fn package(workspace: &Workspace, architecture: Architecture) -> Result<PathBuf>
         fs::remove_file(&old).with_context(|| format!("cannot remove {}", old.display()))?;
     }
     let mut deb = workspace.cargo("deb");
-    deb.args(["--no-build", "-p", "cangate", "--output"]);
+    deb.args(["--no-build", "-p", name, "--output"]);
     // With a slash it is a folder.
     deb.arg(folder.join(""));
     if architecture == Architecture::Arm64 {

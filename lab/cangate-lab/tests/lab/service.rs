@@ -30,11 +30,15 @@ fn archive(folder: &Path) -> PathBuf {
     archive
 }
 
-/// The package that `cargo xtask package` has made; there may be one for another processor beside it.
+/// The gateway's package that `cargo xtask package` has made; those of the laboratory and for other processors are
+/// beside it.
 fn package() -> Option<PathBuf> {
     let folder = std::fs::read_dir(root().join("target/package")).ok()?;
     let mut files = folder.flatten().map(|entry| entry.path());
-    files.find(|path| path.to_string_lossy().ends_with("_amd64.deb"))
+    files.find(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("cangate_") && name.ends_with("_amd64.deb")
+    })
 }
 
 /// The number in `→ Overall exposure level for cangate@body.service: 1.3 OK`.

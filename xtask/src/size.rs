@@ -1,0 +1,162 @@
+//! `cargo xtask size`: packages, sizes and memory of the gateway, with all features and with few.
+
+use crate::command::{command, line, output, show};
+use crate::report::Tally;
+use crate::workspace::Workspace;
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A build of the gateway, and the most that it may need.
+struct Variant {
+    name: &'static str,
+    /// What cargo is told, beside `-p cangate`.
+    features: &'static [&'static str],
+    /// Most packages in `cargo tree`, our own included.
+    packages: usize,
+    /// Most bytes of the program, linked statically and stripped.
+    bytes: u64,
+}
+
+/// Bounds of issue 27: what a gateway on a small device may need.
+const VARIANTS: [Variant; 2] = [
+    Variant {
+        name: "all features",
+        features: &[],
+        packages: 165,
+        bytes: 11_000_000,
+    },
+    Variant {
+        name: "socketcan,bus,log",
+        features: &["--no-default-features", "--features", "socketcan,bus,log"],
+        packages: 80,
+        bytes: 5_000_000,
+    },
+];
+
+/// The most memory of an idle gateway with two ports and `lock_memory`, KiB.
+const MOST_MEMORY: u64 = 12_000;
+
+/// How long a gateway may take to start, and how long it idles before its memory is read.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+const IDLE: Duration = Duration::from_secs(2);
+
+const GATEWAY: &str = "[gateway]\nrealtime = false\ncontrol = \"control.sock\"\n\
+                       [ports.a]\nkind = \"bus\"\n[ports.b]\nkind = \"bus\"\n\
+                       [[routes]]\nfrom = \"a\"\nto = \"b\"\n";
+
+/// Prints a table, and fails where a bound is exceeded.
+pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
+    let mut tally = Tally::default();
+    let mut rows = Vec::new();
+    for variant in &VARIANTS {
+        let packages = packages(workspace, variant)?;
+        let program = build(workspace, variant)?;
+        let bytes = fs::metadata(&program)?.len();
+        let memory = memory(workspace, &program)?;
+        tally.add(Tally::check(packages <= variant.packages));
+        tally.add(Tally::check(bytes <= variant.bytes));
+        tally.add(Tally::check(memory.resident <= MOST_MEMORY));
+        rows.push(format!(
+            "| {} | {packages} (at most {}) | {bytes} (at most {}) | {} (at most {MOST_MEMORY}) | {} |",
+            variant.name, variant.packages, variant.bytes, memory.resident, memory.locked,
+        ));
+    }
+    println!("\n| features | packages | bytes, static and stripped | idle, KiB | of it locked |");
+    println!("|---|---|---|---|---|");
+    for row in rows {
+        println!("{row}");
+    }
+    Ok(tally)
+}
+
+/// How many packages a build is made of.
+fn packages(workspace: &Workspace, variant: &Variant) -> Result<usize> {
+    let mut tree = workspace.cargo("tree");
+    tree.args(["-p", "cangate", "-e", "normal", "--prefix", "none"]);
+    let output = output(tree.args(variant.features))?;
+    if !output.status.success() {
+        bail!("{} failed", line(&tree));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    // A package that was listed already has a mark.
+    let names: BTreeSet<&str> = text
+        .lines()
+        .map(|line| line.trim_end_matches(" (*)"))
+        .collect();
+    Ok(names.len())
+}
+
+/// The program, linked statically and stripped, in a target folder of its own: the features differ.
+fn build(workspace: &Workspace, variant: &Variant) -> Result<PathBuf> {
+    let target = workspace.target.join("size").join(variant.name);
+    let mut build = workspace.cargo("rustc");
+    build.args(["--release", "-p", "cangate", "--bin", "cangate"]);
+    build
+        .args(variant.features)
+        .arg("--target-dir")
+        .arg(&target);
+    build.args([
+        "--",
+        "-C",
+        "target-feature=+crt-static",
+        "-C",
+        "strip=symbols",
+    ]);
+    if !show(&mut build)? {
+        bail!("cangate does not build with {}", variant.name);
+    }
+    Ok(target.join("release/cangate"))
+}
+
+/// Memory of a process, KiB.
+struct Memory {
+    resident: u64,
+    locked: u64,
+}
+
+/// Ends the gateway, also where reading fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What an idle gateway with two ports of the embedded bus needs, with the default `lock_memory`.
+fn memory(workspace: &Workspace, program: &Path) -> Result<Memory> {
+    let folder = workspace.logs.join("size");
+    fs::create_dir_all(&folder)?;
+    let socket = folder.join("control.sock");
+    let _ = fs::remove_file(&socket);
+    fs::write(folder.join("gateway.toml"), GATEWAY)?;
+    let mut run: Command = command(program, &folder);
+    run.args(["run", "-q", "gateway.toml"])
+        .stdout(Stdio::null());
+    println!("$ {}", line(&run));
+    let running = Running(run.spawn().context("the gateway does not start")?);
+    let began = Instant::now();
+    while !socket.exists() {
+        if began.elapsed() > START_TIMEOUT {
+            bail!("the gateway has no control socket after {START_TIMEOUT:?}");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(IDLE);
+    let status = fs::read_to_string(format!("/proc/{}/status", running.0.id()))?;
+    let value = |key: &str| {
+        let line = status.lines().find(|line| line.starts_with(key));
+        line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok())
+            .with_context(|| format!("/proc/PID/status has no {key}"))
+    };
+    Ok(Memory {
+        resident: value("VmRSS:")?,
+        locked: value("VmLck:")?,
+    })
+}
