@@ -13,11 +13,13 @@ pub mod columns;
 mod failure;
 pub mod input;
 pub mod output;
+mod progress;
 pub mod table;
 pub mod value;
 
 pub use color::Color;
 pub use failure::{Failure, exit_code, say};
+pub use progress::ProgressLine;
 
 use clap::error::ErrorKind;
 use std::ffi::OsString;

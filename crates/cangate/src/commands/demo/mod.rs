@@ -6,14 +6,13 @@ mod table;
 use crate::cli::Demo;
 use crate::input::load_config;
 use ::demo::{Error, Input, Options, Progress};
-use console::Failure;
 use console::input::read_source;
 use console::output;
+use console::{Failure, ProgressLine};
 use frame::Nanos;
-use indicatif::{ProgressBar, ProgressStyle};
 use offload::with_causes;
 use report::file_name;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
     let input = match &args.log {
@@ -42,12 +41,13 @@ pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
     if let Some(out) = &args.out {
         output::folder(out)?;
     }
-    let bar = progress(args);
-    let ran = ::demo::run(&options, &|Progress { done, of }| {
-        bar.set_length(of);
-        bar.set_position(done);
+    let line = ProgressLine::new(if args.log.is_some() {
+        "replaying"
+    } else {
+        "routing"
     });
-    bar.finish_and_clear();
+    let ran = ::demo::run(&options, &|Progress { done, of }| line.set(done, of));
+    drop(line);
     let summary = ran.map_err(failure)?;
     let stdout = std::io::stdout();
     let mut stdout = stdout.lock();
@@ -92,27 +92,4 @@ fn command_line(args: &Demo) -> String {
     }
     text.push_str(" --out DIR");
     text
-}
-
-/// Progress on the terminal; nothing where nobody looks.
-fn progress(args: &Demo) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(0);
-    let template = if args.log.is_some() {
-        "{msg} {bar:40} {percent:>3} %  {bytes} of {total_bytes}  {eta} left"
-    } else {
-        "{msg} {bar:40} {percent:>3} %  {eta} left"
-    };
-    // The template is ours; where it does not parse, the default style does as well.
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar.set_message(if args.log.is_some() {
-        "replaying"
-    } else {
-        "routing"
-    });
-    bar
 }
