@@ -5,9 +5,8 @@ use crate::chunk::{Gap, Record};
 use crate::names::Known;
 use crate::pack::Packing;
 use crate::pcapng::Pcapng;
-use crate::table::Table;
+use crate::table::{ParquetError, Table};
 use crate::text::Text;
-use parquet::errors::ParquetError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +62,12 @@ pub enum FormError {
     /// Parquet is compressed inside.
     #[error("{0}: Parquet is compressed by itself: leave out {1}")]
     Packed(String, &'static str),
+    /// This program writes no Parquet.
+    #[error(
+        "{0}: Parquet is not in this build: this program was built without the feature `parquet`; write \
+         log, asc or pcapng"
+    )]
+    NotBuilt(String),
     /// Parquet cannot go there.
     #[error(
         "Parquet cannot be written to standard output, which has no place to come back to: name a \
@@ -98,6 +103,9 @@ impl Output {
         let Some(form) = form.or(said.map(|(_, form)| form)) else {
             return Err(FormError::Unknown(name.into_owned()));
         };
+        if form == Form::Parquet && !cfg!(feature = "parquet") {
+            return Err(FormError::NotBuilt(name.into_owned()));
+        }
         if form == Form::Parquet && packing != Packing::None {
             return Err(FormError::Packed(name.into_owned(), packing.ending()));
         }
@@ -226,22 +234,38 @@ mod tests {
             is(Form::Pcapng, Packing::Zstd, ".pcapng.zst")
         );
         assert_eq!(said("b.log.gz"), is(Form::Text, Packing::Gzip, ".log.gz"));
-        assert_eq!(
-            said("b.parquet"),
-            is(Form::Parquet, Packing::None, ".parquet")
-        );
         assert_eq!(said("b.asc.gz"), is(Form::Asc, Packing::Gzip, ".asc.gz"));
         assert!(matches!(said("b.pcap"), Err(FormError::Unknown(_))));
-        assert!(matches!(
-            said("b.parquet.gz"),
-            Err(FormError::Packed(_, ".gz"))
-        ));
-        let stream = Output::of(Path::new("-"), Some(Form::Parquet));
-        assert_eq!(stream, Err(FormError::Stream));
         let other = Output::of(Path::new("b.zst"), Some(Form::Pcapng)).unwrap();
         assert_eq!(
             (other.packing, other.ending.as_str()),
             (Packing::Zstd, ".zst")
         );
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn parquet_goes_into_files_and_packs_itself() {
+        let of = |name: &str, form| Output::of(Path::new(name), form).map(|o| (o.form, o.ending));
+        let is = Ok((Form::Parquet, ".parquet".to_owned()));
+        assert_eq!(of("b.parquet", None), is);
+        let packed = of("b.parquet.gz", None);
+        assert!(matches!(packed, Err(FormError::Packed(_, ".gz"))));
+        assert_eq!(of("-", Some(Form::Parquet)), Err(FormError::Stream));
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    #[test]
+    fn parquet_that_is_not_built_in_is_refused_with_the_reason() {
+        for (name, form) in [
+            ("b.parquet", None),
+            ("b.parquet.gz", None),
+            ("-", Some(Form::Parquet)),
+        ] {
+            let error = Output::of(Path::new(name), form).unwrap_err();
+            assert_eq!(error, FormError::NotBuilt(name.to_owned()));
+            let said = error.to_string();
+            assert!(said.contains("without the feature `parquet`"), "{said}");
+        }
     }
 }

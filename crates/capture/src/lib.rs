@@ -16,7 +16,7 @@
 //!   in memory, and a file for each trigger.
 //! * [`convert()`]: from a log of any format into a file.
 //! * [`Form`]: candump's text, Vector ASC, pcapng, Parquet; [`Limits`]: what each cannot say;
-//!   [`Packing`]: gzip, Zstandard.
+//!   [`Packing`]: gzip, Zstandard. Parquet is the feature `parquet`; without it, [`FormError::NotBuilt`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
@@ -36,6 +36,10 @@ mod pack;
 mod pcapng;
 mod queue;
 mod recorder;
+#[cfg(feature = "parquet")]
+mod table;
+#[cfg(not(feature = "parquet"))]
+#[path = "table_left_out.rs"]
 mod table;
 mod text;
 mod trigger;

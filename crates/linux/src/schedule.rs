@@ -2,14 +2,16 @@
 
 #![allow(
     unsafe_code,
-    reason = "pthread_setschedparam(3), sched_setscheduler(2) and sched_getscheduler(2), which no safe library offers"
+    reason = "pthread_setschedparam(3), sched_setscheduler(2), sched_getscheduler(2), and madvise(2) on code, which no safe library offers"
 )]
 
 use crate::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CapabilitySet, CpuSet, capabilities, sched_getaffinity, sched_setaffinity};
+use std::hint::black_box;
 use std::io;
+use std::ops::Range;
 
 /// Gives the calling thread the scheduling class SCHED_FIFO: it runs before every ordinary
 /// thread until it waits. `priority` is 1 to 99 (sched(7)).
@@ -121,18 +123,97 @@ pub enum NotLocked {
     System(Errno),
 }
 
-/// Keeps all memory of the process, present and future, from being paged out.
+/// Keeps all memory of the process, present and future, from being paged out. All of it is read in
+/// for that: the whole program, and each thread's stack in its full length.
 ///
 /// # Errors
 /// [`NotLocked`]; the memory is as it was.
 pub fn lock_memory() -> Result<(), NotLocked> {
+    allowed()?;
+    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(NotLocked::System)
+}
+
+/// Keeps memory from being paged out from the moment on at which it is used first, and the code around
+/// these functions from now on. What was never used is not read in.
+///
+/// Where the kernel cannot do that (before Linux 5.14, which reads code in for us), it is
+/// [`lock_memory`]: that costs memory, and no page fault later.
+///
+/// # Errors
+/// [`NotLocked`]; the memory is as it was.
+pub fn lock_used_memory(functions: &[*const ()]) -> Result<(), NotLocked> {
+    allowed()?;
+    if read_in(functions).is_err() {
+        return lock_memory();
+    }
+    let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
+    match mlockall(flags) {
+        Err(Errno::INVAL) => lock_memory(),
+        result => result.map_err(NotLocked::System),
+    }
+}
+
+/// May this process lock as much as it wants?
+fn allowed() -> Result<(), NotLocked> {
     // CAP_IPC_LOCK lifts the limit (capabilities(7)).
     let unlimited =
         capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK));
     match getrlimit(Resource::Memlock).current {
         Some(limit) if !unlimited => Err(NotLocked::Limit(limit)),
-        _ => mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(NotLocked::System),
+        _ => Ok(()),
     }
+}
+
+/// Bytes of code before and after a function that are read in with it. What a release build compiles as
+/// one unit (`codegen-units = 1` in Cargo.toml) lies together, so that a function stands for its crate.
+const AROUND: usize = 192 * 1024;
+
+/// Reads the code around these functions in, and maps it.
+fn read_in(functions: &[*const ()]) -> Result<(), Errno> {
+    let maps = std::fs::read_to_string("/proc/self/maps").map_err(|_| Errno::NOENT)?;
+    let page = rustix::param::page_size();
+    for function in functions {
+        let at = function.addr();
+        let Some(code) = maps.lines().find_map(|line| code(line, at)) else {
+            return Err(Errno::FAULT);
+        };
+        let first = at.saturating_sub(AROUND).max(code.start) / page * page;
+        let end = at.saturating_add(AROUND).min(code.end);
+        // SAFETY: MADV_POPULATE_READ changes no memory: it maps pages of a mapping as a read would, and
+        // answers with an error where there is none.
+        let result = unsafe {
+            libc::madvise(
+                std::ptr::without_provenance_mut(first),
+                end - first,
+                libc::MADV_POPULATE_READ,
+            )
+        };
+        if result != 0 {
+            return Err(crate::errno::last_errno());
+        }
+    }
+    Ok(())
+}
+
+/// The addresses of a mapping (a line of `/proc/self/maps`), if it is code and has this one.
+fn code(line: &str, at: usize) -> Option<Range<usize>> {
+    let (addresses, rest) = line.split_once(' ')?;
+    let (start, end) = addresses.split_once('-')?;
+    let start = usize::from_str_radix(start, 16).ok()?;
+    let all = start..usize::from_str_radix(end, 16).ok()?;
+    (rest.starts_with("r-x") && all.contains(&at)).then_some(all)
+}
+
+/// Bytes of stack that [`use_stack`] uses.
+const STACK: usize = 128 * 1024;
+
+/// Uses the calling thread's stack for a moment, 128 KiB below where it is, so that these pages are
+/// there when they are needed, and stay where memory is locked from its first use on.
+#[inline(never)]
+pub fn use_stack() {
+    let mut room = [0_u8; STACK];
+    // The compiler cannot know that nobody looks at what is written.
+    black_box(&mut room);
 }
 
 #[cfg(test)]
@@ -207,5 +288,77 @@ mod tests {
             }
             None => eprintln!("SKIPPED because nothing limits locked memory here"),
         }
+    }
+
+    /// Bytes of this process's memory in a state that smaps_rollup knows.
+    fn rollup(key: &str) -> u64 {
+        let all = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
+        let line = all.lines().find(|line| line.starts_with(key)).unwrap();
+        let number = line.split_whitespace().nth(1).unwrap();
+        number.parse::<u64>().unwrap() * 1024
+    }
+
+    #[test]
+    fn only_code_that_has_the_address_counts() {
+        let line = "1000-3000 r-xp 00000000 00:00 7 /a";
+        assert_eq!(code(line, 0x1000), Some(0x1000..0x3000));
+        assert_eq!(code(line, 0x3000), None);
+        assert_eq!(code("1000-3000 rw-p 00000000 00:00 0", 0x1000), None);
+        assert_eq!(code("", 0), None);
+    }
+
+    #[test]
+    fn code_is_read_in_or_the_kernel_is_too_old() {
+        let function = schedule_fifo as *const ();
+        match read_in(&[function]) {
+            Ok(()) => {}
+            Err(Errno::INVAL) => eprintln!("SKIPPED because this kernel is older than 5.14"),
+            Err(other) => panic!("{other}"),
+        }
+        // No code, wherever it points.
+        assert_eq!(read_in(&[std::ptr::null()]), Err(Errno::FAULT));
+    }
+
+    /// In a process of its own, because it locks the memory of the whole process.
+    #[test]
+    fn what_is_not_used_is_not_read_in() {
+        const ALONE: &str = "CANGATE_TEST_LOCKS_MEMORY";
+        if allowed().is_err() {
+            eprintln!("SKIPPED because this process may not lock as much as it wants");
+            return;
+        }
+        if std::env::var_os(ALONE).is_none() {
+            let name = "schedule::tests::what_is_not_used_is_not_read_in";
+            let status = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", name])
+                .env(ALONE, "1")
+                .stdout(std::process::Stdio::null())
+                .status()
+                .unwrap();
+            assert!(status.success());
+            return;
+        }
+        lock_used_memory(&[schedule_fifo as *const ()]).unwrap();
+        let before = rollup("Locked:");
+        // Two threads' stacks of 8 MiB each: with `lock_memory`, 16 MiB.
+        let parked = std::sync::Barrier::new(3);
+        let grown = std::thread::scope(|scope| {
+            for _ in 0..2 {
+                std::thread::Builder::new()
+                    .stack_size(8 << 20)
+                    .spawn_scoped(scope, || {
+                        use_stack();
+                        parked.wait();
+                        parked.wait();
+                    })
+                    .unwrap();
+            }
+            parked.wait();
+            let grown = rollup("Locked:").saturating_sub(before);
+            parked.wait();
+            grown
+        });
+        assert!(grown >= 2 * STACK as u64, "{grown}");
+        assert!(grown < 4 << 20, "{grown}");
     }
 }

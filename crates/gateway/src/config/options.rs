@@ -46,7 +46,8 @@ pub struct Options {
     pub metrics: Option<SocketAddr>,
     /// SCHED_FIFO priority to ask for, 1 to 99; `None` for ordinary scheduling. Default 50.
     pub realtime: Option<u8>,
-    /// Keep all memory from being paged out, where allowed. Default true.
+    /// Keep the memory that is used from being paged out, and the code of the frame path, where
+    /// allowed. Default true.
     pub lock_memory: bool,
     /// Where the routes run. Default: in this process.
     pub offload: Offload,
@@ -206,7 +207,7 @@ pub(super) fn keys() -> Vec<Key> {
         Key::new(
             "lock_memory",
             Shape::Flag,
-            "Locks all memory, so that nothing is paged out. Default true.",
+            "Locks the memory that is used, so that nothing is paged out. Default true.",
         ),
     ]
 }

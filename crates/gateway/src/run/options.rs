@@ -19,7 +19,7 @@ pub struct Options {
     pub metrics: Option<SocketAddr>,
     /// SCHED_FIFO priority of the worker, 1 to 99; `None` for ordinary scheduling.
     pub realtime: Option<u8>,
-    /// Lock the process's memory.
+    /// Lock the memory that the process uses, and the code through which frames pass.
     pub lock_memory: bool,
     /// Act on SIGHUP (reload), SIGTERM and SIGINT (orderly end). They belong to the whole
     /// process, so only one run in a process may have them.

@@ -1,12 +1,24 @@
 //! Locked memory and real-time scheduling, where they are allowed.
 
+use super::worker::Worker;
 use crate::notice::Notice;
 use linux::schedule::{NotLocked, schedule_fifo};
 
-/// Keeps all memory of the process, present and future, from being paged out. Where that is not
-/// allowed, gives what to say about it.
+/// A function of each crate through which frames pass, for the code around it.
+fn frame_path() -> [*const (); 4] {
+    [
+        Worker::work as *const (),
+        route::Table::compile as *const (),
+        port::PortSpec::open as *const (),
+        linux::mmsg::Inbox::new as *const (),
+    ]
+}
+
+/// Keeps the memory that the process has used, or uses from now on, from being paged out, and the code
+/// through which frames pass. Call this when tables and buffers have been made, because making them is
+/// their first use. Where it is not allowed, gives what to say about it.
 pub(crate) fn lock_memory() -> Option<Notice> {
-    let why = match linux::schedule::lock_memory() {
+    let why = match linux::schedule::lock_used_memory(&frame_path()) {
         Ok(()) => return None,
         Err(why @ NotLocked::Limit(_)) => format!(
             "({why}), so a page fault can delay a frame; raise the limit (systemd: \

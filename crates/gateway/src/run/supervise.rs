@@ -112,6 +112,7 @@ pub(super) fn supervise_by<S: Site>(
                 if let Some(priority) = priority {
                     worker.outbox.push(realtime::schedule(priority));
                 }
+                linux::schedule::use_stack();
                 worker.work()
             })
             .map_err(os("starting the worker"))?;

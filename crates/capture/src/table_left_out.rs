@@ -1,0 +1,45 @@
+//! What stands in the place of `table` in a build without Parquet: a table that cannot be made. Such an
+//! output is refused before ([`crate::FormError::NotBuilt`]); here nothing is left to go wrong.
+
+use crate::chunk::{Gap, Record};
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// Why there is no table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("this program was built without the feature `parquet`")]
+pub(crate) struct ParquetError;
+
+/// A table of frames. There is none in this build.
+pub(crate) struct Table(Infallible);
+
+impl Table {
+    /// Makes none.
+    pub(crate) const fn new() -> Result<Self, ParquetError> {
+        Err(ParquetError)
+    }
+
+    pub(crate) const fn begin(&mut self) {
+        match self.0 {}
+    }
+
+    pub(crate) const fn frame(&mut self, _: &Record<'_>) -> bool {
+        match self.0 {}
+    }
+
+    pub(crate) const fn gap(&mut self, _: &Gap) {
+        match self.0 {}
+    }
+
+    pub(crate) const fn is_full(&self) -> bool {
+        match self.0 {}
+    }
+
+    pub(crate) const fn flush(
+        &mut self,
+        _: &[Arc<str>],
+        _: &mut Vec<u8>,
+    ) -> Result<Vec<u8>, ParquetError> {
+        match self.0 {}
+    }
+}
