@@ -4,12 +4,14 @@
 use crate::cache::RunFolder;
 use crate::error::Error;
 use crate::fetch::Tree;
+use crate::kernels::Kernel;
 use crate::lab::Lab;
 use crate::progress::Progress;
-use crate::qemu::module_folder;
+use crate::qemu::{module_folder, quoted};
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -78,7 +80,7 @@ impl Bare {
         }
     }
 
-    fn arguments(&self, tree: &Tree, folder: &RunFolder) -> Vec<String> {
+    fn arguments(&self, tree: &Tree, folder: &RunFolder, halt: &Path) -> Vec<String> {
         let path = |name| folder.path(name).to_string_lossy().into_owned();
         let mut all: Vec<String> =
             "-nodefaults -no-user-config -display none -vga none -nic none -no-reboot"
@@ -97,6 +99,7 @@ impl Bare {
         add("-accel", "tcg".to_owned());
         add("-smp", "1".to_owned());
         add("-icount", format!("shift={},sleep=off", self.shift));
+        add("-plugin", quoted(halt));
         if self.processor == Processor::Pc {
             add("-rtc", "base=2026-01-01T00:00:00,clock=vm".to_owned());
             add("-m", self.memory.to_string());
@@ -136,6 +139,7 @@ impl Lab {
             Processor::Pc => (self.qemu(progress)?, "qemu-system-x86_64"),
             Processor::CortexM4 => (self.qemu_arm(progress)?, "qemu-system-arm"),
         };
+        let halt = self.halt(Kernel::USUAL, progress)?;
         let folder = self.cache.run_folder()?;
         for (name, bytes) in [("image", &bare.image), ("module", &bare.module)] {
             let path = folder.path(name);
@@ -146,7 +150,7 @@ impl Lab {
             folder: tree.root().to_path_buf(),
         })?;
         command
-            .args(bare.arguments(&tree, &folder))
+            .args(bare.arguments(&tree, &folder, &halt))
             .env_clear()
             .env("QEMU_MODULE_DIR", module_folder(&tree));
         self.listen(&mut command, &folder, &bare.letters, bare.timeout)

@@ -59,6 +59,12 @@ const SERIES: [(Series, &str, Release); 4] = [
 ];
 
 impl Kernel {
+    /// The kernel that is used where none is asked for.
+    pub const USUAL: Self = Self {
+        series: Series::V6_1,
+        rt: false,
+    };
+
     /// All there are, in order.
     pub fn all() -> impl Iterator<Item = Self> {
         SERIES

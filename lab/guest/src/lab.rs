@@ -9,6 +9,7 @@ use crate::kmod;
 use crate::machine::{Bench, Spec};
 use crate::own::Programs;
 use crate::progress::Progress;
+use crate::qemu;
 use crate::trees::{self, Bootable, KernelTree};
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -94,6 +95,7 @@ impl Lab {
         self.guest(progress)?;
         for kernel in kernels {
             self.kernel(*kernel, progress)?;
+            self.halt(*kernel, progress)?;
         }
         Ok(())
     }
@@ -109,6 +111,11 @@ impl Lab {
 
     pub(crate) fn qemu(&self, progress: &dyn Progress) -> Result<Tree, Error> {
         trees::qemu(&self.cache, self.mirror.as_deref(), progress)
+    }
+
+    /// The plugin with which guests in virtual time repeat on a busy host.
+    pub(crate) fn halt(&self, kernel: Kernel, progress: &dyn Progress) -> Result<PathBuf, Error> {
+        qemu::halt::plugin(&self.cache, self.mirror.as_deref(), progress, kernel)
     }
 
     pub(crate) fn qemu_arm(&self, progress: &dyn Progress) -> Result<Tree, Error> {

@@ -69,6 +69,10 @@ impl Lab {
         let guest = self.guest(progress)?;
         let Bootable { tree, file: booted } = self.kernel(kernel, progress)?;
         let modules = self.modules(kernel, &tree, spec, progress)?;
+        let halt = match spec.time {
+            Time::Virtual { .. } => Some(self.halt(kernel, progress)?),
+            Time::Real | Time::Fast { .. } => None,
+        };
         let inner = match spec.bench {
             Bench::Vm => Some(self.inner(&qemu, &guest, progress)?),
             _ => None,
@@ -115,6 +119,7 @@ impl Lab {
             time: spec.time,
             memory: spec.memory,
             trace: None,
+            halt: halt.as_deref(),
             virtio: &spec.virtio,
             shm: &spec.shm,
             restore: None,

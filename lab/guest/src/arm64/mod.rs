@@ -14,11 +14,12 @@ use crate::cache::RunFolder;
 use crate::devices::CARDS;
 use crate::error::Error;
 use crate::fetch::Tree;
+use crate::kernels::Kernel;
 use crate::lab::Lab;
 use crate::machine::GuestFile;
 use crate::progress::Progress;
-use crate::qemu::module_folder;
-use std::path::PathBuf;
+use crate::qemu::{module_folder, quoted};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use system::System;
 
@@ -65,6 +66,7 @@ impl Lab {
     ) -> Result<Arm64Outcome, Error> {
         let qemu = self.qemu_arm(progress)?;
         let system = System::get(self, progress)?;
+        let halt = self.halt(Kernel::USUAL, progress)?;
         let folder = self.cache.run_folder()?;
         let image = folder.path("image");
         image::write(&system, guest, &image)?;
@@ -73,7 +75,7 @@ impl Lab {
             folder: qemu.root().to_path_buf(),
         })?;
         command
-            .args(arguments(&qemu, &system, &folder))
+            .args(arguments(&qemu, &system, &folder, &halt))
             .env_clear()
             .env("QEMU_MODULE_DIR", module_folder(&qemu));
         progress.stage("running an arm64 guest");
@@ -83,7 +85,7 @@ impl Lab {
 }
 
 /// QEMU's command line.
-fn arguments(qemu: &Tree, system: &System, folder: &RunFolder) -> Vec<String> {
+fn arguments(qemu: &Tree, system: &System, folder: &RunFolder, halt: &Path) -> Vec<String> {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let mut all: Vec<String> =
         "-nodefaults -no-user-config -display none -nic none -no-reboot -run-with exit-with-parent=on"
@@ -99,6 +101,7 @@ fn arguments(qemu: &Tree, system: &System, folder: &RunFolder) -> Vec<String> {
     add("-accel", "tcg".to_owned());
     add("-smp", "1".to_owned());
     add("-icount", "shift=1,sleep=off".to_owned());
+    add("-plugin", quoted(halt));
     add("-rtc", "base=2026-01-01T00:00:00,clock=vm".to_owned());
     add("-seed", "1".to_owned());
     add("-chardev", "stdio,id=serial,signal=off".to_owned());

@@ -17,7 +17,7 @@ use crate::kernels::Kernel;
 use crate::progress::Progress;
 use crate::trees::KernelTree;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What a module is built with.
@@ -33,13 +33,14 @@ pub(crate) struct Where<'a> {
 /// both are mounted in a mount namespace that ends with the build.
 const BUILD: &str = r#"
 set -e
-tree=$1 work=$2 headers=$3 folder=$4
+tree=$1 work=$2
+shift 2
 mount --rbind /dev "$tree/dev"
 mount -t proc proc "$tree/proc"
 mount --bind "$work" "$tree/mnt"
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
-exec chroot "$tree" make -C "/usr/src/linux-headers-$headers" "M=/mnt${folder:+/$folder}" CONFIG_DEBUG_INFO_BTF_MODULES= modules
+exec chroot "$tree" "$@"
 "#;
 
 /// Builds what the Kbuild file in a folder of `work` says; `modules` are what is to be there then.
@@ -57,6 +58,39 @@ fn build(
             folder: tree.root().to_path_buf(),
         });
     }
+    let sources = match folder {
+        "" => "M=/mnt".to_owned(),
+        folder => format!("M=/mnt/{folder}"),
+    };
+    let line = [
+        "make",
+        "-C",
+        &format!("/usr/src/linux-headers-{version}"),
+        &sources,
+        "CONFIG_DEBUG_INFO_BTF_MODULES=",
+        "modules",
+    ];
+    let made: Vec<_> = modules
+        .iter()
+        .map(|module| work.join(folder).join(module))
+        .collect();
+    run_in(
+        tree,
+        work,
+        &line,
+        &format!("building {what} for {version}"),
+        &made,
+    )
+}
+
+/// Runs a command in a tree; `work` is its folder /mnt. `made` are the files that are to be there then.
+pub(crate) fn run_in(
+    tree: &Tree,
+    work: &Path,
+    line: &[&str],
+    what: &str,
+    made: &[PathBuf],
+) -> Result<(), Error> {
     let mut command = Command::new("unshare");
     if !rustix::process::geteuid().is_root() {
         command.arg("--map-root-user");
@@ -65,14 +99,12 @@ fn build(
         .args(["--mount", "--pid", "--fork", "sh", "-c", BUILD, "sh"])
         .arg(tree.root())
         .arg(work)
-        .arg(version)
-        .arg(folder)
+        .args(line)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .output()
         .map_err(Error::file("run", Path::new("unshare")))?;
-    let made = |module: &&str| work.join(folder).join(module).is_file();
-    if output.status.success() && modules.iter().all(made) {
+    if output.status.success() && made.iter().all(|file| file.is_file()) {
         return Ok(());
     }
     let mut text = output.stdout;
@@ -83,14 +115,14 @@ fn build(
         ""
     };
     Err(Error::Command {
-        what: format!("building {what} for {version}"),
+        what: what.to_owned(),
         advice,
         tail: tail(&text, 30, 4000),
     })
 }
 
 /// A tree with the compiler and the headers of a release's kernels, both flavours.
-fn compiler(
+pub(crate) fn compiler(
     cache: &Cache,
     mirror: Option<&str>,
     progress: &dyn Progress,

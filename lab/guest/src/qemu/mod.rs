@@ -1,12 +1,13 @@
 //! The machine: a QEMU process, what it is told, and what it leaves.
 
 mod console;
+pub(crate) mod halt;
 pub(crate) mod monitor;
 mod options;
 mod process;
 mod trace;
 
 pub(crate) use console::{Trouble, end_of, trouble};
-pub(crate) use options::{Options, module_folder};
+pub(crate) use options::{Options, module_folder, quoted};
 pub(crate) use process::{End, Process, pass_on};
 pub(crate) use trace::accesses;

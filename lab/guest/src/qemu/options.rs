@@ -30,6 +30,8 @@ pub(crate) struct Options<'a> {
     pub(crate) virtio: &'a [PathBuf],
     /// Where servers of shared memory are.
     pub(crate) shm: &'a [PathBuf],
+    /// The plugin for halts, of a machine in virtual time.
+    pub(crate) halt: Option<&'a Path>,
     /// The state to restore, if it is not to boot.
     pub(crate) restore: Option<&'a Path>,
     /// What the agent is told on the kernel's command line: words without blanks.
@@ -51,7 +53,7 @@ fn virtio_can(number: usize) -> String {
 }
 
 /// A file's name inside a QEMU option, where a comma separates.
-fn quoted(path: &Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     path.to_string_lossy().replace(',', ",,")
 }
 
@@ -81,6 +83,9 @@ impl Options<'_> {
                 add(&["-icount", &format!("shift={shift},sleep=off")]);
                 // The clock chip counts virtual time too: otherwise no two runs are alike.
                 add(&["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "1"]);
+                if let Some(plugin) = self.halt {
+                    add(&["-plugin", &quoted(plugin)]);
+                }
             }
             Time::Real => add(&["-accel", "tcg", "-smp", "1", "-rtc", "base=utc"]),
             Time::Fast { cpus } => {
@@ -253,6 +258,7 @@ mod tests {
             shm: &[],
             restore: None,
             trace: None,
+            halt: Some(Path::new("/p/halt.so")),
             words: vec!["cangate.bench=kvaser".to_owned()],
         }
         .arguments(&Tree::new("/t".into()))
@@ -269,6 +275,7 @@ mod tests {
             "-icount shift=2,sleep=off",
             "-rtc base=2026-01-01T00:00:00,clock=vm",
             "-seed 1",
+            "-plugin /p/halt.so",
             "nokaslr norandmaps",
             "exit-with-parent=on",
             "ioeventfd=off",

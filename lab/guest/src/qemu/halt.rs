@@ -1,0 +1,42 @@
+//! The plugin with which a guest in virtual time repeats on a busy host, too.
+
+use crate::cache::Cache;
+use crate::error::Error;
+use crate::kernels::Kernel;
+use crate::kmod;
+use crate::own;
+use crate::progress::Progress;
+use std::fs;
+use std::path::PathBuf;
+
+/// Its source, which says what it is for.
+const SOURCE: &str = include_str!("../../plugin/halt.c");
+
+/// The plugin, built once with the compiler of the tree that builds modules for this kernel.
+pub(crate) fn plugin(
+    cache: &Cache,
+    mirror: Option<&str>,
+    progress: &dyn Progress,
+    kernel: Kernel,
+) -> Result<PathBuf, Error> {
+    let name = format!("plugin-halt-{}", own::hash(&[SOURCE.as_bytes()]));
+    let made = cache.stage(&name, progress, |part| {
+        let tree = kmod::compiler(cache, mirror, progress, kernel)?;
+        progress.stage("building the plugin for halts");
+        let source = part.join("halt.c");
+        fs::write(&source, SOURCE).map_err(Error::file("write", &source))?;
+        let line = [
+            "gcc",
+            "-O2",
+            "-shared",
+            "-fPIC",
+            "-nostdlib",
+            "-o",
+            "/mnt/halt.so",
+            "/mnt/halt.c",
+        ];
+        let made = [part.join("halt.so")];
+        kmod::run_in(&tree, part, &line, "building the plugin for halts", &made)
+    })?;
+    Ok(made.join("halt.so"))
+}
