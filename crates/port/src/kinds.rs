@@ -350,7 +350,7 @@ mod tests {
                 panic!("{:?}", found.list());
             };
             assert_eq!(error.message, message);
-            let hint = error.hint.clone().unwrap_or_default();
+            let hint = error.hint.clone();
             assert!(hint.starts_with(&missing.why()), "{hint}");
             assert!(
                 missing.keyword == CONTROLLER || hint.ends_with(&kinds.list()),

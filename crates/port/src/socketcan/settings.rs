@@ -446,7 +446,7 @@ mod tests {
         let seen: Vec<_> = found
             .list()
             .iter()
-            .map(|d| (&text[d.span.clone()], d.hint.clone().unwrap_or_default()))
+            .map(|d| (&text[d.span.clone()], d.hint.clone()))
             .collect();
         let hint = |key, by| format!("because; `{key} = \"{by}\"` works everywhere");
         assert_eq!(
