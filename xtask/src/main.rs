@@ -36,9 +36,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// What can be tested on this machine within minutes; with --all, everything
+    /// What can be tested on this machine within minutes; with --all, what CI tests
     ///
-    /// Installs what it needs, and says so first.
+    /// Installs what it needs, and says so first. With --all --long, everything. `--list` says what
+    /// each step does and how long it takes.
     Test(suite::Options),
     /// `test --all`: what CI runs
     Ci(suite::Options),
@@ -96,11 +97,23 @@ fn main() -> ExitCode {
 
 /// Runs a task; `false` where something failed that was already reported.
 fn run(task: Task) -> anyhow::Result<bool> {
+    // CI's command is another name for one with an option.
+    let task = match task {
+        Task::Ci(options) => Task::Test(options.everything()),
+        other => other,
+    };
+    if let Task::Test(options) = &task
+        && options.is_list()
+    {
+        print!("{}", options.steps()?);
+        return Ok(true);
+    }
     let workspace = Workspace::find()?;
     let mut report = Report::new();
     match task {
-        Task::Test(options) => suite::run(&workspace, &options, &mut report),
-        Task::Ci(options) => suite::run(&workspace, &options.everything(), &mut report),
+        Task::Test(options) | Task::Ci(options) => {
+            suite::run(&workspace, &options, &mut report)?;
+        }
         Task::Lint => {
             report.step("format", || checks::format(&workspace));
             report.step("clippy", || checks::clippy(&workspace));

@@ -26,7 +26,7 @@ pub(crate) fn check(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Ta
         .map(|target| format!("fuzz::{target}"))
         .collect();
     for binary in binaries {
-        tests.extend(binary.tests(false)?);
+        tests.extend(binary.tests()?);
     }
     let mut tally = Tally::default();
     let promises = promises(&text);

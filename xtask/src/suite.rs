@@ -10,53 +10,157 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Everything, also what takes long: guests, heavy cases, reproduction, fuzzing
+    /// What CI runs, too: clippy, heavy tests, guests, claims, fuzzing
     #[arg(long)]
     all: bool,
+    /// With --all or --only: the steps that take longest, too
+    ///
+    /// For changes of the laboratory, above all of machines in its guests. `--list` says what they
+    /// add.
+    #[arg(long)]
+    long: bool,
     /// Only these steps, separated by commas
     #[arg(long, value_delimiter = ',', value_parser = names())]
     only: Vec<String>,
     /// Not these steps
     #[arg(long, value_delimiter = ',', value_parser = names())]
     skip: Vec<String>,
+    /// List the steps that would run, with what each does and how long it takes; run none
+    #[arg(long)]
+    list: bool,
 }
 
-/// A step, and whether it is quick: part of a run without `--all`.
+/// Which runs a step is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    /// All.
+    Quick,
+    /// Those with `--all`.
+    All,
+    /// Those with `--long`.
+    Long,
+}
+
+impl Class {
+    /// The word for it in lists: the least that asks for it.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Quick => "always",
+            Self::All => "--all",
+            Self::Long => "--long",
+        }
+    }
+}
+
+/// A step.
 struct Stage {
     name: &'static str,
-    quick: bool,
+    class: Class,
+    /// What it does, in one line.
+    what: &'static str,
+    /// How long it takes in a run of its class from a clean clone, on two idle cores, in seconds. Of the
+    /// steps before it, what they have built is there.
+    seconds: u32,
 }
 
-const fn quick(name: &'static str) -> Stage {
-    Stage { name, quick: true }
+const fn quick(name: &'static str, seconds: u32, what: &'static str) -> Stage {
+    stage(name, Class::Quick, seconds, what)
 }
 
-const fn long(name: &'static str) -> Stage {
-    Stage { name, quick: false }
+const fn all(name: &'static str, seconds: u32, what: &'static str) -> Stage {
+    stage(name, Class::All, seconds, what)
 }
 
-/// The steps in their order.
-const STEPS: [Stage; 20] = [
-    quick("setup"),
-    quick("format"),
-    quick("house"),
-    quick("clippy"),
-    quick("build"),
-    long("lab"),
-    quick("test"),
-    long("package"),
-    long("arm64"),
-    long("heavy"),
-    long("guests"),
-    long("reproduce"),
-    long("benches"),
-    long("readme"),
-    quick("no_std"),
-    quick("doc"),
-    long("fuzz"),
-    long("bpf"),
-    quick("promises"),
-    quick("documents"),
+const fn long(name: &'static str, seconds: u32, what: &'static str) -> Stage {
+    stage(name, Class::Long, seconds, what)
+}
+
+const fn stage(name: &'static str, class: Class, seconds: u32, what: &'static str) -> Stage {
+    Stage {
+        name,
+        class,
+        what,
+        seconds,
+    }
+}
+
+/// The steps in their order. docs/contributing.md has the same table, and a test compares them.
+const STEPS: [Stage; 23] = [
+    quick("setup", 1, "installs missing tools, or says how"),
+    quick("format", 5, "checks the formatting"),
+    quick("house", 1, "as `cargo xtask house`"),
+    quick(
+        "build",
+        240,
+        "builds all tests and both programs for debugging",
+    ),
+    quick(
+        "test",
+        60,
+        "all tests in a debug build, with the examples in the API documentation",
+    ),
+    all("clippy", 100, "clippy, with warnings as errors"),
+    all(
+        "ports",
+        20,
+        "each kind of port is compiled alone, and the gateway without any",
+    ),
+    all(
+        "lab",
+        120,
+        "builds both programs for release and sets up the lab",
+    ),
+    all("package", 30, "as `cargo xtask package`"),
+    all(
+        "arm64",
+        180,
+        "compiles the gateway for other processors, makes the arm64 package, and runs tests for 64-bit ARM",
+    ),
+    all("heavy", 500, "tests marked `#[ignore]`, in a release build"),
+    long(
+        "long",
+        600,
+        "ignored tests in modules named `long`: several machines in a guest, or minutes each",
+    ),
+    all(
+        "guests",
+        200,
+        "tests that need a kernel with CAN, in guests",
+    ),
+    all(
+        "reproduce",
+        250,
+        "`cangate lab reproduce --quick --without-machines`",
+    ),
+    long(
+        "claims",
+        350,
+        "`cangate lab reproduce --quick`: of the claims those with machines, which `reproduce` leaves out",
+    ),
+    all(
+        "benches",
+        60,
+        "runs each part of each benchmark once; nothing is measured",
+    ),
+    all(
+        "readme",
+        10,
+        "README names its two commands, and the demo runs",
+    ),
+    all(
+        "no_std",
+        30,
+        "builds the core for a target without a standard library, and runs the scenarios of the engine as a program without one",
+    ),
+    all("doc", 40, "as `cargo xtask doc`"),
+    all("fuzz", 60, "fuzzes each target for a few seconds"),
+    all("bpf", 5, "as `cargo xtask bpf`"),
+    quick("promises", 1, "as `cargo xtask promises`"),
+    quick(
+        "documents",
+        1,
+        "checks the links, and that each dependency has a reason",
+    ),
 ];
 
 fn names() -> clap::builder::PossibleValuesParser {
@@ -72,10 +176,12 @@ impl Options {
 
     fn wants(&self, step: &Stage) -> bool {
         let named = |steps: &[String]| steps.iter().any(|name| name == step.name);
-        let chosen = if self.only.is_empty() {
-            self.all || step.quick
-        } else {
-            named(&self.only)
+        let chosen = match step.class {
+            Class::Long if self.long => true,
+            _ if !self.only.is_empty() => named(&self.only),
+            Class::Quick => true,
+            Class::All => self.all,
+            Class::Long => false,
         };
         chosen && !named(&self.skip)
     }
@@ -89,6 +195,50 @@ impl Options {
     /// Is this the quick run, after which somebody must be told what it left out?
     fn is_quick(&self) -> bool {
         !self.all && self.only.is_empty()
+    }
+
+    /// Are the steps to be listed, not to be run?
+    pub(crate) fn is_list(&self) -> bool {
+        self.list
+    }
+
+    /// The steps that would run, a line each: the least option that asks for it, its time, what it
+    /// does; then those that would not.
+    pub(crate) fn steps(&self) -> Result<String> {
+        self.check()?;
+        let lines = |wanted: bool| -> (String, u32) {
+            let steps = STEPS.iter().filter(|step| self.wants(step) == wanted);
+            steps.fold((String::new(), 0), |(text, sum), step| {
+                let word = step.class.word();
+                let line = format!(
+                    "{:<10} {word:<7} {:>5} s  {}\n",
+                    step.name, step.seconds, step.what
+                );
+                (text + &line, sum + step.seconds)
+            })
+        };
+        let ((run, time), (left, more)) = (lines(true), lines(false));
+        let mut text = format!("{run}about {} on two idle cores\n", minutes(time));
+        if more > 0 {
+            text += &format!("\nleft out, about {} more:\n{left}", minutes(more));
+        }
+        Ok(text)
+    }
+
+    /// What does not go together.
+    fn check(&self) -> Result<()> {
+        if self.long && self.is_quick() {
+            bail!("--long adds to a run with --all or --only: `cargo xtask test --all --long`");
+        }
+        Ok(())
+    }
+}
+
+/// Seconds as people say them.
+fn minutes(seconds: u32) -> String {
+    match seconds.div_ceil(60) {
+        1 => "a minute".to_owned(),
+        minutes => format!("{minutes} minutes"),
     }
 }
 
@@ -135,31 +285,58 @@ impl Built {
     }
 }
 
-/// Tests that a quick run saw and left out.
+/// What a run saw and left out.
 #[derive(Default)]
 struct Left {
     guests: u64,
     heavy: u64,
+    long: u64,
 }
 
 impl Left {
-    fn words(&self) -> String {
-        let steps: Vec<&str> = STEPS
-            .iter()
-            .filter(|step| !step.quick)
-            .map(|step| step.name)
-            .collect();
-        format!(
-            "left for `cargo xtask test --all`: {} tests in guests, {} heavy tests, and the steps {}",
-            self.guests,
-            self.heavy,
-            steps.join(", ")
-        )
+    /// A sentence for each kind of run that has more.
+    fn words(&self, options: &Options) -> Vec<String> {
+        let left = |class: Class| -> Vec<&Stage> {
+            let steps = STEPS.iter().filter(|step| step.class == class);
+            steps.filter(|step| !options.wants(step)).collect()
+        };
+        let names = |steps: &[&Stage]| {
+            let names: Vec<&str> = steps.iter().map(|step| step.name).collect();
+            names.join(", ")
+        };
+        let time = |steps: &[&Stage]| minutes(steps.iter().map(|step| step.seconds).sum());
+        let mut words = Vec::new();
+        if options.is_quick() {
+            let steps = left(Class::All);
+            words.push(format!(
+                "left for `cargo xtask test --all`: {} tests in guests, {} heavy tests, and the \
+                 steps {}; about {} more",
+                self.guests,
+                self.heavy,
+                names(&steps),
+                time(&steps)
+            ));
+        }
+        let steps = left(Class::Long);
+        if (options.all || options.is_quick()) && !steps.is_empty() {
+            let tests = if self.long > 0 {
+                format!("{} tests in ", self.long)
+            } else {
+                String::new()
+            };
+            words.push(format!(
+                "left for `cargo xtask test --all --long`: {tests}the steps {}; about {} more",
+                names(&steps),
+                time(&steps)
+            ));
+        }
+        words
     }
 }
 
 /// Runs the steps that are wanted, all of them even where one fails.
-pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report) {
+pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report) -> Result<()> {
+    options.check()?;
     let built = RefCell::new(Built::default());
     for step in STEPS.iter().filter(|step| options.wants(step)) {
         report.step(step.name, || match step.name {
@@ -170,10 +347,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
             "build" => {
                 let mut built = built.borrow_mut();
                 println!("{} test programs", built.binaries(workspace)?.len());
-                let mut tally = Tally::passed();
-                tally.add(checks::kinds_of_port(workspace)?);
-                Ok(tally)
+                Ok(Tally::passed())
             }
+            "ports" => checks::kinds_of_port(workspace),
             "lab" => lab::setup(workspace),
             "test" => {
                 let run = debug_tests(workspace)?;
@@ -182,11 +358,19 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
             "package" => package::run(workspace, package::Architecture::host()),
             "arm64" => arm64::run(workspace),
             "heavy" => {
-                let run = heavy_tests(workspace, built.borrow_mut().binaries(workspace)?)?;
-                Ok(built.borrow_mut().hand_over(run, options))
+                let mut built = built.borrow_mut();
+                let run = ignored_tests(workspace, built.binaries(workspace)?, Ignored::Heavy)?;
+                built.left.long = count(built.binaries(workspace)?, Ignored::Long)?;
+                Ok(built.hand_over(run, options))
+            }
+            "long" => {
+                let mut built = built.borrow_mut();
+                let run = ignored_tests(workspace, built.binaries(workspace)?, Ignored::Long)?;
+                Ok(built.hand_over(run, options))
             }
             "guests" => lab::guests(workspace, &built.borrow().guests),
-            "reproduce" => lab::reproduce(workspace),
+            "reproduce" => lab::reproduce(workspace, lab::Claims::WithoutMachines),
+            "claims" => lab::reproduce(workspace, lab::Claims::All),
             "benches" => checks::benches(workspace),
             "readme" => checks::readme(workspace),
             "no_std" => without_os::no_std(workspace),
@@ -201,9 +385,10 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
             }
         });
     }
-    if options.is_quick() {
-        report.remark(built.borrow().left.words());
+    for words in built.borrow().left.words(options) {
+        report.remark(words);
     }
+    Ok(())
 }
 
 /// All tests that are quick enough without optimization. Ignored ones are the next step's.
@@ -213,22 +398,67 @@ fn debug_tests(workspace: &Workspace) -> Result<libtest::Run> {
     libtest::run(&mut test, &workspace.log("test"))
 }
 
+/// Which of the tests that are marked `#[ignore]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ignored {
+    /// All but those of [`LONG`].
+    Heavy,
+    /// Those of [`LONG`].
+    Long,
+}
+
+/// In the names of tests that are in a module `long`, as libtest's filters find it.
+const LONG: &str = "long::";
+
+impl Ignored {
+    /// Does a test of this name belong to it?
+    fn has(self, test: &str) -> bool {
+        test.contains(LONG) == (self == Self::Long)
+    }
+
+    /// What libtest is given besides `--ignored`: it selects what [`has`](Self::has) does.
+    const fn filter(self) -> &'static [&'static str] {
+        match self {
+            Self::Heavy => &["--skip", LONG],
+            Self::Long => &[LONG],
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Heavy => "heavy",
+            Self::Long => "long",
+        }
+    }
+}
+
+/// How many there are.
+fn count(binaries: &[TestBinary], which: Ignored) -> Result<u64> {
+    let mut all = 0;
+    for binary in binaries {
+        let ignored = binary.ignored()?;
+        all += ignored.iter().filter(|test| which.has(test)).count() as u64;
+    }
+    Ok(all)
+}
+
 /// Tests that are marked `#[ignore]` because they need an optimized build, or boot guests: there it is
 /// half of their time, and the states that they save are those of `reproduce`.
-fn heavy_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<libtest::Run> {
+fn ignored_tests(
+    workspace: &Workspace,
+    binaries: &[TestBinary],
+    which: Ignored,
+) -> Result<libtest::Run> {
     let mut packages = BTreeSet::new();
     let mut selectors = BTreeSet::new();
-    let mut wanted = 0;
     for binary in binaries {
-        let ignored = binary.tests(true)?.len();
-        if ignored > 0 {
-            wanted += ignored;
+        if binary.ignored()?.iter().any(|test| which.has(test)) {
             packages.insert(binary.package.clone());
             selectors.insert(binary.selector.clone());
         }
     }
     if packages.is_empty() {
-        println!("no test is marked as heavy");
+        println!("no test is marked as {}", which.name());
         return Ok(libtest::Run {
             tally: Tally::default(),
             guests: BTreeMap::new(),
@@ -244,11 +474,13 @@ fn heavy_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<libtest
         test.args(selector);
     }
     test.args(["--", "--ignored", "--show-output"]);
-    let run = libtest::run(&mut test, &workspace.log("heavy"))?;
+    test.args(which.filter());
+    let run = libtest::run(&mut test, &workspace.log(which.name()))?;
     let tally = &run.tally;
     let ran = tally.passed + tally.failed + tally.skipped.len() as u64;
-    if ran < wanted as u64 {
-        bail!("{wanted} heavy tests are there, {ran} ran");
+    let wanted = count(binaries, which)?;
+    if ran < wanted {
+        bail!("{wanted} {} tests are there, {ran} ran", which.name());
     }
     Ok(run)
 }
@@ -261,37 +493,115 @@ mod tests {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         Options {
             all,
+            long: false,
             only: owned(only),
             skip: owned(skip),
+            list: false,
         }
+    }
+
+    fn with_long(mut options: Options) -> Options {
+        options.long = true;
+        options
     }
 
     #[test]
     fn a_quick_run_leaves_out_what_takes_long_and_says_so() {
-        let quick = options(false, &[], &["doc"]);
+        let quick = options(false, &[], &["format"]);
         assert!(quick.wants_named("test") && quick.is_quick());
-        assert!(!quick.wants_named("guests") && !quick.wants_named("doc"));
-        let words = Left {
+        for left in ["guests", "clippy", "ports", "long", "format"] {
+            assert!(!quick.wants_named(left), "{left}");
+        }
+        let left = Left {
             guests: 3,
             heavy: 2,
-        }
-        .words();
+            long: 0,
+        };
+        let words = left.words(&quick);
+        assert_eq!(words.len(), 2, "{words:?}");
+        assert!(words[0].contains("3 tests in guests, 2 heavy tests"));
+        assert!(words[0].contains("guests, reproduce"), "{words:?}");
+        assert!(words[1].contains("the steps long, claims; about "));
+    }
+
+    #[test]
+    fn a_whole_run_leaves_the_long_steps_and_counts_their_tests() {
+        let whole = options(false, &[], &[]).everything();
+        let steps = |class| STEPS.iter().filter(move |step| step.class == class);
         assert!(
-            words.contains("3 tests in guests, 2 heavy tests"),
-            "{words}"
+            steps(Class::Quick)
+                .chain(steps(Class::All))
+                .all(|step| whole.wants(step))
         );
-        assert!(words.contains("guests, reproduce"), "{words}");
+        assert!(!steps(Class::Long).any(|step| whole.wants(step)));
+        let left = Left {
+            long: 7,
+            ..Left::default()
+        };
+        let words = left.words(&whole);
+        assert_eq!(words.len(), 1, "{words:?}");
+        assert!(words[0].contains("7 tests in the steps long, claims; about "));
+        let longest = with_long(options(true, &[], &[]));
+        assert!(longest.check().is_ok());
+        assert!(STEPS.iter().all(|step| longest.wants(step)));
+        assert!(left.words(&longest).is_empty());
+        // A step that is left out is said to be.
+        let skips = with_long(options(true, &[], &["claims"]));
+        assert!(left.words(&skips)[0].contains("the steps claims;"));
     }
 
     #[test]
     fn steps_that_are_named_run_also_where_they_take_long() {
         let named = options(false, &["guests"], &[]);
         assert!(named.wants_named("guests") && !named.wants_named("test"));
-        assert!(!named.is_quick());
+        assert!(!named.is_quick() && Left::default().words(&named).is_empty());
+        assert!(options(false, &["long"], &[]).wants_named("long"));
+        let more = with_long(named);
+        assert!(more.check().is_ok());
+        assert!(more.wants_named("guests") && more.wants_named("long"));
+        assert!(!more.wants_named("test"));
+        let alone = with_long(options(false, &[], &[])).check();
+        assert!(alone.unwrap_err().to_string().contains("--all --long"));
+    }
+
+    #[test]
+    fn each_ignored_test_is_either_heavy_or_long() {
+        for test in ["exec::boots", "long::machines::x", "lab::long::y", "long"] {
+            assert_ne!(Ignored::Heavy.has(test), Ignored::Long.has(test), "{test}");
+            // As libtest does: `--skip` leaves out what contains the word, a filter selects it.
+            let long = test.contains(LONG);
+            assert_eq!(Ignored::Long.has(test), long);
+        }
+        assert_eq!(Ignored::Heavy.filter(), ["--skip", LONG]);
+        assert_eq!(Ignored::Long.filter(), [LONG]);
+    }
+
+    #[test]
+    fn the_document_has_the_table_of_steps() {
+        let document = include_str!("../../docs/contributing.md");
+        for step in &STEPS {
+            let time = format!("{} s", step.seconds);
+            let row = format!(
+                "| `{}` | {} | {time} | {} |",
+                step.name,
+                step.class.word(),
+                step.what
+            );
+            assert!(
+                document.contains(&row),
+                "docs/contributing.md has no row\n{row}"
+            );
+        }
+        let listed = options(true, &[], &[]).steps().unwrap();
+        let (run, left) = listed.split_once("left out, about ").unwrap();
+        assert!(run.contains("heavy") && !run.contains("--long"), "{listed}");
         assert!(
-            STEPS
-                .iter()
-                .all(|step| options(false, &[], &[]).everything().wants(step))
+            left.contains("--long") && !left.contains("--all "),
+            "{listed}"
+        );
+        assert_eq!(
+            (minutes(40), minutes(61)),
+            ("a minute".to_owned(), "2 minutes".to_owned())
         );
     }
 }

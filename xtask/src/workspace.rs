@@ -138,13 +138,21 @@ impl Workspace {
 }
 
 impl TestBinary {
-    /// Names of its tests, or of those that are ignored unless asked for.
-    pub(crate) fn tests(&self, only_ignored: bool) -> Result<Vec<String>> {
+    /// Names of its tests, with the prefix.
+    pub(crate) fn tests(&self) -> Result<Vec<String>> {
+        let names = self.list(&[])?;
+        let named = |name: String| format!("{}::{name}", self.prefix);
+        Ok(names.into_iter().map(named).collect())
+    }
+
+    /// Names of its tests that are ignored unless asked for, as libtest knows them.
+    pub(crate) fn ignored(&self) -> Result<Vec<String>> {
+        self.list(&["--ignored"])
+    }
+
+    fn list(&self, which: &[&str]) -> Result<Vec<String>> {
         let mut list = command(&self.program, &self.folder);
-        list.args(["--list", "--format", "terse"]);
-        if only_ignored {
-            list.arg("--ignored");
-        }
+        list.args(["--list", "--format", "terse"]).args(which);
         let output = output(&mut list)?;
         if !output.status.success() {
             bail!("{} does not list its tests", self.program.display());
@@ -152,7 +160,7 @@ impl TestBinary {
         Ok(String::from_utf8_lossy(&output.stdout)
             .lines()
             .filter_map(|line| line.strip_suffix(": test"))
-            .map(|name| format!("{}::{name}", self.prefix))
+            .map(str::to_owned)
             .collect())
     }
 }

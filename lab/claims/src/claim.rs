@@ -145,6 +145,13 @@ impl Claim {
         (self.rates)(extent)
     }
 
+    /// Do experiments of it have virtual machines in their guests? They take most of the time.
+    #[must_use]
+    pub fn has_machines(&self, extent: Extent) -> bool {
+        let needs = self.needs(extent);
+        needs.iter().any(Experiment::has_machines)
+    }
+
     /// Whose it is.
     #[must_use]
     pub fn kind(&self) -> Kind {

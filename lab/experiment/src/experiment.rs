@@ -103,6 +103,13 @@ impl Experiment {
         self.payload > 8
     }
 
+    /// Does its guest run virtual machines of its own? An emulated processor emulates another one
+    /// for them, so such a guest takes several times as long as others.
+    #[must_use]
+    pub fn has_machines(&self) -> bool {
+        self.bench == Bench::Vm
+    }
+
     /// The experiment that says what the bench costs under this one: an ideal gateway in the same
     /// machine, one frame at a time, the same length. The gateway's own share of a latency is what
     /// is above its median. `None` where there is no gateway, or where figures do not repeat.

@@ -297,6 +297,12 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1,
           default_missing_value = LIST_CLAIMS)]
     pub(crate) claims: Vec<String>,
+    /// Leave out the claims whose guests have virtual machines of their own (V1 and others; with
+    /// `--list`, see which are left): these guests take most of the time.
+    ///
+    /// With the same --out, a later run without this option makes only what was left out.
+    #[arg(long)]
+    pub(crate) without_machines: bool,
     /// The folder for the results and the page.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     pub(crate) out: PathBuf,

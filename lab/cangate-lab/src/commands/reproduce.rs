@@ -18,8 +18,18 @@ use std::time::Instant;
 
 /// Tests the papers' claims.
 pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
+    let extent = if args.quick {
+        Extent::Quick
+    } else {
+        Extent::Full
+    };
+    let wanted = |claims: Vec<Claim>| -> Vec<Claim> {
+        let keeps = |claim: &Claim| !(args.without_machines && claim.has_machines(extent));
+        claims.into_iter().filter(keeps).collect()
+    };
     if matches!(args.claims.as_slice(), [word] if word == LIST_CLAIMS) && !args.list {
-        return list_briefly(&select(&[]).map_err(Failure::input)?, args.json);
+        let claims = wanted(select(&[]).map_err(Failure::input)?);
+        return list_briefly(&claims, extent, args.json);
     }
     let named = args.claims.iter().filter(|name| *name != LIST_CLAIMS);
     let claims = select(&named.cloned().collect::<Vec<_>>()).map_err(|wrong| {
@@ -27,14 +37,16 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
             "{wrong}; `--claims list` says what each of them is"
         ))
     })?;
-    if args.list {
-        return list(&claims, args.json);
+    let claims = wanted(claims);
+    if claims.is_empty() {
+        return Err(Failure::Input(
+            "every claim that was named has virtual machines: leave out --without-machines"
+                .to_owned(),
+        ));
     }
-    let extent = if args.quick {
-        Extent::Quick
-    } else {
-        Extent::Full
-    };
+    if args.list {
+        return list(&claims, extent, args.json);
+    }
     let experiments = plan(&claims, extent);
     let options = Options {
         jobs: jobs(args.jobs)?,
@@ -186,9 +198,9 @@ fn bound_words(verdict: Verdict) -> &'static str {
 }
 
 /// Each claim in one line, with where it stands.
-fn list_briefly(claims: &[Claim], json: bool) -> Result<(), Failure> {
+fn list_briefly(claims: &[Claim], extent: Extent, json: bool) -> Result<(), Failure> {
     if json {
-        return list(claims, true);
+        return list(claims, extent, true);
     }
     let mut out = std::io::stdout().lock();
     for claim in claims {
@@ -202,7 +214,7 @@ fn list_briefly(claims: &[Claim], json: bool) -> Result<(), Failure> {
 }
 
 /// What each claim says, when it counts as reproduced, and the papers in full.
-fn list(claims: &[Claim], json: bool) -> Result<(), Failure> {
+fn list(claims: &[Claim], extent: Extent, json: bool) -> Result<(), Failure> {
     let papers = |claim: &Claim| -> Vec<Paper> { claim.origin.papers().collect() };
     let mut out = std::io::stdout().lock();
     if json {
@@ -216,6 +228,7 @@ fn list(claims: &[Claim], json: bool) -> Result<(), Failure> {
                 "paper": claim.figure,
                 "criterion": claim.criterion,
                 "kind": claim.kind(),
+                "machines": claim.has_machines(extent),
                 "papers": cited.collect::<BTreeMap<_, _>>(),
             })
         };

@@ -153,3 +153,43 @@ fn claims_without_a_value_are_listed() {
     let said = refused(&["lab", "reproduce", "--claims", "G99"], 2);
     assert!(said.contains("--claims list"), "{said}");
 }
+
+/// `cargo xtask test --all` has the claims that this leaves, and `--long` the rest.
+#[test]
+fn claims_with_machines_can_be_left_out() {
+    let listed = |words: &str| -> Vec<(String, bool)> {
+        let words = format!("lab reproduce --quick --list --json {words}");
+        let args: Vec<_> = words.split_whitespace().collect();
+        let output = cangate(&args).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        let claims: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+        let one = |claim: &serde_json::Value| {
+            let id = claim["id"].as_str().unwrap().to_owned();
+            (id, claim["machines"].as_bool().unwrap())
+        };
+        claims.iter().map(one).collect()
+    };
+    let all = listed("");
+    let has = |id: &str| all.iter().any(|(name, machines)| name == id && *machines);
+    for id in ["V2", "V5", "O18", "O24", "O27"] {
+        assert!(has(id), "{id}: {all:?}");
+    }
+    for id in ["G1", "G5/bpf", "D1", "S7", "O9", "O16", "O26"] {
+        assert!(!has(id), "{id}: {all:?}");
+    }
+    let (_, expected): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, machines)| *machines);
+    assert_eq!(listed("--without-machines"), expected);
+    let said = refused(
+        &[
+            "lab",
+            "reproduce",
+            "--quick",
+            "--claims",
+            "V2",
+            "--without-machines",
+        ],
+        2,
+    );
+    assert!(said.contains("leave out --without-machines"), "{said}");
+}

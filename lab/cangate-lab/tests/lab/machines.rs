@@ -1,6 +1,6 @@
 //! Inner machines: the ways that no claim measures, and what happens to machines while they send.
 
-use super::lab;
+use crate::lab;
 use assert_cmd::Command;
 use experiment::incident::{Aftermath, RETURNED};
 use std::path::Path;

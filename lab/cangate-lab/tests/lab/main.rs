@@ -2,7 +2,8 @@
 //!
 //! These need the lab's packages (`cangate lab setup`). Where they are missing, the tests say so
 //! and do nothing, unless CANGATE_LAB_TESTS=1 asks for them: then they are fetched. They are ignored
-//! without `--ignored`: guests take minutes.
+//! without `--ignored`: guests take minutes. Those that take the longest are in modules named `long`:
+//! see `cargo xtask test --list`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -25,7 +26,7 @@ mod exec;
 mod experiments;
 mod halves;
 mod hops;
-mod machines;
+mod long;
 mod mapped;
 mod modes;
 mod offload;
