@@ -166,7 +166,7 @@ fn allowed() -> Result<(), NotLocked> {
 
 /// Bytes of code before and after a function that are read in with it. What a release build compiles as
 /// one unit (`codegen-units = 1` in Cargo.toml) lies together, so that a function stands for its crate.
-const AROUND: usize = 192 * 1024;
+const AROUND: usize = 384 * 1024;
 
 /// Reads the code around these functions in, and maps it.
 fn read_in(functions: &[*const ()]) -> Result<(), Errno> {
