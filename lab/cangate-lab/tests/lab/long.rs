@@ -4,3 +4,6 @@
 
 #[path = "machines.rs"]
 mod machines;
+
+#[path = "idle.rs"]
+mod idle;
