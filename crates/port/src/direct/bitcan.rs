@@ -1,9 +1,9 @@
 //! Mapped controllers of the bit-timed bus, `kmod/bitcan`.
 
 use super::backend::{Found, Taken, Trouble, Wanted};
+use controller::driven::{Backend, Lost, Watch};
 use controller::mapped::{Device, Join, Mapped, Trap};
 use controller::{Controller, Properties};
-use controller::driven::{Backend, Lost, Watch};
 use linux::Errno;
 use linux::bitcan;
 use std::sync::Arc;

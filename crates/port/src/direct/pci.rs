@@ -3,9 +3,9 @@
 use super::backend::{Found, Taken, Trouble, Wanted};
 use super::card::{OwnedCard, Owners};
 use crate::Opener;
-use controller::{Controller, Properties, Registers};
 use controller::driven::cards::{self, MODELS, Model, model};
 use controller::driven::{Backend, Lost};
+use controller::{Controller, Properties, Registers};
 use linux::pci::{Card, Class, Interrupt, Region, UIO_PCI_GENERIC};
 use std::sync::Arc;
 

@@ -7,9 +7,9 @@ use crate::kind::{
 };
 use crate::{AtStart, Halves, Opener, PortError};
 use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
+use controller::driven::{Rules, Shared};
 use controller::timing::usual_sample_point;
 use controller::{Limits, Mode, Timing};
-use controller::driven::{Rules, Shared};
 use frame::Nanos;
 use std::collections::HashMap;
 use std::sync::Arc;
