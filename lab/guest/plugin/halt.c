@@ -31,7 +31,8 @@ enum { NO_REGISTERS };
 /* The longest instruction of an x86 processor. */
 #define LONGEST 15
 
-extern int qemu_plugin_register_vcpu_tb_trans_cb(word id, void (*translated)(word id, struct tb *tb));
+extern void qemu_plugin_register_vcpu_tb_trans_cb(word id, void (*translated)(struct tb *tb, void *data),
+						 void *data);
 extern word qemu_plugin_tb_n_insns(const struct tb *tb);
 extern struct insn *qemu_plugin_tb_get_insn(const struct tb *tb, word index);
 extern word qemu_plugin_insn_data(const struct insn *insn, void *bytes, word size);
@@ -70,13 +71,13 @@ static int halts(const unsigned char *bytes, word length)
 	}
 }
 
-static void translated(word id, struct tb *tb)
+static void translated(struct tb *tb, void *data)
 {
 	unsigned char bytes[LONGEST];
 	word count = qemu_plugin_tb_n_insns(tb);
 	struct insn *last;
 
-	(void)id;
+	(void)data;
 	if (count == 0)
 		return;
 	/* A halting instruction ends its block. */
@@ -90,5 +91,6 @@ EXPORT int qemu_plugin_install(word id, const struct info *info, int argc, char 
 	(void)info;
 	(void)argc;
 	(void)argv;
-	return qemu_plugin_register_vcpu_tb_trans_cb(id, translated) < 0;
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translated, 0);
+	return 0;
 }
