@@ -181,7 +181,14 @@ fn claims_with_machines_can_be_left_out() {
     let (_, expected): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, machines)| *machines);
     assert_eq!(listed("--without-machines"), expected);
     let said = refused(
-        &["lab", "reproduce", "--quick", "--claims", "V2", "--without-machines"],
+        &[
+            "lab",
+            "reproduce",
+            "--quick",
+            "--claims",
+            "V2",
+            "--without-machines",
+        ],
         2,
     );
     assert!(said.contains("leave out --without-machines"), "{said}");
