@@ -97,7 +97,7 @@ const STEPS: [Stage; 23] = [
     quick(
         "test",
         60,
-        "all tests in a debug build, with the examples in the API documentation",
+        "all tests that are not ignored, in a debug build",
     ),
     all("clippy", 100, "clippy, with warnings as errors"),
     all(
@@ -152,7 +152,11 @@ const STEPS: [Stage; 23] = [
         30,
         "builds the core for a target without a standard library, and runs the scenarios of the engine as a program without one",
     ),
-    all("doc", 40, "as `cargo xtask doc`"),
+    all(
+        "doc",
+        40,
+        "as `cargo xtask doc`, and the examples in the API documentation",
+    ),
     all("fuzz", 60, "fuzzes each target for a few seconds"),
     all("bpf", 5, "as `cargo xtask bpf`"),
     quick("promises", 1, "as `cargo xtask promises`"),
@@ -374,7 +378,11 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
             "benches" => checks::benches(workspace),
             "readme" => checks::readme(workspace),
             "no_std" => without_os::no_std(workspace),
-            "doc" => checks::doc(workspace),
+            "doc" => {
+                let mut tally = checks::doc(workspace)?;
+                tally.add(doc_tests(workspace)?);
+                Ok(tally)
+            }
             "fuzz" => fuzz::run(workspace, &fuzz::Options::smoke()),
             "bpf" => bpf::run(workspace, false),
             "promises" => promises::check(workspace, built.borrow_mut().binaries(workspace)?),
@@ -391,11 +399,21 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
     Ok(())
 }
 
-/// All tests that are quick enough without optimization. Ignored ones are the next step's.
+/// All tests that are quick enough without optimization. Ignored ones are other steps', and so are the
+/// examples in the API's documentation: rustdoc reads each library once more for them.
 fn debug_tests(workspace: &Workspace) -> Result<libtest::Run> {
     let mut test = workspace.cargo("test");
-    test.args(["--workspace", "--no-fail-fast", "--", "--show-output"]);
+    test.args(["--workspace", "--tests", "--no-fail-fast"]);
+    test.args(["--", "--show-output"]);
     libtest::run(&mut test, &workspace.log("test"))
+}
+
+/// The examples in the API's documentation.
+fn doc_tests(workspace: &Workspace) -> Result<Tally> {
+    let mut test = workspace.cargo("test");
+    test.args(["--workspace", "--doc", "--no-fail-fast"]);
+    test.args(["--", "--show-output"]);
+    Ok(libtest::run(&mut test, &workspace.log("doc"))?.tally)
 }
 
 /// Which of the tests that are marked `#[ignore]`.

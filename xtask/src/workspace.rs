@@ -87,6 +87,7 @@ impl Workspace {
         let mut build = self.cargo("test");
         build.args([
             "--workspace",
+            "--tests",
             "--no-run",
             "--message-format=json-render-diagnostics",
         ]);
