@@ -1,7 +1,7 @@
 //! PEAK TRC, versions 1.0 to 2.1. Bus N is the interface `can(N-1)`.
 
 use super::Got;
-use super::words::{Word, Words, decimal};
+use super::words::{Word, Words, decimal, signed};
 use crate::bad::Fault;
 use crate::draft::{self, Draft};
 use crate::name::InterfaceName;
@@ -22,6 +22,10 @@ const COLUMNS: [(&str, &str); 6] = [
     ("2.0", "NOTIdlD"),
     ("2.1", "NOTBIdRLD"),
 ];
+
+/// What a line of versions 1.1 to 1.3 can be besides a frame: warnings and states of the
+/// controller, events of the user.
+const OTHERS: [&str; 5] = ["Warng", "Warning", "Event", "Status", "Statu"];
 
 /// Reads lines.
 #[derive(Clone, Debug)]
@@ -76,12 +80,13 @@ impl Trc {
                 b'D' => break,
                 b'O' => {
                     let word = words.need("a time in milliseconds")?;
-                    let ns = decimal(word.text, 6).ok_or(word.wrong("a time in milliseconds"))?;
+                    let ns = signed(word.text, 6).ok_or(word.wrong("a time in milliseconds"))?;
                     seen.offset = ns;
                 }
                 b'B' => {
                     let word = words.need("the number of a bus")?;
-                    seen.bus = word.number(10);
+                    let bus = word.number(10).ok_or(word.wrong("the number of a bus"))?;
+                    seen.bus = Some(bus);
                 }
                 b'Y' => {
                     let word = words.need("Rx or Tx")?;
@@ -89,8 +94,8 @@ impl Trc {
                         word if word.is("Rx") => seen.direction = Some(Direction::Received),
                         word if word.is("Tx") => seen.direction = Some(Direction::Sent),
                         word if word.is("Error") => return self.error(&seen, frame).map(Some),
-                        // Warnings and states of the controller.
-                        _ => return Ok(None),
+                        word if OTHERS.iter().any(|other| word.is(other)) => return Ok(None),
+                        _ => return Err(word.wrong("Rx, Tx, Error, Warng or Event")),
                     }
                 }
                 b'T' => {
@@ -127,6 +132,10 @@ impl Trc {
                 }
             }
         }
+        // Version 1.0 has no type; the word stands before the data.
+        if words.peek().is_some_and(|word| word.is("ERROR")) {
+            return self.error(&seen, frame).map(Some);
+        }
         let Some(draft) = draft(&seen, &mut words)? else {
             return Ok(None);
         };
@@ -140,19 +149,17 @@ impl Trc {
     }
 
     fn got(&self, seen: &Seen<'_>) -> Got {
-        let bus = seen.bus.unwrap_or(1).saturating_sub(1);
-        Got {
-            ns: self.start.saturating_add(seen.offset),
-            direction: seen.direction,
-            name: InterfaceName::numbered(bus),
-        }
+        let ns = self.start.saturating_add_signed(seen.offset);
+        let name = InterfaceName::of_channel(seen.bus.unwrap_or(1));
+        Got::new(ns, seen.direction, name)
     }
 }
 
 /// What the columns before the payload say.
 #[derive(Default)]
 struct Seen<'a> {
-    offset: Nanos,
+    /// From the start; a few programs write frames that came before it.
+    offset: i64,
     bus: Option<u32>,
     kind: &'a [u8],
     id: Option<Word<'a>>,
