@@ -3,9 +3,9 @@
 use crate::format::Format;
 use crate::lines::line_end;
 use crate::pcap::{classic, link::Link, ng};
-use crate::text::asc;
 use crate::text::plain::{Stamp, stamp, without_colours};
 use crate::text::words::Words;
+use crate::text::{asc, trc};
 use std::fmt;
 
 /// So much of a log is looked at, at most, bytes.
@@ -299,6 +299,9 @@ fn of_line(line: &[u8]) -> Line {
     // A part of a log that was cut out has no header.
     if asc || asc::is_frame(line) {
         return Line::Is(Format::Asc);
+    }
+    if trc::is_frame(line) {
+        return Line::Is(Format::Trc);
     }
     let hex = |at: usize| {
         all.get(at)

@@ -3,7 +3,7 @@
 pub(crate) mod asc;
 pub(crate) mod plain;
 mod time;
-mod trc;
+pub(crate) mod trc;
 pub(crate) mod words;
 
 use crate::bad::Fault;

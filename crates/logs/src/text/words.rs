@@ -2,6 +2,7 @@
 
 use crate::bad::Fault;
 use frame::Nanos;
+use std::borrow::Cow;
 
 /// A word and the column of its first byte, from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,14 +40,16 @@ impl<'a> Words<'a> {
 
     /// Reads exactly as many bytes as `into` has, in this base.
     pub(crate) fn bytes(&mut self, into: &mut [u8], base: u32) -> Result<(), Fault> {
-        let (expected, most) = match base {
-            2 => ("a byte of the payload, eight binary digits", 8),
-            10 => ("a byte of the payload, 0 to 255", 3),
-            _ => ("a byte of the payload, two hex digits", 2),
+        let (expected, digits) = match base {
+            2 => ("a byte of the payload, eight binary digits", 8..=8),
+            10 => ("a byte of the payload, 0 to 255", 1..=3),
+            _ => ("a byte of the payload, two hex digits", 1..=2),
         };
         for place in into {
             let word = self.need(expected)?;
-            let value = word.number(base).filter(|_| word.text.len() <= most);
+            let value = word
+                .number(base)
+                .filter(|_| digits.contains(&word.text.len()));
             let value = value.and_then(|value| u8::try_from(value).ok());
             *place = value.ok_or(Fault::Column(word.column, expected))?;
         }
@@ -115,6 +118,18 @@ pub(crate) fn decimal(text: &[u8], scale: u32) -> Option<Nanos> {
             .checked_add(Nanos::from(digit - b'0'))?;
     }
     Some(value)
+}
+
+/// With a point where some countries write a comma.
+pub(crate) fn with_point(text: &[u8]) -> Cow<'_, [u8]> {
+    match text.contains(&b',') {
+        true => Cow::Owned(
+            text.iter()
+                .map(|b| if *b == b',' { b'.' } else { *b })
+                .collect(),
+        ),
+        false => Cow::Borrowed(text),
+    }
 }
 
 /// The same with or without a sign.

@@ -10,14 +10,13 @@ mod flexible;
 mod known;
 mod xl;
 
-use super::words::{Word, Words, number, signed};
+use super::words::{Word, Words, number, signed, with_point};
 use super::{Got, time};
 use crate::bad::Fault;
 use crate::draft::{self, Draft};
 use crate::name::InterfaceName;
 use frame::text::Direction;
 use frame::{CanId, FrameBuf, Nanos};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The comment that names a channel; its number, `is` and the name follow.
@@ -337,15 +336,7 @@ fn is_number(text: &[u8]) -> bool {
 
 /// A time in ns; with a comma in countries that write it so.
 fn time_of(text: &[u8]) -> Option<i64> {
-    let text = match text.contains(&b',') {
-        true => Cow::Owned(
-            text.iter()
-                .map(|b| if *b == b',' { b'.' } else { *b })
-                .collect(),
-        ),
-        false => Cow::Borrowed(text),
-    };
-    signed(&text, 9)
+    signed(&with_point(text), 9)
 }
 
 /// Two letters or more, of any alphabet, with the marks that words can have.
