@@ -209,6 +209,12 @@ impl<R: Read> LogReader<R> {
         self.scanner.take_missing()
     }
 
+    /// How many frames are missing so far by the log's own words.
+    #[must_use]
+    pub const fn all_missing(&self) -> u64 {
+        self.scanner.all_missing()
+    }
+
     /// Frames of other interfaces that were left out so far.
     #[must_use]
     pub fn elsewhere(&self) -> u64 {
