@@ -46,6 +46,8 @@ pub enum Where {
     File,
     /// The queue of a character device was full, or its controller's own FIFO.
     Device,
+    /// Before the log was written that is converted now.
+    Log,
 }
 
 impl Where {
@@ -57,6 +59,7 @@ impl Where {
             Self::Queue => "the queue to the file was full",
             Self::File => "the file could not be written",
             Self::Device => "the device's queue was full",
+            Self::Log => "the recording that was converted says so",
         }
     }
 }
@@ -218,6 +221,7 @@ impl<'a> Iterator for Entries<'a> {
                 [0] => Where::Ring,
                 [1] => Where::Queue,
                 [3] => Where::Device,
+                [4] => Where::Log,
                 _ => Where::File,
             },
         }))
@@ -255,6 +259,7 @@ mod tests {
             frame(1, Some(Direction::Sent), 72),
             gap(Some(9), Where::File),
             gap(Some(1), Where::Device),
+            gap(None, Where::Log),
         ];
         all.iter().for_each(|entry| chunk.push_entry(entry));
         assert_eq!(chunk.entries().collect::<Vec<_>>(), all);

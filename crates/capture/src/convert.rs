@@ -1,12 +1,12 @@
 //! From a log of any format into a file of another one.
 
-use crate::chunk::{Chunk, Record};
+use crate::chunk::{Chunk, Gap, Record, Where};
 use crate::file::{FileError, Rotate};
 use crate::form::Output;
 use crate::limits::{Limits, Shortfall};
 use crate::names::Names;
 use crate::recorder::{Done, Recorder, Remark};
-use frame::FrameBuf;
+use frame::{FrameBuf, Nanos};
 use linux::can::layout::{XL_SIZE, encode};
 use port::log::{BadLines, Format, InterfaceName, LogError, LogReader};
 use std::collections::{BTreeMap, HashMap};
@@ -42,6 +42,8 @@ pub struct Converted {
     pub written: Done,
     /// Parts of the log that are no frames.
     pub bad: BadLines,
+    /// Frames that the log's own recorder lost, by its own words. The file says so, too.
+    pub missing: u64,
     /// What the format that was written cannot say.
     pub shortfalls: BTreeMap<Shortfall, Found>,
 }
@@ -105,14 +107,20 @@ pub fn convert<R: Read>(
     let mut shortfalls = BTreeMap::<Shortfall, Found>::new();
     let (mut chunk, mut frame) = (Chunk::with_room(), FrameBuf::new());
     let mut bytes = [0; XL_SIZE];
+    let (mut missing, mut last) = (0, 0);
     loop {
         let logged = match reader.read(&mut frame) {
-            Ok(None) => break,
+            Ok(None) => {
+                missing += losses(&mut reader, &mut places, last, &mut chunk)?;
+                break;
+            }
             Ok(Some(logged)) => logged,
             // It is counted by the reader.
             Err(LogError::Bad { .. }) if !conversion.strict => continue,
             Err(error) => return Err(ConvertError::Log(error)),
         };
+        last = logged.ns;
+        missing += losses(&mut reader, &mut places, last, &mut chunk)?;
         let view = frame.view();
         // The longest frame of all fits.
         let len = encode(view, &mut bytes).unwrap_or_default();
@@ -125,7 +133,12 @@ pub fn convert<R: Read>(
             bytes: bytes.get(..len).unwrap_or_default(),
         };
         let mut left_out = false;
-        for shortfall in limits.shortfalls(&record, &view) {
+        let commented = (logged.comments > 0).then_some(Shortfall::Comment);
+        for shortfall in limits
+            .shortfalls(&record, &view)
+            .into_iter()
+            .chain(commented)
+        {
             left_out |= shortfall.is_left_out();
             let first = || format!("{}: {} {view}", logged.place, logged.interface);
             if conversion.strict {
@@ -153,8 +166,33 @@ pub fn convert<R: Read>(
         from,
         written: recorder.done().clone(),
         bad: reader.bad().clone(),
+        missing,
         shortfalls,
     })
+}
+
+/// What is missing before the next entry, by the log's own words; how many frames.
+fn losses<R: Read>(
+    reader: &mut LogReader<R>,
+    places: &mut Places,
+    stamp: Nanos,
+    chunk: &mut Chunk,
+) -> Result<u64, ConvertError> {
+    let mut all = 0_u64;
+    for missing in reader.take_missing() {
+        all = all.saturating_add(missing.frames);
+        let interface = match missing.interface {
+            Some(name) => Some(places.of(name).ok_or(ConvertError::Interfaces)?),
+            None => None,
+        };
+        chunk.push_gap(&Gap {
+            stamp,
+            interface,
+            frames: missing.frames,
+            at: Where::Log,
+        });
+    }
+    Ok(all)
 }
 
 fn take(recorder: &mut Recorder, chunk: &mut Chunk, output: &Output) -> Result<(), ConvertError> {

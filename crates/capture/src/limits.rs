@@ -25,6 +25,8 @@ pub enum Shortfall {
     Nanoseconds,
     /// Times after 2262.
     Late,
+    /// A user's comment stands with the frame, and none of the formats takes it.
+    Comment,
 }
 
 impl Shortfall {
@@ -47,6 +49,7 @@ impl fmt::Display for Shortfall {
             Self::Nanoseconds => {
                 "written with whole microseconds (--nanoseconds writes nine digits)"
             }
+            Self::Comment => "written without the comments that stand with them",
             Self::Late => "written with a wrong time, because theirs is after 2262",
         })
     }

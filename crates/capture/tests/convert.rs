@@ -88,7 +88,9 @@ fn lessened(one: &Logged, all: &[Shortfall], first: Nanos) -> Option<Logged> {
             Shortfall::Direction => one.direction = Some(frame::text::Direction::Received),
             Shortfall::Before => one.ns = first - first % 1_000_000,
             Shortfall::Nanoseconds => one.ns -= one.ns % 1000,
-            Shortfall::Bits | Shortfall::Late => unreachable!("not made here"),
+            Shortfall::Bits | Shortfall::Late | Shortfall::Comment => {
+                unreachable!("not made here")
+            }
         }
     }
     Some(one)
@@ -415,4 +417,78 @@ fn what_is_no_log_makes_no_file() {
         Err(ConvertError::Log(_))
     ));
     assert!(!output.path.exists());
+}
+
+/// What a recording says of its own losses stays in each format, and comes back from it.
+#[test]
+fn losses_that_a_log_says_are_kept() {
+    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+    let field = Path::new(env!("CARGO_MANIFEST_DIR")).join("../logs/tests/field/files");
+    let folder = tempfile::tempdir().unwrap();
+    let first = field.join("k21-dropcount.pcapng");
+    let converted = |from: &Path, to: &str, strict: bool| {
+        let path = folder.path().join(to);
+        let output = Output::of(&path, None).unwrap();
+        let conversion = Conversion {
+            output: &output,
+            strict,
+        };
+        let done = convert(LogReader::open(from).unwrap(), &conversion);
+        done.map(|done| (done, path))
+    };
+    let missing = |path: &Path| {
+        let mut reader = LogReader::open(path).unwrap();
+        let (mut frame, mut at) = (FrameBuf::new(), 0);
+        let mut all = Vec::new();
+        while let Some(_logged) = reader.read(&mut frame).unwrap() {
+            let missing = reader.take_missing();
+            all.extend(
+                missing
+                    .iter()
+                    .map(|m| (at, m.frames, m.interface.map(|n| n.to_string()))),
+            );
+            at += 1;
+        }
+        let missing = reader.take_missing();
+        all.extend(
+            missing
+                .iter()
+                .map(|m| (at, m.frames, m.interface.map(|n| n.to_string()))),
+        );
+        all
+    };
+    let expected = [(1, 5, Some("can0".to_owned()))];
+    assert_eq!(missing(&first), expected);
+    // From one format into the next one, and so on.
+    let mut from = first.clone();
+    for to in ["a.log", "b.asc", "c.pcapng", "d.log.gz", "e.pcapng.zst"] {
+        let (done, path) = converted(&from, to, false).unwrap();
+        assert_eq!(done.missing, 5, "{to}");
+        assert_eq!(missing(&path), expected, "{to}");
+        from = path;
+    }
+    let (_, path) = converted(&from, "f.parquet", false).unwrap();
+    let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
+    let metadata = reader.metadata().file_metadata();
+    let lost = metadata.key_value_metadata().unwrap();
+    let lost = lost.iter().find(|pair| pair.key == "cangate.lost").unwrap();
+    assert_eq!(lost.value.as_deref(), Some("5"));
+    let rows: Vec<String> = reader
+        .get_row_iter(None)
+        .unwrap()
+        .map(|row| {
+            let row = row.unwrap();
+            let mut columns = row.get_column_iter();
+            let (_, field) = columns.find(|(name, _)| *name == "lost_before").unwrap();
+            field.to_string()
+        })
+        .collect();
+    assert_eq!(rows, ["0", "5"]);
+    // A comment that is a user's is counted, because no format takes it.
+    let (done, _) = converted(&first, "g.pcapng", false).unwrap();
+    assert_eq!(done.shortfalls[&Shortfall::Comment].frames, 1);
+    assert!(matches!(
+        converted(&first, "h.pcapng", true),
+        Err(ConvertError::Shortfall { .. })
+    ));
 }

@@ -30,6 +30,27 @@ pub(crate) struct Lines {
     number: u64,
     /// Bytes of the input before `start`.
     offset: u64,
+    /// What ends a line: `\n`, in some files of old programs `\r` alone.
+    ends: u8,
+}
+
+/// The byte order mark of UTF-8, with which Windows programs begin texts.
+const MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
+
+/// So far the first line end is looked for.
+const FIRST_END: usize = 16 * 1024;
+
+/// What ends the lines of a text that begins so; `None` where more of it is needed.
+pub(crate) fn line_end(head: &[u8], last: bool) -> Option<u8> {
+    let head = head.get(..FIRST_END).unwrap_or(head);
+    // An old program's lines end in `\r`; elsewhere it stands before a `\n`, at times several of them.
+    let has = |byte: u8| head.contains(&byte);
+    match (has(b'\n'), has(b'\r')) {
+        (true, _) => Some(b'\n'),
+        (false, true) if last || head.len() >= FIRST_END => Some(b'\r'),
+        (false, _) if last || head.len() >= FIRST_END => Some(b'\n'),
+        (false, _) => None,
+    }
 }
 
 impl Lines {
@@ -42,7 +63,22 @@ impl Lines {
             skipping: false,
             number: 0,
             offset: 0,
+            ends: b'\n',
         }
+    }
+
+    /// Before the first line: passes over a byte order mark, and finds out what ends lines. False
+    /// where more input is needed.
+    pub(crate) fn begin(&mut self, last: bool) -> bool {
+        let head = self.head();
+        if self.offset == 0 && MARK.starts_with(head) && head.len() < MARK.len() && !last {
+            return false;
+        }
+        if self.offset == 0 && head.starts_with(&MARK) {
+            self.consume(MARK.len());
+        }
+        self.ends = line_end(self.head(), last).unwrap_or(b'\n');
+        true
     }
 
     /// What was read and not used yet.
@@ -87,7 +123,7 @@ impl Lines {
     pub(crate) fn next(&mut self, last: bool) -> Option<Text<'_>> {
         let end = self.buffer[self.scanned..self.end]
             .iter()
-            .position(|&b| b == b'\n')
+            .position(|&b| b == self.ends)
             .map(|at| self.scanned + at);
         let Some(end) = end else {
             self.scanned = self.end;

@@ -34,6 +34,16 @@ impl InterfaceName {
         Self::new(&format!("can{number}")).unwrap_or_default()
     }
 
+    /// The interface of channel N of a program that counts them from 1: `can(N-1)`. Some write a
+    /// channel 0, too; it has a name of its own, so that it is not taken for channel 1.
+    #[must_use]
+    pub fn of_channel(channel: u32) -> Self {
+        match channel.checked_sub(1) {
+            Some(number) => Self::numbered(number),
+            None => Self::new("channel0").unwrap_or_default(),
+        }
+    }
+
     /// The name.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -4,8 +4,8 @@ use crate::bad::{BadLine, BadLines};
 use crate::format::Format;
 use crate::name::InterfaceName;
 use crate::recognise::Looks;
-use crate::scanner::{Logged, Scanner, Step};
-use crate::unpack::Unpacked;
+use crate::scanner::{Logged, Missing, Scanner, Step};
+use crate::unpack::{Unpacked, is_torn};
 use frame::FrameBuf;
 use std::fs::File;
 use std::io::{self, Read};
@@ -160,7 +160,7 @@ impl<R: Read> LogReader<R> {
                     let name = self.name.clone();
                     return Err(LogError::Bad { name, line });
                 }
-                Step::Other => {}
+                Step::Other | Step::Elsewhere(_) => {}
                 Step::Unknown(looks) => {
                     self.finished = true;
                     return Err(self.unknown(looks));
@@ -181,6 +181,8 @@ impl<R: Read> LogReader<R> {
         match self.scanner.fill(&mut self.input) {
             Ok(n) => self.last = n == 0,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            // What was unpacked before counts, and that there is no more of it.
+            Err(e) if is_torn(&e) && self.scanner.tear() => self.last = true,
             Err(source) => {
                 self.finished = true;
                 let name = self.name.clone();
@@ -199,6 +201,18 @@ impl<R: Read> LogReader<R> {
     #[must_use]
     pub fn bad(&self) -> &BadLines {
         self.scanner.bad()
+    }
+
+    /// Frames that are not in the log because its writer lost them, as it says itself: what it says
+    /// since the last call of this, which stands before the frame that was read last, or at the end.
+    pub fn take_missing(&mut self) -> Vec<Missing> {
+        self.scanner.take_missing()
+    }
+
+    /// How many frames are missing so far by the log's own words.
+    #[must_use]
+    pub const fn all_missing(&self) -> u64 {
+        self.scanner.all_missing()
     }
 
     /// Frames of other interfaces that were left out so far.

@@ -1,9 +1,11 @@
 //! Which format a log is in, by its beginning.
 
 use crate::format::Format;
+use crate::lines::line_end;
 use crate::pcap::{classic, link::Link, ng};
-use crate::text::plain::{Stamp, stamp};
+use crate::text::plain::{Stamp, stamp, without_colours};
 use crate::text::words::Words;
+use crate::text::{asc, trc};
 use std::fmt;
 
 /// So much of a log is looked at, at most, bytes.
@@ -54,8 +56,8 @@ impl fmt::Display for Looks {
             ),
             Self::LinkType(number) => write!(
                 f,
-                "it is pcap with link type {number}, which carries no CAN frames (227, 113 and 276 \
-                 do)"
+                "it is pcap with link type {number}, which carries no CAN frames (227, 113, 276 and \
+                 252 do)"
             ),
             Self::Other(format) => write!(
                 f,
@@ -77,8 +79,10 @@ pub(crate) enum Verdict {
     No(Looks),
 }
 
+const UTF_16: Looks = Looks::Known("text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE > NEW");
+
 /// What others call their files, and what to do with them.
-const OTHERS: [(&[u8], Looks); 10] = [
+const OTHERS: [(&[u8], Looks); 13] = [
     (
         &[0x1F, 0x8B],
         Looks::Known(
@@ -113,6 +117,15 @@ const OTHERS: [(&[u8], Looks); 10] = [
             "write it as ASC or pcapng with another program, such as asammdf",
         ),
     ),
+    (
+        b"UnFinMF ",
+        Looks::Known(
+            "ASAM MDF that was not finished when its recording broke off",
+            "finish it and write it as ASC or pcapng with another program, such as asammdf",
+        ),
+    ),
+    (&[0xFF, 0xFE], UTF_16),
+    (&[0xFE, 0xFF], UTF_16),
     (
         b"PAR1",
         Looks::Known("Parquet", "cangate writes it, and does not read it"),
@@ -153,7 +166,8 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> Verdict {
     if let Some((_, looks)) = OTHERS.iter().find(|(begin, _)| head.starts_with(begin)) {
         return Verdict::No(*looks);
     }
-    let mut lines = Whole { head, last };
+    let ends = line_end(head, last).unwrap_or(b'\n');
+    let mut lines = Whole { head, last, ends };
     let mut seen = 0;
     while let Some(line) = lines.next() {
         let so_far = head.len() - lines.head.len();
@@ -202,8 +216,9 @@ pub(crate) fn begins(format: Format, head: &[u8], last: bool) -> Verdict {
 }
 
 fn is_text(head: &[u8]) -> bool {
+    // Escape: candump's colours.
     head.iter()
-        .all(|b| !b.is_ascii_control() || b.is_ascii_whitespace())
+        .all(|b| !b.is_ascii_control() || b.is_ascii_whitespace() || *b == 0x1B)
 }
 
 fn unknown(head: &[u8]) -> Looks {
@@ -220,13 +235,14 @@ fn unknown(head: &[u8]) -> Looks {
 struct Whole<'a> {
     head: &'a [u8],
     last: bool,
+    ends: u8,
 }
 
 impl<'a> Iterator for Whole<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
-        let end = self.head.iter().position(|b| *b == b'\n');
+        let end = self.head.iter().position(|b| *b == self.ends);
         let (line, rest) = match end {
             Some(end) => (self.head.get(..end)?, self.head.get(end + 1..)?),
             None if self.last && !self.head.is_empty() => (self.head, &[][..]),
@@ -246,6 +262,8 @@ enum Line {
 
 /// What a line looks like, also one that is not quite right.
 fn of_line(line: &[u8]) -> Line {
+    let plain = without_colours(line);
+    let line = &*plain;
     let mut words = Words::new(line);
     let Some(first) = words.peek() else {
         return Line::Empty;
@@ -278,8 +296,12 @@ fn of_line(line: &[u8]) -> Line {
         || is(0, "base") && (is(1, "hex") || is(1, "dec"))
         || is(0, "Begin") && is(1, "Triggerblock")
         || is(0, "//") && is(1, "version");
-    if asc {
+    // A part of a log that was cut out has no header.
+    if asc || asc::is_frame(line) {
         return Line::Is(Format::Asc);
+    }
+    if trc::is_frame(line) {
+        return Line::Is(Format::Trc);
     }
     let hex = |at: usize| {
         all.get(at)
@@ -305,10 +327,12 @@ fn is_length(word: &[u8]) -> bool {
 /// Times that count from the first frame nearly always grow; differences do so half of the time.
 fn zero_or_delta(first: &[u8], lines: Whole<'_>, enough: bool) -> Verdict {
     let times = std::iter::once(first).chain(lines);
-    let times = times.filter_map(|line| match stamp(&mut Words::new(line)) {
-        Ok(Stamp::Relative(ns)) => Some(ns),
-        _ => None,
-    });
+    let times = times.filter_map(
+        |line| match stamp(&mut Words::new(&without_colours(line))) {
+            Ok(Stamp::Relative(ns)) => Some(ns),
+            _ => None,
+        },
+    );
     let times: Vec<_> = times.take(TIMES).collect();
     if times.len() < TIMES && !enough {
         return Verdict::More;

@@ -3,11 +3,12 @@
 use crate::bad::{BadLine, BadLines, Fault, Place};
 use crate::format::Format;
 use crate::lines::{Lines, Text};
+use crate::loss::Loss;
 use crate::name::InterfaceName;
 use crate::pcap::classic::{self, Pcap};
 use crate::pcap::{Block, ng::Pcapng};
 use crate::recognise::{Looks, Verdict, begins, recognise};
-use crate::text::{Got, Lined};
+use crate::text::{Event, Got, Lined};
 use frame::text::Direction;
 use frame::{FrameBuf, Nanos};
 use std::io::{self, Read};
@@ -23,7 +24,21 @@ pub struct Logged {
     pub interface: InterfaceName,
     /// Received or sent, where the log says so.
     pub direction: Option<Direction>,
+    /// Comments of a user that stand with the frame, which only pcapng has; their text is not kept.
+    pub comments: u32,
 }
+
+/// Frames that are not in the log because its writer lost them, as the log says itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Missing {
+    /// Whose they were; `None` where the log does not know it.
+    pub interface: Option<InterfaceName>,
+    /// How many.
+    pub frames: u64,
+}
+
+/// So many [`Missing`] are kept apart until somebody takes them; further ones are added up.
+const MOST_MISSING: usize = 64;
 
 /// What became of one line or block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,8 +47,10 @@ pub enum Step {
     Frame(Logged),
     /// It is wrong and was left out.
     Bad(BadLine),
-    /// Empty, a comment, another event, or of another interface.
+    /// Empty, a comment, or another event that is known to be no frame.
     Other,
+    /// A frame of another interface than the one that is read, with its stamp.
+    Elsewhere(Nanos),
     /// More input is needed ([`Scanner::fill`]).
     Starved,
     /// This is no log; nothing of it will be read.
@@ -41,6 +58,14 @@ pub enum Step {
     /// Nothing behind this can be read.
     Lost(BadLine),
 }
+
+/// What is wrong where packed bytes break off.
+const TORN: Fault = Fault::Said(
+    "what gzip or Zstandard has packed breaks off or is damaged: the rest of the log cannot be read",
+);
+
+/// What is wrong where the last block is not complete.
+const CUT: Fault = Fault::Said("the log ends within this block: was it cut off?");
 
 enum State {
     /// The format is not known yet.
@@ -65,6 +90,10 @@ pub struct Scanner {
     only: Option<InterfaceName>,
     elsewhere: u64,
     other: Option<InterfaceName>,
+    missing: Vec<Missing>,
+    all_missing: u64,
+    /// The input broke off, or went wrong, behind what was read of it.
+    torn: bool,
 }
 
 impl Scanner {
@@ -81,6 +110,47 @@ impl Scanner {
             only: None,
             elsewhere: 0,
             other: None,
+            missing: Vec::new(),
+            all_missing: 0,
+            torn: false,
+        }
+    }
+
+    /// What is packed breaks off or is damaged behind what was read. Whole lines and blocks before that
+    /// are given; the rest is one more bad part.
+    /// False if nothing was read before.
+    #[must_use]
+    pub fn tear(&mut self) -> bool {
+        self.torn = true;
+        self.format().is_some() || !self.lines.head().is_empty()
+    }
+
+    /// What is missing by the log's own words, since the last call of this: it stands before the frame
+    /// that came last, or behind all frames.
+    pub fn take_missing(&mut self) -> Vec<Missing> {
+        std::mem::take(&mut self.missing)
+    }
+
+    /// How many frames are missing so far by the log's own words.
+    #[must_use]
+    pub const fn all_missing(&self) -> u64 {
+        self.all_missing
+    }
+
+    fn miss(&mut self, frames: u64, interface: Option<InterfaceName>) {
+        let mine = self.only.is_none() || interface.is_none() || interface == self.only;
+        if frames == 0 || !mine {
+            return;
+        }
+        self.all_missing = self.all_missing.saturating_add(frames);
+        let same = |missing: &&mut Missing| missing.interface == interface;
+        if let Some(known) = self.missing.iter_mut().find(same) {
+            known.frames = known.frames.saturating_add(frames);
+        } else if self.missing.len() < MOST_MISSING {
+            self.missing.push(Missing { interface, frames });
+        } else if let Some(last) = self.missing.last_mut() {
+            last.interface = None;
+            last.frames = last.frames.saturating_add(frames);
         }
     }
 
@@ -129,6 +199,9 @@ impl Scanner {
     /// Finds out the format; false where more input is needed. `last`: no more input will come.
     pub fn recognise(&mut self, last: bool) -> bool {
         if matches!(self.state, State::Unknown) {
+            if !self.lines.begin(last) {
+                return false;
+            }
             let head = self.lines.head();
             let verdict = match self.format {
                 Some(named) => begins(named, head, last),
@@ -163,6 +236,12 @@ impl Scanner {
         if self.skip > 0 {
             let most = usize::try_from(self.skip).unwrap_or(usize::MAX);
             self.skip -= self.lines.consume(most) as u64;
+            if self.skip > 0 && last {
+                self.skip = 0;
+                let place = Place::Byte(self.lines.offset());
+                let torn = std::mem::take(&mut self.torn);
+                return self.wrong(place, if torn { TORN } else { CUT });
+            }
             if self.skip > 0 {
                 return Step::Starved;
             }
@@ -178,7 +257,13 @@ impl Scanner {
             State::No(looks) => return Step::Unknown(*looks),
             State::Lost(bad) => return Step::Lost(*bad),
             State::Lines(lined) => {
-                let done = match self.lines.next(last) {
+                let done = match self.lines.next(last && !self.torn) {
+                    None if last && self.torn => {
+                        self.torn = false;
+                        self.lines.consume(usize::MAX);
+                        let place = Place::Line(self.lines.number() + 1);
+                        return self.wrong(place, TORN);
+                    }
                     None => return Step::Starved,
                     Some(Text::TooLong) => Err(Fault::TooLong),
                     Some(Text::Whole(line)) => lined.line(line, frame),
@@ -198,22 +283,31 @@ impl Scanner {
         };
         match done {
             Err(fault) => self.wrong(place, fault),
-            Ok(None) => Step::Other,
-            Ok(Some(got)) => self.found(place, &got),
+            Ok(Event::Other) => Step::Other,
+            Ok(Event::Loss(Loss { frames, interface })) => {
+                self.miss(frames, interface);
+                Step::Other
+            }
+            Ok(Event::Frame(got)) => self.found(place, &got),
         }
     }
 
     fn block(&mut self, offset: u64, block: Block, last: bool) -> Step {
         let place = Place::Byte(offset);
         match block {
-            Block::More if last && !self.lines.head().is_empty() => {
+            Block::More if last && (self.torn || !self.lines.head().is_empty()) => {
                 self.lines.consume(usize::MAX);
-                let cut = "the log ends within this block: was it cut off?";
-                self.wrong(place, Fault::Said(cut))
+                let torn = std::mem::take(&mut self.torn);
+                self.wrong(place, if torn { TORN } else { CUT })
             }
             Block::More => Step::Starved,
             Block::Other(size) => {
                 self.skip = size;
+                Step::Other
+            }
+            Block::Lossy(size, Loss { frames, interface }) => {
+                self.skip = size;
+                self.miss(frames, interface);
                 Step::Other
             }
             Block::Frame(size, got) => {
@@ -243,13 +337,17 @@ impl Scanner {
         if self.only.is_some_and(|only| only != got.name) {
             self.elsewhere += 1;
             self.other.get_or_insert(got.name);
-            return Step::Other;
+            self.miss(got.lost_anywhere, None);
+            return Step::Elsewhere(got.ns);
         }
+        self.miss(got.lost, Some(got.name));
+        self.miss(got.lost_anywhere, None);
         Step::Frame(Logged {
             place,
             ns: got.ns,
             interface: got.name,
             direction: got.direction,
+            comments: got.comments,
         })
     }
 }

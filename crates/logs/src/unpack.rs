@@ -1,12 +1,14 @@
 //! gzip and Zstandard, unpacked while they are read.
 
+use crate::zstd::{Zstd, is_zstd};
 use flate2::bufread::MultiGzDecoder;
-use ruzstd::decoding::StreamingDecoder;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read};
 
-/// The beginning of a gzip file (RFC 1952) and of a Zstandard frame (RFC 8878).
+/// The beginning of a gzip file (RFC 1952).
 const GZIP: [u8; 2] = [0x1F, 0x8B];
-const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+
+/// Bytes that tell how an input is packed.
+const HEAD: usize = 4;
 
 /// What was read ahead to see how the input is packed, and the rest of it.
 type Whole<R> = BufReader<io::Chain<Cursor<Vec<u8>>, R>>;
@@ -32,27 +34,30 @@ impl<R: Read> Unpacked<R> {
 
     /// Looks how the input is packed.
     fn begin(mut input: R) -> io::Result<State<R>> {
-        let mut head = Vec::with_capacity(ZSTD.len());
+        let mut head = Vec::with_capacity(HEAD);
         // The first bytes that come decide: a pipe with a short first line is not waited for.
-        while head.len() < ZSTD.len() {
-            let mut more = [0; ZSTD.len()];
+        while head.len() < HEAD {
+            let mut more = [0; HEAD];
             let room = more.get_mut(head.len()..).unwrap_or_default();
             let n = match input.read(room) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 read => read?,
             };
             head.extend(room.iter().take(n));
-            let packed = |magic: &[u8]| magic.starts_with(&head) || head.starts_with(magic);
-            if n == 0 || !(packed(&GZIP) || packed(&ZSTD)) {
+            let gzip = GZIP.starts_with(&head) || head.starts_with(&GZIP);
+            if n == 0 || !(gzip || is_zstd(&head)) {
                 break;
             }
         }
-        let (gzip, zstd) = (head.starts_with(&GZIP), head.starts_with(&ZSTD));
+        let (gzip, zstd) = (
+            head.starts_with(&GZIP),
+            head.len() == HEAD && is_zstd(&head),
+        );
         let whole = BufReader::new(Cursor::new(head).chain(input));
         Ok(if gzip {
             State::Gzip(Box::new(MultiGzDecoder::new(whole)))
         } else if zstd {
-            State::Zstd(Box::new(Zstd::Between(Some(whole))))
+            State::Zstd(Box::new(Zstd::new(whole)))
         } else {
             State::Plain(whole)
         })
@@ -81,50 +86,32 @@ impl<R: Read> Read for Unpacked<R> {
     }
 }
 
-fn unpacking(what: &str, error: io::Error) -> io::Error {
-    let kind = error.kind();
-    if kind == io::ErrorKind::Interrupted {
-        return error;
-    }
-    io::Error::new(kind, format!("{what} cannot be unpacked: {error}"))
+/// What is packed breaks off, or is damaged.
+#[derive(thiserror::Error, Debug)]
+#[error("{what} cannot be unpacked any further: {source}")]
+struct Torn {
+    what: &'static str,
+    source: io::Error,
 }
 
-/// Frames of Zstandard, one behind the other.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one, in a box, and it is the large one nearly always"
-)]
-enum Zstd<R: Read> {
-    Between(Option<R>),
-    Within(Option<StreamingDecoder<R, ruzstd::decoding::FrameDecoder>>),
+/// Is it the end of what gzip or Zstandard has packed that is missing or damaged? What was unpacked
+/// before that was given, and is right. Otherwise the input itself cannot be read.
+#[must_use]
+pub fn is_torn(error: &io::Error) -> bool {
+    error
+        .get_ref()
+        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<Torn>)
 }
 
-impl<R: BufRead> Read for Zstd<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match self {
-                Self::Between(input) => {
-                    let Some(mut rest) = input.take() else {
-                        return Ok(0);
-                    };
-                    if rest.fill_buf()?.is_empty() {
-                        return Ok(0);
-                    }
-                    let decoder = StreamingDecoder::new(rest).map_err(io::Error::other)?;
-                    *self = Self::Within(Some(decoder));
-                }
-                Self::Within(decoder) => {
-                    let Some(inside) = decoder else { return Ok(0) };
-                    let n = inside.read(into)?;
-                    if n > 0 || into.is_empty() {
-                        return Ok(n);
-                    }
-                    let rest = decoder.take().map(StreamingDecoder::into_inner);
-                    *self = Self::Between(rest);
-                }
-            }
-        }
+fn unpacking(what: &'static str, source: io::Error) -> io::Error {
+    use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
+    let kind = source.kind();
+    // These are the unpackers' own; an input's own errors have numbers of the system.
+    let own = matches!(kind, InvalidData | InvalidInput | Other | UnexpectedEof);
+    if own && source.raw_os_error().is_none() {
+        return io::Error::new(kind, Torn { what, source });
     }
+    source
 }
 
 #[cfg(test)]
@@ -161,16 +148,60 @@ mod tests {
             // Pieces one behind the other.
             assert_eq!(unpack(&[pack(a), pack(b)].concat()).unwrap(), text);
         }
-        for short in [&b""[..], b"a", &GZIP[..1], &ZSTD[..3]] {
+        for short in [&b""[..], b"a", &GZIP[..1], &[0x28, 0xB5, 0x2F]] {
             assert_eq!(unpack(short).unwrap(), short);
         }
     }
 
+    /// What can be unpacked until an error comes, and the error.
+    fn until_torn(bytes: &[u8]) -> (Vec<u8>, Option<io::Error>) {
+        let (mut unpacked, mut out) = (Unpacked::new(bytes), Vec::new());
+        let error = unpacked.read_to_end(&mut out).err();
+        (out, error)
+    }
+
     #[test]
-    fn what_is_cut_off_is_said() {
-        for (packed, name) in [(gzip(&[7; 9000]), "gzip"), (zstd(&[7; 9000]), "Zstandard")] {
-            let error = unpack(&packed[..packed.len() - 6]).unwrap_err().to_string();
-            assert!(error.contains(name), "{error}");
+    fn what_is_cut_off_is_given_up_to_there_and_said() {
+        // Larger than a block of Zstandard, so that a part can be unpacked.
+        let mut state = 1_u32;
+        let text: Vec<u8> = (0..400_000_u32)
+            .map(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                b'0' + (state >> 28) as u8
+            })
+            .collect();
+        for (packed, name) in [(gzip(&text), "gzip"), (zstd(&text), "Zstandard")] {
+            for cut in [packed.len() - 6, packed.len() / 2] {
+                let (out, error) = until_torn(&packed[..cut]);
+                let error = error.unwrap();
+                assert!(is_torn(&error), "{error}");
+                assert!(error.to_string().contains(name), "{error}");
+                assert_eq!(out, text[..out.len()], "{name}");
+                let least = text.len() * cut / packed.len() - 140_000;
+                assert!(out.len() >= least, "{name}: {} of {least}", out.len());
+            }
+            // Of several pieces, all that are whole.
+            let two = [&packed[..], &packed[..packed.len() / 2]].concat();
+            let (out, error) = until_torn(&two);
+            assert!(error.is_some_and(|error| is_torn(&error)));
+            assert!(out.len() > text.len() && out.starts_with(&text), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_input_that_cannot_be_read_is_not_torn() {
+        struct Fails;
+        impl Read for Fails {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::from_raw_os_error(5))
+            }
+        }
+        let text = vec![7; 50_000];
+        for packed in [gzip(&text), zstd(&text)] {
+            let begin = &packed[..packed.len() / 2];
+            let mut unpacked = Unpacked::new(begin.chain(Fails));
+            let error = unpacked.read_to_end(&mut Vec::new()).unwrap_err();
+            assert!(!is_torn(&error), "{error}");
         }
     }
 }

@@ -100,10 +100,136 @@ const CLASSIC: [u8; 10] = [0, 0, 1, 0x23, 2, 0, 0, 0, 0x11, 0x22];
 /// XL: VCID 5, priority 123, one byte.
 const XL: [u8; 13] = [0, 5, 1, 0x23, 0x81, 3, 1, 0, 0x78, 0x56, 0x34, 0x12, 0xAB];
 
-fn cooked(kind: u8, protocol: u8, frame: &[u8]) -> Vec<u8> {
+/// libpcap leaves the header of the frame as the kernel has it: in the order of the machine.
+fn cooked(w: Writer, kind: u8, protocol: u8, frame: &[u8]) -> Vec<u8> {
     let mut out = [0; 16];
     (out[1], out[3], out[15]) = (kind, 0x18, protocol);
-    [&out[..], frame].concat()
+    [&out[..], &kernel(w, protocol, frame)].concat()
+}
+
+/// The same with the interface's index.
+fn cooked2(w: Writer, index: u8, protocol: u8, frame: &[u8]) -> Vec<u8> {
+    let mut out = [0; 20];
+    (out[1], out[7], out[9]) = (protocol, index, 0x18);
+    [&out[..], &kernel(w, protocol, frame)].concat()
+}
+
+/// A frame of LINKTYPE_CAN_SOCKETCAN as a kernel of this byte order has it.
+fn kernel(w: Writer, protocol: u8, frame: &[u8]) -> Vec<u8> {
+    let mut out = frame.to_vec();
+    if !w.big && matches!(protocol, 0x0C..=0x0E) {
+        out[..4].reverse();
+    }
+    if w.big && protocol == 0x0E {
+        out[6..8].reverse();
+        out[8..12].reverse();
+    }
+    out
+}
+
+#[test]
+fn cooked_captures_have_the_order_of_the_machine_and_two_buses_stay_two() {
+    for w in [Writer { big: false }, Writer { big: true }] {
+        let mut extended = CLASSIC;
+        extended[..4].copy_from_slice(&0x98FE_F100_u32.to_be_bytes());
+        let mut fd = [0; 72];
+        fd[..10].copy_from_slice(&CLASSIC);
+        let file = [
+            w.section(),
+            w.interface(276, &[]),
+            w.packet(0, 1_000_000, &cooked2(w, 5, 0x0C, &CLASSIC), &[]),
+            w.packet(0, 2_000_000, &cooked2(w, 3, 0x0C, &extended), &[]),
+            w.packet(0, 3_000_000, &cooked2(w, 5, 0x0E, &XL), &[]),
+            // FD by its size, whatever the protocol says.
+            w.packet(0, 4_000_000, &cooked2(w, 3, 0x0C, &fd), &[]),
+            w.packet(0, 5_000_000, &cooked2(w, 9, 0x08, b"an IP packet"), &[]),
+        ]
+        .concat();
+        let (_, frames, wrong) = read(&file);
+        assert_eq!(wrong, Vec::<String>::new());
+        assert_eq!(
+            frames,
+            [
+                "(0000000001.000000000) can0 123#1122 R",
+                "(0000000002.000000000) can1 18FEF100#1122 R",
+                "(0000000003.000000000) can0 05123#81:03:12345678#AB R",
+                "(0000000004.000000000) can1 123##41122 R",
+            ]
+        );
+    }
+}
+
+/// The size that a packet had on the wire counts, not what the snapshot length has left of it.
+#[test]
+fn a_packet_that_was_cut_is_still_fd_by_its_size() {
+    let w = Writer { big: false };
+    let header = [
+        &w.u32(0xA1B2_C3D4)[..],
+        &w.u16(2),
+        &w.u16(4),
+        &[0; 8],
+        &w.u32(20),
+        &w.u32(227),
+    ];
+    let record = |bytes: &[u8], original: u32| {
+        let len = w.u32(bytes.len() as u32);
+        [&w.u32(5)[..], &w.u32(7), &len, &w.u32(original), bytes].concat()
+    };
+    let mut long = CLASSIC.to_vec();
+    long[4] = 20;
+    long.resize(20, 0);
+    let file = [
+        header.concat(),
+        record(&CLASSIC, 72),
+        record(&CLASSIC, 16),
+        record(&long, 72),
+    ]
+    .concat();
+    let (_, frames, wrong) = read(&file);
+    assert_eq!(
+        frames,
+        [
+            "(0000000005.000007000) can0 123##41122",
+            "(0000000005.000007000) can0 123#1122"
+        ]
+    );
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    assert!(wrong[0].contains("snapshot length"), "{wrong:?}");
+}
+
+/// Losses that a packet has not said stand in the statistics: other programs count them only there.
+#[test]
+fn losses_in_statistics_count_once() {
+    for w in [Writer { big: false }, Writer { big: true }] {
+        let word = |n: u64| match w.big {
+            true => n.to_be_bytes(),
+            false => n.to_le_bytes(),
+        };
+        let statistics = |interface: u32, dropped: u64| {
+            let times = [w.u32(interface), [0; 4], [0; 4]].concat();
+            let dropped = w.option(5, &word(dropped));
+            w.block(5, &[times, dropped, w.option(0, &[])].concat())
+        };
+        let file = [
+            w.section(),
+            w.interface(227, &w.option(2, b"can3")),
+            w.interface(1, &[]),
+            w.packet(0, 1, &CLASSIC, &w.option(4, &word(2))),
+            statistics(0, 7),
+            statistics(0, 7),
+            statistics(1, 1000),
+        ]
+        .concat();
+        let mut reader = LogReader::new(&file[..], "log");
+        let frames = reader.by_ref().map(Result::unwrap).count();
+        assert_eq!(frames, 1);
+        let missing: Vec<_> = reader.take_missing();
+        let missing: Vec<_> = missing
+            .iter()
+            .map(|m| (m.frames, m.interface.unwrap().to_string()))
+            .collect();
+        assert_eq!(missing, [(7, "can3".to_owned())]);
+    }
 }
 
 #[test]
@@ -115,15 +241,18 @@ fn pcapng_in_both_byte_orders() {
             w.section(),
             w.interface(227, &named),
             w.interface(113, &binary),
+            // A link type that nobody knows here, and Ethernet beside CAN.
+            w.interface(147, &[]),
             w.interface(1, &[]),
             // Names that others have resolved.
             w.block(4, &[7; 50_000]),
             w.packet(0, 1_500_000_001, &CLASSIC, &w.option(2, &w.u32(2))),
-            w.packet(1, 1024 + 512, &cooked(4, 0x0C, &CLASSIC), &[]),
-            w.packet(1, 2048, &cooked(0, 0x08, b"an IP packet"), &[]),
+            w.packet(1, 1024 + 512, &cooked(w, 4, 0x0C, &CLASSIC), &[]),
+            w.packet(1, 2048, &cooked(w, 0, 0x08, b"an IP packet"), &[]),
             w.packet(0, 7, &XL, &[]),
-            w.packet(2, 9, b"ethernet", &[]),
-            w.packet(3, 9, &CLASSIC, &[]),
+            w.packet(2, 9, b"a stranger--", &[]),
+            w.packet(3, 9, b"ethernet", &[]),
+            w.packet(4, 9, &CLASSIC, &[]),
             w.packet(0, 9, &CLASSIC[..9], &[]),
             w.section(),
             w.interface(227, &[]),
@@ -142,11 +271,14 @@ fn pcapng_in_both_byte_orders() {
             ]
         );
         assert_eq!(wrong.len(), 3, "{wrong:?}");
-        assert!(wrong[0].contains("link type carries no CAN"), "{wrong:?}");
+        assert!(
+            wrong[0].contains("link type is not known to carry CAN"),
+            "{wrong:?}"
+        );
         assert!(wrong[1].contains("an interface that the section has not"));
         assert!(wrong[2].contains("cut off"));
         // The place is the block's first byte.
-        let place = file.windows(8).position(|at| at == b"ethernet").unwrap() - 28;
+        let place = file.windows(8).position(|at| at == b"a strang").unwrap() - 28;
         assert!(
             wrong[0].starts_with(&format!("log: byte {place}: ")),
             "{wrong:?}"
@@ -209,8 +341,8 @@ fn pcap_with_micro_and_nanoseconds() {
         assert_eq!(frames.len(), 2);
         let any = [
             header(113),
-            record(&cooked(0, 0x0C, &CLASSIC)),
-            record(&cooked(4, 0x0D, &CLASSIC)),
+            record(&cooked(w, 0, 0x0C, &CLASSIC)),
+            record(&cooked(w, 4, 0x0D, &CLASSIC)),
         ]
         .concat();
         let (_, frames, _) = read(&any);

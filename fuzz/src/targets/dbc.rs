@@ -22,6 +22,10 @@ pub const TARGET: Target = Target {
         "BA_ \"GenMsgCycleTime\" BO_ 256 10;\n",
         "BA_ \"CANFD_BRS\" BO_ 256 1;\n",
         "CM_ \"\\\"\n\";\n",
+        "BA_DEF_ SG_ \"GenSigSendType\" ENUM \"Cyclic\",\"OnChange\";\n",
+        "BA_ \"GenSigSendType\" SG_ 256 s 1;\n",
+        "BA_ \"SystemMessageLongSymbol\" BO_ 256 \"Long\";\n",
+        "\u{1A}",
         "\u{FEFF}",
         "\r\n",
         "-1e308",
@@ -47,7 +51,8 @@ fn run(input: &[u8]) {
         }
         // A place that an editor can go to: within the text.
         Err(error) => {
-            let lines = input.iter().filter(|byte| **byte == b'\n').count() + 1;
+            let lines = input.iter().filter(|byte| matches!(byte, b'\n' | b'\r'));
+            let lines = lines.count() + 1;
             assert!(error.line >= 1 && error.column >= 1, "{error}");
             assert!(error.line <= lines + 1, "{error}: {lines} lines");
             assert!(!error.problem.is_empty() && !error.problem.contains('\n'));

@@ -1,6 +1,6 @@
 //! Attributes: definitions, defaults and values.
 
-use super::{DbcError, raw_id};
+use super::raw_id;
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -20,15 +20,17 @@ pub(super) struct Attributes {
     enums: BTreeMap<String, Vec<String>>,
     defaults: BTreeMap<String, Value>,
     of_messages: BTreeMap<(u32, String), Value>,
+    of_signals: BTreeMap<(u32, String), BTreeMap<String, Value>>,
+    of_nodes: BTreeMap<(String, String), Value>,
     of_file: BTreeMap<String, Value>,
 }
 
 impl Attributes {
     /// Takes a statement that is about an attribute.
-    pub(super) fn add(&mut self, statement: Pair<'_, Rule>) -> Result<(), DbcError> {
+    pub(super) fn add(&mut self, statement: Pair<'_, Rule>) {
         let rule = statement.as_rule();
         if !matches!(rule, Rule::attr_def | Rule::ba_def_def | Rule::attr_value) {
-            return Ok(());
+            return;
         }
         let mut name = String::new();
         for part in statement.into_inner() {
@@ -46,15 +48,31 @@ impl Attributes {
                 }
                 (Rule::attr_value, Rule::msg_var_val) => {
                     let mut inner = part.into_inner();
-                    if let (Some(id), Some(value)) = (inner.next(), inner.next()) {
-                        let key = (raw_id(&id)?, name.clone());
+                    let id = inner.next().and_then(|id| raw_id(&id).ok());
+                    if let (Some(id), Some(value)) = (id, inner.next()) {
+                        let key = (id, name.clone());
                         self.of_messages.insert(key, unquoted(value.as_str()));
+                    }
+                }
+                (Rule::attr_value, Rule::signal_var) => {
+                    let mut inner = part.into_inner();
+                    let id = inner.next().and_then(|id| raw_id(&id).ok());
+                    if let (Some(id), Some(signal), Some(value)) = (id, inner.next(), inner.next())
+                    {
+                        let of_message = self.of_signals.entry((id, name.clone())).or_default();
+                        of_message.insert(signal.as_str().to_owned(), unquoted(value.as_str()));
+                    }
+                }
+                (Rule::attr_value, Rule::node_var_val) => {
+                    let mut inner = part.into_inner();
+                    if let (Some(node), Some(value)) = (inner.next(), inner.next()) {
+                        let key = (node.as_str().to_owned(), name.clone());
+                        self.of_nodes.insert(key, unquoted(value.as_str()));
                     }
                 }
                 _ => {}
             }
         }
-        Ok(())
     }
 
     fn of_message(&self, raw: u32, name: &str) -> Option<&Value> {
@@ -65,22 +83,51 @@ impl Attributes {
     /// A value in words: of an enumeration, its number stands for a word.
     pub(super) fn word(&self, raw: u32, name: &str) -> Option<String> {
         let value = self.of_message(raw, name)?;
-        let index = value.parse::<usize>().ok();
-        let words = self.enums.get(name);
-        // A word can itself be a number; defaults are words, values are numbers.
         let own = self.of_messages.contains_key(&(raw, name.to_owned()));
-        match (words, index) {
+        self.in_words(name, value, own)
+    }
+
+    /// The value of a signal in words; by default, that of all signals.
+    pub(super) fn signal_word(&self, raw: u32, signal: &str, name: &str) -> Option<String> {
+        let own = self.of_signals.get(&(raw, name.to_owned()));
+        match own.and_then(|signals| signals.get(signal)) {
+            Some(value) => self.in_words(name, value, true),
+            None => self.in_words(name, self.defaults.get(name)?, false),
+        }
+    }
+
+    /// A word can itself be a number; defaults are words, values are numbers.
+    fn in_words(&self, name: &str, value: &Value, own: bool) -> Option<String> {
+        let index = value.parse::<usize>().ok();
+        match (self.enums.get(name), index) {
             (Some(words), Some(index)) if own => words.get(index).cloned(),
             (Some(words), Some(index)) if !words.contains(value) => words.get(index).cloned(),
             _ => Some(value.clone()),
         }
     }
 
-    /// A time in ms, above 0; as ns.
+    /// A time in ms, above 0; as ns. Of an enumeration, the word is the time.
     pub(super) fn millis(&self, raw: u32, name: &str) -> Option<Nanos> {
-        let ms = self.of_message(raw, name)?.parse::<f64>().ok()?;
-        let ns = (ms * 1e6).round();
-        (ms <= LONGEST && ns >= 1.0).then_some(ns as Nanos)
+        nanos(&self.word(raw, name)?)
+    }
+
+    /// The same of a signal.
+    pub(super) fn signal_millis(&self, raw: u32, signal: &str, name: &str) -> Option<Nanos> {
+        nanos(&self.signal_word(raw, signal, name)?)
+    }
+
+    /// The name that does not fit into a statement, where the file has it in an attribute.
+    pub(super) fn long_name(&self, raw: u32) -> Option<String> {
+        identifier(
+            self.of_messages
+                .get(&(raw, "SystemMessageLongSymbol".to_owned()))?,
+        )
+    }
+
+    /// The same of a node.
+    pub(super) fn long_node(&self, node: &str) -> Option<String> {
+        let key = (node.to_owned(), "SystemNodeLongSymbol".to_owned());
+        identifier(self.of_nodes.get(&key)?)
     }
 
     /// An attribute of the file.
@@ -95,6 +142,21 @@ impl Attributes {
         let whole = value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value);
         whole.then_some(value as u32)
     }
+}
+
+/// A time in ms, with or without its unit, above 0; as ns.
+fn nanos(text: &str) -> Option<Nanos> {
+    let text = text.trim();
+    let text = text.strip_suffix("ms").map_or(text, str::trim_end);
+    let ms = text.parse::<f64>().ok()?;
+    let ns = (ms * 1e6).round();
+    (ms <= LONGEST && ns >= 1.0).then_some(ns as Nanos)
+}
+
+/// A name that a statement could have, but for its length.
+fn identifier(name: &str) -> Option<String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    (!name.is_empty() && name.chars().all(fits)).then(|| name.to_owned())
 }
 
 fn unquoted(text: &str) -> String {

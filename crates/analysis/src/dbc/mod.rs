@@ -1,26 +1,29 @@
 //! What a DBC says of the traffic of a bus.
 //!
 //! The grammar is `can-dbc-pest`'s. This reads from its statements what a message set needs: messages with their
-//! senders, and attributes of Vector's tools. Signals are not looked at.
+//! senders, and attributes of Vector's tools, of messages and of their signals.
 
 mod attributes;
+mod decode;
+mod sending;
 
-use alloc::borrow::ToOwned;
+use alloc::borrow::{Cow, ToOwned};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use attributes::{Attributes, plain};
 use can_dbc_pest::{DbcParser, Pair, Parser, Rule};
+use decode::{decode, without_pairs};
 use frame::{CanId, Nanos, dlc};
 use pest::error::LineColLocation;
-use std::borrow::Cow;
 
 /// Marks an ID of 29 bits.
 const EXTENDED: u32 = 1 << 31;
 
-/// `VECTOR__INDEPENDENT_SIG_MSG`: no message, but a place for signals that belong to none.
+/// No message, but a place for signals that belong to none: by its usual ID, or by its name.
 const INDEPENDENT: u32 = 0xC000_0000;
+const INDEPENDENT_NAME: &str = "VECTOR__INDEPENDENT_SIG_MSG";
 
 /// Names that stand for no node.
 const NOBODY: [&str; 3] = ["Vector__XXX", "VectorXXX", "VECTOR__XXX"];
@@ -36,6 +39,8 @@ pub struct Database {
     pub data_bitrate: Option<u32>,
     /// In the order of the file.
     pub messages: Vec<DbcMessage>,
+    /// Messages that no frame can be, in the order of the file.
+    pub impossible: Vec<Impossible>,
     /// Whether it has a place for signals that belong to no message, which is left out.
     pub has_independent_signals: bool,
 }
@@ -61,12 +66,26 @@ pub struct DbcMessage {
     pub cycle: Option<Nanos>,
     /// `GenMsgCycleTimeFast`, ns.
     pub fast: Option<Nanos>,
+    /// The shortest cycle time of its signals (`GenSigCycleTime`, `GenSigCycleTimeActive`), ns.
+    pub signal_cycle: Option<Nanos>,
     /// `GenMsgDelayTime`: the least time between two frames, ns.
     pub delay: Option<Nanos>,
     /// `GenMsgSendType` in words.
     pub send_type: Option<String>,
+    /// The first of its signals that is sent when something happens (`GenSigSendType`), and its
+    /// send type in words.
+    pub signal_event: Option<(String, String)>,
     /// It is a parameter group of J1939.
     pub j1939: bool,
+}
+
+/// A message that no frame can be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Impossible {
+    /// Its name: letters, digits and `_`.
+    pub name: String,
+    /// What is wrong, and where.
+    pub error: DbcError,
 }
 
 /// What is known of an FD message.
@@ -102,38 +121,63 @@ impl DbcError {
 }
 
 impl DbcMessage {
-    /// Is it also sent when something happens, and not only in its cycle? By the words that tools have for it.
+    /// Is it also sent when something happens, and not only in its cycle? By the words that tools have for
+    /// it, of the message and of its signals. Words that are not known count as events.
     #[must_use]
     pub fn is_on_event(&self) -> bool {
-        let words = ["spontan", "event", "change", "write", "trigger", "request"];
-        let name = self.send_type.as_deref().unwrap_or("").to_lowercase();
-        words.iter().any(|word| name.contains(word))
+        self.signal_event.is_some() || sending::is_on_event(self.send_type.as_deref().unwrap_or(""))
+    }
+
+    /// What says so: the message's send type, or that of a signal.
+    #[must_use]
+    pub fn event(&self) -> Option<String> {
+        let own = self
+            .send_type
+            .clone()
+            .filter(|word| sending::is_on_event(word));
+        let signal = self.signal_event.as_ref();
+        own.or_else(|| signal.map(|(name, word)| format!("signal {name}: {word}")))
     }
 }
 
-/// Reads a file in UTF-8, with or without a byte order mark, or in Latin-1.
+/// Reads a file in UTF-8 or UTF-16, with or without a byte order mark, in Latin-1, or in an encoding of
+/// East Asia, of whose text only what is ASCII is kept.
 ///
 /// # Errors
-/// [`DbcError`]: the first statement that the grammar does not have, or an ID or a length that cannot be.
+/// [`DbcError`]: the first statement that the grammar does not have. A message that no frame can be
+/// fails alone ([`Database::impossible`]).
 pub fn read(bytes: &[u8]) -> Result<Database, DbcError> {
     let text = decode(bytes);
-    let parsed = DbcParser::parse(Rule::file, &text).map_err(|error| grammar(&error, &text))?;
+    let first = read_text(&text);
+    match (&first, &text) {
+        // The text was no UTF-8: each byte was a character.
+        (Err(_), Cow::Owned(_)) => without_pairs(bytes)
+            .and_then(|text| read_text(&text).ok())
+            .map_or(first, Ok),
+        _ => first,
+    }
+}
+
+fn read_text(text: &str) -> Result<Database, DbcError> {
+    let parsed = DbcParser::parse(Rule::file, text).map_err(|error| grammar(&error, text))?;
     let mut attributes = Attributes::default();
-    let mut found: Vec<(u32, DbcMessage)> = Vec::new();
+    let mut found: Vec<(u32, DbcMessage, Vec<String>)> = Vec::new();
+    let mut impossible = Vec::new();
     let mut senders: BTreeMap<u32, Vec<String>> = BTreeMap::new();
     let mut has_independent_signals = false;
     for statement in parsed.flat_map(Pair::into_inner) {
         match statement.as_rule() {
-            Rule::message => match message(statement)? {
-                Some(one) => found.push(one),
-                None => has_independent_signals = true,
+            Rule::message => match message(statement) {
+                Ok(Some(one)) => found.push(one),
+                Ok(None) => has_independent_signals = true,
+                Err(one) => impossible.push(one),
             },
             Rule::message_transmitter => {
                 let all = statement.into_inner();
                 let mut raw = None;
                 for part in all {
                     match part.as_rule() {
-                        Rule::message_id => raw = Some(raw_id(&part)?),
+                        Rule::message_id => raw = raw_id(&part).ok(),
                         _ => senders
                             .entry(raw.unwrap_or(INDEPENDENT))
                             .or_default()
@@ -141,11 +185,11 @@ pub fn read(bytes: &[u8]) -> Result<Database, DbcError> {
                     }
                 }
             }
-            _ => attributes.add(statement)?,
+            _ => attributes.add(statement),
         }
     }
-    let messages = found.into_iter().map(|(raw, mut message)| {
-        message.complete(raw, &attributes);
+    let messages = found.into_iter().map(|(raw, mut message, signals)| {
+        message.complete(raw, &attributes, &signals);
         let others = senders.remove(&raw).unwrap_or_default();
         for other in others {
             if message.sender.is_none() {
@@ -154,6 +198,13 @@ pub fn read(bytes: &[u8]) -> Result<Database, DbcError> {
                 message.more_senders.push(other);
             }
         }
+        let long = |node: &mut String| {
+            if let Some(long) = attributes.long_node(node) {
+                *node = long;
+            }
+        };
+        message.sender.iter_mut().for_each(long);
+        message.more_senders.iter_mut().for_each(long);
         message
     });
     let messages = messages.collect();
@@ -163,17 +214,9 @@ pub fn read(bytes: &[u8]) -> Result<Database, DbcError> {
         bitrate: rate("Baudrate"),
         data_bitrate: rate("BaudrateCANFD"),
         messages,
+        impossible,
         has_independent_signals,
     })
-}
-
-/// UTF-8, or Latin-1, in which each byte is a character.
-fn decode(bytes: &[u8]) -> Cow<'_, str> {
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    match core::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
-    }
 }
 
 /// Where the grammar stops.
@@ -209,8 +252,24 @@ fn somebody(name: &str) -> Option<String> {
     (!NOBODY.contains(&name)).then(|| name.to_owned())
 }
 
-/// A message without its attributes; `None` for signals that belong to none.
-fn message(statement: Pair<'_, Rule>) -> Result<Option<(u32, DbcMessage)>, DbcError> {
+/// A message without its attributes, and the names of its signals.
+type Parsed = (u32, DbcMessage, Vec<String>);
+
+/// A message; `None` for signals that belong to none.
+fn message(statement: Pair<'_, Rule>) -> Result<Option<Parsed>, Impossible> {
+    let named = |part: Pair<'_, Rule>| part.as_rule() == Rule::message_name;
+    let name = statement
+        .clone()
+        .into_inner()
+        .find(|part| named(part.clone()));
+    let name = name.map_or(String::new(), |part| part.as_str().to_owned());
+    if name == INDEPENDENT_NAME {
+        return Ok(None);
+    }
+    parse(statement).map_err(|error| Impossible { name, error })
+}
+
+fn parse(statement: Pair<'_, Rule>) -> Result<Option<Parsed>, DbcError> {
     let (line, _) = statement.line_col();
     let place = statement.clone();
     let mut parts = statement.into_inner();
@@ -232,6 +291,12 @@ fn message(statement: Pair<'_, Rule>) -> Result<Option<(u32, DbcMessage)>, DbcEr
         return Err(DbcError::at(&size, problem));
     };
     let sender = somebody(next("sender")?.as_str());
+    let signals = parts.filter_map(|signal| {
+        let mut inner = signal.into_inner();
+        let name = inner.find(|part| part.as_rule() == Rule::signal_name)?;
+        Some(name.as_str().to_owned())
+    });
+    let signals = signals.collect();
     let number = raw & !EXTENDED;
     let can_id = match raw & EXTENDED {
         0 => CanId::sff(number),
@@ -254,15 +319,29 @@ fn message(statement: Pair<'_, Rule>) -> Result<Option<(u32, DbcMessage)>, DbcEr
         more_senders: Vec::new(),
         cycle: None,
         fast: None,
+        signal_cycle: None,
         delay: None,
         send_type: None,
+        signal_event: None,
         j1939: false,
     };
-    Ok(Some((raw, message)))
+    Ok(Some((raw, message, signals)))
 }
 
 impl DbcMessage {
-    fn complete(&mut self, raw: u32, attributes: &Attributes) {
+    fn complete(&mut self, raw: u32, attributes: &Attributes, signals: &[String]) {
+        if let Some(name) = attributes.long_name(raw) {
+            self.name = name;
+        }
+        self.signal_event = signals.iter().find_map(|signal| {
+            let word = attributes.signal_word(raw, signal, "GenSigSendType")?;
+            sending::is_on_event(&word).then(|| (signal.clone(), plain(&word)))
+        });
+        let cycles = signals.iter().flat_map(|signal| {
+            ["GenSigCycleTime", "GenSigCycleTimeActive"]
+                .map(|name| attributes.signal_millis(raw, signal, name))
+        });
+        self.signal_cycle = cycles.flatten().min();
         self.cycle = attributes.millis(raw, "GenMsgCycleTime");
         self.fast = attributes.millis(raw, "GenMsgCycleTimeFast");
         self.delay = attributes.millis(raw, "GenMsgDelayTime");

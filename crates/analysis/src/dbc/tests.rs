@@ -119,11 +119,6 @@ fn a_length_alone_can_say_fd() {
 #[test]
 fn mistakes_have_their_places() {
     for (text, line, words) in [
-        ("BO_ 4096 M: 8 A\n", 2, "above 2047 it needs 2147483648"),
-        ("BO_ 3758096384 M: 8 A\n", 2, "more than 29 bits"),
-        ("BO_ 99999999999 M: 8 A\n", 2, "is no ID"),
-        ("BO_ 1 M: -1 A\n", 2, "-1 is no length"),
-        ("BO_ 1 M: 99999 A\n", 2, "is no length"),
         (
             "BO_ 1 M: 8 A\nnonsense here\n",
             3,
@@ -147,6 +142,130 @@ fn mistakes_have_their_places() {
         assert_eq!(error.line, line, "{text}: {error}");
         assert!(error.problem.contains(words), "{text}: {error}");
     }
+}
+
+/// One message that cannot be does not take the others with it.
+#[test]
+fn a_message_that_no_frame_can_be_fails_alone() {
+    for (text, words) in [
+        ("BO_ 4096 M: 8 A\n", "above 2047 it needs 2147483648"),
+        ("BO_ 3758096384 M: 8 A\n", "more than 29 bits"),
+        ("BO_ 99999999999 M: 8 A\n", "is no ID"),
+        ("BO_ 1 M: -1 A\n", "-1 is no length"),
+        ("BO_ 1 M: 99999 A\n", "is no length"),
+    ] {
+        let rest = "BO_ 2 N: 8 A\nBO_TX_BU_ 99999999999 : A,B;\nBA_ \"X\" BO_ 99999999999 1;\n";
+        let found = read(format!("VERSION \"\"\n{text}{rest}").as_bytes()).unwrap();
+        let names: Vec<&str> = found.messages.iter().map(|m| m.name.as_str()).collect();
+        assert_eq!(names, ["N"], "{text}");
+        let [one] = &found.impossible[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!((one.name.as_str(), one.error.line), ("M", 2), "{text}");
+        assert!(one.error.problem.contains(words), "{text}: {}", one.error);
+    }
+}
+
+/// The inputs of `tests/field`, each of which was once read wrongly.
+#[test]
+fn what_is_found_in_the_field_is_read() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/field");
+    let mut count = 0;
+    for (name, message, on_event) in [
+        ("d1-sig-onchange.dbc", "PumpState", true),
+        ("d2-independent40.dbc", "PumpState", false),
+        ("d3-sjis.dbc", "PumpState", false),
+        ("d4-utf16.dbc", "PumpState", false),
+        (
+            "d5-long-name.dbc",
+            "PumpStateOfTheRearAxleCoolingCircuit",
+            false,
+        ),
+        ("d6-enum-cycle.dbc", "PumpState", false),
+        ("d7-ctrlz.dbc", "PumpState", false),
+    ] {
+        let found = read(&std::fs::read(folder.join(name)).unwrap()).unwrap();
+        let [one] = &found.messages[..] else {
+            panic!("{name}: {found:?}")
+        };
+        assert!(found.impossible.is_empty(), "{name}");
+        assert_eq!(one.name, message, "{name}");
+        assert_eq!(one.cycle, Some(20_000_000), "{name}");
+        assert_eq!(one.is_on_event(), on_event, "{name}");
+        count += 1;
+    }
+    assert_eq!(count, std::fs::read_dir(&folder).unwrap().count());
+}
+
+#[test]
+fn signals_can_be_sent_on_events_by_default_and_in_cycles_of_their_own() {
+    let file = "BO_ 1 M: 8 A\n SG_ a : 0|8@1+ (1,0) [0|0] \"\" B\n SG_ b : 8|8@1+ (1,0) [0|0] \"\" B\n\n\
+        BA_DEF_ SG_ \"GenSigSendType\" ENUM \"Cyclic\",\"OnWrite\",\"NoSigSendType\";\n";
+    let default = |word: &str| format!("{file}BA_DEF_DEF_ \"GenSigSendType\" \"{word}\";\n");
+    assert!(!one(&default("Cyclic")).is_on_event());
+    assert!(!one(&default("NoSigSendType")).is_on_event());
+    assert!(one(&default("OnWrite")).is_on_event());
+    // Of its own value, a signal has a number; the other one keeps the default.
+    let own = format!("{}BA_ \"GenSigSendType\" SG_ 1 b 1;\n", default("Cyclic"));
+    assert_eq!(one(&own).event().as_deref(), Some("signal b: OnWrite"));
+    let both = "BA_ \"GenSigSendType\" SG_ 1 a 0;\nBA_ \"GenSigSendType\" SG_ 1 b 0;\n";
+    assert!(!one(&format!("{}{both}", default("OnWrite"))).is_on_event());
+    let other = "BA_ \"GenSigSendType\" SG_ 2 a 1;\n";
+    assert!(!one(&format!("{}{other}", default("Cyclic"))).is_on_event());
+    let cycle = "BA_ \"GenSigCycleTimeActive\" SG_ 1 a 5;\n";
+    assert_eq!(one(&format!("{file}{cycle}")).signal_cycle, Some(5_000_000));
+}
+
+/// A comment in Shift JIS, GBK or Big5 can end in a byte that is a backslash elsewhere.
+#[test]
+fn encodings_are_told_apart() {
+    let plain = read(FILE.as_bytes()).unwrap();
+    let with = |comment: &[u8]| {
+        let mut bytes = FILE.as_bytes().to_vec();
+        bytes.extend_from_slice(b"CM_ BO_ 256 \"");
+        bytes.extend_from_slice(comment);
+        bytes.extend_from_slice(b"\";\nCM_ BO_ 768 \"x\";\n");
+        bytes
+    };
+    for comment in [
+        &b"\x94\\"[..],
+        b"\x90\xAD\x94\\",
+        b"\xB3\x5C",
+        b"\xE4\xF6",
+        b"\xE4\\\" b",
+    ] {
+        assert_eq!(read(&with(comment)).unwrap(), plain, "{comment:?}");
+    }
+    let wide = |big: bool, mark: &str| -> Vec<u8> {
+        let units = mark.encode_utf16().chain(FILE.encode_utf16());
+        let bytes = units.flat_map(|unit| match big {
+            true => unit.to_be_bytes(),
+            false => unit.to_le_bytes(),
+        });
+        bytes.collect()
+    };
+    for (big, mark) in [
+        (false, "\u{FEFF}"),
+        (true, "\u{FEFF}"),
+        (false, ""),
+        (true, ""),
+    ] {
+        assert_eq!(read(&wide(big, mark)).unwrap(), plain, "{big} {mark:?}");
+    }
+    let old = format!("{}\u{1A}\0\0", FILE.replace('\n', "\r"));
+    assert_eq!(read(old.as_bytes()).unwrap().messages.len(), 4);
+}
+
+#[test]
+fn long_names_are_in_attributes() {
+    let file = "BU_: Short\nBO_ 1 M: 8 Short\nBA_ \"SystemNodeLongSymbol\" BU_ Short \"TheLongNodeName\";\n\
+        BA_ \"SystemMessageLongSymbol\" BO_ 1 \"TheLongMessageName\";\n";
+    let found = one(file);
+    assert_eq!(found.name, "TheLongMessageName");
+    assert_eq!(found.sender.as_deref(), Some("TheLongNodeName"));
+    // It stands in a message set: nothing but a name gets there.
+    let wrong = one(&file.replace("TheLongMessageName", "a \\\" name"));
+    assert_eq!(wrong.name, "M");
 }
 
 #[test]

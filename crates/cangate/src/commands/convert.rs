@@ -107,6 +107,12 @@ fn room(args: &Convert) -> Result<(), Failure> {
 
 fn say(name: &str, output: &Output, done: &Converted) {
     let mut lines = done.bad.remarks(name);
+    if done.missing > 0 {
+        lines.push(format!(
+            "{name}: {} frames are missing by its own words, because its recorder lost them; what is written says so, too",
+            done.missing
+        ));
+    }
     for (shortfall, found) in &done.shortfalls {
         let frames = if found.frames == 1 { "frame" } else { "frames" };
         lines.push(format!(

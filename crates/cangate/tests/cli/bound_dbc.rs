@@ -97,6 +97,31 @@ fn a_set_is_made_from_a_dbc() {
     );
 }
 
+/// What a file says of its signals, and what it says wrongly, is in the set.
+#[test]
+fn what_a_bound_must_not_rest_on_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "BO_ 256 PumpState: 8 Pump\n SG_ Flow : 0|8@1+ (1,0) [0|255] \"\" Valve\n\n\
+        BO_ 5000 Lost: 8 Pump\nBO_ 257 Slow: 8 Pump\n SG_ Level : 0|8@1+ (1,0) [0|0] \"\" Valve\n\n\
+        BA_DEF_ SG_ \"GenSigSendType\" ENUM \"Cyclic\",\"OnWrite\",\"OnChange\";\n\
+        BA_DEF_DEF_ \"GenSigSendType\" \"Cyclic\";\n\
+        BA_DEF_ BO_ \"GenMsgCycleTime\" ENUM \"0\",\"20 ms\",\"100\";\n\
+        BA_DEF_DEF_ \"GenMsgCycleTime\" \"100\";\nBA_ \"GenMsgCycleTime\" BO_ 256 1;\n\
+        BA_ \"GenSigSendType\" SG_ 256 Flow 2;\nBA_ \"GenSigCycleTime\" SG_ 257 Level 50;\n";
+    let dbc = file(&folder, text.as_bytes());
+    let set = stdout(cangate().args(["bound", "--from-dbc"]).arg(&dbc), 0);
+    for words in [
+        "# CHECK: also sent on events (signal Flow: OnChange), and no GenMsgDelayTime says how often.",
+        "name = \"PumpState\"\nnode = \"Pump\"\nperiod = \"20ms\"\n",
+        "# Its cycle time is 100ms; that of a signal (GenSigCycleTime) is shorter.\n",
+        "name = \"Slow\"\nnode = \"Pump\"\nperiod = \"50ms\"\n",
+        "# LEFT OUT: Lost, line 4: ID 5000: above 2047 it needs 2147483648 added, which marks 29 bits.\n",
+        "\n# 3 messages, 1 of them left out, 1 to check.\n",
+    ] {
+        assert!(set.contains(words), "{words}\n{set}");
+    }
+}
+
 #[test]
 fn mistakes_of_a_dbc_have_their_places() {
     let folder = tempfile::tempdir().unwrap();

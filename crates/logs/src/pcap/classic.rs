@@ -1,6 +1,7 @@
 //! pcap, as libpcap's file format describes it (draft-ietf-opsawg-pcap).
 
-use super::link::Link;
+use super::indices::{Indices, MANY};
+use super::link::{Link, Packet};
 use super::{Block, Order};
 use crate::bad::Fault;
 use crate::name::InterfaceName;
@@ -18,12 +19,13 @@ const LONGEST: u32 = 16 * 1024;
 const IMPOSSIBLE: u32 = 262_144;
 
 /// Reads records.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pcap {
     order: Order,
     /// Nanoseconds of a unit of the fraction.
     unit: Nanos,
     link: Link,
+    indices: Indices,
 }
 
 /// The byte order of a file with this beginning, and nanoseconds of a unit.
@@ -48,13 +50,18 @@ impl Pcap {
     pub(crate) fn new(head: &[u8]) -> Option<Self> {
         let (order, unit) = magic(head)?;
         let link = Link::of(link_type(head)?)?;
-        Some(Self { order, unit, link })
+        Some(Self {
+            order,
+            unit,
+            link,
+            indices: Indices::default(),
+        })
     }
 
     /// The record at the beginning of `head`.
-    pub(crate) fn record(&self, head: &[u8], frame: &mut FrameBuf) -> Block {
+    pub(crate) fn record(&mut self, head: &[u8], frame: &mut FrameBuf) -> Block {
         let word = |at| self.order.u32(head, at);
-        let (Some(seconds), Some(fraction), Some(captured), Some(_)) =
+        let (Some(seconds), Some(fraction), Some(captured), Some(original)) =
             (word(0), word(4), word(8), word(12))
         else {
             return Block::More;
@@ -70,17 +77,25 @@ impl Pcap {
             return Block::More;
         };
         let ns = Nanos::from(seconds) * 1_000_000_000 + Nanos::from(fraction) * self.unit;
-        match self.link.read(bytes, frame) {
+        let packet = Packet {
+            bytes,
+            original: original as usize,
+            order: self.order,
+        };
+        match self.link.read(&packet, frame) {
             Err(fault) => Block::Bad(size as u64, fault),
             Ok(None) => Block::Other(size as u64),
-            Ok(Some(direction)) => Block::Frame(
-                size,
-                Got {
-                    ns,
-                    direction,
-                    name: InterfaceName::numbered(0),
-                },
-            ),
+            Ok(Some(side)) => {
+                let name = side
+                    .index
+                    .map_or(Some(InterfaceName::numbered(0)), |index| {
+                        self.indices.name(index)
+                    });
+                let Some(name) = name else {
+                    return Block::Bad(size as u64, Fault::Said(MANY));
+                };
+                Block::Frame(size, Got::new(ns, side.direction, name))
+            }
         }
     }
 }

@@ -14,7 +14,16 @@ pub(crate) enum Link {
     Cooked,
     /// LINKTYPE_LINUX_SLL2
     Cooked2,
+    /// LINKTYPE_WIRESHARK_UPPER_PDU: Wireshark and tshark write it for candump's and BUSMASTER's logs.
+    UpperPdu,
 }
+
+/// Link types of what is often recorded beside CAN. Packets of these are passed over; a packet of
+/// a link type that is not here is counted as bad, because it could be something with CAN frames.
+const OTHERS: [u32; 28] = [
+    0, 1, 6, 9, 10, 12, 14, 50, 51, 101, 104, 105, 108, 127, 163, 187, 189, 195, 201, 209, 210,
+    211, 212, 220, 228, 229, 239, 253,
+];
 
 // Protocols of linux/if_ether.h.
 const CAN: u16 = 0x000C;
@@ -28,61 +37,154 @@ const OUTGOING: u16 = 4;
 const HEADER: usize = 8;
 const XL_HEADER: usize = 12;
 
+/// Bytes of the kernel's FD frame (`CANFD_MTU`): so long is the packet of an FD frame, and of no
+/// other, whatever its payload.
+const FD_SIZE: usize = 72;
+
+// Tags of LINKTYPE_WIRESHARK_UPPER_PDU: the end, and the name of what follows.
+const TAG_END: u16 = 0;
+const TAG_DISSECTOR: u16 = 12;
+
+const CUT: Fault = Fault::Said("the frame's bytes were cut off (snapshot length)");
+
+/// A packet as a file has it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet<'a> {
+    /// What of it is in the file.
+    pub(crate) bytes: &'a [u8],
+    /// How long it was before the snapshot length cut it, bytes.
+    pub(crate) original: usize,
+    /// The byte order of the file, which is that of the machine that wrote it.
+    pub(crate) order: Order,
+}
+
+/// What a packet says besides its frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Side {
+    pub(crate) direction: Option<Direction>,
+    /// The index of the interface, where each packet says its own.
+    pub(crate) index: Option<u32>,
+}
+
+/// What the bytes of a frame are taken for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    /// The frame says itself whether it is FD.
+    Any,
+    Fd,
+}
+
 impl Link {
     pub(crate) const fn of(number: u32) -> Option<Self> {
         match number {
             227 => Some(Self::SocketCan),
             113 => Some(Self::Cooked),
             276 => Some(Self::Cooked2),
+            252 => Some(Self::UpperPdu),
             _ => None,
         }
     }
 
-    /// Reads a frame, and which way it went where this says so; `None` for what is no CAN frame.
+    /// Is it known that no packet of this link type has a CAN frame?
+    pub(crate) fn is_other(number: u32) -> bool {
+        OTHERS.contains(&number)
+    }
+
+    /// Reads a packet; `None` where it is none of CAN.
     pub(crate) fn read(
         self,
-        bytes: &[u8],
+        packet: &Packet<'_>,
         frame: &mut FrameBuf,
-    ) -> Result<Option<Option<Direction>>, Fault> {
-        const CUT: Fault = Fault::Said("the frame's bytes were cut off (snapshot length)");
-        let order = Order::Big;
-        let (kind, protocol, skip) = match self {
+    ) -> Result<Option<Side>, Fault> {
+        let (bytes, big) = (packet.bytes, Order::Big);
+        let (side, protocol, skip) = match self {
             Self::SocketCan => {
-                one(bytes, false, frame)?;
-                return Ok(Some(None));
+                one(packet, 0, Order::Big, Order::Little, Form::Any, frame)?;
+                return Ok(Some(Side::default()));
             }
-            Self::Cooked => (order.u16(bytes, 0), order.u16(bytes, 14), 16),
-            Self::Cooked2 => (
-                bytes.get(10).copied().map(u16::from),
-                order.u16(bytes, 0),
-                20,
-            ),
+            Self::UpperPdu => return upper(packet, frame),
+            Self::Cooked => {
+                let kind = big.u16(bytes, 0).ok_or(CUT)?;
+                (Side::of(kind), big.u16(bytes, 14), 16)
+            }
+            Self::Cooked2 => {
+                let kind = *bytes.get(10).ok_or(CUT)?;
+                let mut side = Side::of(kind.into());
+                side.index = big.u32(bytes, 4);
+                (side, big.u16(bytes, 0), 20)
+            }
         };
-        let (kind, protocol) = kind.zip(protocol).ok_or(CUT)?;
-        if !matches!(protocol, CAN | CAN_FD | CAN_XL) {
-            return Ok(None);
-        }
-        one(bytes.get(skip..).ok_or(CUT)?, protocol == CAN_FD, frame)?;
+        let form = match protocol.ok_or(CUT)? {
+            CAN | CAN_XL => Form::Any,
+            CAN_FD => Form::Fd,
+            _ => return Ok(None),
+        };
+        // Here libpcap leaves all of the frame's header as the kernel has it, in the order of the
+        // machine that captured. With LINKTYPE_CAN_SOCKETCAN it turns the ID.
+        one(packet, skip, packet.order, packet.order, form, frame)?;
+        Ok(Some(side))
+    }
+}
+
+impl Side {
+    fn of(kind: u16) -> Self {
         let direction = if kind == OUTGOING {
             Direction::Sent
         } else {
             Direction::Received
         };
-        Ok(Some(Some(direction)))
+        Self {
+            direction: Some(direction),
+            index: None,
+        }
     }
 }
 
-/// A frame of LINKTYPE_CAN_SOCKETCAN: IDs are big-endian, the length and the acceptance field of
-/// an XL frame little-endian.
-fn one(bytes: &[u8], is_fd: bool, frame: &mut FrameBuf) -> Result<(), Fault> {
-    const CUT: Fault = Fault::Said("the frame's bytes were cut off (snapshot length)");
+/// A packet of LINKTYPE_WIRESHARK_UPPER_PDU: tags, of which one names the dissector, then the frame.
+fn upper(packet: &Packet<'_>, frame: &mut FrameBuf) -> Result<Option<Side>, Fault> {
+    let (mut at, mut name) = (0, &[][..]);
+    loop {
+        let tag = Order::Big.u16(packet.bytes, at).ok_or(CUT)?;
+        let len = usize::from(Order::Big.u16(packet.bytes, at + 2).ok_or(CUT)?);
+        let value = packet.bytes.get(at + 4..at + 4 + len).ok_or(CUT)?;
+        at += 4 + len;
+        match tag {
+            TAG_END => break,
+            TAG_DISSECTOR => name = value,
+            _ => {}
+        }
+    }
+    let end = name.iter().position(|byte| *byte == 0);
+    let own = packet.order;
+    let (id, rest, form) = match name.get(..end.unwrap_or(name.len())).unwrap_or_default() {
+        b"can-hostendian" | b"can" => (own, own, Form::Any),
+        b"canfd" => (own, own, Form::Fd),
+        b"canxl" => (own, own, Form::Any),
+        b"can-bigendian" => (Order::Big, Order::Little, Form::Any),
+        _ => return Ok(None),
+    };
+    one(packet, at, id, rest, form, frame)?;
+    Ok(Some(Side::default()))
+}
+
+/// The frame that begins at `at`, as the kernel has it. `id` is the byte order of the ID, `rest` that
+/// of an XL frame's length and acceptance field.
+fn one(
+    packet: &Packet<'_>,
+    at: usize,
+    id: Order,
+    rest: Order,
+    form: Form,
+    frame: &mut FrameBuf,
+) -> Result<(), Fault> {
     const LONG: Fault = Fault::Said("a length that no CAN frame has");
-    let id = Order::Big.u32(bytes, 0).ok_or(CUT)?;
+    let bytes = packet.bytes.get(at..).ok_or(CUT)?;
+    let id = id.u32(bytes, 0).ok_or(CUT)?;
     let fifth = *bytes.get(4).ok_or(CUT)?;
     if fifth & flags::XL_XLF != 0 {
         let sdt = *bytes.get(5).ok_or(CUT)?;
-        let len = Order::Little.u16(bytes, 6).ok_or(CUT)?;
-        let af = Order::Little.u32(bytes, 8).ok_or(CUT)?;
+        let len = rest.u16(bytes, 6).ok_or(CUT)?;
+        let af = rest.u32(bytes, 8).ok_or(CUT)?;
         let id_only = CanId::from_raw(id & CanId::SFF_MASK);
         let header = Header::new(Kind::Xl, id_only, usize::from(len)).map_err(|_| LONG)?;
         let vcid = (id >> 16) as u8;
@@ -96,11 +198,14 @@ fn one(bytes: &[u8], is_fd: bool, frame: &mut FrameBuf) -> Result<(), Fault> {
         bytes.get(7).copied().unwrap_or(0),
     );
     let len = usize::from(fifth);
-    // Who does not write FDF tells FD frames by their size.
-    let fd = is_fd || extra & flags::FDF != 0 || len > dlc::CLASSIC_MAX;
+    // Older libpcap does not write FDF: then the size of the packet tells FD frames.
+    let size = packet.original.max(packet.bytes.len()).saturating_sub(at);
+    let fd =
+        form == Form::Fd || extra & flags::FDF != 0 || len > dlc::CLASSIC_MAX || size == FD_SIZE;
     let kind = if fd { Kind::Fd } else { Kind::Classic };
     let header = Header::new(kind, CanId::from_raw(id), len).map_err(|_| LONG)?;
     let header = header.with_flags(extra).with_len8_dlc(raw_dlc);
+    // The payload of a remote frame is not there; its length is what was asked for.
     let data = bytes.get(HEADER..).ok_or(CUT)?;
     frame.set(FrameRef::new(header, data).map_err(|_| CUT)?);
     Ok(())

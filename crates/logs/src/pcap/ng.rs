@@ -1,8 +1,10 @@
 //! pcapng (draft-ietf-opsawg-pcapng): sections, interfaces, packets; other blocks are passed over.
 
-use super::link::Link;
+use super::indices::{Indices, MANY};
+use super::link::{Link, Packet};
 use super::{Block, Order};
 use crate::bad::Fault;
+use crate::loss::{self, Loss};
 use crate::name::InterfaceName;
 use crate::text::Got;
 use frame::text::Direction;
@@ -14,12 +16,22 @@ const INTERFACE: u32 = 1;
 const OLD_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const PACKET: u32 = 6;
+const STATISTICS: u32 = 5;
+
+// Options of statistics.
+const DROPPED_BY_INTERFACE: u16 = 5;
+const DROPPED_BY_SYSTEM: u16 = 7;
 
 // Options of an interface and of a packet.
 const NAME: u16 = 2;
 const RESOLUTION: u16 = 9;
 const OFFSET: u16 = 14;
 const FLAGS: u16 = 2;
+const DROPPED: u16 = 4;
+const COMMENT: u16 = 1;
+
+/// A number of lost packets that says that nobody counted them (an old packet block).
+const NOT_COUNTED: u16 = u16::MAX;
 
 /// The longest block that is looked at; longer ones are no frames.
 const LONGEST: u64 = 32 * 1024;
@@ -27,15 +39,26 @@ const LONGEST: u64 = 32 * 1024;
 /// As many interfaces can a section have here.
 const MOST_INTERFACES: usize = 4096;
 
+/// What an interface's packets carry.
+#[derive(Clone, Copy, Debug)]
+enum Carries {
+    Can(Link),
+    /// No CAN frames, for certain.
+    Other,
+    Unknown,
+}
+
 /// An interface of the present section.
 #[derive(Clone, Copy, Debug)]
 struct Interface {
-    link: Option<Link>,
+    link: Carries,
     name: InterfaceName,
     /// Units of a second, from 1.
     units: u128,
     /// Seconds to be added.
     offset: i64,
+    /// Losses that were said so far, with packets or in statistics.
+    lost: u64,
 }
 
 /// Reads blocks.
@@ -43,13 +66,18 @@ struct Interface {
 pub(crate) struct Pcapng {
     order: Order,
     interfaces: Vec<Interface>,
+    indices: Indices,
+    /// Losses of the section of which no interface is known.
+    anywhere: u64,
 }
 
 impl Pcapng {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             order: Order::Little,
             interfaces: Vec::new(),
+            indices: Indices::default(),
+            anywhere: 0,
         }
     }
 
@@ -74,7 +102,14 @@ impl Pcapng {
             return Block::Lost(Fault::Said(what));
         }
         let size = u64::from(size);
-        let known = [SECTION_TYPE, INTERFACE, OLD_PACKET, SIMPLE_PACKET, PACKET];
+        let known = [
+            SECTION_TYPE,
+            INTERFACE,
+            OLD_PACKET,
+            SIMPLE_PACKET,
+            PACKET,
+            STATISTICS,
+        ];
         if !known.contains(&kind) {
             return Block::Other(size);
         }
@@ -85,6 +120,7 @@ impl Pcapng {
                     Block::Other(size)
                 }
                 INTERFACE => Block::Lost(Fault::Said("an interface longer than 32 KiB")),
+                STATISTICS => Block::Other(size),
                 _ => Block::Bad(size, Fault::Said("longer than any CAN frame")),
             };
         }
@@ -99,10 +135,12 @@ impl Pcapng {
         match kind {
             SECTION_TYPE => {
                 self.interfaces.clear();
+                self.anywhere = 0;
                 Block::Other(size)
             }
             INTERFACE => self.interface(body, size),
             SIMPLE_PACKET => Block::Bad(size, Fault::Said("a packet without a time stamp")),
+            STATISTICS => self.statistics(body, size),
             OLD_PACKET => self.packet(body, true, frame),
             _ => self.packet(body, false, frame),
         }
@@ -114,10 +152,16 @@ impl Pcapng {
             return Block::Lost(Fault::Said("more than 4096 interfaces"));
         }
         let mut interface = Interface {
-            link: self.order.u16(body, 0).and_then(|n| Link::of(n.into())),
+            link: match self.order.u16(body, 0).map(u32::from) {
+                Some(number) if Link::is_other(number) => Carries::Other,
+                number => number
+                    .and_then(Link::of)
+                    .map_or(Carries::Unknown, Carries::Can),
+            },
             name: InterfaceName::numbered(number as u32),
             units: 1_000_000,
             offset: 0,
+            lost: 0,
         };
         let options = body.get(8..).unwrap_or_default();
         for (code, value) in Options::new(self.order, options) {
@@ -145,12 +189,8 @@ impl Pcapng {
                     interface.units = units;
                 }
                 (OFFSET, value) if value.len() == 8 => {
-                    let (low, high) = match self.order {
-                        Order::Little => (0, 4),
-                        Order::Big => (4, 0),
-                    };
-                    let word = |at| u64::from(self.order.u32(value, at).unwrap_or(0));
-                    interface.offset = (word(high) << 32 | word(low)).cast_signed();
+                    let offset = self.order.u64(value, 0).unwrap_or(0);
+                    interface.offset = offset.cast_signed();
                 }
                 _ => {}
             }
@@ -159,7 +199,38 @@ impl Pcapng {
         Block::Other(size)
     }
 
-    fn packet(&self, body: &[u8], old: bool, frame: &mut FrameBuf) -> Block {
+    /// Losses that no packet has said: other programs count them for a whole recording only.
+    fn statistics(&mut self, body: &[u8], size: u64) -> Block {
+        let number = self.order.u32(body, 0).unwrap_or(u32::MAX);
+        let only = self.interfaces.len() == 1;
+        let anywhere = if only { self.anywhere } else { 0 };
+        let Some(interface) = self.interfaces.get_mut(number as usize) else {
+            return Block::Bad(
+                size,
+                Fault::Said("statistics of an interface that the section has not"),
+            );
+        };
+        if !matches!(interface.link, Carries::Can(_)) {
+            return Block::Other(size);
+        }
+        let options = body.get(12..).unwrap_or_default();
+        let said = Options::new(self.order, options)
+            .filter(|(code, _)| [DROPPED_BY_INTERFACE, DROPPED_BY_SYSTEM].contains(code))
+            .filter_map(|(_, value)| self.order.u64(value, 0));
+        let said = said.fold(0, u64::saturating_add);
+        let known = interface.lost.saturating_add(anywhere);
+        let frames = said.saturating_sub(known);
+        interface.lost = interface.lost.saturating_add(frames);
+        Block::Lossy(
+            size,
+            Loss {
+                frames,
+                interface: Some(interface.name),
+            },
+        )
+    }
+
+    fn packet(&mut self, body: &[u8], old: bool, frame: &mut FrameBuf) -> Block {
         let size = body.len() + 12;
         let bad = |what| Block::Bad(size as u64, Fault::Said(what));
         let number = if old {
@@ -168,16 +239,22 @@ impl Pcapng {
             self.order.u32(body, 0)
         };
         let word = |at| self.order.u32(body, at);
-        let (Some(number), Some(high), Some(low), Some(captured), Some(rest)) =
-            (number, word(4), word(8), word(12), body.get(20..))
+        let (Some(number), Some(high), Some(low), Some(captured), Some(original), Some(rest)) =
+            (number, word(4), word(8), word(12), word(16), body.get(20..))
         else {
             return bad("a packet shorter than its own header");
         };
         let Some(interface) = self.interfaces.get(number as usize) else {
             return bad("a packet of an interface that the section has not");
         };
-        let Some(link) = interface.link else {
-            return bad("a packet of an interface whose link type carries no CAN frames");
+        let link = match interface.link {
+            Carries::Can(link) => link,
+            Carries::Other => return Block::Other(size as u64),
+            Carries::Unknown => {
+                return bad(
+                    "a packet of an interface whose link type is not known to carry CAN frames",
+                );
+            }
         };
         let Some(bytes) = rest.get(..captured as usize) else {
             return bad("a packet longer than its block");
@@ -187,26 +264,74 @@ impl Pcapng {
             return bad("a time before 1970 or after 2554");
         };
         let options = rest.get((captured as usize).next_multiple_of(4)..);
-        let said = Options::new(self.order, options.unwrap_or_default())
-            .find(|(code, _)| *code == FLAGS)
-            .and_then(|(_, value)| self.order.u32(value, 0))
-            .and_then(|flags| match flags & 3 {
-                1 => Some(Direction::Received),
-                2 => Some(Direction::Sent),
-                _ => None,
-            });
-        match link.read(bytes, frame) {
+        let mut said = Said::read(self.order, options.unwrap_or_default());
+        if old {
+            let drops = self.order.u16(body, 2).filter(|n| *n != NOT_COUNTED);
+            said.lost = said.lost.max(drops.unwrap_or(0).into());
+        }
+        let name = interface.name;
+        let packet = Packet {
+            bytes,
+            original: original as usize,
+            order: self.order,
+        };
+        match link.read(&packet, frame) {
             Err(fault) => Block::Bad(size as u64, fault),
             Ok(None) => Block::Other(size as u64),
-            Ok(Some(direction)) => Block::Frame(
-                size,
-                Got {
-                    ns,
-                    direction: said.or(direction),
-                    name: interface.name,
-                },
-            ),
+            Ok(Some(side)) => {
+                let named = side
+                    .index
+                    .map_or(Some(name), |index| self.indices.name(index));
+                let Some(name) = named else {
+                    return bad(MANY);
+                };
+                let mut got = Got::new(ns, said.direction.or(side.direction), name);
+                got.lost = said.lost;
+                got.lost_anywhere = said.anywhere;
+                got.comments = said.comments;
+                self.anywhere = self.anywhere.saturating_add(said.anywhere);
+                if let Some(interface) = self.interfaces.get_mut(number as usize) {
+                    interface.lost = interface.lost.saturating_add(said.lost);
+                }
+                Block::Frame(size, got)
+            }
         }
+    }
+}
+
+/// What a packet's options say.
+#[derive(Default)]
+struct Said {
+    direction: Option<Direction>,
+    /// Packets of its interface that were lost before it.
+    lost: u64,
+    /// The same, where the file does not know the interface: a comment of cangate's own says so.
+    anywhere: u64,
+    /// Comments that say something else.
+    comments: u32,
+}
+
+impl Said {
+    fn read(order: Order, options: &[u8]) -> Self {
+        let mut said = Self::default();
+        for (code, value) in Options::new(order, options) {
+            match code {
+                FLAGS => {
+                    said.direction = match order.u32(value, 0).map(|flags| flags & 3) {
+                        Some(1) => Some(Direction::Received),
+                        Some(2) => Some(Direction::Sent),
+                        _ => said.direction,
+                    };
+                }
+                DROPPED => said.lost = order.u64(value, 0).unwrap_or(0),
+                COMMENT => match loss::anywhere(value) {
+                    Some(frames) => said.anywhere = said.anywhere.saturating_add(frames),
+                    None => said.comments += 1,
+                },
+                _ => {}
+            }
+        }
+        said
     }
 }
 

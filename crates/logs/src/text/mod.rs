@@ -1,13 +1,14 @@
 //! Formats that are made of lines.
 
-mod asc;
+pub(crate) mod asc;
 pub(crate) mod plain;
 mod time;
-mod trc;
+pub(crate) mod trc;
 pub(crate) mod words;
 
 use crate::bad::Fault;
 use crate::format::Format;
+use crate::loss::{self, Loss};
 use crate::name::InterfaceName;
 use asc::Asc;
 use frame::text::{Direction, parse_line};
@@ -21,6 +22,36 @@ pub(crate) struct Got {
     pub(crate) ns: Nanos,
     pub(crate) direction: Option<Direction>,
     pub(crate) name: InterfaceName,
+    /// Frames of its interface that were lost before it.
+    pub(crate) lost: u64,
+    /// Frames of nobody knows which interface that were lost before it.
+    pub(crate) lost_anywhere: u64,
+    /// Comments of a user that stand with it.
+    pub(crate) comments: u32,
+}
+
+impl Got {
+    /// With no losses and no comments.
+    pub(crate) const fn new(ns: Nanos, direction: Option<Direction>, name: InterfaceName) -> Self {
+        Self {
+            ns,
+            direction,
+            name,
+            lost: 0,
+            lost_anywhere: 0,
+            comments: 0,
+        }
+    }
+}
+
+/// What a line is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    Frame(Got),
+    /// Frames are missing here.
+    Loss(Loss),
+    /// Something that is known and no frame.
+    Other,
 }
 
 /// Lines to frames.
@@ -45,22 +76,28 @@ impl Lined {
         }
     }
 
-    /// Reads a line; `None` where it is no frame and nothing wrong.
+    /// Reads a line.
     #[inline]
-    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
-        match self {
+    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Event, Fault> {
+        let got = match self {
             Self::Log => match parse_line(line, frame) {
                 // The parser takes no name that is longer than InterfaceName::MAX.
-                Ok(entry) => Ok(entry.map(|e| Got {
-                    ns: e.stamp,
-                    direction: e.direction,
-                    name: InterfaceName::new(e.interface).unwrap_or_default(),
-                })),
-                Err(error) => Err(Fault::Text(error)),
+                Ok(entry) => entry.map(|e| {
+                    let name = InterfaceName::new(e.interface).unwrap_or_default();
+                    Got::new(e.stamp, e.direction, name)
+                }),
+                Err(error) => return Err(Fault::Text(error)),
             },
-            Self::Plain(plain) => plain.line(line, frame),
-            Self::Asc(asc) => asc.line(line, frame),
-            Self::Trc(trc) => trc.line(line, frame),
+            Self::Plain(plain) => plain.line(line, frame)?,
+            Self::Asc(asc) => asc.line(line, frame)?,
+            Self::Trc(trc) => trc.line(line, frame)?,
+        };
+        if let Some(got) = got {
+            return Ok(Event::Frame(got));
         }
+        let comment = line.strip_prefix(b"#").or(line.strip_prefix(b"//"));
+        Ok(comment
+            .and_then(loss::line)
+            .map_or(Event::Other, Event::Loss))
     }
 }

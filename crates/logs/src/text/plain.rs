@@ -9,6 +9,7 @@ use crate::format::Format;
 use crate::name::InterfaceName;
 use frame::text::Direction;
 use frame::{CanId, FrameBuf, Nanos};
+use std::borrow::Cow;
 
 /// Reads lines.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ impl Plain {
     }
 
     pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
+        let plain = without_colours(line);
+        let line = &*plain;
         // Behind an error frame, `candump -e` explains it.
         if matches!(line.first(), None | Some(b'\t' | b'#')) || line.trim_ascii().is_empty() {
             return Ok(None);
@@ -57,12 +60,31 @@ impl Plain {
             );
         }
         read(&mut words, brs, esi)?.put(frame)?;
-        Ok(Some(Got {
-            ns,
-            direction,
-            name,
-        }))
+        Ok(Some(Got::new(ns, direction, name)))
     }
+}
+
+/// The line without what `candump -c` colours a terminal with: ESC, `[`, numbers, `m`.
+pub(crate) fn without_colours(line: &[u8]) -> Cow<'_, [u8]> {
+    const ESCAPE: u8 = 0x1B;
+    if !line.contains(&ESCAPE) {
+        return Cow::Borrowed(line);
+    }
+    let mut plain = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        let code = after.strip_prefix(b"[").filter(|_| *first == ESCAPE);
+        let digits = |code: &[u8]| {
+            let others = code.iter().position(|b| !b.is_ascii_digit() && *b != b';');
+            others.filter(|at| code.get(*at) == Some(&b'm'))
+        };
+        match code.and_then(|code| code.get(digits(code)? + 1..)) {
+            Some(behind) => rest = behind,
+            None => plain.push(*first),
+        }
+    }
+    Cow::Owned(plain)
 }
 
 /// What stands in the brackets at the beginning of a line.
@@ -137,7 +159,10 @@ fn read(words: &mut Words<'_>, brs: bool, esi: bool) -> Result<Draft, Fault> {
         draft.id = draft.id.with_rtr();
         return Ok(draft);
     }
-    words.bytes(draft.payload()?, 16)?;
+    let payload = draft.payload()?;
+    // `candump -i` writes bits.
+    let bits = words.peek().is_some_and(|word| word.text.len() == 8);
+    words.bytes(payload, if bits { 2 } else { 16 })?;
     // What may follow: the payload as ASCII in quotes, ERRORFRAME.
     match words.next() {
         Some(word) if word.text.first() != Some(&b'\'') && !word.is("ERRORFRAME") => {

@@ -6,26 +6,44 @@ use frame::Nanos;
 const SECOND: Nanos = 1_000_000_000;
 const DAY: Nanos = 86_400 * SECOND;
 
-/// The months in English, and where German ones begin otherwise.
-const MONTHS: [(&str, u32); 17] = [
-    ("jan", 1),
-    ("feb", 2),
-    ("mar", 3),
-    ("mrz", 3),
-    ("m\u{e4}r", 3),
-    ("apr", 4),
-    ("may", 5),
-    ("mai", 5),
-    ("jun", 6),
-    ("jul", 7),
-    ("aug", 8),
-    ("sep", 9),
-    ("oct", 10),
-    ("okt", 10),
-    ("nov", 11),
-    ("dec", 12),
-    ("dez", 12),
+/// How the months begin in English, German, French, Spanish, Italian, Portuguese, Dutch, Polish
+/// and the languages of Scandinavia: the programs write them as Windows does.
+const MONTHS: [&[&str]; 12] = [
+    &["jan", "ene", "gen", "sty"],
+    &["feb", "f\u{e9}v", "fev", "lut"],
+    &["mar", "mrz", "m\u{e4}r", "mrt"],
+    &["apr", "avr", "abr", "kwi"],
+    &["may", "mai", "mag", "mei", "maj"],
+    &["jun", "juin", "giu", "cze"],
+    &["jul", "juil", "lug", "lip"],
+    &["aug", "ao\u{fb}", "aou", "ago", "sie"],
+    &["sep", "set", "wrz"],
+    &["oct", "okt", "ott", "out", "pa\u{17a}"],
+    &["nov", "lis"],
+    &["dec", "dez", "d\u{e9}c", "dic", "gru"],
 ];
+
+/// Halves of the day, with whether it is the second one, in English, Spanish, Greek, Japanese,
+/// Chinese and Korean. `a. m.` is two words.
+const HALVES: [(&str, bool); 14] = [
+    ("am", false),
+    ("pm", true),
+    ("a.m.", false),
+    ("p.m.", true),
+    ("a.", false),
+    ("p.", true),
+    ("\u{3c0}\u{3bc}", false),
+    ("\u{3bc}\u{3bc}", true),
+    ("\u{5348}\u{524d}", false),
+    ("\u{5348}\u{5f8c}", true),
+    ("\u{4e0a}\u{5348}", false),
+    ("\u{4e0b}\u{5348}", true),
+    ("\u{c624}\u{c804}", false),
+    ("\u{c624}\u{d6c4}", true),
+];
+
+/// Words of a date that say nothing.
+const FILLERS: [&str; 4] = ["m.", "de", "del", "utc"];
 
 /// A day of the calendar, from 1970 to 2500.
 pub(super) fn day(year: u32, month: u32, day: u32) -> Option<Nanos> {
@@ -74,27 +92,39 @@ pub(super) fn iso_day(text: &[u8]) -> Option<Nanos> {
     day(y, m, d)
 }
 
-/// `Wed Nov 28 02:57:33.123 pm 2012`, in any order that leaves no doubt.
+/// `Wed Nov 28 02:57:33.123 pm 2012`, in any order and language that leaves no doubt.
+///
+/// Of two names or more, the first is the day of the week: `mar.` is Tuesday in French, and March
+/// elsewhere. A month that is not known makes no date.
 pub(super) fn date<'a>(words: impl Iterator<Item = Word<'a>>) -> Option<Nanos> {
     let (mut year, mut month, mut of_month, mut time) = (None, None, None, None);
     let mut half = None;
-    for word in words {
-        let text = word.text;
-        if text.contains(&b':') {
-            time = Some(clock(text)?);
-        } else if word.is("am") || word.is("pm") {
-            half = Some(word.is("pm"));
-        } else if let Some(n) = word.number(10) {
-            if text.len() == 4 {
+    let mut names = Vec::new();
+    for word in words.take(16) {
+        let text = in_words(word.text);
+        let bare = text.trim_end_matches(['.', ',']);
+        if text.contains(':') {
+            time = Some(clock(text.replace(',', ".").as_bytes())?);
+        } else if let Some((_, second)) = HALVES.iter().find(|(name, _)| *name == text) {
+            half = Some(*second);
+        } else if FILLERS.contains(&text.as_str()) {
+        } else if let Some(n) = number(bare.as_bytes(), 10) {
+            if bare.len() == 4 {
                 year = Some(n);
             } else {
                 of_month = Some(n);
             }
-        } else if let Some(named) = month_of(text) {
-            // A weekday that looks like a month stands before it.
-            month = Some(named);
+        } else if let Some(numbered) = bare.strip_suffix('\u{6708}') {
+            month = Some(number(numbered.as_bytes(), 10)?);
+        } else if bare.starts_with(|c: char| c.is_ascii_digit()) {
+            let (y, m, d) = in_numbers(bare)?;
+            (year, month, of_month) = (Some(y), Some(m), Some(d));
+        } else {
+            names.push(text);
         }
     }
+    let months = names.get(usize::from(names.len() > 1)..)?;
+    let month = month.or_else(|| months.iter().find_map(|name| month_of(name)));
     let mut time = time?;
     if let Some(afternoon) = half {
         let noon = 12 * 3600 * SECOND;
@@ -107,13 +137,38 @@ pub(super) fn date<'a>(words: impl Iterator<Item = Word<'a>>) -> Option<Nanos> {
     Some(day(year?, month?, of_month?)? + time)
 }
 
-fn month_of(text: &[u8]) -> Option<u32> {
-    // Latin-1 or UTF-8: the one letter in question is the same in its low bits.
+/// `2012-11-28` or `28.11.2012`: which number is which is beyond doubt.
+fn in_numbers(text: &str) -> Option<(u32, u32, u32)> {
+    let separator = if text.contains('-') { '-' } else { '.' };
+    let mut parts = text
+        .split(separator)
+        .map(|part| number(part.as_bytes(), 10));
+    let (a, b, c) = (parts.next()??, parts.next()??, parts.next()??);
+    if parts.next().is_some() {
+        return None;
+    }
+    match separator {
+        '-' if a > 31 => Some((a, b, c)),
+        '.' if c > 31 => Some((c, b, a)),
+        _ => None,
+    }
+}
+
+/// In small letters: UTF-8, or Latin-1.
+fn in_words(text: &[u8]) -> String {
     let text = String::from_utf8(text.to_vec())
         .unwrap_or_else(|_| text.iter().copied().map(char::from).collect());
-    let text = text.to_lowercase();
-    let found = MONTHS.iter().find(|(name, _)| text.starts_with(name));
-    found.map(|(_, month)| *month)
+    text.to_lowercase()
+}
+
+fn month_of(name: &str) -> Option<u32> {
+    let begins = |begin: &&str| name.starts_with(*begin);
+    // The longer beginning decides: in French, `juin` and `juil`.
+    let found = MONTHS.iter().enumerate().filter_map(|(at, begins_with)| {
+        let longest = begins_with.iter().filter(|begin| begins(begin));
+        longest.map(|begin| begin.len()).max().map(|len| (len, at))
+    });
+    found.max().map(|(_, at)| at as u32 + 1)
 }
 
 #[cfg(test)]
@@ -141,11 +196,41 @@ mod tests {
             "Wed Nov 28 14:57:33.123 2012",
             "Mit Nov 28 14:57:33.123 PM 2012",
             "2012 28 November 14:57:33.123",
+            "mer. nov. 28 14:57:33.123 2012",
+            "mi\u{e9} nov 28 02:57:33.123 p. m. 2012",
+            "Mittwoch, 28. November 2012 14:57:33,123",
+            "\u{6c34} 11\u{6708} 28 \u{5348}\u{5f8c} 2:57:33.123 2012",
+            "2012-11-28 14:57:33.123",
+            "28.11.2012 14:57:33.123",
         ] {
             assert_eq!(of(text), same, "{text}");
         }
         let midnight = of("Fre M\u{e4}r 01 12:00:00.000 am 2013");
         assert_eq!(midnight, Some(1_362_096_000 * SECOND));
+        let april = Some((19_822 * 86_400 + 9 * 3600) * SECOND);
+        for text in [
+            "mar. avr. 9 09:00:00 2024",
+            "mar abr 9 09:00:00 2024",
+            "mar apr 9 09:00:00 2024",
+            "Die Apr 9 09:00:00 2024",
+            "wto kwi 9 09:00:00 2024",
+            "Tue Apr 9 09:00:00 am 2024",
+        ] {
+            assert_eq!(of(text), april, "{text}");
+        }
+        for (text, month) in [
+            ("juin", 6),
+            ("juil.", 7),
+            ("ao\u{fb}t", 8),
+            ("d\u{e9}c.", 12),
+        ] {
+            let date = of(&format!("lun. {text} 2 09:00:00 2024"));
+            let expected = day(2024, month, 2).map(|day| day + 9 * 3600 * SECOND);
+            assert_eq!(date, expected, "{text}");
+        }
+        // A month of a language that is not known is not taken for another one.
+        assert_eq!(of("mar. nis. 9 09:00:00 2024"), None);
+        assert_eq!(of("04/09/2024 09:00:00"), None);
         assert_eq!(of("Wed Nov 28 2012"), None);
         assert_eq!(of("Wed Nov 31 10:00:00 2012"), None);
     }

@@ -1,7 +1,7 @@
 //! PEAK TRC, versions 1.0 to 2.1. Bus N is the interface `can(N-1)`.
 
 use super::Got;
-use super::words::{Word, Words, decimal};
+use super::words::{Word, Words, decimal, signed};
 use crate::bad::Fault;
 use crate::draft::{self, Draft};
 use crate::name::InterfaceName;
@@ -23,11 +23,17 @@ const COLUMNS: [(&str, &str); 6] = [
     ("2.1", "NOTBIdRLD"),
 ];
 
+/// What a line of versions 1.1 to 1.3 can be besides a frame: warnings and states of the
+/// controller, events of the user.
+const OTHERS: [&str; 5] = ["Warng", "Warning", "Event", "Status", "Statu"];
+
 /// Reads lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Trc {
     start: Nanos,
     columns: Vec<u8>,
+    /// The file says its version or its columns.
+    said: bool,
 }
 
 impl Trc {
@@ -35,6 +41,7 @@ impl Trc {
         Self {
             start: 0,
             columns: b"NOILD".to_vec(),
+            said: false,
         }
     }
 
@@ -54,6 +61,7 @@ impl Trc {
                 "a version of TRC that is not known: 1.0 to 1.3, 2.0 and 2.1 are read",
             ))?;
             self.columns = columns.as_bytes().to_vec();
+            self.said = true;
         } else if let Some(start) = text.strip_prefix(b"$STARTTIME=") {
             self.start = days(start).ok_or(Fault::Said(
                 "a start that is no number of days since 1899-12-30; times count from 1970",
@@ -64,11 +72,17 @@ impl Trc {
                 return Err(Fault::Said("columns that are no letters"));
             }
             self.columns = columns;
+            self.said = true;
         }
         Ok(())
     }
 
-    fn event(&self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
+    fn event(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
+        // A part of a file that was cut out: a direction tells versions 1.1 from 1.0.
+        if !self.said && Words::new(line).nth(2).is_some_and(|word| is_event(&word)) {
+            self.columns = b"NOYILD".to_vec();
+            self.said = true;
+        }
         let mut words = Words::new(line);
         let mut seen = Seen::default();
         for column in &self.columns {
@@ -76,12 +90,13 @@ impl Trc {
                 b'D' => break,
                 b'O' => {
                     let word = words.need("a time in milliseconds")?;
-                    let ns = decimal(word.text, 6).ok_or(word.wrong("a time in milliseconds"))?;
+                    let ns = time_of(word.text).ok_or(word.wrong("a time in milliseconds"))?;
                     seen.offset = ns;
                 }
                 b'B' => {
                     let word = words.need("the number of a bus")?;
-                    seen.bus = word.number(10);
+                    let bus = word.number(10).ok_or(word.wrong("the number of a bus"))?;
+                    seen.bus = Some(bus);
                 }
                 b'Y' => {
                     let word = words.need("Rx or Tx")?;
@@ -89,8 +104,8 @@ impl Trc {
                         word if word.is("Rx") => seen.direction = Some(Direction::Received),
                         word if word.is("Tx") => seen.direction = Some(Direction::Sent),
                         word if word.is("Error") => return self.error(&seen, frame).map(Some),
-                        // Warnings and states of the controller.
-                        _ => return Ok(None),
+                        word if OTHERS.iter().any(|other| word.is(other)) => return Ok(None),
+                        _ => return Err(word.wrong("Rx, Tx, Error, Warng or Event")),
                     }
                 }
                 b'T' => {
@@ -127,6 +142,10 @@ impl Trc {
                 }
             }
         }
+        // Version 1.0 has no type; the word stands before the data.
+        if words.peek().is_some_and(|word| word.is("ERROR")) {
+            return self.error(&seen, frame).map(Some);
+        }
         let Some(draft) = draft(&seen, &mut words)? else {
             return Ok(None);
         };
@@ -140,19 +159,46 @@ impl Trc {
     }
 
     fn got(&self, seen: &Seen<'_>) -> Got {
-        let bus = seen.bus.unwrap_or(1).saturating_sub(1);
-        Got {
-            ns: self.start.saturating_add(seen.offset),
-            direction: seen.direction,
-            name: InterfaceName::numbered(bus),
-        }
+        let ns = self.start.saturating_add_signed(seen.offset);
+        let name = InterfaceName::of_channel(seen.bus.unwrap_or(1));
+        Got::new(ns, seen.direction, name)
     }
+}
+
+/// Does a line look like a frame's of versions 1.0 to 1.3, in a file that has no header?
+pub(crate) fn is_frame(line: &[u8]) -> bool {
+    let mut words = Words::new(line);
+    let number = words.next().and_then(|word| word.text.strip_suffix(b")"));
+    let numbered = number.is_some_and(|digits| number_of(digits).is_some());
+    let timed = words
+        .next()
+        .is_some_and(|word| time_of(word.text).is_some());
+    let id = words.next().is_some_and(|word| {
+        is_event(&word) || matches!(word.text.len(), 4 | 8) && word.number(16).is_some()
+    });
+    numbered && timed && id
+}
+
+/// What stands where versions 1.1 to 1.3 say what a line is.
+fn is_event(word: &Word<'_>) -> bool {
+    let events = ["Rx", "Tx", "Error"];
+    events.iter().chain(&OTHERS).any(|event| word.is(event))
+}
+
+fn number_of(digits: &[u8]) -> Option<u32> {
+    super::words::number(digits, 10)
+}
+
+/// A time in ms; with a comma in countries that write it so.
+fn time_of(text: &[u8]) -> Option<i64> {
+    signed(&super::words::with_point(text), 6)
 }
 
 /// What the columns before the payload say.
 #[derive(Default)]
 struct Seen<'a> {
-    offset: Nanos,
+    /// From the start; a few programs write frames that came before it.
+    offset: i64,
     bus: Option<u32>,
     kind: &'a [u8],
     id: Option<Word<'a>>,
@@ -202,6 +248,7 @@ fn draft(seen: &Seen<'_>, words: &mut Words<'_>) -> Result<Option<Draft>, Fault>
 
 /// Days since 1899-12-30 with a fraction, as Unix time.
 fn days(text: &[u8]) -> Option<Nanos> {
+    let text = &*super::words::with_point(text);
     // A day in units of 10^-14 days is 0.864 ns.
     let point = text.iter().position(|b| *b == b'.').unwrap_or(text.len());
     let (whole, fraction) = text.split_at_checked(point)?;

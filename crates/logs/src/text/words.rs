@@ -2,6 +2,7 @@
 
 use crate::bad::Fault;
 use frame::Nanos;
+use std::borrow::Cow;
 
 /// A word and the column of its first byte, from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,14 +40,17 @@ impl<'a> Words<'a> {
 
     /// Reads exactly as many bytes as `into` has, in this base.
     pub(crate) fn bytes(&mut self, into: &mut [u8], base: u32) -> Result<(), Fault> {
-        let expected = if base == 10 {
-            "a byte of the payload, 0 to 255"
-        } else {
-            "a byte of the payload, two hex digits"
+        let (expected, digits) = match base {
+            2 => ("a byte of the payload, eight binary digits", 8..=8),
+            10 => ("a byte of the payload, 0 to 255", 1..=3),
+            _ => ("a byte of the payload, two hex digits", 1..=2),
         };
         for place in into {
             let word = self.need(expected)?;
-            let value = word.number(base).and_then(|value| u8::try_from(value).ok());
+            let value = word
+                .number(base)
+                .filter(|_| digits.contains(&word.text.len()));
+            let value = value.and_then(|value| u8::try_from(value).ok());
             *place = value.ok_or(Fault::Column(word.column, expected))?;
         }
         Ok(())
@@ -116,6 +120,29 @@ pub(crate) fn decimal(text: &[u8], scale: u32) -> Option<Nanos> {
     Some(value)
 }
 
+/// With a point where some countries write a comma.
+pub(crate) fn with_point(text: &[u8]) -> Cow<'_, [u8]> {
+    match text.contains(&b',') {
+        true => Cow::Owned(
+            text.iter()
+                .map(|b| if *b == b',' { b'.' } else { *b })
+                .collect(),
+        ),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// The same with or without a sign.
+pub(crate) fn signed(text: &[u8], scale: u32) -> Option<i64> {
+    let (digits, sign) = match text.strip_prefix(b"-") {
+        Some(digits) => (digits, -1),
+        None => (text, 1),
+    };
+    i64::try_from(decimal(digits, scale)?)
+        .ok()?
+        .checked_mul(sign)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +160,9 @@ mod tests {
     fn decimals() {
         assert_eq!(decimal(b"1.5", 9), Some(1_500_000_000));
         assert_eq!(decimal(b"12", 3), Some(12_000));
+        assert_eq!(signed(b"-0.5", 9), Some(-500_000_000));
+        assert_eq!(signed(b"0.5", 9), Some(500_000_000));
+        assert_eq!((signed(b"--1", 9), signed(b"-", 9)), (None, None));
         assert_eq!(decimal(b"0.1234567891", 9), Some(123_456_789));
         for wrong in ["", ".5", "1.-5", "-1.0", "99999999999999999999", "1.2.3"] {
             assert_eq!(decimal(wrong.as_bytes(), 9), None, "{wrong}");

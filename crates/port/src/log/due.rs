@@ -1,7 +1,9 @@
 //! When a line of a log is due, whatever its time stamps do.
 
+use super::origin::Origin;
 use crate::Pace;
 use frame::Nanos;
+use std::sync::Arc;
 
 /// A step back in a log's time that is larger begins another recording, and a step forward that is
 /// larger can lead back to the one before.
@@ -25,6 +27,8 @@ pub(super) struct Due {
     /// On the clock; 0 is at once.
     pub(super) at: Nanos,
     pace: Option<Pace>,
+    /// Where time begins; `None`: at the first frame.
+    origin: Option<Arc<Origin>>,
     /// The log's time without its steps back.
     played: Nanos,
     /// The latest stamp of the present recording.
@@ -37,6 +41,28 @@ pub(super) struct Due {
 }
 
 impl Due {
+    /// Time begins there.
+    pub(super) fn of(origin: Option<Arc<Origin>>) -> Self {
+        Self {
+            origin,
+            ..Self::default()
+        }
+    }
+
+    /// Do other ports count from the same moment? Then frames that this one does not take count, too:
+    /// where time went back is the same for all of them.
+    pub(super) fn is_shared(&self) -> bool {
+        self.origin
+            .as_ref()
+            .is_some_and(|origin| origin.is_shared())
+    }
+
+    /// How much later than the log that begins first this one begins, with its first stamp, ns.
+    pub(super) fn behind(&self, first: Nanos) -> Nanos {
+        let origin = self.origin.as_ref().filter(|origin| origin.is_shared());
+        origin.map_or(0, |origin| first.saturating_sub(origin.first()))
+    }
+
     /// The next frame has this stamp.
     pub(super) fn next(&mut self, now: Nanos, stamp: Nanos, replay: Replay) {
         let pace = *self.pace.get_or_insert_with(|| {
@@ -46,7 +72,9 @@ impl Due {
                 Replay::Scaled(speed) => speed,
                 Replay::Original | Replay::Fast => 1.0,
             };
-            Pace::scaled(now, stamp, speed).unwrap_or(Pace::real_time(now, stamp))
+            let begun = self.origin.as_ref();
+            let (now, first) = begun.map_or((now, stamp), |origin| origin.begin(now, stamp));
+            Pace::scaled(now, first, speed).unwrap_or(Pace::real_time(now, first))
         });
         match stamp.checked_sub(self.latest) {
             Some(gap) => {

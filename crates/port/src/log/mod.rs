@@ -13,13 +13,15 @@
 //!
 //! # Time
 //! A line is due when the clock has moved as far as the log has, at the pace that was asked for,
-//! counted from the first frame. Logs of several interfaces are often slightly out of order: a
+//! counted from the first frame of the port, or of all ports that replay logs of one clock
+//! (`origin.rs`). Logs of several interfaces are often slightly out of order: a
 //! frame that is at most a second older than one before it is due at once, with its own stamp.
 //! A larger step back is taken for another recording that was appended: it follows without a
 //! pause, and its own times count from there.
 
 mod due;
 mod old_files;
+mod origin;
 mod output;
 mod rotation;
 mod settings;

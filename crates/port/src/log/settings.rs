@@ -1,6 +1,7 @@
 //! `kind = "log"`: a log as source, sink or both.
 
 use super::due::Replay;
+use super::origin::{Close, Origin, Origins};
 use super::rotation::Rotate;
 use super::sink::{LogSink, SinkConfig};
 use super::source::LogSource;
@@ -10,7 +11,9 @@ use super::write;
 use crate::kind::{PortKind, Settings, Stream};
 use crate::{Halves, Nothing, Nowhere, Opener, Pace, PollReceive, PollTransmit, PortError};
 use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
-use logs::{Format, InterfaceName};
+use frame::{FrameBuf, Nanos};
+use logs::{Format, InterfaceName, LogError, LogReader};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,6 +52,11 @@ impl PortKind for Log {
                 "What happens to frames that are read while a destination's queue is full.",
             ),
             Key::new(
+                "origin",
+                Shape::words(&ORIGINS),
+                "Where its time begins: with that of other logs of the same time, or its own.",
+            ),
+            Key::new(
                 "append",
                 Shape::Flag,
                 "The file that is written is continued where an earlier run ended.",
@@ -80,6 +88,8 @@ pub struct LogSettings {
     pub pace: Replay,
     /// What happens to frames that are read while a destination has no room.
     pub on_full: OnFull,
+    /// Time begins with the port's own first frame, also where other logs are of the same time.
+    pub own_origin: bool,
     /// What stands in the file that is written stays, and the log goes on behind it.
     pub append: bool,
     /// When the log goes on in another file; never where absent.
@@ -87,6 +97,11 @@ pub struct LogSettings {
 }
 
 const ON_FULL: [(&str, OnFull); 2] = [("wait", OnFull::Wait), ("refuse", OnFull::Refuse)];
+
+const ORIGINS: [(&str, bool); 2] = [("shared", false), ("own", true)];
+
+/// So many lines or blocks are looked at for the first frame of a log.
+const MOST_BEFORE: usize = 10_000;
 
 const PACES: [(&str, Replay); 2] = [("original", Replay::Original), ("fast", Replay::Fast)];
 
@@ -147,6 +162,13 @@ impl LogSettings {
             found.push(Diagnostic::warning(value.span(), message).hint("leave it out"));
         }
         let on_full = table.one_of("on_full", &ON_FULL, found);
+        if let Some(value) = table.get("origin")
+            && has_read.is_none()
+        {
+            let message = "`origin` is about a log that is read, and nothing is read here";
+            found.push(Diagnostic::warning(value.span(), message).hint("leave it out"));
+        }
+        let own_origin = table.one_of("origin", &ORIGINS, found);
         // What is wrong with `write` has been said.
         let written = has_write.map(|_| write.clone().unwrap_or(Stream::File(PathBuf::new())));
         Self {
@@ -155,6 +177,7 @@ impl LogSettings {
             pace,
             format: format.map(|format| format.value),
             on_full: on_full.map(|on_full| on_full.value).unwrap_or_default(),
+            own_origin: own_origin.is_some_and(|own| own.value),
             append: write::append(table, written.as_ref(), found),
             rotate: write::rotate(table, written.as_ref(), found),
             write,
@@ -174,7 +197,12 @@ impl LogSettings {
         })
     }
 
-    fn source(&self, port: &str, stream: &Stream, opener: &Opener) -> Result<LogSource, PortError> {
+    fn source(
+        &self,
+        port: &str,
+        stream: &Stream,
+        opener: &mut Opener,
+    ) -> Result<LogSource, PortError> {
         let only = self.interface.as_deref();
         let config = SourceConfig {
             format: self.format,
@@ -185,7 +213,26 @@ impl LogSettings {
             strict: opener.is_strict(),
             on_full: self.on_full,
         };
-        LogSource::open(port, path(stream), config)
+        let source = LogSource::open(port, path(stream), config)?;
+        let (origin, first) = self.origin(stream, opener).unzip();
+        Ok(source.with_origin(origin, first.unwrap_or(0)))
+    }
+
+    /// Where the time of a file begins, and the stamp of its first frame.
+    fn origin(&self, stream: &Stream, opener: &mut Opener) -> Option<(Arc<Origin>, Nanos)> {
+        let Stream::File(path) = stream else {
+            return None;
+        };
+        if self.own_origin || self.pace == Replay::Fast {
+            return None;
+        }
+        // Opened without waiting: a named pipe has no first frame yet.
+        let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?;
+        let file = File::open(path).ok()?;
+        let first = first_stamp(LogReader::new(file, "").of(self.format))?;
+        let origins = opener.shared(Origins::default).clone();
+        opener.at_start(Close(origins.clone()));
+        Some((origins.join(&meta, first), first))
     }
 
     fn sink(&self, port: &str, stream: &Stream, opener: &mut Opener) -> Result<LogSink, PortError> {
@@ -269,6 +316,19 @@ impl Settings for LogSettings {
     fn input_ends(&self) -> bool {
         self.read.is_some()
     }
+}
+
+/// The stamp of the first frame, of whatever interface.
+fn first_stamp(mut reader: LogReader<File>) -> Option<Nanos> {
+    let mut frame = FrameBuf::new();
+    for _ in 0..MOST_BEFORE {
+        match reader.read(&mut frame) {
+            Ok(logged) => return logged.map(|logged| logged.ns),
+            Err(LogError::Bad { .. }) => {}
+            Err(_) => return None,
+        }
+    }
+    None
 }
 
 fn path(stream: &Stream) -> &Path {

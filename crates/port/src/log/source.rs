@@ -1,6 +1,7 @@
 //! A log as the receiving half of a port.
 
 use super::due::{Due, Replay};
+use super::origin::Origin;
 use super::source_config::{OnFull, SourceConfig};
 
 use crate::{
@@ -8,7 +9,7 @@ use crate::{
     StampSource, Wait,
 };
 use frame::{FrameBuf, Nanos};
-use logs::{LogError, Logged, Scanner, Step, Unpacked};
+use logs::{LogError, Logged, Scanner, Step, Unpacked, is_torn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
@@ -16,6 +17,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Lines looked at in one call for each frame asked for: a log of nothing but garbage must not
 /// keep the other ports waiting.
@@ -54,6 +56,8 @@ pub struct LogSource {
     unopened: bool,
     /// How much later than due a frame of a regular file was handed over, at most.
     latest: Nanos,
+    /// The stamp of the log's first frame, of whatever interface; 0 if nobody looked.
+    first: Nanos,
     counters: RxCounters,
 }
 
@@ -157,6 +161,7 @@ impl LogSource {
             unread: true,
             unopened: false,
             latest: 0,
+            first: 0,
             counters: RxCounters::default(),
         };
         if kind.is_file() {
@@ -187,6 +192,8 @@ impl LogSource {
                 self.unopened = false;
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            // What was unpacked before is replayed, and the rest counted as one bad part.
+            Err(e) if is_torn(&e) && self.scanner.tear() => self.last = true,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.unread = false,
             Err(e) => {
                 self.finished = true;
@@ -205,8 +212,13 @@ impl LogSource {
     fn advance(&mut self, now: Nanos, patience: &mut usize) -> Result<(), PortError> {
         while self.pending.is_none() && !self.finished && *patience > 0 {
             match self.scanner.step(&mut self.frame, self.last) {
-                Step::Frame(_) if self.frame.header().id().is_err() && !self.error_frames => {
+                Step::Frame(logged) if self.frame.header().id().is_err() && !self.error_frames => {
+                    self.pass(now, logged.ns);
                     self.counters.error_frames += 1;
+                    *patience -= 1;
+                }
+                Step::Elsewhere(ns) => {
+                    self.pass(now, ns);
                     *patience -= 1;
                 }
                 Step::Frame(logged) => {
@@ -247,6 +259,20 @@ impl LogSource {
             }
         }
         Ok(())
+    }
+
+    /// A frame of the log that this port does not take.
+    fn pass(&mut self, now: Nanos, stamp: Nanos) {
+        if self.due.is_shared() {
+            self.due.next(now, stamp, self.replay);
+        }
+    }
+
+    /// Time begins where that of other ports begins.
+    pub(super) fn with_origin(mut self, origin: Option<Arc<Origin>>, first: Nanos) -> Self {
+        self.due = Due::of(origin);
+        self.first = first;
+        self
     }
 
     /// Does a read return at once?
@@ -346,6 +372,22 @@ impl Receive for LogSource {
             out.push(format!(
                 "{}: {elsewhere} frames of other interfaces than {only} were left out, such as {other}",
                 self.name
+            ));
+        }
+        let missing = self.scanner.all_missing();
+        if missing > 0 {
+            out.push(format!(
+                "{}: {missing} frames are missing by its own words, because its recorder lost them",
+                self.name
+            ));
+        }
+        let behind = self.due.behind(self.first);
+        if behind >= WORTH_SAYING {
+            out.push(format!(
+                "{} begins {:.1} s after another log of the same time, and is replayed so \
+                 (origin = \"own\": at once)",
+                self.name,
+                behind as f64 / 1e9
             ));
         }
         if self.unopened {

@@ -48,6 +48,9 @@ pub(super) fn set_of(path: &Path, rate: Option<BitRate>) -> Result<String, Failu
             "{error}\nA statement that is about something else than messages and their attributes can be deleted in a copy of the file"
         ))
     })?;
+    if let (true, Some(first)) = (database.messages.is_empty(), database.impossible.first()) {
+        return Err(fail(&format!("{}", first.error)));
+    }
     if database.messages.is_empty() {
         return Err(fail(
             &"no message in it: a DBC has lines such as `BO_ 256 Speed: 8 Engine`",
@@ -139,7 +142,8 @@ fn entries(messages: &[DbcMessage]) -> Vec<Entry> {
 /// How often it comes.
 fn when(message: &DbcMessage) -> Entry {
     let mut entry = Entry::default();
-    let cycle = [message.cycle, message.fast].into_iter().flatten().min();
+    let all = [message.cycle, message.fast, message.signal_cycle];
+    let cycle = all.into_iter().flatten().min();
     if let (Some(cycle), Some(fast)) = (message.cycle, message.fast)
         && fast < cycle
     {
@@ -148,7 +152,17 @@ fn when(message: &DbcMessage) -> Entry {
             time(cycle)
         ));
     }
-    let words = message.send_type.as_deref().unwrap_or("");
+    if let (Some(own), Some(signal)) = (message.cycle, message.signal_cycle)
+        && signal < own
+    {
+        entry.notes.push(format!(
+            "Its cycle time is {}; that of a signal (GenSigCycleTime) is shorter.",
+            time(own)
+        ));
+    }
+    let said = message.event();
+    let words = said.as_deref().or(message.send_type.as_deref());
+    let words = words.unwrap_or("");
     entry.period = match (cycle, message.delay) {
         (Some(cycle), None) => {
             if message.is_on_event() {
@@ -214,7 +228,15 @@ fn set(name: &str, bus: &str, rate: BitRate, database: &Database, entries: &[Ent
             let _ = writeln!(text, "{comment}{line}");
         }
     }
-    let all = database.messages.len();
+    for impossible in &database.impossible {
+        left_out += 1;
+        let _ = writeln!(
+            text,
+            "\n# LEFT OUT: {}, line {}: {}.",
+            impossible.name, impossible.error.line, impossible.error.problem
+        );
+    }
+    let all = database.messages.len() + database.impossible.len();
     let _ = writeln!(
         text,
         "\n# {all} messages, {left_out} of them left out, {checks} to check."

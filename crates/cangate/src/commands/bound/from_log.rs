@@ -31,6 +31,8 @@ struct Log {
     seen: BTreeMap<(String, u32), Seen>,
     left_out: u64,
     bad: u64,
+    /// By the log's own words.
+    missing: u64,
 }
 
 /// The message set of a log, as text.
@@ -96,6 +98,7 @@ fn read<R: Read>(mut reader: LogReader<R>) -> Result<Log, Failure> {
         log.seen.entry(key).or_default().add(header, logged.ns);
     }
     log.bad = reader.bad().count();
+    log.missing = reader.all_missing();
     Ok(log)
 }
 
@@ -123,6 +126,13 @@ fn set(log: &Log, rate: BitRate) -> String {
         if count > 0 {
             let _ = writeln!(text, "# Left out: {count} {what}.");
         }
+    }
+    if log.missing > 0 {
+        let _ = writeln!(
+            text,
+            "# Missing: {} frames, which the recorder lost by the log's own words. Where they were, distances look longer.",
+            log.missing
+        );
     }
     let mut interfaces: Vec<&str> = log.seen.keys().map(|(name, _)| name.as_str()).collect();
     interfaces.dedup();

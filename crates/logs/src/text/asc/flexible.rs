@@ -1,0 +1,145 @@
+//! Lines that begin with `CANFD`: FD frames, and in several versions of CANoe classic ones, too.
+//!
+//! Numbers of these lines are hex whatever the base of the file says, but for the number of bytes.
+
+use super::super::words::Words;
+use super::{Asc, Seen, direction, dlc, id_of, known};
+use crate::bad::Fault;
+use crate::draft::Draft;
+use crate::text::Got;
+use frame::{FrameBuf, Nanos};
+
+/// Flags of a line: a remote frame, FD (EDL), BRS, ESI.
+pub(super) const RTR: u32 = 0x10;
+pub(super) const EDL: u32 = 0x1000;
+pub(super) const BRS: u32 = 0x2000;
+pub(super) const ESI: u32 = 0x4000;
+
+/// What stands between the ID and the flags.
+struct Body {
+    brs: bool,
+    esi: bool,
+    dlc: u32,
+    len: u32,
+    data: [u8; 64],
+    /// `None` where the program did not write or know them.
+    flags: Option<u32>,
+}
+
+impl Asc {
+    /// `1 Rx  123  NAME 1 0 8 8 11 22 … duration length flags …`, behind `CANFD`.
+    pub(super) fn flexible(
+        &self,
+        words: &mut Words<'_>,
+        ns: Nanos,
+        frame: &mut FrameBuf,
+    ) -> Result<Option<Got>, Fault> {
+        let channel = words.need("a channel")?;
+        let channel = channel.number(10).ok_or(channel.wrong("a channel"))?;
+        let mut seen = Seen {
+            ns,
+            channel,
+            direction: None,
+        };
+        let side = words.need("Rx or Tx")?;
+        if side.is("ErrorFrame") {
+            return self.put(&Draft::error(), &seen, frame);
+        }
+        if known::is_request(&side) || known::is_of_channel(&side) {
+            return Ok(None);
+        }
+        seen.direction = Some(direction(&side).ok_or(side.wrong("Rx, Tx or TxRq"))?);
+        let id = words.need("an ID")?;
+        if id.is("ErrorFrame") {
+            return self.put(&Draft::error(), &seen, frame);
+        }
+        const ID: &str = "a hex ID, with an x behind an extended one";
+        let id = id_of(id.text, 16).ok_or(id.wrong(ID))?;
+        // A name can stand behind the ID, and it can be any word, a digit, too.
+        let plain = *words;
+        let mut named = *words;
+        named.next();
+        let body = match Body::read(plain) {
+            Ok(body) => body,
+            Err(fault) => Body::read(named).map_err(|_| fault)?,
+        };
+        let mut draft = Draft::new(id);
+        draft.len = body.len as usize;
+        draft.data = body.data;
+        if body.is_fd() {
+            draft = draft.fd(body.brs, body.esi);
+        } else {
+            draft.raw_dlc = body.dlc as u8;
+            if body.is_remote() {
+                draft.id = draft.id.with_rtr();
+                draft.len = body.dlc.min(8) as usize;
+            }
+        }
+        self.put(&draft, &seen, frame)
+    }
+}
+
+impl Body {
+    /// Reads it where no name stands before it.
+    fn read(mut words: Words<'_>) -> Result<Self, Fault> {
+        let mut flag = |expected| {
+            let word = words.need(expected)?;
+            match word.text {
+                b"0" => Ok(false),
+                b"1" => Ok(true),
+                _ => Err(word.wrong(expected)),
+            }
+        };
+        let brs = flag("BRS, 0 or 1")?;
+        let esi = flag("ESI, 0 or 1")?;
+        let (dlc, len, data) = payload(&mut words)?;
+        let rest = words;
+        // Duration, length, flags: of a program that knows none of them, all are 0.
+        let mut numbers = words.map(|word| word.number(16));
+        let (duration, bits) = (numbers.next().flatten(), numbers.next().flatten());
+        let known = duration != Some(0) || bits != Some(0);
+        let flags = numbers.next().flatten();
+        let flags = flags.filter(|flags| *flags != 0 || known);
+        let body = Self {
+            brs,
+            esi,
+            dlc,
+            len,
+            data,
+            flags,
+        };
+        if !body.is_consistent() {
+            let place = rest.peek().map_or(1, |word| word.column);
+            return Err(Fault::Column(place, "as many bytes as the DLC says"));
+        }
+        Ok(body)
+    }
+
+    /// Without flags the line itself says FD. What classic frames cannot have tells it, too.
+    fn is_fd(&self) -> bool {
+        let said = self.flags.is_none_or(|flags| flags & EDL != 0);
+        said || self.brs || self.esi || self.len > 8
+    }
+
+    fn is_remote(&self) -> bool {
+        self.flags.is_some_and(|flags| flags & RTR != 0)
+    }
+
+    fn is_consistent(&self) -> bool {
+        let fd = u32::from(frame::dlc::fd_len(self.dlc as u8)) == self.len;
+        let classic = self.dlc.min(8) == self.len || self.is_remote() && self.len == 0;
+        if self.is_fd() { fd } else { classic }
+    }
+}
+
+/// A DLC, a number of bytes, and the bytes.
+pub(super) fn payload(words: &mut Words<'_>) -> Result<(u32, u32, [u8; 64]), Fault> {
+    let word = words.need("a DLC")?;
+    let value = dlc(&word).ok_or(word.wrong("a DLC of 0 to F"))?;
+    let word = words.need("a number of bytes")?;
+    let len = word.number(10).filter(|len| *len <= 64);
+    let len = len.ok_or(word.wrong("a number of bytes up to 64"))?;
+    let mut data = [0; 64];
+    words.bytes(data.get_mut(..len as usize).unwrap_or_default(), 16)?;
+    Ok((value, len, data))
+}

@@ -1,0 +1,145 @@
+//! What a line of ASC can be besides a frame. Only what is listed here is passed over.
+
+use super::super::words::{Word, Words};
+
+/// What a line without a time begins with.
+const HEADERS: [&[&str]; 8] = [
+    &["internal", "events"],
+    &["no", "internal", "events"],
+    &["End", "Triggerblock"],
+    &["previous", "log", "file:"],
+    &["#"],
+    &["///"],
+    &["Comment:"],
+    &["split", "information:"],
+];
+
+/// What an event begins with, behind its time: of the measurement, of other buses, of the user.
+const EVENTS: [&str; 33] = [
+    "Start",
+    "Stop",
+    "End",
+    "Begin",
+    "Log",
+    "Trigger",
+    "Comment",
+    "Global",
+    "GPS",
+    "GPS-Device",
+    "SV",
+    "EnvVar",
+    "Test",
+    "TFS",
+    "TE",
+    "Macro",
+    "Status",
+    "Statistic",
+    "J1939TP",
+    "CAN",
+    "XCP",
+    "CCP",
+    "Diag",
+    "OBD",
+    "Li",
+    "Fr",
+    "ETH",
+    "AFDX",
+    "A429",
+    "WLAN",
+    "K-Line",
+    "KLine",
+    "ErrorFrame",
+];
+
+/// Buses whose events begin with their name and a number or a speed: `L1`, `MOST150`.
+const NUMBERED: [&str; 2] = ["L", "MOST"];
+
+/// What stands behind a channel in place of an ID.
+const OF_CHANNEL: [&str; 8] = [
+    "Statistic",
+    "Status",
+    "OverloadFrame",
+    "Overload",
+    "J1939TP",
+    "Overrun",
+    "Trigger",
+    "Chip",
+];
+
+/// Is it one of the lines that have no time?
+pub(super) fn is_header(first: &Word<'_>, rest: Words<'_>) -> bool {
+    HEADERS.iter().any(|header| {
+        let mut expected = header.iter();
+        expected.next().is_some_and(|word| first.is(word))
+            && expected
+                .zip(rest.map(Some).chain(std::iter::repeat(None)))
+                .all(|(word, found)| found.is_some_and(|found| found.is(word)))
+    })
+}
+
+/// Is it the start of the measurement, in English, German or French?
+pub(super) fn is_start(mut words: Words<'_>) -> bool {
+    const STARTS: [(&str, &str); 6] = [
+        ("Start", "measurement"),
+        ("Start", "Messung"),
+        ("D\u{e9}but", "mesure"),
+        ("D\u{e9}marrage", "mesure"),
+        ("Debut", "mesure"),
+        ("Demarrage", "mesure"),
+    ];
+    let Some(first) = words.next() else {
+        return false;
+    };
+    let rest: Vec<Word<'_>> = words.take(3).collect();
+    STARTS
+        .iter()
+        .any(|(begin, end)| is_in_latin(first.text, begin) && rest.iter().any(|word| word.is(end)))
+}
+
+/// Is it an event that is no frame?
+pub(super) fn is_event(words: Words<'_>) -> bool {
+    let mut ahead = words;
+    let Some(first) = ahead.next() else {
+        return true;
+    };
+    // `NAME := value` is an environment variable, `LABEL:` an event with a label.
+    if ahead.next().is_some_and(|word| word.text == b":=") || is_label(first.text) {
+        return true;
+    }
+    let numbered = NUMBERED.iter().any(|name| {
+        let digits = first.text.get(name.len()..).unwrap_or_default();
+        first.text.starts_with(name.as_bytes())
+            && !digits.is_empty()
+            && digits.iter().all(u8::is_ascii_digit)
+    });
+    numbered || EVENTS.iter().any(|event| first.is(event))
+}
+
+/// Is it what stands behind a channel in place of an ID?
+pub(super) fn is_of_channel(word: &Word<'_>) -> bool {
+    is_label(word.text) || OF_CHANNEL.iter().any(|event| word.is(event))
+}
+
+/// A frame that was to be sent, and was not on the bus yet.
+pub(super) fn is_request(word: &Word<'_>) -> bool {
+    word.is("TxRq") || word.is("TxRequest")
+}
+
+/// A word with a colon at its end or within, that begins with a letter: `SV:`, `Status:chip`.
+fn is_label(text: &[u8]) -> bool {
+    let end = text.iter().position(|b| *b == b':');
+    end.and_then(|end| text.get(..end)).is_some_and(|name| {
+        name.len() >= 2
+            && name.first().is_some_and(u8::is_ascii_alphabetic)
+            && name
+                .iter()
+                .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(b))
+    })
+}
+
+/// The same word in UTF-8 or Latin-1.
+fn is_in_latin(text: &[u8], word: &str) -> bool {
+    let latin: String = text.iter().map(|b| char::from(*b)).collect();
+    let same = |text: &str| text.to_lowercase() == word.to_lowercase();
+    str::from_utf8(text).is_ok_and(same) || same(&latin)
+}

@@ -1,0 +1,368 @@
+//! Vector ASC, as CANalyzer, CANoe and other programs write it: classic and FD frames, error frames.
+//!
+//! Channel N is the interface `can(N-1)`, as SocketCAN and python-can count, unless a comment of
+//! our own says its name (`// cangate: channel 1 is can0`).
+//!
+//! A line that is no frame is passed over if it is known ([`known`]); any other is a mistake, because
+//! it can be a frame that was damaged.
+
+mod flexible;
+mod known;
+mod xl;
+
+use super::words::{Word, Words, number, signed, with_point};
+use super::{Got, time};
+use crate::bad::Fault;
+use crate::draft::{self, Draft};
+use crate::name::InterfaceName;
+use frame::text::Direction;
+use frame::{CanId, FrameBuf, Nanos};
+use std::collections::BTreeMap;
+
+/// The comment that names a channel; its number, `is` and the name follow.
+const NAMES: &str = "cangate:";
+
+/// As many channels can have names; CANoe has 64.
+const MOST_NAMED: usize = 256;
+
+const SECOND: Nanos = 1_000_000_000;
+const DAY: Nanos = 86_400 * SECOND;
+
+/// How far BUSMASTER's first frame can be before the time of day of its line `date`: the date has
+/// whole seconds.
+const ROUNDED: Nanos = 2 * SECOND;
+
+/// Reads lines.
+#[derive(Clone, Debug)]
+pub(crate) struct Asc {
+    base: u32,
+    /// Each time counts from the line before.
+    relative: bool,
+    /// When the measurement began; 0 where nothing says so.
+    start: Nanos,
+    /// The line `date` was there.
+    dated: bool,
+    /// The date of the block that has begun, until it is used.
+    block: Option<Nanos>,
+    /// No line with a time has come since the block began.
+    first_of_block: bool,
+    /// Since the start; a few frames can come before it.
+    at: i64,
+    clock: Clock,
+    names: BTreeMap<u32, InterfaceName>,
+}
+
+/// What times count from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Clock {
+    /// The start of the measurement.
+    Start,
+    /// Perhaps midnight, as BUSMASTER does: its line `base` does not say how times count. The first
+    /// time tells.
+    Open,
+    /// Midnight.
+    Midnight,
+}
+
+/// Where a frame was seen.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    ns: Nanos,
+    channel: u32,
+    direction: Option<Direction>,
+}
+
+impl Asc {
+    pub(crate) const fn new() -> Self {
+        Self {
+            base: 16,
+            relative: false,
+            start: 0,
+            dated: false,
+            block: None,
+            first_of_block: false,
+            at: 0,
+            clock: Clock::Start,
+            names: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
+        let mut words = Words::new(line);
+        let Some(first) = words.next() else {
+            return Ok(None);
+        };
+        if !is_number(first.text) {
+            return self.header(&first, words).map(|()| None);
+        }
+        let offset = time_of(first.text).ok_or(first.wrong("a time in seconds"))?;
+        let first_of_block = std::mem::take(&mut self.first_of_block);
+        let ns = self.time(offset, first_of_block);
+        let event = words;
+        let Some(second) = words.next() else {
+            return Ok(None);
+        };
+        if second.is("CANFD") {
+            match words.peek().is_some_and(|word| is_letters(word.text)) {
+                true => return self.event(words, first_of_block).map(|()| None),
+                false => return self.flexible(&mut words, ns, frame),
+            }
+        }
+        if second.is("CANXL") {
+            return self.extended(&mut words, ns, frame);
+        }
+        match second.number(10) {
+            Some(channel) => self.classic(channel, &mut words, ns, frame),
+            None => self.event(event, first_of_block).map(|()| None),
+        }
+    }
+
+    /// The time of a line, also of one that is no frame.
+    fn time(&mut self, offset: i64, first_of_block: bool) -> Nanos {
+        if self.relative {
+            self.at = self.at.saturating_add(offset);
+            return self.start.saturating_add_signed(self.at);
+        }
+        if self.clock == Clock::Open && offset >= 0 {
+            let of_day = self.start % DAY;
+            let midnight =
+                self.dated && offset.unsigned_abs() + ROUNDED >= of_day && of_day > ROUNDED;
+            self.clock = if midnight {
+                Clock::Midnight
+            } else {
+                Clock::Start
+            };
+            if midnight {
+                self.start -= of_day;
+            }
+        }
+        let back = self.at.saturating_sub(offset);
+        if self.clock == Clock::Midnight && back > (DAY / 2).cast_signed() {
+            self.start = self.start.saturating_add(DAY);
+        }
+        // Another measurement, whose beginning no line says.
+        if first_of_block
+            && back > 0
+            && let Some(block) = self.block
+        {
+            self.start = block;
+        }
+        self.at = offset;
+        self.start.saturating_add_signed(offset)
+    }
+
+    /// A line with a time that is no frame.
+    fn event(&mut self, words: Words<'_>, first_of_block: bool) -> Result<(), Fault> {
+        // In German, French or another language a block begins with words, too: letters only.
+        let is_start = known::is_start(words)
+            || first_of_block
+                && !known::is_event(words)
+                && (2..=6).contains(&words.count())
+                && words.clone().all(|word| is_letters(word.text));
+        if is_start {
+            if let Some(block) = self.block.take() {
+                self.start = block.saturating_add_signed(self.at.saturating_neg());
+                self.dated = true;
+            }
+            return Ok(());
+        }
+        match words.peek() {
+            Some(word) if !known::is_event(words) => Err(word.wrong(
+                "a channel, CANFD, CANXL or an event that is known: is this a frame that was damaged?",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// A line without a time.
+    fn header(&mut self, first: &Word<'_>, mut words: Words<'_>) -> Result<(), Fault> {
+        if first.is("date") {
+            self.start = time::date(words).ok_or(first.wrong(
+                "a date, as in Wed Nov 28 14:57:33.123 2012; times count from 1970 otherwise",
+            ))?;
+            self.dated = true;
+        } else if first.is("base") {
+            let base = words.need("hex or dec")?;
+            self.base = match base {
+                base if base.is("hex") => 16,
+                base if base.is("dec") => 10,
+                _ => return Err(base.wrong("hex or dec")),
+            };
+            self.timestamps(words);
+        } else if first.is("timestamps") {
+            self.relative = words.any(|word| word.is("relative"));
+            self.clock = Clock::Start;
+        } else if first.is("Begin") {
+            words.next();
+            self.block = time::date(words);
+            self.first_of_block = true;
+            // Without a line `date`, the first block says it.
+            if let Some(start) = self.block.filter(|_| !self.dated) {
+                self.start = start;
+                self.dated = true;
+            }
+        } else if first.text.starts_with(b"//") {
+            if words.next().is_some_and(|word| word.is(NAMES)) {
+                self.name(words);
+            }
+        } else if !known::is_header(first, words) {
+            return Err(first.wrong(
+                "a time in seconds, or a line that is known: is this a frame that was damaged?",
+            ));
+        }
+        Ok(())
+    }
+
+    /// How times count, behind the base.
+    fn timestamps(&mut self, words: Words<'_>) {
+        let mut rest = words.skip_while(|word| !word.is("timestamps"));
+        if rest.next().is_some() {
+            self.relative = rest.any(|word| word.is("relative"));
+            self.clock = Clock::Start;
+        } else {
+            self.clock = Clock::Open;
+        }
+    }
+
+    /// `channel 1 is can0`
+    fn name(&mut self, mut words: Words<'_>) {
+        let channel = words.nth(1).and_then(|word| word.number(10));
+        let name = words.nth(1).and_then(|word| str::from_utf8(word.text).ok());
+        let named = channel.zip(name.and_then(InterfaceName::new));
+        if let Some((channel, name)) = named.filter(|_| self.names.len() < MOST_NAMED) {
+            self.names.insert(channel, name);
+        }
+    }
+
+    /// `1  123x  Rx  d 8 11 22 …`, behind the channel.
+    fn classic(
+        &self,
+        channel: u32,
+        words: &mut Words<'_>,
+        ns: Nanos,
+        frame: &mut FrameBuf,
+    ) -> Result<Option<Got>, Fault> {
+        const KIND: &str = "d (data) or r (remote)";
+        let id = words.need("an ID, or an event that is known")?;
+        let mut seen = Seen {
+            ns,
+            channel,
+            direction: None,
+        };
+        if id.is("ErrorFrame") {
+            return self.put(&Draft::error(), &seen, frame);
+        }
+        if known::is_of_channel(&id) {
+            return Ok(None);
+        }
+        let side = words.need("Rx or Tx")?;
+        if known::is_request(&side) {
+            return Ok(None);
+        }
+        seen.direction = Some(direction(&side).ok_or(side.wrong("Rx, Tx or TxRq"))?);
+        let kind = words.need(KIND)?;
+        let mut draft = Draft::new(self.id(&id, *words)?);
+        if kind.is("r") {
+            draft.id = draft.id.with_rtr();
+            let dlc = words.next().and_then(|word| dlc(&word));
+            draft = dlc.and_then(|dlc| draft.with_dlc(dlc)).unwrap_or(draft);
+        } else if kind.is("d") {
+            let word = words.need("a DLC")?;
+            draft = dlc(&word)
+                .and_then(|value| draft.with_dlc(value))
+                .ok_or(word.wrong("a DLC: one hex digit, or 10 to 15"))?;
+            words.bytes(draft.payload()?, self.base)?;
+            if let Some(word) = words.peek()
+                && word.text.len() == 2
+                && word.number(16).is_some()
+            {
+                return Err(word.wrong("no further byte: the DLC says that all of them are there"));
+            }
+        } else {
+            return Err(kind.wrong(KIND));
+        }
+        self.put(&draft, &seen, frame)
+    }
+
+    /// `123` or `123x` in the file's base; of a symbolic name, what stands behind `ID =` at the end.
+    fn id(&self, word: &Word<'_>, rest: Words<'_>) -> Result<CanId, Fault> {
+        let said = id_of(word.text, self.base).or_else(|| {
+            let mut behind = rest.skip_while(|word| !word.is("ID"));
+            let number = behind.nth(2)?;
+            // Programs write it in decimal, whatever the base.
+            id_of(number.text, 10)
+        });
+        said.ok_or(word.wrong(if self.base == 10 {
+            "a decimal ID, with an x behind an extended one, or a name and ID = at the end"
+        } else {
+            "a hex ID, with an x behind an extended one, or a name and ID = at the end"
+        }))
+    }
+
+    fn put(&self, draft: &Draft, seen: &Seen, frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
+        draft.put(frame)?;
+        let name = self.names.get(&seen.channel).copied();
+        let name = name.unwrap_or_else(|| InterfaceName::of_channel(seen.channel));
+        Ok(Some(Got::new(seen.ns, seen.direction, name)))
+    }
+}
+
+/// Does a line look like a frame's, in a log that has no header?
+pub(crate) fn is_frame(line: &[u8]) -> bool {
+    let mut words = Words::new(line);
+    let timed = words.next().is_some_and(|word| {
+        is_number(word.text) && word.text.contains(&b'.') && time_of(word.text).is_some()
+    });
+    let Some(second) = words.next().filter(|_| timed) else {
+        return false;
+    };
+    if second.is("CANFD") || second.is("CANXL") {
+        return true;
+    }
+    let channel = second.number(10).is_some();
+    let id = words.next();
+    let side = words.next().is_some_and(|word| direction(&word).is_some());
+    let kind = words
+        .next()
+        .is_some_and(|word| word.is("d") || word.is("r"));
+    channel && id.is_some() && side && kind
+}
+
+/// A time, or what was one before it was damaged.
+fn is_number(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    digits.first().is_some_and(u8::is_ascii_digit)
+}
+
+/// A time in ns; with a comma in countries that write it so.
+fn time_of(text: &[u8]) -> Option<i64> {
+    signed(&with_point(text), 9)
+}
+
+/// Two letters or more, of any alphabet, with the marks that words can have.
+fn is_letters(text: &[u8]) -> bool {
+    let fits = |b: &u8| b.is_ascii_alphabetic() || !b.is_ascii() || b"'.-".contains(b);
+    text.len() >= 2 && text.iter().all(fits)
+}
+
+/// One hex digit, whatever the base of the file; two digits are decimal.
+fn dlc(word: &Word<'_>) -> Option<u32> {
+    let base = if word.text.len() == 1 { 16 } else { 10 };
+    word.number(base).filter(|dlc| *dlc <= 15)
+}
+
+fn id_of(text: &[u8], base: u32) -> Option<CanId> {
+    let (digits, eff) = match text {
+        [digits @ .., b'x' | b'X'] => (digits, true),
+        digits => (digits, false),
+    };
+    number(digits, base).and_then(|id| draft::id(id, eff))
+}
+
+fn direction(word: &Word<'_>) -> Option<Direction> {
+    match word {
+        word if word.is("Rx") => Some(Direction::Received),
+        word if word.is("Tx") => Some(Direction::Sent),
+        _ => None,
+    }
+}
