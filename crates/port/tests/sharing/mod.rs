@@ -66,12 +66,14 @@ impl Lab {
                     rights,
                     budget,
                     coalesce: 5_000_000,
+                    unsealed: false,
                 }),
                 options: ::virtio::Options {
                     fd: false,
                     brs: false,
                     late_ack: true,
                     coalesce: 5_000_000,
+                    unsealed: false,
                 },
                 queue: 8,
             };
