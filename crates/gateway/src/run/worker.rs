@@ -220,6 +220,9 @@ impl Worker<'_> {
                 port: port.to_owned(),
                 why: why.to_owned(),
             }),
+            Event::Recovered { port } => outbox.push(Notice::PortRecovered {
+                port: port.to_owned(),
+            }),
             Event::Link { port, before, now } => outbox.push(Notice::Link {
                 port: port.to_owned(),
                 interface: None,

@@ -66,7 +66,6 @@ impl Lab {
                     rights,
                     budget,
                     coalesce: 5_000_000,
-                    unsealed: false,
                 }),
                 options: ::virtio::Options {
                     fd: false,

@@ -225,6 +225,11 @@ impl<H: Transmit> Transmit for Queued<H> {
         self.half.refuses(now, outgoing).or(other)
     }
 
+    /// Not with frames in the queue: they were counted as lost when the port failed.
+    fn retry_at(&self) -> Option<Nanos> {
+        self.half.retry_at().filter(|_| self.waiting.len() == 0)
+    }
+
     fn makes_wait(&self) -> bool {
         self.rules.when_full == WhenFull::Wait
     }
