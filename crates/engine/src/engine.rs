@@ -322,6 +322,13 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         !names.is_empty() && !self.rx.iter().zip(&self.layout.ports).any(up)
     }
 
+    /// Has one of the ports of these names failed? Then what its input still had did not come in.
+    #[must_use]
+    pub fn have_failed(&self, names: &[String]) -> bool {
+        let mut all = self.rx.iter().zip(&self.layout.ports);
+        all.any(|(rx, name)| rx.state == PortState::Failed && names.contains(name))
+    }
+
     /// Does a port in service say that frames it took have not left yet? More than
     /// [`Step::held`]: frames that wait for their bus count too.
     #[must_use]

@@ -188,7 +188,13 @@ impl Worker<'_> {
             return Some(Ended::Failed);
         }
         let over = self.engine.have_ended(&self.until_end) && !self.engine.holds_any();
-        over.then_some(Ended::Finished)
+        // An input that has failed had more to give: its end is no end.
+        let ended = if self.engine.have_failed(&self.until_end) {
+            Ended::Failed
+        } else {
+            Ended::Finished
+        };
+        over.then_some(ended)
     }
 
     /// Does what the control thread asks. Gives the time for an orderly end, where that is it.
