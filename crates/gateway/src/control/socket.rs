@@ -91,11 +91,52 @@ pub enum SocketError {
     },
 }
 
-/// The control socket of the gateway of this name: `$XDG_RUNTIME_DIR/cangate/NAME.sock`, or
-/// `/run/cangate/NAME.sock` where there is no such variable.
+/// The control socket that a gateway of this name makes: `$XDG_RUNTIME_DIR/cangate/NAME.sock`, or
+/// `/run/cangate/NAME.sock` where there is no such variable. A service `cangate@NAME` has a user and a folder of its own
+/// (`RuntimeDirectory=cangate-NAME`): `/run/cangate-NAME/NAME.sock`.
 #[must_use]
 pub fn default_path(name: &str) -> PathBuf {
+    let given = std::env::var_os("RUNTIME_DIRECTORY").map(PathBuf::from);
+    let service = service_path(name);
+    if given.is_some() && given.as_deref() == service.parent() {
+        return service;
+    }
     folder().join(format!("{name}.sock"))
+}
+
+/// The control socket of the service `cangate@NAME`.
+#[must_use]
+pub fn service_path(name: &str) -> PathBuf {
+    service_folder(Path::new("/run"), name).join(format!("{name}.sock"))
+}
+
+/// What the folder of a service's sockets begins with, before the gateway's name.
+const SERVICE: &str = "cangate-";
+
+fn service_folder(run: &Path, name: &str) -> PathBuf {
+    run.join(format!("{SERVICE}{name}"))
+}
+
+/// Control sockets of services that are there: `NAME.sock` in `cangate-NAME`, in this folder (`/run`). Folders that this user
+/// may not look into are counted.
+#[must_use]
+pub fn services(run: &Path) -> (Vec<PathBuf>, usize) {
+    let mut found = Vec::new();
+    let mut closed = 0;
+    for entry in std::fs::read_dir(run).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().and_then(|name| name.strip_prefix(SERVICE)) else {
+            continue;
+        };
+        let socket = service_folder(run, name).join(format!("{name}.sock"));
+        match std::fs::symlink_metadata(&socket) {
+            Ok(there) if there.file_type().is_socket() => found.push(socket),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => closed += 1,
+            _ => {}
+        }
+    }
+    found.sort();
+    (found, closed)
 }
 
 /// The folder of control sockets: `cangate` in `$XDG_RUNTIME_DIR`, or in `/run` where
@@ -495,6 +536,26 @@ mod tests {
             ClaimedSocket::claim(&path),
             Err(SocketError::Foreign { .. })
         ));
+    }
+
+    #[test]
+    fn services_have_a_folder_each() {
+        let temp = tempfile::tempdir().unwrap();
+        assert_eq!(services(temp.path()), (vec![], 0));
+        let body = temp.path().join("cangate-body");
+        for folder in ["cangate", "cangate-empty", "other", "cangate-body"] {
+            std::fs::create_dir(temp.path().join(folder)).unwrap();
+        }
+        let socket = body.join("body.sock");
+        let _listener = UnixListener::bind(&socket).unwrap();
+        // A machine's socket, and what is no socket.
+        let _machine = UnixListener::bind(body.join("vm1.sock")).unwrap();
+        std::fs::write(temp.path().join("cangate-empty/empty.sock"), "").unwrap();
+        assert_eq!(services(temp.path()), (vec![socket], 0));
+        assert_eq!(
+            service_path("body"),
+            Path::new("/run/cangate-body/body.sock")
+        );
     }
 
     #[test]
