@@ -179,6 +179,7 @@ pub(crate) fn render(stats: &Stats) -> String {
         process: snapshot,
         kernel,
         interfaces,
+        uptime_ns: _,
     } = stats;
     let undeliverable = |copies: &Copies| u64::try_from(copies.undeliverable()).unwrap_or(u64::MAX);
     let port = |p: &PortRow| {

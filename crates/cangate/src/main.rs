@@ -14,6 +14,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    linux::signals::ignore_file_size_limit();
     if let Some(failure) = commands::forward::help(std::env::args_os()) {
         return console::exit_code(Err(failure));
     }

@@ -4,7 +4,7 @@ use crate::form::Output;
 use port::log::OldFiles;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -123,9 +123,29 @@ impl Target {
         }
     }
 
+    /// A file that has no name of its own.
+    #[cfg(test)]
+    pub(crate) fn of_file(file: File) -> Self {
+        let old = OldFiles::find(PathBuf::from("no-such-record"), "", None).unwrap();
+        Self::at(Place::Numbered(Some(file), old))
+    }
+
     /// Bytes in the present file.
     pub(crate) fn len(&self) -> u64 {
         self.body + self.tail.len() as u64
+    }
+
+    /// Is the present file no longer where the record is to be, because another program has removed it or moved it away?
+    pub(crate) fn is_gone(&self) -> bool {
+        let Place::Regular(file, old) = &self.place else {
+            return false;
+        };
+        let id = |meta: &std::fs::Metadata| (meta.dev(), meta.ino());
+        match (file.metadata(), std::fs::metadata(old.path())) {
+            (Ok(ours), Ok(there)) => id(&ours) != id(&there),
+            (Ok(_), Err(error)) => error.kind() == io::ErrorKind::NotFound,
+            (Err(_), _) => false,
+        }
     }
 
     /// Can the record go on in another file?

@@ -11,6 +11,9 @@ use std::path::PathBuf;
 /// How long the present file is used on where no new one can be begun, ns.
 const RETRY: u64 = 10_000_000_000;
 
+/// How often it is looked whether the present file is still where the record is to be, ns.
+const LOOK: u64 = 1_000_000_000;
+
 /// Something that a user should know about the files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Remark {
@@ -20,6 +23,8 @@ pub enum Remark {
     Working,
     /// No new file can be begun; the present one is used on.
     NotRotated(String),
+    /// Another program has removed the present file or moved it away: the record goes on in a new one.
+    Gone,
     /// A trigger has begun a file, or extended the one that is written.
     Triggered {
         /// What triggered, in words.
@@ -42,7 +47,8 @@ pub struct Done {
     pub no_frames: Vec<u64>,
     /// Frames that were written.
     pub frames: u64,
-    /// Bytes that were written, as they are on the disk.
+    /// Bytes of all files that were begun, as they are on the disk: with what stands at a file's end, and without what a full
+    /// disk has not kept.
     pub bytes: u64,
     /// Files that were begun.
     pub files: u64,
@@ -75,6 +81,10 @@ pub struct Recorder {
     /// Frames in the present file.
     in_file: u64,
     retry_at: u64,
+    /// When it is looked again whether the present file is there.
+    look_at: u64,
+    /// Bytes of the files before the present one.
+    earlier: u64,
     /// The present file can take nothing more.
     needs_new: bool,
     failing: bool,
@@ -117,6 +127,8 @@ impl Recorder {
             begun: now,
             in_file: 0,
             retry_at: 0,
+            look_at: 0,
+            earlier: 0,
             needs_new: false,
             failing: false,
             remarks: Vec::new(),
@@ -194,6 +206,12 @@ impl Recorder {
         if self.due().is_some_and(|due| now >= due) {
             self.flush();
         }
+        if now >= self.look_at {
+            self.look_at = now.saturating_add(LOOK);
+            if now >= self.retry_at && self.target.is_gone() && self.exchange(now) {
+                self.remark(Remark::Gone);
+            }
+        }
         let every = self.rotate.every.map(|every| every.as_nanos() as u64);
         let old = every.is_some_and(|every| now.saturating_sub(self.begun) >= every);
         if old && self.in_file > 0 && now >= self.retry_at {
@@ -212,7 +230,9 @@ impl Recorder {
 
     /// Begins the file of a trigger.
     pub(crate) fn begin_numbered(&mut self, now: u64) -> Result<PathBuf, FileError> {
+        let before = self.target.len();
         let name = self.target.begin_numbered()?;
+        self.earlier += before;
         self.begin(now);
         Ok(name)
     }
@@ -243,6 +263,7 @@ impl Recorder {
             return false;
         }
         self.end();
+        let before = self.target.len();
         let done = self.target.exchange();
         if let Err(error) = &done {
             self.retry_at = now.saturating_add(RETRY);
@@ -253,6 +274,7 @@ impl Recorder {
             }
             return false;
         }
+        self.earlier += before;
         self.retry_at = 0;
         self.begin(now);
         true
@@ -264,8 +286,7 @@ impl Recorder {
         let done = self.write();
         self.out.clear();
         match done {
-            Ok(bytes) => {
-                self.done.bytes += bytes;
+            Ok(()) => {
                 self.done.frames += self.waiting.iter().sum::<u64>();
                 self.waiting.fill(0);
                 if self.failing {
@@ -275,11 +296,14 @@ impl Recorder {
             }
             Err(error) => self.failed(&error),
         }
+        self.done.bytes = self.earlier + self.target.len();
     }
 
-    fn write(&mut self) -> io::Result<u64> {
+    fn write(&mut self) -> io::Result<()> {
         if self.needs_new {
+            let before = self.target.len();
             self.target.exchange()?;
+            self.earlier += before;
             self.done.files += 1;
             self.needs_new = false;
         }
@@ -289,7 +313,7 @@ impl Recorder {
             .flush(&names, &mut self.out)
             .map_err(io::Error::other)?;
         if self.out.is_empty() {
-            return Ok(0);
+            return Ok(());
         }
         let bytes = if self.packing == Packing::None {
             &self.out
@@ -298,8 +322,7 @@ impl Recorder {
             self.packing.pack(&self.out, &mut self.packed)?;
             &self.packed
         };
-        self.target.put(bytes, tail)?;
-        Ok(bytes.len() as u64)
+        self.target.put(bytes, tail)
     }
 
     fn failed(&mut self, error: &io::Error) {

@@ -116,6 +116,9 @@ fn stopped(line: &RouteLine) -> Vec<(String, u64)> {
         ("dropped by rule", line.dropped_by_rule),
         ("dropped by rate", line.dropped_by_rate),
         ("refused by a full queue", line.refused),
+        ("displaced from a full queue", line.displaced),
+        ("expired in the queue", line.expired),
+        ("waiting at the end", line.waiting),
         ("hop limit, length, ID, undeliverable, lost", line.other),
     ]
     .into_iter()

@@ -4,6 +4,7 @@
 use crate::observer::Observers;
 use crate::scene::Scene;
 use crate::tap::Passed;
+use engine::wrap::GivenUp;
 use frame::{Frame, Kind, Nanos};
 use port::Refused;
 use probe::matching::{Key, Matcher, Outcome, Rule, Sent, Settings};
@@ -84,6 +85,38 @@ impl Recorder {
         passed: &mut Vec<Passed>,
         processing: Option<Nanos>,
     ) {
+        // Queues give up frames while they take others: both are known when the step is over.
+        let mut given_up = Vec::new();
+        passed.retain(|passed| match *passed {
+            Passed::GivenUp {
+                port,
+                tag,
+                frame,
+                why,
+            } => {
+                given_up.push((port, tag, frame, why));
+                false
+            }
+            _ => true,
+        });
+        self.pass(scene, now, passed, processing);
+        for (port, tag, frame, why) in given_up {
+            let status = match why {
+                GivenUp::Expired => Status::Expired,
+                GivenUp::Displaced => Status::Displaced,
+                GivenUp::Lost => Status::Lost,
+            };
+            self.end(port, tag, &frame, status);
+        }
+    }
+
+    fn pass(
+        &mut self,
+        scene: &Scene,
+        now: Nanos,
+        passed: &mut Vec<Passed>,
+        processing: Option<Nanos>,
+    ) {
         let mut rest = passed.drain(..).peekable();
         while let Some(next) = rest.next() {
             let Passed::In {
@@ -139,7 +172,7 @@ impl Recorder {
                 let next = rest.next_if(|next| next.is_copy(to, tag, expected.as_ref()));
                 let status = match next {
                     Some(Passed::Out { answer, .. }) => answered(answer),
-                    Some(Passed::In { .. }) | None => {
+                    Some(Passed::In { .. } | Passed::GivenUp { .. }) | None => {
                         self.disagreements += 1;
                         Status::Lost
                     }
@@ -188,9 +221,14 @@ impl Recorder {
 
     /// A gateway's port accepted a frame and then gave it up.
     pub(crate) fn lost(&mut self, port: u16, tag: u64, frame: &Frame) {
+        self.end(port, tag, frame, Status::Lost);
+    }
+
+    /// A copy that a port had accepted does not go out any more.
+    fn end(&mut self, port: u16, tag: u64, frame: &Frame, status: Status) {
         let row = copy_key(port, tag, frame).and_then(|key| self.waiting.withdraw(&key));
         match self.record(row) {
-            Some(record) => record.status = Status::Lost,
+            Some(record) => record.status = status,
             None => self.disagreements += 1,
         }
     }

@@ -107,7 +107,8 @@ impl Scene {
             };
             let (rx, tx) = match (spec.queueing, bus_spec.transmit_queue()) {
                 (Some(queueing), Some(size)) => {
-                    queueing.in_front_of((Box::new(rx), Box::new(tx)), size)
+                    let halves = (Box::new(rx) as _, Box::new(tx) as _);
+                    queueing.in_front_of_watched(halves, size, tap.witness())
                 }
                 _ => (Box::new(rx) as _, Box::new(tx) as _),
             };

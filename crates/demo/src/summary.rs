@@ -5,7 +5,7 @@ use crate::observer::{Observation, Observers};
 use crate::play::Played;
 use crate::scene::Scene;
 use crate::traffic::{LogAccount, Source};
-use engine::{Fate, Snapshot};
+use engine::{Fate, Snapshot, TxCounters};
 use frame::Nanos;
 use gateway::config::Config;
 use probe::{LatencyProfile, Record, Status};
@@ -98,7 +98,7 @@ pub struct RouteLine {
     pub taken: u64,
     /// Copies that were sent on their bus.
     pub out: u64,
-    /// Frames and copies that were not: by rule, by rate, by a full queue, and the rest.
+    /// Frames and copies that were not: the sum of those below.
     pub dropped: u64,
     /// By a rule that says drop.
     pub dropped_by_rule: u64,
@@ -106,6 +106,12 @@ pub struct RouteLine {
     pub dropped_by_rate: u64,
     /// By a destination's full queue.
     pub refused: u64,
+    /// Taken by a destination's queue and displaced by newer ones.
+    pub displaced: u64,
+    /// Taken by a destination's queue, where they waited as long as is allowed.
+    pub expired: u64,
+    /// Taken by a destination, and not yet sent when the run ended.
+    pub waiting: u64,
     /// Hop limit, length, ID out of range, undeliverable, lost on the bus.
     pub other: u64,
     /// End of frame to end of frame, less the outgoing frame's duration; bus time.
@@ -191,7 +197,19 @@ impl Summary {
             let refused = count(i, &[Status::Refused]);
             let out = count(i, &[Status::Delivered]);
             let all = of_route().count() as u64;
-            let other = all - out - dropped_by_rule - dropped_by_rate - refused;
+            let displaced = count(i, &[Status::Displaced]);
+            let expired = count(i, &[Status::Expired]);
+            let waiting = count(i, &[Status::Waiting]);
+            let named = [
+                out,
+                dropped_by_rule,
+                dropped_by_rate,
+                refused,
+                displaced,
+                expired,
+                waiting,
+            ];
+            let other = all - named.iter().sum::<u64>();
             RouteLine {
                 name: route.name.clone(),
                 from: route.from.iter().map(name).collect(),
@@ -202,6 +220,9 @@ impl Summary {
                 dropped_by_rule,
                 dropped_by_rate,
                 refused,
+                displaced,
+                expired,
+                waiting,
                 other,
                 latency_ns: quantiles(of_route().filter_map(Record::latency)),
             }
@@ -309,6 +330,21 @@ impl Summary {
             sent,
             f.forwarded,
         );
+        // Each port's own counters of what it took, against the records of copies.
+        let copies = |status: Status| {
+            let records = played.recorder.records.iter();
+            records.filter(|r| r.status == status).count() as u64
+        };
+        let ports = |of: fn(&TxCounters) -> u64| -> u64 {
+            self.gateway.ports.iter().map(|p| of(&p.count.tx)).sum()
+        };
+        let (displaced, expired) = (copies(Status::Displaced), copies(Status::Expired));
+        let what = "frames displaced at the gateway's ports = records of them";
+        same(what, ports(|tx| tx.displaced), displaced);
+        let what = "frames expired at the gateway's ports = records of them";
+        same(what, ports(|tx| tx.expired), expired);
+        let what = "frames held by the gateway's ports = records of frames that wait";
+        same(what, ports(|tx| tx.held), copies(Status::Waiting));
         let unmatched = played
             .recorder
             .records

@@ -3,7 +3,7 @@
 //! The taps stand between the engine and the ports of the demo only. With them the demo knows
 //! each frame's way without asking the engine, whose counters it then checks against.
 
-use engine::wrap::Tap;
+use engine::wrap::{GivenUp, Tap, Witness};
 use engine::{Accepted, Outgoing, Received, Refused};
 use frame::{Frame, Nanos};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +24,13 @@ pub(crate) enum Passed {
         tag: u64,
         frame: Frame,
         answer: Result<(), Refused>,
+    },
+    /// A port's queue gave up a copy that it had taken.
+    GivenUp {
+        port: u16,
+        tag: u64,
+        frame: Frame,
+        why: GivenUp,
     },
 }
 
@@ -61,6 +68,23 @@ impl Tape {
 pub(crate) struct PortTap {
     pub(crate) port: u16,
     pub(crate) tape: Tape,
+}
+
+impl PortTap {
+    /// Hears of what the port's queue gives up.
+    pub(crate) fn witness(&self) -> Witness {
+        let Self { port, tape } = self.clone();
+        Box::new(move |tag, frame, why| {
+            if let Some(frame) = Frame::from_view(frame) {
+                tape.push(Passed::GivenUp {
+                    port,
+                    tag,
+                    frame,
+                    why,
+                });
+            }
+        })
+    }
 }
 
 impl Tap for PortTap {

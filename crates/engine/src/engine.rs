@@ -60,7 +60,8 @@ pub struct Step {
 /// **A port that fails** (a [`PortError`], which ports keep for what they cannot survive) is taken
 /// out of service, both halves of it: its held frames count as lost, copies for it count as
 /// [`Fate::Undeliverable`](crate::Fate::Undeliverable), and [`Engine::events`] tells it once. All
-/// other ports go on. It comes back by a [`Change`](crate::Change) that opens it anew.
+/// other ports go on. It comes back by a [`Change`](crate::Change) that opens it anew, or by itself where its
+/// transmitting half says when ([`Transmit::retry_at`]: a log whose disk was full).
 pub struct Engine<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) table: Arc<Table>,
     pub(crate) memory: Memory,
@@ -79,6 +80,8 @@ pub struct Engine<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) budget: usize,
     /// A port may hold frames since its last flush: the next step looks which.
     pub(crate) holding: bool,
+    /// A port that has failed is to be tried again.
+    retrying: bool,
     at: Nanos,
     pub(crate) events: bool,
 }
@@ -115,6 +118,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             first: 0,
             budget: BUDGET,
             holding: false,
+            retrying: false,
             at: 0,
             // Interfaces may be down from the start.
             events,
@@ -137,6 +141,9 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     pub fn step(&mut self, now: Nanos) -> Step {
         self.at = now;
         let mut step = Step::default();
+        if self.retrying {
+            self.retry(now);
+        }
         if self.holding {
             self.flush_held(now);
         }
@@ -173,7 +180,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         let (Some(rx), Some(tx)) = (self.rx.get_mut(i), self.tx.get_mut(i)) else {
             return;
         };
-        rx.state = PortState::Failed;
+        rx.before = core::mem::replace(&mut rx.state, PortState::Failed);
         tx.in_service = false;
         tx.held = 0;
         let cause = error
@@ -181,7 +188,30 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             .as_ref()
             .map_or(String::new(), |e| format!(" ({e})"));
         tx.failure = Some(Arc::from(format!("{}{cause}", error.what)));
+        tx.retry_at = tx.half.retry_at();
+        self.retrying |= tx.retry_at.is_some();
         self.events = true;
+    }
+
+    /// Takes ports into service again whose time has come. The next frame shows whether they work.
+    #[cold]
+    fn retry(&mut self, now: Nanos) {
+        self.retrying = false;
+        for (rx, tx) in self.rx.iter_mut().zip(&mut self.tx) {
+            match tx.retry_at {
+                Some(at) if at <= now && rx.state == PortState::Failed => {
+                    tx.retry_at = None;
+                    rx.state = rx.before;
+                    tx.in_service = true;
+                    tx.failure = None;
+                    // A failure that was not told need not be over.
+                    tx.recovered = core::mem::replace(&mut tx.told, false);
+                    self.events |= tx.recovered;
+                }
+                Some(_) => self.retrying = true,
+                None => {}
+            }
+        }
     }
 
     fn sum_up(&mut self, step: &mut Step) {
@@ -201,6 +231,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
                 }
             } else {
                 step.ended += 1;
+                sooner(tx.retry_at);
             }
             if tx.held > 0 {
                 step.held += tx.held;
@@ -223,6 +254,9 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
                     tell(Event::Failed { port, why });
                 }
                 continue;
+            }
+            if core::mem::take(&mut tx.recovered) {
+                tell(Event::Recovered { port });
             }
             let now = rx.half.link();
             let before = core::mem::replace(&mut rx.link, now);
@@ -270,6 +304,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         for tx in &mut self.tx {
             tx.in_service = false;
             tx.held = 0;
+            tx.retry_at = None;
         }
         for rx in &mut self.rx {
             if rx.state == PortState::Up {
@@ -285,6 +320,13 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         let up =
             |(rx, name): (&Receiver<R>, &String)| rx.state == PortState::Up && names.contains(name);
         !names.is_empty() && !self.rx.iter().zip(&self.layout.ports).any(up)
+    }
+
+    /// Has one of the ports of these names failed? Then what its input still had did not come in.
+    #[must_use]
+    pub fn have_failed(&self, names: &[String]) -> bool {
+        let mut all = self.rx.iter().zip(&self.layout.ports);
+        all.any(|(rx, name)| rx.state == PortState::Failed && names.contains(name))
     }
 
     /// Does a port in service say that frames it took have not left yet? More than

@@ -14,6 +14,11 @@ pub enum Event<'e> {
         /// What happened, with its cause and what to do.
         why: &'e str,
     },
+    /// A port that had failed is in service again: it tries by itself ([`Transmit::retry_at`](crate::Transmit::retry_at)).
+    Recovered {
+        /// The port's name.
+        port: &'e str,
+    },
     /// The port's interface changed how it takes part in its bus. Changes that followed one another
     /// before they were told are one: the last state is told.
     Link {

@@ -122,6 +122,12 @@ pub trait Transmit {
         false
     }
 
+    /// After an error: when it can be tried again, in the time that is passed in. From then on it takes frames as before,
+    /// and what it lost stays counted as lost. `None`: only a new port can go on.
+    fn retry_at(&self) -> Option<Nanos> {
+        None
+    }
+
     /// What a user should be told besides the counters, as in [`Receive::remarks`].
     fn remarks(&self) -> Vec<String> {
         Vec::new()
@@ -198,6 +204,10 @@ impl<H: Transmit + ?Sized> Transmit for Box<H> {
 
     fn makes_wait(&self) -> bool {
         (**self).makes_wait()
+    }
+
+    fn retry_at(&self) -> Option<Nanos> {
+        (**self).retry_at()
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -36,6 +36,8 @@ impl<R: Receive, T> NamedPort<R, T> {
 pub(crate) struct Receiver<R> {
     pub(crate) half: R,
     pub(crate) state: PortState,
+    /// What it was before the port failed.
+    pub(crate) before: PortState,
     pub(crate) received: u64,
     pub(crate) reported: u64,
     pub(crate) fates: Fates,
@@ -64,6 +66,10 @@ pub(crate) struct Sender<T> {
     pub(crate) failure: Option<Arc<str>>,
     /// The failure was handed out as an event.
     pub(crate) told: bool,
+    /// When a port that has failed is tried again: [`Transmit::retry_at`].
+    pub(crate) retry_at: Option<Nanos>,
+    /// It is in service again, and this was not yet handed out as an event.
+    pub(crate) recovered: bool,
     /// What a port of this name counted before a reload put this one in its place.
     pub(crate) past: PortCount,
     base: TxCounters,
@@ -96,6 +102,7 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
                 held_back: false,
                 half: rx,
                 state: PortState::Up,
+                before: PortState::Up,
                 received: 0,
                 reported: 0,
                 fates: Fates::default(),
@@ -112,6 +119,8 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
                 copies: Copies::default(),
                 failure: None,
                 told: false,
+                retry_at: None,
+                recovered: false,
                 past: PortCount::default(),
             },
         }

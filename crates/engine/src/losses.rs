@@ -19,6 +19,8 @@ pub struct Losses {
     pub displaced: u128,
     /// Frames that were lost before the gateway saw them: a receive queue was full.
     pub overrun: u128,
+    /// What came and was no frame: bad lines of a log.
+    pub malformed: u128,
 }
 
 impl Losses {
@@ -39,6 +41,7 @@ impl fmt::Display for Losses {
             (self.expired, "expired in a queue"),
             (self.displaced, "displaced by newer frames"),
             (self.overrun, "lost before the gateway saw them"),
+            (self.malformed, "left out as no frames (bad lines)"),
         ];
         let mut first = true;
         for (number, words) in all.into_iter().filter(|(number, _)| *number > 0) {
@@ -64,6 +67,7 @@ impl Snapshot {
             all.expired += u128::from(port.tx.expired);
             all.displaced += u128::from(port.tx.displaced);
             all.overrun += u128::from(port.rx.overrun);
+            all.malformed += u128::from(port.rx.malformed);
         }
         all
     }

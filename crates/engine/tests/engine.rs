@@ -219,6 +219,37 @@ scenarios! {
         );
     }
 
+    /// A port that says when it can be tried again is back then, and what it could not take meanwhile is counted.
+    fn a_port_that_can_be_tried_again_is_back_in_its_time() {
+        let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
+        ports[1].inside().flush_fails = true;
+        ports[1].inside().retry_at = Some(10);
+        ports[0].feed(0..1);
+        engine.step(1);
+        let told = |engine: &mut Engine| {
+            let mut all = Vec::new();
+            engine.events(|event| all.push(format!("{event:?}")));
+            all.join("")
+        };
+        assert!(told(&mut engine).contains("Failed"));
+        ports[0].feed(1..3);
+        let step = engine.step(9);
+        assert!(step.deadline.is_some_and(|at| at <= 10) && !step.events);
+        assert_eq!(engine.snapshot().port("p1").unwrap().state, PortState::Failed);
+        ports[1].inside().flush_fails = false;
+        ports[0].feed(3..4);
+        assert!(engine.step(10).events);
+        assert!(told(&mut engine).contains("Recovered"));
+        assert_eq!(told(&mut engine), "");
+        let snapshot = engine.snapshot();
+        snapshot.check().unwrap();
+        let port = snapshot.port("p1").unwrap();
+        assert_eq!(port.state, PortState::Up);
+        assert_eq!(snapshot.ports[1].failure, None);
+        assert_eq!((port.copies.down, port.copies.accepted), (2, 2));
+        assert!(ports[1].sent_tokens().contains(&3));
+    }
+
     /// What the engine has to say of a failure it says once, and in the step's report.
     fn a_failure_is_told_once() {
         let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));

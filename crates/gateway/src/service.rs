@@ -9,6 +9,7 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// How often within the watchdog's time the worker is asked whether it lives. sd_watchdog_enabled(3) recommends half
@@ -153,6 +154,16 @@ impl Manager {
         self.interval().unwrap_or_default() / 2
     }
 
+    /// For another thread, to give signs of life while this one is at work; none where nobody watches.
+    pub(crate) fn pulse(&self) -> Option<Pulse> {
+        let told = self.told.as_ref().filter(|told| told.next.is_some())?;
+        Some(Pulse {
+            socket: told.socket.try_clone().ok()?,
+            interval: self.interval()?,
+            patience: self.patience(),
+        })
+    }
+
     fn interval(&self) -> Option<Duration> {
         Some(self.told.as_ref()?.service.watchdog? / BEATS)
     }
@@ -173,6 +184,28 @@ impl Manager {
             socket: told.service.socket.clone(),
             source,
         })
+    }
+}
+
+/// Signs of life while the control thread is at work.
+pub(crate) struct Pulse {
+    socket: UnixDatagram,
+    interval: Duration,
+    patience: Duration,
+}
+
+impl Pulse {
+    /// Gives signs until the other end of the channel is dropped. `lives` asks the worker and waits so long for its answer.
+    pub(crate) fn until(self, is_done: &Receiver<()>, lives: impl Fn(Duration) -> bool) {
+        while is_done.recv_timeout(self.interval) == Err(RecvTimeoutError::Timeout) {
+            let line: &[u8] = if lives(self.patience) {
+                b"WATCHDOG=1"
+            } else {
+                b"STATUS=the worker does not answer"
+            };
+            // What a manager does not hear, it acts on; the control thread says that it cannot be told.
+            let _ = self.socket.send(line);
+        }
     }
 }
 

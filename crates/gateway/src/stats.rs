@@ -9,12 +9,19 @@ pub struct Stats {
     /// What ran in this process.
     #[serde(flatten)]
     pub process: Snapshot,
+    /// How long the gateway runs, ns. `at_ns` is a time of day where the gateway runs in real time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uptime_ns: u64,
     /// What runs in the kernel; its frames are in no port's numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernel: Vec<KernelPart>,
     /// The Linux interfaces of ports, as the kernel sees them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<InterfaceRow>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The Linux interface of a port, as the kernel sees it. Its counters began when the port was
@@ -107,6 +114,7 @@ mod tests {
         };
         let stats = Stats {
             process: Snapshot::default(),
+            uptime_ns: 0,
             kernel: vec![KernelPart {
                 how: "bpf".into(),
                 routes: vec![row],

@@ -19,11 +19,12 @@ use std::time::Duration;
 /// What stops the worker while the test holds it.
 type Brake = Arc<Mutex<()>>;
 
-/// A port at which the worker stands while the brake is held: what no port should do.
-struct StickyKind(Brake);
+/// A port at which the worker stands while the first brake is held: what no port should do. While the second one is held,
+/// none is opened.
+struct StickyKind(Brake, Brake);
 
 #[derive(Debug)]
-struct StickySettings(Brake);
+struct StickySettings(Brake, Brake);
 
 impl PartialEq for StickySettings {
     fn eq(&self, other: &Self) -> bool {
@@ -37,7 +38,7 @@ impl PortKind for StickyKind {
     }
 
     fn parse(&self, _: &str, _: &mut Table<'_>, _: &mut Diagnostics) -> Arc<dyn Settings> {
-        Arc::new(StickySettings(Arc::clone(&self.0)))
+        Arc::new(StickySettings(Arc::clone(&self.0), Arc::clone(&self.1)))
     }
 }
 
@@ -51,6 +52,7 @@ impl Settings for StickySettings {
     }
 
     fn open(&self, _: &str, _: &mut Opener) -> Result<Halves, PortError> {
+        drop(self.1.lock());
         Ok((
             Box::new(Sticky(Arc::clone(&self.0))),
             Box::new(Sticky(Arc::clone(&self.0))),
@@ -150,8 +152,8 @@ fn the_manager_hears_of_start_reload_life_and_end() {
         at("control").display()
     );
     std::fs::write(at("g.toml"), &text).unwrap();
-    let brake = Brake::default();
-    let kinds = Kinds::standard().with(StickyKind(Arc::clone(&brake)));
+    let (brake, opening) = (Brake::default(), Brake::default());
+    let kinds = Kinds::standard().with(StickyKind(Arc::clone(&brake), Arc::clone(&opening)));
     let options = RunOptions {
         file: Some(at("g.toml")),
         until_end: false,
@@ -198,6 +200,26 @@ fn the_manager_hears_of_start_reload_life_and_end() {
     manager.waits_for("RELOADING=1\n");
     let ready = manager.waits_for("READY=1\n");
     assert!(!ready.contains("refused"), "{ready}");
+
+    // A reload that takes long: signs of life come meanwhile, and only while the worker answers.
+    let held = opening.lock().unwrap();
+    let other = text
+        .replace("ports.b", "ports.c")
+        .replace("to = 'b'", "to = 'c'");
+    std::fs::write(at("g.toml"), other).unwrap();
+    let control = at("control");
+    let asked = std::thread::spawn(move || request(&control, Request::Reload, patience));
+    manager.waits_for("RELOADING=1\n");
+    for _ in 0..3 {
+        manager.waits_for("WATCHDOG=1");
+    }
+    let stuck = brake.lock().unwrap();
+    manager.waits_for("STATUS=the worker does not answer");
+    drop(stuck);
+    manager.waits_for("WATCHDOG=1");
+    drop(held);
+    manager.waits_for("READY=1\n");
+    asked.join().unwrap().unwrap();
 
     ask(Request::Shutdown).unwrap();
     manager.waits_for("STOPPING=1\n");

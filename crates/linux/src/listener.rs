@@ -1,6 +1,6 @@
 //! Unix sockets that listen at a path.
 
-use rustix::io::ioctl_fionbio;
+use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -48,7 +48,8 @@ impl Listener {
             Ok(there) if !there.file_type().is_socket() => {
                 return Err(ListenError::NoSocket(path.to_owned()));
             }
-            Ok(_) if UnixStream::connect(path).is_ok() => {
+            // Again: so many wait there already that the next one would have to wait, too.
+            Ok(_) if matches!(connect(path), Ok(_) | Err(Errno::AGAIN)) => {
                 return Err(ListenError::Taken(path.to_owned()));
             }
             Ok(_) => std::fs::remove_file(path).map_err(system)?,

@@ -73,7 +73,7 @@ impl Instance {
         let name = self.held(way);
         let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).ok()?;
         match holder(&address) {
-            Ok(pid) => Some(pid),
+            Ok(holder) => Some(holder.pid),
             Err(Errno::CONNREFUSED) => None,
             Err(_) => Some(None),
         }
@@ -84,11 +84,37 @@ impl Instance {
     }
 }
 
+/// A process of another user has taken a name of ours. Any user can do so in the network namespace, on purpose, too.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ForeignHolder {
+    /// The abstract socket's name, as /proc/net/unix writes it.
+    pub socket: String,
+    /// The process.
+    pub pid: Option<u32>,
+    /// Its user.
+    pub user: u32,
+}
+
+impl std::fmt::Display for ForeignHolder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { socket, pid, user } = self;
+        let process = pid.map_or("a process".to_owned(), |pid| format!("process {pid}"));
+        write!(
+            f,
+            "{process} of user {user}, who is neither root nor the user of this gateway, listens at the socket {socket}, which \
+             tells two gateways with the same routes in the kernel from one another: if it is a gateway, give one of the two \
+             another name; if not, end it (any user can take this place), or set `offload = \"none\"`"
+        )
+    }
+}
+
 /// Why something cannot be held.
 #[derive(Debug)]
 pub(crate) enum Held {
-    /// A process has it.
+    /// A process of this user or of root has it, or one of which nothing is known.
     By(Option<u32>),
+    /// A process of another user has it, which may be no gateway.
+    Foreign(ForeignHolder),
     /// The socket failed.
     Failed(Errno),
 }
@@ -114,7 +140,10 @@ impl Hold {
                 }
                 Err(Errno::ADDRINUSE) => match holder(&address) {
                     Err(Errno::CONNREFUSED) => std::thread::sleep(MOMENT),
-                    found => return Err(Held::By(found.unwrap_or(None))),
+                    Ok(holder) => {
+                        return Err(holder.held(name, rustix::process::geteuid().as_raw()));
+                    }
+                    Err(_) => return Err(Held::By(None)),
                 },
                 Err(errno) => return Err(Held::Failed(errno)),
             }
@@ -145,11 +174,34 @@ fn socket() -> rustix::io::Result<OwnedFd> {
     socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
 }
 
+/// Who listens at a name: the kernel keeps what was so when it began to listen (SO_PEERCRED, unix(7)).
+struct Holder {
+    pid: Option<u32>,
+    user: u32,
+}
+
+impl Holder {
+    fn held(self, name: &str, us: u32) -> Held {
+        if self.user == us || self.user == 0 {
+            return Held::By(self.pid);
+        }
+        Held::Foreign(ForeignHolder {
+            socket: format!("@{name}"),
+            pid: self.pid,
+            user: self.user,
+        })
+    }
+}
+
 /// The process that listens there.
-fn holder(address: &SocketAddrUnix) -> rustix::io::Result<Option<u32>> {
+fn holder(address: &SocketAddrUnix) -> rustix::io::Result<Holder> {
     let fd = socket()?;
     connect(&fd, address)?;
-    Ok(u32::try_from(socket_peercred(&fd)?.pid.as_raw_nonzero().get()).ok())
+    let peer = socket_peercred(&fd)?;
+    Ok(Holder {
+        pid: u32::try_from(peer.pid.as_raw_nonzero().get()).ok(),
+        user: peer.uid.as_raw(),
+    })
 }
 
 #[cfg(test)]
@@ -179,6 +231,52 @@ mod tests {
         instance.hold("another").unwrap();
         drop(hold);
         instance.hold("one").unwrap();
+    }
+
+    /// Any user can take the name first, and is named then.
+    #[test]
+    fn a_holder_of_another_user_is_named() {
+        let found = |user| Holder {
+            pid: Some(77),
+            user,
+        };
+        let words = |user, us| match found(user).held("cangate/bpf/9cd9", us) {
+            Held::By(pid) => format!("{pid:?}"),
+            Held::Foreign(holder) => holder.to_string(),
+            Held::Failed(errno) => panic!("{errno}"),
+        };
+        assert_eq!(words(1000, 1000), "Some(77)");
+        // Root may do everything to a gateway anyway.
+        assert_eq!(words(0, 1000), "Some(77)");
+        for us in [0, 61184] {
+            let said = words(1000, us);
+            assert!(said.contains("process 77 of user 1000"), "{said}");
+            assert!(said.contains("@cangate/bpf/9cd9"), "{said}");
+        }
+    }
+
+    /// The same by the kernel: root holds it for another user.
+    #[test]
+    fn the_kernel_says_whose_a_holder_is() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("SKIPPED because only root can take another user's place");
+            return;
+        }
+        let instance = Instance::new("taken by another user");
+        let held = std::thread::spawn(|| {
+            // Of this thread alone.
+            let user = rustix::process::Uid::from_raw(65534);
+            rustix::thread::set_thread_uid(user).unwrap();
+            Instance::new("taken by another user").hold("bpf").unwrap()
+        });
+        let hold = held.join().unwrap();
+        let Err(Held::Foreign(holder)) = instance.hold("bpf") else {
+            panic!("it is another user's");
+        };
+        assert_eq!(holder.user, 65534);
+        assert_eq!(holder.pid, Some(std::process::id()));
+        drop(hold);
+        instance.hold("bpf").unwrap();
     }
 
     #[test]

@@ -25,7 +25,7 @@ mod machine;
 
 pub use counts::RouteCounts;
 pub use data_path::DataPath;
-pub use instance::Instance;
+pub use instance::{ForeignHolder, Instance};
 pub use kernel_path::{Assignment, Error, KernelPath, Listing, Report, Running};
 pub use kernel_paths::{KERNEL_PATHS, kernel_path};
 pub use linux::link::{Link, Links};

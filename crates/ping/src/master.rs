@@ -46,6 +46,9 @@ pub struct Counts {
     pub strange: u64,
     /// Times that a frame could not be sent and was tried again: no room, or the interface down.
     pub stalled: u64,
+    /// Round trips that were given up because their frame could not be sent within the time in which an answer would have been
+    /// waited for. They are not among those sent.
+    pub unsent: u64,
     /// Places of the period that passed while an answer was waited for.
     pub skipped: u64,
 }
@@ -60,6 +63,8 @@ pub struct Master {
     waiting: Option<Waiting>,
     /// When the next frame is due.
     due: Option<Nanos>,
+    /// Since when the port does not take it.
+    refused_since: Option<Nanos>,
     lost: VecDeque<u64>,
     frames: Vec<Frame>,
     counts: Counts,
@@ -82,6 +87,7 @@ impl Master {
             number: 0,
             waiting: None,
             due: None,
+            refused_since: None,
             lost: VecDeque::with_capacity(REMEMBERED),
             frames: Vec::with_capacity(BUDGET),
             counts: Counts::default(),
@@ -155,7 +161,7 @@ impl Master {
         if now < due {
             return Ok(Next::At(Some(if report.more { 0 } else { due })));
         }
-        self.send(due, transmit, clock)
+        self.send(due, transmit, clock, sink)
     }
 
     /// Sends the next frame, and says when its answer will be lost.
@@ -164,6 +170,7 @@ impl Master {
         due: Nanos,
         transmit: &mut dyn Transmit,
         clock: &mut dyn FnMut() -> Nanos,
+        sink: &mut dyn FnMut(RoundTrip),
     ) -> Result<Next, PortError> {
         let number = self.number;
         let frame = self.plan.frame(self.plan.id, number);
@@ -186,9 +193,24 @@ impl Master {
             Err(Refused::Full | Refused::Down) => {
                 self.counts.stalled += 1;
                 transmit.flush(sent)?;
+                let since = *self.refused_since.get_or_insert(sent);
+                if sent >= since.saturating_add(self.plan.timeout) {
+                    // An interface may stay down for ever, and its user is to hear of it.
+                    self.refused_since = None;
+                    self.counts.unsent += 1;
+                    self.number += 1;
+                    self.due = Some(self.next_place(due, sent));
+                    self.skip(sent);
+                    sink(RoundTrip {
+                        number,
+                        sent: since,
+                        answered: None,
+                    });
+                }
                 return Ok(Next::At(Some(sent.saturating_add(AGAIN))));
             }
         };
+        self.refused_since = None;
         self.counts.sent += 1;
         self.number += 1;
         self.waiting = Some(Waiting { number, sent });
@@ -371,6 +393,24 @@ mod tests {
         bench.step(5 + AGAIN);
         let counts = bench.master.counts();
         assert_eq!((counts.sent, counts.stalled), (1, 1));
+    }
+
+    /// An interface that stays down ends no run by itself, but a run with a count ends.
+    #[test]
+    fn what_cannot_be_sent_in_time_is_given_up_and_counted() {
+        let mut bench = Bench::new(plan());
+        bench.port.refuse(Some(Refused::Down));
+        for now in [0, 999_999, 1_000_000, 1_000_001, 2_000_001, 2_000_002] {
+            assert_ne!(bench.step(now), Next::Done);
+        }
+        assert_eq!(bench.durations(), [None, None]);
+        bench.port.refuse(None);
+        bench.step(2_500_000);
+        bench.answer(2);
+        assert_eq!(bench.step(2_600_000), Next::Done);
+        let counts = bench.master.counts();
+        assert_eq!((counts.sent, counts.answered), (1, 1));
+        assert_eq!((counts.lost, counts.unsent), (0, 2));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::{Halves, Settings};
 use config::{Diagnostics, Key, Misnomer, Shape, Table, Value};
-use engine::wrap::{Order, Queued, Rules, WhenFull};
+use engine::wrap::{Order, Queued, Rules, WhenFull, Witness};
 use frame::Nanos;
 use std::time::Duration;
 
@@ -136,6 +136,18 @@ impl Queueing {
     #[must_use]
     pub fn in_front_of(&self, (rx, tx): Halves, size: QueueSize) -> Halves {
         (rx, Box::new(Queued::new(tx, self.rules(size))))
+    }
+
+    /// The same, and `witness` hears of each frame that the queue gives up.
+    #[must_use]
+    pub fn in_front_of_watched(
+        &self,
+        (rx, tx): Halves,
+        size: QueueSize,
+        witness: Witness,
+    ) -> Halves {
+        let queued = Queued::new(tx, self.rules(size)).with_witness(witness);
+        (rx, Box::new(queued))
     }
 
     /// The rules of a queue of this size.

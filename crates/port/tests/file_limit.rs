@@ -8,6 +8,8 @@ use port::log::{InterfaceName, LogReader, LogSink, SinkConfig};
 use port::{Outgoing, Transmit};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+const SECOND: u64 = 1_000_000_000;
+
 #[test]
 fn the_begun_line_is_taken_off() {
     // SAFETY: ignoring a signal runs no code of ours; a write past the limit then fails with
@@ -39,4 +41,31 @@ fn the_begun_line_is_taken_off() {
     assert_eq!(text.len() as u64, 10 * line);
     assert!(LogReader::new(&text[..], "out.log").all(|line| line.is_ok()));
     assert_eq!((sink.counters().sent, sink.counters().lost), (10, 90));
+
+    // It is tried again by itself, later each time that it is in vain.
+    let again = |sink: &mut LogSink, at| {
+        assert_eq!(sink.retry_at(), Some(at));
+        let early = sink.transmit(at - 1, Outgoing::new(frame.view(), 0));
+        assert_eq!(early, Err(port::Refused::Down));
+        sink.transmit(at, Outgoing::new(frame.view(), 0)).unwrap();
+        assert_eq!(sink.retry_at(), None);
+        sink.flush(at)
+    };
+    assert!(error.to_string().contains("tried again in 1 s"), "{error}");
+    let error = again(&mut sink, SECOND).unwrap_err();
+    assert!(error.to_string().contains("tried again in 2 s"), "{error}");
+    let limit = Rlimit {
+        current: None,
+        ..limit
+    };
+    setrlimit(Resource::Fsize, limit).unwrap();
+    assert_eq!(again(&mut sink, 3 * SECOND).unwrap().sent, 1);
+    let text = std::fs::read(&path).unwrap();
+    assert_eq!(text.len() as u64, 11 * line);
+    assert!(LogReader::new(&text[..], "out.log").all(|line| line.is_ok()));
+    let counters = sink.counters();
+    assert_eq!(
+        (counters.taken, counters.sent, counters.lost),
+        (102, 11, 91)
+    );
 }

@@ -34,6 +34,46 @@ fn piped() -> (LogSink, PipeReader) {
     (LogSink::from_file("out", "a pipe", file, CONFIG()), reader)
 }
 
+/// As logrotate does it, and as a careless `rm` does.
+#[test]
+fn a_log_that_is_moved_away_or_removed_goes_on_in_a_new_file() {
+    const SECOND: u64 = 1_000_000_000;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.log");
+    let old = dir.path().join("out.log.1");
+    let config = SinkConfig {
+        interface: InterfaceName::new("can0").unwrap(),
+        epoch: 0,
+    };
+    let mut sink = LogSink::create("out", &path, config).unwrap();
+    let mut send = |now: u64| {
+        let frame = Frame::classic(CanId::from_raw(0x123), &[]).unwrap();
+        sink.transmit(now, Outgoing::new(frame.view(), 0)).unwrap();
+        sink.flush(now).unwrap();
+        Transmit::remarks(&sink).join("")
+    };
+    let lines = |path: &std::path::Path| std::fs::read_to_string(path).unwrap().lines().count();
+    assert_eq!(send(SECOND), "");
+    std::fs::rename(&path, &old).unwrap();
+    // It is looked once a second.
+    assert_eq!(send(SECOND + 1), "");
+    assert_eq!(lines(&old), 2);
+    assert!(send(2 * SECOND).contains("removed or moved away"));
+    assert_eq!((lines(&old), lines(&path)), (2, 1));
+    std::fs::remove_file(&path).unwrap();
+    // What another program has put there is written behind.
+    std::fs::write(&path, "one line\n").unwrap();
+    assert!(send(3 * SECOND).contains("2 times"));
+    assert_eq!((lines(&old), lines(&path)), (2, 2));
+    // Where no new file can be made, the frames go into the old one.
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    assert!(send(4 * SECOND).contains("no new one can be made"));
+    std::fs::remove_dir(&path).unwrap();
+    assert!(send(14 * SECOND).contains("3 times"));
+    assert_eq!(lines(&path), 1);
+}
+
 #[test]
 fn byte_for_byte_as_candump_writes_it() {
     let dir = tempfile::tempdir().unwrap();

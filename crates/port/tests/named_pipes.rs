@@ -80,6 +80,36 @@ fn frames_wait_for_a_reader_and_for_the_next_one() {
     assert_eq!((counters.taken, counters.sent, counters.lost), (3, 3, 0));
 }
 
+/// A program that opens the pipe to read does not wait for a frame: two gateways that are joined so would wait for each other
+/// for ever. And it sees no end before there is one.
+#[test]
+fn a_reader_need_not_wait_for_a_frame() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = pipe(dir.path());
+    let mut sink = sink(&path);
+    for turn in 0..3_u64 {
+        // This opening waits until there is a writer, as programs usually do.
+        let (opened, is_open) = std::sync::mpsc::channel();
+        let place = path.clone();
+        let reader = std::thread::spawn(move || {
+            let mut reader = File::open(place).unwrap();
+            opened.send(()).unwrap();
+            let mut bytes = [0; 4096];
+            let n = reader.read(&mut bytes).unwrap();
+            String::from_utf8(bytes[..n].to_vec()).unwrap()
+        });
+        let patience = std::time::Duration::from_secs(60);
+        is_open.recv_timeout(patience).unwrap();
+        let now = turn * SECOND;
+        send(&mut *sink, 7);
+        sink.flush(now).unwrap();
+        sink.flush(now + SECOND / 2).unwrap();
+        assert_eq!(reader.join().unwrap(), line(7), "turn {turn}");
+    }
+    let counters = sink.counters();
+    assert_eq!((counters.taken, counters.sent, counters.lost), (3, 3, 0));
+}
+
 #[test]
 fn a_source_has_ended_when_its_writer_has_come_and_gone() {
     let dir = tempfile::tempdir().unwrap();

@@ -29,6 +29,7 @@ fn open(path: &Path) -> Halves {
             brs: true,
             late_ack: false,
             coalesce: 0,
+            unsealed: false,
         },
         queue: QUEUE,
     };

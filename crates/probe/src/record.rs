@@ -81,6 +81,10 @@ statuses! {
     Refused = "refused by a full queue",
     /// The outgoing port was gone, down, or cannot carry this kind of frame.
     Undeliverable = "undeliverable",
+    /// The outgoing port's queue gave it up for a newer one.
+    Displaced = "displaced from a full queue",
+    /// It waited in the outgoing port as long as is allowed.
+    Expired = "expired in the queue",
     /// Was routed and waited for the bus when the run ended.
     Waiting = "waiting at the end",
     /// The tester's own interface did not bring it onto the gateway's bus.

@@ -26,6 +26,8 @@ pub struct Options {
     /// While other frames of the machine are under way, its driver may hear so much later that one was sent, ns: several
     /// frames then take one interrupt ([`Device::tell`]). 0: at once.
     pub coalesce: Nanos,
+    /// Memory is accepted that its monitor can shrink (a file). Shrunk memory ends this process by SIGBUS.
+    pub unsealed: bool,
 }
 
 /// Whether frames pass.
@@ -184,7 +186,10 @@ impl Device {
         let untold = self.untold_since.map(|at| at.saturating_add(self.coalesce));
         match self.way {
             Way::Connect { at } if self.session.is_none() => Some(at),
-            _ => untold,
+            _ => {
+                let session = self.session.as_ref().and_then(Session::deadline);
+                untold.into_iter().chain(session).min()
+            }
         }
     }
 
@@ -202,14 +207,17 @@ impl Device {
         }
     }
 
-    /// Does what has come: connections, messages of the monitor, commands of the machine. Never blocks, but for
-    /// a monitor that stops in the middle of a message, and that once, for 0.2 s.
+    /// Does what has come: connections, messages of the monitor, commands of the machine. Never waits for the monitor.
     pub fn work(&mut self, now: Nanos) {
         self.now = now;
         self.try_to_connect(now);
         let there = self.events.take();
         if there != 0 {
             self.begin_with(there);
+        }
+        let deadline = self.session.as_ref().and_then(Session::deadline);
+        if deadline.is_some_and(|at| at <= now) {
+            self.serve();
         }
         self.others = there >> FIRST_OTHER << FIRST_OTHER;
         let mut guest = lock(&self.guest);
@@ -285,7 +293,7 @@ impl Device {
             return;
         };
         let before = session.spoke();
-        let result = session.serve();
+        let result = session.serve(self.now);
         // Whatever it said, the queues may be others now.
         (self.frames, self.commands) = (Known::Stirred, Known::Stirred);
         let spoke = session.spoke();
@@ -299,7 +307,9 @@ impl Device {
             match ended {
                 Ended::Closed if spoke => self.remark(ended.to_string()),
                 Ended::Closed => {}
-                Ended::Message(_) => self.remark(format!("{ended}; its connection was closed")),
+                Ended::Message(_) | Ended::Refused(_) => {
+                    self.remark(format!("{ended}; its connection was closed"))
+                }
             }
         }
         self.know_kicks();

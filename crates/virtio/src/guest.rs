@@ -3,8 +3,10 @@
 use crate::device::Options;
 use crate::message::{CONFIG_SIZE, QUEUES, feature};
 use crate::rings::{EVENT_IDX, Rings};
-use std::fs::File;
+use rustix::fs::{OFlags, SealFlags, fcntl_get_seals, fcntl_getfl, fcntl_setfl};
+use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsRawFd as _;
 
 use vhost::VhostUserMemoryRegionBase;
 use vhost::vhost_user::message::{
@@ -104,6 +106,34 @@ const fn unsupported<T>() -> Result<T> {
     Err(Error::InvalidOperation("not offered by this device"))
 }
 
+/// Refuses memory that can shrink. The machine's memory is read and written in place: where a page has gone, the kernel sends
+/// SIGBUS, and the gateway would end with all its ports. Files that are no `memfd` have no seals, and asking for them
+/// asks their filesystem nothing.
+fn demand_seal(file: &File) -> Result<()> {
+    let seals = fcntl_get_seals(file).unwrap_or(SealFlags::empty());
+    if seals.contains(SealFlags::SHRINK) {
+        return Ok(());
+    }
+    Err(Error::ReqHandlerError(io::Error::other(
+        "the machine's memory can shrink (F_SEAL_SHRINK is not set), which would end the gateway: give QEMU \
+         `-object memory-backend-memfd` with its default `seal=on`, or trust the monitor by `unsealed = true` in the port",
+    )))
+}
+
+/// Makes sure that an interrupt is not waited for: a counter that the monitor has filled blocks who writes to it.
+fn never_wait(file: &File) -> Result<()> {
+    let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+    // Without /proc it is not known, and writes do not wait all the same.
+    if fs::read_link(link).is_ok_and(|to| to.as_os_str() != "anon_inode:[eventfd]") {
+        return Err(Error::ReqHandlerError(io::Error::other(
+            "the monitor's descriptor for interrupts is no eventfd",
+        )));
+    }
+    fcntl_getfl(file)
+        .and_then(|flags| fcntl_setfl(file, flags | OFlags::NONBLOCK))
+        .map_err(|error| Error::ReqHandlerError(error.into()))
+}
+
 impl VhostUserBackendReqHandlerMut for Guest {
     fn set_owner(&mut self) -> Result<()> {
         Ok(())
@@ -148,6 +178,9 @@ impl VhostUserBackendReqHandlerMut for Guest {
         let mut places = Vec::with_capacity(regions.len());
         for (region, file) in regions.iter().zip(files) {
             let size = usize::try_from(region.memory_size).map_err(|_| Error::InvalidParam)?;
+            if !self.options.unsealed {
+                demand_seal(&file)?;
+            }
             // Mapped beyond its end, a file would end this process.
             let length = file.metadata().map_err(Error::ReqHandlerError)?.len();
             let end = region.mmap_offset.checked_add(region.memory_size);
@@ -225,7 +258,11 @@ impl VhostUserBackendReqHandlerMut for Guest {
     }
 
     fn set_vring_call(&mut self, index: u8, fd: Option<File>) -> Result<()> {
-        self.calls[Self::queue(u32::from(index))?] = fd;
+        let queue = Self::queue(u32::from(index))?;
+        if let Some(file) = &fd {
+            never_wait(file)?;
+        }
+        self.calls[queue] = fd;
         Ok(())
     }
 

@@ -1,7 +1,9 @@
 //! A connection with a monitor.
 
 use crate::guest::Guest;
-use rustix::io::Errno;
+use frame::Nanos;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, ioctl_fionread};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recv, recvmsg, send,
 };
@@ -18,8 +20,17 @@ const HEADER: usize = 12;
 const SET_BACKEND_REQ: u32 = 21;
 /// To the monitor: the configuration has changed, `VHOST_USER_BACKEND_CONFIG_CHANGE_MSG`, version 1, no body.
 const CONFIG_CHANGE: [u32; 3] = [2, 1, 0];
-/// A monitor that begins a message and does not end it within this time is given up.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// The longest body that the crate `vhost` accepts (its `MAX_MSG_SIZE`), bytes. A header that promises more is refused
+/// without its body.
+const LONGEST_BODY: usize = 0x1000;
+/// A monitor that sends a header and not its body within this time is given up, ns.
+const PATIENCE: Nanos = 200_000_000;
+/// Messages that one call serves. A monitor that sends without pause must not hold up the frames of others; QEMU sets a
+/// device up with fewer.
+const AT_ONCE: usize = 64;
+/// No call on the socket waits, because each is made only when it has what it needs ([`Session::begin`]). This limit is for
+/// a mistake in that.
+const LIMIT: Duration = Duration::from_millis(1);
 
 /// Messages come here, and change the machine.
 pub(crate) struct Session {
@@ -28,6 +39,10 @@ pub(crate) struct Session {
     /// The way to the monitor. The crate `vhost` keeps it, and cannot send what is to be sent.
     monitor: Option<OwnedFd>,
     spoke: bool,
+    /// When the header came whose body is not there yet.
+    since: Option<Nanos>,
+    /// [`AT_ONCE`] messages were served, and there may be more.
+    unread: bool,
 }
 
 /// Why a connection has ended.
@@ -39,25 +54,36 @@ pub(crate) enum Ended {
     /// What it says makes no sense.
     #[error("the monitor's message makes no sense: {0}")]
     Message(String),
+    /// It asks for what this process does not do.
+    #[error("{0}")]
+    Refused(String),
 }
 
 /// What is at the beginning of the stream, without taking it.
 enum Begin {
+    /// A whole message, which has this request.
     Message(u32),
+    /// Less than a header.
     Part,
+    /// A header whose body is not there yet.
+    Header,
+    /// A message, and no room for the answer to it.
+    Unread,
     End,
 }
 
 impl Session {
     pub(crate) fn new(stream: UnixStream, guest: Arc<Mutex<Guest>>) -> std::io::Result<Self> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(LIMIT))?;
+        stream.set_write_timeout(Some(LIMIT))?;
         let handler = BackendReqHandler::from_stream(stream.try_clone()?, guest);
         Ok(Self {
             stream,
             handler,
             monitor: None,
             spoke: false,
+            since: None,
+            unread: false,
         })
     }
 
@@ -70,18 +96,60 @@ impl Session {
         self.spoke
     }
 
+    /// When [`Session::serve`] is to be called at the latest, although nothing comes.
+    pub(crate) fn deadline(&self) -> Option<Nanos> {
+        if self.unread {
+            return Some(0);
+        }
+        self.since.map(|since| since.saturating_add(PATIENCE))
+    }
+
+    /// Says what can be done now without waiting.
+    ///
+    /// The crate `vhost` repeats each call on the socket until it has everything, so that a monitor that sends half a
+    /// message, or reads no answers, would hold up this thread. So a message is handed to it only when the whole message is
+    /// there, and when the answer has room: a stream of Unix sockets is writable while three quarters of its buffer are
+    /// free (`unix_writable`), which is more than the longest answer.
     fn begin(&self) -> Begin {
         let mut header = [0; HEADER];
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         match recv(&self.stream, &mut header[..], flags) {
-            Ok((_, 0)) => Begin::End,
-            Ok((_, HEADER)) => {
-                let request = header.first_chunk().copied().unwrap_or_default();
-                Begin::Message(u32::from_ne_bytes(request))
-            }
-            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Begin::Part,
-            Err(_) => Begin::End,
+            Ok((_, 0)) => return Begin::End,
+            Ok((_, HEADER)) => {}
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => return self.without_end(Begin::Part),
+            Err(_) => return Begin::End,
         }
+        let [request, _, size] = [0, 4, 8].map(|at| {
+            let word = header.get(at..).and_then(|rest| rest.first_chunk());
+            u32::from_ne_bytes(word.copied().unwrap_or_default())
+        });
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let needed = HEADER + if size > LONGEST_BODY { 0 } else { size };
+        // All that is queued, also behind descriptors, where a look ahead (MSG_PEEK) ends.
+        let queued = ioctl_fionread(&self.stream).unwrap_or(0);
+        if queued < needed as u64 {
+            return self.without_end(Begin::Header);
+        }
+        if !self.has(PollFlags::OUT) {
+            return Begin::Unread;
+        }
+        Begin::Message(request)
+    }
+
+    /// A monitor that has closed its side ends no message any more.
+    fn without_end(&self, otherwise: Begin) -> Begin {
+        if self.has(PollFlags::RDHUP | PollFlags::HUP) {
+            Begin::End
+        } else {
+            otherwise
+        }
+    }
+
+    fn has(&self, events: PollFlags) -> bool {
+        let mut list = [PollFd::new(&self.stream, events)];
+        let now = Timespec::default();
+        let found = poll(&mut list, Some(&now));
+        found.is_ok() && list.iter().any(|entry| entry.revents().intersects(events))
     }
 
     /// A copy of the descriptor that comes with the next message.
@@ -99,11 +167,26 @@ impl Session {
         })
     }
 
-    /// Does what the messages say that are there.
-    pub(crate) fn serve(&mut self) -> Result<(), Ended> {
-        loop {
-            match self.begin() {
+    /// Does what the messages say that are there, as far as it can be done without waiting.
+    pub(crate) fn serve(&mut self, now: Nanos) -> Result<(), Ended> {
+        self.unread = false;
+        for _ in 0..AT_ONCE {
+            let begin = self.begin();
+            if !matches!(begin, Begin::Header) {
+                self.since = None;
+            }
+            match begin {
                 Begin::Part => return Ok(()),
+                Begin::Header => {
+                    let since = *self.since.get_or_insert(now);
+                    if now >= since.saturating_add(PATIENCE) {
+                        return Err(Ended::Message("its body did not come".to_owned()));
+                    }
+                    return Ok(());
+                }
+                Begin::Unread => {
+                    return Err(Ended::Message("it reads no answers".to_owned()));
+                }
                 Begin::End => return Err(Ended::Closed),
                 Begin::Message(SET_BACKEND_REQ) => self.monitor = self.peek_descriptor(),
                 Begin::Message(_) => {}
@@ -114,9 +197,14 @@ impl Session {
                 // It was answered: the monitor knows what to do.
                 Err(Error::InvalidOperation(_) | Error::InvalidParam) => {}
                 Err(Error::Disconnected) => return Err(Ended::Closed),
+                Err(Error::ReqHandlerError(error)) => {
+                    return Err(Ended::Refused(error.to_string()));
+                }
                 Err(error) => return Err(Ended::Message(error.to_string())),
             }
         }
+        self.unread = true;
+        Ok(())
     }
 
     /// Tells the machine that its configuration has changed.

@@ -24,6 +24,7 @@ const OPTIONS: Options = Options {
     brs: true,
     late_ack: true,
     coalesce: 0,
+    unsealed: false,
 };
 
 struct Place {
@@ -365,6 +366,144 @@ fn a_monitor_that_stands_still_in_a_header_is_waited_for_without_work() {
     assert!(is_ready(&device));
     device.work(0);
     assert_eq!(device.link(), Link::Absent);
+}
+
+/// Time stands still (`work` is told the same instant each time), and yet each call returns: with a header whose body does
+/// not come, with a body in pieces, with answers that are not read.
+#[test]
+fn no_monitor_holds_up_who_serves_it() {
+    use std::io::Write;
+    let place = place();
+    let mut device = Device::bind(&place.path, OPTIONS, &set()).unwrap();
+    let connect = || std::os::unix::net::UnixStream::connect(&place.path).unwrap();
+    let said = |device: &mut Device, what: &str| {
+        let remarks = device.remarks();
+        assert!(remarks.iter().any(|r| r.contains(what)), "{remarks:?}");
+    };
+    // `VHOST_USER_SET_FEATURES`, which has 8 bytes.
+    let message = [2, 0, 0, 0, 1, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0];
+    let mut stream = connect();
+    stream.write_all(&message[..12]).unwrap();
+    for now in [1000, 2000, 3000] {
+        device.work(now);
+    }
+    assert_eq!(device.deadline(), Some(2000 + 200_000_000));
+    assert_eq!(device.link(), Link::Absent, "no message is there");
+    for piece in message[12..].chunks(3) {
+        stream.write_all(piece).unwrap();
+        device.work(4000);
+    }
+    assert_eq!(device.link(), Link::Stopped, "the message was served");
+    assert_eq!(device.deadline(), None);
+    stream.write_all(&message[..13]).unwrap();
+    device.work(5000);
+    device.work(200_004_999);
+    assert_eq!(device.deadline(), Some(200_005_000));
+    assert_eq!(device.link(), Link::Stopped);
+    device.work(200_005_000);
+    assert_eq!(device.link(), Link::Absent);
+    said(&mut device, "its body did not come");
+    // One that goes in the middle of a message, or of a header.
+    for part in [13, 5] {
+        let mut stream = connect();
+        stream.write_all(&message).unwrap();
+        stream.write_all(&message[..part]).unwrap();
+        device.work(0);
+        device.work(0);
+        drop(stream);
+        device.work(0);
+        assert_eq!(device.link(), Link::Absent, "after {part} bytes");
+        said(&mut device, "has closed its connection");
+    }
+    // `VHOST_USER_GET_FEATURES`, again and again, without reading the answers.
+    let mut stream = connect();
+    stream.set_nonblocking(true).unwrap();
+    let ask = [1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
+    let mut served = 0;
+    device.work(0);
+    while device.link() != Link::Absent || served == 0 {
+        while served < 100_000 && stream.write(&ask).is_ok_and(|n| n == ask.len()) {
+            served += 1;
+        }
+        // After a limited number of messages others have their turn.
+        device.work(0);
+        assert!(served < 100_000, "it is never sent away");
+    }
+    said(&mut device, "it reads no answers");
+}
+
+/// The monitor of a machine can shrink a file, and the gateway would end by SIGBUS.
+#[test]
+fn memory_that_can_shrink_is_refused() {
+    let place = place();
+    let options = |unsealed| Options {
+        unsealed,
+        ..OPTIONS
+    };
+    let file = || {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(machine::SIZE).unwrap();
+        file
+    };
+    let memfd = || {
+        use rustix::fs::{MemfdFlags, memfd_create};
+        let memory = memfd_create("machine", MemfdFlags::ALLOW_SEALING).unwrap();
+        let memory = std::fs::File::from(memory);
+        memory.set_len(machine::SIZE).unwrap();
+        memory
+    };
+    let device = Worked::new(Device::bind(&place.path, options(false), &set()).unwrap());
+    for memory in [file(), memfd()] {
+        let machine = Machine::in_file(memory);
+        assert!(machine.try_connect(&place.path, ALL).is_err());
+        wait("it is said why", || {
+            let remarks = device.lock().remarks();
+            remarks
+                .iter()
+                .any(|r| r.contains("F_SEAL_SHRINK is not set"))
+        });
+        assert_eq!(device.lock().link(), Link::Absent);
+    }
+    let _monitor = Machine::new().connect(&place.path, ALL);
+    drop(device);
+    let device = Worked::new(Device::bind(&place.path, options(true), &set()).unwrap());
+    let _monitor = Machine::in_file(file()).connect(&place.path, ALL);
+    assert_eq!(device.lock().link(), Link::Stopped);
+}
+
+/// A monitor that has filled the counter of an interrupt, and one that gives a file in its place.
+#[test]
+fn an_interrupt_is_not_waited_for() {
+    use std::io::{Read as _, Write as _};
+    let place = place();
+    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
+    let mut machine = Machine::new();
+    let monitor = machine.connect(&place.path, ALL);
+    let full = vmm_sys_util::eventfd::EventFd::new(0).unwrap();
+    full.write(u64::MAX - 1).unwrap();
+    for queue in [TX, CONTROL] {
+        monitor.set_vring_call(queue, &full).unwrap();
+    }
+    machine.command(MESSAGE_START);
+    assert_eq!(device.lock().link(), Link::Up);
+    drop(monitor);
+    wait("it is gone", || device.lock().link() == Link::Absent);
+    // `VHOST_USER_SET_VRING_CALL` of the first queue, with an answer, and a file.
+    let mut stream = std::os::unix::net::UnixStream::connect(&place.path).unwrap();
+    let file = tempfile::tempfile().unwrap();
+    let mut space = [const { std::mem::MaybeUninit::uninit() }; rustix::cmsg_space!(ScmRights(1))];
+    let mut with = rustix::net::SendAncillaryBuffer::new(&mut space);
+    let files = [file.as_fd()];
+    assert!(with.push(rustix::net::SendAncillaryMessage::ScmRights(&files)));
+    let message = [13, 0, 0, 0, 1, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let slices = [std::io::IoSlice::new(&message)];
+    rustix::net::sendmsg(&stream, &slices, &mut with, rustix::net::SendFlags::empty()).unwrap();
+    wait("it is said why", || {
+        let remarks = device.lock().remarks();
+        remarks.iter().any(|r| r.contains("is no eventfd"))
+    });
+    stream.flush().unwrap();
+    assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0, "it was sent away");
 }
 
 /// A driver that has several frames under way hears of half of them at once, or when the time is over; one that has a single one, at

@@ -19,6 +19,10 @@ const BLOCK: u64 = 1 << 18;
 /// Records until it is told to end.
 pub(crate) fn run(args: &Capture) -> Result<(), Failure> {
     let settings = settings(args)?;
+    let any = settings.choices.iter().all(|choice| choice.name.is_none());
+    if any && no_interface() && !args.memory.quiet {
+        eprintln!("no CAN interface is there: those that come later are recorded");
+    }
     let control = control()?;
     let mut display = Display {
         terminal: std::io::stderr().is_terminal() && !args.memory.quiet,
@@ -42,12 +46,21 @@ pub(crate) fn run(args: &Capture) -> Result<(), Failure> {
         });
     }
     match summary.counts.lost() {
+        0 if any && summary.names.is_empty() && no_interface() => Err(Failure::Run(
+            "nothing was recorded: there is no CAN interface (`ip link show type can` and `type vcan` list them)".to_owned(),
+        )),
         0 => Ok(()),
         lost => Err(Failure::Ended {
             status: LOSS,
             text: format!("{lost} frames were lost: {}", losses(&summary)),
         }),
     }
+}
+
+/// Is there no CAN interface at all?
+fn no_interface() -> bool {
+    // Where this cannot be asked, recording says why.
+    linux::link::Links::now().is_ok_and(|links| links.all_can().next().is_none())
 }
 
 fn settings(args: &Capture) -> Result<Settings, Failure> {

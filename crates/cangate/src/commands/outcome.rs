@@ -13,7 +13,7 @@ Exit status:
   0  ended as asked: by a signal, on request, or with --until-end at the end of all logs
   1  did not start, or ended because ports failed
   2  the options or the gateway file are wrong
-  3  with --until-end: frames were refused or lost
+  3  with --until-end: frames were refused or lost, or lines of a log were bad
   4  standard output was closed before all frames were written to it";
 
 /// How a run ended. `to_stdout`: the port that writes its log to standard output.

@@ -87,11 +87,43 @@ pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
     if let Some(error) = outcome.played.iter().find_map(|one| one.error.as_ref()) {
         return Err(Failure::run(error));
     }
-    match outcome.played.iter().map(|one| one.counts.lost).sum() {
-        0u64 => Ok(()),
-        1 => Err(ended("1 frame was not answered in time".to_owned())),
-        lost => Err(ended(format!("{lost} frames were not answered in time"))),
+    losses(args, &outcome.played)
+}
+
+/// Whether all frames left and were answered.
+fn losses(args: &Ping, played: &[Played]) -> Result<(), Failure> {
+    let lost: u64 = played.iter().map(|one| one.counts.lost).sum();
+    let unsent: u64 = played.iter().map(|one| one.counts.unsent).sum();
+    let frames = |n: u64| match n {
+        1 => "1 frame was".to_owned(),
+        n => format!("{n} frames were"),
+    };
+    let mut text = Vec::new();
+    if unsent > 0 {
+        let port = played.iter().find(|one| one.counts.unsent > 0);
+        let name = port.map_or("the port", |one| one.name.as_str());
+        text.push(format!(
+            "{} not sent: {name} was down, or had no room because its bus has no other node (`ip -details link \
+             show {name}` says which; `ip link set {name} up`)",
+            frames(unsent)
+        ));
     }
+    if lost > 0 {
+        let mut lost = format!("{} not answered in time", frames(lost));
+        // One slave answers the IDs of one master.
+        let silent = |one: &&Played| one.part == Part::Master && one.counts.answered == 0;
+        let masters = args.frames.masters;
+        if masters > 1 && args.ports.len() == 1 && played.iter().any(|one| silent(&one)) {
+            lost.push_str(&format!(
+                "; the slave answers as many masters as it is told: `--slave --masters {masters}`"
+            ));
+        }
+        text.push(lost);
+    }
+    if text.is_empty() {
+        return Ok(());
+    }
+    Err(ended(text.join("; ")))
 }
 
 fn ended(text: String) -> Failure {

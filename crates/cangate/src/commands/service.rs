@@ -241,7 +241,7 @@ impl Asked {
             Err(unreadable) => (gateway::config::Options::default(), Some(unreadable)),
         };
         Ok(Self {
-            socket: gateway::run::control_path(Some(file), &options),
+            socket: gateway::run::control_path_to_ask(Some(file), &options),
             broken: broken.map(|why| (file.clone(), why)),
         })
     }
@@ -298,14 +298,18 @@ pub(super) fn understand<T: DeserializeOwned>(value: Value) -> Result<T, Failure
 fn only_socket() -> Result<PathBuf, Failure> {
     let folder = control::folder();
     let entries = std::fs::read_dir(&folder);
-    if let Err(error) = &entries
-        && error.kind() == ErrorKind::PermissionDenied
-    {
-        return Err(Failure::Run(format!(
+    let (services, closed) = control::services(Path::new("/run"));
+    let others = |folder: &Path| {
+        Failure::Run(format!(
             "only another user may look for gateways' sockets in {}: ask as root (`sudo`), as for a gateway that \
              systemd runs",
             folder.display()
-        )));
+        ))
+    };
+    if let Err(error) = &entries
+        && error.kind() == ErrorKind::PermissionDenied
+    {
+        return Err(others(&folder));
     }
     let mut found: Vec<PathBuf> = entries
         .map(|entries| {
@@ -316,7 +320,11 @@ fn only_socket() -> Result<PathBuf, Failure> {
                 .collect()
         })
         .unwrap_or_default();
+    found.extend(services);
     found.sort();
+    if found.is_empty() && closed > 0 {
+        return Err(others(Path::new("/run/cangate-*")));
+    }
     match found.as_slice() {
         [one] => Ok(one.clone()),
         [] => Err(Failure::Run(format!(

@@ -36,6 +36,71 @@ fn it_leaves_a_page_the_results_and_the_outgoing_traffic() {
     assert!(frames(&log).len() > 10, "{log}");
 }
 
+/// What a queue gives up has a name of its own, everywhere: it neither waits nor goes out.
+#[test]
+fn what_a_queue_gives_up_is_named() {
+    let slow = |keys: &str| {
+        format!(
+            "[ports.a]\nkind = 'bus'\nbitrate = '1M'\n\
+             [ports.b]\nkind = 'bus'\nbitrate = '125k'\n{keys}\n\
+             [[routes]]\nfrom = 'a'\nto = 'b'\n"
+        )
+    };
+    let cases = [
+        (
+            "queue = 1\nwhen_full = 'drop-oldest'",
+            "displaced",
+            "2 were displaced from a full queue",
+        ),
+        (
+            "queue = 9\nmax_age = '300us'",
+            "expired",
+            "2 expired in the queue",
+        ),
+    ];
+    for (keys, fate, words) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("g.toml"), slow(keys)).unwrap();
+        let lines = (1..5).map(|n| format!("(1.00000{}) a 10{n}#00\n", n - 1));
+        std::fs::write(at("d.log"), lines.collect::<String>()).unwrap();
+        let (gateway, log) = (at("g.toml"), at("d.log"));
+        let options = [
+            "--log",
+            log.to_str().unwrap(),
+            "--config",
+            gateway.to_str().unwrap(),
+        ];
+        let summary = demo(&at("out"), &options);
+        let sentence = summary["sentence"].as_str().unwrap();
+        assert!(sentence.contains(words), "{sentence}");
+        assert!(!sentence.contains("still waited"), "{sentence}");
+        let route = &summary["routes"][0];
+        assert_eq!(route[fate], 2, "{route}");
+        let names = [
+            "out",
+            "dropped_by_rule",
+            "dropped_by_rate",
+            "refused",
+            "displaced",
+            "expired",
+            "waiting",
+            "other",
+        ];
+        let sum: u64 = names.iter().map(|name| route[name].as_u64().unwrap()).sum();
+        assert_eq!(route["in"], sum, "{route}");
+        let table = stdout(cangate().arg("demo").args(options), 0);
+        assert!(table.contains(fate), "{table}");
+        let page = std::fs::read_to_string(at("out").join("report.html")).unwrap();
+        let on_page = ["displaced from a full queue", "expired in the queue"];
+        assert!(
+            on_page
+                .iter()
+                .any(|name| page.contains(name) && name.starts_with(fate))
+        );
+    }
+}
+
 /// The payloads in the results are those that went over the outgoing bus.
 #[test]
 fn the_results_have_the_payloads_of_the_outgoing_traffic() {

@@ -121,6 +121,18 @@ fn they_are_read_in_both_forms() {
     let (head, _) = ask(&address, "\r\nnonsense\r\n\r\n");
     assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
     drop(silent);
+    // More of them than are served at once: those that came first are sent away, and counted.
+    let silent = [(); 70].map(|()| TcpStream::connect(&address).unwrap());
+    let line = "cangate_metrics_slow_clients_total ";
+    let text = until(&address, "/metrics", line);
+    let (_, number) = text.split_once(&format!("\n{line}")).unwrap();
+    let number = number.lines().next().unwrap();
+    assert!(number.parse::<u32>().unwrap() >= 6, "{number}");
+    drop(silent);
+    // The time since the start, and not a time of day.
+    let (_, uptime) = text.split_once("\ncangate_uptime_seconds ").unwrap();
+    let uptime = uptime.lines().next().unwrap();
+    assert!(uptime.parse::<f64>().unwrap() < 1e6, "{uptime}");
     // A second gateway cannot have the address.
     let other = tempfile::tempdir().unwrap();
     let file = other.path().join("gateway.toml");

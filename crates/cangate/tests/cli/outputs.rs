@@ -55,6 +55,65 @@ fn a_failed_start_leaves_the_old_log_byte_for_byte() {
     }
 }
 
+/// A limit on files' sizes, and a disk that is full, are a matter of one port, for as long as they last.
+#[test]
+fn a_log_that_cannot_be_written_is_written_again_later() {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::process::Stdio;
+    let place = Place::new(
+        "[ports.in]\nkind = 'log'\nread = '-'\npace = 'fast'\n[ports.out]\nkind = 'log'\nwrite = 'out.log'\n\
+         [[routes]]\nfrom = 'in'\nto = 'out'\n",
+    );
+    let mut child = std::process::Command::new(crate::program())
+        .args(["run", "gateway.toml"])
+        .current_dir(place.path("."))
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut hear = |what: &str| {
+        let found = said.find(|line| line.as_ref().is_ok_and(|line| line.contains(what)));
+        found
+            .unwrap_or_else(|| panic!("it has ended without {what}"))
+            .unwrap()
+    };
+    hear("ready: ");
+    let pid = Pid::from_child(&child);
+    let old = rustix::process::getrlimit(Resource::Fsize);
+    let limit = |current| {
+        let limit = Rlimit { current, ..old };
+        prlimit(Some(pid), Resource::Fsize, limit).unwrap();
+    };
+    limit(Some(4096));
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(log(1000).as_bytes()).unwrap();
+    let why = hear("port out: ");
+    assert!(
+        why.contains("frames are lost, and it is tried again in 1 s"),
+        "{why}"
+    );
+    limit(old.current);
+    hear("it is tried again: frames go there as before");
+    input.write_all(b"(2.000000) can0 456#\n").unwrap();
+    drop(input);
+    while !place.read("out.log").contains("456#") {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let written = place.read("out.log");
+    assert!(written.lines().count() > 10, "{written}");
+    assert!(
+        written
+            .lines()
+            .all(|line| line.starts_with("(0") || line.starts_with("(1")),
+        "{written}"
+    );
+}
+
 #[test]
 fn two_names_of_a_file_that_was_not_there_are_refused() {
     let other = "[ports.other]\nkind = 'log'\nwrite = 'link.log'\n\

@@ -32,6 +32,10 @@ fn summary(command: &mut assert_cmd::Command) -> Value {
     summary
 }
 
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
 /// Received is the sum of all fates.
 fn adds_up(port: &Value) {
     let fates = port["fates"].as_object().unwrap();
@@ -110,7 +114,8 @@ fn bad_lines_of_a_log_are_left_out_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = replay(folder.path(), "", PASS_ALL);
     std::fs::write(folder.path().join("in.log"), GARBAGE).unwrap();
-    let summary = summary(&mut command);
+    let text = stdout(command.arg("-q"), 3);
+    let summary: Value = serde_json::from_str(&text).unwrap();
     let port = row(&summary["counters"]["ports"], "in");
     assert_eq!(port["received"], 2);
     assert_eq!(port["rx"]["malformed"], 4, "{port}");
@@ -120,6 +125,35 @@ fn bad_lines_of_a_log_are_left_out_and_counted() {
     assert!(
         remarks.contains("in.log") && remarks.contains('2'),
         "{remarks}"
+    );
+}
+
+/// The only input fails, and a bus is there besides, which never ends: this is no end of the inputs.
+#[test]
+fn a_run_whose_input_fails_does_not_end_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(
+        "[gateway]\nrealtime = false\ncontrol = '{}'\n\
+         [ports.in]\nkind = 'log'\nread = '-'\npace = 'fast'\n\
+         [ports.out]\nkind = 'bus'\n[[routes]]\nfrom = 'in'\nto = 'out'\n",
+        folder.path().join("c.sock").display()
+    );
+    std::fs::write(folder.path().join("g.toml"), text).unwrap();
+    let run = |input: &str| {
+        let mut command = cangate();
+        command
+            .current_dir(folder.path())
+            .args(["run", "--until-end", "--strict", "-q", "g.toml"]);
+        command.write_stdin(input).output().unwrap()
+    };
+    let good = "(1.000000) can0 123#11\n";
+    assert_eq!(run(good).status.code(), Some(0));
+    let output = run(&format!("{good}nonsense\n{good}"));
+    let said = text_of(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("ended because of ports that failed: in"),
+        "{said}"
     );
 }
 

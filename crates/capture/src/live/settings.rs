@@ -145,6 +145,10 @@ pub(super) fn words(remark: &Remark) -> String {
         Remark::NotRotated(why) => {
             format!("no new file could be begun ({why}); the present one is used on")
         }
+        Remark::Gone => {
+            "another program has removed the file or moved it away: the record goes on in a new one"
+                .to_owned()
+        }
         Remark::Triggered {
             by,
             file,

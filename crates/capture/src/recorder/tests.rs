@@ -80,6 +80,72 @@ proptest! {
     }
 }
 
+/// The number of bytes is that of the files, with their ends, in each form; also of a file that another program has taken away.
+#[test]
+fn bytes_are_those_of_the_files_and_one_that_was_taken_away_is_begun_anew() {
+    for ending in ["log", "asc", "pcapng", "pcapng.gz", "parquet"] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(format!("a.{ending}"));
+        let moved = dir.path().join("moved");
+        let output = Output::of(&path, None).unwrap();
+        let mut recorder = Recorder::new(&output, Rotate::default(), &names(), 0, false).unwrap();
+        let record = |recorder: &mut Recorder, second: u64| {
+            let mut chunk = Chunk::with_room();
+            push(&mut chunk, 1, second);
+            recorder.take(&chunk, second * 1_000_000_000);
+            recorder.flush();
+        };
+        record(&mut recorder, 1);
+        let len = |path: &Path| fs::metadata(path).unwrap().len();
+        assert_eq!(recorder.done().bytes, len(&path), "{ending}");
+        fs::rename(&path, &moved).unwrap();
+        record(&mut recorder, 3);
+        record(&mut recorder, 5);
+        recorder.end();
+        assert_eq!(recorder.take_remarks(), [Remark::Gone], "{ending}");
+        assert_eq!((recorder.done().files, recorder.done().frames), (2, 3));
+        assert_eq!(recorder.done().bytes, len(&path) + len(&moved), "{ending}");
+    }
+}
+
+/// A disk that is full and has room again: what is said to be written is what is there.
+#[test]
+fn bytes_of_a_file_that_did_not_fit_are_not_counted() {
+    use std::os::fd::AsRawFd as _;
+    let memory = rustix::fs::memfd_create("disk", rustix::fs::MemfdFlags::ALLOW_SEALING).unwrap();
+    rustix::fs::ftruncate(&memory, 1000).unwrap();
+    // Beyond 1000 bytes each write fails, as on a disk without room.
+    rustix::fs::fcntl_add_seals(
+        &memory,
+        rustix::fs::SealFlags::GROW | rustix::fs::SealFlags::SHRINK,
+    )
+    .unwrap();
+    let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
+    let file = fs::File::options().write(true).open(path).unwrap();
+    let output = Output::of(Path::new("/dev/null"), Some(crate::Form::Text)).unwrap();
+    let mut recorder = Recorder::new(&output, Rotate::default(), &names(), 0, false).unwrap();
+    recorder.target = Target::of_file(file);
+    let mut lines = |n: u32| {
+        let mut chunk = Chunk::with_room();
+        (0..n).for_each(|n| push(&mut chunk, n, 0));
+        recorder.take(&chunk, 0);
+        recorder.flush();
+        (
+            recorder.done().bytes,
+            recorder.done().lost.iter().sum::<u64>(),
+        )
+    };
+    let line = "(0000000000.000000) can0 123#00000000\n".len() as u64;
+    assert_eq!(lines(4), (4 * line, 0));
+    assert_eq!(lines(30), (4 * line, 30));
+    // What follows is the note about these, and the line.
+    let (bytes, lost) = lines(1);
+    assert!(
+        bytes > 5 * line && bytes <= 1000 && lost == 30,
+        "{bytes} {lost}"
+    );
+}
+
 #[test]
 fn only_so_many_old_files_stay() {
     let dir = tempfile::tempdir().unwrap();

@@ -248,6 +248,10 @@ impl<H: Transmit> Transmit for Faulty<H> {
         self.half.makes_wait()
     }
 
+    fn retry_at(&self) -> Option<Nanos> {
+        self.half.retry_at()
+    }
+
     fn remarks(&self) -> Vec<String> {
         self.half.remarks()
     }

@@ -7,5 +7,5 @@ mod queued;
 mod tapped;
 
 pub use faulty::{Chances, ChancesError, Faulty};
-pub use queued::{Order, Queued, Rules, WhenFull};
+pub use queued::{GivenUp, Order, Queued, Rules, WhenFull, Witness};
 pub use tapped::{Tap, Tapped};

@@ -122,6 +122,10 @@ impl<H: Transmit, T: Tap> Transmit for Tapped<H, T> {
         self.half.makes_wait()
     }
 
+    fn retry_at(&self) -> Option<Nanos> {
+        self.half.retry_at()
+    }
+
     fn remarks(&self) -> Vec<String> {
         self.half.remarks()
     }

@@ -52,6 +52,7 @@ pub struct Inside {
     pub recalls: bool,
     pub rx_fails: bool,
     pub flush_fails: bool,
+    pub retry_at: Option<Nanos>,
     pub ends: bool,
     /// Has no deadline, whatever has come in.
     pub no_deadline: bool,
@@ -216,6 +217,10 @@ impl Transmit for MemoryTx {
 
     fn deadline(&self) -> Option<Nanos> {
         (!self.0.inside().no_deadline).then_some(0)
+    }
+
+    fn retry_at(&self) -> Option<Nanos> {
+        self.0.inside().retry_at
     }
 
     fn recall(&mut self) -> bool {

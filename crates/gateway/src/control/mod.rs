@@ -21,7 +21,7 @@ mod socket;
 pub use client::{CallError, request};
 pub use inbox::Inbox;
 pub use protocol::{MAX_REQUEST, Request, RequestError, VERSION, parse};
-pub use socket::{SocketError, default_path, folder};
+pub use socket::{SocketError, default_path, folder, service_path, services};
 
 pub(crate) use protocol::{failure, success};
 pub(crate) use server::Server;

@@ -4,15 +4,19 @@
 //! drops the lock when its holder dies, however it dies, so a socket that a killed gateway left
 //! behind is told from one that is in use without asking anybody.
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 /// The most bytes of a Unix socket's path (`sun_path` in unix(7), less the closing zero).
 const LONGEST_PATH: usize = 107;
+
+/// The user who may do everything anyway.
+const ROOT: u32 = 0;
 
 /// Why a control socket's path cannot be claimed.
 #[derive(thiserror::Error, Debug)]
@@ -46,6 +50,29 @@ pub enum SocketError {
         /// The folder.
         folder: PathBuf,
     },
+    /// Its owner, or the owner of a link to it, could put another socket or another lock there at any time.
+    #[error(
+        "{folder}: this folder {link}belongs to user {owner}, who could replace what the gateway puts there: `chown` it \
+         to user {user}, who runs the gateway, or set another `control`"
+    )]
+    ForeignFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// "is a link that ", where it is one.
+        link: &'static str,
+        /// Whose it is.
+        owner: u32,
+        /// Who runs this process.
+        user: u32,
+    },
+    /// The lock's place is taken by something that this user did not make.
+    #[error("{path}: {what}; it is left alone: remove it, or set another `control` in [gateway]")]
+    ForeignLock {
+        /// The lock file's path.
+        path: PathBuf,
+        /// What is there.
+        what: String,
+    },
     /// Longer than a socket's path can be.
     #[error("{path}: a socket's path has at most {LONGEST_PATH} bytes: set a shorter `control`")]
     TooLong {
@@ -64,11 +91,52 @@ pub enum SocketError {
     },
 }
 
-/// The control socket of the gateway of this name: `$XDG_RUNTIME_DIR/cangate/NAME.sock`, or
-/// `/run/cangate/NAME.sock` where there is no such variable.
+/// The control socket that a gateway of this name makes: `$XDG_RUNTIME_DIR/cangate/NAME.sock`, or
+/// `/run/cangate/NAME.sock` where there is no such variable. A service `cangate@NAME` has a user and a folder of its own
+/// (`RuntimeDirectory=cangate-NAME`): `/run/cangate-NAME/NAME.sock`.
 #[must_use]
 pub fn default_path(name: &str) -> PathBuf {
+    let given = std::env::var_os("RUNTIME_DIRECTORY").map(PathBuf::from);
+    let service = service_path(name);
+    if given.is_some() && given.as_deref() == service.parent() {
+        return service;
+    }
     folder().join(format!("{name}.sock"))
+}
+
+/// The control socket of the service `cangate@NAME`.
+#[must_use]
+pub fn service_path(name: &str) -> PathBuf {
+    service_folder(Path::new("/run"), name).join(format!("{name}.sock"))
+}
+
+/// What the folder of a service's sockets begins with, before the gateway's name.
+const SERVICE: &str = "cangate-";
+
+fn service_folder(run: &Path, name: &str) -> PathBuf {
+    run.join(format!("{SERVICE}{name}"))
+}
+
+/// Control sockets of services that are there: `NAME.sock` in `cangate-NAME`, in this folder (`/run`). Folders that this user
+/// may not look into are counted.
+#[must_use]
+pub fn services(run: &Path) -> (Vec<PathBuf>, usize) {
+    let mut found = Vec::new();
+    let mut closed = 0;
+    for entry in std::fs::read_dir(run).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().and_then(|name| name.strip_prefix(SERVICE)) else {
+            continue;
+        };
+        let socket = service_folder(run, name).join(format!("{name}.sock"));
+        match std::fs::symlink_metadata(&socket) {
+            Ok(there) if there.file_type().is_socket() => found.push(socket),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => closed += 1,
+            _ => {}
+        }
+    }
+    found.sort();
+    (found, closed)
 }
 
 /// The folder of control sockets: `cangate` in `$XDG_RUNTIME_DIR`, or in `/run` where
@@ -144,35 +212,90 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Makes the last part of the path, with mode 0700. A folder that is there must not be writable
-/// by others, unless it is sticky as /tmp is, where nobody can take away our files.
+/// Makes the last part of the path, with mode 0700. A folder that is there must be this user's or root's, and must not be
+/// writable by others, unless it is sticky as /tmp is, where others cannot take away our files.
 fn make_folder(folder: &Path) -> Result<(), SocketError> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Ok(()) => return Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         Err(error) => return Err(os(folder, "making the folder")(error)),
     }
-    let mode = std::fs::metadata(folder)
-        .map_err(os(folder, "reading the folder's mode"))?
-        .mode();
-    if mode & 0o022 != 0 && mode & 0o1000 == 0 {
-        return Err(SocketError::Open {
-            folder: folder.to_owned(),
-        });
+    let user = rustix::process::geteuid().as_raw();
+    // A link as well as the folder behind it.
+    for (link, found) in [
+        ("is a link that ", std::fs::symlink_metadata(folder)),
+        ("", std::fs::metadata(folder)),
+    ] {
+        let found = found.map_err(os(folder, "reading the folder's mode"))?;
+        if !link.is_empty() && !found.file_type().is_symlink() {
+            continue;
+        }
+        let owner = found.uid();
+        if owner != user && owner != ROOT {
+            return Err(SocketError::ForeignFolder {
+                folder: folder.to_owned(),
+                link,
+                owner,
+                user,
+            });
+        }
+        // A link's mode says nothing.
+        let mode = found.mode();
+        if link.is_empty() && mode & 0o022 != 0 && mode & 0o1000 == 0 {
+            return Err(SocketError::Open {
+                folder: folder.to_owned(),
+            });
+        }
     }
     Ok(())
 }
 
+/// Opens the lock file, or makes it. In a folder where others may make files (/tmp), one of them may have put something at
+/// its place: a link to a file that would be emptied, a file whose lock they hold, a pipe. Each is left as it is.
+fn open_lock(lock_path: &Path) -> Result<File, SocketError> {
+    let foreign = |what: String| SocketError::ForeignLock {
+        path: lock_path.to_owned(),
+        what,
+    };
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(flags.bits().cast_signed())
+        .open(lock_path);
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+            return Err(foreign("a link is at the place of the lock".to_owned()));
+        }
+        Err(error) => return Err(os(lock_path, "opening the lock")(error)),
+    };
+    let found = file.metadata().map_err(os(lock_path, "reading the lock"))?;
+    let user = rustix::process::geteuid().as_raw();
+    if !found.file_type().is_file() {
+        return Err(foreign("no file is at the place of the lock".to_owned()));
+    }
+    if found.uid() != user {
+        let owner = found.uid();
+        return Err(foreign(format!(
+            "the lock belongs to user {owner}, and user {user} runs the gateway"
+        )));
+    }
+    // 0: the last holder has just removed it.
+    if found.nlink() > 1 {
+        return Err(foreign(
+            "another name of some file (a hard link) is at the place of the lock".to_owned(),
+        ));
+    }
+    Ok(file)
+}
+
 fn take_lock(path: &Path, lock_path: &Path) -> Result<File, SocketError> {
     loop {
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(lock_path)
-            .map_err(os(lock_path, "opening the lock"))?;
+        let mut file = open_lock(lock_path)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => {
@@ -186,7 +309,7 @@ fn take_lock(path: &Path, lock_path: &Path) -> Result<File, SocketError> {
         // The last holder may have removed the file between our opening and our locking it:
         // then a lock on it protects nothing.
         let ours = file.metadata().map_err(os(lock_path, "reading the lock"))?;
-        match std::fs::metadata(lock_path) {
+        match std::fs::symlink_metadata(lock_path) {
             Ok(there) if there.ino() == ours.ino() && there.dev() == ours.dev() => {}
             _ => continue,
         }
@@ -221,12 +344,13 @@ fn clear(path: &Path) -> Result<(), SocketError> {
         }
         Ok(_) => {}
     }
-    if UnixStream::connect(path).is_ok() {
-        return Err(SocketError::Foreign {
+    match linux::listener::connect(path) {
+        // Again: so many wait there already that the next one would have to wait, too.
+        Ok(_) | Err(Errno::AGAIN) => Err(SocketError::Foreign {
             path: path.to_owned(),
-        });
+        }),
+        Err(_) => Ok(()),
     }
-    Ok(())
 }
 
 /// Listens in a folder of mode 0700 first and moves the socket to its place with its final mode,
@@ -325,6 +449,113 @@ mod tests {
             ClaimedSocket::claim(&path),
             Err(SocketError::Open { .. })
         ));
+    }
+
+    #[test]
+    fn what_others_have_put_at_the_locks_place_is_left_alone() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("gate.sock");
+        let lock = temp.path().join("gate.sock.lock");
+        let precious = temp.path().join("precious");
+        std::fs::write(&precious, "precious").unwrap();
+        let claim = || ClaimedSocket::claim(&path).err().unwrap().to_string();
+
+        std::os::unix::fs::symlink(&precious, &lock).unwrap();
+        assert!(claim().contains("a link is at the place"), "{}", claim());
+        std::fs::remove_file(&lock).unwrap();
+        std::os::unix::fs::symlink(temp.path().join("nothing"), &lock).unwrap();
+        assert!(claim().contains("a link is at the place"), "{}", claim());
+        assert!(!temp.path().join("nothing").exists());
+        std::fs::remove_file(&lock).unwrap();
+        std::fs::hard_link(&precious, &lock).unwrap();
+        assert!(claim().contains("(a hard link)"), "{}", claim());
+        std::fs::remove_file(&lock).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &lock, rustix::fs::Mode::RUSR).unwrap();
+        assert!(claim().contains("no file is at the place"), "{}", claim());
+        std::fs::remove_file(&lock).unwrap();
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+        ClaimedSocket::claim(&path).unwrap();
+    }
+
+    #[test]
+    fn a_lock_and_a_folder_of_another_user_are_refused() {
+        const OTHER: u32 = 65534;
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("SKIPPED because only root can give files to other users");
+            return;
+        }
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("theirs");
+        std::fs::create_dir(&folder).unwrap();
+        let path = folder.join("gate.sock");
+        let lock = folder.join("gate.sock.lock");
+        let claim = || ClaimedSocket::claim(&path).err().unwrap().to_string();
+
+        std::fs::write(&lock, "").unwrap();
+        std::os::unix::fs::chown(&lock, Some(OTHER), None).unwrap();
+        assert!(claim().contains("belongs to user 65534"), "{}", claim());
+        std::fs::remove_file(&lock).unwrap();
+
+        std::os::unix::fs::chown(&folder, Some(OTHER), None).unwrap();
+        assert!(
+            claim().contains("this folder belongs to user 65534"),
+            "{}",
+            claim()
+        );
+        // The owner of a sticky folder can rename everything in it.
+        std::fs::set_permissions(&folder, Permissions::from_mode(0o1777)).unwrap();
+        assert!(
+            claim().contains("this folder belongs to user 65534"),
+            "{}",
+            claim()
+        );
+        std::os::unix::fs::chown(&folder, Some(ROOT), None).unwrap();
+        drop(ClaimedSocket::claim(&path).unwrap());
+
+        let link = temp.path().join("link");
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        std::os::unix::fs::lchown(&link, Some(OTHER), None).unwrap();
+        let through = ClaimedSocket::claim(&link.join("gate.sock")).err().unwrap();
+        assert!(
+            through.to_string().contains("is a link that belongs"),
+            "{through}"
+        );
+    }
+
+    #[test]
+    fn a_socket_where_many_wait_is_not_waited_for() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("gate.sock");
+        let _foreign = UnixListener::bind(&path).unwrap();
+        // Until the kernel would let the next one wait.
+        let mut waiting = Vec::new();
+        while let Ok(stream) = linux::listener::connect(&path) {
+            waiting.push(stream);
+        }
+        assert!(matches!(
+            ClaimedSocket::claim(&path),
+            Err(SocketError::Foreign { .. })
+        ));
+    }
+
+    #[test]
+    fn services_have_a_folder_each() {
+        let temp = tempfile::tempdir().unwrap();
+        assert_eq!(services(temp.path()), (vec![], 0));
+        let body = temp.path().join("cangate-body");
+        for folder in ["cangate", "cangate-empty", "other", "cangate-body"] {
+            std::fs::create_dir(temp.path().join(folder)).unwrap();
+        }
+        let socket = body.join("body.sock");
+        let _listener = UnixListener::bind(&socket).unwrap();
+        // A machine's socket, and what is no socket.
+        let _machine = UnixListener::bind(body.join("vm1.sock")).unwrap();
+        std::fs::write(temp.path().join("cangate-empty/empty.sock"), "").unwrap();
+        assert_eq!(services(temp.path()), (vec![socket], 0));
+        assert_eq!(
+            service_path("body"),
+            Path::new("/run/cangate-body/body.sock")
+        );
     }
 
     #[test]

@@ -69,6 +69,17 @@ const fn answers(copies: &Copies) -> [(&'static str, u64); 4] {
     ]
 }
 
+/// Of the server of the metrics itself.
+pub(super) fn slow_clients(number: u64) -> Family {
+    family(
+        "cangate_metrics_slow_clients",
+        Kind::Counter,
+        "",
+        "Clients of the metrics that were sent away because they took too long.",
+        vec![sample(vec![], number)],
+    )
+}
+
 pub(super) fn families(stats: &Stats, version: &str) -> Vec<Family> {
     let mut all = vec![
         family(
@@ -82,7 +93,17 @@ pub(super) fn families(stats: &Stats, version: &str) -> Vec<Family> {
             "cangate_uptime_seconds",
             Kind::Gauge,
             "seconds",
-            "Time from the gateway's start to the last step of its worker.",
+            "Time since the gateway's start.",
+            vec![Sample {
+                labels: vec![],
+                value: stats.uptime_ns as f64 / 1e9,
+            }],
+        ),
+        family(
+            "cangate_last_step_timestamp_seconds",
+            Kind::Gauge,
+            "seconds",
+            "When the worker took its last step, as Unix time by the wall clock of the gateway's start.",
             vec![Sample {
                 labels: vec![],
                 value: stats.process.at_ns as f64 / 1e9,

@@ -1,9 +1,9 @@
-//! Serves metrics by HTTP/1.1: `GET /metrics`, one client after the other.
+//! Serves metrics by HTTP/1.1: `GET /metrics`, on one thread that waits for no single client.
 
-use super::text::{Form, render};
+use super::text::{Form, render_with};
 use crate::control::{self, Request};
 use crate::stats::Stats;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -13,6 +13,13 @@ use std::time::{Duration, Instant};
 
 /// How long one client may take, from its connection to the end of the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Clients at once. One more takes the place of the one that has been there longest: a client that asks and reads has gone
+/// within milliseconds, so that this one is slow, and a scrape need not wait for it.
+const MOST_CLIENTS: usize = 64;
+
+/// Bytes that are read or written at once.
+const PIECE: usize = 4096;
 
 /// Bytes of a request: its first line and its headers.
 const LONGEST: usize = 8192;
@@ -85,25 +92,53 @@ impl Drop for Metrics {
     }
 }
 
+/// Clients, those first that came first.
+struct Clients<'a> {
+    control: &'a Path,
+    version: &'a str,
+    all: Vec<Client>,
+    /// Those that were sent away because they took too long.
+    slow: u64,
+}
+
 fn serve(listener: &TcpListener, ends: &UnixStream, control: &Path, version: &str) {
+    let mut clients = Clients {
+        control,
+        version,
+        all: Vec::new(),
+        slow: 0,
+    };
     loop {
-        let mut fds = [
-            PollFd::new(ends, PollFlags::IN),
-            PollFd::new(listener, PollFlags::IN),
-        ];
-        if poll(&mut fds, None).is_err() {
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        let [end, client] = fds.map(|fd| !fd.revents().is_empty());
-        if end {
+        let (ended, comes, ready) = {
+            let mut fds = vec![
+                PollFd::new(ends, PollFlags::IN),
+                PollFd::new(listener, PollFlags::IN),
+            ];
+            fds.extend(clients.all.iter().map(|client| {
+                let flags = match client.turn {
+                    Turn::Asks(_) => PollFlags::IN,
+                    Turn::IsAnswered { .. } => PollFlags::OUT,
+                };
+                PollFd::new(&client.stream, flags)
+            }));
+            if poll(&mut fds, clients.timeout(Instant::now()).as_ref()).is_err() {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
+            let ended = ready.next() == Some(true);
+            let comes = ready.next() == Some(true);
+            (ended, comes, ready.collect::<Vec<bool>>())
+        };
+        if ended {
             return;
         }
-        if !client {
+        clients.serve(&ready);
+        clients.send_away_late(Instant::now());
+        if !comes {
             continue;
         }
         match listener.accept() {
-            // A client that goes away has no use for an error.
-            Ok((stream, _)) => drop(answer(&stream, control, version)),
+            Ok((stream, _)) => clients.add(stream),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             // Too many open files: the client waits meanwhile.
             Err(_) => std::thread::sleep(Duration::from_millis(100)),
@@ -111,52 +146,146 @@ fn serve(listener: &TcpListener, ends: &UnixStream, control: &Path, version: &st
     }
 }
 
+impl Clients<'_> {
+    /// Until the first of them has taken too long.
+    fn timeout(&self, now: Instant) -> Option<Timespec> {
+        let end = self.all.first()?.end;
+        let left = end.saturating_duration_since(now);
+        // Not before the end, which a part of a millisecond less could be.
+        Timespec::try_from(left + Duration::from_millis(1)).ok()
+    }
+
+    fn add(&mut self, stream: TcpStream) {
+        // A client that goes away at once has no use for an error.
+        if stream.set_nonblocking(true).is_err() {
+            return;
+        }
+        if self.all.len() >= MOST_CLIENTS {
+            drop(self.all.remove(0));
+            self.slow += 1;
+        }
+        self.all.push(Client {
+            stream,
+            end: Instant::now() + PATIENCE,
+            turn: Turn::Asks(Vec::new()),
+        });
+    }
+
+    fn serve(&mut self, ready: &[bool]) {
+        let mut place = 0;
+        let (control, version, slow) = (self.control, self.version, self.slow);
+        self.all.retain_mut(|client| {
+            place += 1;
+            if ready.get(place - 1) != Some(&true) {
+                return true;
+            }
+            let answer = |asked: &Asked| asked.answer(control, version, slow);
+            matches!(client.go_on(&answer), Ok(Goes::On))
+        });
+    }
+
+    fn send_away_late(&mut self, now: Instant) {
+        let before = self.all.len();
+        self.all.retain_mut(|client| {
+            let late = now >= client.end;
+            if late && matches!(client.turn, Turn::Asks(_)) {
+                let why = words("408 Request Timeout", "the request took too long\n");
+                client.turn = Turn::answered(&why, true);
+                // As much as the client takes now.
+                let _ = client.write();
+            }
+            !late
+        });
+        self.slow += (before - self.all.len()) as u64;
+    }
+}
+
+/// A connection.
+struct Client {
+    stream: TcpStream,
+    /// When it has taken too long, from its connection on.
+    end: Instant,
+    turn: Turn,
+}
+
+/// Who has the word.
+enum Turn {
+    /// The client has asked so much.
+    Asks(Vec<u8>),
+    /// It has read so many of these bytes.
+    IsAnswered { bytes: Vec<u8>, done: usize },
+}
+
+/// Is a client to be served further?
+enum Goes {
+    On,
+    Away,
+}
+
+impl Turn {
+    fn answered(answer: &Answer, body: bool) -> Self {
+        let Answer(status, media_type, text) = answer;
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            text.len()
+        );
+        let mut bytes = head.into_bytes();
+        if body {
+            bytes.extend_from_slice(text.as_bytes());
+        }
+        Self::IsAnswered { bytes, done: 0 }
+    }
+}
+
+impl Client {
+    /// Reads and writes what can be read and written now.
+    fn go_on(&mut self, answer: &dyn Fn(&Asked) -> Answer) -> io::Result<Goes> {
+        if let Turn::Asks(asked) = &mut self.turn {
+            let mut piece = [0; PIECE];
+            let n = match self.stream.read(&mut piece) {
+                Ok(n) => n,
+                Err(error) if is_for_now(&error) => return Ok(Goes::On),
+                Err(error) => return Err(error),
+            };
+            if n == 0 {
+                return Ok(Goes::Away);
+            }
+            asked.extend_from_slice(piece.get(..n).unwrap_or_default());
+            self.turn = match parse(asked) {
+                Ok(None) => return Ok(Goes::On),
+                Ok(Some(asked)) => Turn::answered(&answer(&asked), asked.body),
+                Err(why) => Turn::answered(&why, true),
+            };
+        }
+        self.write()
+    }
+
+    fn write(&mut self) -> io::Result<Goes> {
+        let Turn::IsAnswered { bytes, done } = &mut self.turn else {
+            return Ok(Goes::On);
+        };
+        while let Some(rest) = bytes.get(*done..).filter(|rest| !rest.is_empty()) {
+            match self.stream.write(rest) {
+                Ok(0) => return Ok(Goes::Away),
+                Ok(n) => *done += n,
+                Err(error) if is_for_now(&error) => return Ok(Goes::On),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Goes::Away)
+    }
+}
+
+fn is_for_now(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, WouldBlock};
+    matches!(error.kind(), Interrupted | WouldBlock)
+}
+
 /// What is answered: the status line's end, the media type, the text.
 struct Answer(&'static str, &'static str, String);
 
 fn words(status: &'static str, text: impl Into<String>) -> Answer {
     Answer(status, "text/plain; charset=utf-8", text.into())
-}
-
-fn answer(mut stream: &TcpStream, control: &Path, version: &str) -> io::Result<()> {
-    let end = Instant::now() + PATIENCE;
-    stream.set_nonblocking(false)?;
-    let mut bytes = Vec::new();
-    let mut body = true;
-    let Answer(status, media_type, text) = loop {
-        match parse(&bytes) {
-            Ok(None) => {}
-            Ok(Some(asked)) => {
-                body = asked.body;
-                break asked.answer(control, version);
-            }
-            Err(why) => break why,
-        }
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            break words("408 Request Timeout", "the request took too long\n");
-        }
-        stream.set_read_timeout(Some(left))?;
-        let mut piece = [0; 1024];
-        match stream.read(&mut piece) {
-            Ok(0) => return Ok(()),
-            Ok(n) => bytes.extend_from_slice(piece.get(..n).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
-        }
-    };
-    let left = end.saturating_duration_since(Instant::now());
-    stream.set_write_timeout(Some(left.max(Duration::from_millis(100))))?;
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        text.len()
-    );
-    stream.write_all(head.as_bytes())?;
-    if body {
-        stream.write_all(text.as_bytes())?;
-    }
-    Ok(())
 }
 
 /// A request that this answers.
@@ -168,7 +297,8 @@ struct Asked {
 }
 
 impl Asked {
-    fn answer(&self, control: &Path, version: &str) -> Answer {
+    /// `slow`: so many clients were sent away.
+    fn answer(&self, control: &Path, version: &str, slow: u64) -> Answer {
         let stats = control::request(control, Request::Stats, PATIENCE)
             .map_err(|error| error.to_string())
             .and_then(|reply| {
@@ -176,7 +306,7 @@ impl Asked {
             });
         match stats {
             Ok(stats) => {
-                let text = render(&stats, version, self.form);
+                let text = render_with(&stats, version, Some(slow), self.form);
                 Answer("200 OK", self.form.media_type(), text)
             }
             Err(why) => words("503 Service Unavailable", format!("{why}\n")),
@@ -259,6 +389,86 @@ mod tests {
         assert_eq!(status(b"\x16\x03\x01\x00"), Some("400 Bad Request"));
         let long = [b"GET /metrics HTTP/1.1\r\nX: ".as_slice(), &[b'a'; LONGEST]].concat();
         assert_eq!(status(&long), Some("431 Request Header Fields Too Large"));
+    }
+
+    const GET: &[u8] = b"GET /metrics HTTP/1.1\r\n\r\n";
+
+    /// What is answered to a whole request; that there is no gateway is an answer, too.
+    fn ask(address: SocketAddr) -> String {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(GET).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Is it served still? One that was sent away reads an end.
+    fn is_there(stream: &TcpStream) -> bool {
+        stream.set_nonblocking(true).unwrap();
+        let mut byte = [0];
+        matches!((&mut &*stream).read(&mut byte), Err(error) if is_for_now(&error))
+    }
+
+    #[test]
+    fn slow_clients_keep_no_other_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let nothing = folder.path().join("no.sock");
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let metrics = Metrics::start(any, nothing, "1").unwrap();
+        let address = metrics.address();
+        // Silent, in the middle of a request, and with a request whose answer is not read.
+        let slow: Vec<TcpStream> = [&b""[..], b"GET /met"]
+            .into_iter()
+            .cycle()
+            .take(MOST_CLIENTS - 1)
+            .map(|begun| {
+                let mut stream = TcpStream::connect(address).unwrap();
+                stream.write_all(begun).unwrap();
+                stream
+            })
+            .collect();
+        assert!(ask(address).starts_with("HTTP/1.1 503 "));
+        // None of them has come to its end meanwhile: they were not waited for.
+        assert!(slow.iter().all(is_there));
+        // Two more, and only the one that was there first has to go.
+        let more = [(); 2].map(|()| TcpStream::connect(address).unwrap());
+        assert!(ask(address).starts_with("HTTP/1.1 503 "));
+        let there = slow.iter().filter(|stream| is_there(stream)).count();
+        assert!(there >= MOST_CLIENTS - 3, "{there}");
+        assert!(!is_there(&slow[0]));
+        assert!(more.iter().all(is_there));
+    }
+
+    #[test]
+    fn time_runs_from_the_connection_on_whatever_comes() {
+        let pair = || {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            (client, listener.accept().unwrap().0)
+        };
+        let mut clients = Clients {
+            control: Path::new("/nothing"),
+            version: "1",
+            all: Vec::new(),
+            slow: 0,
+        };
+        let (mut client, served) = pair();
+        clients.add(served);
+        let end = clients.all[0].end;
+        client.write_all(b"G").unwrap();
+        while matches!(&clients.all[0].turn, Turn::Asks(bytes) if bytes.is_empty()) {
+            clients.serve(&[true]);
+        }
+        assert_eq!(clients.all[0].end, end);
+        clients.send_away_late(end - Duration::from_millis(1));
+        assert_eq!((clients.all.len(), clients.slow), (1, 0));
+        assert!(clients.timeout(end - Duration::from_millis(5)).is_some());
+        clients.send_away_late(end);
+        assert_eq!((clients.all.len(), clients.slow), (0, 1));
+        assert_eq!(clients.timeout(end), None);
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     }
 
     proptest! {

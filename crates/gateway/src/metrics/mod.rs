@@ -2,8 +2,8 @@
 //!
 //! * [`render`] writes [`Stats`](crate::stats::Stats) as text, in either of two forms ([`Form`]).
 //! * [`Metrics`] serves it by HTTP, on a thread of its own that asks the gateway by its control socket, as
-//!   `cangate stats` does. So the gateway answers as often as it is asked, and a slow client holds up nobody but
-//!   the next client.
+//!   `cangate stats` does. So the gateway answers as often as it is asked. Clients are served side by side: a slow one holds up
+//!   no other, and is sent away.
 
 mod families;
 mod http;

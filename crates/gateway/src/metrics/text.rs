@@ -53,8 +53,20 @@ pub(super) struct Family {
 /// All counters, as text. `version` is the program's.
 #[must_use]
 pub fn render(stats: &Stats, version: &str, form: Form) -> String {
+    render_with(stats, version, None, form)
+}
+
+/// The same with what the server of the metrics has counted: clients that it sent away because they were slow.
+pub(super) fn render_with(
+    stats: &Stats,
+    version: &str,
+    slow_clients: Option<u64>,
+    form: Form,
+) -> String {
     let mut text = String::new();
-    for family in families(stats, version) {
+    let mut all = families(stats, version);
+    all.extend(slow_clients.map(super::families::slow_clients));
+    for family in all {
         if !family.samples.is_empty() {
             write(&mut text, &family, form);
         }
@@ -141,6 +153,7 @@ mod tests {
                     ..KernelRow::default()
                 }],
             }],
+            uptime_ns: 1,
             interfaces: vec![InterfaceRow {
                 received: some,
                 sent: some,
@@ -164,6 +177,8 @@ mod tests {
             Value::Object(map) => {
                 for (key, value) in map {
                     if key == "at_ns" {
+                        *value = 1_700_000_000_500_000_000_u64.into();
+                    } else if key == "uptime_ns" {
                         *value = 2_500_000_000_u64.into();
                     } else if key != "reported" {
                         number(value, next, all);
@@ -188,6 +203,8 @@ mod tests {
                 assert!(found, "{n} is missing: {stats:#?}\n{text}");
             }
             assert!(text.contains("cangate_uptime_seconds 2.5\n"), "{text}");
+            let step = "cangate_last_step_timestamp_seconds 1700000000.5\n";
+            assert!(text.contains(step), "{text}");
         }
     }
 

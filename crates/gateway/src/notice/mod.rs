@@ -116,6 +116,11 @@ pub enum Notice {
         /// What happened, with its causes.
         why: String,
     },
+    /// A port that was out of service tries again by itself.
+    PortRecovered {
+        /// The port.
+        port: String,
+    },
     /// Frames were lost when a port was closed.
     FramesLost {
         /// The port.
@@ -236,10 +241,11 @@ pub enum Notice {
 
 impl Notice {
     /// All that [`Notice::event`] can be.
-    pub const EVENTS: [&str; 19] = [
+    pub const EVENTS: [&str; 20] = [
         "ready",
         "link",
         "port_failed",
+        "port_recovered",
         "frames_lost",
         "offload_taken",
         "offload_changed",
@@ -265,6 +271,7 @@ impl Notice {
             Self::Ready { .. } => "ready",
             Self::Link { .. } => "link",
             Self::PortFailed { .. } => "port_failed",
+            Self::PortRecovered { .. } => "port_recovered",
             Self::FramesLost { .. } => "frames_lost",
             Self::OffloadTaken { .. } => "offload_taken",
             Self::OffloadChanged { .. } => "offload_changed",
@@ -290,6 +297,7 @@ impl Notice {
         match self {
             Self::Link { port, .. }
             | Self::PortFailed { port, .. }
+            | Self::PortRecovered { port }
             | Self::FramesLost { port, .. } => port,
             Self::OffloadTaken { data_path, .. }
             | Self::OffloadChanged { data_path, .. }
@@ -326,6 +334,7 @@ impl Notice {
                 }
             }
             Self::Ready { .. }
+            | Self::PortRecovered { .. }
             | Self::OffloadTaken { .. }
             | Self::OffloadGivenUp { .. }
             | Self::Ending { .. } => Level::Info,

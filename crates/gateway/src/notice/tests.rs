@@ -22,6 +22,7 @@ fn one_of_each() -> Vec<Notice> {
             port: text(),
             why: text(),
         },
+        Notice::PortRecovered { port: text() },
         Notice::FramesLost {
             port: text(),
             frames: None,

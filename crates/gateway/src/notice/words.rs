@@ -119,8 +119,14 @@ impl fmt::Display for Notice {
             Self::PortFailed { port, why } => write!(
                 f,
                 "port {port}: {why}: the port is out of service, the others go on; correct the \
-                 cause, then reload, or restart"
+                 cause, then reload, or restart, where it is not tried again by itself"
             ),
+            Self::PortRecovered { port } => {
+                write!(
+                    f,
+                    "port {port}: it is tried again: frames go there as before"
+                )
+            }
             Self::FramesLost { port, frames, why } => match frames {
                 Some(frames) => write!(f, "port {port}: {frames} frames were lost: {why}"),
                 None => write!(f, "port {port}: the frames that it held are lost: {why}"),

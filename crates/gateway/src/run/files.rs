@@ -55,6 +55,27 @@ pub fn control_path(file: Option<&Path>, options: &config::Options) -> PathBuf {
     }
 }
 
+/// The control socket by which a gateway that runs this file is asked: that of [`control_path`], or that of the service of
+/// this name, where only that one is there.
+#[must_use]
+pub fn control_path_to_ask(file: Option<&Path>, options: &config::Options) -> PathBuf {
+    let path = control_path(file, options);
+    let name = file
+        .and_then(Path::file_stem)
+        .and_then(|stem| stem.to_str());
+    match name.map(control::service_path) {
+        // A folder that this user may not look into is there: asking says so.
+        Some(service)
+            if options.control.is_none()
+                && !path.exists()
+                && !matches!(service.try_exists(), Ok(false)) =>
+        {
+            service
+        }
+        _ => path,
+    }
+}
+
 /// Runs a gateway until a signal or a client ends it; see [`super::supervise`]. A reload knows these
 /// kinds of port. The listener hears what it says meanwhile.
 ///

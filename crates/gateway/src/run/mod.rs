@@ -36,7 +36,7 @@ pub use changes::RouteChanges;
 pub use error::{
     LoadError, OpenErrors, Overwritten, ReloadError, RoutesError, RunError, StartError,
 };
-pub use files::{RunOptions, control_path, run};
+pub use files::{RunOptions, control_path, control_path_to_ask, run};
 pub use halves::Port;
 pub use kernel::KernelError;
 pub use kernel_plan::KernelPlan;

@@ -17,9 +17,10 @@ use engine::{Counts, Layout, PortState, Snapshot, interest};
 use linux::Poll;
 use offload::with_causes;
 use port::PollTransmit;
-use route::Table;
+use route::{Routes, Table};
 use serde::{Deserialize, Serialize};
 
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -58,11 +59,19 @@ pub(crate) enum StatsError {
     Kernel(#[source] KernelError),
 }
 
+/// How many routes have their names from before. Of very many, too: each name is looked up once.
+fn in_both(before: &[String], routes: &Routes) -> usize {
+    let before: HashSet<&str> = before.iter().map(String::as_str).collect();
+    let now = routes.routes.iter();
+    now.filter(|route| before.contains(route.name.as_str()))
+        .count()
+}
+
 pub(crate) struct Running<'a, S: Site> {
     site: &'a mut S,
     plan: Plan<S::Spec>,
     layout: Arc<Layout>,
-    worker: WorkerLink<'a>,
+    pub(super) worker: WorkerLink<'a>,
     /// How long removed ports may take to send what they hold.
     drain: Duration,
     /// Reused, so that the worker need not allocate.
@@ -169,6 +178,7 @@ impl<'a, S: Site> Running<'a, S> {
         Ok(Stats {
             interfaces: self.kernel.interfaces.rows(&links, &process),
             process,
+            uptime_ns: u64::try_from(self.worker.clock.running().as_nanos()).unwrap_or(u64::MAX),
             kernel: self.kernel.counts().map_err(StatsError::Kernel)?,
         })
     }
@@ -200,7 +210,7 @@ impl<'a, S: Site> Running<'a, S> {
     pub(crate) fn reload_and_say(&mut self) -> Result<Reloaded, ReloadError> {
         let told = self.manager.reloading();
         self.hear(told);
-        let result = self.reload();
+        let result = self.with_beats(Self::reload);
         if result.is_err() {
             self.site.give_up();
         }
@@ -240,8 +250,7 @@ impl<'a, S: Site> Running<'a, S> {
         };
         let ports = self.next_ports(&plan, &table, &mut done)?;
         let old = &self.layout;
-        let kept = plan.routes.routes.iter();
-        done.continued = kept.filter(|r| old.routes.contains(&r.name)).count();
+        done.continued = in_both(&old.routes, &plan.routes);
         let interests = interests(&table, plan.ports.len());
         let change = Change::new(old, ports, Arc::new(table), &plan.routes)?;
         done.continued += self.kernel.continued(&in_kernel);
@@ -377,5 +386,27 @@ impl<'a, S: Site> Running<'a, S> {
             });
         }
         self.worker.mailbox.send(Message::Settle(name, settled));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use route::{PortId, Route};
+
+    /// So many that comparing each with each would take hours.
+    #[test]
+    fn very_many_routes_are_looked_up_and_not_searched() {
+        const MANY: usize = 300_000;
+        let name = |n: usize| format!("a route with a long name in common, number {n}");
+        let before: Vec<String> = (0..MANY).map(name).collect();
+        let to = || vec![PortId(0)];
+        let routes = Routes {
+            routes: (MANY / 2..MANY + MANY / 2)
+                .map(|n| Route::new(name(n), to(), to()))
+                .collect(),
+            ..Routes::default()
+        };
+        assert_eq!(in_both(&before, &routes), MANY / 2);
     }
 }

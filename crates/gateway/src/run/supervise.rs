@@ -163,6 +163,7 @@ pub(super) fn supervise_by<S: Site>(
     let mut stats = Stats {
         interfaces: kernel.interfaces.rows(&reading, &process),
         process,
+        uptime_ns: u64::try_from(clock.running().as_nanos()).unwrap_or(u64::MAX),
         kernel: Vec::new(),
     };
     let mut remarks = engine.remarks();

@@ -1,10 +1,12 @@
 //! What a running gateway tells the service manager.
 
+use super::mailbox::Message;
 use super::running::Running;
 use super::site::Site;
 use crate::notice::Notice;
 use crate::service::NotTold;
 use engine::{PortState, Snapshot};
+use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::time::Instant;
 
 impl<S: Site> Running<'_, S> {
@@ -44,6 +46,32 @@ impl<S: Site> Running<'_, S> {
             None => self.manager.silent(),
         };
         self.hear(told);
+    }
+
+    /// Does work that may take long, and gives signs of life meanwhile, as [`Running::beat`] does: only while the worker
+    /// answers. A file with very many routes takes longer to read and to compile than a watchdog waits.
+    pub(super) fn with_beats<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let Some(pulse) = self.manager.pulse() else {
+            return work(self);
+        };
+        let mailbox = self.worker.mailbox;
+        std::thread::scope(|scope| {
+            let (done, is_done) = channel();
+            let beats = move || {
+                pulse.until(&is_done, |patience| {
+                    let (reply, answer) = sync_channel(1);
+                    mailbox.send(Message::Count(Box::default(), reply));
+                    answer.recv_timeout(patience).is_ok()
+                });
+            };
+            // Without memory for a thread there are no signs, as there were none before.
+            let _ = std::thread::Builder::new()
+                .name("cangate beats".into())
+                .spawn_scoped(scope, beats);
+            let result = work(self);
+            drop::<Sender<()>>(done);
+            result
+        })
     }
 
     pub(super) fn hear(&self, told: Result<(), NotTold>) {

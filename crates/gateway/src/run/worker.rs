@@ -188,7 +188,13 @@ impl Worker<'_> {
             return Some(Ended::Failed);
         }
         let over = self.engine.have_ended(&self.until_end) && !self.engine.holds_any();
-        over.then_some(Ended::Finished)
+        // An input that has failed had more to give: its end is no end.
+        let ended = if self.engine.have_failed(&self.until_end) {
+            Ended::Failed
+        } else {
+            Ended::Finished
+        };
+        over.then_some(ended)
     }
 
     /// Does what the control thread asks. Gives the time for an orderly end, where that is it.
@@ -219,6 +225,9 @@ impl Worker<'_> {
             Event::Failed { port, why } => outbox.push(Notice::PortFailed {
                 port: port.to_owned(),
                 why: why.to_owned(),
+            }),
+            Event::Recovered { port } => outbox.push(Notice::PortRecovered {
+                port: port.to_owned(),
             }),
             Event::Link { port, before, now } => outbox.push(Notice::Link {
                 port: port.to_owned(),

@@ -65,6 +65,7 @@ impl Entrance {
                 interface: name(),
                 pid,
             },
+            Held::Foreign(holder) => Error::Foreign(holder),
             Held::Failed(source) => Error::Socket {
                 doing: "claiming an interface",
                 source,

@@ -72,6 +72,9 @@ pub enum Error {
         /// The process that runs it.
         pid: Option<u32>,
     },
+    /// A process of another user has taken the name.
+    #[error("{0}")]
+    Foreign(crate::ForeignHolder),
     /// A socket failed.
     #[error("a socket of the kernel failed: {doing}")]
     Socket {

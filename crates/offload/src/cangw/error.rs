@@ -32,6 +32,9 @@ pub enum Error {
         /// The process that holds it.
         pid: Option<u32>,
     },
+    /// a process of another user has taken the name
+    #[error("{0}")]
+    Foreign(crate::ForeignHolder),
     /// routes that can-gw has no rules for
     #[error("can-gw cannot run these routes: {}", list(.0))]
     Inexpressible(Vec<Inexpressible>),

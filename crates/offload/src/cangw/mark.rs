@@ -20,6 +20,7 @@ pub(super) fn hold(instance: &Instance) -> Result<Hold, Error> {
             instance: instance.name().to_owned(),
             pid,
         },
+        Held::Foreign(holder) => Error::Foreign(holder),
         Held::Failed(source) => Error::Socket {
             doing: "seeing to it that no other process uses the same rules",
             source,

@@ -7,7 +7,7 @@ use rustix::fs::OFlags;
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// At most so much at once to a pipe or terminal: one that polls as writable takes it without
@@ -37,15 +37,105 @@ pub(super) enum Output {
         /// What stands in it ends in the middle of a line.
         torn: bool,
         rotation: Option<Rotation>,
+        /// Where it is to be; `None` for standard output.
+        place: Option<Place>,
     },
     /// Standard output, a device: ask before writing.
     Stream(File),
-    /// A named pipe; no file while it has no reader.
+    /// A named pipe; no file while no reader is known.
     NamedPipe {
         path: PathBuf,
         file: Option<File>,
+        /// While there is no file: open for reading and writing (fifo(7)), and never read. So a program that opens the pipe
+        /// to read need not wait until a frame comes, and nothing is to be done until one does.
+        keeper: Option<File>,
+        /// There was no reader when one was looked for.
+        lonely: bool,
         retry_at: Nanos,
     },
+}
+
+/// How often it is looked whether a log is still where it is to be, ns.
+const LOOK: Nanos = 1_000_000_000;
+
+/// How long it is written on where it is, if no new one can be made, ns.
+const LOOK_AGAIN: Nanos = 10_000_000_000;
+
+/// Where a log is to be, and whether it is still there: other programs may remove it or move it away (logrotate).
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    /// Not before.
+    look_at: Nanos,
+    /// So often it was gone, and a new one was begun.
+    gone: u64,
+    /// Why none could be.
+    why: Option<io::Error>,
+}
+
+impl Place {
+    pub(super) const fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            look_at: 0,
+            gone: 0,
+            why: None,
+        }
+    }
+
+    /// The file that is to be written from now on, where the present one is gone; and what is in it, bytes.
+    fn look(&mut self, file: &File, now: Nanos) -> Option<(File, u64)> {
+        if now < self.look_at {
+            return None;
+        }
+        self.look_at = now.saturating_add(LOOK);
+        let id = |meta: &std::fs::Metadata| (meta.dev(), meta.ino());
+        let ours = file.metadata().ok()?;
+        match std::fs::metadata(&self.path) {
+            Ok(there) if id(&there) == id(&ours) => {
+                self.why = None;
+                return None;
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return None,
+            _ => {}
+        }
+        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        let opened = File::options()
+            .append(true)
+            .create(true)
+            .custom_flags(flags.bits().cast_signed())
+            .open(&self.path)
+            .and_then(|file| Ok((file.metadata()?, file)));
+        match opened {
+            Ok((meta, file)) if meta.is_file() => {
+                self.gone += 1;
+                self.why = None;
+                Some((file, meta.len()))
+            }
+            Ok(_) => self.cannot(io::Error::other("something is there that is no file"), now),
+            Err(error) => self.cannot(error, now),
+        }
+    }
+
+    fn cannot(&mut self, why: io::Error, now: Nanos) -> Option<(File, u64)> {
+        self.why = Some(why);
+        self.look_at = now.saturating_add(LOOK_AGAIN);
+        None
+    }
+
+    fn remark(&self) -> Option<String> {
+        let path = self.path.display();
+        match (&self.why, self.gone) {
+            (Some(why), _) => Some(format!(
+                "{path} was removed or moved away by another program, and no new one can be made ({why}): what is written \
+                 goes into the one that was removed"
+            )),
+            (None, 0) => None,
+            (None, gone) => Some(format!(
+                "{path} was removed or moved away by another program, {gone} times: the log went on in a new file there"
+            )),
+        }
+    }
 }
 
 impl Output {
@@ -54,9 +144,13 @@ impl Output {
     /// # Errors
     /// Those of open(2), but for the missing reader.
     pub(super) fn named_pipe(path: &Path) -> io::Result<Self> {
+        let mut keeper = None;
+        let file = find_reader(path, &mut keeper)?;
         Ok(Self::NamedPipe {
             path: path.to_owned(),
-            file: open_pipe(path)?,
+            lonely: file.is_none(),
+            file,
+            keeper,
             retry_at: 0,
         })
     }
@@ -76,8 +170,19 @@ impl Output {
                 file,
                 torn,
                 rotation,
+                place,
             } => {
                 let mut piece = bytes;
+                if at_line
+                    && let Some(place) = place
+                    && let Some((new, len)) = place.look(file, now)
+                {
+                    *file = new;
+                    *torn = false;
+                    if let Some(rotation) = rotation {
+                        rotation.went_on(len);
+                    }
+                }
                 if let Some(rotation) = rotation {
                     if at_line && rotation.before_line(file, now, first_line(bytes)) {
                         *torn = false;
@@ -103,10 +208,13 @@ impl Output {
             Self::NamedPipe {
                 path,
                 file,
+                keeper,
+                lonely,
                 retry_at,
             } => {
                 if file.is_none() && now >= *retry_at {
-                    *file = open_pipe(path)?;
+                    *file = find_reader(path, keeper)?;
+                    *lonely = file.is_none();
                     *retry_at = now.saturating_add(RETRY);
                 }
                 let Some(open) = file else {
@@ -114,7 +222,10 @@ impl Output {
                 };
                 match write_if_ready(open, bytes) {
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                        // In this order: a reader that comes now finds a writer.
+                        *keeper = open_keeper(path);
                         *file = None;
+                        *lonely = true;
                         *retry_at = now.saturating_add(RETRY);
                         Ok(Written::ReaderGone)
                     }
@@ -160,9 +271,17 @@ impl Output {
     /// What a user should know.
     pub(super) fn remark(&self) -> Option<String> {
         match self {
-            Self::File { rotation, .. } => rotation.as_ref().and_then(Rotation::remark),
+            Self::File {
+                rotation, place, ..
+            } => {
+                let rotation = rotation.as_ref().and_then(Rotation::remark);
+                rotation.or_else(|| place.as_ref().and_then(Place::remark))
+            }
             Self::NamedPipe {
-                path, file: None, ..
+                path,
+                file: None,
+                lonely: true,
+                ..
             } => Some(format!(
                 "{} is a named pipe that no program reads: frames for it wait until one does",
                 path.display()
@@ -186,6 +305,45 @@ fn open_pipe(path: &Path) -> io::Result<Option<File>> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Opens a named pipe that has a reader. Where it has none: the keeper's descriptor is there afterwards.
+///
+/// The pipe has a writer at every moment, because a program that reads it would take the lack of one for the end.
+fn find_reader(path: &Path, keeper: &mut Option<File>) -> io::Result<Option<File>> {
+    if let Some(file) = open_pipe(path)? {
+        // The keeper counts as a reader, too.
+        *keeper = None;
+        if has_reader(&file) {
+            return Ok(Some(file));
+        }
+        *keeper = open_keeper(path);
+        return Ok(None);
+    }
+    *keeper = open_keeper(path);
+    Ok(None)
+}
+
+/// Nothing where this process may not read the pipe: then programs that read it wait for the first frame.
+fn open_keeper(path: &Path) -> Option<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path);
+    opened.ok()
+}
+
+/// Does a program have the other end of a pipe open? The kernel says when none has: POLLERR.
+fn has_reader(file: &File) -> bool {
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let mut list = [PollFd::new(file, PollFlags::OUT)];
+    let _ = poll(&mut list, Some(&now));
+    !list.iter().any(|entry| entry.revents().contains(PollFlags::ERR))
 }
 
 fn write_if_ready(file: &mut File, bytes: &[u8]) -> io::Result<Written> {

@@ -107,6 +107,13 @@ impl Rotation {
         self.bytes = self.bytes.saturating_add(bytes as u64);
     }
 
+    /// The log went on in a file that has so many bytes already: the present one was taken away.
+    pub(super) const fn went_on(&mut self, bytes: u64) {
+        self.bytes = bytes;
+        self.begun = None;
+        self.earlier = false;
+    }
+
     /// So many bytes were taken off its end.
     pub(super) const fn took_off(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_sub(bytes as u64);

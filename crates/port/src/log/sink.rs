@@ -19,6 +19,12 @@ const BUFFER: usize = 512 * 1024;
 /// No line is longer: an XL frame with 2048 bytes of payload.
 const LONGEST_LINE: usize = 4352;
 
+const SECOND: Nanos = 1_000_000_000;
+
+/// How long a file that cannot be written is left alone, ns: twice as long each time, up to a minute.
+const PAUSE: Nanos = SECOND;
+const LONGEST_PAUSE: Nanos = 60 * SECOND;
+
 /// What a log is written with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SinkConfig {
@@ -42,6 +48,10 @@ pub struct LogSink {
     /// So much of the buffer is written.
     written: usize,
     broken: bool,
+    /// While it is broken: when it is tried again; never where absent.
+    retry_at: Option<Nanos>,
+    /// How long it waits until then, ns.
+    pause: Nanos,
     counters: TxCounters,
 }
 
@@ -75,6 +85,8 @@ impl LogSink {
             buffer: Vec::with_capacity(BUFFER),
             written: 0,
             broken: false,
+            retry_at: None,
+            pause: PAUSE,
             counters: TxCounters::default(),
         }
     }
@@ -107,6 +119,9 @@ impl LogSink {
         if self.written == self.buffer.len() {
             self.buffer.clear();
             self.written = 0;
+            if frames > 0 {
+                self.pause = PAUSE;
+            }
         }
         Ok(frames)
     }
@@ -130,9 +145,15 @@ impl LogSink {
         }
     }
 
-    /// Nothing more can be written: what is held is lost, and the beginning of a line at the
-    /// file's end is taken off.
-    fn give_up(&mut self) {
+    /// Nothing more can be written for now: what is held is lost, and the beginning of a line at the
+    /// file's end is taken off. A regular file is tried again after a while, because a disk that is full may have room later;
+    /// a reader that has gone does not come back.
+    fn give_up(&mut self, now: Nanos) {
+        self.retry_at = None;
+        if !self.output.can_stall() {
+            self.retry_at = Some(now.saturating_add(self.pause));
+            self.pause = self.pause.saturating_mul(2).min(LONGEST_PAUSE);
+        }
         let begun = self.written - self.line_start();
         if begun > 0 {
             // Best effort: the write's error is the one to report.
@@ -161,7 +182,10 @@ impl fmt::Write for Room<'_> {
 impl Transmit for LogSink {
     fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
         if self.broken {
-            return Err(Refused::Down);
+            if self.retry_at.is_none_or(|at| now < at) {
+                return Err(Refused::Down);
+            }
+            self.broken = false;
         }
         if self.buffer.capacity() - self.buffer.len() < LONGEST_LINE {
             self.make_room(now);
@@ -195,20 +219,29 @@ impl Transmit for LogSink {
                 })
             }
             Err(source) => {
-                self.give_up();
+                let pause = self.pause;
+                self.give_up(now);
                 let lost = self.counters.lost;
                 let what = match source.kind() {
-                    io::ErrorKind::StorageFull => {
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                         format!("no room left for {}: {lost} frames are lost", self.name)
                     }
+                    io::ErrorKind::FileTooLarge => format!(
+                        "no file may be larger (`ulimit -f`), so cannot write {}: {lost} frames are lost",
+                        self.name
+                    ),
                     io::ErrorKind::BrokenPipe => {
                         format!("whoever read {} is gone: {lost} frames are lost", self.name)
                     }
                     _ => format!("cannot write {}: {lost} frames are lost", self.name),
                 };
+                let again = self.retry_at.map(|_| {
+                    let seconds = pause / SECOND;
+                    format!(", and it is tried again in {seconds} s")
+                });
                 Err(PortError {
                     port: self.port.clone(),
-                    what,
+                    what: what + again.as_deref().unwrap_or_default(),
                     source: Some(source.into()),
                 })
             }
@@ -228,6 +261,10 @@ impl Transmit for LogSink {
         // Less one line, of which a part may be written.
         let free = (self.buffer.capacity() - used).saturating_sub(LONGEST_LINE);
         free / LONGEST_LINE
+    }
+
+    fn retry_at(&self) -> Option<Nanos> {
+        self.retry_at.filter(|_| self.broken)
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -6,7 +6,7 @@
 //! to make names in the folder, keeps the file's owner, rights and links, follows symbolic links, and
 //! a process that is killed leaves nothing behind.
 
-use super::output::Output;
+use super::output::{Output, Place};
 use super::rotation::{Rotate, Rotation};
 use crate::{AtStart, PortError};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -155,6 +155,7 @@ pub(super) fn open(path: &Path, how: How) -> io::Result<(Output, Option<Fresh>)>
         file,
         torn,
         rotation,
+        place: Some(Place::new(path.to_owned())),
     };
     Ok((output, Some(fresh)))
 }
@@ -166,6 +167,7 @@ pub(super) fn of_file(file: File) -> Output {
             file,
             torn: false,
             rotation: None,
+            place: None,
         }
     } else {
         Output::Stream(file)

@@ -3,7 +3,7 @@
 use super::packet_filter::{not_own, program};
 use crate::RawFilter;
 use linux::can::{Filter, InterfaceState, Socket};
-use linux::link::{Links, Setup};
+use linux::link::{ControllerState, Link, Links, Setup};
 use linux::packet::{self, Protocol};
 use linux::socket::take_error;
 use linux::{Errno, classic_bpf};
@@ -14,6 +14,11 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub(super) trait Line: Send + Sync {
     /// How the interface is; `NODEV` where there is none of this name.
     fn look(&self) -> Result<InterfaceState, Errno>;
+    /// Is the controller of this interface bus-off? `None` where its driver does not say.
+    fn is_bus_off(&self, interface: &str) -> Option<bool> {
+        let _ = interface;
+        None
+    }
     /// Attaches every socket to the interface of this number.
     fn attach(&self, index: u32) -> Result<(), Errno>;
     /// Sets an interface up that has just come; a sentence says why that is not possible.
@@ -103,6 +108,16 @@ pub(super) fn drops_packets(kind: &str, echo: bool) -> bool {
 impl Line for Sockets {
     fn look(&self) -> Result<InterfaceState, Errno> {
         self.raw.look()
+    }
+
+    fn is_bus_off(&self, interface: &str) -> Option<bool> {
+        let link = Link::find(interface).ok()?;
+        if link.is_virtual() {
+            return Some(false);
+        }
+        // The driver notes it before it makes the frame, and takes the carrier away.
+        let state = link.state?;
+        Some(state == ControllerState::BusOff || !link.running)
     }
 
     fn attach(&self, index: u32) -> Result<(), Errno> {

@@ -64,6 +64,11 @@ impl PortKind for Virtio {
                 Shape::Flag,
                 "FD frames of the machine leave with BRS. Default true.",
             ),
+            Key::new(
+                "unsealed",
+                Shape::Flag,
+                "The machine's memory may be a file, which its monitor can shrink: that ends the gateway. Default false.",
+            ),
             queue_key("Frames that wait while the machine has no buffer for them. Default 256."),
             Key::new(
                 "controller",
@@ -284,6 +289,7 @@ impl VirtioSettings {
                 brs: table.flag("brs", true, found),
                 late_ack: shares.is_some(),
                 coalesce: shares.as_ref().map_or(0, |shares| shares.coalesce),
+                unsealed: table.flag("unsealed", false, found),
             },
             shares,
             queue: queue(table, QUEUE, found),
@@ -307,8 +313,13 @@ impl Settings for VirtioSettings {
         } else {
             ""
         };
+        let unsealed = if self.options.unsealed {
+            ", whose memory may shrink"
+        } else {
+            ""
+        };
         format!(
-            "virtual machine at {}{listens}, {kinds}{}",
+            "virtual machine at {}{listens}{unsealed}, {kinds}{}",
             self.socket.display(),
             self.shares
                 .as_ref()

@@ -72,6 +72,7 @@ impl Lab {
                     brs: false,
                     late_ack: true,
                     coalesce: 5_000_000,
+                    unsealed: false,
                 },
                 queue: 8,
             };

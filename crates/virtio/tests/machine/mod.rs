@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -18,7 +19,7 @@ use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
 /// Where the machine's memory is for the machine, and for its monitor.
 pub const BASE: u64 = 0x10_0000;
 const USER: u64 = 0x7000_0000_0000;
-const SIZE: u64 = 0x4_0000;
+pub const SIZE: u64 = 0x4_0000;
 /// Buffers of each queue.
 pub const BUFFERS: u16 = 16;
 
@@ -48,8 +49,15 @@ pub struct Machine {
 
 impl Machine {
     pub fn new() -> Self {
-        let file = tempfile::tempfile().unwrap();
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = File::from(memfd_create("machine", flags).unwrap());
         file.set_len(SIZE).unwrap();
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW).unwrap();
+        Self::in_file(file)
+    }
+
+    /// Its memory is this file, which has the [`SIZE`] of it.
+    pub fn in_file(file: File) -> Self {
         let place = FileOffset::new(file.try_clone().unwrap(), 0);
         let region = MmapRegion::from_file(place, SIZE as usize).unwrap();
         let region = GuestRegionMmap::new(region, GuestAddress(BASE)).unwrap();
@@ -80,6 +88,11 @@ impl Machine {
 
     /// Its monitor connects and sets the device up.
     pub fn connect(&self, path: &Path, features: u64) -> Frontend {
+        self.try_connect(path, features).unwrap()
+    }
+
+    /// The same, where the device may refuse the machine's memory.
+    pub fn try_connect(&self, path: &Path, features: u64) -> vhost::Result<Frontend> {
         let mut monitor = Frontend::connect(path, QUEUES as u64).unwrap();
         monitor.set_owner().unwrap();
         let offered = monitor.get_features().unwrap();
@@ -97,14 +110,14 @@ impl Machine {
             mmap_offset: 0,
             mmap_handle: self.file.as_raw_fd(),
         };
-        monitor.set_mem_table(&[region]).unwrap();
+        monitor.set_mem_table(&[region])?;
         for queue in 0..QUEUES {
             self.set_up(&monitor, queue);
         }
         for queue in 0..QUEUES {
             monitor.set_vring_enable(queue, true).unwrap();
         }
-        monitor
+        Ok(monitor)
     }
 
     fn set_up(&self, monitor: &Frontend, queue: usize) {
@@ -266,9 +279,10 @@ impl Worked {
     pub fn new(device: Device) -> Self {
         let device = Arc::new(Mutex::new(Some(device)));
         let theirs = Arc::clone(&device);
+        let begun = Instant::now();
         let worker = std::thread::spawn(move || {
             while let Some(device) = theirs.lock().unwrap().as_mut() {
-                device.work(0);
+                device.work(begun.elapsed().as_nanos() as u64);
                 std::thread::yield_now();
             }
         });

@@ -146,13 +146,12 @@ fn is_watched_and_goes(steps: &BTreeMap<&str, &str>) {
             PASSED[1]
         )
     );
-    // One gateway ends, and the other keeps its socket.
-    let ours = "body.sock\nbody.sock.lock\n";
+    // Each has its user and its folder; one gateway ends, and the other keeps its socket.
+    let ours = "/run/cangate-body/:\nbody.sock\nbody.sock.lock\n";
+    let other = "/run/cangate-other/:\nother.sock\nother.sock.lock\n";
     assert_eq!(
         steps["two"],
-        format!(
-            "{ours}other.sock\nother.sock.lock\nActiveState=inactive\nResult=success\n{ours}2\n"
-        )
+        format!("{ours}\n{other}ActiveState=inactive\nResult=success\n/run/cangate-body/\n2\n")
     );
     let others = steps["others"];
     assert!(others.contains("ask as that user, or as root"), "{others}");

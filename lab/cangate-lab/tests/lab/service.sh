@@ -91,10 +91,11 @@ passes 102#22
 echo "== two"
 gateway 1 '' other
 ctl start cangate@other
-in_debian ls /run/cangate/
+in_debian sh -c 'ls /run/cangate-*/'
+[ "$(ctl show -P UID cangate@other)" = "$(ctl show -P UID cangate@body)" ] && echo 'one user'
 ctl stop cangate@other
 show other ActiveState Result
-in_debian ls /run/cangate/
+in_debian sh -c 'ls -d /run/cangate-*/'
 in_debian cangate stats | grep -c '^ r[12] '
 echo "== others"
 for file in /etc/cangate/body.toml ""; do

@@ -29,10 +29,13 @@ type Reason = (&'static str, fn(&RouteLine) -> u64);
 /// Frames and latencies of each route: side by side where they fit, else one below the other. Reasons for
 /// which nothing was stopped have no column.
 fn routes(all: &[RouteLine]) -> String {
-    let reasons: [Reason; 4] = [
+    let reasons: [Reason; 7] = [
         ("rule", |r| r.dropped_by_rule),
         ("rate", |r| r.dropped_by_rate),
         ("full", |r| r.refused),
+        ("displaced", |r| r.displaced),
+        ("expired", |r| r.expired),
+        ("waiting", |r| r.waiting),
         ("other", |r| r.other),
     ];
     let reasons: Vec<_> = reasons
@@ -207,6 +210,9 @@ mod tests {
             dropped_by_rule: n,
             dropped_by_rate: 0,
             refused: n,
+            displaced: 0,
+            expired: n,
+            waiting: 0,
             other: n,
             latency_ns: Some(Quantiles {
                 min: ns,

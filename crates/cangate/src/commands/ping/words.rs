@@ -151,6 +151,7 @@ fn fates(one: &Played) -> String {
     parts.extend([
         (one.counts.late, "of these answered later", false),
         (one.counts.strange, "answers that nobody waited for", false),
+        (one.counts.unsent, "given up: no room, or no bus", false),
         (one.counts.stalled, "tried again: no room, or no bus", false),
         (one.counts.skipped, "places of the period left out", false),
         (
@@ -216,6 +217,7 @@ pub(super) fn json(args: &Ping, outcome: &Outcome) -> Value {
                 "lost": one.counts.lost,
                 "late": one.counts.late,
                 "strange": one.counts.strange,
+                "unsent": one.counts.unsent,
                 "stalled": one.counts.stalled,
                 "skipped": one.counts.skipped,
                 "overrun": one.received.overrun,

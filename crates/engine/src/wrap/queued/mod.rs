@@ -5,11 +5,12 @@ mod waiting;
 
 use crate::error::PortError;
 use crate::half::Transmit;
-use crate::passing::Outgoing;
+use crate::passing::{Outgoing, Token};
 use crate::report::{Accepted, FlushReport, Refused, TxCounters};
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use frame::Nanos;
+use frame::{FrameRef, Nanos};
 use waiting::{Place, Waiting};
 
 /// In which order waiting frames leave.
@@ -54,6 +55,20 @@ pub struct Rules {
     pub longest: usize,
 }
 
+/// Why a queue has given up a frame that it had taken.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum GivenUp {
+    /// It had waited as long as [`Rules::max_age`] allows.
+    Expired,
+    /// It made room for another one.
+    Displaced,
+    /// The way out was closed, or does not carry frames of this kind.
+    Lost,
+}
+
+/// Hears of each frame that a queue gives up.
+pub type Witness = Box<dyn FnMut(Token, FrameRef<'_>, GivenUp) + Send>;
+
 /// A transmitting half behind a queue.
 ///
 /// The half itself is given one frame at a time, and the next when its counters say that it holds
@@ -69,6 +84,7 @@ pub struct Queued<H> {
     lost: u64,
     expired: u64,
     displaced: u64,
+    witness: Option<Witness>,
 }
 
 impl<H: Transmit> Queued<H> {
@@ -82,6 +98,23 @@ impl<H: Transmit> Queued<H> {
             lost: 0,
             expired: 0,
             displaced: 0,
+            witness: None,
+        }
+    }
+
+    /// The same, and `witness` hears of each frame that is given up: who must know which one it was, and not only how many.
+    #[must_use]
+    pub fn with_witness(mut self, witness: Witness) -> Self {
+        self.witness = Some(witness);
+        self
+    }
+
+    #[inline]
+    fn tell(&mut self, place: Place, why: GivenUp) {
+        if let Some(witness) = &mut self.witness
+            && let Some((token, frame)) = self.waiting.at(place)
+        {
+            witness(token, frame, why);
         }
     }
 
@@ -99,11 +132,15 @@ impl<H: Transmit> Queued<H> {
         while let Some((place, since)) = self.waiting.oldest()
             && now.saturating_sub(since) >= max_age
         {
+            self.tell(place, GivenUp::Expired);
             self.waiting.remove(place);
             self.expired += 1;
         }
         let too_old = |since| now.saturating_sub(since) >= max_age;
         if self.waiting.lent_since().is_some_and(too_old) && self.half.recall() {
+            if let Some(place) = self.waiting.lent() {
+                self.tell(place, GivenUp::Expired);
+            }
             self.waiting.end_loan();
             self.expired += 1;
         }
@@ -130,6 +167,7 @@ impl<H: Transmit> Queued<H> {
                 Ok(Accepted) => self.waiting.lend(place),
                 Err(Refused::Full) => break,
                 Err(Refused::Unsupported) => {
+                    self.tell(place, GivenUp::Lost);
                     self.waiting.remove(place);
                     self.lost += 1;
                 }
@@ -146,6 +184,7 @@ impl<H: Transmit> Queued<H> {
     /// The way out is closed: what waits is lost, as with any other half.
     fn lose_all(&mut self) {
         while let Some((place, _)) = self.waiting.oldest() {
+            self.tell(place, GivenUp::Lost);
             self.waiting.remove(place);
             self.lost += 1;
         }
@@ -176,6 +215,7 @@ impl<H: Transmit> Transmit for Queued<H> {
         }
         if self.waiting.room() == 0 {
             let place = self.displaced_by(&outgoing).ok_or(Refused::Full)?;
+            self.tell(place, GivenUp::Displaced);
             self.waiting.remove(place);
             self.displaced += 1;
         }
@@ -223,6 +263,11 @@ impl<H: Transmit> Transmit for Queued<H> {
         let fits = self.waiting.fits(&outgoing.frame);
         let other = (!fits).then_some(Refused::Unsupported);
         self.half.refuses(now, outgoing).or(other)
+    }
+
+    /// Not with frames in the queue: they were counted as lost when the port failed.
+    fn retry_at(&self) -> Option<Nanos> {
+        self.half.retry_at().filter(|_| self.waiting.len() == 0)
     }
 
     fn makes_wait(&self) -> bool {

@@ -165,6 +165,19 @@ impl Waiting {
         (self.key(header) <= !key).then_some(Place(place))
     }
 
+    /// The frame at a place that was not given away since.
+    pub(super) fn at(&self, Place(place): Place) -> Option<(Token, FrameRef<'_>)> {
+        let slot = self.slots.get(place as usize)?;
+        let start = place as usize * self.longest;
+        let data = self.bytes.get(start..start + slot.length)?;
+        Some((slot.token, FrameRef::new(slot.header, data).ok()?))
+    }
+
+    /// The frame that is lent.
+    pub(super) const fn lent(&self) -> Option<Place> {
+        self.lent
+    }
+
     pub(super) fn remove(&mut self, Place(place): Place) {
         self.leave_lines(place);
         self.free.push(place);

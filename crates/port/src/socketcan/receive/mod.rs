@@ -93,7 +93,10 @@ impl Inspector {
             return false;
         };
         if frame.id().is_err() {
-            heed(shared, frame, now);
+            // A controller's error frame comes from no process; any process can send one like it.
+            if !arrival.local {
+                heed(shared, frame, now);
+            }
             if !self.error_frames {
                 self.counters.error_frames += 1;
                 return false;
@@ -121,7 +124,7 @@ impl Inspector {
 /// What an error frame says about the interface's use (`uapi/linux/can/error.h`).
 fn heed(shared: &Shared, frame: FrameRef<'_>, now: Nanos) {
     let id = frame.id();
-    if id.raw() & error_class::BUS_OFF != 0 {
+    if id.raw() & error_class::BUS_OFF != 0 && shared.may_be_bus_off() {
         shared.lose(State::BusOff, now);
     }
     if id.raw() & error_class::RESTARTED != 0 && shared.state() != State::Up {

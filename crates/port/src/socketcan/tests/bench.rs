@@ -38,6 +38,10 @@ pub(super) struct Fake {
     pub(super) calls: Mutex<Vec<String>>,
     /// What the kernel says that it lost.
     pub(super) lost: Mutex<Option<u32>>,
+    /// What the driver says of its controller: bus-off or not, where it says it.
+    pub(super) bus_off: Mutex<Option<bool>>,
+    /// What comes was sent by a process of this machine.
+    pub(super) local: Mutex<bool>,
 }
 
 impl Fake {
@@ -53,6 +57,10 @@ pub(super) struct End(pub(super) Arc<Fake>);
 impl Line for End {
     fn look(&self) -> Result<InterfaceState, Errno> {
         *self.0.link.lock().unwrap()
+    }
+
+    fn is_bus_off(&self, _: &str) -> Option<bool> {
+        *self.0.bus_off.lock().unwrap()
     }
 
     fn attach(&self, index: u32) -> Result<(), Errno> {
@@ -109,7 +117,12 @@ impl<W: ReceiveWay> ReceiveWay for Failing<W> {
     ) -> Result<Brought, Errno> {
         match self.fake.receive_errors.lock().unwrap().pop_front() {
             Some(error) => Err(error),
-            None => self.way.receive(want, take),
+            None => {
+                let local = *self.fake.local.lock().unwrap();
+                self.way.receive(want, &mut |arrival| {
+                    take(Arrival { local, ..arrival });
+                })
+            }
         }
     }
 
@@ -175,6 +188,8 @@ pub(super) fn bench_by(by: (ReceiveBy, TransmitBy), queue: usize, link: Interfac
         send_errors: Mutex::default(),
         calls: Mutex::default(),
         lost: Mutex::default(),
+        bus_off: Mutex::default(),
+        local: Mutex::default(),
     });
     let end = End(Arc::clone(&fake));
     let shared = Shared::attach(end.clone(), "engine", "can7", Vec::new()).unwrap();

@@ -141,6 +141,33 @@ fn bus_off_is_noticed_and_its_end_too() {
     assert_eq!(bench.rx.counters().error_frames, 2);
 }
 
+/// Any process may send frames that look like a controller's error frames. A port that believed them would refuse frames.
+#[test]
+fn error_frames_of_local_processes_are_not_the_controllers() {
+    let error = |class: u32| {
+        let id = CanId::from_raw(CanId::ERR_FLAG | class);
+        Frame::classic(id, &[0, 0x20, 0, 0, 0, 0, 0, 0]).unwrap()
+    };
+    let mut bench = bench();
+    *bench.fake.local.lock().unwrap() = true;
+    bench.come(&error(error_class::BUS_OFF));
+    bench.come(&error(error_class::CONTROLLER));
+    bench.take(0);
+    assert_eq!(bench.rx.link(), LinkState::Up);
+    assert!(bench.offer(0, 1).is_ok());
+    // Where it is not known who sent it, the driver knows better.
+    *bench.fake.local.lock().unwrap() = false;
+    *bench.fake.bus_off.lock().unwrap() = Some(false);
+    bench.come(&error(error_class::BUS_OFF));
+    bench.take(0);
+    assert_eq!(bench.rx.link(), LinkState::Up);
+    *bench.fake.bus_off.lock().unwrap() = Some(true);
+    bench.come(&error(error_class::BUS_OFF));
+    bench.take(0);
+    assert_eq!(bench.rx.link(), LinkState::BusOff);
+    assert_eq!(bench.offer(0, 2), Err(Refused::Down));
+}
+
 /// Each change is told once, whatever comes in between.
 #[test]
 fn the_error_state_is_told_when_it_changes() {
