@@ -56,7 +56,8 @@ pub fn render(stats: &Stats, version: &str, form: Form) -> String {
     render_with(stats, version, None, form)
 }
 
-/// The same with what the server of the metrics has counted: clients that it sent away because they were slow.
+/// The same with what the server of the metrics has counted: clients that it sent away because they
+/// were slow.
 pub(super) fn render_with(
     stats: &Stats,
     version: &str,
