@@ -135,7 +135,8 @@ impl Target {
         self.body + self.tail.len() as u64
     }
 
-    /// Is the present file no longer where the record is to be, because another program has removed it or moved it away?
+    /// Is the present file no longer where the record is to be, because another program has removed
+    /// it or moved it away?
     pub(crate) fn is_gone(&self) -> bool {
         let Place::Regular(file, old) = &self.place else {
             return false;

@@ -23,7 +23,8 @@ pub enum Remark {
     Working,
     /// No new file can be begun; the present one is used on.
     NotRotated(String),
-    /// Another program has removed the present file or moved it away: the record goes on in a new one.
+    /// Another program has removed the present file or moved it away: the record goes on in a new
+    /// one.
     Gone,
     /// A trigger has begun a file, or extended the one that is written.
     Triggered {
@@ -47,8 +48,8 @@ pub struct Done {
     pub no_frames: Vec<u64>,
     /// Frames that were written.
     pub frames: u64,
-    /// Bytes of all files that were begun, as they are on the disk: with what stands at a file's end, and without what a full
-    /// disk has not kept.
+    /// Bytes of all files that were begun, as they are on the disk: with what stands at a file's
+    /// end, and without what a full disk has not kept.
     pub bytes: u64,
     /// Files that were begun.
     pub files: u64,

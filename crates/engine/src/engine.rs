@@ -60,8 +60,8 @@ pub struct Step {
 /// **A port that fails** (a [`PortError`], which ports keep for what they cannot survive) is taken
 /// out of service, both halves of it: its held frames count as lost, copies for it count as
 /// [`Fate::Undeliverable`](crate::Fate::Undeliverable), and [`Engine::events`] tells it once. All
-/// other ports go on. It comes back by a [`Change`](crate::Change) that opens it anew, or by itself where its
-/// transmitting half says when ([`Transmit::retry_at`]: a log whose disk was full).
+/// other ports go on. It comes back by a [`Change`](crate::Change) that opens it anew, or by itself
+/// where its transmitting half says when ([`Transmit::retry_at`]: a log whose disk was full).
 pub struct Engine<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) table: Arc<Table>,
     pub(crate) memory: Memory,

@@ -14,7 +14,8 @@ pub enum Event<'e> {
         /// What happened, with its cause and what to do.
         why: &'e str,
     },
-    /// A port that had failed is in service again: it tries by itself ([`Transmit::retry_at`](crate::Transmit::retry_at)).
+    /// A port that had failed is in service again: it tries by itself
+    /// ([`Transmit::retry_at`](crate::Transmit::retry_at)).
     Recovered {
         /// The port's name.
         port: &'e str,

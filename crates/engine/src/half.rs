@@ -122,8 +122,9 @@ pub trait Transmit {
         false
     }
 
-    /// After an error: when it can be tried again, in the time that is passed in. From then on it takes frames as before,
-    /// and what it lost stays counted as lost. `None`: only a new port can go on.
+    /// After an error: when it can be tried again, in the time that is passed in. From then on it
+    /// takes frames as before, and what it lost stays counted as lost. `None`: only a new port can
+    /// go on.
     fn retry_at(&self) -> Option<Nanos> {
         None
     }

@@ -219,7 +219,8 @@ scenarios! {
         );
     }
 
-    /// A port that says when it can be tried again is back then, and what it could not take meanwhile is counted.
+    /// A port that says when it can be tried again is back then, and what it could not take
+    /// meanwhile is counted.
     fn a_port_that_can_be_tried_again_is_back_in_its_time() {
         let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
         ports[1].inside().flush_fails = true;

@@ -19,4 +19,6 @@ pub mod run;
 pub mod service;
 mod stats;
 
-pub use stats::{InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, Stats, Uncounted};
+pub use stats::{
+    ControllerRow, InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, Stats, Uncounted,
+};

@@ -154,7 +154,8 @@ impl Manager {
         self.interval().unwrap_or_default() / 2
     }
 
-    /// For another thread, to give signs of life while this one is at work; none where nobody watches.
+    /// For another thread, to give signs of life while this one is at work; none where nobody
+    /// watches.
     pub(crate) fn pulse(&self) -> Option<Pulse> {
         let told = self.told.as_ref().filter(|told| told.next.is_some())?;
         Some(Pulse {
@@ -195,7 +196,8 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    /// Gives signs until the other end of the channel is dropped. `lives` asks the worker and waits so long for its answer.
+    /// Gives signs until the other end of the channel is dropped. `lives` asks the worker and waits
+    /// so long for its answer.
     pub(crate) fn until(self, is_done: &Receiver<()>, lives: impl Fn(Duration) -> bool) {
         while is_done.recv_timeout(self.interval) == Err(RecvTimeoutError::Timeout) {
             let line: &[u8] = if lives(self.patience) {
@@ -203,7 +205,8 @@ impl Pulse {
             } else {
                 b"STATUS=the worker does not answer"
             };
-            // What a manager does not hear, it acts on; the control thread says that it cannot be told.
+            // What a manager does not hear, it acts on; the control thread says that it cannot be
+            // told.
             let _ = self.socket.send(line);
         }
     }

@@ -45,6 +45,21 @@ pub struct InterfaceRow {
     pub receive_dropped: Option<u64>,
     /// Frames that the interface did not take.
     pub send_dropped: Option<u64>,
+    /// Payload bytes of the frames received.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received_bytes: Option<u64>,
+    /// Payload bytes of the frames sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_bytes: Option<u64>,
+    /// Errors that the driver counted on receiving.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_errors: Option<u64>,
+    /// Errors that the driver counted on sending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send_errors: Option<u64>,
+    /// The controller, where the interface has one whose driver tells of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<ControllerRow>,
     /// [`NOT_ASKED_FOR`]: frames received that no route can take, and that the kernel's filters
     /// therefore kept from this process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,6 +67,25 @@ pub struct InterfaceRow {
     /// There are such filters, and this is why it is not known how many frames they kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_asked_for_unknown: Option<String>,
+}
+
+/// What the driver tells of a CAN controller. Counters began when the port was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ControllerRow {
+    /// TEC, at the moment.
+    pub transmit_errors: u64,
+    /// REC, at the moment.
+    pub receive_errors: u64,
+    /// Errors on the bus, where the driver reports each.
+    pub bus_errors: u64,
+    /// Times that it became error-passive.
+    pub error_passive: u64,
+    /// Times that it went bus-off.
+    pub bus_off: u64,
+    /// Arbitrations lost, where the driver reports each.
+    pub arbitration_lost: u64,
+    /// Times that it was restarted after bus-off.
+    pub restarts: u64,
 }
 
 /// What became of frames that never came to this process because no route can take them. It is no

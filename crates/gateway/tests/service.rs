@@ -19,8 +19,8 @@ use std::time::Duration;
 /// What stops the worker while the test holds it.
 type Brake = Arc<Mutex<()>>;
 
-/// A port at which the worker stands while the first brake is held: what no port should do. While the second one is held,
-/// none is opened.
+/// A port at which the worker stands while the first brake is held: what no port should do. While
+/// the second one is held, none is opened.
 struct StickyKind(Brake, Brake);
 
 #[derive(Debug)]

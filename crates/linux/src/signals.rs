@@ -12,8 +12,9 @@ pub fn ignore_termination() {
     }
 }
 
-/// From now on a write beyond the limit on files' sizes (`ulimit -f`) fails with EFBIG, as setrlimit(2) says, and does not end
-/// this process by SIGXFSZ: it is a matter of one file, and others can be written on.
+/// From now on a write beyond the limit on files' sizes (`ulimit -f`) fails with EFBIG, as
+/// setrlimit(2) says, and does not end this process by SIGXFSZ: it is a matter of one file, and
+/// others can be written on.
 pub fn ignore_file_size_limit() {
     // SAFETY: as in `ignore_termination`.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };

@@ -84,7 +84,8 @@ impl Instance {
     }
 }
 
-/// A process of another user has taken a name of ours. Any user can do so in the network namespace, on purpose, too.
+/// A process of another user has taken a name of ours. Any user can do so in the network namespace,
+/// on purpose, too.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ForeignHolder {
     /// The abstract socket's name, as /proc/net/unix writes it.
@@ -174,7 +175,8 @@ fn socket() -> rustix::io::Result<OwnedFd> {
     socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
 }
 
-/// Who listens at a name: the kernel keeps what was so when it began to listen (SO_PEERCRED, unix(7)).
+/// Who listens at a name: the kernel keeps what was so when it began to listen (SO_PEERCRED,
+/// unix(7)).
 struct Holder {
     pid: Option<u32>,
     user: u32,

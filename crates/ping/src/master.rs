@@ -46,8 +46,8 @@ pub struct Counts {
     pub strange: u64,
     /// Times that a frame could not be sent and was tried again: no room, or the interface down.
     pub stalled: u64,
-    /// Round trips that were given up because their frame could not be sent within the time in which an answer would have been
-    /// waited for. They are not among those sent.
+    /// Round trips that were given up because their frame could not be sent within the time in
+    /// which an answer would have been waited for. They are not among those sent.
     pub unsent: u64,
     /// Places of the period that passed while an answer was waited for.
     pub skipped: u64,

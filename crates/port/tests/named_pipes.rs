@@ -80,8 +80,8 @@ fn frames_wait_for_a_reader_and_for_the_next_one() {
     assert_eq!((counters.taken, counters.sent, counters.lost), (3, 3, 0));
 }
 
-/// A program that opens the pipe to read does not wait for a frame: two gateways that are joined so would wait for each other
-/// for ever. And it sees no end before there is one.
+/// A program that opens the pipe to read does not wait for a frame: two gateways that are joined so
+/// would wait for each other for ever. And it sees no end before there is one.
 #[test]
 fn a_reader_need_not_wait_for_a_frame() {
     let dir = tempfile::tempdir().unwrap();

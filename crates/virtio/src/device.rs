@@ -26,7 +26,8 @@ pub struct Options {
     /// While other frames of the machine are under way, its driver may hear so much later that one was sent, ns: several
     /// frames then take one interrupt ([`Device::tell`]). 0: at once.
     pub coalesce: Nanos,
-    /// Memory is accepted that its monitor can shrink (a file). Shrunk memory ends this process by SIGBUS.
+    /// Memory is accepted that its monitor can shrink (a file). Shrunk memory ends this process by
+    /// SIGBUS.
     pub unsealed: bool,
 }
 
@@ -207,7 +208,8 @@ impl Device {
         }
     }
 
-    /// Does what has come: connections, messages of the monitor, commands of the machine. Never waits for the monitor.
+    /// Does what has come: connections, messages of the monitor, commands of the machine. Never
+    /// waits for the monitor.
     pub fn work(&mut self, now: Nanos) {
         self.now = now;
         self.try_to_connect(now);

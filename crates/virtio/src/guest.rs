@@ -106,9 +106,9 @@ const fn unsupported<T>() -> Result<T> {
     Err(Error::InvalidOperation("not offered by this device"))
 }
 
-/// Refuses memory that can shrink. The machine's memory is read and written in place: where a page has gone, the kernel sends
-/// SIGBUS, and the gateway would end with all its ports. Files that are no `memfd` have no seals, and asking for them
-/// asks their filesystem nothing.
+/// Refuses memory that can shrink. The machine's memory is read and written in place: where a page
+/// has gone, the kernel sends SIGBUS, and the gateway would end with all its ports. Files that are
+/// no `memfd` have no seals, and asking for them asks their filesystem nothing.
 fn demand_seal(file: &File) -> Result<()> {
     let seals = fcntl_get_seals(file).unwrap_or(SealFlags::empty());
     if seals.contains(SealFlags::SHRINK) {
@@ -120,7 +120,8 @@ fn demand_seal(file: &File) -> Result<()> {
     )))
 }
 
-/// Makes sure that an interrupt is not waited for: a counter that the monitor has filled blocks who writes to it.
+/// Makes sure that an interrupt is not waited for: a counter that the monitor has filled blocks who
+/// writes to it.
 fn never_wait(file: &File) -> Result<()> {
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     // Without /proc it is not known, and writes do not wait all the same.

@@ -20,16 +20,16 @@ const HEADER: usize = 12;
 const SET_BACKEND_REQ: u32 = 21;
 /// To the monitor: the configuration has changed, `VHOST_USER_BACKEND_CONFIG_CHANGE_MSG`, version 1, no body.
 const CONFIG_CHANGE: [u32; 3] = [2, 1, 0];
-/// The longest body that the crate `vhost` accepts (its `MAX_MSG_SIZE`), bytes. A header that promises more is refused
-/// without its body.
+/// The longest body that the crate `vhost` accepts (its `MAX_MSG_SIZE`), bytes. A header that
+/// promises more is refused without its body.
 const LONGEST_BODY: usize = 0x1000;
 /// A monitor that sends a header and not its body within this time is given up, ns.
 const PATIENCE: Nanos = 200_000_000;
-/// Messages that one call serves. A monitor that sends without pause must not hold up the frames of others; QEMU sets a
-/// device up with fewer.
+/// Messages that one call serves. A monitor that sends without pause must not hold up the frames of
+/// others; QEMU sets a device up with fewer.
 const AT_ONCE: usize = 64;
-/// No call on the socket waits, because each is made only when it has what it needs ([`Session::begin`]). This limit is for
-/// a mistake in that.
+/// No call on the socket waits, because each is made only when it has what it needs
+/// ([`Session::begin`]). This limit is for a mistake in that.
 const LIMIT: Duration = Duration::from_millis(1);
 
 /// Messages come here, and change the machine.
@@ -106,10 +106,11 @@ impl Session {
 
     /// Says what can be done now without waiting.
     ///
-    /// The crate `vhost` repeats each call on the socket until it has everything, so that a monitor that sends half a
-    /// message, or reads no answers, would hold up this thread. So a message is handed to it only when the whole message is
-    /// there, and when the answer has room: a stream of Unix sockets is writable while three quarters of its buffer are
-    /// free (`unix_writable`), which is more than the longest answer.
+    /// The crate `vhost` repeats each call on the socket until it has everything, so that a monitor
+    /// that sends half a message, or reads no answers, would hold up this thread. So a message is
+    /// handed to it only when the whole message is there, and when the answer has room: a stream of
+    /// Unix sockets is writable while three quarters of its buffer are free (`unix_writable`),
+    /// which is more than the longest answer.
     fn begin(&self) -> Begin {
         let mut header = [0; HEADER];
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;

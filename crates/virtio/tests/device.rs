@@ -368,8 +368,8 @@ fn a_monitor_that_stands_still_in_a_header_is_waited_for_without_work() {
     assert_eq!(device.link(), Link::Absent);
 }
 
-/// Time stands still (`work` is told the same instant each time), and yet each call returns: with a header whose body does
-/// not come, with a body in pieces, with answers that are not read.
+/// Time stands still (`work` is told the same instant each time), and yet each call returns: with a
+/// header whose body does not come, with a body in pieces, with answers that are not read.
 #[test]
 fn no_monitor_holds_up_who_serves_it() {
     use std::io::Write;

@@ -55,7 +55,8 @@ fn a_failed_start_leaves_the_old_log_byte_for_byte() {
     }
 }
 
-/// A limit on files' sizes, and a disk that is full, are a matter of one port, for as long as they last.
+/// A limit on files' sizes, and a disk that is full, are a matter of one port, for as long as they
+/// last.
 #[test]
 fn a_log_that_cannot_be_written_is_written_again_later() {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};

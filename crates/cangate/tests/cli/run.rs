@@ -128,7 +128,8 @@ fn bad_lines_of_a_log_are_left_out_and_counted() {
     );
 }
 
-/// The only input fails, and a bus is there besides, which never ends: this is no end of the inputs.
+/// The only input fails, and a bus is there besides, which never ends: this is no end of the
+/// inputs.
 #[test]
 fn a_run_whose_input_fails_does_not_end_well() {
     let folder = tempfile::tempdir().unwrap();

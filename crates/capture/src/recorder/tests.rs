@@ -80,7 +80,8 @@ proptest! {
     }
 }
 
-/// The number of bytes is that of the files, with their ends, in each form; also of a file that another program has taken away.
+/// The number of bytes is that of the files, with their ends, in each form; also of a file that
+/// another program has taken away.
 #[test]
 fn bytes_are_those_of_the_files_and_one_that_was_taken_away_is_begun_anew() {
     for ending in ["log", "asc", "pcapng", "pcapng.gz", "parquet"] {

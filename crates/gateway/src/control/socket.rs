@@ -50,7 +50,8 @@ pub enum SocketError {
         /// The folder.
         folder: PathBuf,
     },
-    /// Its owner, or the owner of a link to it, could put another socket or another lock there at any time.
+    /// Its owner, or the owner of a link to it, could put another socket or another lock there at
+    /// any time.
     #[error(
         "{folder}: this folder {link}belongs to user {owner}, who could replace what the gateway puts there: `chown` it \
          to user {user}, who runs the gateway, or set another `control`"
@@ -92,8 +93,8 @@ pub enum SocketError {
 }
 
 /// The control socket that a gateway of this name makes: `$XDG_RUNTIME_DIR/cangate/NAME.sock`, or
-/// `/run/cangate/NAME.sock` where there is no such variable. A service `cangate@NAME` has a user and a folder of its own
-/// (`RuntimeDirectory=cangate-NAME`): `/run/cangate-NAME/NAME.sock`.
+/// `/run/cangate/NAME.sock` where there is no such variable. A service `cangate@NAME` has a user
+/// and a folder of its own (`RuntimeDirectory=cangate-NAME`): `/run/cangate-NAME/NAME.sock`.
 #[must_use]
 pub fn default_path(name: &str) -> PathBuf {
     let given = std::env::var_os("RUNTIME_DIRECTORY").map(PathBuf::from);
@@ -117,8 +118,8 @@ fn service_folder(run: &Path, name: &str) -> PathBuf {
     run.join(format!("{SERVICE}{name}"))
 }
 
-/// Control sockets of services that are there: `NAME.sock` in `cangate-NAME`, in this folder (`/run`). Folders that this user
-/// may not look into are counted.
+/// Control sockets of services that are there: `NAME.sock` in `cangate-NAME`, in this folder
+/// (`/run`). Folders that this user may not look into are counted.
 #[must_use]
 pub fn services(run: &Path) -> (Vec<PathBuf>, usize) {
     let mut found = Vec::new();
@@ -212,8 +213,9 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Makes the last part of the path, with mode 0700. A folder that is there must be this user's or root's, and must not be
-/// writable by others, unless it is sticky as /tmp is, where others cannot take away our files.
+/// Makes the last part of the path, with mode 0700. A folder that is there must be this user's or
+/// root's, and must not be writable by others, unless it is sticky as /tmp is, where others cannot
+/// take away our files.
 fn make_folder(folder: &Path) -> Result<(), SocketError> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Ok(()) => return Ok(()),
@@ -250,8 +252,9 @@ fn make_folder(folder: &Path) -> Result<(), SocketError> {
     Ok(())
 }
 
-/// Opens the lock file, or makes it. In a folder where others may make files (/tmp), one of them may have put something at
-/// its place: a link to a file that would be emptied, a file whose lock they hold, a pipe. Each is left as it is.
+/// Opens the lock file, or makes it. In a folder where others may make files (/tmp), one of them
+/// may have put something at its place: a link to a file that would be emptied, a file whose lock
+/// they hold, a pipe. Each is left as it is.
 fn open_lock(lock_path: &Path) -> Result<File, SocketError> {
     let foreign = |what: String| SocketError::ForeignLock {
         path: lock_path.to_owned(),

@@ -278,4 +278,74 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<Family>) {
     for (name, help, number) in counters {
         all.push(family(name, Kind::Counter, "frames", help, each(number)));
     }
+    let bytes: [Counter; 2] = [
+        (
+            "cangate_interface_received_bytes",
+            "Payload of the frames that the interface received, of all programs.",
+            |row| row.received_bytes,
+        ),
+        (
+            "cangate_interface_sent_bytes",
+            "Payload of the frames that the interface sent, of all programs.",
+            |row| row.sent_bytes,
+        ),
+    ];
+    for (name, help, number) in bytes {
+        all.push(family(name, Kind::Counter, "bytes", help, each(number)));
+    }
+    let events: [Counter; 7] = [
+        (
+            "cangate_interface_receive_errors",
+            "Errors that the driver counted on receiving.",
+            |row| row.receive_errors,
+        ),
+        (
+            "cangate_interface_send_errors",
+            "Errors that the driver counted on sending.",
+            |row| row.send_errors,
+        ),
+        (
+            "cangate_controller_bus_errors",
+            "Errors on the bus, where the controller's driver reports each (`berr-reporting on`).",
+            |row| Some(row.controller?.bus_errors),
+        ),
+        (
+            "cangate_controller_error_passive",
+            "Times that the controller became error-passive.",
+            |row| Some(row.controller?.error_passive),
+        ),
+        (
+            "cangate_controller_bus_off",
+            "Times that the controller went bus-off.",
+            |row| Some(row.controller?.bus_off),
+        ),
+        (
+            "cangate_controller_arbitration_lost",
+            "Arbitrations lost, where the controller's driver reports each.",
+            |row| Some(row.controller?.arbitration_lost),
+        ),
+        (
+            "cangate_controller_restarts",
+            "Times that the controller was restarted after bus-off.",
+            |row| Some(row.controller?.restarts),
+        ),
+    ];
+    for (name, help, number) in events {
+        all.push(family(name, Kind::Counter, "", help, each(number)));
+    }
+    let gauges: [Counter; 2] = [
+        (
+            "cangate_controller_transmit_error_counter",
+            "The controller's transmit error counter (TEC) at the moment: from 96 on error-warning, from 128 on error-passive.",
+            |row| Some(row.controller?.transmit_errors),
+        ),
+        (
+            "cangate_controller_receive_error_counter",
+            "The controller's receive error counter (REC) at the moment.",
+            |row| Some(row.controller?.receive_errors),
+        ),
+    ];
+    for (name, help, number) in gauges {
+        all.push(family(name, Kind::Gauge, "", help, each(number)));
+    }
 }

@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 /// How long one client may take, from its connection to the end of the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Clients at once. One more takes the place of the one that has been there longest: a client that asks and reads has gone
-/// within milliseconds, so that this one is slow, and a scrape need not wait for it.
+/// Clients at once. One more takes the place of the one that has been there longest: a client that
+/// asks and reads has gone within milliseconds, so that this one is slow, and a scrape need not
+/// wait for it.
 const MOST_CLIENTS: usize = 64;
 
 /// Bytes that are read or written at once.

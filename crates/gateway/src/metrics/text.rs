@@ -56,7 +56,8 @@ pub fn render(stats: &Stats, version: &str, form: Form) -> String {
     render_with(stats, version, None, form)
 }
 
-/// The same with what the server of the metrics has counted: clients that it sent away because they were slow.
+/// The same with what the server of the metrics has counted: clients that it sent away because they
+/// were slow.
 pub(super) fn render_with(
     stats: &Stats,
     version: &str,
@@ -123,7 +124,7 @@ fn escaped(value: &str, quotes: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{InterfaceRow, KernelPart, KernelRow};
+    use crate::stats::{ControllerRow, InterfaceRow, KernelPart, KernelRow};
     use engine::{PortRow, PortState, RouteRow, Snapshot};
     use proptest::prelude::*;
     use serde_json::Value;
@@ -160,6 +161,11 @@ mod tests {
                 receive_dropped: some,
                 send_dropped: some,
                 not_asked_for: some,
+                received_bytes: some,
+                sent_bytes: some,
+                receive_errors: some,
+                send_errors: some,
+                controller: Some(ControllerRow::default()),
                 ..InterfaceRow::default()
             }],
         }

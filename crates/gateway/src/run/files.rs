@@ -55,8 +55,8 @@ pub fn control_path(file: Option<&Path>, options: &config::Options) -> PathBuf {
     }
 }
 
-/// The control socket by which a gateway that runs this file is asked: that of [`control_path`], or that of the service of
-/// this name, where only that one is there.
+/// The control socket by which a gateway that runs this file is asked: that of [`control_path`], or
+/// that of the service of this name, where only that one is there.
 #[must_use]
 pub fn control_path_to_ask(file: Option<&Path>, options: &config::Options) -> PathBuf {
     let path = control_path(file, options);

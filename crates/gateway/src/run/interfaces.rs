@@ -4,9 +4,9 @@
 use super::kernel_plan::KernelPlan;
 use super::site::{Plan, Site};
 use crate::notice::{LinkSource, Notice, ReadyPort};
-use crate::stats::InterfaceRow;
+use crate::stats::{ControllerRow, InterfaceRow};
 use engine::{Ids, Interest, LinkState, PortCount, Snapshot, interest};
-use linux::link::{ControllerState, Link, LinkCounters, Links};
+use linux::link::{ControllerCounters, ControllerState, Link, LinkCounters, Links};
 use route::Table;
 
 /// Why a figure cannot be had.
@@ -28,6 +28,7 @@ pub(super) type Reading = Result<Links, String>;
 struct Base {
     index: u32,
     counters: LinkCounters,
+    controller: ControllerCounters,
     /// The port's own numbers at that time.
     port: PortCount,
 }
@@ -120,6 +121,7 @@ impl Interfaces {
             watched.base = link.map(|link| Base {
                 index: link.index,
                 counters: link.counters,
+                controller: link.controller.unwrap_or_default(),
                 port: port.copied().unwrap_or_default(),
             });
         }
@@ -240,6 +242,11 @@ impl Watched {
             row.sent = Some(since.sent);
             row.receive_dropped = Some(since.receive_dropped);
             row.send_dropped = Some(since.send_dropped);
+            row.received_bytes = Some(since.received_bytes);
+            row.sent_bytes = Some(since.sent_bytes);
+            row.receive_errors = Some(since.receive_errors);
+            row.send_errors = Some(since.send_errors);
+            row.controller = controller(link, base);
         }
         if self.in_kernel || !self.filtered {
             return row;
@@ -285,6 +292,21 @@ fn not_asked_for(link: &Link, base: &Base, port: &PortCount) -> u64 {
         .saturating_sub(interface.receive_dropped)
         .saturating_sub(own)
         .saturating_sub(got.saturating_sub(local))
+}
+
+/// What the driver tells of the controller, if it does.
+fn controller(link: &Link, base: &Base) -> Option<ControllerRow> {
+    let counted = link.controller?.since(&base.controller);
+    let errors = link.errors.unwrap_or_default();
+    Some(ControllerRow {
+        transmit_errors: errors.transmit.into(),
+        receive_errors: errors.receive.into(),
+        bus_errors: counted.bus_errors.into(),
+        error_passive: counted.error_passive.into(),
+        bus_off: counted.bus_off.into(),
+        arbitration_lost: counted.arbitration_lost.into(),
+        restarts: counted.restarts.into(),
+    })
 }
 
 /// How an interface takes part in its bus.

@@ -5,7 +5,68 @@ use frame::wire::BitRate;
 
 const IFLA_CAN_BITTIMING: u16 = 1;
 const IFLA_CAN_STATE: u16 = 4;
+const IFLA_CAN_BERR_COUNTER: u16 = 8;
 const IFLA_CAN_DATA_BITTIMING: u16 = 9;
+
+/// A controller's error counters, at the moment: `struct can_berr_counter`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ErrorCounters {
+    /// TEC.
+    pub transmit: u16,
+    /// REC.
+    pub receive: u16,
+}
+
+/// The error counters, where the driver gives them.
+pub(super) fn error_counters(data: &[u8]) -> Option<ErrorCounters> {
+    let value = inner(data, IFLA_CAN_BERR_COUNTER)?;
+    let [t0, t1, r0, r1] = *value.first_chunk()?;
+    Some(ErrorCounters {
+        transmit: u16::from_ne_bytes([t0, t1]),
+        receive: u16::from_ne_bytes([r0, r1]),
+    })
+}
+
+/// What a controller has counted since its interface was made: `struct can_device_stats`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ControllerCounters {
+    /// Errors on the bus, where the driver reports each.
+    pub bus_errors: u32,
+    /// Times that it became error-passive.
+    pub error_passive: u32,
+    /// Times that it went bus-off.
+    pub bus_off: u32,
+    /// Arbitrations lost, where the driver reports each.
+    pub arbitration_lost: u32,
+    /// Times that it was restarted after bus-off.
+    pub restarts: u32,
+}
+
+impl ControllerCounters {
+    /// Reads the structure: six words, the second of which (error-warning) has no place here.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let word = |index: usize| number(bytes.get(index * size_of::<u32>()..)?);
+        Some(Self {
+            bus_errors: word(0)?,
+            error_passive: word(2)?,
+            bus_off: word(3)?,
+            arbitration_lost: word(4)?,
+            restarts: word(5)?,
+        })
+    }
+
+    /// What was counted since the counters stood at `base`.
+    #[must_use]
+    pub const fn since(&self, base: &Self) -> Self {
+        Self {
+            bus_errors: self.bus_errors.wrapping_sub(base.bus_errors),
+            error_passive: self.error_passive.wrapping_sub(base.error_passive),
+            bus_off: self.bus_off.wrapping_sub(base.bus_off),
+            arbitration_lost: self.arbitration_lost.wrapping_sub(base.arbitration_lost),
+            restarts: self.restarts.wrapping_sub(base.restarts),
+        }
+    }
+}
 
 /// `enum can_state`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

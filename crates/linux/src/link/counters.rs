@@ -1,7 +1,7 @@
 //! What an interface has counted.
 
 /// What an interface has counted since it was made (`struct rtnl_link_stats64` of
-/// `uapi/linux/if_link.h`), in frames.
+/// `uapi/linux/if_link.h`), in frames where it says nothing else.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LinkCounters {
     /// `rx_packets`. A vcan counts here what local programs sent on it; kernels before 5.17 count
@@ -13,6 +13,14 @@ pub struct LinkCounters {
     pub receive_dropped: u64,
     /// `tx_dropped`: the interface did not take them.
     pub send_dropped: u64,
+    /// `rx_bytes`: payload, as drivers count it.
+    pub received_bytes: u64,
+    /// `tx_bytes`.
+    pub sent_bytes: u64,
+    /// `rx_errors`.
+    pub receive_errors: u64,
+    /// `tx_errors`.
+    pub send_errors: u64,
 }
 
 impl LinkCounters {
@@ -27,6 +35,10 @@ impl LinkCounters {
             sent: number(1)?,
             receive_dropped: number(6)?,
             send_dropped: number(7)?,
+            received_bytes: number(2)?,
+            sent_bytes: number(3)?,
+            receive_errors: number(4)?,
+            send_errors: number(5)?,
         })
     }
 
@@ -38,6 +50,10 @@ impl LinkCounters {
             sent: self.sent.saturating_sub(base.sent),
             receive_dropped: self.receive_dropped.saturating_sub(base.receive_dropped),
             send_dropped: self.send_dropped.saturating_sub(base.send_dropped),
+            received_bytes: self.received_bytes.saturating_sub(base.received_bytes),
+            sent_bytes: self.sent_bytes.saturating_sub(base.sent_bytes),
+            receive_errors: self.receive_errors.saturating_sub(base.receive_errors),
+            send_errors: self.send_errors.saturating_sub(base.send_errors),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! One interface, as rtnetlink describes it (`uapi/linux/rtnetlink.h`, `if_link.h`).
 
-use super::controller::{ControllerState, controller};
+use super::controller::{
+    ControllerCounters, ControllerState, ErrorCounters, controller, error_counters,
+};
 use super::counters::LinkCounters;
 use crate::Errno;
 use crate::netlink::{Error, Malformed, Netlink, attribute, attributes, inner, number, text};
@@ -16,6 +18,7 @@ const IFLA_STATS64: u16 = 23;
 const IFLA_XDP: u16 = 43;
 pub(super) const IFLA_INFO_KIND: u16 = 1;
 pub(super) const IFLA_INFO_DATA: u16 = 2;
+const IFLA_INFO_XSTATS: u16 = 3;
 const IFLA_XDP_PROG_ID: u16 = 4;
 /// `ARPHRD_CAN`
 const CAN: u16 = 280;
@@ -54,6 +57,10 @@ pub struct Link {
     pub bit_rate: Option<BitRate>,
     /// Its error state, where it is a controller.
     pub state: Option<ControllerState>,
+    /// Its error counters, where it is a controller whose driver gives them.
+    pub errors: Option<ErrorCounters>,
+    /// What it has counted as a controller since it was made.
+    pub controller: Option<ControllerCounters>,
     /// Its XDP program's number; 0 for none.
     pub xdp: u32,
     /// What it has counted since it was made.
@@ -140,6 +147,11 @@ pub(super) fn link(body: &[u8]) -> Result<Link, Malformed> {
                 // Other kinds of interfaces have data of other kinds.
                 if let Some(data) = inner(value, IFLA_INFO_DATA).filter(|_| link.can) {
                     (link.bit_rate, link.state) = controller(data);
+                    link.errors = error_counters(data);
+                }
+                // The same place of other kinds of interfaces has something else.
+                if let Some(counted) = inner(value, IFLA_INFO_XSTATS).filter(|_| link.can) {
+                    link.controller = ControllerCounters::read(counted);
                 }
             }
             IFLA_STATS64 => link.counters = LinkCounters::read(value).unwrap_or_default(),
@@ -185,10 +197,14 @@ mod tests {
             wrapped(1, &timing(500_000)),
             wrapped(9, &timing(2_000_000)),
             wrapped(4, &3_u32.to_ne_bytes()),
+            // `struct can_berr_counter`: TEC, REC.
+            wrapped(8, &[0x0102_u16, 0x0304].map(u16::to_ne_bytes).concat()),
         ];
+        let stats = (21..27_u32).flat_map(u32::to_ne_bytes);
         let info = [
             wrapped(IFLA_INFO_KIND, b"can\0"),
             wrapped(IFLA_INFO_DATA | 0x8000, &data.concat()),
+            wrapped(IFLA_INFO_XSTATS, &stats.collect::<Vec<_>>()),
         ];
         let mut body = ifinfo(CAN, 7, IFF_UP | IFF_ECHO);
         body.extend(wrapped(IFLA_IFNAME, b"can0\0"));
@@ -209,12 +225,27 @@ mod tests {
             queue: Some(10),
             bit_rate: Some(BitRate::new(500_000, Some(2_000_000)).unwrap()),
             state: Some(ControllerState::BusOff),
+            errors: Some(ErrorCounters {
+                transmit: 0x0102,
+                receive: 0x0304,
+            }),
+            controller: Some(ControllerCounters {
+                bus_errors: 21,
+                error_passive: 23,
+                bus_off: 24,
+                arbitration_lost: 25,
+                restarts: 26,
+            }),
             xdp: 0,
             counters: LinkCounters {
                 received: 11,
                 sent: 12,
                 receive_dropped: 17,
                 send_dropped: 18,
+                received_bytes: 13,
+                sent_bytes: 14,
+                receive_errors: 15,
+                send_errors: 16,
             },
         };
         assert_eq!(link(&body), Ok(expected));

@@ -9,7 +9,7 @@ mod links;
 mod saved;
 mod setup;
 
-pub use controller::ControllerState;
+pub use controller::{ControllerCounters, ControllerState, ErrorCounters};
 pub use counters::LinkCounters;
 pub use events::Events;
 pub use interface::{IFINFO, Link, LinkError};

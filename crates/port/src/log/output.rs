@@ -46,8 +46,9 @@ pub(super) enum Output {
     NamedPipe {
         path: PathBuf,
         file: Option<File>,
-        /// While there is no file: open for reading and writing (fifo(7)), and never read. So a program that opens the pipe
-        /// to read need not wait until a frame comes, and nothing is to be done until one does.
+        /// While there is no file: open for reading and writing (fifo(7)), and never read. So a
+        /// program that opens the pipe to read need not wait until a frame comes, and nothing is to
+        /// be done until one does.
         keeper: Option<File>,
         /// There was no reader when one was looked for.
         lonely: bool,
@@ -61,7 +62,8 @@ const LOOK: Nanos = 1_000_000_000;
 /// How long it is written on where it is, if no new one can be made, ns.
 const LOOK_AGAIN: Nanos = 10_000_000_000;
 
-/// Where a log is to be, and whether it is still there: other programs may remove it or move it away (logrotate).
+/// Where a log is to be, and whether it is still there: other programs may remove it or move it
+/// away (logrotate).
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
@@ -83,7 +85,8 @@ impl Place {
         }
     }
 
-    /// The file that is to be written from now on, where the present one is gone; and what is in it, bytes.
+    /// The file that is to be written from now on, where the present one is gone; and what is in
+    /// it, bytes.
     fn look(&mut self, file: &File, now: Nanos) -> Option<(File, u64)> {
         if now < self.look_at {
             return None;
@@ -307,9 +310,11 @@ fn open_pipe(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Opens a named pipe that has a reader. Where it has none: the keeper's descriptor is there afterwards.
+/// Opens a named pipe that has a reader. Where it has none: the keeper's descriptor is there
+/// afterwards.
 ///
-/// The pipe has a writer at every moment, because a program that reads it would take the lack of one for the end.
+/// The pipe has a writer at every moment, because a program that reads it would take the lack of
+/// one for the end.
 fn find_reader(path: &Path, keeper: &mut Option<File>) -> io::Result<Option<File>> {
     if let Some(file) = open_pipe(path)? {
         // The keeper counts as a reader, too.
@@ -324,7 +329,8 @@ fn find_reader(path: &Path, keeper: &mut Option<File>) -> io::Result<Option<File
     Ok(None)
 }
 
-/// Nothing where this process may not read the pipe: then programs that read it wait for the first frame.
+/// Nothing where this process may not read the pipe: then programs that read it wait for the first
+/// frame.
 fn open_keeper(path: &Path) -> Option<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = File::options()
@@ -343,7 +349,9 @@ fn has_reader(file: &File) -> bool {
     };
     let mut list = [PollFd::new(file, PollFlags::OUT)];
     let _ = poll(&mut list, Some(&now));
-    !list.iter().any(|entry| entry.revents().contains(PollFlags::ERR))
+    !list
+        .iter()
+        .any(|entry| entry.revents().contains(PollFlags::ERR))
 }
 
 fn write_if_ready(file: &mut File, bytes: &[u8]) -> io::Result<Written> {

@@ -21,7 +21,8 @@ const LONGEST_LINE: usize = 4352;
 
 const SECOND: Nanos = 1_000_000_000;
 
-/// How long a file that cannot be written is left alone, ns: twice as long each time, up to a minute.
+/// How long a file that cannot be written is left alone, ns: twice as long each time, up to a
+/// minute.
 const PAUSE: Nanos = SECOND;
 const LONGEST_PAUSE: Nanos = 60 * SECOND;
 
@@ -145,9 +146,9 @@ impl LogSink {
         }
     }
 
-    /// Nothing more can be written for now: what is held is lost, and the beginning of a line at the
-    /// file's end is taken off. A regular file is tried again after a while, because a disk that is full may have room later;
-    /// a reader that has gone does not come back.
+    /// Nothing more can be written for now: what is held is lost, and the beginning of a line at
+    /// the file's end is taken off. A regular file is tried again after a while, because a disk
+    /// that is full may have room later; a reader that has gone does not come back.
     fn give_up(&mut self, now: Nanos) {
         self.retry_at = None;
         if !self.output.can_stall() {

@@ -161,8 +161,9 @@ impl Shared {
         (self.state() != State::Up).then(|| self.next_look.load(Relaxed))
     }
 
-    /// An error frame says that the controller is bus-off. Not every way to receive tells frames of a controller from those that a
-    /// local process has sent, so the driver is asked, once for each bus-off.
+    /// An error frame says that the controller is bus-off. Not every way to receive tells frames of
+    /// a controller from those that a local process has sent, so the driver is asked, once for each
+    /// bus-off.
     pub(super) fn may_be_bus_off(&self) -> bool {
         self.state() != State::Up || self.line.is_bus_off(&self.interface) != Some(false)
     }

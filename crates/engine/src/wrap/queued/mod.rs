@@ -102,7 +102,8 @@ impl<H: Transmit> Queued<H> {
         }
     }
 
-    /// The same, and `witness` hears of each frame that is given up: who must know which one it was, and not only how many.
+    /// The same, and `witness` hears of each frame that is given up: who must know which one it
+    /// was, and not only how many.
     #[must_use]
     pub fn with_witness(mut self, witness: Witness) -> Self {
         self.witness = Some(witness);

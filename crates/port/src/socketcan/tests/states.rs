@@ -141,7 +141,8 @@ fn bus_off_is_noticed_and_its_end_too() {
     assert_eq!(bench.rx.counters().error_frames, 2);
 }
 
-/// Any process may send frames that look like a controller's error frames. A port that believed them would refuse frames.
+/// Any process may send frames that look like a controller's error frames. A port that believed
+/// them would refuse frames.
 #[test]
 fn error_frames_of_local_processes_are_not_the_controllers() {
     let error = |class: u32| {
