@@ -58,8 +58,9 @@ struct Stage {
     class: Class,
     /// What it does, in one line.
     what: &'static str,
-    /// How long it takes in a run of its class from a clean clone, on two idle cores, in seconds. Of the
-    /// steps before it, what they have built is there.
+    /// About how long it takes in a run of its class from a clean clone, on two idle cores, in seconds.
+    /// What the steps before it have built is there. `setup`, `format` and `house` were measured; the
+    /// others are estimated from runs on a busy machine: half their processor time.
     seconds: u32,
 }
 
