@@ -31,7 +31,7 @@ fn all(input: &[u8], format: Option<Format>, step: usize) -> Vec<String> {
             }
             Step::Bad(bad) => out.push(bad.to_string()),
             Step::Other => {}
-            // Nobody asked for one interface only.
+            // The scanner was not asked for one interface only.
             Step::Elsewhere(_) => unreachable!(),
             Step::Starved if last => break,
             Step::Starved => last = scanner.fill(&mut pieces).is_ok_and(|n| n == 0),

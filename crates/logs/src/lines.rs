@@ -43,7 +43,8 @@ const FIRST_END: usize = 16 * 1024;
 /// What ends the lines of a text that begins so; `None` where more of it is needed.
 pub(crate) fn line_end(head: &[u8], last: bool) -> Option<u8> {
     let head = head.get(..FIRST_END).unwrap_or(head);
-    // An old program's lines end in `\r`; elsewhere it stands before a `\n`, at times several of them.
+    // An old program's lines end in `\r`; elsewhere it stands before a `\n`, at times several of
+    // them.
     let has = |byte: u8| head.contains(&byte);
     match (has(b'\n'), has(b'\r')) {
         (true, _) => Some(b'\n'),

@@ -1,7 +1,8 @@
 //! Losses that cangate's recordings say in words, read back.
 //!
-//! `cangate capture` writes them where a format has no place for them: as a comment line in candump's
-//! log and in ASC, and in pcapng as a comment where the kernel does not say whose frames they were.
+//! `cangate capture` writes them where a format has no place for them: as a comment line in
+//! candump's log and in ASC, and in pcapng as a comment where the kernel does not say whose frames
+//! they were.
 
 use crate::name::InterfaceName;
 

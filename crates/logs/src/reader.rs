@@ -204,7 +204,8 @@ impl<R: Read> LogReader<R> {
     }
 
     /// Frames that are not in the log because its writer lost them, as it says itself: what it says
-    /// since the last call of this, which stands before the frame that was read last, or at the end.
+    /// since the last call of this, which stands before the frame that was read last, or at the
+    /// end.
     pub fn take_missing(&mut self) -> Vec<Missing> {
         self.scanner.take_missing()
     }

@@ -116,8 +116,8 @@ impl Scanner {
         }
     }
 
-    /// What is packed breaks off or is damaged behind what was read. Whole lines and blocks before that
-    /// are given; the rest is one more bad part.
+    /// What is packed breaks off or is damaged behind what was read. Whole lines and blocks before
+    /// that are given; the rest is one more bad part.
     /// False if nothing was read before.
     #[must_use]
     pub fn tear(&mut self) -> bool {
@@ -125,8 +125,8 @@ impl Scanner {
         self.format().is_some() || !self.lines.head().is_empty()
     }
 
-    /// What is missing by the log's own words, since the last call of this: it stands before the frame
-    /// that came last, or behind all frames.
+    /// What is missing by the log's own words, since the last call of this: it stands before the
+    /// frame that came last, or behind all frames.
     pub fn take_missing(&mut self) -> Vec<Missing> {
         std::mem::take(&mut self.missing)
     }

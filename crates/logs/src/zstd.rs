@@ -1,8 +1,8 @@
 //! Zstandard (RFC 8878): frames one behind the other, and how a frame that breaks off is completed.
 //!
-//! The decoder keeps the last bytes of a frame back until the frame has ended, because later blocks can
-//! refer to them: with a window of 8 MiB that would be all of a log. So it gets whole blocks only, and
-//! where the input ends within one, an empty last block in its place.
+//! The decoder keeps the last bytes of a frame back until the frame has ended, because later
+//! blocks can refer to them: with a window of 8 MiB that would be all of a log. So it gets whole
+//! blocks only, and where the input ends within one, an empty last block in its place.
 
 use ruzstd::decoding::StreamingDecoder;
 use std::io::{self, BufRead, Read};

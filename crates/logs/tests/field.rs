@@ -1,9 +1,10 @@
 //! Inputs as they are found in the field, of each dialect one: what is read of them.
 //!
-//! The files of `tests/field` have words and values of this project, in the forms that other programs
-//! write; those in `tests/field/made` were written by the programs that `made/README.md` names. What is
-//! expected of each stands in `expected.txt` beside it: a line `== NAME`, the format, the frames as
-//! lines of `candump -L`, what is missing by the log's own words, and the mistakes.
+//! The files of `tests/field` have words and values of this project, in the forms that other
+//! programs write; those in `tests/field/made` were written by the programs that `made/README.md`
+//! names. What is expected of each stands in `expected.txt` beside it: a line `== NAME`, the
+//! format, the frames as lines of `candump -L`, what is missing by the log's own words, and the
+//! mistakes.
 #![allow(clippy::unwrap_used)]
 
 use logs::{LogError, LogReader};

@@ -241,7 +241,7 @@ fn pcapng_in_both_byte_orders() {
             w.section(),
             w.interface(227, &named),
             w.interface(113, &binary),
-            // A link type that nobody knows here, and Ethernet beside CAN.
+            // A link type that is not known here, and Ethernet beside CAN.
             w.interface(147, &[]),
             w.interface(1, &[]),
             // Names that others have resolved.

@@ -23,8 +23,8 @@ fn open(opener: &mut Opener, name: &str, settings: &LogSettings) -> Box<dyn Poll
     settings.open(name, opener).unwrap().0
 }
 
-/// Frames of all ports with the millisecond at which each comes, in their order. The ports are asked
-/// once in each millisecond, from `start` on.
+/// Frames of all ports with the millisecond at which each comes, in their order. The ports are
+/// asked once in each millisecond, from `start` on.
 fn replay(ports: &mut [Box<dyn PollReceive>], start: u64, until: u64) -> Vec<(u64, String)> {
     let mut out = Vec::new();
     for ms in start..=until {

@@ -1,4 +1,5 @@
-//! The bytes of a file as text. Its encoding is that of the machine that wrote it, and it does not say it.
+//! The bytes of a file as text. Its encoding is that of the machine that wrote it, and it does not
+//! say it.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -7,7 +8,8 @@ use alloc::vec::Vec;
 /// The end of a file in old programs of DOS (Ctrl-Z).
 const END: u8 = 0x1A;
 
-/// UTF-8 or UTF-16 with or without a byte order mark, or Latin-1, in which each byte is a character.
+/// UTF-8 or UTF-16 with or without a byte order mark, or Latin-1, in which each byte is a
+/// character.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let end = bytes.iter().rposition(|b| *b != END && *b != 0);
     if let Some(text) = utf_16(bytes) {
@@ -44,9 +46,10 @@ fn utf_16(bytes: &[u8]) -> Option<String> {
     Some(text.trim_end_matches(['\u{1A}', '\0']).into())
 }
 
-/// The same bytes in an encoding of two bytes for a character (Shift JIS, GBK, Big5): the second one can
-/// be `\` or another sign that means something to the grammar. Each such pair becomes one character that
-/// stands for any; names are ASCII in all of them. `None` where there are no such pairs.
+/// The same bytes in an encoding of two bytes for a character (Shift JIS, GBK, Big5): the second
+/// one can be `\` or another sign that means something to the grammar. Each such pair becomes one
+/// character that stands for any; names are ASCII in all of them. `None` where there are no such
+/// pairs.
 pub(super) fn without_pairs(bytes: &[u8]) -> Option<String> {
     // First bytes of a pair, and second ones.
     let leads = |b: u8| matches!(b, 0x81..=0x9F | 0xA1..=0xFE);

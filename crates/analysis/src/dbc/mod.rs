@@ -121,8 +121,8 @@ impl DbcError {
 }
 
 impl DbcMessage {
-    /// Is it also sent when something happens, and not only in its cycle? By the words that tools have for
-    /// it, of the message and of its signals. Words that are not known count as events.
+    /// Is it also sent when something happens, and not only in its cycle? By the words that tools
+    /// have for it, of the message and of its signals. Words that are not known count as events.
     #[must_use]
     pub fn is_on_event(&self) -> bool {
         self.signal_event.is_some() || sending::is_on_event(self.send_type.as_deref().unwrap_or(""))
@@ -140,8 +140,8 @@ impl DbcMessage {
     }
 }
 
-/// Reads a file in UTF-8 or UTF-16, with or without a byte order mark, in Latin-1, or in an encoding of
-/// East Asia, of whose text only what is ASCII is kept.
+/// Reads a file in UTF-8 or UTF-16, with or without a byte order mark, in Latin-1, or in an
+/// encoding of East Asia, of whose text only what is ASCII is kept.
 ///
 /// # Errors
 /// [`DbcError`]: the first statement that the grammar does not have. A message that no frame can be

@@ -41,8 +41,8 @@ const NOTHING: [&str; 14] = [
     "na",
 ];
 
-/// Can a frame of this send type come apart from its cycle? A type that is not known counts as one that
-/// can: a bound must not rest on a word that was not understood.
+/// Can a frame of this send type come apart from its cycle? A type that is not known counts as one
+/// that can: a bound must not rest on a word that was not understood.
 pub(super) fn is_on_event(send_type: &str) -> bool {
     let name: alloc::string::String = send_type
         .to_lowercase()

@@ -14,7 +14,8 @@ pub(crate) enum Link {
     Cooked,
     /// LINKTYPE_LINUX_SLL2
     Cooked2,
-    /// LINKTYPE_WIRESHARK_UPPER_PDU: Wireshark and tshark write it for candump's and BUSMASTER's logs.
+    /// LINKTYPE_WIRESHARK_UPPER_PDU: Wireshark and tshark write it for candump's and BUSMASTER's
+    /// logs.
     UpperPdu,
 }
 
@@ -140,7 +141,8 @@ impl Side {
     }
 }
 
-/// A packet of LINKTYPE_WIRESHARK_UPPER_PDU: tags, of which one names the dissector, then the frame.
+/// A packet of LINKTYPE_WIRESHARK_UPPER_PDU: tags, of which one names the dissector, then the
+/// frame.
 fn upper(packet: &Packet<'_>, frame: &mut FrameBuf) -> Result<Option<Side>, Fault> {
     let (mut at, mut name) = (0, &[][..]);
     loop {
@@ -167,8 +169,8 @@ fn upper(packet: &Packet<'_>, frame: &mut FrameBuf) -> Result<Option<Side>, Faul
     Ok(Some(Side::default()))
 }
 
-/// The frame that begins at `at`, as the kernel has it. `id` is the byte order of the ID, `rest` that
-/// of an XL frame's length and acceptance field.
+/// The frame that begins at `at`, as the kernel has it. `id` is the byte order of the ID, `rest`
+/// that of an XL frame's length and acceptance field.
 fn one(
     packet: &Packet<'_>,
     at: usize,

@@ -24,7 +24,7 @@ pub(crate) struct Got {
     pub(crate) name: InterfaceName,
     /// Frames of its interface that were lost before it.
     pub(crate) lost: u64,
-    /// Frames of nobody knows which interface that were lost before it.
+    /// Frames of an unknown interface that were lost before it.
     pub(crate) lost_anywhere: u64,
     /// Comments of a user that stand with it.
     pub(crate) comments: u32,

@@ -49,8 +49,8 @@ impl Due {
         }
     }
 
-    /// Do other ports count from the same moment? Then frames that this one does not take count, too:
-    /// where time went back is the same for all of them.
+    /// Do other ports count from the same moment? Then frames that this one does not take count,
+    /// too: where time went back is the same for all of them.
     pub(super) fn is_shared(&self) -> bool {
         self.origin
             .as_ref()

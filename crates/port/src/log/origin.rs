@@ -1,9 +1,9 @@
 //! Where the time of logs that are replayed together begins.
 //!
-//! A recording of two buses can be replayed to two ports, and so can two recordings that were made at
-//! the same time. What was a cause in the log must come before its effect then, so the ports count
-//! time from one moment: the first frame of all of them. A log that is replayed alone counts from the
-//! first frame that its port takes.
+//! A recording of two buses can be replayed to two ports, and so can two recordings that were made
+//! at the same time. What was a cause in the log must come before its effect then, so the ports
+//! count time from one moment: the first frame of all of them. A log that is replayed alone counts
+//! from the first frame that its port takes.
 
 use crate::{AtStart, PortError};
 use frame::Nanos;

@@ -227,7 +227,9 @@ impl LogSettings {
             return None;
         }
         // Opened without waiting: a named pipe has no first frame yet.
-        let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?;
+        let meta = std::fs::metadata(path)
+            .ok()
+            .filter(std::fs::Metadata::is_file)?;
         let file = File::open(path).ok()?;
         let first = first_stamp(LogReader::new(file, "").of(self.format))?;
         let origins = opener.shared(Origins::default).clone();

@@ -56,7 +56,7 @@ pub struct LogSource {
     unopened: bool,
     /// How much later than due a frame of a regular file was handed over, at most.
     latest: Nanos,
-    /// The stamp of the log's first frame, of whatever interface; 0 if nobody looked.
+    /// The stamp of the log's first frame, of whatever interface; 0 where it was not looked for.
     first: Nanos,
     counters: RxCounters,
 }

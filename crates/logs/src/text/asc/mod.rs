@@ -1,10 +1,11 @@
-//! Vector ASC, as CANalyzer, CANoe and other programs write it: classic and FD frames, error frames.
+//! Vector ASC, as CANalyzer, CANoe and other programs write it: classic and FD frames, error
+//! frames.
 //!
 //! Channel N is the interface `can(N-1)`, as SocketCAN and python-can count, unless a comment of
 //! our own says its name (`// cangate: channel 1 is can0`).
 //!
-//! A line that is no frame is passed over if it is known ([`known`]); any other is a mistake, because
-//! it can be a frame that was damaged.
+//! A line that is no frame is passed over if it is known ([`known`]); any other is a mistake,
+//! because it can be a frame that was damaged.
 
 mod flexible;
 mod known;
@@ -284,7 +285,8 @@ impl Asc {
         self.put(&draft, &seen, frame)
     }
 
-    /// `123` or `123x` in the file's base; of a symbolic name, what stands behind `ID =` at the end.
+    /// `123` or `123x` in the file's base; of a symbolic name, what stands behind `ID =` at the
+    /// end.
     fn id(&self, word: &Word<'_>, rest: Words<'_>) -> Result<CanId, Fault> {
         let said = id_of(word.text, self.base).or_else(|| {
             let mut behind = rest.skip_while(|word| !word.is("ID"));
