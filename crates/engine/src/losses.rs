@@ -95,7 +95,7 @@ mod tests {
         port.tx.expired = 12;
         port.tx.displaced = 13;
         port.rx.overrun = 9;
-        port.rx.malformed = 14;
+        port.rx.malformed = 8;
         let losses = Losses {
             refused: 1,
             undeliverable: 3,
@@ -103,13 +103,14 @@ mod tests {
             expired: 12,
             displaced: 13,
             overrun: 9,
-            malformed: 14,
+            malformed: 8,
         };
         assert_eq!(snapshot.losses(), losses);
         assert_eq!(
             losses.to_string(),
             "1 refused by a full queue, 3 undeliverable, 4 lost by a port that had taken them, 12 \
-             expired in a queue, 13 displaced by newer frames, 9 lost before the gateway saw them, 14 left out as no frames (bad lines)"
+             expired in a queue, 13 displaced by newer frames, 9 lost before the gateway saw them, 8 \
+             left out as no frames (bad lines)"
         );
     }
 }

@@ -310,7 +310,7 @@ impl Device {
                 Ended::Closed if spoke => self.remark(ended.to_string()),
                 Ended::Closed => {}
                 Ended::Message(_) | Ended::Refused(_) => {
-                    self.remark(format!("{ended}; its connection was closed"))
+                    self.remark(format!("{ended}; its connection was closed"));
                 }
             }
         }
