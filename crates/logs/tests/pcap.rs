@@ -378,3 +378,51 @@ fn a_block_of_gigabytes_is_passed_over_in_bounded_memory() {
     let frames = LogReader::new(whole, "log").map(|entry| entry.unwrap());
     assert_eq!(frames.count(), 1);
 }
+
+/// Each interface has its own clock: resolution, and seconds to be added, which can be negative.
+#[test]
+fn clocks_of_interfaces_differ() {
+    for w in [Writer { big: false }, Writer { big: true }] {
+        let seconds = |n: i64| match w.big {
+            true => n.to_be_bytes(),
+            false => n.to_le_bytes(),
+        };
+        let clock = |resolution: u8, offset: i64| {
+            let resolution = w.option(9, &[resolution]);
+            [resolution, w.option(14, &seconds(offset)), w.option(0, &[])].concat()
+        };
+        let file = [
+            w.section(),
+            w.interface(227, &clock(3, 1_712_567_411)),
+            w.interface(113, &clock(9, -1)),
+            w.interface(252, &clock(0x80 | 20, 5)),
+            w.packet(0, 350, &CLASSIC, &[]),
+            w.packet(1, 3_000_000_007, &cooked(w, 0, 0x0C, &CLASSIC), &[]),
+            w.packet(2, 1 << 19, &upper(w, b"can-hostendian\0\0", 0x0C), &[]),
+            w.packet(2, 1 << 20, &upper(w, b"canfd\0\0\0", 0x0D), &[]),
+            w.packet(2, 1 << 20, &upper(w, b"http", 0x0D), &[]),
+            // Before 1970.
+            w.packet(1, 7, &cooked(w, 0, 0x0C, &CLASSIC), &[]),
+        ]
+        .concat();
+        let (_, frames, wrong) = read(&file);
+        assert_eq!(
+            frames,
+            [
+                "(1712567411.350000000) can0 123#1122",
+                "(0000000002.000000007) can1 123#1122 R",
+                "(0000000005.500000000) can2 123#1122",
+                "(0000000006.000000000) can2 123##41122",
+            ]
+        );
+        assert_eq!(wrong.len(), 1, "{wrong:?}");
+        assert!(wrong[0].contains("before 1970"), "{wrong:?}");
+    }
+}
+
+/// A packet of link type 252: the dissector's name, the end of the tags, the frame.
+fn upper(w: Writer, name: &[u8], protocol: u8) -> Vec<u8> {
+    let len = (name.len() as u16).to_be_bytes();
+    let tag = [&[0, 12][..], &len, name, &[0; 4]].concat();
+    [tag, kernel(w, protocol, &CLASSIC)].concat()
+}

@@ -190,6 +190,14 @@ fn every_key() {
         })
     );
     assert_eq!(
+        &*good("[ports.p]\nkind = 'log'\nread = 'a'\norigin = 'own'"),
+        &*settings(LogSettings {
+            read: Some(Stream::File("a".into())),
+            own_origin: true,
+            ..LogSettings::default()
+        })
+    );
+    assert_eq!(
         &*good("[ports.p]\nkind = 'log'\nread = 'a'\npace = 'fast'"),
         &*settings(LogSettings {
             read: Some(Stream::File("a".into())),
@@ -309,6 +317,14 @@ fn mistakes_are_named() {
         (
             "[ports.p]\nkind = 'log'\nwrite = 'x'\non_full = 'wait'",
             "`on_full` is about frames that are read, and nothing is read here",
+        ),
+        (
+            "[ports.p]\nkind = 'log'\nwrite = 'x'\norigin = 'own'",
+            "`origin` is about a log that is read, and nothing is read here",
+        ),
+        (
+            "[ports.p]\nkind = 'log'\nread = 'x'\norigin = 'file'",
+            "`origin` cannot be `file`",
         ),
         (
             "[ports.p]\nkind = 'log'\nread = 'x'\non_full = 'drop'",

@@ -30,7 +30,7 @@ const FLAGS: u16 = 2;
 const DROPPED: u16 = 4;
 const COMMENT: u16 = 1;
 
-/// A number of lost packets that says that nobody counted them (an old packet block).
+/// A number of lost packets that says that they were not counted (an old packet block).
 const NOT_COUNTED: u16 = u16::MAX;
 
 /// The longest block that is looked at; longer ones are no frames.
