@@ -1,9 +1,14 @@
 //! `cangate lab`, `bench`, `report` and `image` start the program `cangate-lab`.
 
 use crate::{cangate, stderr, stdout, text};
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+/// How long a file that was just written may be busy: a test beside this one forked while it was open.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A copy of `cangate` in a folder of its own, and beside it a `cangate-lab` that prints its arguments.
 fn prepared(folder: &Path, with_lab: bool) -> Command {
@@ -22,7 +27,18 @@ fn prepared(folder: &Path, with_lab: bool) -> Command {
 
 fn run(folder: &Path, with_lab: bool, line: &str) -> Output {
     let mut command = prepared(folder, with_lab);
-    command.args(line.split(' ')).output().unwrap()
+    command.args(line.split(' '));
+    let began = Instant::now();
+    loop {
+        let busy = match command.output() {
+            Ok(output) if text(&output.stderr).contains("Text file busy") => true,
+            Ok(output) => return output,
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => true,
+            Err(error) => panic!("{error}"),
+        };
+        assert!(busy && began.elapsed() < BUSY_TIMEOUT, "{line}: still busy");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 #[test]

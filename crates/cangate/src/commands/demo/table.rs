@@ -26,6 +26,9 @@ pub(crate) fn render(summary: &Summary) -> String {
 /// Why frames of a route did not go out: the head of a column, and how many.
 type Reason = (&'static str, fn(&RouteLine) -> u64);
 
+/// So many counts of 10 digits fit a line beside a route's name.
+const MOST_COLUMNS: usize = 5;
+
 /// Frames and latencies of each route: side by side where they fit, else one below the other. Reasons for
 /// which nothing was stopped have no column.
 fn routes(all: &[RouteLine]) -> String {
@@ -44,7 +47,7 @@ fn routes(all: &[RouteLine]) -> String {
         .collect();
     let mut counts = vec!["in", "out"];
     counts.extend(reasons.iter().map(|(name, _)| *name));
-    let counted = |r: &RouteLine| {
+    let counted = |r: &RouteLine| -> Vec<String> {
         let stopped = reasons.iter().map(|(_, of)| number(of(r)));
         let both = [r.taken.to_string(), r.out.to_string()];
         both.into_iter().chain(stopped).collect()
@@ -56,11 +59,21 @@ fn routes(all: &[RouteLine]) -> String {
     if width(&table) <= WIDTH {
         return table.to_string();
     }
-    let (counts, times) = (
-        of_routes(all, &counts, counted),
-        of_routes(all, &TIMES, timed),
-    );
-    format!("{}\n{}", fitted(counts, &[0]), fitted(times, &[0]))
+    let mut tables = vec![fitted(of_routes(all, &counts, counted), &[0])];
+    if width(&tables[0]) > WIDTH {
+        // Large counts in many columns: below one another, too.
+        tables = (0..counts.len())
+            .step_by(MOST_COLUMNS)
+            .map(|first| {
+                let end = counts.len().min(first + MOST_COLUMNS);
+                let some = |r: &RouteLine| counted(r)[first..end].to_vec();
+                fitted(of_routes(all, &counts[first..end], some), &[0])
+            })
+            .collect();
+    }
+    tables.push(fitted(of_routes(all, &TIMES, timed), &[0]));
+    let texts: Vec<String> = tables.iter().map(ToString::to_string).collect();
+    texts.join("\n")
 }
 
 fn of_routes(
