@@ -258,6 +258,9 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             if core::mem::take(&mut tx.recovered) {
                 tell(Event::Recovered { port });
             }
+            while let Some(what) = rx.half.take_alarm() {
+                tell(Event::Alarm { port, what: &what });
+            }
             let now = rx.half.link();
             let before = core::mem::replace(&mut rx.link, now);
             if before != now {

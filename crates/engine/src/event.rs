@@ -20,6 +20,14 @@ pub enum Event<'e> {
         /// The port's name.
         port: &'e str,
     },
+    /// Something that a user should know at once
+    /// ([`Receive::take_alarm`](crate::Receive::take_alarm)).
+    Alarm {
+        /// The port's name.
+        port: &'e str,
+        /// What happened, in a sentence.
+        what: &'e str,
+    },
     /// The port's interface changed how it takes part in its bus. Changes that followed one another
     /// before they were told are one: the last state is told.
     Link {

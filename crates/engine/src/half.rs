@@ -61,6 +61,12 @@ pub trait Receive {
         LinkState::Up
     }
 
+    /// A sentence that a user should be told now, each once: why a peer was sent away. Announced by
+    /// [`RxReport::news`].
+    fn take_alarm(&mut self) -> Option<String> {
+        None
+    }
+
     /// What a user should be told besides the counters, in sentences: the first bad lines of a
     /// log, why an interface was lost. Bounded; not for every batch.
     fn remarks(&self) -> Vec<String> {
@@ -167,6 +173,10 @@ impl<H: Receive + ?Sized> Receive for Box<H> {
 
     fn link(&self) -> LinkState {
         (**self).link()
+    }
+
+    fn take_alarm(&mut self) -> Option<String> {
+        (**self).take_alarm()
     }
 
     fn remarks(&self) -> Vec<String> {

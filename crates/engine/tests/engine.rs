@@ -219,6 +219,21 @@ scenarios! {
         );
     }
 
+    fn what_a_port_wants_said_at_once_is_told_once() {
+        let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
+        ports[0].inside().alarms = vec!["second".into(), "first".into()];
+        let told = |engine: &mut Engine| {
+            let mut all = Vec::new();
+            engine.events(|event| match event {
+                Event::Alarm { port, what } => all.push(format!("{port}: {what}")),
+                other => panic!("{other:?}"),
+            });
+            all
+        };
+        assert_eq!(told(&mut engine), ["p0: first", "p0: second"]);
+        assert_eq!(told(&mut engine), [""; 0]);
+    }
+
     /// A port that says when it can be tried again is back then, and what it could not take
     /// meanwhile is counted.
     fn a_port_that_can_be_tried_again_is_back_in_its_time() {

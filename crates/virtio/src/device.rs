@@ -96,6 +96,8 @@ pub struct Device {
     frames: Known,
     commands: Known,
     remarks: Vec<String>,
+    /// Of these, those that a user should be told at once.
+    alarms: Vec<String>,
     was_broken: bool,
     others: u32,
     /// When [`Device::work`] was called last.
@@ -142,6 +144,7 @@ impl Device {
             frames: Known::Stirred,
             commands: Known::Stirred,
             remarks: Vec::new(),
+            alarms: Vec::new(),
             was_broken: false,
             others: 0,
             now: 0,
@@ -179,6 +182,11 @@ impl Device {
     /// Sentences for a user since the last call: machines that came and went.
     pub fn remarks(&mut self) -> Vec<String> {
         std::mem::take(&mut self.remarks)
+    }
+
+    /// Why a monitor was sent away, since the last call: each in a sentence.
+    pub fn alarms(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.alarms)
     }
 
     /// When [`Device::work`] is to be called at the latest.
@@ -310,7 +318,11 @@ impl Device {
                 Ended::Closed if spoke => self.remark(ended.to_string()),
                 Ended::Closed => {}
                 Ended::Message(_) | Ended::Refused(_) => {
-                    self.remark(format!("{ended}; its connection was closed"));
+                    let why = format!("{ended}; its connection was closed");
+                    if self.alarms.len() < REMARKS {
+                        self.alarms.push(why.clone());
+                    }
+                    self.remark(why);
                 }
             }
         }

@@ -402,6 +402,7 @@ fn no_monitor_holds_up_who_serves_it() {
     assert_eq!(device.link(), Link::Stopped);
     device.work(200_005_000);
     assert_eq!(device.link(), Link::Absent);
+    assert_eq!(device.alarms().len(), 1, "a user hears of it at once");
     said(&mut device, "its body did not come");
     // One that goes in the middle of a message, or of a header.
     for part in [13, 5] {

@@ -181,6 +181,10 @@ impl<H: Receive> Receive for Faulty<H> {
         self.half.link()
     }
 
+    fn take_alarm(&mut self) -> Option<String> {
+        self.half.take_alarm()
+    }
+
     fn remarks(&self) -> Vec<String> {
         self.half.remarks()
     }

@@ -86,6 +86,10 @@ impl<H: Receive, T: Tap> Receive for Tapped<H, T> {
         self.half.link()
     }
 
+    fn take_alarm(&mut self) -> Option<String> {
+        self.half.take_alarm()
+    }
+
     fn remarks(&self) -> Vec<String> {
         self.half.remarks()
     }

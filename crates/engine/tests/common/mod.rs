@@ -53,6 +53,7 @@ pub struct Inside {
     pub rx_fails: bool,
     pub flush_fails: bool,
     pub retry_at: Option<Nanos>,
+    pub alarms: Vec<String>,
     pub ends: bool,
     /// Has no deadline, whatever has come in.
     pub no_deadline: bool,
@@ -162,6 +163,10 @@ impl Receive for MemoryRx {
 
     fn link(&self) -> LinkState {
         self.0.inside().link
+    }
+
+    fn take_alarm(&mut self) -> Option<String> {
+        self.0.inside().alarms.pop()
     }
 
     fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {

@@ -229,6 +229,9 @@ impl Worker<'_> {
             Event::Recovered { port } => outbox.push(Notice::PortRecovered {
                 port: port.to_owned(),
             }),
+            Event::Alarm { port, what } => outbox.push(Notice::PortRemarks {
+                remarks: vec![format!("{port}: {what}")],
+            }),
             Event::Link { port, before, now } => outbox.push(Notice::Link {
                 port: port.to_owned(),
                 interface: None,

@@ -27,6 +27,8 @@ struct Inner {
     /// The machine's part of a controller.
     function: Option<SharedFunction>,
     remarks: Vec<String>,
+    /// What a user should be told at once; the oldest first.
+    alarms: VecDeque<String>,
     taken: u64,
     sent: u64,
     lost: u64,
@@ -78,6 +80,7 @@ pub(super) fn halves(device: Device, queue: usize, function: Option<SharedFuncti
         held: VecDeque::with_capacity(queue),
         function,
         remarks: Vec::new(),
+        alarms: VecDeque::new(),
         taken: 0,
         sent: 0,
         lost: 0,
@@ -116,6 +119,9 @@ impl Receive for VirtioReceive {
             let room = REMARKS.saturating_sub(inner.remarks.len());
             let said = inner.device.remarks();
             inner.remarks.extend(said.into_iter().take(room));
+            let room = REMARKS.saturating_sub(inner.alarms.len());
+            let alarms = inner.device.alarms();
+            inner.alarms.extend(alarms.into_iter().take(room));
             let Inner {
                 device, function, ..
             } = &mut *inner;
@@ -130,7 +136,7 @@ impl Receive for VirtioReceive {
                 }
             };
             let link = inner.device.link();
-            let news = link != inner.link;
+            let news = link != inner.link || !inner.alarms.is_empty();
             inner.link = link;
             let (_, gone) = inner.give();
             (more, news, gone > 0)
@@ -205,6 +211,10 @@ impl Receive for VirtioReceive {
             Link::Stopped | Link::Broken => LinkState::Down,
             Link::Absent => LinkState::Gone,
         }
+    }
+
+    fn take_alarm(&mut self) -> Option<String> {
+        self.shared.lock().alarms.pop_front()
     }
 
     fn remarks(&self) -> Vec<String> {
