@@ -66,7 +66,7 @@ pub(crate) enum Command {
     Timing(Timing),
     /// Compute how long each message of a set can take at worst, and show a case that takes as long.
     #[cfg(feature = "bound")]
-    Bound(bound::Bound),
+    Bound(Box<bound::Bound>),
     /// Convert can-gw rules (output of `cangw -L`, or a script of `cangw -A` lines) to a gateway file.
     Import(Import),
     /// Convert a gateway file to can-gw rules, or list the routes that can-gw cannot express.

@@ -165,7 +165,7 @@ fn plans(args: &Ping) -> Result<Vec<Plan>, Failure> {
             answer,
             own: args.own,
             len: frames.payload,
-            fd: frames.fd.then(|| if frames.brs { flags::BRS } else { 0 }),
+            fd: frames.fd.then_some(if frames.brs { flags::BRS } else { 0 }),
             period: args.timing.period * 1_000,
             count: (count > 0).then_some(count),
             timeout: args.timing.timeout * 1_000_000,

@@ -81,7 +81,9 @@ fn setup(args: &Bench) -> Result<Setup, Failure> {
         frames: traffic.frames.unwrap_or(all),
         ids: traffic.id,
         lens: traffic.payload.clone(),
-        fd: traffic.fd.then(|| if traffic.brs { flags::BRS } else { 0 }),
+        fd: traffic
+            .fd
+            .then_some(if traffic.brs { flags::BRS } else { 0 }),
         seed: traffic.seed,
         beside: Vec::new(),
     };
