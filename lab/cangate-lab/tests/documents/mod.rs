@@ -153,6 +153,10 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("echo", Lab(300)),
     ("cangate lab measure", Lab(600)),
     (
+        "cangate lab measure --gateway user:read-write --cangate",
+        Not(PLACEHOLDER),
+    ),
+    (
         "cangate lab measure --gateway bpf --filters eff:100000",
         Not("a guest takes minutes to read 100000 routes; claim O5 measures the same"),
     ),
