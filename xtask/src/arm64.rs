@@ -5,7 +5,7 @@ use crate::command::{command, on_path, show};
 use crate::package::{self, Architecture};
 use crate::report::Tally;
 use crate::setup::has_target;
-use crate::workspace::Workspace;
+use crate::workspace::{TestBinary, Workspace};
 use crate::{bpf, libtest};
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -56,14 +56,14 @@ const PURE: [&str; 8] = [
 const PROGRAM: &str = "CANGATE_PROGRAM";
 
 /// All of it; what is missing is skipped, and counted.
-pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
+pub(crate) fn run(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Tally> {
     let mut tally = Tally::default();
     for target in TARGETS {
         tally.add(check(workspace, target)?);
     }
     tally.add(pure_tests(workspace)?);
     tally.add(package::run(workspace, Architecture::Arm64)?);
-    tally.add(command_line(workspace)?);
+    tally.add(command_line(workspace, binaries)?);
     Ok(tally)
 }
 
@@ -135,7 +135,7 @@ fn pure_tests(workspace: &Workspace) -> Result<Tally> {
 }
 
 /// The tests of the command line, which are programs of this machine, with a program for 64-bit ARM.
-fn command_line(workspace: &Workspace) -> Result<Tally> {
+fn command_line(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Tally> {
     let program = program(workspace);
     let why = if on_path(RUNNER) {
         // Where the target is missing, there is none.
@@ -149,10 +149,13 @@ fn command_line(workspace: &Workspace) -> Result<Tally> {
         )));
     }
     let script = wrapper(workspace, &program)?;
-    let mut test = workspace.cargo("test");
-    test.env(PROGRAM, script);
-    test.args(["--no-fail-fast", "-p", "cangate", "--test", "cli"]);
-    test.args(["--", "--show-output"]);
+    // The step `build` has built them, for all packages at once: one package alone would be built anew.
+    let cli = binaries
+        .iter()
+        .find(|binary| binary.package == "cangate" && binary.selector == ["--test", "cli"])
+        .context("there are no tests of the command line")?;
+    let mut test = command(&cli.program, &cli.folder);
+    test.env(PROGRAM, script).arg("--show-output");
     Ok(libtest::run(&mut test, &workspace.log("arm64-cli"))?.tally)
 }
 

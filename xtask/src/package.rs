@@ -146,11 +146,11 @@ fn arm64(workspace: &Workspace) -> Result<Result<Programs, String>> {
     }
     arm64::build(workspace)?;
     let mut build = workspace.cargo("build");
-    if !show(build.args(["-p", "cangate"]))? {
+    if !show(build.args(["--release", "-p", "cangate"]))? {
         bail!("cangate does not build");
     }
     Ok(Ok(Programs {
-        here: workspace.target.join("debug/cangate"),
+        here: workspace.target.join("release/cangate"),
         packaged: false,
     }))
 }

@@ -361,7 +361,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
                 Ok(built.borrow_mut().hand_over(run, options))
             }
             "package" => package::run(workspace, package::Architecture::host()),
-            "arm64" => arm64::run(workspace),
+            "arm64" => arm64::run(workspace, built.borrow_mut().binaries(workspace)?),
             "heavy" => {
                 let mut built = built.borrow_mut();
                 let run = ignored_tests(workspace, built.binaries(workspace)?, Ignored::Heavy)?;

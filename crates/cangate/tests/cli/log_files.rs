@@ -12,10 +12,12 @@ fn readers(log: &Path) -> Vec<(Vec<String>, i32)> {
     let folder = log.parent().unwrap();
     let gateway = folder.join("gateway.toml");
     let log = log.display().to_string();
+    // A control socket of its own: another test's gateway may run at the usual place.
     let text = format!(
-        "[ports.in]\nkind = \"log\"\nread = \"{log}\"\npace = \"fast\"\n\
+        "[gateway]\ncontrol = \"{}\"\n[ports.in]\nkind = \"log\"\nread = \"{log}\"\npace = \"fast\"\n\
          [ports.out]\nkind = \"log\"\nwrite = \"{}\"\n\
          [[routes]]\nfrom = \"in\"\nto = \"out\"\n",
+        folder.join("control.sock").display(),
         folder.join("out.log").display()
     );
     std::fs::write(&gateway, text).unwrap();
