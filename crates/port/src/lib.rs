@@ -60,7 +60,7 @@ pub use engine::{
 };
 pub use faults::Faults;
 pub use kind::{
-    Comparable, LONGEST_NAME, LONGEST_QUEUE, PlacedPort, PortKind, Settings, Stream, queue,
+    Comparable, LONGEST_NAME, LONGEST_QUEUE, Passage, PlacedPort, PortKind, Settings, Stream, queue,
     queue_key,
 };
 pub use kinds::{Kinds, LeftOut};
