@@ -95,6 +95,8 @@ pub struct Fake {
     asked: Mutex<Vec<String>>,
     /// Was it told to stop?
     pub stopped: AtomicBool,
+    /// Was it to end its guests because of an error?
+    pub given_up: AtomicBool,
     behaviour: Box<Behaviour>,
 }
 
@@ -113,6 +115,7 @@ impl Fake {
             versions: versions(),
             asked: Mutex::default(),
             stopped: AtomicBool::new(false),
+            given_up: AtomicBool::new(false),
             behaviour: Box::new(behaviour),
         }
     }
@@ -146,5 +149,9 @@ impl Machine for Fake {
 
     fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
+    }
+
+    fn give_up(&self) {
+        self.given_up.store(true, Ordering::SeqCst);
     }
 }

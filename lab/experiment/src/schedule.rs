@@ -198,7 +198,7 @@ pub fn run(
                 ending.store(true, Ordering::Relaxed);
                 if first_error.is_none() {
                     first_error = Some(error);
-                    machine.stop();
+                    machine.give_up();
                 }
             }
         }

@@ -34,8 +34,13 @@ pub trait Machine: Sync {
     /// As [`Machine::run`].
     fn run_bare(&self, experiment: &Experiment) -> Result<Outcome, guest::Error>;
 
-    /// Ends all guests that run, and starts none any more.
+    /// Ends all guests that run, and starts none any more, because someone asked for that from outside. The
+    /// process may end with it: nothing is left to be said.
     fn stop(&self) {}
+
+    /// Ends all guests that run, and starts none any more, because of an error. It returns, so that the error is
+    /// reported.
+    fn give_up(&self) {}
 }
 
 /// A guest that did not do what it was asked: what is kept of it.

@@ -7,15 +7,14 @@ use crate::fetch::{RECORD, Tree};
 use crate::machine::GuestFile;
 use crate::own::{self, Programs};
 use crate::progress::Progress;
-use crate::qemu::{Options, Process};
+use crate::qemu::{Options, Process, STANDS_STILL};
 use crate::with_causes;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a guest that is to be saved may take until it stops itself, in real time, on the
-/// slowest host that we think of.
+/// How much time of the host's processors a guest that is to be saved may use until it stops itself.
 const BOOT: Duration = Duration::from_secs(300);
 /// How often a guest is booted to be saved before that is given up. At the first try it is as it
 /// should be nearly always.
@@ -85,23 +84,20 @@ pub(crate) fn state(
     let made = cache.stage(&name, progress, |part| {
         progress.stage(&format!("{what}: {} MB of memory", options.memory));
         for _ in 0..TRIES {
-            let deadline = Instant::now() + BOOT;
             // Where its main loop waits until the thread of the guest's processor has stopped, it
             // stops as it usually does.
             let mut process = linux::schedule::on_one_processor(turn(), || {
                 Process::start(qemu, options, &part.join("qemu"))
             })?;
             let mut stops = || {
-                process.processor_first(deadline)?;
+                process.processor_first(Instant::now() + STANDS_STILL)?;
                 if let Some(file) = options.restore {
-                    process.resume(file, deadline)?;
+                    process.resume(file)?;
                 }
-                process.stops(deadline)
+                process.stops(BOOT)
             };
             stops().map_err(Error::NotStopped)?;
-            let usual = process
-                .save(&part.join("state"), deadline)
-                .map_err(Error::NotSaved)?;
+            let usual = process.save(&part.join("state")).map_err(Error::NotSaved)?;
             if usual {
                 return Ok(());
             }

@@ -7,10 +7,11 @@
 #![forbid(unsafe_code)]
 
 mod embed;
+mod lock;
 mod plan;
 mod sources;
 mod template;
 
 pub use embed::{EmbedError, embed};
 pub use plan::plan;
-pub use template::{For, Template, TemplateError, template};
+pub use template::{For, Template, TemplateError, check, template};

@@ -1,7 +1,9 @@
 //! The image without a gateway, built once.
 
+use crate::lock;
 use crate::sources::{self, SOURCES};
 use rustix::fs::{FlockOperation, flock};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -77,6 +79,11 @@ pub enum TemplateError {
         /// The end of what it says.
         said: String,
     },
+    /// Cargo wants other versions of libraries than those that were tested.
+    #[error(
+        "the image is built with the libraries of cangate's own lock file only, and cargo wants others: {0}"
+    )]
+    Unpinned(String),
     /// A file.
     #[error("cannot {verb} {}", path.display())]
     File {
@@ -122,15 +129,7 @@ pub fn template(machine: For, folder: &Path, begin: &dyn Fn()) -> Result<Templat
     if path.exists() {
         return Ok(found(path));
     }
-    let target = machine.target();
-    if version.is_none() || said(Command::new(&cargo).arg("--version")).is_none() {
-        return Err(TemplateError::NoCargo(target));
-    }
-    let library = ["--print", "target-libdir", "--target", target];
-    let library = said(Command::new(&rustc).args(library));
-    if !library.is_some_and(|path| Path::new(&path).exists()) {
-        return Err(TemplateError::NoTarget(target));
-    }
+    compiler(machine, &cargo, &rustc)?;
     fs::create_dir_all(folder).map_err(file("create the folder", folder))?;
     // Whoever builds it first builds it for all.
     let lock = folder.join("lock");
@@ -144,13 +143,46 @@ pub fn template(machine: For, folder: &Path, begin: &dyn Fn()) -> Result<Templat
     begin();
     let work = folder.join(format!("{hash}.build"));
     let _ = fs::remove_dir_all(&work);
-    let built = build(machine, &cargo, &work, version)?;
+    let built = build(machine, &cargo, &work, version.as_deref())?;
     let whole = folder.join(format!("{hash}.new"));
     fs::copy(&built, &whole).map_err(file("write", &whole))?;
     fs::rename(&whole, &path).map_err(file("write", &path))?;
     // The image is there; what it was made in takes a hundred times its room.
     let _ = fs::remove_dir_all(&work);
     Ok(found(path))
+}
+
+/// Can the image be had, because it is in `folder` or the compiler for it is here? For those who are going to
+/// need it later.
+///
+/// # Errors
+/// [`TemplateError`]: what is missing, and what to install.
+pub fn check(machine: For, folder: &Path) -> Result<(), TemplateError> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let version = said(Command::new(&rustc).arg("-vV"));
+    if folder
+        .join(format!("{}.elf", hash(machine, version.as_deref())))
+        .exists()
+    {
+        return Ok(());
+    }
+    compiler(machine, &cargo, &rustc)
+}
+
+/// The programs and the library that an image is compiled with.
+fn compiler(machine: For, cargo: &OsStr, rustc: &OsStr) -> Result<(), TemplateError> {
+    let target = machine.target();
+    let version = |program| said(Command::new(program).arg("--version"));
+    if version(rustc).is_none() || version(cargo).is_none() {
+        return Err(TemplateError::NoCargo(target));
+    }
+    let library = ["--print", "target-libdir", "--target", target];
+    let library = said(Command::new(rustc).args(library));
+    if !library.is_some_and(|path| Path::new(&path).exists()) {
+        return Err(TemplateError::NoTarget(target));
+    }
+    Ok(())
 }
 
 fn hash(machine: For, version: Option<&str>) -> String {
@@ -160,18 +192,49 @@ fn hash(machine: For, version: Option<&str>) -> String {
     format!("{:016x}", hasher.finish())
 }
 
+/// Takes out of the lock file what an image does not need, which only cargo knows; all that stays is what was tested.
+/// Cargo fetches libraries for it and compiles none.
+fn pin(cargo: &OsStr, work: &Path, version: Option<&str>) -> Result<(), TemplateError> {
+    let path = work.join("Cargo.lock");
+    let before = fs::read_to_string(&path).map_err(file("read", &path))?;
+    let mut command = Command::new(cargo);
+    command.current_dir(work).args(["fetch", "--quiet"]);
+    let output = command.output().map_err(file("run cargo in", work))?;
+    if !output.status.success() {
+        return Err(failed(&output.stderr, version));
+    }
+    let after = fs::read_to_string(&path).map_err(file("read", &path))?;
+    let unknown = lock::unknown(&after, &before);
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    Err(TemplateError::Unpinned(unknown.join(", ")))
+}
+
+fn failed(said: &[u8], version: Option<&str>) -> TemplateError {
+    let text = String::from_utf8_lossy(said);
+    let lines: Vec<_> = text.lines().collect();
+    let last = lines.len().saturating_sub(LINES);
+    TemplateError::Build {
+        version: version.and_then(|v| v.lines().next().map(str::to_owned)),
+        said: lines.get(last..).unwrap_or_default().join("\n"),
+    }
+}
+
 fn build(
     machine: For,
-    cargo: &std::ffi::OsStr,
+    cargo: &OsStr,
     work: &Path,
-    version: Option<String>,
+    version: Option<&str>,
 ) -> Result<PathBuf, TemplateError> {
     sources::write(work).map_err(file("write", work))?;
+    pin(cargo, work, version)?;
     let target = work.join("target");
     let mut command = Command::new(cargo);
     command
         .current_dir(work)
-        .args(["build", "--release", "-p", "cangate-baremetal"])
+        // The versions of libraries that were tested, or none.
+        .args(["build", "--locked", "--release", "-p", "cangate-baremetal"])
         .args(["--bin", "cangate-image", "--target", machine.target()])
         .env("CARGO_TARGET_DIR", &target)
         .env(
@@ -185,13 +248,7 @@ fn build(
         .env_remove("CARGO_BUILD_TARGET");
     let output = command.output().map_err(file("run cargo in", work))?;
     if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr);
-        let lines: Vec<_> = text.lines().collect();
-        let last = lines.len().saturating_sub(LINES);
-        return Err(TemplateError::Build {
-            version: version.and_then(|v| v.lines().next().map(str::to_owned)),
-            said: lines.get(last..).unwrap_or_default().join("\n"),
-        });
+        return Err(failed(&output.stderr, version));
     }
     Ok(target
         .join(machine.target())

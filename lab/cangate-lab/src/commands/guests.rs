@@ -11,6 +11,7 @@ use guest::{Bare, Kernel, Lab, Outcome, Silent, Sink};
 use std::io::IsTerminal;
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -28,6 +29,28 @@ impl Guests {
         let lab = open(locations)?;
         Ok(Self { lab, one })
     }
+
+    /// Checks what these experiments need besides guests, before the first of them takes its time.
+    pub(super) fn check<'e>(
+        &self,
+        experiments: impl IntoIterator<Item = &'e Experiment>,
+    ) -> Result<(), Failure> {
+        let mut experiments = experiments.into_iter();
+        if experiments.any(|experiment| experiment.gateway.is_bare()) {
+            image::check(image::For::Pc, &self.images()).map_err(Failure::run)?;
+        }
+        Ok(())
+    }
+
+    /// Where images without an operating system are kept.
+    fn images(&self) -> PathBuf {
+        images(&self.lab)
+    }
+}
+
+/// Where a lab keeps images without an operating system.
+pub(super) fn images(lab: &Lab) -> PathBuf {
+    lab.folder().join("image")
 }
 
 /// What a guest prints: kept; what its agent says: on standard error, where it is the only one.
@@ -88,8 +111,8 @@ impl Machine for Guests {
         let given = bare::given(experiment).map_err(|e| image(&e))?;
         let begin =
             || eprintln!("building the image with cargo, once for this version of cangate …");
-        let template = image::template(image::For::Pc, &self.lab.folder().join("image"), &begin)
-            .map_err(|e| image(&e))?;
+        let template =
+            image::template(image::For::Pc, &self.images(), &begin).map_err(|e| image(&e))?;
         let mut bytes = std::fs::read(&template.path).map_err(|e| image(&e))?;
         image::embed(&mut bytes, &given.plan).map_err(|e| image(&e))?;
         let machine = Bare {
@@ -106,6 +129,10 @@ impl Machine for Guests {
 
     fn stop(&self) {
         stop();
+    }
+
+    fn give_up(&self) {
+        self.lab.stop();
     }
 }
 

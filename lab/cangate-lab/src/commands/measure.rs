@@ -20,6 +20,7 @@ pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
         output::file(path)?;
     }
     let guests = Guests::open(&args.locations, true)?;
+    guests.check([&experiment])?;
     let floor = experiment.floor().filter(|_| !args.no_floor);
     eprintln!(
         "{}: {}, {} frames …",

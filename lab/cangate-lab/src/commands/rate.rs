@@ -23,6 +23,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     output::folder(&args.out)?;
     let store = Store::open(&args.out).map_err(Failure::run)?;
     let guests = Guests::open(&args.locations, false)?;
+    guests.check([&experiment])?;
     let stop = stop_flag()?;
     let versions =
         schedule::versions(&guests, std::slice::from_ref(&experiment)).map_err(Failure::run)?;

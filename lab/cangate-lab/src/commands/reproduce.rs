@@ -56,8 +56,13 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
     output::folder(&args.out)?;
     let store = Store::open(&args.out).map_err(Failure::run)?;
     let guests = Guests::open(&args.locations, false)?;
-    let stop = stop_flag()?;
     let mut searches = searches(&claims, extent);
+    guests.check(
+        experiments
+            .iter()
+            .chain(searches.iter().map(experiment::rate::Search::base)),
+    )?;
+    let stop = stop_flag()?;
     let mut left = TimeLeft::new(options.jobs);
     left.expect(&searches, &[]);
     let mut overview = Overview::new(&experiments, &mut left);

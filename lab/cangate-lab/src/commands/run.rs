@@ -25,6 +25,7 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
     output::folder(&out)?;
     let store = Store::open(&out).map_err(Failure::run)?;
     let guests = Guests::open(&args.locations, false)?;
+    guests.check(&matrix.experiments)?;
     let stop = stop_flag()?;
     let mut left = TimeLeft::new(options.jobs);
     let mut overview = Overview::new(&matrix.experiments, &mut left);

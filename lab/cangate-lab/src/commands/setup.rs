@@ -1,5 +1,6 @@
 //! `cangate lab setup`, and the progress of everything that sets up.
 
+use super::guests::images;
 use super::units::clock;
 use crate::cli::lab::{Locations, Setup};
 use console::Failure;
@@ -29,6 +30,13 @@ pub(crate) fn run(args: &Setup) -> Result<(), Failure> {
                 writeln!(out, "  kernel {kernel}: {name} {version}")?;
             }
         }
+    }
+    match image::check(image::For::Pc, &images(&lab)) {
+        Ok(()) => writeln!(out, "  images without an operating system: can be built")?,
+        Err(why) => writeln!(
+            out,
+            "  images without an operating system, which `reproduce` and `gateway=baremetal` need: {why}"
+        )?,
     }
     Ok(())
 }

@@ -171,6 +171,9 @@ fn where_no_guest_can_be_had_it_ends_and_says_why() {
     let machine = Fake::new(|_| Err(guest::Error::Mirror("nowhere".to_owned())));
     let end = go(&machine, &store, &some(50), OPTIONS).unwrap_err();
     assert!(end.to_string().contains("`nowhere`"), "{end}");
+    // The guests are ended, and the error is told: `stop` would end the process with another word.
+    assert!(machine.given_up.load(Ordering::SeqCst));
+    assert!(!machine.stopped.load(Ordering::SeqCst));
     assert!(
         machine.asked().len() <= OPTIONS.jobs,
         "no more than one each"

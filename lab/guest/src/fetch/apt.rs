@@ -257,8 +257,60 @@ fn keyring() -> Result<&'static str, Error> {
         })
 }
 
-/// The host's settings for fetching: proxies, certificates, timeouts. Its other settings are not
-/// for us, least of all commands that it runs after an update.
+/// The host's settings of how to reach a mirror, by the last part of their names, in small letters. They can stand
+/// below `Acquire::http` and `Acquire::https`, for all hosts or with the name of one. Nothing here says what is
+/// trusted: what a package is worth is decided by Debian's signatures, as apt checks them by default.
+const REACHING: [&str; 12] = [
+    "proxy",
+    "proxy-auto-detect",
+    "proxyautodetect",
+    "timeout",
+    "dl-limit",
+    "pipeline-depth",
+    "user-agent",
+    "cainfo",
+    "capath",
+    "crlfile",
+    "sslcert",
+    "sslkey",
+];
+
+/// Such settings for all methods.
+const REACHING_ANYWHERE: [&str; 2] = ["acquire::forceipv4", "acquire::forceipv6"];
+
+/// Is a line `NAME "VALUE";` of `apt-config dump` about how to reach a mirror?
+fn is_about_reaching(line: &str) -> bool {
+    let Some((name, value)) = line.split_once(' ') else {
+        return false;
+    };
+    // One value in quotes: a quote in it would end it for apt, and what follows would be a setting of its own.
+    let whole = value
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix("\";"));
+    if whole.is_none_or(|value| value.contains(['"', '\\'])) {
+        return false;
+    }
+    let name = name.to_ascii_lowercase();
+    if REACHING_ANYWHERE.contains(&name.as_str()) {
+        return true;
+    }
+    let parts: Vec<&str> = name.split("::").collect();
+    match parts.as_slice() {
+        ["acquire", "http" | "https", rest @ ..] => match rest {
+            [key] => REACHING.contains(key),
+            // `Proxy::HOST`, and `HOST::CaInfo`.
+            [one, other] => {
+                let [by_key, by_host] = [one, other].map(|key| REACHING.contains(key));
+                by_key != by_host
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// The host's settings of how to reach a mirror: proxies, certificates, timeouts. Its other settings are not for
+/// us: neither commands that it runs after an update nor what it allows without a signature.
 fn host_acquire() -> Result<String, Error> {
     let output = Command::new("apt-config")
         .args(["dump", "--format", "%F \"%v\";%n", "Acquire"])
@@ -267,16 +319,9 @@ fn host_acquire() -> Result<String, Error> {
         .map_err(|source| missing("apt-config", "to fetch packages", NO_APT, source))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let mut kept = String::new();
-    for line in text.lines() {
-        let ours = [
-            "Acquire::Languages",
-            "Acquire::IndexTargets",
-            "Acquire::GzipIndexes",
-        ];
-        if line.starts_with("Acquire::") && !ours.iter().any(|name| line.starts_with(name)) {
-            kept.push_str(line);
-            kept.push('\n');
-        }
+    for line in text.lines().filter(|line| is_about_reaching(line)) {
+        kept.push_str(line);
+        kept.push('\n');
     }
     Ok(kept)
 }
@@ -364,6 +409,42 @@ mod tests {
         assert_eq!(package.size, 10_377_056);
         assert_eq!(parse_uri("Reading package lists..."), None);
         assert_eq!(parse_uri("'http://m/x' nonsense 1 y"), None);
+    }
+
+    #[test]
+    fn of_the_hosts_settings_only_how_to_reach_a_mirror_is_taken() {
+        for line in [
+            "Acquire::http::Proxy \"http://proxy:3128\";",
+            "Acquire::HTTP::proxy \"DIRECT\";",
+            "Acquire::http::Proxy::deb.debian.org \"DIRECT\";",
+            "Acquire::http::Proxy-Auto-Detect \"/usr/bin/auto-apt-proxy\";",
+            "Acquire::https::CAInfo \"/etc/ssl/ours.pem\";",
+            "Acquire::https::mirror.lan::SslCert \"/etc/ssl/cert.pem\";",
+            "Acquire::http::Timeout \"5\";",
+            "Acquire::ForceIPv4 \"true\";",
+        ] {
+            assert!(is_about_reaching(line), "{line}");
+        }
+        for line in [
+            "Acquire \"\";",
+            "Acquire::http \"\";",
+            "Acquire::AllowInsecureRepositories \"1\";",
+            "Acquire::AllowWeakRepositories \"1\";",
+            "Acquire::AllowDowngradeToInsecureRepositories \"1\";",
+            "Acquire::Check-Valid-Until \"false\";",
+            "Acquire::Check-Date \"false\";",
+            "Acquire::https::Verify-Peer \"false\";",
+            "Acquire::https::Verify-Host \"false\";",
+            "Acquire::https::mirror.lan::Verify-Peer \"false\";",
+            "Acquire::Languages:: \"en\";",
+            "Acquire::IndexTargets::deb::Packages::MetaKey \"x\";",
+            "Acquire::GzipIndexes \"true\";",
+            "APT::Update::Post-Invoke:: \"rm -rf /\";",
+            // A value that would end early, and go on as a setting.
+            "Acquire::http::Proxy \"x\"; Acquire::AllowInsecureRepositories \"1\";",
+        ] {
+            assert!(!is_about_reaching(line), "{line}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::monitor::{Monitor, MonitorError};
 use super::options::{Options, module_folder};
+use super::patience::{Patience, processor_time};
 use crate::error::{Error, tail};
 use crate::fetch::Tree;
 use crate::progress::Sink;
@@ -18,6 +19,11 @@ use std::time::{Duration, Instant};
 /// How often we look whether the guest said something. It is the host's time: the guest does not
 /// notice.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How often we look whether QEMU goes on, where it tells nothing meanwhile.
+const LOOK_AFTER: Duration = Duration::from_secs(2);
+/// How long QEMU may do nothing, in real time. How long booting, saving and reading in take depends on the size of the
+/// guest, on the disk and on what else the host does.
+pub(crate) const STANDS_STILL: Duration = Duration::from_secs(300);
 /// A guest that hands out or prints more than this is ended: it would fill the disk.
 const MOST_OUTPUT: u64 = 8 << 30;
 const MOST_CONSOLE: u64 = 256 << 20;
@@ -114,15 +120,37 @@ impl Process {
     /// Waits until the guest stops itself: by the agent's write to the panic device, which stops
     /// the machine at that very instruction. A command of ours would stop it wherever it happened
     /// to be.
-    pub(crate) fn stops(&mut self, deadline: Instant) -> Result<(), MonitorError> {
-        let monitor = self.monitor(deadline)?;
-        monitor.event(&["GUEST_PANICKED"], deadline).map(|_| ())
+    ///
+    /// It may use the host's processor for as long as `most`, however long that takes on a host that has others to
+    /// serve.
+    pub(crate) fn stops(&mut self, most: Duration) -> Result<(), MonitorError> {
+        let process = self.child.id();
+        let mut patience = Patience::new(STANDS_STILL, Instant::now());
+        let begin = processor_time(process).unwrap_or_default();
+        loop {
+            let soon = Instant::now() + LOOK_AFTER;
+            match self.monitor(soon)?.event(&["GUEST_PANICKED"], soon) {
+                Err(MonitorError::Timeout) => {
+                    let used = processor_time(process).map(|time| time.saturating_sub(begin));
+                    let whole = used.map(|used| used.as_secs());
+                    if used.is_some_and(|used| used >= most)
+                        || patience.is_over(whole, Instant::now())
+                    {
+                        return Err(MonitorError::Timeout);
+                    }
+                }
+                said => return said.map(|_| ()),
+            }
+        }
     }
 
     /// Saves the whole machine, which has stopped itself, into a file. False where it did not
     /// stop as it usually does, which the guest itself says when it goes on: such a state differs
     /// from the usual one and is of no use.
-    pub(crate) fn save(&mut self, file: &Path, deadline: Instant) -> Result<bool, MonitorError> {
+    ///
+    /// It takes as long as it takes, unless nothing more is written for [`STANDS_STILL`].
+    pub(crate) fn save(&mut self, file: &Path) -> Result<bool, MonitorError> {
+        let deadline = Instant::now() + STANDS_STILL;
         let monitor = self.monitor(deadline)?;
         let on = json!({ "capabilities": [{ "capability": "events", "state": true }] });
         monitor.command("migrate-set-capabilities", &on, deadline)?;
@@ -131,8 +159,18 @@ impl Process {
         monitor.command("migrate-set-parameters", &fast, deadline)?;
         let to = json!({ "uri": format!("file:{}", file.display()) });
         monitor.command("migrate", &to, deadline)?;
+        let mut patience = Patience::new(STANDS_STILL, Instant::now());
         loop {
-            let event = monitor.event(&["MIGRATION"], deadline)?;
+            let event = match monitor.event(&["MIGRATION"], Instant::now() + LOOK_AFTER) {
+                Err(MonitorError::Timeout) => {
+                    let written = std::fs::metadata(file).map(|about| about.len()).ok();
+                    if patience.is_over(written, Instant::now()) {
+                        return Err(MonitorError::Timeout);
+                    }
+                    continue;
+                }
+                said => said?,
+            };
             match event.pointer("/data/status").and_then(Value::as_str) {
                 Some("completed") => break,
                 Some("failed") => {
@@ -144,6 +182,7 @@ impl Process {
                 _ => {}
             }
         }
+        let deadline = Instant::now() + STANDS_STILL;
         // The end of saving is told a moment before QEMU is done with it.
         while let Err(error) = monitor.command("cont", &json!({}), deadline) {
             if Instant::now() >= deadline {
@@ -156,7 +195,11 @@ impl Process {
     }
 
     /// Reads a saved machine in and lets it go on.
-    pub(crate) fn resume(&mut self, file: &Path, deadline: Instant) -> Result<(), MonitorError> {
+    ///
+    /// It takes as long as it takes, unless QEMU does nothing for [`STANDS_STILL`].
+    pub(crate) fn resume(&mut self, file: &Path) -> Result<(), MonitorError> {
+        let process = self.child.id();
+        let deadline = Instant::now() + STANDS_STILL;
         let monitor = self.monitor(deadline)?;
         // A machine that has moved announces itself on its networks, by the host's clock: the
         // guest's other card would be interrupted at a moment that is never the same.
@@ -164,14 +207,21 @@ impl Process {
         monitor.command("migrate-set-parameters", &silent, deadline)?;
         let from = json!({ "uri": format!("file:{}", file.display()) });
         monitor.command("migrate-incoming", &from, deadline)?;
+        let mut patience = Patience::new(STANDS_STILL, Instant::now());
         loop {
             // Until all is read in, its state is `inmigrate`.
+            let deadline = Instant::now() + STANDS_STILL;
             let status = monitor.command("query-status", &json!({}), deadline)?;
             match status.get("status").and_then(Value::as_str) {
                 Some("inmigrate" | "finish-migrate") => std::thread::sleep(LOOK_EVERY),
                 _ => break,
             }
+            let used = processor_time(process).map(|time| time.as_secs());
+            if patience.is_over(used, Instant::now()) {
+                return Err(MonitorError::Timeout);
+            }
         }
+        let deadline = Instant::now() + STANDS_STILL;
         monitor.command("cont", &json!({}), deadline).map(|_| ())
     }
 
