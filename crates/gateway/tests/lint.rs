@@ -2,8 +2,8 @@
 //! its cure.
 #![allow(clippy::unwrap_used)]
 
-use gateway::config::{Config, load};
 use config::{Diagnostic, Severity, Source};
+use gateway::config::{Config, load};
 use port::Kinds;
 
 fn read(text: &str) -> (Option<Config>, Vec<Diagnostic>) {
@@ -54,29 +54,52 @@ fn everything_and_a_changed_id_double_the_frame() {
     nothing(&routes("all", BUSES, &["to = 'b'\nid = '!123'", changed]));
     // One bus by two ports is one destination.
     let ports = format!("{BUSES}[ports.c]\nkind = 'bus'\nbus = 'b'\n");
-    let (_, message, ..) = only(&routes("all", &ports, &["to = 'b'", "to = 'c'\nid = '18FF0000'"]));
-    assert!(message.starts_with("frame 18FF0000 from port `a` is sent twice to port `c`"), "{message}");
+    let (_, message, ..) = only(&routes(
+        "all",
+        &ports,
+        &["to = 'b'", "to = 'c'\nid = '18FF0000'"],
+    ));
+    assert!(
+        message.starts_with("frame 18FF0000 from port `a` is sent twice to port `c`"),
+        "{message}"
+    );
 }
 
 #[test]
 fn a_route_behind_a_wider_one_or_a_drop_is_named() {
     let narrow = "to = 'b'\nid = '120-12F'";
-    for (mode, wide) in [("first", "to = 'b'\nid = '100-1FF'"), ("all", "drop = true\nid = '100-1FF'")] {
+    for (mode, wide) in [
+        ("first", "to = 'b'\nid = '100-1FF'"),
+        ("all", "drop = true\nid = '100-1FF'"),
+    ] {
         let (_, message, hint, _) = only(&routes(mode, BUSES, &[wide, narrow]));
         assert_eq!(message, "no frame reaches route `r1`");
-        assert!(hint.starts_with("route `r0` before it takes all its frames"), "{hint}");
+        assert!(
+            hint.starts_with("route `r0` before it takes all its frames"),
+            "{hint}"
+        );
         nothing(&routes(mode, BUSES, &[narrow, "to = 'b'\nid = '200-2FF'"]));
     }
-    let (_, message, hint, _) = only(&routes("all", BUSES, &["to = 'b'", "drop = true\nid = '123'"]));
-    assert!(message.starts_with("route `r1` drops frames that are sent already"), "{message}");
+    let (_, message, hint, _) = only(&routes(
+        "all",
+        BUSES,
+        &["to = 'b'", "drop = true\nid = '123'"],
+    ));
+    assert!(
+        message.starts_with("route `r1` drops frames that are sent already"),
+        "{message}"
+    );
     assert_eq!(hint, "put it before route `r0`");
 }
 
 #[test]
 fn a_mistake_in_a_route_makes_no_second_one_of_its_neighbours() {
     // Without its `id`, the first route would take everything.
-    let (severity, message, hint, place) =
-        only(&routes("first", BUSES, &["to = 'b'\nid = 0x123", "to = 'b'\nid = '200'"]));
+    let (severity, message, hint, place) = only(&routes(
+        "first",
+        BUSES,
+        &["to = 'b'\nid = 0x123", "to = 'b'\nid = '200'"],
+    ));
     assert_eq!(severity, Severity::Error);
     assert_eq!(message, "`id` must be a string of hex digits");
     assert!(hint.contains("\"123\""), "{hint}");
@@ -100,14 +123,18 @@ fn map_id_of_both_formats_and_chains_are_named() {
 fn frames_that_a_port_never_has_are_named() {
     let fd = "[ports.a]\nkind = 'bus'\ndata_bitrate = '2M'\n[ports.b]\nkind = 'bus'\n";
     let (_, message, hint, _) = only(&routes("all", fd, &["to = 'b'"]));
-    assert!(message.starts_with("FD frames from port `a` never leave by port `b`"), "{message}");
+    assert!(
+        message.starts_with("FD frames from port `a` never leave by port `b`"),
+        "{message}"
+    );
     assert!(hint.contains("kind = \"classic\""), "{hint}");
     nothing(&routes("all", fd, &["to = 'b'\nkind = 'classic'"]));
     for (a, b) in [
         ("bitrate = '500k'\ndata_bitrate = '2M'", "bitrate = '500k'"),
         ("bitrate = '500k'\ndata_bitrate = '2M'", "fd = false"),
     ] {
-        let ports = format!("[ports.a]\nkind = 'socketcan'\n{a}\n[ports.b]\nkind = 'socketcan'\n{b}\n");
+        let ports =
+            format!("[ports.a]\nkind = 'socketcan'\n{a}\n[ports.b]\nkind = 'socketcan'\n{b}\n");
         let (_, message, ..) = only(&routes("all", &ports, &["to = 'b'"]));
         assert!(message.starts_with("FD frames from port `a`"), "{message}");
     }
@@ -133,7 +160,11 @@ fn can_gw_takes_routes_from_ports_without_xl() {
     let config = read(&file("")).0.unwrap();
     let interfaces = config.interfaces();
     let rules = route::cangw::rules(&config.kernel_routes(), &interfaces).unwrap();
-    assert_eq!(rules.len(), 2, "one for classic frames and one for FD frames");
+    assert_eq!(
+        rules.len(),
+        2,
+        "one for classic frames and one for FD frames"
+    );
     let (severity, message, ..) = only(&file("xl = true"));
     assert_eq!(severity, Severity::Error);
     assert!(message.contains("it takes XL frames too"), "{message}");
@@ -150,7 +181,8 @@ fn an_interface_in_place_of_a_port_leads_to_the_port() {
         ("comfort", "body", "bus"),
         ("drive.log", "record", "file"),
     ] {
-        let (severity, message, hint, place) = only(&routes("all", ports, &[&format!("to = '{name}'")]));
+        let (severity, message, hint, place) =
+            only(&routes("all", ports, &[&format!("to = '{name}'")]));
         assert_eq!(severity, Severity::Error);
         assert_eq!(message, format!("there is no port `{name}`"));
         assert_eq!(

@@ -54,6 +54,27 @@ fn ask(address: &str, request: &str) -> (String, String) {
     (head.to_owned(), body.to_owned())
 }
 
+/// Prometheus's own checker takes the alerts, and they fire when they should and at no other time.
+#[test]
+fn the_alerts_fire_when_they_should() {
+    if !is_there("promtool") {
+        return;
+    }
+    let folder = crate::root().join("packaging");
+    for arguments in [
+        ["check", "rules", "alerts.yml"],
+        ["test", "rules", "alerts.test.yml"],
+    ] {
+        let output = Command::new("promtool")
+            .args(arguments)
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        let said = crate::text(&output.stdout) + &crate::text(&output.stderr);
+        assert!(output.status.success(), "{said}");
+    }
+}
+
 /// A page, when it has this line.
 fn until(address: &str, path: &str, line: &str) -> String {
     let begun = Instant::now();

@@ -1,6 +1,8 @@
 //! From a text to a configuration.
 
-use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, Options, circles, options, passages, sharing};
+use super::{
+    Config, LARGEST_FILE, MOST_PORTS, Offload, Options, circles, options, passages, sharing,
+};
 use config::{At, Diagnostic, Diagnostics, Document, Heard, Source, Table, Value};
 use port::{Kinds, PortSpec, Stream};
 use route::cangw::Inexpressible;
@@ -65,7 +67,12 @@ fn read(
     let gateway = options::parse(&mut root, found);
     if root.is_instead("messages", &TABLES) {
         let hint = "`cangate bound FILE` reads it; a gateway file has [ports.NAME] and [[routes]]";
-        root.wrong_file("messages", "this is a message set, no gateway file", hint, found);
+        root.wrong_file(
+            "messages",
+            "this is a message set, no gateway file",
+            hint,
+            found,
+        );
         return (gateway, Ports::default(), Parsed::default());
     }
     let ports = ports(&mut root, kinds, found);
@@ -182,9 +189,12 @@ impl Ports {
     fn meant(&self, name: &str) -> Vec<Meant> {
         let of = |port: &PortSpec| {
             let settings = &port.settings;
-            let bus = settings.bus().is_some_and(|bus| bus == format!("bus `{name}`"));
+            let bus = settings
+                .bus()
+                .is_some_and(|bus| bus == format!("bus `{name}`"));
             let streams = [settings.reads(), settings.writes()];
-            let is_file = |stream: &&Stream| matches!(stream, Stream::File(path) if path.as_os_str() == name);
+            let is_file =
+                |stream: &&Stream| matches!(stream, Stream::File(path) if path.as_os_str() == name);
             let as_what = if settings.interface() == Some(name) {
                 "its interface"
             } else if bus {

@@ -12,7 +12,9 @@ fn kinds(route: &Route) -> impl Iterator<Item = Kind> {
     let KindSet { classic, fd, xl } = route.matching.kinds;
     let all = !(classic || fd || xl);
     let each = [(Kind::Classic, classic), (Kind::Fd, fd), (Kind::Xl, xl)];
-    each.into_iter().filter(move |(_, taken)| *taken || all).map(|(kind, _)| kind)
+    each.into_iter()
+        .filter(move |(_, taken)| *taken || all)
+        .map(|(kind, _)| kind)
 }
 
 fn word(kind: Kind) -> &'static str {
@@ -28,7 +30,9 @@ fn cure(kind: Kind) -> &'static str {
     match kind {
         Kind::Classic => "",
         Kind::Fd => "a port takes FD frames with a `data_bitrate`, and without `fd = false`",
-        Kind::Xl => "a port of kind \"socketcan\" takes XL frames with `xl = true`, other kinds of port never",
+        Kind::Xl => {
+            "a port of kind \"socketcan\" takes XL frames with `xl = true`, other kinds of port never"
+        }
     }
 }
 
@@ -50,13 +54,25 @@ pub(super) fn warn(config: &Config, spans: &[Range<usize>], found: &mut Diagnost
                 config.port_name(to),
                 route.name
             );
-            let hint = format!("leave them out by `kind`, such as `kind = \"classic\"`; {}", cure(kind));
+            let hint = format!(
+                "leave them out by `kind`, such as `kind = \"classic\"`; {}",
+                cure(kind)
+            );
             found.push(Diagnostic::warning(span.clone(), message).hint(hint));
         }
-        let never = |kind| route.from.iter().all(|from| config.passes(*from, kind) == Passage::No);
+        let never = |kind| {
+            route
+                .from
+                .iter()
+                .all(|from| config.passes(*from, kind) == Passage::No)
+        };
         if !route.from.is_empty() && kinds(route).all(never) {
             let all: Vec<&str> = kinds(route).map(word).collect();
-            let ports: Vec<String> = route.from.iter().map(|id| format!("`{}`", config.port_name(*id))).collect();
+            let ports: Vec<String> = route
+                .from
+                .iter()
+                .map(|id| format!("`{}`", config.port_name(*id)))
+                .collect();
             let message = format!(
                 "no frame reaches route `{}`: it takes {} frames, and port {} has none of them",
                 route.name,

@@ -4,7 +4,7 @@ mod ports;
 
 use super::text::{Family, Kind, Sample};
 use crate::stats::{InterfaceRow, KernelRow, NOT_ASKED_FOR, Stats};
-use engine::{Copies, PortCount, PortRow, RouteRow};
+use engine::{Copies, LinkState, PortCount, PortRow, RouteRow};
 
 /// A name, what it means, and where its number is.
 type Counter = (&'static str, &'static str, fn(&InterfaceRow) -> Option<u64>);
@@ -236,7 +236,43 @@ fn of_kernel(stats: &Stats, all: &mut Vec<Family>) {
     ));
 }
 
+/// How interfaces take part in their buses, by words that are labels.
+const LINK_STATES: [(LinkState, &str); 6] = [
+    (LinkState::Up, "up"),
+    (LinkState::ErrorWarning, "error_warning"),
+    (LinkState::ErrorPassive, "error_passive"),
+    (LinkState::BusOff, "bus_off"),
+    (LinkState::Down, "down"),
+    (LinkState::Gone, "gone"),
+];
+
+fn link_states(rows: &[InterfaceRow]) -> Family {
+    let of = |row: &InterfaceRow| {
+        let (port, interface) = (row.port.clone(), row.interface.clone());
+        // Where the kernel could not be asked, there is no state.
+        row.state.map(|now| {
+            LINK_STATES.map(|(state, word)| {
+                let labels = vec![
+                    ("port", port.clone()),
+                    ("interface", interface.clone()),
+                    ("state", word.to_owned()),
+                ];
+                sample(labels, (state == now).into())
+            })
+        })
+    };
+    family(
+        "cangate_interface_state",
+        Kind::Gauge,
+        "",
+        "1 for the state that the interface is in, with that of its controller: up (error-active), error_warning, \
+         error_passive, bus_off, down, gone.",
+        rows.iter().filter_map(of).flatten().collect(),
+    )
+}
+
 fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<Family>) {
+    all.push(link_states(rows));
     let each = |number: fn(&InterfaceRow) -> Option<u64>| -> Vec<Sample> {
         let labels = |row: &InterfaceRow| {
             vec![

@@ -256,6 +256,44 @@ mod tests {
         }
     }
 
+    /// Each alert asks for metrics and states that are there.
+    #[test]
+    fn the_alerts_know_these_names() {
+        let rules = include_str!("../../../../packaging/alerts.yml");
+        let stats = one_of_each();
+        let text = render(&stats, "1", Form::Prometheus);
+        let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
+        let uncommented = rules
+            .lines()
+            .filter(|line| !line.trim_start().starts_with('#'));
+        let mut asked = 0;
+        for line in uncommented {
+            for name in line
+                .split(|c| !is_name(c))
+                .filter(|word| word.starts_with("cangate_"))
+            {
+                assert!(text.contains(&format!("# TYPE {name} ")), "{name}");
+                asked += 1;
+            }
+            for (label, words) in [
+                ("state=", "state"),
+                ("state=~", "state"),
+                ("fate=~", "fate"),
+            ] {
+                let Some((_, rest)) = line.split_once(&format!("{label}\"")) else {
+                    continue;
+                };
+                for word in rest.split('"').next().unwrap_or_default().split('|') {
+                    assert!(
+                        text.contains(&format!("{words}=\"{word}\"")),
+                        "{words} {word}"
+                    );
+                }
+            }
+        }
+        assert!(asked > 8, "{asked}");
+    }
+
     proptest! {
         /// Whatever the names are: each line is a comment, or a name, labels and a number.
         #[test]
