@@ -35,7 +35,11 @@ fn data_paths(config: &gateway::config::Config) -> String {
             DataPath::CanGw => "in the kernel, by can-gw",
             DataPath::Process => "in this process",
         };
-        let verb = if objection.is_some() { "is to run" } else { "runs" };
+        let verb = if objection.is_some() {
+            "is to run"
+        } else {
+            "runs"
+        };
         text.push_str(&format!("route {} {verb} {runs}\n", route.name));
         for (faster, why) in &choice.because {
             text.push_str(&format!("  not by {faster}: {why}\n"));

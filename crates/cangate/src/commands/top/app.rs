@@ -69,6 +69,8 @@ pub(super) struct App {
     /// The keys go into the filter.
     pub(super) editing: bool,
     pub(super) paused: bool,
+    /// What the keys do is shown in place of the tables, until the next key.
+    pub(super) helps: bool,
     pub(super) focus: Focus,
     /// The first row shown, of ports and of routes.
     pub(super) first: [usize; 2],
@@ -85,6 +87,7 @@ impl App {
             filter: String::new(),
             editing: false,
             paused: false,
+            helps: false,
             focus: Focus::Ports,
             first: [0; 2],
         }
@@ -104,6 +107,10 @@ impl App {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return matches!(key.code, KeyCode::Char('c' | 'd'));
         }
+        if self.helps {
+            self.helps = false;
+            return key.code == KeyCode::Char('q');
+        }
         if self.editing {
             self.edit(key.code);
             return false;
@@ -119,6 +126,7 @@ impl App {
             KeyCode::Char('s') => self.sort = self.sort.next(),
             KeyCode::Char('r') => self.reverse = !self.reverse,
             KeyCode::Char('p') => self.paused = !self.paused,
+            KeyCode::Char('h' | '?') => self.helps = true,
             KeyCode::Char('/') => self.editing = true,
             KeyCode::Tab | KeyCode::BackTab => {
                 self.focus = match self.focus {

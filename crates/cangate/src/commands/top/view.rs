@@ -1,7 +1,7 @@
 //! How the screen looks. It is the same for the same state: there is no clock here.
 
 use super::app::{App, Focus, Sort};
-use crate::rates::{Rate, words};
+use crate::rates::{PortRate, Rate, RouteRate, words};
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -15,33 +15,78 @@ const WORD: u16 = 13;
 /// What a name has at least: on a narrow terminal, columns are left out for it.
 const NAME: u16 = 12;
 
+/// From this width on, the tables stand side by side, each as wide as a usual terminal.
+const SIDE_BY_SIDE: u16 = 150;
+/// Columns between them.
+const GAP: u16 = 4;
+/// Above this height of the room for the tables, each has a line with totals.
+const TOTALS: u16 = 9;
+
 pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
     let area = frame.area();
-    let ports = app.ports().len();
-    let routes = app.routes().len();
-    let room = usize::from(area.height.saturating_sub(5));
-    // Ports are few: they get what they need, up to half of the room, or all that routes leave.
-    let for_ports = (ports + 1).min((room / 2).max(room.saturating_sub(routes + 1)));
-    let [head, _, upper, _, lower, foot] = Layout::vertical([
+    let [head, _, tables, foot] = Layout::vertical([
         Constraint::Length(2),
-        Constraint::Length(1),
-        Constraint::Length(u16::try_from(for_ports).unwrap_or(u16::MAX)),
         Constraint::Length(1),
         Constraint::Fill(1),
         Constraint::Length(1),
     ])
     .areas(area);
-    keep_in_sight(app, [(ports, upper), (routes, lower)]);
     frame.render_widget(summary(app), head);
-    frame.render_widget(port_table(app, area.width), upper);
-    frame.render_widget(route_table(app, area.width), lower);
     frame.render_widget(Paragraph::new(keys(app, area.width)), foot);
+    if app.helps {
+        frame.render_widget(Paragraph::new(HELP), tables);
+        return;
+    }
+    let (ports, routes) = (app.ports().len(), app.routes().len());
+    let (upper, lower) = places(tables, ports, routes);
+    let totals =
+        [upper, lower].map(|place| usize::from(place.height) >= 4 && tables.height > TOTALS);
+    keep_in_sight(app, [(ports, upper), (routes, lower)], totals);
+    frame.render_widget(port_table(app, upper.width, totals[0]), upper);
+    frame.render_widget(route_table(app, lower.width, totals[1]), lower);
 }
 
+/// Where the tables of ports and of routes stand.
+fn places(area: Rect, ports: usize, routes: usize) -> (Rect, Rect) {
+    if area.width >= SIDE_BY_SIDE {
+        let half = Constraint::Fill(1);
+        let [left, _, right] =
+            Layout::horizontal([half, Constraint::Length(GAP), half]).areas(area);
+        return (left, right);
+    }
+    let room = usize::from(area.height.saturating_sub(1));
+    let more = if area.height > TOTALS { 2 } else { 1 };
+    // Ports are few: they get what they need, up to half of the room, or all that routes leave.
+    let for_ports = (ports + more).min((room / 2).max(room.saturating_sub(routes + more)));
+    let [upper, _, lower] = Layout::vertical([
+        Constraint::Length(u16::try_from(for_ports).unwrap_or(u16::MAX)),
+        Constraint::Length(1),
+        Constraint::Fill(1),
+    ])
+    .areas(area);
+    (upper, lower)
+}
+
+/// What the keys do, in full.
+const HELP: &str = "\
+s         sort by the next column: file, name, in, out, errors and stopped, lost
+r         reverse the order
+/         show only names with what is typed; Enter: done, Esc: all again
+p         pause: the screen stands still, the gateway does not
+Tab       move the other table: ▸ marks the one that moves
+↑ ↓       move by one row; PageUp, PageDown: by ten; Home: to the first row
+h ?       this page; any key goes back
+q Esc ^C  quit
+
+RECV, SENT: frames a second. ERRORS: errors of a port. STOPPED: frames that a route
+took and did not send. LOST: frames that were lost, refused or not received for lack
+of room. WAITING: frames that a port holds now. ? is not known, · is none.";
+
 /// Nobody scrolls past the end.
-fn keep_in_sight(app: &mut App, tables: [(usize, Rect); 2]) {
-    for (first, (rows, area)) in app.first.iter_mut().zip(tables) {
-        let shown = usize::from(area.height.saturating_sub(1));
+fn keep_in_sight(app: &mut App, tables: [(usize, Rect); 2], totals: [bool; 2]) {
+    let each = app.first.iter_mut().zip(tables).zip(totals);
+    for ((first, (rows, area)), totals) in each {
+        let shown = usize::from(area.height.saturating_sub(1 + u16::from(totals)));
         *first = (*first).min(rows.saturating_sub(shown.max(1)));
     }
 }
@@ -88,6 +133,7 @@ fn fitted(
     width: u16,
     head: Vec<Cell<'static>>,
     rows: Vec<Vec<Cell<'static>>>,
+    totals: Option<Vec<Cell<'static>>>,
     widths: &[u16],
     dispensable: &[usize],
 ) -> Table<'static> {
@@ -120,11 +166,25 @@ fn fitted(
         .chain(widths)
         .zip(&shown);
     let widths = widths.filter(|(_, shown)| **shown).map(|(width, _)| width);
-    Table::new(
+    let table = Table::new(
         rows.into_iter().map(&only_shown),
         widths.collect::<Vec<_>>(),
     )
-    .header(only_shown(head))
+    .header(only_shown(head));
+    match totals {
+        Some(totals) => {
+            let bold = Style::new().add_modifier(Modifier::BOLD);
+            table.footer(only_shown(totals).style(bold))
+        }
+        None => table,
+    }
+}
+
+/// The sum of the rates that are known; not known where none is.
+fn total(rates: impl Iterator<Item = Rate>) -> Rate {
+    rates
+        .flatten()
+        .fold(None, |sum, rate| Some(sum.unwrap_or(0.0) + rate))
 }
 
 /// A head, with the column marked by which rows are sorted.
@@ -161,7 +221,7 @@ fn loss(app: &App, rate: Rate) -> Cell<'static> {
     right(words(rate), alarm(app, rate.is_some_and(|rate| rate > 0.0)))
 }
 
-fn port_table(app: &App, width: u16) -> Table<'static> {
+fn port_table(app: &App, width: u16, totals: bool) -> Table<'static> {
     let head = [
         ("PORT", Some(Sort::Name)),
         ("STATE", None),
@@ -186,12 +246,35 @@ fn port_table(app: &App, width: u16) -> Table<'static> {
             right(waiting, Style::new()),
         ]
     });
+    let all = app.ports();
+    let sum = |of: fn(&PortRate) -> Rate| total(all.iter().map(|port| of(port)));
+    let totals = totals.then(|| {
+        vec![
+            Cell::from("all ports"),
+            Cell::from(""),
+            rate(sum(|port| port.received)),
+            rate(sum(|port| port.sent)),
+            loss(app, sum(|port| port.errors)),
+            loss(app, sum(|port| port.lost)),
+            right(
+                console::table::number(all.iter().filter_map(|port| port.held).sum()),
+                Style::new(),
+            ),
+        ]
+    });
     let widths = [WORD, NUMBER, NUMBER, NUMBER, NUMBER, 8];
     let head = header(app, &head, Focus::Ports);
-    fitted(width, head, rows.collect(), &widths, &[6, 4, 1, 5, 3, 2])
+    fitted(
+        width,
+        head,
+        rows.collect(),
+        totals,
+        &widths,
+        &[6, 4, 1, 5, 3, 2],
+    )
 }
 
-fn route_table(app: &App, width: u16) -> Table<'static> {
+fn route_table(app: &App, width: u16, totals: bool) -> Table<'static> {
     let head = [
         ("ROUTE", Some(Sort::Name)),
         ("BY", None),
@@ -210,9 +293,28 @@ fn route_table(app: &App, width: u16) -> Table<'static> {
             loss(app, route.lost),
         ]
     });
+    let all = app.routes();
+    let sum = |of: fn(&RouteRate) -> Rate| total(all.iter().map(|route| of(route)));
+    let totals = totals.then(|| {
+        vec![
+            Cell::from("all routes"),
+            Cell::from(""),
+            rate(sum(|route| route.taken)),
+            rate(sum(|route| route.sent)),
+            rate(sum(|route| route.stopped)),
+            loss(app, sum(|route| route.lost)),
+        ]
+    });
     let widths = [8, NUMBER, NUMBER, NUMBER, NUMBER];
     let head = header(app, &head, Focus::Routes);
-    fitted(width, head, rows.collect(), &widths, &[1, 4, 5, 3, 2])
+    fitted(
+        width,
+        head,
+        rows.collect(),
+        totals,
+        &widths,
+        &[1, 4, 5, 3, 2],
+    )
 }
 
 /// What the keys do, as far as it fits.
@@ -230,6 +332,7 @@ fn keys(app: &App, width: u16) -> Line<'static> {
     };
     let parts = [
         "q quit".to_owned(),
+        "h help".to_owned(),
         format!("s sort: {}{back}", app.sort.words()),
         "r reverse".to_owned(),
         filter,

@@ -86,14 +86,14 @@ received 1284/s  sent 14/s  lost 12/s  over 1.0 s
 ▸PORT         STATE             RECV/s     SENT/s   ERRORS/s     LOST/s  WAITING
 engine        up                  1204        7.2          ·          ·        3
 body          error-passive         80        7.2          ·         12        3
+all ports                         1284         14          ·         12        6
 
 ROUTE                       BY          TAKEN/s     SENT/s  STOPPED/s     LOST/s
 wheel speeds                process         400        400        2.0          ·
 doors                       can-gw            ?          ?        2.0          ·
 engine torque               bpf             800        800        2.0          ·
-
-
-q quit  s sort: file  r reverse  / filter  p pause  Tab ↑ ↓ scroll
+all routes                                 1200       1200        6.0          ·
+q quit  h help  s sort: file  r reverse  / filter  p pause  Tab ↑ ↓ scroll
 ";
     assert_eq!(screen(&mut app(), 80, 14), expected);
 }
@@ -182,6 +182,37 @@ engine            1204        7.2          ·
         "{screen}"
     );
     assert!(screen.contains("wheel speeds"), "{screen}");
+}
+
+#[test]
+fn a_wide_terminal_has_the_tables_side_by_side() {
+    let screen = screen(&mut app(), 160, 14);
+    let head = screen.lines().nth(3).unwrap();
+    assert!(head.contains("▸PORT") && head.contains("ROUTE"), "{screen}");
+    assert!(head.chars().count() > 150, "the width is used: {screen}");
+    let last = screen.lines().nth(12).unwrap();
+    assert!(
+        last.contains("all ports") && last.contains("all routes"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn help_is_shown_until_the_next_key() {
+    let mut app = app();
+    for key in ["h", "?"] {
+        assert!(!press(&mut app, key));
+        let help = screen(&mut app, 90, 20);
+        assert!(
+            help.contains("sort by the next column") && help.contains("LOST:"),
+            "{help}"
+        );
+        assert!(!help.contains("wheel speeds"), "{help}");
+        assert!(!press(&mut app, "x"));
+        assert!(screen(&mut app, 90, 20).contains("wheel speeds"));
+    }
+    press(&mut app, "h");
+    assert!(press(&mut app, "q"), "the end all the same");
 }
 
 #[test]
