@@ -11,6 +11,7 @@
 
 use crate::arm64;
 use crate::command::{command, on_path, output, show};
+use crate::manual;
 use crate::report::Tally;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
@@ -173,6 +174,9 @@ fn generate(workspace: &Workspace, name: &str, programs: &Programs) -> Result<()
     let mut man = command(program, &workspace.root);
     if !show(man.arg("man").arg(parts.join("man")))? {
         bail!("the man pages were not written");
+    }
+    if name == GATEWAY {
+        manual::write(&workspace.root, &parts.join("man"))?;
     }
     for (shell, file) in [
         ("bash", name.to_owned()),

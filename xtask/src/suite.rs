@@ -3,7 +3,7 @@
 use crate::libtest;
 use crate::report::{Report, Tally};
 use crate::workspace::{TestBinary, Workspace};
-use crate::{arm64, bpf, checks, fuzz, house, lab, package, promises, setup, without_os};
+use crate::{arm64, bpf, checks, figures, fuzz, house, lab, package, promises, setup, without_os};
 use anyhow::{Result, bail};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -164,7 +164,7 @@ const STEPS: [Stage; 23] = [
     quick(
         "documents",
         1,
-        "checks the links, and that each dependency has a reason",
+        "checks the links, that each dependency has a reason, and that figures name the version that made them; warns of stale ones",
     ),
 ];
 
@@ -390,6 +390,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
             _ => {
                 let mut tally = checks::dependencies(workspace)?;
                 tally.add(checks::links(workspace)?);
+                tally.add(figures::origins(workspace)?);
                 Ok(tally)
             }
         });

@@ -50,7 +50,9 @@ const KINDS: [Kind; 6] = [
         hint: "a gateway reads logs by ports of kind \"log\" (`read = \"FILE\"`); `cangate bound --from-log FILE` \
                makes a message set of one",
         is: |line| {
-            let candump = line.strip_prefix('(').and_then(|rest| rest.split_once(") "));
+            let candump = line
+                .strip_prefix('(')
+                .and_then(|rest| rest.split_once(") "));
             let time = |time: &str| time.bytes().all(|b| b.is_ascii_digit() || b == b'.');
             candump.is_some_and(|(stamp, _)| !stamp.is_empty() && time(stamp))
                 || line.starts_with(";$FILEVERSION")
@@ -89,21 +91,37 @@ mod tests {
             ("VERSION \"\"\n\nNS_ :\n", "a DBC"),
             ("\n\nBU_: Pump Valve\n", "a DBC"),
             ("BO_ 256 PumpState: 8 Pump\n", "a DBC"),
-            ("\u{feff}<?xml version=\"1.0\"?>\n", "XML, such as ARXML, KCD or FIBEX"),
+            (
+                "\u{feff}<?xml version=\"1.0\"?>\n",
+                "XML, such as ARXML, KCD or FIBEX",
+            ),
             ("FormatVersion=6.0 // comment\n", "a PCAN symbol file"),
             ("{\"ports\": {}}\n", "JSON"),
-            ("#!/bin/sh\ncangw -A -s can0 -d can1\n", "a list of can-gw rules"),
+            (
+                "#!/bin/sh\ncangw -A -s can0 -d can1\n",
+                "a list of can-gw rules",
+            ),
             ("(1.000000) can0 123#11\n", "a log"),
             (";$FILEVERSION=2.1\n", "a log"),
             ("date Mon Jan 1\nbase hex\nBegin Triggerblock\n", "a log"),
         ] {
-            assert_eq!(message(text), Some(format!("this is {what}, not TOML")), "{text}");
+            assert_eq!(
+                message(text),
+                Some(format!("this is {what}, not TOML")),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn broken_toml_is_none_of_them() {
-        for text in ["[ports.a\n", "kind = \n", "VERSION = \"1\"\n", "(x) y\n", ""] {
+        for text in [
+            "[ports.a\n",
+            "kind = \n",
+            "VERSION = \"1\"\n",
+            "(x) y\n",
+            "",
+        ] {
             assert_eq!(message(text), None, "{text}");
         }
     }

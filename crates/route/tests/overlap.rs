@@ -70,15 +70,24 @@ fn no_frame_reaches_what_is_called_unreachable_and_no_doubling_is_missed() {
             }
             for (n, (first, to)) in copies(&events, arrival).iter().enumerate() {
                 for (second, other) in copies(&events, arrival).iter().skip(n + 1) {
-                    let (a, b) = (&routes.routes[*first as usize], &routes.routes[*second as usize]);
+                    let (a, b) = (
+                        &routes.routes[*first as usize],
+                        &routes.routes[*second as usize],
+                    );
                     if to == other && first != second && !is_meant(a, b) {
-                        assert!(twice.contains(second), "seed {seed}: {first} and {second} sent {frame:?}");
+                        assert!(
+                            twice.contains(second),
+                            "seed {seed}: {first} and {second} sent {frame:?}"
+                        );
                     }
                 }
             }
         }
     }
-    assert!(unreachable > 100 && late > 10 && doubled > 1_000, "{unreachable} {late} {doubled}");
+    assert!(
+        unreachable > 100 && late > 10 && doubled > 1_000,
+        "{unreachable} {late} {doubled}"
+    );
 }
 
 #[test]
@@ -110,7 +119,10 @@ fn the_frame_that_is_named_is_sent_twice() {
             let events = decide(&table, &mut memory, arrival, &frame);
             let copies = copies(&events, arrival);
             for route in [one.first, one.second] {
-                assert!(copies.contains(&(route.0, one.to.0)), "seed {seed}: {one:?} {copies:?}");
+                assert!(
+                    copies.contains(&(route.0, one.to.0)),
+                    "seed {seed}: {one:?} {copies:?}"
+                );
             }
             seen += 1;
         }

@@ -58,9 +58,19 @@ pub fn load(source: &Source) -> Result<MessageSet, Vec<Diagnostic>> {
     let mut root = document.root();
     root.misnomers(TOP);
     if root.is_instead("routes", &TABLES) || root.is_instead("ports", &TABLES) {
-        let key = if root.is_instead("ports", &TABLES) { "ports" } else { "routes" };
-        let hint = "`cangate bound SET.toml --gateway FILE` follows the messages of a set through it";
-        root.wrong_file(key, "this is a gateway file, no message set", hint, &mut found);
+        let key = if root.is_instead("ports", &TABLES) {
+            "ports"
+        } else {
+            "routes"
+        };
+        let hint =
+            "`cangate bound SET.toml --gateway FILE` follows the messages of a set through it";
+        root.wrong_file(
+            key,
+            "this is a gateway file, no message set",
+            hint,
+            &mut found,
+        );
         return Err(found.into_sorted());
     }
     let mut reading = Reading::default();

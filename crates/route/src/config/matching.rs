@@ -212,13 +212,13 @@ fn too_long(value: &Value<'_>, bytes: usize, limits: FrameLimits, found: &mut Di
         "frames of this route carry at most {} bytes",
         limits.payload
     );
-    let hint = match bytes {
-        ..=frame::dlc::FD_MAX => "`kind = \"fd\"` takes frames of up to 64 bytes",
-        ..=frame::dlc::XL_MAX => {
-            "only XL frames are longer: `kind = \"xl\"` takes them, and only where it is named are \
-             more than 64 bytes meant"
-        }
-        _ => "XL frames have 2048 bytes at most",
+    let hint = if bytes <= frame::dlc::FD_MAX {
+        "`kind = \"fd\"` takes frames of up to 64 bytes"
+    } else if bytes <= frame::dlc::XL_MAX {
+        "only XL frames are longer: `kind = \"xl\"` takes them, and only where it is named are more than 64 \
+         bytes meant"
+    } else {
+        "XL frames have 2048 bytes at most"
     };
     value.wrong(message, hint, found);
 }

@@ -148,10 +148,7 @@ fn mistakes_are_named() {
             "`rtr` must be true (only those), false (none of those) or \"either\"",
         ),
         ("length = '8-2'", "the range `8-2` is the wrong way round"),
-        (
-            "length = 65",
-            "frames of this route carry at most 64 bytes",
-        ),
+        ("length = 65", "frames of this route carry at most 64 bytes"),
         (
             "length = 2049\nkind = 'xl'",
             "`length` must be from 0 to 2048",
@@ -288,7 +285,10 @@ fn what_to_write_in_place_of_a_number_and_of_a_length() {
         ("id = [0x7]", quotes("007")),
         ("id = 291", decimal("291", "123")),
         ("do = [{ set = { id = 0x123 } }]", quotes("123")),
-        ("do = [{ map_id = { from = 0x100, to = '200' } }]", quotes("100")),
+        (
+            "do = [{ map_id = { from = 0x100, to = '200' } }]",
+            quotes("100"),
+        ),
         (
             "filter = 0x123",
             "write ID:MASK in quotes, without 0x; for this ID alone \"123:C00007FF\"".into(),

@@ -10,8 +10,8 @@ mod tests;
 
 use crate::{Match, Mode, PortId, Route, RouteId, Routes};
 use alloc::vec::Vec;
-use core::ops::Range;
 use block::{Block, taken_by};
+use core::ops::Range;
 use index::Index;
 
 /// Blocks that a search looks at, at most, so that a file with very many routes is read in a bounded
@@ -81,9 +81,7 @@ pub fn overlaps(routes: &Routes, bus_of: &dyn Fn(PortId) -> PortId) -> Overlaps 
         if routes.mode == Mode::First {
             continue;
         }
-        found
-            .late
-            .extend(search.is_late_drop(number, &mut steps));
+        found.late.extend(search.is_late_drop(number, &mut steps));
         found
             .doubled
             .extend(search.doubled(number, bus_of, &mut steps));
@@ -234,16 +232,17 @@ impl<'r> Search<'r> {
         for from in &route.from {
             for block in blocks {
                 let mut common = Vec::new();
-                self.sending.meeting(*from, *block, steps, &mut |other_block, other| {
-                    if other < number
-                        && let Some(earlier) = self.routes.get(other)
-                        && let Some(to) = shared(earlier, route, *from, bus_of)
-                        && let Some(both) = block.and(other_block).filter(|b| b.can_exist())
-                    {
-                        common.push((other, to, both));
-                    }
-                    common.len() < BLOCKS
-                });
+                self.sending
+                    .meeting(*from, *block, steps, &mut |other_block, other| {
+                        if other < number
+                            && let Some(earlier) = self.routes.get(other)
+                            && let Some(to) = shared(earlier, route, *from, bus_of)
+                            && let Some(both) = block.and(other_block).filter(|b| b.can_exist())
+                        {
+                            common.push((other, to, both));
+                        }
+                        common.len() < BLOCKS
+                    });
                 for (other, to, both) in common {
                     let mut by = Vec::new();
                     let left = self.left(number, *from, both, &self.ending, &mut by, steps);

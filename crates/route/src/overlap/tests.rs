@@ -69,7 +69,10 @@ fn everything_beside_a_changed_id_is_sent_twice() {
         assert_eq!(search(Mode::First, routes).doubled, []);
     }
     // Other buses, other IDs, or what a drop before takes.
-    assert_eq!(search(Mode::All, vec![route(0, 2, &[]), special()]).doubled, []);
+    assert_eq!(
+        search(Mode::All, vec![route(0, 2, &[]), special()]).doubled,
+        []
+    );
     let around = route(0, 1, &[(0, 0x122), (0x124, 0x7FF)]);
     assert_eq!(search(Mode::All, vec![around, special()]).doubled, []);
     let dropped = vec![special(), dropping(&[(0x123, 0x123)]), route(0, 1, &[])];
@@ -77,7 +80,10 @@ fn everything_beside_a_changed_id_is_sent_twice() {
     // The same filters and different changes: two frames of one are meant.
     let copy = vec![route(0, 1, &[(0x123, 0x123)]), special()];
     assert_eq!(search(Mode::All, copy).doubled, []);
-    let same = vec![route(0, 1, &[(0x123, 0x123)]), route(0, 1, &[(0x123, 0x123)])];
+    let same = vec![
+        route(0, 1, &[(0x123, 0x123)]),
+        route(0, 1, &[(0x123, 0x123)]),
+    ];
     assert_eq!(pairs(&search(Mode::All, same)), [(0, 1, 0x123)]);
 }
 
@@ -106,13 +112,21 @@ fn conditions_keep_frames_apart() {
         route
     };
     assert_eq!(search(Mode::All, vec![with(0x10), with(0x20)]).doubled, []);
-    assert_eq!(search(Mode::All, vec![with(0x10), with(0x10)]).doubled.len(), 1);
+    assert_eq!(
+        search(Mode::All, vec![with(0x10), with(0x10)])
+            .doubled
+            .len(),
+        1
+    );
     let sized = |len| {
         let mut route = route(0, 1, &[(1, 1)]);
         route.matching.len = Some(len);
         route
     };
-    assert_eq!(search(Mode::All, vec![sized((0, 4)), sized((5, 8))]).doubled, []);
+    assert_eq!(
+        search(Mode::All, vec![sized((0, 4)), sized((5, 8))]).doubled,
+        []
+    );
     let found = search(Mode::First, vec![sized((0, 8)), sized((5, 8))]);
     assert_eq!(numbers(&found.unreachable), [1]);
     let found = search(Mode::First, vec![sized((5, 8)), sized((0, 8))]);
@@ -171,7 +185,10 @@ fn remote_and_data_frames_together_are_all() {
 
 #[test]
 fn a_drop_behind_what_it_should_stop_is_late() {
-    let found = search(Mode::All, vec![route(0, 1, &[]), dropping(&[(0x123, 0x123)])]);
+    let found = search(
+        Mode::All,
+        vec![route(0, 1, &[]), dropping(&[(0x123, 0x123)])],
+    );
     assert_eq!(numbers(&found.late), [1]);
     // It keeps frames from a route behind it, or takes frames that none has sent.
     let kept = vec![

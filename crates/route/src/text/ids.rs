@@ -52,10 +52,10 @@ pub(crate) fn filter_text<'t>(value: &Value<'t>, found: &mut Diagnostics) -> Opt
         return value.string(found);
     };
     let hint = match u32::try_from(number) {
-        Ok(id @ 0..=CanId::SFF_MASK) => {
+        Ok(id) if id <= CanId::SFF_MASK => {
             format!("write ID:MASK in quotes, without 0x; for this ID alone \"{id:03X}:C00007FF\"")
         }
-        Ok(id @ ..=CanId::EFF_MASK) => {
+        Ok(id) if id <= CanId::EFF_MASK => {
             let id = id | CanId::EFF_FLAG;
             format!("write ID:MASK in quotes, without 0x; for this ID alone \"{id:08X}:DFFFFFFF\"")
         }
@@ -67,10 +67,12 @@ pub(crate) fn filter_text<'t>(value: &Value<'t>, found: &mut Diagnostics) -> Opt
 
 /// A number as an ID of the shortest format that has it.
 fn as_text(number: u32) -> Option<String> {
-    match number {
-        0..=CanId::SFF_MASK => Some(format!("{number:03X}")),
-        ..=CanId::EFF_MASK => Some(format!("{number:08X}")),
-        _ => None,
+    if number <= CanId::SFF_MASK {
+        Some(format!("{number:03X}"))
+    } else if number <= CanId::EFF_MASK {
+        Some(format!("{number:08X}"))
+    } else {
+        None
     }
 }
 

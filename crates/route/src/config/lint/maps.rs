@@ -41,7 +41,11 @@ pub(super) fn warn(route: &Route, span: Range<usize>, found: &mut Diagnostics) {
 /// The first `map_id` that changes IDs of both formats, as far as the actions before it leave IDs as they
 /// came.
 fn first_of_both_formats(route: &Route) -> Option<&MapId> {
-    let both = |map: &&MapId| [Class::Sff, Class::Eff].iter().all(|class| takes(route, *class, map));
+    let both = |map: &&MapId| {
+        [Class::Sff, Class::Eff]
+            .iter()
+            .all(|class| takes(route, *class, map))
+    };
     let mut maps = route.actions.iter().map_while(|action| match action {
         Action::MapId(map) => Some(Some(map)),
         other => (other.id_bits() == Some((u32::MAX, 0))).then_some(None),
@@ -60,12 +64,16 @@ fn takes(route: &Route, class: Class, map: &MapId) -> bool {
     if map.from > max || (class == Class::Eff && kinds.xl && !kinds.classic && !kinds.fd) {
         return false;
     }
-    let last = map.from.saturating_add(map.count.saturating_sub(1)).min(max);
+    let last = map
+        .from
+        .saturating_add(map.count.saturating_sub(1))
+        .min(max);
     let ids = &route.matching.ids;
     let mut takes = ids.is_empty();
     for id in ids {
         blocks(id, class, &mut |mask, value| {
-            takes |= next(map.from, mask & max, value & max, max).is_some_and(|number| number <= last);
+            takes |=
+                next(map.from, mask & max, value & max, max).is_some_and(|number| number <= last);
         });
     }
     takes
@@ -102,7 +110,9 @@ fn chained(route: &Route) -> impl Iterator<Item = (&MapId, &MapId)> {
     };
     maps(0).filter_map(move |(at, first)| {
         let mut later = maps(at + 1);
-        later.find_map(|(_, second)| meet(first.to, first.count, second.from, second.count).then_some((first, second)))
+        later.find_map(|(_, second)| {
+            meet(first.to, first.count, second.from, second.count).then_some((first, second))
+        })
     })
 }
 
@@ -122,7 +132,11 @@ fn block(first: u32, count: u32) -> String {
 fn text(map: &MapId, digits: usize) -> String {
     let MapId { from, count, .. } = *map;
     let last = from.saturating_add(count.saturating_sub(1));
-    let last = if digits == 3 { last.min(CanId::SFF_MASK) } else { last };
+    let last = if digits == 3 {
+        last.min(CanId::SFF_MASK)
+    } else {
+        last
+    };
     if from == last {
         format!("\"{from:0digits$X}\"")
     } else {
@@ -168,9 +182,14 @@ mod tests {
 
     #[test]
     fn a_block_of_both_formats_is_named() {
-        let both = ["route `r` maps the IDs 100-17F of both formats, SFF and EFF: `map_id` compares only the number"];
+        let both = [
+            "route `r` maps the IDs 100-17F of both formats, SFF and EFF: `map_id` compares only the number",
+        ];
         assert_eq!(messages(&[], vec![map(0x100, 0x400, 0x80)]), both);
-        let raw = IdSet::Masked { id: 0x100, mask: 0x700 };
+        let raw = IdSet::Masked {
+            id: 0x100,
+            mask: 0x700,
+        };
         assert_eq!(messages(&[raw], vec![map(0x100, 0x400, 0x80)]), both);
         // An ID of one format only, or a number that only one format has.
         assert_eq!(messages(&[SFF], vec![map(0x100, 0x400, 0x80)]), [""; 0]);
@@ -180,8 +199,14 @@ mod tests {
             first: 0x180,
             last: 0x1FF,
         };
-        assert_eq!(messages(&[SFF, eff], vec![map(0x100, 0x400, 0x80)]), [""; 0]);
-        assert_eq!(messages(&[SFF, eff], vec![map(0x100, 0x400, 0x81)]).len(), 1);
+        assert_eq!(
+            messages(&[SFF, eff], vec![map(0x100, 0x400, 0x80)]),
+            [""; 0]
+        );
+        assert_eq!(
+            messages(&[SFF, eff], vec![map(0x100, 0x400, 0x81)]).len(),
+            1
+        );
     }
 
     #[test]

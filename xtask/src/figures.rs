@@ -1,0 +1,119 @@
+//! Figures in documents: which version made them, and whether what they depend on has changed since.
+
+use crate::command::{command, output};
+use crate::report::Tally;
+use crate::workspace::Workspace;
+use anyhow::{Context, Result};
+use std::fs;
+
+/// Documents whose figures have to say where they come from.
+const DOCUMENTS: [&str; 3] = [
+    "docs/performance.md",
+    "docs/small-devices.md",
+    "docs/ways.md",
+];
+
+/// How the line begins that says so: ``Figures of commit `1234567`, which depend on `crates/frame`, `crates/bus`.``
+const BEGIN: &str = "Figures of commit `";
+
+/// Where figures come from.
+#[derive(Debug, PartialEq, Eq)]
+struct Origin<'t> {
+    /// From 1.
+    line: usize,
+    commit: &'t str,
+    paths: Vec<&'t str>,
+}
+
+/// Each document names the version of its figures. Those that are stale are a warning, no failure: to measure them
+/// again takes hours, and most changes do not move them.
+pub(crate) fn origins(workspace: &Workspace) -> Result<Tally> {
+    let git = |arguments: &[&str]| -> Option<String> {
+        let said = output(command("git", &workspace.root).args(arguments)).ok()?;
+        let text = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        said.status.success().then_some(text)
+    };
+    let mut tally = Tally::default();
+    if git(&["rev-parse", "--is-shallow-repository"]).as_deref() != Some("false") {
+        return Ok(Tally::skipped(
+            "the versions of figures because there is no git history here",
+        ));
+    }
+    for document in DOCUMENTS {
+        let path = workspace.root.join(document);
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {document}"))?;
+        let all = parse(&text);
+        if all.is_empty() {
+            println!("{document} does not say which version made its figures: a line `{BEGIN}…`");
+        }
+        tally.add(Tally::check(!all.is_empty()));
+        for Origin {
+            line,
+            commit,
+            paths,
+        } in all
+        {
+            let place = format!("{document}:{line}");
+            let missing: Vec<&&str> = paths
+                .iter()
+                .filter(|path| !workspace.root.join(path).exists())
+                .collect();
+            let range = format!("{commit}..HEAD");
+            let count = ["rev-list", "--count", &range, "--"];
+            let arguments: Vec<&str> = count.into_iter().chain(paths.iter().copied()).collect();
+            let changes = git(&arguments);
+            match &changes {
+                None => println!("{place}: there is no commit {commit}"),
+                Some(_) if paths.is_empty() || !missing.is_empty() => {
+                    println!(
+                        "{place}: the figures depend on paths that are not there: {missing:?}"
+                    );
+                }
+                Some(changes) if changes != "0" => println!(
+                    "warning: {place}: stale: {changes} commits have changed {} since {commit}",
+                    paths.join(", ")
+                ),
+                Some(_) => {}
+            }
+            let good = changes.is_some() && missing.is_empty() && !paths.is_empty();
+            tally.add(Tally::check(good));
+        }
+    }
+    Ok(tally)
+}
+
+fn parse(text: &str) -> Vec<Origin<'_>> {
+    let mut all = Vec::new();
+    for (text, line) in text.lines().zip(1..) {
+        let Some((_, rest)) = text.split_once(BEGIN) else {
+            continue;
+        };
+        let mut quoted = rest.split('`');
+        all.push(Origin {
+            line,
+            commit: quoted.next().unwrap_or_default(),
+            paths: quoted.skip(1).step_by(2).collect(),
+        });
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commit_and_paths_are_read() {
+        let text =
+            "# x\n\nFigures of commit `12ab34c`, which depend on `crates/a`, `crates/b`. More.\n";
+        assert_eq!(
+            parse(text),
+            [Origin {
+                line: 3,
+                commit: "12ab34c",
+                paths: vec!["crates/a", "crates/b"],
+            }]
+        );
+        assert_eq!(parse("none `of` them"), []);
+    }
+}
