@@ -156,6 +156,7 @@ mod tests {
             }],
             uptime_ns: 1,
             interfaces: vec![InterfaceRow {
+                state: Some(engine::LinkState::ErrorPassive),
                 received: some,
                 sent: some,
                 receive_dropped: some,
