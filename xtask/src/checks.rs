@@ -100,7 +100,9 @@ pub(crate) fn doc(workspace: &Workspace) -> Result<Tally> {
 /// Every benchmark runs each of its parts once. Nothing is measured.
 pub(crate) fn benches(workspace: &Workspace) -> Result<Tally> {
     let mut test = workspace.cargo("test");
-    test.args(["--release", "--workspace", "--no-fail-fast"]);
+    // With the programs: then these crates have the features with which the step `lab` has built them.
+    test.args(["--release", "--no-fail-fast", "-p", "cangate-benches"]);
+    test.args(["-p", "cangate", "-p", "cangate-lab"]);
     let mut names = 0;
     for bench in workspace
         .packages

@@ -1,12 +1,10 @@
 //! What knowing frames again, making traffic and keeping results costs.
 
-use cangate_probe::matching::{Matcher, Rule, Sent, Settings};
-use cangate_probe::traffic::{Schedule, Traffic, sae_class_c};
-use cangate_probe::{
-    Description, Incoming, LatencyProfile, Outgoing, Record, Results, Status, results,
-};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use frame::{CanId, Frame};
+use probe::matching::{Matcher, Rule, Sent, Settings};
+use probe::traffic::{Schedule, Traffic, sae_class_c};
+use probe::{Description, Incoming, LatencyProfile, Outgoing, Record, Results, Status, results};
 use std::hint::black_box;
 
 fn matching(c: &mut Criterion) {

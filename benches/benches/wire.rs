@@ -1,8 +1,8 @@
-//! How long it takes to know a frame's length, fast and slow: `cargo bench -p cangate-frame`.
+//! How long it takes to know a frame's length, fast and slow: `cargo bench -p cangate-benches --bench wire`.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-#[path = "../tests/reference/mod.rs"]
+#[path = "../../crates/frame/tests/reference/mod.rs"]
 mod reference;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

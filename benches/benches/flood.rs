@@ -2,7 +2,6 @@
 //! payload differs from the last, every length is computed.
 
 use bus::{Bus, BusConfig, ErrorKind, Event, Faults, NodeConfig, NodeId};
-use cangate_bus as bus;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use frame::{CanId, Frame, flags};
 

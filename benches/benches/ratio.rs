@@ -1,7 +1,7 @@
 //! Does the number of routes matter? All cases take turns in short batches, hundreds of times,
 //! so that whatever else the machine does hits them alike; the fastest batch of each is what the
 //! code costs. Prints nanoseconds for each decision and the ratio to the smallest table of the
-//! same case. `cargo bench -p cangate-route --bench ratio`.
+//! same case. `cargo bench -p cangate-benches --bench ratio`.
 
 #![allow(missing_docs)]
 

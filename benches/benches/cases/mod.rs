@@ -3,8 +3,8 @@
 
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 
-use cangate_route::*;
 use frame::{CanId, Frame};
+use route::*;
 
 #[derive(Default)]
 pub struct Count {

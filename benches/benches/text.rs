@@ -1,4 +1,4 @@
-//! How many lines of a log are read and written in a second: `cargo bench -p cangate-frame`.
+//! How many lines of a log are read and written in a second: `cargo bench -p cangate-benches --bench text`.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

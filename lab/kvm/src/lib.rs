@@ -1,4 +1,9 @@
 //! Virtual machines by KVM: the one call of `kvm-ioctls` that is not safe, handing memory to a machine.
+//!
+//! A crate of the laboratory and not a module of `linux`, because the gateway knows nothing of KVM: a feature of
+//! `linux` would make the laboratory's `linux` another build than the gateway's, and so of every crate above it.
+
+#![deny(unsafe_code)]
 
 use kvm_bindings::kvm_userspace_memory_region;
 use kvm_ioctls::{Kvm, VmFd};
