@@ -1,8 +1,6 @@
 //! Nodes with a queue in order of arrival: the bound is safe.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
+use crate::common;
 
 use analysis::{
     Arrival, Assessment, BusSpec, LengthRule, Lengths, Message, Network, NodeSpec, Order, Place,

@@ -2,8 +2,6 @@
 //! and every event, time and counter the same. Compiles kmod/bitcan/host/replay.c with the
 //! system's C compiler; where there is none, the tests say so and are skipped.
 
-#![allow(clippy::unwrap_used)]
-
 use cangate_bus::{Bus, BusConfig, ErrorKind, Event, Fault, NodeConfig, NodeId, SendError, When};
 use frame::{CanId, Frame, Kind, Nanos, flags, wire};
 use rand_xoshiro::{

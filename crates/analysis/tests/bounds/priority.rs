@@ -1,8 +1,6 @@
 //! Nodes that send in order of priority: the bound is exact.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
+use crate::common;
 
 use analysis::{
     Arrival, BusSpec, Lengths, Message, NoBound, NodeSpec, Order, Shape, critical_instant, replay,

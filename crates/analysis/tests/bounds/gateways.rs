@@ -1,8 +1,6 @@
 //! Several buses with gateways between them.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
+use crate::common;
 
 use analysis::{
     Arrival, Hop, Lengths, Message, Network, NetworkError, NoBound, NodeSpec, Order, Place, Shape,

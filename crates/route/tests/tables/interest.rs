@@ -1,6 +1,6 @@
 //! A port may leave out what the table has no interest in: never a frame that a route takes.
 
-mod common;
+use crate::common;
 
 use cangate_route::*;
 use common::{Event, Owned, Rng, decide, masked, plain, random_frame, random_routes, range};

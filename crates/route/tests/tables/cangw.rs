@@ -1,6 +1,6 @@
 //! Whatever can-gw can express comes out as can-gw does it.
 
-mod common;
+use crate::common;
 
 use cangate_route::*;
 use common::cangw::{Job, KernelFrame, Operand, Outcome, process};

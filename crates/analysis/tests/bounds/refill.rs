@@ -1,8 +1,6 @@
 //! Nodes that need time to put the next frame into a buffer: the bound is safe.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
+use crate::common;
 
 use analysis::{
     Arrival, BusSpec, Compiled, Hop, LengthRule, Lengths, Message, Network, NodeSpec, Order, Place,

@@ -1,6 +1,4 @@
 //! What can-utils write is read: `log2long` writes what `candump -t a` shows, `log2asc` ASC.
-#![allow(clippy::unwrap_used)]
-
 use logs::{Format, LogReader};
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -1,6 +1,6 @@
 //! Rate limits: exact, without drift, harmless when the clock is not what it should be.
 
-mod common;
+use crate::common;
 
 use cangate_route::*;
 use common::{Event, Owned, Rng, decide, plain, table};

@@ -1,6 +1,4 @@
 //! pcap and pcapng, in both byte orders, with what others put into them.
-#![allow(clippy::unwrap_used)]
-
 use logs::{Format, LogError, LogReader};
 
 fn read(bytes: &[u8]) -> (Format, Vec<String>, Vec<String>) {

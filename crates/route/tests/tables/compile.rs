@@ -1,7 +1,7 @@
 //! What has no meaning is refused, all of it at once and by the route's name; and a table's size
 //! follows its input, whatever the filters cover.
 
-mod common;
+use crate::common;
 
 use cangate_route::*;
 use common::{masked, plain, range};

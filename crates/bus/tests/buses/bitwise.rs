@@ -1,9 +1,7 @@
 //! The bus against a slow reference: every node drives one bit at a time, the bus is their
 //! wired-AND, and nodes know nothing but what they read from it. Classic frames, no faults.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
+use crate::common;
 
 use bus::{Bus, BusConfig, Event, NodeConfig};
 use cangate_bus as bus;

@@ -1,6 +1,4 @@
 //! Each format: what its lines mean, and what is wrong with others.
-#![allow(clippy::unwrap_used)]
-
 use logs::{Format, LogError, LogReader};
 
 /// The frames as lines of `candump -L` with nanoseconds, and the mistakes.

@@ -3,9 +3,7 @@
 //! The example of Davis et al. 2007 is in `priority.rs`. The SAE set's figures (Tindell, Burns 1994) could not be
 //! consulted: docs/bound.md says what was found of it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
+use crate::common;
 
 use analysis::{Arrival, BusSpec, LengthRule, Message, NodeSpec, Order, Shape};
 use common::assess;

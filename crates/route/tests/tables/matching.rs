@@ -1,6 +1,6 @@
 //! The compiled table against a loop over all routes and filters.
 
-mod common;
+use crate::common;
 
 use cangate_route::*;
 use common::{Event, Rng, decide, random_frame, random_routes, reference};

@@ -1,8 +1,6 @@
 //! Errors at random: no message is late more often than the bound of the probability says.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
+use crate::common;
 
 use analysis::{BusSpec, Compiled, Lengths, Order};
 use bus::{Bus, BusConfig, ErrorState, Event, Faults, NodeConfig, NodeId};

@@ -5,8 +5,6 @@
 //! names. What is expected of each stands in `expected.txt` beside it: a line `== NAME`, the
 //! format, the frames as lines of `candump -L`, what is missing by the log's own words, and the
 //! mistakes.
-#![allow(clippy::unwrap_used)]
-
 use logs::{LogError, LogReader};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,8 +1,6 @@
 //! Searches for the worst case.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
+use crate::common;
 
 use analysis::{Lengths, Network, Place, Release, SearchError, Searched, replay, search};
 use common::{Kind, set};

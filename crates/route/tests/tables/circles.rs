@@ -1,9 +1,7 @@
 //! Circles of routes against a slow search: every frame of a small world, from port to port, through
 //! the real table.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
+use crate::common;
 
 use cangate_route::*;
 use common::{Event, Owned, Rng, decide};

@@ -1,8 +1,6 @@
 //! What holds of every bus, whatever is done to it: random nodes, frames, times and faults.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
+use crate::common;
 
 use bus::{Bus, BusConfig, ErrorKind, ErrorState, Event, Fault, Faults, NodeConfig, NodeId, When};
 use cangate_bus as bus;

@@ -1,8 +1,6 @@
 //! Buses with errors that keep a least distance.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
+use crate::common;
 
 use analysis::BusSpec;
 use bus::{Bus, BusConfig, ErrorKind, ErrorState, Event, Fault, NodeConfig, NodeId, When};

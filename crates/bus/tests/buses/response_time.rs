@@ -4,8 +4,6 @@
 //! 3.4, for a set of periodic frames in the manner of the SAE class C benchmark (Tindell and
 //! Burns, 1994): 17 frames of 1 to 6 bytes, 5 ms to 1 s, on a bus of 125 kbit/s.
 
-#![allow(clippy::unwrap_used)]
-
 use bus::{Bus, BusConfig, Event, NodeConfig};
 use cangate_bus as bus;
 use frame::{CanId, Frame, Nanos};

@@ -1,8 +1,6 @@
 //! What a bus does when something goes wrong: bit-exact times and counters, worked out by hand.
 //!
 //! 500 kbit/s, a bit is 2 µs. `123#` is 45 bits long without intermission, with 1 stuff bit.
-#![allow(clippy::unwrap_used)]
-
 use bus::{
     Bus, BusConfig, DropReason, ErrorKind, ErrorState, Event, Fault, NodeConfig, NodeId, When,
 };

@@ -1,6 +1,4 @@
 //! What a bus does when nothing goes wrong.
-#![allow(clippy::unwrap_used)]
-
 use bus::{Bus, BusConfig, Event, NodeConfig, SendError};
 use cangate_bus as bus;
 use frame::{CanId, Frame};
