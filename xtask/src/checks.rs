@@ -16,6 +16,8 @@ const DECLARED_BY_MACRO: [&str; 2] = ["crates/route/src/operations", "crates/por
 
 /// The package whose features are the kinds of port.
 const PORT: &str = "cangate-port";
+/// The program of the gateway.
+const PROGRAM: &str = "cangate";
 
 /// `cargo fmt --check`.
 pub(crate) fn format(workspace: &Workspace) -> Result<Tally> {
@@ -86,6 +88,25 @@ pub(crate) fn kinds_of_port(workspace: &Workspace) -> Result<Tally> {
     let mut check = workspace.cargo("check");
     check.args(["-p", "cangate-gateway", "--lib"]);
     tally.add(Tally::check(show(&mut check)?));
+    Ok(tally)
+}
+
+/// The gateway builds without any of its features, and with each of them alone, without warnings.
+pub(crate) fn features(workspace: &Workspace) -> Result<Tally> {
+    let program = workspace
+        .packages
+        .iter()
+        .find(|package| package.name == PROGRAM);
+    let features = &program
+        .with_context(|| format!("there is no {PROGRAM}"))?
+        .features;
+    let mut tally = Tally::default();
+    for feature in std::iter::once("").chain(features.iter().map(String::as_str)) {
+        let mut clippy = workspace.cargo("clippy");
+        clippy.args(["-p", PROGRAM, "--no-default-features", "--features"]);
+        clippy.args([feature, "--", "-D", "warnings"]);
+        tally.add(Tally::check(show(&mut clippy)?));
+    }
     Ok(tally)
 }
 
