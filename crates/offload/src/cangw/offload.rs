@@ -243,14 +243,14 @@ impl Offload {
                 Change::Update { wanted, .. } => (Some(wanted), &mut outcome.updated),
                 Change::Add { wanted } => (Some(wanted), &mut outcome.added),
             };
-            let Some(errno) = answer else {
+            let Some(refusal) = answer else {
                 *count += 1;
                 continue;
             };
             let job = request.job();
             let place = wanted.and_then(|i| jobs.get(i)).map(|(place, _)| *place);
             let rule = place.and_then(|place| self.desired.rules.get(place));
-            match (*change, errno) {
+            match (*change, refusal.errno) {
                 // It went with its interface, or somebody took it away: gone is gone.
                 (Change::Delete { .. }, Errno::INVAL) => continue,
                 // It is still there, and goes on counting.
@@ -273,7 +273,7 @@ impl Offload {
             let shown = || job.rule(links.name(job.source), links.name(job.destination));
             let rule = rule.map_or_else(shown, |(_, rule)| rule.clone());
             let route = place.map_or("", |place| self.desired.route(place));
-            let error = self.kernel.explain(request, route, &rule, errno);
+            let error = self.kernel.explain(request, route, &rule, refusal);
             refused.get_or_insert(error);
         }
         refused.map_or(Ok(outcome), Err)

@@ -124,7 +124,7 @@ fn errors_say_what_to_do() {
         route: "speed".into(),
         rule: "-s can0 -d can7".into(),
         why: Why::Interface,
-        source: errno,
+        source: errno.into(),
     };
     assert_eq!(
         refused.to_string(),
