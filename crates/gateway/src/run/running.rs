@@ -159,6 +159,16 @@ impl<'a, S: Site> Running<'a, S> {
         self.kernel.look(self.voice);
     }
 
+    /// When [`Running::look_after_kernel`] has something to do.
+    pub(crate) fn next_look(&self) -> Option<Instant> {
+        self.kernel.next_look()
+    }
+
+    /// Looks whether somebody else has taken routes out of the kernel.
+    pub(crate) fn look_after_kernel(&mut self) {
+        self.kernel.look_after(self.voice);
+    }
+
     /// The routes in force, for people.
     pub(crate) fn lines(&self) -> &[RouteLine] {
         &self.plan.lines

@@ -239,11 +239,17 @@ impl Setup {
         }
     }
 
-    /// Has the interface other bit rates than these, which its driver tells? A sentence says which. An interface that is
-    /// down, or gone, has none.
+    /// Has the interface these bit rates, up or down? One whose driver tells none counts as if it had.
+    #[must_use]
+    pub fn is_in_force(&self, link: &Link) -> bool {
+        link.bit_rate.is_none_or(|now| is_same(now, self.rate))
+    }
+
+    /// Runs the interface at other bit rates than these? A sentence says at which. At an interface that is down nothing
+    /// runs.
     #[must_use]
     pub fn differs(&self, link: &Link) -> Option<String> {
-        let now = link.bit_rate.filter(|now| !is_same(*now, self.rate))?;
+        let now = link.bit_rate.filter(|_| !self.is_in_force(link))?;
         link.up.then(|| {
             format!(
                 "{} runs at {}, and its port is to have {}: somebody has set it since",
@@ -402,6 +408,7 @@ mod tests {
             (fast().differs(&down), fast().differs(&silent)),
             (None, None)
         );
+        assert!(!fast().is_in_force(&down) && fast().is_in_force(&silent));
     }
 
     #[test]

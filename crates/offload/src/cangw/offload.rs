@@ -10,7 +10,7 @@ use super::tally::{Live, Total, add_up, counts};
 use super::wire::{Job, Listed};
 use crate::RouteCounts;
 use crate::instance::{Hold, Instance};
-use linux::link::{Events, Links};
+use linux::link::{Events, Link, Links};
 use route::Routes;
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,7 +93,7 @@ impl Offload {
     ) -> Result<(Self, Outcome), Error> {
         let mut kernel = Kernel::open()?;
         kernel.ready()?;
-        let desired = Desired::new(routes, interfaces, &kernel.limits())?;
+        let desired = desired(&mut kernel, routes, interfaces)?;
         let mut offload = Self {
             // Before the first look at the interfaces, so that no change is missed.
             events: Events::open()?,
@@ -122,7 +122,7 @@ impl Offload {
     ) -> Result<Outcome, Error> {
         // The module may have been loaded anew since.
         self.kernel.ready()?;
-        let desired = Desired::new(routes, interfaces, &self.kernel.limits())?;
+        let desired = desired(&mut self.kernel, routes, interfaces)?;
         let former = std::mem::replace(&mut self.desired, desired);
         match self.reconcile() {
             Ok(outcome) => {
@@ -323,6 +323,15 @@ impl Offload {
         self.stays = true;
         self.kernel.delete_held(&self.instance)
     }
+}
+
+fn desired(
+    kernel: &mut Kernel,
+    routes: &Routes,
+    interfaces: &[Option<String>],
+) -> Result<Desired, Error> {
+    let there: Vec<Link> = kernel.links()?.into_iter().collect();
+    Desired::new(routes, interfaces, &there, &kernel.limits())
 }
 
 impl AsFd for Offload {

@@ -26,6 +26,12 @@ pub(super) trait Line: Send + Sync {
     fn set_up(&self) -> Option<String> {
         None
     }
+    /// Do frames get to somebody only by the kernel's loopback, whatever the driver says of its echo? So it is with a vcan,
+    /// loaded with `echo=1` or not: nobody is at its other end.
+    fn is_local(&self, interface: &str) -> bool {
+        let _ = interface;
+        false
+    }
     /// Is the interface set up otherwise than the port is to have it? A sentence says how.
     fn differs(&self) -> Option<String> {
         None
@@ -166,10 +172,26 @@ impl Line for Sockets {
         }
     }
 
+    fn is_local(&self, interface: &str) -> bool {
+        Link::find(interface).is_ok_and(|link| link.kind == "vcan")
+    }
+
     fn differs(&self) -> Option<String> {
         let set_up = self.setup.as_ref()?;
         let there = Link::find(&set_up.interface).ok()?;
-        set_up.setup.differs(&there)
+        let difference = set_up.setup.differs(&there)?;
+        let cure = if set_up.own.is(there.index) {
+            format!(
+                "`cangate reload` sets {} as the file says",
+                set_up.interface
+            )
+        } else {
+            format!(
+                "`ip link set {} down`, and `cangate reload` sets it as the file says",
+                set_up.interface
+            )
+        };
+        Some(format!("{difference}; {cure}"))
     }
 
     fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno> {

@@ -309,11 +309,10 @@ impl Settings for SocketCanSettings {
     }
 
     fn is_in_force(&self) -> bool {
-        let differs = |setup: &Setup| {
-            let there = Link::find(&self.interface).ok();
-            there.and_then(|link| setup.differs(&link)).is_some()
-        };
-        !self.setup.as_ref().is_some_and(differs)
+        self.setup.as_ref().is_none_or(|setup| {
+            let there = Link::find(&self.interface);
+            there.map_or(true, |link| setup.is_in_force(&link))
+        })
     }
 
     fn transmit_queue(&self) -> Option<QueueSize> {

@@ -55,6 +55,8 @@ pub(super) struct Shared {
     state: AtomicU8,
     mtu: AtomicUsize,
     echo: AtomicBool,
+    /// See [`Line::is_local`].
+    local: AtomicBool,
     next_look: AtomicU64,
     reopened: AtomicU64,
     /// [`Errors`], as the last error frame told.
@@ -97,6 +99,7 @@ impl Shared {
         if state != State::Gone {
             line.attach(link.index)?;
         }
+        let local = state != State::Gone && link.echo && line.is_local(interface);
         Ok(Self {
             line: Box::new(line),
             port: port.to_owned(),
@@ -104,6 +107,7 @@ impl Shared {
             state: AtomicU8::new(state as u8),
             mtu: AtomicUsize::new(link.mtu),
             echo: AtomicBool::new(link.echo),
+            local: AtomicBool::new(local),
             next_look: AtomicU64::new(0),
             reopened: AtomicU64::new(0),
             errors: AtomicU8::new(Errors::Active as u8),
@@ -166,6 +170,11 @@ impl Shared {
 
     pub(super) fn echo(&self) -> bool {
         self.echo.load(Relaxed)
+    }
+
+    /// Do frames get to somebody only by the kernel's loopback?
+    pub(super) fn needs_loopback(&self) -> bool {
+        !self.echo() || self.local.load(Relaxed)
     }
 
     pub(super) fn reopened(&self) -> u64 {
@@ -275,6 +284,8 @@ impl Shared {
             {
                 self.alarm(slow, said);
             }
+            let local = link.echo && self.line.is_local(&self.interface);
+            self.local.store(local, Relaxed);
             slow.index = link.index;
         }
         self.mtu.store(link.mtu, Relaxed);

@@ -40,6 +40,8 @@ pub(super) struct Fake {
     pub(super) lost: Mutex<Option<u32>>,
     /// Why it cannot be attached to.
     pub(super) unfit: Mutex<Option<Errno>>,
+    /// It is a vcan.
+    pub(super) vcan: Mutex<bool>,
     /// How it is set up otherwise.
     pub(super) differs: Mutex<Option<String>>,
     /// What the driver says of its controller: bus-off or not, where it says it.
@@ -70,6 +72,10 @@ impl Line for End {
     fn attach(&self, index: u32) -> Result<(), Errno> {
         self.0.called(format!("attach {index}"));
         self.0.unfit.lock().unwrap().map_or(Ok(()), Err)
+    }
+
+    fn is_local(&self, _: &str) -> bool {
+        *self.0.vcan.lock().unwrap()
     }
 
     fn differs(&self) -> Option<String> {
@@ -205,6 +211,7 @@ pub(super) fn bench_of(
         calls: Mutex::default(),
         lost: Mutex::default(),
         unfit: Mutex::default(),
+        vcan: Mutex::default(),
         differs: Mutex::default(),
         bus_off: Mutex::default(),
         local: Mutex::default(),

@@ -75,6 +75,22 @@ fn absent_at_the_start() {
     assert_eq!(bench.take(later).len(), 1);
 }
 
+/// A vcan that was loaded with `echo=1` says that its driver echoes, and yet drops what is not looped back.
+#[test]
+fn a_vcan_gets_what_is_sent_by_loopback() {
+    for vcan in [false, true] {
+        let ways = (ReceiveBy::Recvmmsg, TransmitBy::Sendmmsg);
+        let mut bench = bench_of(ways, 8, Err(Errno::NODEV));
+        *bench.line().vcan.lock().unwrap() = vcan;
+        bench.set_link(Ok(UP));
+        let later = bench.rx.deadline().unwrap();
+        bench.offer(later, 1).unwrap();
+        bench.tx.flush(later).unwrap();
+        let calls = bench.calls();
+        assert!(calls.contains(&format!("loopback {vcan}")), "{calls:?}");
+    }
+}
+
 #[test]
 fn an_interface_that_comes_and_cannot_be_used_is_told_once() {
     let ways = (ReceiveBy::Recvmmsg, TransmitBy::Sendmmsg);
