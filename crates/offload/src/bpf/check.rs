@@ -138,7 +138,7 @@ fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
     {
         why.push(format!(
             "goes to {}, and a vcan interface shows local programs nothing of what BPF puts into \
-             it: use vxcan, or load vcan with `modprobe vcan echo=1`",
+             it: use a vxcan, or another `offload`",
             to.name
         ));
     }

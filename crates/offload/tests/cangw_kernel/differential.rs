@@ -37,7 +37,13 @@ fn wanted(drawn: &[Drawn], kernel: &Kernel, limits: &Limits, done: &mut Done) ->
     }
     let mut imported = import(&Source::new("rules.sh", text)).unwrap();
     let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
-    let refusals = survey(&imported.routes, &names, limits);
+    let there: Vec<_> = CanGw::open()
+        .unwrap()
+        .links()
+        .unwrap()
+        .into_iter()
+        .collect();
+    let refusals = survey(&imported.routes, &names, &there, limits);
     done.refused += refusals.iter().flatten().count();
     let mut refusals = refusals.into_iter();
     let keeps = |_: &route::Route| refusals.next().is_some_and(|why| why.is_none());

@@ -38,6 +38,8 @@ mod script;
 mod service;
 mod shell;
 mod shm;
+mod situations;
+mod slcan;
 mod stays;
 mod steps;
 mod uring;
