@@ -1,6 +1,6 @@
 //! A whole TOML text.
 
-use crate::{Diagnostic, Diagnostics, Source, Table};
+use crate::{Diagnostic, Diagnostics, Source, Table, foreign};
 use toml::Spanned;
 use toml::de::DeTable;
 
@@ -12,10 +12,18 @@ pub struct Document<'s> {
 }
 
 impl<'s> Document<'s> {
-    /// Reads a TOML text and reports all errors of its syntax, one a line.
+    /// Reads a TOML text and reports all errors of its syntax, one a line. A file of another known kind,
+    /// such as a DBC, is one error.
     #[must_use]
     pub fn parse(source: &'s Source, found: &mut Diagnostics) -> Self {
         let (root, errors) = DeTable::parse_recoverable(&source.text);
+        if !errors.is_empty()
+            && let Some(diagnostic) = foreign::recognise(source)
+        {
+            // Each line of it would be an error, and each key missing: this says it all.
+            found.syntax(diagnostic, 0..source.text.len());
+            return Self { root };
+        }
         for error in errors {
             if found.is_full() {
                 found.count_only();

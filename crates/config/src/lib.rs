@@ -26,6 +26,7 @@
 mod diagnostic;
 mod diagnostics;
 mod document;
+mod foreign;
 mod misnomer;
 mod render;
 mod shape;

@@ -54,6 +54,19 @@ impl<'t> Table<'t> {
         self.entries.is_empty()
     }
 
+    /// Does this key stand here, and none of these?
+    #[must_use]
+    pub fn is_instead(&self, key: &str, of: &[&str]) -> bool {
+        let has = |key: &str| self.entries.contains_key(key);
+        has(key) && !of.iter().any(|key| has(key))
+    }
+
+    /// Reports at a key that the whole file is of another kind.
+    pub fn wrong_file(&self, key: &str, message: &str, hint: &str, found: &mut Diagnostics) {
+        let span = self.key_span(key).unwrap_or_default();
+        found.push(Diagnostic::error(span, message).hint(hint));
+    }
+
     /// The value of a key, which is known from now on.
     pub fn get(&mut self, key: &'static str) -> Option<Value<'t>> {
         if !self.known.contains(&key) {

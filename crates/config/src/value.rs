@@ -62,14 +62,23 @@ impl<'t> Value<'t> {
     /// Reports that something else is expected here, with the value as the user would have had
     /// to write it where that is clear.
     pub fn expected(&self, what: &str, found: &mut Diagnostics) {
-        let mut d = Diagnostic::error(self.span(), format!("`{}` must be {what}", self.name))
+        let hint = match self.inner {
+            _ if !what.starts_with("a string") => String::new(),
+            DeValue::Integer(n) if n.radix() == 16 => {
+                format!("put it in quotes, without 0x: \"{}\"", n.as_str())
+            }
+            DeValue::Integer(n) => format!("put it in quotes: \"{}\"", n.as_str()),
+            DeValue::Float(_) | DeValue::Boolean(_) => "put it in quotes: \"…\"".to_owned(),
+            _ => String::new(),
+        };
+        self.expected_as(what, hint, found);
+    }
+
+    /// As [`expected`](Self::expected), with a hint of the caller's.
+    pub fn expected_as(&self, what: &str, hint: impl Into<String>, found: &mut Diagnostics) {
+        let d = Diagnostic::error(self.span(), format!("`{}` must be {what}", self.name))
             .label(format!("this is {}", self.kind()));
-        if what.starts_with("a string")
-            && let DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) = self.inner
-        {
-            d = d.hint("put it in quotes: \"…\"");
-        }
-        found.push(d);
+        found.push(d.hint(hint));
     }
 
     /// Reports a mistake at this value.
@@ -109,6 +118,16 @@ impl<'t> Value<'t> {
     pub fn as_integer(&self) -> Option<i64> {
         match self.inner {
             DeValue::Integer(i) => i64::from_str_radix(i.as_str(), i.radix()).ok(),
+            _ => None,
+        }
+    }
+
+    /// The digits of an integer as they are written, without `0x`, and their base; says nothing where it is
+    /// none.
+    #[must_use]
+    pub fn as_digits(&self) -> Option<(&'t str, u32)> {
+        match self.inner {
+            DeValue::Integer(n) => Some((n.as_str(), n.radix())),
             _ => None,
         }
     }

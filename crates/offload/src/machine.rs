@@ -23,9 +23,15 @@ impl Machine {
             kernel.ready()?;
             Ok(kernel.limits())
         };
+        let interfaces = bpf::interfaces().unwrap_or_default();
         Self {
-            interfaces: bpf::interfaces().unwrap_or_default(),
-            bpf: bpf::features().map(drop),
+            // BPF itself does without AF_CAN, but there is no CAN interface for it.
+            bpf: if interfaces.is_empty() && !linux::can::is_in_kernel() {
+                Err(bpf::Missing::Can)
+            } else {
+                bpf::features().map(drop)
+            },
+            interfaces,
             can_gw: can_gw(),
         }
     }

@@ -6,6 +6,7 @@ use crate::{Halves, PortError};
 #[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
 use config::Value;
 use config::{Diagnostics, Key, Shape, Table};
+use frame::Kind;
 use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -111,10 +112,39 @@ pub trait Settings: Comparable + Debug + Send + Sync {
         None
     }
 
+    /// Does this kind of frame pass, as far as the settings decide? What an interface or a machine has to
+    /// decide is [`Passage::Open`].
+    fn passes(&self, kind: Kind) -> Passage {
+        let _ = kind;
+        Passage::Open
+    }
+
     /// Does its input come to an end by itself, as a file's does? `cangate run --until-end` waits
     /// for these.
     fn input_ends(&self) -> bool {
         false
+    }
+}
+
+/// Whether frames of a kind pass a port, in both directions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Passage {
+    /// They do: the port is set up for them.
+    Yes,
+    /// None ever does.
+    No,
+    /// The settings leave it open.
+    Open,
+}
+
+impl Passage {
+    /// Of a controller that has a data phase or none: XL frames never pass.
+    #[must_use]
+    pub const fn by_data_phase(kind: Kind, has_data_phase: bool) -> Self {
+        match (kind, has_data_phase) {
+            (Kind::Classic, _) | (Kind::Fd, true) => Self::Yes,
+            (Kind::Fd, false) | (Kind::Xl, _) => Self::No,
+        }
     }
 }
 

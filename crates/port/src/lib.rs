@@ -60,8 +60,8 @@ pub use engine::{
 };
 pub use faults::Faults;
 pub use kind::{
-    Comparable, LONGEST_NAME, LONGEST_QUEUE, PlacedPort, PortKind, Settings, Stream, queue,
-    queue_key,
+    Comparable, LONGEST_NAME, LONGEST_QUEUE, Passage, PlacedPort, PortKind, Settings, Stream,
+    queue, queue_key,
 };
 pub use kinds::{Kinds, LeftOut};
 pub use opener::{AtStart, Opener};

@@ -28,6 +28,9 @@ pub struct MessageSet {
     pub buses: Vec<BusSpec>,
 }
 
+/// The tables of a message set.
+const TABLES: [&str; 3] = ["buses", "nodes", "messages"];
+
 /// Words for the tables of a message set.
 const TOP: &[Misnomer] = &[
     Misnomer::of("buses", &["bus", "network", "networks"]).hint("write [buses.NAME]"),
@@ -54,6 +57,22 @@ pub fn load(source: &Source) -> Result<MessageSet, Vec<Diagnostic>> {
     let document = Document::parse(source, &mut found);
     let mut root = document.root();
     root.misnomers(TOP);
+    if root.is_instead("routes", &TABLES) || root.is_instead("ports", &TABLES) {
+        let key = if root.is_instead("ports", &TABLES) {
+            "ports"
+        } else {
+            "routes"
+        };
+        let hint =
+            "`cangate bound SET.toml --gateway FILE` follows the messages of a set through it";
+        root.wrong_file(
+            key,
+            "this is a gateway file, no message set",
+            hint,
+            &mut found,
+        );
+        return Err(found.into_sorted());
+    }
     let mut reading = Reading::default();
     reading.read_buses(&mut root, &mut found);
     reading.read_nodes(&mut root, &mut found);

@@ -35,13 +35,25 @@ fn data_paths(config: &gateway::config::Config) -> String {
             DataPath::CanGw => "in the kernel, by can-gw",
             DataPath::Process => "in this process",
         };
-        text.push_str(&format!("route {} runs {runs}\n", route.name));
+        let verb = if objection.is_some() {
+            "is to run"
+        } else {
+            "runs"
+        };
+        text.push_str(&format!("route {} {verb} {runs}\n", route.name));
         for (faster, why) in &choice.because {
             text.push_str(&format!("  not by {faster}: {why}\n"));
         }
         if let Some(why) = objection {
             text.push_str(&format!("  not on this machine: {why}\n"));
         }
+    }
+    let absent = gateway::run::absent_interfaces(config);
+    if !absent.is_empty() {
+        text.push_str(&format!(
+            "Not there now: {}. Routes in the kernel begin when their interfaces come.\n",
+            absent.join(", ")
+        ));
     }
     let by_bpf = choices.iter().any(|c| c.data_path == DataPath::Bpf);
     if by_bpf && !config.options.tap {
@@ -79,7 +91,7 @@ pub(crate) fn export(args: &Export, color: bool) -> Result<(), Failure> {
     let source = read_source(&args.file)?;
     let (config, warnings) = load_config(&source, color)?;
     eprint!("{warnings}");
-    match route::cangw::export(&config.routes, &config.interfaces()) {
+    match route::cangw::export(&config.kernel_routes(), &config.interfaces()) {
         Ok(script) => {
             std::io::stdout().write_all(script.as_bytes())?;
             Ok(())

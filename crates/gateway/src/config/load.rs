@@ -1,11 +1,14 @@
 //! From a text to a configuration.
 
-use super::{Config, LARGEST_FILE, MOST_PORTS, Offload, Options, circles, options, sharing};
+use super::{
+    Config, LARGEST_FILE, MOST_PORTS, Offload, Options, circles, options, passages, sharing,
+};
 use config::{At, Diagnostic, Diagnostics, Document, Heard, Source, Table, Value};
-use port::{Kinds, PortSpec};
+use port::{Kinds, PortSpec, Stream};
 use route::cangw::Inexpressible;
-use route::config::Parsed;
-use route::{RouteId, Routes, Table as RoutingTable, parts};
+use route::config::{Meant, Parsed};
+use route::{PortId, RouteId, Routes, Table as RoutingTable, parts};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// Reads a `gateway.toml` with ports of these kinds. With the configuration come the warnings.
@@ -29,7 +32,6 @@ pub fn load(source: &Source, kinds: &Kinds) -> Result<(Config, Vec<Diagnostic>),
         max_hops: gateway.max_hops,
         routes: parsed.routes,
     };
-    route::config::lint(&routes, &parsed.spans, &mut found);
     unused(&ports, &routes, &mut found);
     if !found.has_errors() {
         compile(&routes, ports.names.len(), &parsed.spans, &mut found);
@@ -42,6 +44,10 @@ pub fn load(source: &Source, kinds: &Kinds) -> Result<(Config, Vec<Diagnostic>),
         routes,
         options: gateway.options,
     };
+    let bus_of = same_bus(&config);
+    let names = config.port_names();
+    route::config::lint(&config.routes, &parsed.spans, &names, &bus_of, &mut found);
+    passages::warn(&config, &parsed.spans, &mut found);
     in_kernel(&config, &parsed.spans, &mut found);
     error_frames(&config, &parsed.spans, &mut found);
     circles::warn(source, &config, &parsed.spans, &mut found);
@@ -59,8 +65,19 @@ fn read(
 ) -> (options::Gateway, Ports, Parsed) {
     root.misnomers(options::TOP);
     let gateway = options::parse(&mut root, found);
+    if root.is_instead("messages", &TABLES) {
+        let hint = "`cangate bound FILE` reads it; a gateway file has [ports.NAME] and [[routes]]";
+        root.wrong_file(
+            "messages",
+            "this is a message set, no gateway file",
+            hint,
+            found,
+        );
+        return (gateway, Ports::default(), Parsed::default());
+    }
     let ports = ports(&mut root, kinds, found);
-    let parsed = route::config::parse(&mut root, &ports.names, found);
+    let meant = |name: &str| ports.meant(name);
+    let parsed = route::config::parse(&mut root, &ports.names, &meant, found);
     root.finish(found);
     (gateway, ports, parsed)
 }
@@ -93,7 +110,7 @@ fn in_kernel(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
     let all: Vec<(Option<RouteId>, String)> = match config.options.offload {
         Offload::None | Offload::Auto => return,
         Offload::CanGw => {
-            let Err(all) = route::cangw::rules(&config.routes, &interfaces) else {
+            let Err(all) = route::cangw::rules(&config.kernel_routes(), &interfaces) else {
                 return;
             };
             let words = |wrong: Inexpressible| {
@@ -164,6 +181,49 @@ struct Ports {
     keys: Vec<Range<usize>>,
     /// Ports without mistakes; as many as names where there are no errors.
     specs: Vec<PortSpec>,
+}
+
+impl Ports {
+    /// The ports that a name stands for that is none of theirs: that of their interface, their bus, their
+    /// file.
+    fn meant(&self, name: &str) -> Vec<Meant> {
+        let of = |port: &PortSpec| {
+            let settings = &port.settings;
+            let bus = settings
+                .bus()
+                .is_some_and(|bus| bus == format!("bus `{name}`"));
+            let streams = [settings.reads(), settings.writes()];
+            let is_file =
+                |stream: &&Stream| matches!(stream, Stream::File(path) if path.as_os_str() == name);
+            let as_what = if settings.interface() == Some(name) {
+                "its interface"
+            } else if bus {
+                "its bus"
+            } else if streams.iter().flatten().any(is_file) {
+                "its file"
+            } else {
+                return None;
+            };
+            Some(Meant {
+                port: port.name.clone(),
+                as_what: as_what.to_owned(),
+            })
+        };
+        self.specs.iter().filter_map(of).collect()
+    }
+}
+
+/// For each port the first one on the same bus.
+fn same_bus(config: &Config) -> impl Fn(PortId) -> PortId + use<> {
+    let mut first = HashMap::new();
+    let numbers = (0..).map(PortId).zip(&config.ports);
+    let all: Vec<PortId> = numbers
+        .map(|(id, port)| match port.settings.bus() {
+            Some(bus) => *first.entry(bus).or_insert(id),
+            None => id,
+        })
+        .collect();
+    move |port| all.get(usize::from(port.0)).copied().unwrap_or(port)
 }
 
 fn ports(root: &mut Table<'_>, kinds: &Kinds, found: &mut Diagnostics) -> Ports {

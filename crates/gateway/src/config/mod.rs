@@ -7,6 +7,7 @@
 mod circles;
 mod load;
 mod options;
+mod passages;
 mod schema;
 mod sharing;
 

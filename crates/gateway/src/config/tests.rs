@@ -205,8 +205,8 @@ fn what_the_kernel_cannot_run_has_a_place() {
             "[gateway]\noffload = '{offload}'\n\
              [ports.a]\nkind = 'socketcan'\n[ports.b]\nkind = 'socketcan'\n\
              [ports.log]\nkind = 'log'\nwrite = 'x'\n\
-             [[routes]]\nname = 'good'\nfrom = 'a'\nto = 'b'\nkind = 'classic'\n\
-             [[routes]]\nname = 'r'\nfrom = 'a'\nkind = 'classic'\n{more}\n"
+             [[routes]]\nname = 'good'\nfrom = 'a'\nto = 'b'\nkind = 'classic'\nid = '123'\n\
+             [[routes]]\nname = 'r'\nfrom = 'a'\nkind = 'classic'\nid = '456'\n{more}\n"
         );
         messages(&text)
     };
@@ -403,6 +403,8 @@ id = '180-27F'
 fn routes_to_frames_that_cannot_exist() {
     let with = |keys: &str| {
         let text = format!("{SIMPLE}{keys}\n").replace("id = [\"123\", \"200-2FF\"]\n", "");
+        // Ports of any kind of frame.
+        let text = text.replace("kind = \"bus\"", "kind = \"socketcan\"\nxl = true");
         match load(&Source::new("t", text.as_str())) {
             Ok((_, warnings)) => (true, warnings),
             Err(errors) => (false, errors),

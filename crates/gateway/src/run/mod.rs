@@ -41,7 +41,7 @@ pub use halves::Port;
 pub use kernel::KernelError;
 pub use kernel_plan::KernelPlan;
 pub use lines::{Objection, RouteLine};
-pub use offloaded::{data_paths, objections};
+pub use offloaded::{absent_interfaces, data_paths, objections};
 pub use options::{Options, Reason, Summary};
 pub use running::Reloaded;
 pub use site::{Plan, Site};

@@ -16,19 +16,23 @@ use std::path::Path;
 #[must_use]
 pub fn data_paths(config: &Config) -> Vec<Choice> {
     let all = |data_path| {
-        let choice = Choice {
+        let choice = |route| Choice {
             data_path,
             because: Vec::new(),
-            no_xl: false,
+            no_xl: config.begins_without_xl(route),
         };
-        vec![choice; config.routes.routes.len()]
+        config.routes.routes.iter().map(choice).collect()
     };
     match config.options.offload {
         Offload::None => all(DataPath::Process),
         Offload::CanGw => all(DataPath::CanGw),
         Offload::Bpf => all(DataPath::Bpf),
         Offload::Auto => {
-            let choices = choose(&config.routes, &config.interfaces(), &Machine::look());
+            let routes = config.kernel_routes();
+            let mut choices = choose(&routes, &config.interfaces(), &Machine::look());
+            for (choice, route) in choices.iter_mut().zip(&config.routes.routes) {
+                choice.no_xl |= config.begins_without_xl(route);
+            }
             with_ports_named(config, choices)
         }
     }
@@ -58,11 +62,22 @@ pub fn objections(config: &Config) -> Vec<Option<String>> {
         return vec![None; config.routes.routes.len()];
     }
     choose::objections(
-        &config.routes,
+        &config.kernel_routes(),
         &config.interfaces(),
         &Machine::look(),
         data_path,
     )
+}
+
+/// The interfaces of ports that are no CAN interface of this machine now.
+#[must_use]
+pub fn absent_interfaces(config: &Config) -> Vec<String> {
+    let Ok(there) = bpf::interfaces() else {
+        return Vec::new();
+    };
+    let is_absent = |name: &String| !there.iter().any(|link| link.name == *name);
+    let all = config.interfaces().into_iter().flatten();
+    all.filter(is_absent).collect()
 }
 
 /// The configuration, split into what runs here and what runs in the kernel.

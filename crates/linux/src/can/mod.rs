@@ -12,7 +12,7 @@ mod socket;
 
 pub use error::{Obstacle, OpenError};
 pub use frames::{Arrival, FrameOptions, FrameSocket, MOST_ARRIVALS};
-pub use socket::{Filter, InterfaceState, MOST_FILTERS, Options, Socket, Stamps};
+pub use socket::{Filter, InterfaceState, MOST_FILTERS, Options, Socket, Stamps, is_in_kernel};
 
 /// What an error frame says, as bits of its ID (`uapi/linux/can/error.h`).
 pub mod error_class {

@@ -4,7 +4,7 @@
     reason = "socket options and requests that rustix does not have"
 )]
 
-use super::error::OpenError;
+use super::error::{Obstacle, OpenError};
 use super::layout::FD_SIZE;
 use crate::Errno;
 use crate::errno::last_errno;
@@ -103,6 +103,14 @@ impl InterfaceState {
     pub const fn carries_fd(&self) -> bool {
         self.mtu >= FD_SIZE
     }
+}
+
+/// Does the kernel have CAN (AF_CAN)? It loads its module for this question, if it may. Where it cannot be
+/// asked, such as without any descriptor left, the answer is yes.
+#[must_use]
+pub fn is_in_kernel() -> bool {
+    let refused = Socket::open("").err();
+    refused.is_none_or(|error| !matches!(error.obstacle, Obstacle::NoCan))
 }
 
 /// A raw socket for one interface. It never waits.

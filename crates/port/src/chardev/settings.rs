@@ -3,10 +3,10 @@
 use super::line::Line;
 use super::shared::Open;
 use super::transmit::Rules;
-use crate::kind::{PlacedPort, PortKind, Settings, controller_keys, rate_keys, thousandths};
+use crate::kind::{Passage, PlacedPort, PortKind, Settings, controller_keys, rate_keys, thousandths};
 use crate::{Halves, Opener, PortError};
 use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
-use frame::Nanos;
+use frame::{Kind, Nanos};
 use linux::Errno;
 use linux::chardev::{Control, Device, Info};
 use std::collections::HashMap;
@@ -225,6 +225,15 @@ fn open(settings: &CharDevSettings) -> Result<(Device, Info), String> {
 }
 
 impl Settings for CharDevSettings {
+    fn passes(&self, kind: Kind) -> Passage {
+        match (&self.control, kind) {
+            // Somebody else has set it up.
+            (None, Kind::Fd) => Passage::Open,
+            (None, _) => Passage::by_data_phase(kind, false),
+            (Some(control), _) => Passage::by_data_phase(kind, control.data_bitrate.is_some()),
+        }
+    }
+
     fn kind(&self) -> &'static str {
         KEYWORD
     }

@@ -3,11 +3,12 @@
 use super::on_interface::OnInterface;
 use super::registry::{MOST_FUNCTIONS, Place, registry};
 use crate::embedded::{self, BusSettings, join, world};
-use crate::kind::{PortKind, Settings};
+use crate::kind::{Passage, PortKind, Settings};
 use crate::socketcan::{self, SocketCanSettings};
 use crate::{Halves, Opener, PortError, Queueing};
 use bus::NodeConfig;
 use config::{Diagnostics, Key, Table};
+use frame::Kind;
 use std::sync::{Arc, Mutex};
 use vcontroller::{Config, Controller};
 
@@ -103,6 +104,13 @@ impl Settings for ControllerSettings {
         match self {
             Self::Bus(settings) => settings.bus(),
             Self::Interface(settings) => settings.bus(),
+        }
+    }
+
+    fn passes(&self, kind: Kind) -> Passage {
+        match self {
+            Self::Bus(settings) => settings.passes(kind),
+            Self::Interface(settings) => settings.passes(kind),
         }
     }
 

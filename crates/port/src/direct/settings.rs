@@ -3,14 +3,14 @@
 use super::backend::{Found, Trouble, Wanted, find};
 use super::halves::{DirectReceive, DirectTransmit, Interrupt};
 use crate::kind::{
-    PlacedPort, PortKind, Settings, controller_keys, queue, queue_key, rate_keys, thousandths,
+    Passage, PlacedPort, PortKind, Settings, controller_keys, queue, queue_key, rate_keys, thousandths,
 };
 use crate::{AtStart, Halves, Opener, PortError};
 use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
 use controller::driven::{Rules, Shared};
 use controller::timing::usual_sample_point;
 use controller::{Limits, Mode, Timing};
-use frame::Nanos;
+use frame::{Kind, Nanos};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -233,6 +233,10 @@ struct Plan {
 }
 
 impl Settings for DirectSettings {
+    fn passes(&self, kind: Kind) -> Passage {
+        Passage::by_data_phase(kind, self.data_bitrate.is_some())
+    }
+
     fn kind(&self) -> &'static str {
         KEYWORD
     }

@@ -2,11 +2,11 @@
 
 use super::join::join;
 use super::world::World;
-use crate::kind::{LONGEST_NAME, PlacedPort, PortKind, Settings, queue, queue_key};
+use crate::kind::{LONGEST_NAME, Passage, PlacedPort, PortKind, Settings, queue, queue_key};
 use crate::{Halves, Opener, Pace, PortError, QueueSize, Queueing};
 use bus::{BusConfig, NodeConfig};
 use config::{At, Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
-use frame::{Nanos, dlc};
+use frame::{Kind, Nanos, dlc};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -172,6 +172,10 @@ impl BusSettings {
 impl Settings for BusSettings {
     fn bus(&self) -> Option<String> {
         Some(format!("bus `{}`", self.bus))
+    }
+
+    fn passes(&self, kind: Kind) -> Passage {
+        Passage::by_data_phase(kind, self.data_bitrate.is_some())
     }
 
     fn transmit_queue(&self) -> Option<QueueSize> {

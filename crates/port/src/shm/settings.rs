@@ -3,10 +3,10 @@
 use super::halves::halves;
 use super::pci::ByPci;
 use super::socket::BySocket;
-use crate::kind::{PlacedPort, PortKind, Settings};
+use crate::kind::{Passage, PlacedPort, PortKind, Settings};
 use crate::{Halves, Opener, PortError};
 use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
-use frame::Nanos;
+use frame::{Kind, Nanos};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -145,6 +145,13 @@ impl ShmSettings {
 }
 
 impl Settings for ShmSettings {
+    fn passes(&self, kind: Kind) -> Passage {
+        match kind {
+            Kind::Classic | Kind::Fd => Passage::Open,
+            Kind::Xl => Passage::No,
+        }
+    }
+
     fn kind(&self) -> &'static str {
         KEYWORD
     }

@@ -4,10 +4,10 @@ use super::choose::{Choice, Facts, Optimise, choose};
 use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
 use super::open::open_own;
 use super::own::OwnSetups;
-use crate::kind::{PortKind, Settings, queue, queue_key, rate_keys, thousandths};
+use crate::kind::{Passage, PortKind, Settings, queue, queue_key, rate_keys, thousandths};
 use crate::{Halves, Opener, PortError, QueueSize, Queueing};
 use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
-use frame::dlc;
+use frame::{Kind, dlc};
 use frame::wire::BitRate;
 use linux::link::{Link, Restart, Setup};
 use std::ops::RangeInclusive;
@@ -324,6 +324,16 @@ impl Settings for SocketCanSettings {
 
     fn interface(&self) -> Option<&str> {
         Some(&self.interface)
+    }
+
+    fn passes(&self, kind: Kind) -> Passage {
+        match (kind, self.setup) {
+            (Kind::Classic, _) => Passage::Yes,
+            (Kind::Fd, _) if !self.fd => Passage::No,
+            (Kind::Fd, Some(setup)) => Passage::by_data_phase(kind, setup.rate.data().is_some()),
+            (Kind::Xl, _) if !self.xl => Passage::No,
+            (Kind::Fd | Kind::Xl, _) => Passage::Open,
+        }
     }
 }
 

@@ -3,11 +3,11 @@
 use super::function::Shared;
 use super::halves::halves;
 use crate::controllers::{RightsText, registry};
-use crate::kind::{PlacedPort, PortKind, Settings, queue, queue_key};
+use crate::kind::{Passage, PlacedPort, PortKind, Settings, queue, queue_key};
 use crate::{Halves, Opener, PortError};
 use ::virtio::{Device, Options};
 use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
-use frame::Nanos;
+use frame::{Kind, Nanos};
 use linux::EventSet;
 use std::collections::HashMap;
 use std::io;
@@ -326,6 +326,15 @@ impl Settings for VirtioSettings {
                 .map(Shares::describe)
                 .unwrap_or_default()
         )
+    }
+
+    fn passes(&self, kind: Kind) -> Passage {
+        match kind {
+            Kind::Classic => Passage::Yes,
+            // The machine may take the offer or not.
+            Kind::Fd if self.options.fd => Passage::Open,
+            Kind::Fd | Kind::Xl => Passage::No,
+        }
     }
 
     fn needs(&self) -> Option<(&'static str, &str)> {

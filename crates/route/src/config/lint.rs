@@ -1,49 +1,117 @@
-//! What is allowed and hardly meant: routes that no frame can reach.
+//! What is allowed and hardly meant: routes that get in each other's way, and changes that do more or less
+//! than they look like.
+
+mod maps;
 
 use crate::check::Impossible;
-use crate::{KindSet, Mode, PortId, Route, Routes, Tri};
+use crate::overlap::{Doubled, Unreachable, overlaps};
+use crate::{KindSet, Mode, PortId, Route, RouteId, Routes};
 use ::config::{Diagnostic, Diagnostics};
-use alloc::{collections::BTreeMap, format};
+use alloc::{format, string::String, vec::Vec};
 use core::ops::Range;
+use frame::CanId;
 
-/// Warns of routes that come after one that takes everything from their ports and ends the
-/// search: any route in first-match mode, one that drops in all-match mode. `spans` are
-/// [`super::Parsed::spans`].
-pub fn lint(routes: &Routes, spans: &[Range<usize>], found: &mut Diagnostics) {
-    let mut taken: BTreeMap<PortId, Taken> = BTreeMap::new();
-    for (index, route) in routes.routes.iter().enumerate() {
-        if let Some(by) = covered(route, &taken) {
-            let span = spans.get(index).cloned().unwrap_or_default();
-            let message = format!("no frame reaches route `{}`", route.name);
-            let catcher = routes.routes.get(by).map_or("", |r| r.name.as_str());
-            let hint = format!(
-                "route `{catcher}` before it takes them all; put it last, or say which frames it \
-                 takes"
-            );
-            found.push(Diagnostic::warning(span, message).hint(hint));
-        }
-        warn_of_stopped(route, spans.get(index).cloned().unwrap_or_default(), found);
-        let ends = route.drop || routes.mode == Mode::First;
-        if ends && takes_all(route) {
-            for port in &route.from {
-                let taken = taken.entry(*port).or_default();
-                let kinds = route.matching.kinds;
-                for (has, by) in [
-                    (kinds.classic, &mut taken.classic),
-                    (kinds.fd, &mut taken.fd),
-                    (kinds.xl, &mut taken.xl),
-                    (
-                        kinds.classic && route.matching.err == Tri::Either,
-                        &mut taken.errors,
-                    ),
-                ] {
-                    if has && by.is_none() {
-                        *by = Some(index);
-                    }
-                }
-            }
-        }
+/// The routes before it that are named where a route has no effect.
+const NAMED: usize = 3;
+
+/// Warns of routes that no frame reaches, frames that are sent twice, drops that come too late, and changes
+/// that stop frames or map IDs unexpectedly. `spans` are [`super::Parsed::spans`]; `ports` are the ports'
+/// names. `bus_of` gives the same port for all ports that are on the same bus.
+///
+/// The routes must be free of mistakes: what is missing in one that has some would be taken as meant.
+pub fn lint(
+    routes: &Routes,
+    spans: &[Range<usize>],
+    ports: &[String],
+    bus_of: &dyn Fn(PortId) -> PortId,
+    found: &mut Diagnostics,
+) {
+    let place = |route: RouteId| spans.get(route.0 as usize).cloned().unwrap_or_default();
+    for (id, route) in (0..).map(RouteId).zip(&routes.routes) {
+        warn_of_stopped(route, place(id), found);
+        maps::warn(route, place(id), found);
     }
+    let all = overlaps(routes, bus_of);
+    for one in &all.unreachable {
+        found.push(unreachable(routes, one, place(one.route)));
+    }
+    for one in &all.late {
+        found.push(late(routes, one, place(one.route)));
+    }
+    for one in &all.doubled {
+        found.push(doubled(routes, ports, *one, place(one.second)));
+    }
+    if all.incomplete {
+        let message = "the routes have so many different masks that not all of them were compared: routes \
+                       that no frame reaches and frames that are sent twice may be left";
+        let hint = "join routes by ranges of IDs";
+        found.push(Diagnostic::warning(0..0, message).hint(hint));
+    }
+}
+
+fn name(routes: &Routes, route: RouteId) -> &str {
+    let route = routes.routes.get(route.0 as usize);
+    route.map_or("", |route| route.name.as_str())
+}
+
+/// "route `a`", or "routes `a` and `b`".
+fn names(routes: &Routes, all: &[RouteId]) -> String {
+    let quoted = |id: &RouteId| format!("`{}`", name(routes, *id));
+    let mut named: Vec<String> = all.iter().take(NAMED).map(quoted).collect();
+    let more = all.len() - named.len();
+    if more > 0 {
+        named.push(format!("{more} more"));
+    }
+    let word = if all.len() == 1 { "route" } else { "routes" };
+    match named.split_last() {
+        Some((last, [])) => format!("{word} {last}"),
+        Some((last, first)) => format!("{word} {} and {last}", first.join(", ")),
+        None => String::from(word),
+    }
+}
+
+fn unreachable(routes: &Routes, one: &Unreachable, span: Range<usize>) -> Diagnostic {
+    let message = format!("no frame reaches route `{}`", name(routes, one.route));
+    let verb = if one.by.len() == 1 { "takes" } else { "take" };
+    let hint = format!(
+        "{} before it {verb} all its frames; put it before them, or say which frames they take",
+        names(routes, &one.by)
+    );
+    Diagnostic::warning(span, message).hint(hint)
+}
+
+fn late(routes: &Routes, one: &Unreachable, span: Range<usize>) -> Diagnostic {
+    let message = format!(
+        "route `{}` drops frames that are sent already: with `match = \"all\"`, a drop keeps frames only \
+         from the routes behind it",
+        name(routes, one.route)
+    );
+    let hint = format!("put it before {}", names(routes, &one.by));
+    Diagnostic::warning(span, message).hint(hint)
+}
+
+fn doubled(routes: &Routes, ports: &[String], one: Doubled, span: Range<usize>) -> Diagnostic {
+    let port = |port: PortId| ports.get(usize::from(port.0)).map_or("", String::as_str);
+    let id = CanId::from_raw(one.example);
+    let frame = if id.is_err() {
+        String::from("an error frame")
+    } else if id.is_eff() {
+        format!("frame {:08X}", id.number())
+    } else {
+        format!("frame {:03X}", id.number())
+    };
+    let message = format!(
+        "{frame} from port `{}` is sent twice to port `{}`: by route `{}` and by route `{}`",
+        port(one.from),
+        port(one.to),
+        name(routes, one.first),
+        name(routes, one.second)
+    );
+    let hint = "in [gateway], `match = \"first\"` sends each frame by its first route only, so the special \
+                route comes before the general one; or leave these IDs out of one route, such as \
+                `id = \"!123\"`";
+    debug_assert_eq!(routes.mode, Mode::All);
+    Diagnostic::warning(span, message).hint(hint)
 }
 
 /// Warns of a route that sends some kinds of frame and stops the others, because they would become
@@ -74,44 +142,4 @@ fn warn_of_stopped(route: &Route, span: Range<usize>, found: &mut Diagnostics) {
     };
     let message = format!("route `{}` {message}", route.name);
     found.push(Diagnostic::warning(span, message).hint(hint));
-}
-
-/// Which route took all frames of a kind from a port.
-#[derive(Default)]
-struct Taken {
-    classic: Option<usize>,
-    fd: Option<usize>,
-    xl: Option<usize>,
-    errors: Option<usize>,
-}
-
-fn takes_all(route: &Route) -> bool {
-    let m = &route.matching;
-    m.ids.is_empty()
-        && m.rtr == Tri::Either
-        && m.err != Tri::Yes
-        && m.payload.is_empty()
-        && m.len.is_none()
-}
-
-/// The route that takes everything this one could, if all its ports and kinds are taken.
-fn covered(route: &Route, taken: &BTreeMap<PortId, Taken>) -> Option<usize> {
-    let KindSet { classic, fd, xl } = route.matching.kinds;
-    let err = route.matching.err;
-    let mut by = None;
-    for port in &route.from {
-        let taken = taken.get(port)?;
-        let needed = [
-            (classic && err != Tri::Yes, taken.classic),
-            (classic && err != Tri::No, taken.errors),
-            (fd && err != Tri::Yes, taken.fd),
-            (xl && err != Tri::Yes, taken.xl),
-        ];
-        for (needs, route) in needed {
-            if needs {
-                by = Some(route?);
-            }
-        }
-    }
-    by
 }

@@ -75,7 +75,12 @@ pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> (Match, F
     let kinds = kinds(table, found);
     let limits = FrameLimits {
         kinds: kinds.unwrap_or_default(),
-        payload: payload_limit(kinds.unwrap_or_default(), kinds.is_some_and(|k| k.xl)),
+        payload: match kinds {
+            // What the kinds allow is not known, so that nothing is beyond it.
+            None if table.get("kind").is_some() => frame::dlc::XL_MAX,
+            None => payload_limit(KindSet::default(), false),
+            Some(kinds) => payload_limit(kinds, kinds.xl),
+        },
     };
     let matching = Match {
         ids: id_filters(table, found),
@@ -119,7 +124,11 @@ fn id_filters(table: &mut Table<'_>, found: &mut Diagnostics) -> Vec<IdFilter> {
             value.wrong(message, "leave it out to take all IDs", found);
         }
         for value in table.list(key) {
-            let Some(text) = value.string(found) else {
+            let text = match key {
+                "id" => ids::text(&value, found),
+                _ => ids::filter_text(&value, found),
+            };
+            let Some(text) = text else {
                 continue;
             };
             let read = match key {
@@ -166,9 +175,12 @@ fn tri(table: &mut Table<'_>, key: &'static str, default: Tri, found: &mut Diagn
 
 /// `length = 8` or `"2-8"`.
 fn length(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<(u16, u16)> {
-    let most = limits.payload as i64;
-    if value.as_integer().is_some() {
-        let n = value.integer(0..=most, found)?.value as u16;
+    if let Some(n) = value.as_integer() {
+        if n > limits.payload as i64 && n <= frame::dlc::XL_MAX as i64 {
+            too_long(value, n as usize, limits, found);
+            return None;
+        }
+        let n = value.integer(0..=limits.payload as i64, found)?.value as u16;
         return Some((n, n));
     }
     let Some(text) = value.as_str() else {
@@ -182,9 +194,8 @@ fn length(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Op
         value.wrong(message, "write 8, or a range such as \"2-8\"", found);
         return None;
     };
-    if i64::from(first.max(last)) > most {
-        let message = format!("frames of this route carry at most {most} bytes");
-        value.wrong(message, "mend `length`, or `kind`", found);
+    if usize::from(first.max(last)) > limits.payload {
+        too_long(value, usize::from(first.max(last)), limits, found);
         return None;
     }
     if first > last {
@@ -193,6 +204,23 @@ fn length(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Op
         return None;
     }
     Some((first, last))
+}
+
+/// Reports a length or a position that needs another kind of frame, and names that kind.
+fn too_long(value: &Value<'_>, bytes: usize, limits: FrameLimits, found: &mut Diagnostics) {
+    let message = format!(
+        "frames of this route carry at most {} bytes",
+        limits.payload
+    );
+    let hint = match bytes {
+        ..=frame::dlc::FD_MAX => "`kind = \"fd\"` takes frames of up to 64 bytes",
+        ..=frame::dlc::XL_MAX => {
+            "only XL frames are longer: `kind = \"xl\"` takes them, and only where it is named are \
+             more than 64 bytes meant"
+        }
+        _ => "XL frames have 2048 bytes at most",
+    };
+    value.wrong(message, hint, found);
 }
 
 fn patterns(
@@ -214,9 +242,7 @@ fn pattern(
     found: &mut Diagnostics,
 ) -> Option<PayloadPattern> {
     let mut table = value.table("`payload`", found)?;
-    let at = table
-        .integer("at", 0..=limits.payload as i64 - 1, found)
-        .map_or(0, |n| n.value as u16);
+    let at = position(&mut table, limits, found);
     let bytes = table.need("value", found).and_then(|v| v.hex(found));
     let mask = table.hex("mask", found);
     table.finish(found);
@@ -256,6 +282,19 @@ fn pattern(
         value: bytes.value,
         mask,
     })
+}
+
+/// `at`, 0 where it is left out or wrong.
+fn position(table: &mut Table<'_>, limits: FrameLimits, found: &mut Diagnostics) -> u16 {
+    let beyond = limits.payload as i64..frame::dlc::XL_MAX as i64;
+    if let Some(value) = table.get("at")
+        && let Some(at) = value.as_integer().filter(|at| beyond.contains(at))
+    {
+        too_long(&value, at as usize + 1, limits, found);
+        return 0;
+    }
+    let at = table.integer("at", 0..=limits.payload as i64 - 1, found);
+    at.map_or(0, |at| at.value as u16)
 }
 
 /// Combinations that no frame can match.

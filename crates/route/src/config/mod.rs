@@ -21,7 +21,7 @@ pub use lint::lint;
 pub use write::{to_toml, toml_string};
 
 use crate::{KindSet, PortId, Route};
-use ::config::{Diagnostic, Diagnostics, Table, Value};
+use ::config::{Diagnostic, Diagnostics, Table, Value, did_you_mean};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use core::ops::Range;
 
@@ -43,18 +43,26 @@ pub struct Parsed {
     pub spans: Vec<Range<usize>>,
 }
 
-/// Reads all `[[routes]]` of the top table. `ports` are the names of the ports, by their index.
+/// Reads all `[[routes]]` of the top table. `ports` are the names of the ports, by their index; `meant` gives
+/// the port that a wrong name stands for, such as that of its Linux interface.
 ///
 /// Every mistake is added to `found`. Routes with mistakes are left out or incomplete, so that
 /// the result is of use only where no errors were found.
 #[must_use]
-pub fn parse(root: &mut Table<'_>, ports: &[String], found: &mut Diagnostics) -> Parsed {
+pub fn parse(
+    root: &mut Table<'_>,
+    ports: &[String],
+    meant: &dyn Fn(&str) -> Vec<Meant>,
+    found: &mut Diagnostics,
+) -> Parsed {
     let mut parsed = Parsed::default();
-    let names: Names<'_> = ports
-        .iter()
-        .enumerate()
-        .filter_map(|(i, name)| Some((name.as_str(), PortId(u16::try_from(i).ok()?))))
-        .collect();
+    let by_name = ports.iter().enumerate();
+    let names = Names {
+        ids: by_name
+            .filter_map(|(i, name)| Some((name.as_str(), PortId(u16::try_from(i).ok()?))))
+            .collect(),
+        meant,
+    };
     let mut tables = root.tables("routes", "route", found);
     for word in misnomers::FOR_ROUTES {
         let hint = |_: &Value<'_>| "did you mean [[routes]]?".into();
@@ -82,8 +90,39 @@ pub fn parse(root: &mut Table<'_>, ports: &[String], found: &mut Diagnostics) ->
     parsed
 }
 
-/// Ports by name.
-type Names<'p> = BTreeMap<&'p str, PortId>;
+/// A port that another name than its own stands for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Meant {
+    /// The port's name.
+    pub port: String,
+    /// What the other name is, in words that go after "is": `its interface`.
+    pub as_what: String,
+}
+
+/// The names of ports.
+struct Names<'p> {
+    /// Ports by name.
+    ids: BTreeMap<&'p str, PortId>,
+    /// What a name may stand for that no port has.
+    meant: &'p dyn Fn(&str) -> Vec<Meant>,
+}
+
+impl Names<'_> {
+    /// What to write in place of a name that no port has.
+    fn hint(&self, name: &str) -> String {
+        let meant = (self.meant)(name);
+        if !meant.is_empty() {
+            let each = meant.iter().map(|Meant { port, as_what }| {
+                format!("write `{port}`, the name of the port: `{name}` is {as_what}")
+            });
+            return each.collect::<Vec<_>>().join("; or ");
+        }
+        if self.ids.is_empty() {
+            return format!("describe it in a table [ports.{name}]");
+        }
+        did_you_mean(name, self.ids.keys().copied())
+    }
+}
 
 /// The bytes of payload that a frame of these kinds can have. XL's 2048 count only where XL is
 /// asked for by name: a position beyond 64 is more often a slip than meant for XL.

@@ -2,7 +2,7 @@
 
 use super::{DEFAULT_MAX_IDS, LONGEST_NAME, Names, actions, matching, misnomers};
 use crate::{PortId, RateLimit, Route};
-use ::config::{At, Diagnostic, Diagnostics, Table, Value, did_you_mean};
+use ::config::{At, Diagnostic, Diagnostics, Table, Value};
 use alloc::{borrow::ToOwned, collections::BTreeMap, format, string::String, vec::Vec};
 use core::ops::Range;
 
@@ -116,7 +116,7 @@ fn port_list(
         let Some(name) = value.string(found) else {
             continue;
         };
-        match ports.get(name.value) {
+        match ports.ids.get(name.value) {
             Some(id) if list.contains(id) => {
                 let message = format!("port `{}` is named twice", name.value);
                 found.push(Diagnostic::error(name.span, message).hint("name it once"));
@@ -124,12 +124,10 @@ fn port_list(
             Some(id) => list.push(*id),
             None => {
                 let message = format!("there is no port `{}`", name.value);
-                let hint = if !found.wants_more() {
-                    String::new()
-                } else if ports.is_empty() {
-                    format!("describe it in a table [ports.{}]", name.value)
+                let hint = if found.wants_more() {
+                    ports.hint(name.value)
                 } else {
-                    did_you_mean(name.value, ports.keys().copied())
+                    String::new()
                 };
                 found.missing(Diagnostic::error(name.span, message).hint(hint));
             }

@@ -21,7 +21,7 @@ fn read(text: &str) -> (Vec<Route>, Vec<Diagnostic>) {
     let mut found = Diagnostics::new();
     let document = Document::parse(&source, &mut found);
     let mut root = document.root();
-    let parsed = parse(&mut root, &ports(), &mut found);
+    let parsed = parse(&mut root, &ports(), &|_| Vec::new(), &mut found);
     root.finish(&mut found);
     (parsed.routes, found.into_sorted())
 }
@@ -126,7 +126,7 @@ fn mistakes_are_named() {
         ),
         ("id = '100:F00'", "the mask `F00` is wider than an SFF ID"),
         ("id = '12'", "an ID has three or eight digits, `12` has 2"),
-        ("id = 123", "`id` must be a string"),
+        ("id = 123", "`id` must be a string of hex digits"),
         ("id = []", "`id` is an empty list"),
         (
             "id = '123-00000200'",
@@ -148,7 +148,13 @@ fn mistakes_are_named() {
             "`rtr` must be true (only those), false (none of those) or \"either\"",
         ),
         ("length = '8-2'", "the range `8-2` is the wrong way round"),
-        ("length = 65", "`length` must be from 0 to 64"),
+        ("length = 65", "frames of this route carry at most 64 bytes"),
+        (
+            "length = 2049\nkind = 'xl'",
+            "`length` must be from 0 to 2048",
+        ),
+        // What follows from a mistake in `kind` is none of its own.
+        ("length = '65-100'\nkind = 'xll'", "`kind` cannot be `xll`"),
         (
             "length = '2-2049'\nkind = 'xl'",
             "frames of this route carry at most 2048 bytes",
@@ -160,7 +166,7 @@ fn mistakes_are_named() {
         ),
         (
             "payload = { at = 8, value = '11' }\nkind = 'classic'",
-            "`at` must be from 0 to 7",
+            "frames of this route carry at most 8 bytes",
         ),
         (
             "payload = { value = '1122', mask = 'FF' }",
@@ -259,6 +265,57 @@ fn mistakes_are_named() {
 }
 
 #[test]
+fn what_to_write_in_place_of_a_number_and_of_a_length() {
+    let hints = |lines: &str| {
+        let text = format!("[[routes]]\nfrom = 'can0'\nto = 'can1'\n{lines}\n");
+        let hints: Vec<String> = read(&text).1.into_iter().map(|d| d.hint).collect();
+        hints
+    };
+    let quotes = |id: &str| format!("IDs are in quotes, without 0x: \"{id}\"");
+    let decimal = |number: &str, id: &str| {
+        format!(
+            "IDs are hexadecimal, in quotes, as candump prints them: \"{id}\" if {number} is a decimal number"
+        )
+    };
+    let xl = "only XL frames are longer: `kind = \"xl\"` takes them, and only where it is named are more \
+              than 64 bytes meant";
+    for (lines, hint) in [
+        ("id = 0x123", quotes("123")),
+        ("id = 0x18FF0010", quotes("18FF0010")),
+        ("id = [0x7]", quotes("007")),
+        ("id = 291", decimal("291", "123")),
+        ("do = [{ set = { id = 0x123 } }]", quotes("123")),
+        (
+            "do = [{ map_id = { from = 0x100, to = '200' } }]",
+            quotes("100"),
+        ),
+        (
+            "filter = 0x123",
+            "write ID:MASK in quotes, without 0x; for this ID alone \"123:C00007FF\"".into(),
+        ),
+        ("length = '65-100'", xl.into()),
+        ("length = 100", xl.into()),
+        ("payload = { at = 64, value = '11' }", xl.into()),
+        (
+            "length = 9\nkind = 'classic'",
+            "`kind = \"fd\"` takes frames of up to 64 bytes".into(),
+        ),
+    ] {
+        assert_eq!(hints(lines), [hint], "{lines}");
+    }
+    // What the hints say is right, so that no second error follows.
+    for right in [
+        "id = '123'",
+        "id = '18FF0010'",
+        "id = '007'",
+        "filter = '123:C00007FF'",
+        "kind = 'xl'\nlength = '65-100'",
+    ] {
+        assert_eq!(hints(right), [""; 0], "{right}");
+    }
+}
+
+#[test]
 fn routes_that_no_frame_reaches() {
     let text = "[[routes]]\nfrom = 'can0'\nto = 'can1'\n\
                 [[routes]]\nfrom = 'can0'\nto = 'can1'\nid = '123'\n\
@@ -272,7 +329,7 @@ fn routes_that_no_frame_reaches() {
             routes,
             ..Routes::default()
         };
-        lint(&routes, &[], &mut found);
+        lint(&routes, &[], &ports(), &|port| port, &mut found);
         let messages: Vec<_> = found.list().iter().map(|d| d.message.clone()).collect();
         messages
     };
@@ -280,7 +337,16 @@ fn routes_that_no_frame_reaches() {
         warned(Mode::First, routes.clone()),
         ["no frame reaches route `route 2`"]
     );
-    assert_eq!(warned(Mode::All, routes.clone()), [""; 0]);
+    let twice = |frame: &str, route: &str| {
+        format!(
+            "frame {frame} from port `can0` is sent twice to port `can1`: by route `route 1` and by route \
+             `{route}`"
+        )
+    };
+    assert_eq!(
+        warned(Mode::All, routes.clone()),
+        [twice("123", "route 2"), twice("000", "route 3")]
+    );
     let mut dropping = routes;
     dropping[0].drop = true;
     dropping[0].to.clear();

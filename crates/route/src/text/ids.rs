@@ -4,7 +4,7 @@
 //! `00000123` are different frames.
 
 use crate::{IdFilter, IdSet};
-use ::config::{Diagnostics, Value};
+use ::config::{At, Diagnostics, Value};
 use alloc::{format, string::String, vec, vec::Vec};
 use frame::CanId;
 
@@ -21,12 +21,56 @@ pub(crate) fn read<T>(
     read: impl FnOnce(&str) -> Result<T, Wrong>,
     found: &mut Diagnostics,
 ) -> Option<T> {
-    match read(value.string(found)?.value) {
+    match read(text(value, found)?.value) {
         Ok(read) => Some(read),
         Err((message, hint)) => {
             value.wrong(message, hint, found);
             None
         }
+    }
+}
+
+/// A text with IDs. For a number, the hint has the text that it stands for.
+pub(crate) fn text<'t>(value: &Value<'t>, found: &mut Diagnostics) -> Option<At<&'t str>> {
+    let (Some((digits, radix)), Some(number)) = (value.as_digits(), value.as_integer()) else {
+        return value.string(found);
+    };
+    let hint = match u32::try_from(number).ok().and_then(as_text) {
+        Some(text) if radix == 10 && hex(digits) != hex(&text) => format!(
+            "IDs are hexadecimal, in quotes, as candump prints them: \"{text}\" if {digits} is a decimal number"
+        ),
+        Some(text) => format!("IDs are in quotes, without 0x: \"{text}\""),
+        None => "IDs are hexadecimal, in quotes: \"123\" (SFF), \"00000123\" (EFF)".into(),
+    };
+    value.expected_as("a string of hex digits", hint, found);
+    None
+}
+
+/// A text with a raw filter. For a number, the hint has a filter for that ID alone.
+pub(crate) fn filter_text<'t>(value: &Value<'t>, found: &mut Diagnostics) -> Option<At<&'t str>> {
+    let Some(number) = value.as_integer() else {
+        return value.string(found);
+    };
+    let hint = match u32::try_from(number) {
+        Ok(id @ 0..=CanId::SFF_MASK) => {
+            format!("write ID:MASK in quotes, without 0x; for this ID alone \"{id:03X}:C00007FF\"")
+        }
+        Ok(id @ ..=CanId::EFF_MASK) => {
+            let id = id | CanId::EFF_FLAG;
+            format!("write ID:MASK in quotes, without 0x; for this ID alone \"{id:08X}:DFFFFFFF\"")
+        }
+        _ => "write ID:MASK in quotes, without 0x: \"123:C00007FF\"".into(),
+    };
+    value.expected_as("a string with an ID and a mask", hint, found);
+    None
+}
+
+/// A number as an ID of the shortest format that has it.
+fn as_text(number: u32) -> Option<String> {
+    match number {
+        0..=CanId::SFF_MASK => Some(format!("{number:03X}")),
+        ..=CanId::EFF_MASK => Some(format!("{number:08X}")),
+        _ => None,
     }
 }
 

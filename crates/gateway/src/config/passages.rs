@@ -1,0 +1,121 @@
+//! Kinds of frame that a route takes and its ports do not have.
+
+use super::Config;
+use config::{Diagnostic, Diagnostics};
+use frame::Kind;
+use port::Passage;
+use route::{KindSet, PortId, Route, Routes};
+use std::ops::Range;
+
+/// The kinds that a route takes.
+fn kinds(route: &Route) -> impl Iterator<Item = Kind> {
+    let KindSet { classic, fd, xl } = route.matching.kinds;
+    let all = !(classic || fd || xl);
+    let each = [(Kind::Classic, classic), (Kind::Fd, fd), (Kind::Xl, xl)];
+    each.into_iter()
+        .filter(move |(_, taken)| *taken || all)
+        .map(|(kind, _)| kind)
+}
+
+fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Classic => "classic",
+        Kind::Fd => "FD",
+        Kind::Xl => "XL",
+    }
+}
+
+/// What lets frames of a kind pass a port.
+fn cure(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Classic => "",
+        Kind::Fd => "a port takes FD frames with a `data_bitrate`, and without `fd = false`",
+        Kind::Xl => {
+            "a port of kind \"socketcan\" takes XL frames with `xl = true`, other kinds of port never"
+        }
+    }
+}
+
+/// Warns of frames that come in at one port and never leave by the other, and of routes whose kinds of frame
+/// never come in. `spans` are where each route stands.
+pub(super) fn warn(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
+    for (route, span) in config.routes.routes.iter().zip(spans) {
+        let refused = kinds(route).find_map(|kind| {
+            let comes = |from: &&PortId| config.passes(**from, kind) == Passage::Yes;
+            let from = route.from.iter().find(comes)?;
+            let leaves = |to: &&PortId| *to != from && config.passes(**to, kind) == Passage::No;
+            Some((kind, *from, *route.to.iter().find(leaves)?))
+        });
+        if let Some((kind, from, to)) = refused {
+            let message = format!(
+                "{} frames from port `{}` never leave by port `{}`: route `{}` counts them as refused (`unsupported`)",
+                word(kind),
+                config.port_name(from),
+                config.port_name(to),
+                route.name
+            );
+            let hint = format!(
+                "leave them out by `kind`, such as `kind = \"classic\"`; {}",
+                cure(kind)
+            );
+            found.push(Diagnostic::warning(span.clone(), message).hint(hint));
+        }
+        let never = |kind| {
+            route
+                .from
+                .iter()
+                .all(|from| config.passes(*from, kind) == Passage::No)
+        };
+        if !route.from.is_empty() && kinds(route).all(never) {
+            let all: Vec<&str> = kinds(route).map(word).collect();
+            let ports: Vec<String> = route
+                .from
+                .iter()
+                .map(|id| format!("`{}`", config.port_name(*id)))
+                .collect();
+            let message = format!(
+                "no frame reaches route `{}`: it takes {} frames, and port {} has none of them",
+                route.name,
+                all.join(" and "),
+                ports.join(", ")
+            );
+            let hint = kinds(route).last().map_or("", cure);
+            found.push(Diagnostic::warning(span.clone(), message).hint(hint));
+        }
+    }
+}
+
+impl Config {
+    /// Does this kind of frame pass a port, as far as the file says?
+    fn passes(&self, port: PortId, kind: Kind) -> Passage {
+        let port = self.ports.get(usize::from(port.0));
+        port.map_or(Passage::Open, |port| port.settings.passes(kind))
+    }
+
+    fn port_name(&self, port: PortId) -> &str {
+        let port = self.ports.get(usize::from(port.0));
+        port.map_or("", |port| port.name.as_str())
+    }
+
+    /// Does no port at which the route begins have XL frames?
+    #[must_use]
+    pub(crate) fn begins_without_xl(&self, route: &Route) -> bool {
+        let mut from = route.from.iter();
+        from.all(|port| self.passes(*port, Kind::Xl) == Passage::No)
+    }
+
+    /// The routes as the kernel can have them: a route that would take XL frames as well, from ports that
+    /// have none (by default no port has), takes classic and FD frames.
+    #[must_use]
+    pub fn kernel_routes(&self) -> Routes {
+        let mut routes = self.routes.clone();
+        for route in &mut routes.routes {
+            let without = self.begins_without_xl(route);
+            let kinds = &mut route.matching.kinds;
+            if without && (kinds.classic || kinds.fd) {
+                kinds.xl = false;
+            }
+        }
+        routes
+    }
+}

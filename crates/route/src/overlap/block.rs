@@ -1,0 +1,120 @@
+//! Sets of frames by kind and by bits of the ID.
+
+use crate::filter::blocks;
+use crate::match_key::Class;
+use crate::{Route, Tri};
+use alloc::vec::Vec;
+use frame::CanId;
+
+const EFF: u64 = CanId::EFF_FLAG as u64;
+const RTR: u64 = CanId::RTR_FLAG as u64;
+const ERR: u64 = CanId::ERR_FLAG as u64;
+/// Above SocketCAN's 32 bits: set for FD frames.
+const FD: u64 = 1 << 32;
+/// Set for XL frames, whatever [`FD`] is.
+const XL: u64 = 1 << 33;
+
+/// Frames whose bits under the mask are the value's. The bits are SocketCAN's 32 bits of the ID, and the
+/// kind above them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Block {
+    pub(super) mask: u64,
+    pub(super) value: u64,
+}
+
+impl Block {
+    pub(super) fn and(self, other: Self) -> Option<Self> {
+        let differs = (self.value ^ other.value) & self.mask & other.mask;
+        (differs == 0).then_some(Self {
+            mask: self.mask | other.mask,
+            value: self.value | other.value,
+        })
+    }
+
+    /// Adds its frames without those of the other.
+    pub(super) fn without(self, other: Self, rest: &mut Vec<Self>) {
+        if self.and(other).is_none() {
+            rest.push(self);
+            return;
+        }
+        let mut common = self;
+        let mut open = other.mask & !self.mask;
+        while open != 0 {
+            let bit = open & open.wrapping_neg();
+            open &= !bit;
+            rest.push(Self {
+                mask: common.mask | bit,
+                value: common.value | (!other.value & bit),
+            });
+            common.mask |= bit;
+            common.value |= other.value & bit;
+        }
+    }
+
+    /// Is there such a frame? Only classic frames have the RTR flag, and an XL frame has no flag at all.
+    pub(super) fn can_exist(self) -> bool {
+        let of_kind = |mask, value| self.and(Self { mask, value }).is_some();
+        of_kind(FD | XL, 0) || of_kind(FD | XL | RTR, FD) || of_kind(XL | EFF | RTR | ERR, XL)
+    }
+
+    /// The ID of one of these frames, flags included.
+    pub(super) fn example(self) -> u32 {
+        (self.value & self.mask) as u32
+    }
+}
+
+/// Adds the frames that a route takes, as far as kind, flags and ID decide; payloads and lengths do not
+/// count.
+pub(super) fn taken_by(route: &Route, all: &mut Vec<Block>) {
+    let flags = flags(route);
+    let ids = &route.matching.ids;
+    let mut add = |block: Block| {
+        let with_flags = flags.iter().filter_map(|flags| block.and(*flags));
+        all.extend(with_flags.filter(|block| block.can_exist()));
+    };
+    if ids.is_empty() {
+        add(Block { mask: 0, value: 0 });
+    }
+    for class in Class::ALL {
+        let (mask, value) = match class {
+            Class::Sff => (EFF | ERR, 0),
+            Class::Eff => (EFF | ERR, EFF),
+            Class::Err => (ERR, ERR),
+        };
+        let class_block = Block { mask, value };
+        for filter in ids {
+            blocks(filter, class, &mut |mask, value| {
+                let (mask, value) = (u64::from(mask), u64::from(value & mask));
+                if let Some(block) = class_block.and(Block { mask, value }) {
+                    add(block);
+                }
+            });
+        }
+    }
+}
+
+/// What a route says of kinds, RTR and errors.
+fn flags(route: &Route) -> Vec<Block> {
+    let matching = &route.matching;
+    let kinds = matching.kinds;
+    let kinds: &[(u64, u64)] = match (kinds.classic, kinds.fd, kinds.xl) {
+        (true, true, true) | (false, false, false) => &[(0, 0)],
+        (true, true, false) => &[(XL, 0)],
+        (true, false, false) => &[(FD | XL, 0)],
+        (false, true, false) => &[(FD | XL, FD)],
+        (false, false, true) => &[(XL, XL)],
+        (true, false, true) => &[(FD | XL, 0), (XL, XL)],
+        (false, true, true) => &[(FD | XL, FD), (XL, XL)],
+    };
+    let flag = |wanted, flag| match wanted {
+        Tri::Either => (0, 0),
+        Tri::Yes => (flag, flag),
+        Tri::No => (flag, 0),
+    };
+    let (rtr, err) = (flag(matching.rtr, RTR), flag(matching.err, ERR));
+    let with_flags = kinds.iter().map(|(mask, value)| Block {
+        mask: mask | rtr.0 | err.0,
+        value: value | rtr.1 | err.1,
+    });
+    with_flags.collect()
+}

@@ -1,0 +1,45 @@
+//! What a route demands of payload and length.
+
+use crate::{Match, PayloadPattern};
+
+/// Does every frame that `narrow` takes by payload and length pass `wide` as well? `false` also where
+/// that is not obvious.
+pub(super) fn implies(narrow: &Match, wide: &Match) -> bool {
+    let len = match (narrow.len, wide.len) {
+        (_, None) => true,
+        (None, Some(_)) => false,
+        (Some((first, last)), Some((low, high))) => low <= first && last <= high,
+    };
+    len && wide
+        .payload
+        .iter()
+        .all(|pattern| narrow.payload.contains(pattern))
+}
+
+/// Can a frame pass both by payload and length?
+pub(super) fn meet(a: &Match, b: &Match) -> bool {
+    let len = match (a.len, b.len) {
+        (Some((first, last)), Some((low, high))) => low <= last && first <= high,
+        _ => true,
+    };
+    len && a
+        .payload
+        .iter()
+        .all(|one| b.payload.iter().all(|other| agree(one, other)))
+}
+
+/// Do the bits that both look at have the same values?
+fn agree(a: &PayloadPattern, b: &PayloadPattern) -> bool {
+    let bits = |pattern: &PayloadPattern, at: usize| {
+        let place = at.checked_sub(usize::from(pattern.at))?;
+        let (mask, value) = (*pattern.mask.get(place)?, *pattern.value.get(place)?);
+        Some((mask, value))
+    };
+    let start = usize::from(a.at);
+    (start..start + a.value.len()).all(|at| match (bits(a, at), bits(b, at)) {
+        (Some((mask, value)), Some((other_mask, other))) => {
+            (value ^ other) & mask & other_mask == 0
+        }
+        _ => true,
+    })
+}

@@ -1,0 +1,280 @@
+//! Finds routes that get in each other's way: those that no frame reaches, frames that are sent twice to
+//! the same bus, and drops that come too late.
+
+mod block;
+mod condition;
+mod index;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{Match, Mode, PortId, Route, RouteId, Routes};
+use alloc::vec::Vec;
+use block::{Block, taken_by};
+use core::ops::Range;
+use index::Index;
+
+/// Blocks that a search looks at, at most, so that a file with very many routes is read in a bounded
+/// time: about a second.
+const STEPS: usize = 10_000_000;
+
+/// Blocks of one route that are told apart. A route of which more remain is taken to be reached.
+const BLOCKS: usize = 1024;
+
+/// What a search found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Overlaps {
+    /// Routes that no frame reaches, because routes before them take all of theirs.
+    pub unreachable: Vec<Unreachable>,
+    /// Frames that two routes send to the same bus; at most one entry for each later route.
+    pub doubled: Vec<Doubled>,
+    /// Routes with `drop` all of whose frames are sent by routes before them, with no route behind them
+    /// that they keep frames from.
+    pub late: Vec<Unreachable>,
+    /// The search ended before everything was looked at.
+    pub incomplete: bool,
+}
+
+/// A route that has no effect.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unreachable {
+    /// The route.
+    pub route: RouteId,
+    /// The routes before it that take its frames, in their order.
+    pub by: Vec<RouteId>,
+}
+
+/// Two routes that send the same frame to the same bus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Doubled {
+    /// The earlier one.
+    pub first: RouteId,
+    /// The later one.
+    pub second: RouteId,
+    /// The port at which the frame comes in.
+    pub from: PortId,
+    /// The port to which the later one sends it.
+    pub to: PortId,
+    /// SocketCAN's 32 bits of such a frame's ID, flags included.
+    pub example: u32,
+}
+
+/// Searches the routes. `bus_of` gives the same port for all ports that are on the same bus; a port that
+/// is alone gives itself.
+///
+/// Kinds, flags and IDs are told apart bit by bit. Conditions on payload and length are compared where
+/// that is simple; if in doubt, nothing is reported. Two routes with the same filters (`id`, `filter`) and
+/// different changes are taken to be meant as two frames, and are no doubling.
+#[must_use]
+pub fn overlaps(routes: &Routes, bus_of: &dyn Fn(PortId) -> PortId) -> Overlaps {
+    let search = Search::new(routes);
+    let mut steps = STEPS;
+    let mut found = Overlaps::default();
+    for number in 0..routes.routes.len() {
+        if let Some(by) = search.takers(number, &search.ending, &mut steps) {
+            found.unreachable.push(Unreachable {
+                route: RouteId(number as u32),
+                by,
+            });
+            continue;
+        }
+        if routes.mode == Mode::First {
+            continue;
+        }
+        found.late.extend(search.is_late_drop(number, &mut steps));
+        found
+            .doubled
+            .extend(search.doubled(number, bus_of, &mut steps));
+        if steps == 0 {
+            break;
+        }
+    }
+    found.incomplete = steps == 0;
+    found
+}
+
+struct Search<'r> {
+    routes: &'r [Route],
+    /// What all of them take, one after the other.
+    takes: Vec<Block>,
+    /// Where the blocks of each route stand there.
+    places: Vec<Range<usize>>,
+    /// Routes that end the search for a frame: those that drop, and in first-match mode all.
+    ending: Index,
+    /// Routes that send.
+    sending: Index,
+}
+
+/// The destinations of a frame that comes in at this port.
+fn destinations(route: &Route, from: PortId) -> impl Iterator<Item = PortId> {
+    let to = route.to.iter().copied();
+    to.filter(move |to| *to != from || route.allow_same_port)
+}
+
+impl<'r> Search<'r> {
+    fn new(routes: &'r Routes) -> Self {
+        let first = routes.mode == Mode::First;
+        let all = &routes.routes;
+        let mut takes = Vec::new();
+        let mut places = Vec::new();
+        for route in all {
+            let start = takes.len();
+            taken_by(route, &mut takes);
+            places.push(start..takes.len());
+        }
+        let index = |wanted: &dyn Fn(&Route, PortId) -> bool| {
+            let each = all.iter().zip(&places).zip(0..);
+            Index::new(each.flat_map(|((route, place), number)| {
+                let blocks = takes.get(place.clone()).unwrap_or_default();
+                let ports = route.from.iter().copied();
+                ports
+                    .filter(move |port| wanted(route, *port))
+                    .flat_map(move |port| blocks.iter().map(move |block| (port, *block, number)))
+            }))
+        };
+        let sends = |route: &Route, port| !route.drop && destinations(route, port).next().is_some();
+        let sending = index(&sends);
+        let ending = index(&|route, port| route.drop || (first && sends(route, port)));
+        Self {
+            routes: all,
+            takes,
+            places,
+            ending,
+            sending,
+        }
+    }
+
+    fn of(&self, number: usize) -> Option<(&'r Route, &[Block])> {
+        let place = self.places.get(number)?.clone();
+        Some((self.routes.get(number)?, self.takes.get(place)?))
+    }
+
+    fn matching(&self, number: usize) -> Option<&'r Match> {
+        self.routes.get(number).map(|route| &route.matching)
+    }
+
+    /// The routes before this one that take all its frames at all its ports; `None` where one is left.
+    fn takers(&self, number: usize, index: &Index, steps: &mut usize) -> Option<Vec<RouteId>> {
+        let (route, blocks) = self.of(number)?;
+        let mut by = Vec::new();
+        for port in &route.from {
+            for block in blocks {
+                let left = self.left(number, *port, *block, index, &mut by, steps)?;
+                left.is_empty().then_some(())?;
+            }
+        }
+        by.sort_unstable();
+        by.dedup();
+        (!by.is_empty()).then_some(by)
+    }
+
+    /// What the routes of an index that stand before this one leave of a block; their numbers go to `by`.
+    /// `None` where that is too many blocks to tell apart.
+    fn left(
+        &self,
+        number: usize,
+        port: PortId,
+        block: Block,
+        index: &Index,
+        by: &mut Vec<RouteId>,
+        steps: &mut usize,
+    ) -> Option<Vec<Block>> {
+        let mut left = alloc::vec![block];
+        let matching = self.matching(number)?;
+        index.meeting(port, block, steps, &mut |taken, taker| {
+            let wider = |other: &Match| condition::implies(matching, other);
+            if taker >= number || !self.matching(taker).is_some_and(wider) {
+                return true;
+            }
+            let mut rest = Vec::new();
+            for block in &left {
+                block.without(taken, &mut rest);
+            }
+            rest.retain(|block| block.can_exist());
+            by.push(RouteId(taker as u32));
+            left = rest;
+            !left.is_empty() && left.len() <= BLOCKS
+        });
+        (left.len() <= BLOCKS).then_some(left)
+    }
+
+    /// A drop that keeps no frame from any route.
+    fn is_late_drop(&self, number: usize, steps: &mut usize) -> Option<Unreachable> {
+        let (route, blocks) = self.of(number)?;
+        if !route.drop {
+            return None;
+        }
+        let by = self.takers(number, &self.sending, steps)?;
+        let mut kept = false;
+        for port in &route.from {
+            for block in blocks {
+                self.sending.meeting(*port, *block, steps, &mut |_, other| {
+                    kept |= other > number;
+                    !kept
+                });
+            }
+        }
+        let route = RouteId(number as u32);
+        (!kept).then_some(Unreachable { route, by })
+    }
+
+    /// A frame that this route sends to a bus to which an earlier one sends it, too.
+    fn doubled(
+        &self,
+        number: usize,
+        bus_of: &dyn Fn(PortId) -> PortId,
+        steps: &mut usize,
+    ) -> Option<Doubled> {
+        let (route, blocks) = self.of(number)?;
+        if route.drop {
+            return None;
+        }
+        for from in &route.from {
+            for block in blocks {
+                let mut common = Vec::new();
+                self.sending
+                    .meeting(*from, *block, steps, &mut |other_block, other| {
+                        if other < number
+                            && let Some(earlier) = self.routes.get(other)
+                            && let Some(to) = shared(earlier, route, *from, bus_of)
+                            && let Some(both) = block.and(other_block).filter(|b| b.can_exist())
+                        {
+                            common.push((other, to, both));
+                        }
+                        common.len() < BLOCKS
+                    });
+                for (other, to, both) in common {
+                    let mut by = Vec::new();
+                    let left = self.left(number, *from, both, &self.ending, &mut by, steps);
+                    if let Some(left) = left.as_ref().and_then(|left| left.first()) {
+                        return Some(Doubled {
+                            first: RouteId(other as u32),
+                            second: RouteId(number as u32),
+                            from: *from,
+                            to,
+                            example: left.example(),
+                        });
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The port to which the later route sends what the earlier one sends to the same bus, unless payload,
+/// length or the wish for two frames keep them apart.
+fn shared(
+    earlier: &Route,
+    later: &Route,
+    from: PortId,
+    bus_of: &dyn Fn(PortId) -> PortId,
+) -> Option<PortId> {
+    let (a, b) = (&earlier.matching, &later.matching);
+    let meant = !b.ids.is_empty() && a.ids == b.ids && earlier.actions != later.actions;
+    if meant || !condition::meet(a, b) {
+        return None;
+    }
+    let reached = |bus| destinations(earlier, from).any(|to| bus_of(to) == bus);
+    destinations(later, from).find(|to| reached(bus_of(*to)))
+}
