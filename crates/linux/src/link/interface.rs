@@ -264,7 +264,7 @@ mod tests {
         for name in ["", "no-such-if", "longer-than-names", "a\0b"] {
             match Link::find(name) {
                 Err(LinkError::Refused(refusal)) => {
-                    assert_eq!(refusal.errno, Errno::NODEV, "{name}")
+                    assert_eq!(refusal.errno, Errno::NODEV, "{name}");
                 }
                 other => panic!("{name}: {other:?}"),
             }

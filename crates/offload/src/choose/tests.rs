@@ -297,3 +297,22 @@ fn what_means_something_else_there_runs_elsewhere() {
     assert_eq!(*path, DataPath::Bpf);
     assert!(why.contains("the controller of can1"), "{why}");
 }
+
+/// BPF shows frames to local programs only where the driver does.
+#[test]
+fn an_echo_that_no_driver_makes_is_can_gws() {
+    let mut silent = machine();
+    for link in &mut silent.interfaces {
+        link.echo = false;
+    }
+    let mut echoes = route("echoes", &[0], &[1]);
+    echoes.echo = true;
+    let routes = Routes {
+        routes: vec![echoes],
+        ..Routes::default()
+    };
+    for (machine, path) in [(machine(), DataPath::Bpf), (silent, DataPath::CanGw)] {
+        let chosen = choose(&routes, &interfaces(), &machine);
+        assert_eq!(chosen[0].data_path, path, "{:?}", chosen[0].because);
+    }
+}

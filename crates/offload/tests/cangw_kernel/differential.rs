@@ -48,6 +48,10 @@ fn wanted(drawn: &[Drawn], kernel: &Kernel, limits: &Limits, done: &mut Done) ->
     let mut refusals = refusals.into_iter();
     let keeps = |_: &route::Route| refusals.next().is_some_and(|why| why.is_none());
     imported.routes.routes.retain(keeps);
+    // Into a vcan, which these interfaces are, a rule echoes whatever the route says.
+    for route in &mut imported.routes.routes {
+        route.echo = true;
+    }
     imported
 }
 
@@ -169,6 +173,8 @@ fn complete(routes: &Routes, imported: &Imported) -> Result<(), String> {
         .into_iter()
         .map(|(_, mut rule)| {
             open(&mut rule);
+            // See `cangw::desired`: whatever the number of the frame's first interface is.
+            rule.same_port |= rule.source != rule.destination;
             rule.to_string()
         })
         .collect();

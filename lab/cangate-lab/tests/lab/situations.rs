@@ -14,7 +14,7 @@ const REFUSED: &str = "refused";
 /// What each situation brings: where the route runs, and which frames come out; or that the start is refused.
 ///
 /// The frame that is sent while a destination is not there (123#0C) comes out nowhere.
-const TABLE: [(&str, [&str; 4]); 13] = [
+const TABLE: [(&str, [&str; 4]); 15] = [
     (
         "plain",
         [
@@ -23,6 +23,12 @@ const TABLE: [(&str, [&str; 4]); 13] = [
             "bpf 123#01,123##5112233,123#R3",
             "bpf 123#01,123##5112233,123#R3",
         ],
+    ),
+    // What local programs see at the vxcan to which the route leads.
+    ("near-end", ["process 123#11", "can-gw ", "bpf ", "bpf "]),
+    (
+        "near-end-echo",
+        ["process 123#12", "can-gw 123#12", REFUSED, "can-gw 123#12"],
     ),
     // Into a vxcan. To a controller, auto leaves them to the process.
     (
@@ -213,6 +219,8 @@ fn data_paths_agree_on(kernel: &str) {
     for path in ["can-gw", "auto"] {
         assert_eq!(cell("same-number", path).count(0, "/kernel/sent"), 1);
     }
+    let no_echo = &cell("near-end-echo", "bpf").why;
+    assert!(no_echo.contains("b0 has no echo of its own"), "{no_echo}");
     assert!(cell("vcan", "bpf").why.contains("use a vxcan"));
     assert!(
         cell("vcan-several-hops", "can-gw")
