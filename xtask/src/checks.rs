@@ -16,6 +16,8 @@ const DECLARED_BY_MACRO: [&str; 2] = ["crates/route/src/operations", "crates/por
 
 /// The package whose features are the kinds of port.
 const PORT: &str = "cangate-port";
+/// The program of the gateway.
+const PROGRAM: &str = "cangate";
 
 /// `cargo fmt --check`.
 pub(crate) fn format(workspace: &Workspace) -> Result<Tally> {
@@ -89,6 +91,25 @@ pub(crate) fn kinds_of_port(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
+/// The gateway builds without any of its features, and with each of them alone, without warnings.
+pub(crate) fn features(workspace: &Workspace) -> Result<Tally> {
+    let program = workspace
+        .packages
+        .iter()
+        .find(|package| package.name == PROGRAM);
+    let features = &program
+        .with_context(|| format!("there is no {PROGRAM}"))?
+        .features;
+    let mut tally = Tally::default();
+    for feature in std::iter::once("").chain(features.iter().map(String::as_str)) {
+        let mut clippy = workspace.cargo("clippy");
+        clippy.args(["-p", PROGRAM, "--no-default-features", "--features"]);
+        clippy.args([feature, "--", "-D", "warnings"]);
+        tally.add(Tally::check(show(&mut clippy)?));
+    }
+    Ok(tally)
+}
+
 /// The API's documentation, warnings are errors.
 pub(crate) fn doc(workspace: &Workspace) -> Result<Tally> {
     let mut doc = workspace.cargo("doc");
@@ -100,7 +121,9 @@ pub(crate) fn doc(workspace: &Workspace) -> Result<Tally> {
 /// Every benchmark runs each of its parts once. Nothing is measured.
 pub(crate) fn benches(workspace: &Workspace) -> Result<Tally> {
     let mut test = workspace.cargo("test");
-    test.args(["--release", "--workspace", "--no-fail-fast"]);
+    // With the programs: then these crates have the features with which the step `lab` has built them.
+    test.args(["--release", "--no-fail-fast", "-p", "cangate-benches"]);
+    test.args(["-p", "cangate", "-p", "cangate-lab"]);
     let mut names = 0;
     for bench in workspace
         .packages

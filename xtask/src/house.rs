@@ -1,7 +1,8 @@
-//! What ARCHITECTURE.md promises about the house: arrows between rooms, where `unsafe` may be,
-//! licences of the parts for the kernel, and no build output among the committed files.
+//! What ARCHITECTURE.md promises about the house: arrows between rooms, features that both programs
+//! share, where `unsafe` may be, licences of the parts for the kernel, and no build output among the committed files.
 
 mod arrows;
+mod features;
 mod licences;
 mod tracked;
 mod unsafety;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 /// All of it.
 pub(crate) fn check(workspace: &Workspace) -> Result<Tally> {
     let mut tally = arrows::check(workspace)?;
+    tally.add(features::check(workspace)?);
     tally.add(unsafety::check(workspace)?);
     tally.add(licences::check(workspace)?);
     tally.add(tracked::check(workspace)?);

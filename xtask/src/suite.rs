@@ -86,7 +86,7 @@ const fn stage(name: &'static str, class: Class, seconds: u32, what: &'static st
 }
 
 /// The steps in their order. docs/contributing.md has the same table, and a test compares them.
-const STEPS: [Stage; 23] = [
+const STEPS: [Stage; 24] = [
     quick("setup", 1, "installs missing tools, or says how"),
     quick("format", 5, "checks the formatting"),
     quick("house", 1, "as `cargo xtask house`"),
@@ -132,6 +132,11 @@ const STEPS: [Stage; 23] = [
         "reproduce",
         250,
         "`cangate lab reproduce --quick --without-machines`",
+    ),
+    long(
+        "features",
+        120,
+        "compiles the gateway without any feature, and with each of them alone",
     ),
     long(
         "claims",
@@ -375,6 +380,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
             }
             "guests" => lab::guests(workspace, &built.borrow().guests),
             "reproduce" => lab::reproduce(workspace, lab::Claims::WithoutMachines),
+            "features" => checks::features(workspace),
             "claims" => lab::reproduce(workspace, lab::Claims::All),
             "benches" => checks::benches(workspace),
             "readme" => checks::readme(workspace),
@@ -462,6 +468,10 @@ fn count(binaries: &[TestBinary], which: Ignored) -> Result<u64> {
     Ok(all)
 }
 
+/// More tests at a time than there are processors: many wait for most of their time. Those that boot guests wait for
+/// a processor that is free for one (`Right` in lab/cangate-lab/tests/lab/main.rs).
+const THREADS: &str = "--test-threads=4";
+
 /// Tests that are marked `#[ignore]` because they need an optimized build, or boot guests: there it is
 /// half of their time, and the states that they save are those of `reproduce`.
 fn ignored_tests(
@@ -493,7 +503,7 @@ fn ignored_tests(
     for selector in selectors {
         test.args(selector);
     }
-    test.args(["--", "--ignored", "--show-output"]);
+    test.args(["--", "--ignored", "--show-output", THREADS]);
     test.args(which.filter());
     let run = libtest::run(&mut test, &workspace.log(which.name()))?;
     let tally = &run.tally;
@@ -541,7 +551,7 @@ mod tests {
         assert_eq!(words.len(), 2, "{words:?}");
         assert!(words[0].contains("3 tests in guests, 2 heavy tests"));
         assert!(words[0].contains("guests, reproduce"), "{words:?}");
-        assert!(words[1].contains("the steps long, claims; about "));
+        assert!(words[1].contains("the steps long, features, claims; about "));
     }
 
     #[test]
@@ -560,7 +570,7 @@ mod tests {
         };
         let words = left.words(&whole);
         assert_eq!(words.len(), 1, "{words:?}");
-        assert!(words[0].contains("7 tests in the steps long, claims; about "));
+        assert!(words[0].contains("7 tests in the steps long, features, claims; about "));
         let longest = with_long(options(true, &[], &[]));
         assert!(longest.check().is_ok());
         assert!(STEPS.iter().all(|step| longest.wants(step)));

@@ -244,6 +244,14 @@ pub(crate) fn render(stats: &Stats) -> String {
     }
     for part in kernel {
         let _ = writeln!(text, "In the kernel ({}):\n{}\n", part.how, in_kernel(part));
+        if part.restored > 0 {
+            let _ = writeln!(
+                text,
+                "Somebody else took {} rules or programs of {} away; they are back. What came in between \
+                 was not routed, nor counted.",
+                part.restored, part.how
+            );
+        }
     }
     if let Some(ports) = ports_in_kernel(interfaces) {
         let _ = writeln!(

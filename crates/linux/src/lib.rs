@@ -13,7 +13,6 @@
 //! | [`listener`] | Unix sockets at a path: whoever listens, whoever connects |
 //! | [`shared`] | memory that other processes or machines write, too |
 //! | [`kernel`] | which kernel runs |
-//! | `kvm` | memory of virtual machines (with the feature `kvm`) |
 //! | [`mod@poll`], [`mod@epoll`] | waiting for any of a few descriptors, and of many |
 //! | [`events`] | one epoll for the descriptors of several owners |
 //! | [`schedule`] | scheduling and locked memory |
@@ -36,8 +35,6 @@ pub mod epoll;
 mod errno;
 pub mod events;
 pub mod kernel;
-#[cfg(feature = "kvm")]
-pub mod kvm;
 pub mod link;
 pub mod listener;
 mod memory;

@@ -12,6 +12,11 @@
 //!   interface (or one that is not there yet, which might be virtual), or a route with `echo`. Only
 //!   within one data path is it known which frames have passed this gateway already (`max_hops`).
 //!
+//! # What means something else there
+//! The kernel sends an error frame as it is, and a controller makes another frame of it. This process sends none. So a route
+//! that takes error frames and leads to a controller stays here. BPF cannot send into a vcan: a route to an interface that is
+//! not there yet does not run by BPF.
+//!
 //! Routes from one port that need not stay together can be split: a route that writes a log does
 //! not keep the others out of the kernel. BPF then leaves frames that it takes to the others as
 //! well ([`bpf::Options::tap`]).
@@ -21,6 +26,7 @@ use crate::data_path::DataPath;
 use crate::kernel_path::KernelPath;
 use crate::kernel_paths::{KERNEL_PATHS, kernel_path};
 use crate::machine::Machine;
+use route::parts::{sort, sorts};
 use route::{Mode, PortId, Route, RouteId, Routes};
 use std::collections::{HashMap, HashSet};
 
@@ -74,10 +80,14 @@ pub fn choose(routes: &Routes, interfaces: &[Option<String>], machine: &Machine)
                 .collect(),
             ..*routes
         };
-        Candidate {
-            path,
-            reasons: path.objections(&narrowed, interfaces, machine),
+        let mut reasons = path.objections(&narrowed, interfaces, machine);
+        for (reason, route) in reasons.iter_mut().zip(&routes.routes) {
+            if reason.is_none() {
+                *reason = error_frames_to_a_controller(route, interfaces, machine)
+                    .or_else(|| into_the_unknown(path, route, interfaces, machine));
+            }
         }
+        Candidate { path, reasons }
     });
     loop {
         let choices = fastest(routes, &groups, &candidates, &no_xl);
@@ -175,6 +185,40 @@ fn narrowed(route: &Route, no_xl: bool) -> Route {
         kinds.xl = false;
     }
     route
+}
+
+/// Why a route to an interface that is not there yet must not run in a data path that does not reach every interface.
+fn into_the_unknown(
+    path: &dyn KernelPath,
+    route: &Route,
+    interfaces: &[Option<String>],
+    machine: &Machine,
+) -> Option<String> {
+    let name = |to: &PortId| interfaces.get(usize::from(to.0))?.as_deref();
+    let mut to = route.to.iter().filter_map(name);
+    let absent = to.find(|name| !path.reaches_vcan() && machine.find(name).is_none())?;
+    Some(format!(
+        "goes to {absent}, which is not there: it may come as a vcan, into which {} sends nothing",
+        path.data_path()
+    ))
+}
+
+/// Why a route that takes error frames must not run in the kernel.
+fn error_frames_to_a_controller(
+    route: &Route,
+    interfaces: &[Option<String>],
+    machine: &Machine,
+) -> Option<String> {
+    if sorts(route) & sort::ANY_ERR == 0 {
+        return None;
+    }
+    let name = |to: &PortId| interfaces.get(usize::from(to.0))?.as_deref();
+    let is_controller = |name: &&str| machine.find(name).is_some_and(|there| !there.is_virtual());
+    let to = route.to.iter().filter_map(name).find(is_controller)?;
+    Some(format!(
+        "takes error frames, of which the controller of {to} would make other frames; this process \
+         refuses them"
+    ))
 }
 
 fn begins_without_xl(route: &Route, interfaces: &[Option<String>], machine: &Machine) -> bool {

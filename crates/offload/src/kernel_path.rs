@@ -50,6 +50,8 @@ pub struct Report {
     pub words: Option<String>,
     /// Interfaces that are not there or are none of CAN; the routes with them wait.
     pub missing: BTreeSet<String>,
+    /// Rules or programs that somebody else had taken away, and that are back.
+    pub restored: usize,
 }
 
 /// What there is in a data path, whoever put it there.
@@ -77,6 +79,9 @@ pub trait KernelPath: Sync {
     /// XL frames are unknown here, so that a route must do without them, which it can where none
     /// come.
     fn without_xl(&self) -> bool;
+
+    /// Frames reach somebody at the other side of a vcan, too. An interface that is not there yet can be one.
+    fn reaches_vcan(&self) -> bool;
 
     /// Takes away what an earlier process of an instance left, by a crash or on purpose; says what
     /// was done, if there was something to do.
@@ -119,6 +124,13 @@ pub trait Running: AsFd {
     /// # Errors
     /// What the kernel says.
     fn links_changed(&mut self) -> Result<Option<Report>, Error>;
+
+    /// Looks whether all is there that should be, and puts back what somebody else took away (`cangw -F`, `tc qdisc del`, an
+    /// unloaded module): the kernel does not say when that happens. Nothing if nothing had changed.
+    ///
+    /// # Errors
+    /// What the kernel says; what is missing stays so.
+    fn look_after(&mut self) -> Result<Option<Report>, Error>;
 
     /// What each route counted since the start, by [`route::RouteId`].
     ///

@@ -72,6 +72,12 @@ pub trait Settings: Comparable + Debug + Send + Sync {
     /// [`PortError`] says what is wrong or missing and what to do.
     fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError>;
 
+    /// Is what the port stands on still as these settings say, or has somebody changed it since? Where it is not, a reload
+    /// opens the port anew.
+    fn is_in_force(&self) -> bool {
+        true
+    }
+
     /// The Linux CAN interface that this port is, if it is one. The kernel can run routes between
     /// such ports, and then the port is not opened.
     fn interface(&self) -> Option<&str> {

@@ -15,6 +15,7 @@ pub struct Opener {
     started: Nanos,
     epoch: Nanos,
     strict: bool,
+    awaits_interfaces: bool,
     shared: HashMap<TypeId, Box<dyn Any + Send>>,
     at_start: Vec<Box<dyn AtStart>>,
 }
@@ -38,6 +39,7 @@ impl Opener {
             started: now,
             epoch: unix.saturating_sub(now),
             strict: false,
+            awaits_interfaces: false,
             shared: HashMap::new(),
             at_start: Vec::new(),
         }
@@ -48,6 +50,19 @@ impl Opener {
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
+    }
+
+    /// A port whose Linux interface is not there is opened all the same, and waits for it.
+    #[must_use]
+    pub fn awaiting_interfaces(mut self) -> Self {
+        self.awaits_interfaces = true;
+        self
+    }
+
+    /// Is a port opened whose Linux interface is not there?
+    #[must_use]
+    pub const fn awaits_interfaces(&self) -> bool {
+        self.awaits_interfaces
     }
 
     /// What the gateway's clock showed when the run began, ns.

@@ -134,7 +134,7 @@ fn every_key() {
                 rate: BitRate::new(500_000, Some(2_000_000)).unwrap(),
                 sample_point: 800,
                 data_sample_point: 750,
-                restart_ms: 50,
+                restart: linux::link::Restart::Asked(50),
             }),
             fd: false,
             xl: true,

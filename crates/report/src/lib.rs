@@ -18,7 +18,6 @@ mod curve;
 mod json;
 pub mod run;
 mod settings;
-#[cfg(feature = "site")]
 pub mod site;
 mod tile;
 mod words;

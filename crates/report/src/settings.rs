@@ -57,7 +57,6 @@ impl TimeBase {
         }
     }
 
-    #[cfg(feature = "site")]
     const fn word(self) -> &'static str {
         match self {
             Self::Virtual => "virtual",
@@ -72,7 +71,6 @@ fn value<'a>(description: &'a Description, key: &str) -> Option<&'a str> {
     found.map(|(_, value)| value.as_str())
 }
 
-#[cfg(feature = "site")]
 /// The values of [`KNOWN`], empty where not stated.
 pub(crate) fn settings(description: &Description) -> Vec<String> {
     let alone = value(description, "machines").is_none_or(|count| count == "1");

@@ -164,14 +164,24 @@ pub fn encode(frame: &FrameRef<'_>, bytes: &mut [u8; LONGEST]) -> usize {
     }
     let data = frame.data();
     let data = data.get(..data.len().min(dlc::FD_MAX)).unwrap_or_default();
-    let length = if id.is_rtr() { frame.len() } else { data.len() };
+    // A remote frame has no payload and a length. Linux's driver throws away what is shorter than its length says
+    // (`virtio_can_read_rx_queue` in drivers/net/can/virtio_can.c), without counting it: so there are bytes, of zeros.
+    let length = if id.is_rtr() {
+        frame.len().min(dlc::CLASSIC_MAX)
+    } else {
+        data.len()
+    };
     bytes[..HEADER].fill(0);
     bytes[..2].copy_from_slice(&MESSAGE_RX.to_le_bytes());
     bytes[2..4].copy_from_slice(&(length as u16).to_le_bytes());
     bytes[8..12].copy_from_slice(&set.to_le_bytes());
     bytes[12..HEADER].copy_from_slice(&id.number().to_le_bytes());
-    bytes[HEADER..HEADER + data.len()].copy_from_slice(data);
-    HEADER + data.len()
+    let payload = &mut bytes[HEADER..HEADER + length];
+    payload.fill(0);
+    if !id.is_rtr() {
+        payload.copy_from_slice(data);
+    }
+    HEADER + length
 }
 
 /// The type of a message in the control queue, and of any other.
@@ -271,6 +281,8 @@ mod tests {
             let frame = decode(&sent, ALL, false).unwrap();
             let mut bytes = [0xAA; LONGEST];
             let size = encode(&frame.view(), &mut bytes);
+            // A remote frame has as many bytes as its length says, all 0.
+            let data = if rtr { vec![0; len] } else { data };
             prop_assert_eq!(&bytes[..size], message(MESSAGE_RX, len as u16, set, id, &data));
         }
     }

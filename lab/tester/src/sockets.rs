@@ -413,7 +413,9 @@ pub fn bit_rate(interface: &str, brs: bool) -> Result<Option<BitRate>, RateError
     }
     match Link::find(interface) {
         Ok(link) => rate_of(&link, interface, brs),
-        Err(LinkError::Refused(Errno::NODEV)) => Err(RateError::Missing(interface.to_owned())),
+        Err(LinkError::Refused(why)) if why.errno == Errno::NODEV => {
+            Err(RateError::Missing(interface.to_owned()))
+        }
         Err(_) => Err(RateError::Unknown(interface.to_owned())),
     }
 }

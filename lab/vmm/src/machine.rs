@@ -84,7 +84,7 @@ pub fn run(settings: &Settings) -> Result<Ended, VmmError> {
         &settings.line,
     )?;
     let kvm_file = Kvm::new().map_err(kvm("be opened (/dev/kvm)"))?;
-    let made = linux::kvm::Machine::new(&kvm_file, memory).map_err(kvm("make a machine"))?;
+    let made = ::kvm::Machine::new(&kvm_file, memory).map_err(kvm("make a machine"))?;
     let (vm, memory) = (Arc::new(made.vm), made.memory);
     vm.set_tss_address(TASK)
         .map_err(kvm("set aside three pages"))?;

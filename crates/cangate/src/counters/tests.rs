@@ -76,6 +76,7 @@ fn what_the_kernel_does_not_count_has_no_column() {
     };
     let part = |how: &str, taken| KernelPart {
         how: how.to_owned(),
+        restored: 0,
         routes: vec![row("engine", taken)],
     };
     let snapshot = Stats {

@@ -28,6 +28,7 @@ fn stats(at_ns: u64, received: u64, taken: u64) -> Stats {
     }];
     stats.kernel = vec![KernelPart {
         how: "bpf".into(),
+        restored: 0,
         routes: vec![KernelRow {
             name: "fast".into(),
             sent: taken,

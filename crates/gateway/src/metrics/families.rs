@@ -219,6 +219,16 @@ fn of_kernel(stats: &Stats, all: &mut Vec<Family>) {
         "Copies that an outgoing interface did not take.",
         each(|row| Some(row.failed)),
     ));
+    let restored = stats.kernel.iter();
+    all.push(family(
+        "cangate_kernel_restored",
+        Kind::Counter,
+        "",
+        "Rules or programs that somebody else took out of the kernel, and that the gateway put back; what came in between was not routed.",
+        restored
+            .map(|part| sample(vec![("path", part.how.clone())], part.restored))
+            .collect(),
+    ));
     let mut stopped = Vec::new();
     for (how, row) in rows() {
         for (why, number) in row.stopped.iter() {

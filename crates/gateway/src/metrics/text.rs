@@ -149,6 +149,7 @@ mod tests {
             },
             kernel: vec![KernelPart {
                 how: "bpf".into(),
+                restored: 1,
                 routes: vec![KernelRow {
                     taken: some,
                     ..KernelRow::default()

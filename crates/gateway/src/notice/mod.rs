@@ -162,6 +162,15 @@ pub enum Notice {
         /// Why, with its causes.
         why: String,
     },
+    /// Somebody else had taken routes out of the kernel, and they are back.
+    OffloadRestored {
+        /// The data path.
+        data_path: String,
+        /// How many rules of can-gw, or interfaces' programs of BPF.
+        restored: usize,
+        /// How long they were away at most, ms.
+        within_ms: u64,
+    },
     /// Routes in the kernel wait for interfaces that are not there.
     InterfacesMissing {
         /// Their names.
@@ -241,7 +250,7 @@ pub enum Notice {
 
 impl Notice {
     /// All that [`Notice::event`] can be.
-    pub const EVENTS: [&str; 20] = [
+    pub const EVENTS: [&str; 21] = [
         "ready",
         "link",
         "port_failed",
@@ -251,6 +260,7 @@ impl Notice {
         "offload_changed",
         "offload_given_up",
         "offload_failed",
+        "offload_restored",
         "interfaces_missing",
         "reloaded",
         "not_reloaded",
@@ -277,6 +287,7 @@ impl Notice {
             Self::OffloadChanged { .. } => "offload_changed",
             Self::OffloadGivenUp { .. } => "offload_given_up",
             Self::OffloadFailed { .. } => "offload_failed",
+            Self::OffloadRestored { .. } => "offload_restored",
             Self::InterfacesMissing { .. } => "interfaces_missing",
             Self::Reloaded { .. } => "reloaded",
             Self::NotReloaded { .. } => "not_reloaded",
@@ -302,7 +313,8 @@ impl Notice {
             Self::OffloadTaken { data_path, .. }
             | Self::OffloadChanged { data_path, .. }
             | Self::OffloadGivenUp { data_path, .. }
-            | Self::OffloadFailed { data_path, .. } => data_path,
+            | Self::OffloadFailed { data_path, .. }
+            | Self::OffloadRestored { data_path, .. } => data_path,
             _ => "",
         }
     }
@@ -319,6 +331,7 @@ impl Notice {
                 _ => Level::Warning,
             },
             Self::FramesLost { .. }
+            | Self::OffloadRestored { .. }
             | Self::InterfacesMissing { .. }
             | Self::NotRealtime { .. }
             | Self::NotLocked { .. }

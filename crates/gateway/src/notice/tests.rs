@@ -46,6 +46,11 @@ fn one_of_each() -> Vec<Notice> {
             data_path: text(),
             why: text(),
         },
+        Notice::OffloadRestored {
+            data_path: text(),
+            restored: 1,
+            within_ms: 1000,
+        },
         Notice::InterfacesMissing { interfaces: vec![] },
         Notice::Reloaded {
             routes: 1,

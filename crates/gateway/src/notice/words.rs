@@ -144,6 +144,16 @@ impl fmt::Display for Notice {
                 write!(f, "{data_path} runs no route in the kernel any more: {why}")
             }
             Self::OffloadFailed { data_path, why } => write!(f, "{data_path}: {why}"),
+            Self::OffloadRestored {
+                data_path,
+                restored,
+                within_ms,
+            } => write!(
+                f,
+                "{data_path}: somebody else had taken away {restored} of this gateway's rules or programs \
+                 (`cangw -F`, `tc qdisc del`); they are back, and what came within the {within_ms} ms \
+                 before was not routed, nor counted"
+            ),
             Self::InterfacesMissing { interfaces } => write!(
                 f,
                 "no such CAN interface: {}; the routes with it start when it is there",

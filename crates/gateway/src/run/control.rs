@@ -57,7 +57,9 @@ impl<'a, S: Site> Control<'a, S> {
             });
             let beat = self.running.next_beat();
             let beat = beat.map(|at| at.saturating_duration_since(Instant::now()));
-            let patience = [patience, self.running.voice().patience(), beat];
+            let look = self.running.next_look();
+            let look = look.map(|at| at.saturating_duration_since(Instant::now()));
+            let patience = [patience, self.running.voice().patience(), beat, look];
             let patience = patience.into_iter().flatten().min();
             let patience = patience.and_then(|time| Timespec::try_from(time).ok());
             if let Err(error) = poll(&mut fds, patience.as_ref())
@@ -85,6 +87,7 @@ impl<'a, S: Site> Control<'a, S> {
             if ready.get(2..in_kernel).unwrap_or_default().contains(&true) {
                 self.running.look_at_kernel();
             }
+            self.running.look_after_kernel();
             let asked = signals.as_mut().map(Signals::take).unwrap_or_default();
             if asked.reload {
                 // Nobody waits for the answer; it was said.

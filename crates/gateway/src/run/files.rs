@@ -116,7 +116,9 @@ pub fn run(
     let now = clock.now();
     let mut site = Files {
         kinds: kinds.clone(),
-        opener: Opener::new(now, now).strict(options.strict),
+        opener: Opener::new(now, now)
+            .strict(options.strict)
+            .awaiting_interfaces(),
         file: options.file.clone(),
         in_force: config.options.clone(),
         persist: options.persist,
@@ -238,6 +240,10 @@ impl Site for Files {
 
     fn describe(&self, spec: &PortSpec) -> String {
         spec.settings.describe()
+    }
+
+    fn is_in_force(&self, spec: &PortSpec) -> bool {
+        spec.settings.is_in_force()
     }
 
     fn interface<'s>(&self, spec: &'s PortSpec) -> Option<&'s str> {

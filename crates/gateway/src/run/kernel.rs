@@ -8,6 +8,7 @@ use offload::{DataPath, Instance, KERNEL_PATHS, KernelPath, RouteCounts, Running
 use route::{Route, Routes};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
 
 /// What goes wrong between a gateway's routes and the kernel.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +34,16 @@ struct Slot {
     running: Option<Box<dyn Running>>,
     /// What was said last of it, in words.
     words: Option<String>,
+    /// Rules or programs of it that were put back, because somebody else had taken them away.
+    restored: u64,
+    /// Why they could not be, as it was said.
+    failing: Option<String>,
 }
+
+/// How often it is looked whether somebody else has taken routes away.
+const LOOK: Duration = Duration::from_secs(1);
+/// Looks take at most one part in so many of a processor's time, however many rules there are.
+const SHARE: u32 = 100;
 
 /// Routes in the kernel. They go when this is dropped, unless they are to stay.
 pub(crate) struct InKernel {
@@ -41,6 +51,8 @@ pub(crate) struct InKernel {
     plan: KernelPlan,
     /// In the order of [`KERNEL_PATHS`].
     slots: Vec<Slot>,
+    /// When that is done next.
+    next_look: Instant,
     /// Interfaces that were said to be missing.
     missing: BTreeSet<String>,
     /// All ports' interfaces, as the kernel sees them.
@@ -62,6 +74,8 @@ impl InKernel {
             path,
             running: None,
             words: None,
+            restored: 0,
+            failing: None,
         };
         let mut kernel = Self {
             instance: Instance::new(&plan.instance),
@@ -70,6 +84,7 @@ impl InKernel {
                 ..KernelPlan::default()
             },
             slots: KERNEL_PATHS.into_iter().map(slot).collect(),
+            next_look: Instant::now() + LOOK,
             missing: BTreeSet::new(),
             interfaces,
         };
@@ -218,7 +233,10 @@ impl InKernel {
                 }
                 Err(error) => voice.say(Notice::OffloadFailed {
                     data_path: slot.path.data_path().to_string(),
-                    why: with_causes(&error),
+                    why: format!(
+                        "{}; what ran there goes on as before, and `cangate reload` chooses anew",
+                        with_causes(&error)
+                    ),
                 }),
             }
         }
@@ -228,6 +246,50 @@ impl InKernel {
         for notice in self.interfaces.look() {
             voice.say(notice);
         }
+    }
+
+    /// When [`InKernel::look_after`] has something to do; never where no route runs there.
+    pub(crate) fn next_look(&self) -> Option<Instant> {
+        let runs = self.slots.iter().any(|slot| slot.running.is_some());
+        runs.then_some(self.next_look)
+    }
+
+    /// Puts back what somebody else took away, and says so.
+    pub(crate) fn look_after(&mut self, voice: &Voice<'_>) {
+        let begun = Instant::now();
+        if self.next_look().is_none_or(|at| at > begun) {
+            return;
+        }
+        for slot in &mut self.slots {
+            let Some(running) = &mut slot.running else {
+                continue;
+            };
+            let data_path = slot.path.data_path().to_string();
+            match running.look_after() {
+                Ok(report) => {
+                    slot.failing = None;
+                    let restored = report.map_or(0, |report| report.restored);
+                    slot.restored += restored as u64;
+                    if restored > 0 {
+                        voice.say(Notice::OffloadRestored {
+                            data_path,
+                            restored,
+                            within_ms: u64::try_from(LOOK.as_millis()).unwrap_or(u64::MAX),
+                        });
+                    }
+                }
+                Err(error) => {
+                    let why = with_causes(&error);
+                    // Each second the same is no news.
+                    if slot.failing.as_ref() != Some(&why) {
+                        slot.failing = Some(why.clone());
+                        voice.say(Notice::OffloadFailed { data_path, why });
+                    }
+                }
+            }
+        }
+        let took = begun.elapsed();
+        self.next_look = begun + LOOK.max(took * SHARE);
     }
 
     /// These interfaces are missing now. Says so if it is news.
@@ -249,7 +311,10 @@ impl InKernel {
             if let Some(running) = &mut slot.running {
                 let path = slot.path.data_path();
                 let counts = running.counts()?;
-                parts.push(part(path, self.plan.routes(path), counts));
+                parts.push(KernelPart {
+                    restored: slot.restored,
+                    ..part(path, self.plan.routes(path), counts)
+                });
             }
         }
         Ok(parts)
@@ -323,6 +388,7 @@ fn part(data_path: DataPath, routes: &Routes, counts: Vec<RouteCounts>) -> Kerne
     let names = routes.routes.iter().map(|route| route.name.clone());
     KernelPart {
         how: data_path.to_string(),
+        restored: 0,
         routes: names.zip(counts).map(|(n, c)| row(n, c)).collect(),
     }
 }

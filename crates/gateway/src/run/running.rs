@@ -159,6 +159,16 @@ impl<'a, S: Site> Running<'a, S> {
         self.kernel.look(self.voice);
     }
 
+    /// When [`Running::look_after_kernel`] has something to do.
+    pub(crate) fn next_look(&self) -> Option<Instant> {
+        self.kernel.next_look()
+    }
+
+    /// Looks whether somebody else has taken routes out of the kernel.
+    pub(crate) fn look_after_kernel(&mut self) {
+        self.kernel.look_after(self.voice);
+    }
+
     /// The routes in force, for people.
     pub(crate) fn lines(&self) -> &[RouteLine] {
         &self.plan.lines
@@ -322,13 +332,13 @@ impl<'a, S: Site> Running<'a, S> {
             let failed = before
                 .port(name)
                 .is_some_and(|p| p.state == PortState::Failed);
-            if same && !failed {
+            if same && !failed && self.site.is_in_force(spec) {
                 done.kept.push(name.clone());
                 ports.push(PortChange::Keep(name.clone()));
                 continue;
             }
-            // A port that failed is tried again. That it still fails is no reason to refuse
-            // the new routes.
+            // A port that failed, or whose interface somebody has set otherwise, is tried again.
+            // That it still fails is no reason to refuse the new routes.
             match self.site.open(name, spec, &interest(table, i)) {
                 Ok(port) => {
                     done.opened.push(name.clone());
@@ -336,7 +346,11 @@ impl<'a, S: Site> Running<'a, S> {
                 }
                 Err(error) if same => {
                     done.kept.push(name.clone());
-                    done.remarks.push(format!("still out of service: {error}"));
+                    done.remarks.push(if failed {
+                        format!("still out of service: {error}")
+                    } else {
+                        error.to_string()
+                    });
                     ports.push(PortChange::Keep(name.clone()));
                 }
                 Err(error) => errors.push(error),

@@ -68,6 +68,13 @@ pub trait Site {
     /// The reload for which ports were opened has failed: what [`Site::start`] would do never
     /// happens.
     fn give_up(&mut self) {}
+
+    /// Is what a port stands on still as its spec says? Where it is not, a reload opens the port anew.
+    fn is_in_force(&self, spec: &Self::Spec) -> bool {
+        let _ = spec;
+        true
+    }
+
     /// What a port is, in words.
     fn describe(&self, spec: &Self::Spec) -> String {
         let _ = spec;

@@ -5,7 +5,9 @@ use super::controller::{
 };
 use super::counters::LinkCounters;
 use crate::Errno;
-use crate::netlink::{Error, Malformed, Netlink, attribute, attributes, inner, number, text};
+use crate::netlink::{
+    Error, Malformed, Netlink, Refusal, attribute, attributes, inner, number, text,
+};
 use frame::wire::BitRate;
 
 pub(super) const RTM_NEWLINK: u16 = 16;
@@ -98,14 +100,14 @@ impl Link {
 /// What the kernel says of an interface: the body of RTM_NEWLINK.
 pub(super) fn raw(name: &str) -> Result<Vec<u8>, LinkError> {
     if name.is_empty() || name.len() > MOST_NAME || name.contains('\0') {
-        return Err(LinkError::Refused(Errno::NODEV));
+        return Err(LinkError::Refused(Errno::NODEV.into()));
     }
     let mut body = vec![0; IFINFO];
     attribute(&mut body, IFLA_IFNAME, &[name.as_bytes(), &[0]].concat());
     let said = Netlink::open()?.one(RTM_GETLINK, body)?;
     let said = said.map_err(LinkError::Refused)?;
     let found = said.into_iter().find(|(kind, _)| *kind == RTM_NEWLINK);
-    let (_, body) = found.ok_or(LinkError::Refused(Errno::NODEV))?;
+    let (_, body) = found.ok_or_else(|| LinkError::Refused(Errno::NODEV.into()))?;
     Ok(body)
 }
 
@@ -114,7 +116,7 @@ pub(super) fn raw(name: &str) -> Result<Vec<u8>, LinkError> {
 pub enum LinkError {
     /// The kernel says no: ENODEV where there is no such interface.
     #[error("the kernel knows nothing of it: {0}")]
-    Refused(Errno),
+    Refused(Refusal),
     /// It could not be asked.
     #[error(transparent)]
     Netlink(#[from] Error),
@@ -261,7 +263,9 @@ mod tests {
     fn an_error_is_the_kernels() {
         for name in ["", "no-such-if", "longer-than-names", "a\0b"] {
             match Link::find(name) {
-                Err(LinkError::Refused(errno)) => assert_eq!(errno, Errno::NODEV, "{name}"),
+                Err(LinkError::Refused(refusal)) => {
+                    assert_eq!(refusal.errno, Errno::NODEV, "{name}");
+                }
                 other => panic!("{name}: {other:?}"),
             }
         }

@@ -15,4 +15,4 @@ pub use events::Events;
 pub use interface::{IFINFO, Link, LinkError};
 pub use links::Links;
 pub use saved::Saved;
-pub use setup::{Before, Setup, SetupError};
+pub use setup::{Applied, Before, Restart, Setup, SetupError};

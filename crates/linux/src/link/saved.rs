@@ -4,7 +4,7 @@
 use super::interface::{IFINFO, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO};
 use super::interface::{IFLA_TXQLEN, LinkError, RTM_NEWLINK, raw};
 use crate::Errno;
-use crate::netlink::{Error, Netlink, attribute, attributes, inner, nested, number, text};
+use crate::netlink::{Error, Netlink, Refusal, attribute, attributes, inner, nested, number, text};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -57,13 +57,13 @@ impl Saved {
         for (what, body) in self.requests(index, interface) {
             let mut answer = change(&mut netlink, body.clone());
             let begin = Instant::now();
-            while matches!(answer, Ok(Some(Errno::EXIST))) && begin.elapsed() < PATIENCE {
+            while is_taken(&answer) && begin.elapsed() < PATIENCE {
                 std::thread::sleep(Duration::from_millis(5));
                 answer = change(&mut netlink, body.clone());
             }
             match answer {
                 Ok(None) => {}
-                Ok(Some(errno)) => left_out.push(format!("{what} ({errno})")),
+                Ok(Some(refusal)) => left_out.push(format!("{what} ({refusal})")),
                 Err(error) => left_out.push(format!("{what} ({error})")),
             }
         }
@@ -158,6 +158,20 @@ pub(super) fn head(index: u32, flags: u32) -> Vec<u8> {
     body
 }
 
+/// `struct ifinfomsg` that switches an interface off.
+pub(super) fn switch_off(index: u32) -> Vec<u8> {
+    let mut body = head(index, 0);
+    if let Some(mask) = body.last_chunk_mut::<4>() {
+        *mask = IFF_UP.to_ne_bytes();
+    }
+    body
+}
+
+/// Has another interface the name that is wanted?
+fn is_taken(answer: &Result<Option<Refusal>, Error>) -> bool {
+    matches!(answer, Ok(Some(refusal)) if refusal.errno == Errno::EXIST)
+}
+
 /// Asks for another name for an interface that is down.
 fn rename(index: u32, name: &str) -> Vec<u8> {
     let mut body = head(index, 0);
@@ -165,7 +179,7 @@ fn rename(index: u32, name: &str) -> Vec<u8> {
     body
 }
 
-pub(super) fn change(netlink: &mut Netlink, body: Vec<u8>) -> Result<Option<Errno>, Error> {
+pub(super) fn change(netlink: &mut Netlink, body: Vec<u8>) -> Result<Option<Refusal>, Error> {
     netlink.change(RTM_NEWLINK, 0, body)
 }
 

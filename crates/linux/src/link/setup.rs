@@ -2,9 +2,9 @@
 
 use super::interface::{IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO, Link, LinkError};
 use super::saved::{IFF_UP, IFLA_CAN_BITTIMING, IFLA_CAN_CTRLMODE, IFLA_CAN_DATA_BITTIMING};
-use super::saved::{IFLA_CAN_RESTART_MS, change, head};
+use super::saved::{IFLA_CAN_RESTART_MS, change, head, switch_off};
 use crate::Errno;
-use crate::netlink::{Error, Netlink, attribute, nested};
+use crate::netlink::{Error, Netlink, Refusal, attribute, nested};
 use frame::wire::BitRate;
 
 /// `CAN_CTRLMODE_FD` of `uapi/linux/can/netlink.h`.
@@ -21,8 +21,25 @@ pub struct Setup {
     pub sample_point: u32,
     /// Of the data phase.
     pub data_sample_point: u32,
-    /// From bus-off to the restart, ms; 0: never.
-    pub restart_ms: u32,
+    /// What follows bus-off.
+    pub restart: Restart,
+}
+
+/// From bus-off to the restart, ms; 0: never.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Restart {
+    /// Somebody asks for it: a driver that has none is an error.
+    Asked(u32),
+    /// A default: a driver that has none (slcan, gs_usb) is left without it.
+    Default(u32),
+}
+
+impl Restart {
+    const fn ms(self) -> u32 {
+        match self {
+            Self::Asked(ms) | Self::Default(ms) => ms,
+        }
+    }
 }
 
 /// What an interface was before.
@@ -32,6 +49,17 @@ pub enum Before {
     Down,
     /// It was up at these bit rates already.
     Up,
+    /// It was up at others, and was set up anew.
+    Other,
+}
+
+/// What was done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Applied {
+    /// What the interface was before.
+    pub before: Before,
+    /// A default that was passed over, and why: a sentence.
+    pub note: Option<String>,
 }
 
 /// Why an interface is not as it is to be.
@@ -53,40 +81,71 @@ pub enum SetupError {
         /// Its bit rates.
         now: String,
     },
-    /// The kernel refuses.
-    #[error("{name} cannot be set to {wanted}: {}", refused(*errno))]
+    /// The kernel refuses the bit rates.
+    #[error("{name} cannot be set to {wanted}: {}", refused(refusal, *fd))]
     Refused {
         /// The interface.
         name: String,
         /// The bit rates.
         wanted: String,
-        /// What it says.
-        errno: Errno,
+        /// One of the data phase is among them.
+        fd: bool,
+        /// What the kernel says.
+        refusal: Refusal,
     },
-    /// It cannot be switched on.
-    #[error("{name} cannot be switched on: {}", refused(*errno))]
-    Up {
+    /// The kernel refuses the restart.
+    #[error(
+        "{name} cannot be told to restart {ms} ms after bus-off: {refusal}; leave `restart` out, and its controller \
+         stays bus-off until somebody switches the interface off and on"
+    )]
+    Restart {
         /// The interface.
         name: String,
+        /// From bus-off to the restart.
+        ms: u32,
         /// What the kernel says.
-        errno: Errno,
+        refusal: Refusal,
+    },
+    /// It cannot be switched on, or off.
+    #[error("{name} cannot be switched {}: {}", if *on { "on" } else { "off" }, refused(refusal, false))]
+    Switch {
+        /// The interface.
+        name: String,
+        /// It was to be switched on.
+        on: bool,
+        /// What the kernel says.
+        refusal: Refusal,
     },
     /// The kernel cannot be asked.
     #[error(transparent)]
     Netlink(#[from] Error),
 }
 
-fn refused(errno: Errno) -> String {
-    match errno {
-        Errno::PERM | Errno::ACCESS => {
-            "only root or CAP_NET_ADMIN may; give the program that capability, or set it with `ip link`".to_owned()
+/// What the kernel says, and what to do about it. A guess stands only where it gives no reason.
+fn refused(refusal: &Refusal, fd: bool) -> String {
+    let hint = match (refusal.errno, &refusal.reason) {
+        (Errno::PERM | Errno::ACCESS, _) => {
+            ": only root or CAP_NET_ADMIN may; give the program that capability, or set it with `ip link`"
         }
-        Errno::OPNOTSUPP => "its controller or driver cannot do that (CAN FD?)".to_owned(),
-        Errno::INVAL | Errno::RANGE | Errno::DOM => {
-            "its controller cannot be set so: another bit rate or sample point?".to_owned()
+        (_, Some(_)) => "",
+        (Errno::OPNOTSUPP, None) if fd => " (has its driver no CAN FD?)",
+        (Errno::INVAL | Errno::RANGE | Errno::DOM, None) => {
+            " (a bit rate or sample point that its controller does not have?)"
         }
-        errno => errno.to_string(),
-    }
+        _ => "",
+    };
+    format!("{refusal}{hint}")
+}
+
+/// The kernel tells the bit rate that a controller's clock can have, which may differ a little from what it was asked for.
+/// No two bit rates of buses are less than 1 % apart.
+fn is_same(a: BitRate, b: BitRate) -> bool {
+    let near = |a: u32, b: u32| u64::from(a.abs_diff(b)) * 100 < u64::from(b);
+    near(a.nominal(), b.nominal())
+        && match (a.data(), b.data()) {
+            (Some(a), Some(b)) => near(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        }
 }
 
 fn words(rate: BitRate) -> String {
@@ -96,46 +155,109 @@ fn words(rate: BitRate) -> String {
     }
 }
 
+fn words_now(rate: Option<BitRate>) -> String {
+    rate.map_or_else(
+        || "a bit rate that its driver does not tell".to_owned(),
+        words,
+    )
+}
+
 impl Setup {
     /// Sees to it that an interface is up and has these bit rates. One that is up has them already, or is left alone:
-    /// somebody else may use it.
+    /// somebody else may use it. With `own`, the caller has set it up before, and it is set up anew.
     ///
     /// # Errors
     /// [`SetupError`].
-    pub fn apply(&self, interface: &str) -> Result<Before, SetupError> {
+    pub fn apply(&self, interface: &str, own: bool) -> Result<Applied, SetupError> {
         let link = Link::find(interface)?;
         let name = || interface.to_owned();
         if link.is_virtual() {
             return Err(SetupError::Virtual(name(), link.kind));
         }
-        if link.up {
-            return match link.bit_rate {
-                Some(now) if now == self.rate => Ok(Before::Up),
-                Some(now) => Err(SetupError::Other {
-                    name: name(),
-                    now: words(now),
-                }),
-                None => Err(SetupError::Other {
-                    name: name(),
-                    now: "a bit rate that its driver does not tell".to_owned(),
-                }),
-            };
-        }
+        let mut before = Before::Down;
         let mut netlink = Netlink::open()?;
-        if let Some(errno) = change(&mut netlink, self.request(link.index))? {
+        if link.up {
+            if link.bit_rate.is_some_and(|now| is_same(now, self.rate)) {
+                let (before, note) = (Before::Up, None);
+                return Ok(Applied { before, note });
+            }
+            if !own {
+                return Err(SetupError::Other {
+                    name: name(),
+                    now: words_now(link.bit_rate),
+                });
+            }
+            before = Before::Other;
+            let refused = change(&mut netlink, switch_off(link.index))?;
+            Self::switched(interface, false, refused)?;
+        }
+        if let Some(refusal) = change(&mut netlink, self.request(link.index))? {
             return Err(SetupError::Refused {
                 name: name(),
                 wanted: words(self.rate),
-                errno,
+                fd: self.rate.data().is_some(),
+                refusal,
             });
         }
-        if let Some(errno) = change(&mut netlink, head(link.index, IFF_UP))? {
-            return Err(SetupError::Up {
-                name: name(),
-                errno,
-            });
+        let note = self.restart(&mut netlink, link.index, interface)?;
+        let refused = change(&mut netlink, head(link.index, IFF_UP))?;
+        Self::switched(interface, true, refused)?;
+        Ok(Applied { before, note })
+    }
+
+    fn switched(interface: &str, on: bool, refused: Option<Refusal>) -> Result<(), SetupError> {
+        let error = |refusal| SetupError::Switch {
+            name: interface.to_owned(),
+            on,
+            refusal,
+        };
+        refused.map_or(Ok(()), |refusal| Err(error(refusal)))
+    }
+
+    /// Sets the restart, by a request of its own: so it is known what the kernel refuses. A note says that a default was
+    /// passed over.
+    fn restart(
+        &self,
+        netlink: &mut Netlink,
+        index: u32,
+        interface: &str,
+    ) -> Result<Option<String>, SetupError> {
+        let ms = self.restart.ms();
+        let mut data = Vec::new();
+        attribute(&mut data, IFLA_CAN_RESTART_MS, &ms.to_ne_bytes());
+        match (change(netlink, options(index, &data))?, self.restart) {
+            (None, _) => Ok(None),
+            (Some(refusal), Restart::Asked(_)) => Err(SetupError::Restart {
+                name: interface.to_owned(),
+                ms,
+                refusal,
+            }),
+            (Some(refusal), Restart::Default(_)) => Ok(Some(format!(
+                "{interface} is set up without a restart after bus-off, which its driver refuses ({refusal}): a \
+                 controller that goes bus-off stays so until somebody switches the interface off and on"
+            ))),
         }
-        Ok(Before::Down)
+    }
+
+    /// Has the interface these bit rates, up or down? One whose driver tells none counts as if it had.
+    #[must_use]
+    pub fn is_in_force(&self, link: &Link) -> bool {
+        link.bit_rate.is_none_or(|now| is_same(now, self.rate))
+    }
+
+    /// Runs the interface at other bit rates than these? A sentence says at which. At an interface that is down nothing
+    /// runs.
+    #[must_use]
+    pub fn differs(&self, link: &Link) -> Option<String> {
+        let now = link.bit_rate.filter(|_| !self.is_in_force(link))?;
+        link.up.then(|| {
+            format!(
+                "{} runs at {}, and its port is to have {}: somebody has set it since",
+                link.name,
+                words(now),
+                words(self.rate)
+            )
+        })
     }
 
     /// RTM_NEWLINK with the settings of an interface that is down.
@@ -156,18 +278,18 @@ impl Setup {
             let mode = [FD.to_ne_bytes(), FD.to_ne_bytes()].concat();
             attribute(&mut data, IFLA_CAN_CTRLMODE, &mode);
         }
-        attribute(
-            &mut data,
-            IFLA_CAN_RESTART_MS,
-            &self.restart_ms.to_ne_bytes(),
-        );
-        let mut info = Vec::new();
-        attribute(&mut info, IFLA_INFO_KIND, b"can");
-        nested(&mut info, IFLA_INFO_DATA, &data);
-        let mut body = head(index, 0);
-        nested(&mut body, IFLA_LINKINFO, &info);
-        body
+        options(index, &data)
     }
+}
+
+/// RTM_NEWLINK with options of a controller.
+fn options(index: u32, data: &[u8]) -> Vec<u8> {
+    let mut info = Vec::new();
+    attribute(&mut info, IFLA_INFO_KIND, b"can");
+    nested(&mut info, IFLA_INFO_DATA, data);
+    let mut body = head(index, 0);
+    nested(&mut body, IFLA_LINKINFO, &info);
+    body
 }
 
 #[cfg(test)]
@@ -176,12 +298,12 @@ mod tests {
     use crate::netlink::{attributes, inner, number};
 
     #[test]
-    fn the_kernel_is_asked_for_rates_and_restart() {
+    fn the_kernel_is_asked_for_rates() {
         let setup = Setup {
             rate: BitRate::new(500_000, Some(2_000_000)).unwrap(),
             sample_point: 875,
             data_sample_point: 0,
-            restart_ms: 100,
+            restart: Restart::Default(100),
         };
         let body = setup.request(7);
         assert_eq!(body[4..8], 7_u32.to_ne_bytes());
@@ -196,7 +318,11 @@ mod tests {
             inner(data, IFLA_CAN_DATA_BITTIMING).and_then(number),
             Some(2_000_000)
         );
-        assert_eq!(inner(data, IFLA_CAN_RESTART_MS).and_then(number), Some(100));
+        assert_eq!(
+            inner(data, IFLA_CAN_RESTART_MS),
+            None,
+            "it is a request of its own"
+        );
         assert_eq!(inner(data, IFLA_CAN_CTRLMODE).and_then(number), Some(FD));
         let classic = Setup {
             rate: BitRate::new(125_000, None).unwrap(),
@@ -208,16 +334,93 @@ mod tests {
         assert_eq!(inner(data, IFLA_CAN_CTRLMODE), None);
     }
 
+    fn fast() -> Setup {
+        Setup {
+            rate: BitRate::new(500_000, None).unwrap(),
+            sample_point: 0,
+            data_sample_point: 0,
+            restart: Restart::Asked(0),
+        }
+    }
+
+    /// The kernel's reason is printed, and a guess only where it gives none.
+    #[test]
+    fn a_refusal_says_the_kernels_reason() {
+        let said = |errno, reason: Option<&str>, fd| {
+            let reason = reason.map(str::to_owned);
+            let error = SetupError::Refused {
+                name: "can0".to_owned(),
+                wanted: words(fast().rate),
+                fd,
+                refusal: Refusal { errno, reason },
+            };
+            error.to_string()
+        };
+        assert_eq!(
+            said(Errno::INVAL, Some("bitrate error 17.3% too high"), true),
+            "can0 cannot be set to 500000 bit/s: Invalid argument (os error 22); the kernel says: bitrate error 17.3% too \
+             high"
+        );
+        let no_fd = said(Errno::OPNOTSUPP, None, true);
+        assert!(no_fd.ends_with("(os error 95) (has its driver no CAN FD?)"));
+        let plain = said(Errno::OPNOTSUPP, None, false);
+        assert!(plain.ends_with("Operation not supported (os error 95)"));
+        assert!(said(Errno::PERM, None, false).contains("CAP_NET_ADMIN"));
+        let error = SetupError::Restart {
+            name: "can0".to_owned(),
+            ms: 70,
+            refusal: Errno::OPNOTSUPP.into(),
+        };
+        let said = error.to_string();
+        assert!(said.contains("70 ms after bus-off: Operation not supported (os error 95); leave"));
+    }
+
+    #[test]
+    fn other_bit_rates_are_noticed() {
+        let at = |rate| Link {
+            name: "can2".to_owned(),
+            up: true,
+            bit_rate: BitRate::new(rate, None).ok(),
+            ..Link::default()
+        };
+        assert_eq!(fast().differs(&at(500_000)), None);
+        // As a clock of 8 MHz has 83.3 kbit/s.
+        let odd = Setup {
+            rate: BitRate::new(83_300, None).unwrap(),
+            ..fast()
+        };
+        assert_eq!(odd.differs(&at(83_333)), None);
+        assert!(odd.differs(&at(84_200)).is_some());
+        let said = fast().differs(&at(125_000)).unwrap();
+        assert!(
+            said.starts_with("can2 runs at 125000 bit/s, and its port is to have 500000 bit/s")
+        );
+        // Nobody sends or receives at it; and a driver need not tell.
+        let down = Link {
+            up: false,
+            ..at(125_000)
+        };
+        let silent = Link {
+            bit_rate: None,
+            ..at(125_000)
+        };
+        assert_eq!(
+            (fast().differs(&down), fast().differs(&silent)),
+            (None, None)
+        );
+        assert!(!fast().is_in_force(&down) && fast().is_in_force(&silent));
+    }
+
     #[test]
     fn what_is_not_there_is_said() {
         let setup = Setup {
             rate: BitRate::new(125_000, None).unwrap(),
             sample_point: 0,
             data_sample_point: 0,
-            restart_ms: 0,
+            restart: Restart::Asked(0),
         };
         assert!(matches!(
-            setup.apply("no-such-one"),
+            setup.apply("no-such-one", true),
             Err(SetupError::Link(_))
         ));
     }

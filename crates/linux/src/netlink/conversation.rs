@@ -1,6 +1,6 @@
 //! Requests, and when their answers are complete.
 
-use super::error::{Error, failed};
+use super::error::{Error, Refusal, failed};
 use super::message::{Message, Request, messages};
 use crate::Errno;
 
@@ -8,10 +8,10 @@ use crate::Errno;
 const TRIES: usize = 50;
 
 /// How an answer ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ended {
     /// Why the kernel did not do it, or broke the list off.
-    pub error: Option<Errno>,
+    pub error: Option<Refusal>,
     /// What was listed changed meanwhile: parts may be missing, or be there twice.
     pub interrupted: bool,
 }
@@ -86,7 +86,7 @@ pub(super) fn list(
     channel: &mut impl Channel,
     sequence: &mut u32,
     request: &Request,
-) -> Result<Result<Listed, Errno>, Error> {
+) -> Result<Result<Listed, Refusal>, Error> {
     for _ in 0..TRIES {
         let mut listed = Listed::new();
         let request = std::slice::from_ref(request);
@@ -94,10 +94,11 @@ pub(super) fn list(
             listed.push((message.kind, message.body.to_vec()));
             Ok::<_, Error>(())
         })?;
-        match ends.first().copied().unwrap_or_default() {
+        match ends.into_iter().next().unwrap_or_default() {
             Ended {
-                error: Some(errno), ..
-            } => return Ok(Err(errno)),
+                error: Some(refusal),
+                ..
+            } => return Ok(Err(refusal)),
             Ended {
                 interrupted: false, ..
             } => return Ok(Ok(listed)),
@@ -167,7 +168,7 @@ mod tests {
         said(LINK, flags, sequence, &[n])
     }
 
-    fn listed(paper: &mut Paper) -> Result<Result<Vec<u8>, Errno>, Error> {
+    fn listed(paper: &mut Paper) -> Result<Result<Vec<u8>, Refusal>, Error> {
         let mut sequence = 0;
         let listed = list(paper, &mut sequence, &dump())?;
         Ok(listed.map(|all| all.into_iter().map(|(_, body)| body[0]).collect()))
@@ -195,10 +196,10 @@ mod tests {
     #[test]
     fn a_list_that_breaks_off_is_none() {
         let mut kernel = paper([vec![errno(1, -95)]]);
-        assert_eq!(listed(&mut kernel), Ok(Err(Errno::OPNOTSUPP)));
+        assert_eq!(listed(&mut kernel), Ok(Err(Errno::OPNOTSUPP.into())));
         let broken = said(DONE, MULTI, 1, &(-90_i32).to_ne_bytes());
         let mut kernel = paper([vec![item(MULTI, 1, 1)], vec![broken]]);
-        assert_eq!(listed(&mut kernel), Ok(Err(Errno::MSGSIZE)));
+        assert_eq!(listed(&mut kernel), Ok(Err(Errno::MSGSIZE.into())));
         let mut kernel = paper([vec![item(MULTI, 1, 1)], vec![said(ERROR, 0, 1, &[])]]);
         let malformed = Err(Error::Answer(Malformed::Message));
         assert_eq!(listed(&mut kernel), malformed);
@@ -231,7 +232,8 @@ mod tests {
                 Ok::<_, Error>(())
             },
         );
-        let errors: Vec<_> = ends.unwrap().iter().map(|end| end.error).collect();
+        let errno = |end: Ended| end.error.map(|refusal| refusal.errno);
+        let errors: Vec<_> = ends.unwrap().into_iter().map(errno).collect();
         assert_eq!(errors, [None, Some(Errno::NODEV), None, Some(Errno::EXIST)]);
         assert_eq!(seen, [(0, 0, 7), (0, 4, 8)]);
         assert_eq!((sequence, kernel.sent.len()), (11, 1));
@@ -260,8 +262,8 @@ mod tests {
             Ok::<_, Error>(())
         })
         .unwrap();
-        assert_eq!(ends[0].error, Some(Errno::PERM));
-        assert_eq!((ends[1].error, sequence), (None, 0));
+        assert_eq!(ends[0].error, Some(Errno::PERM.into()));
+        assert_eq!((&ends[1].error, sequence), (&None, 0));
     }
 
     proptest! {

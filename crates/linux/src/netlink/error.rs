@@ -1,6 +1,7 @@
 //! What can go wrong on a netlink socket.
 
 use crate::Errno;
+use std::fmt;
 
 /// Netlink failed. What the kernel refuses is none of these: see [`super::Ended`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -12,12 +13,39 @@ pub enum Error {
         doing: &'static str,
         /// What the kernel said.
         #[source]
-        source: Errno,
+        source: Refusal,
     },
     /// What the kernel said cannot be read.
     #[error("what the kernel said cannot be read")]
     Answer(#[from] Malformed),
 }
+
+/// Why the kernel did not do what it was asked to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// Its error.
+    pub errno: Errno,
+    /// Its reason in words (`NLMSGERR_ATTR_MSG` of the extended acknowledgement), where it gives one.
+    pub reason: Option<String>,
+}
+
+impl From<Errno> for Refusal {
+    fn from(errno: Errno) -> Self {
+        let reason = None;
+        Self { errno, reason }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.reason {
+            Some(reason) => write!(f, "{}; the kernel says: {reason}", self.errno),
+            None => self.errno.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
 
 /// What came is no netlink message, or its content makes no sense.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -34,6 +62,9 @@ pub enum Malformed {
 }
 
 /// An error of a system call, with what was being done.
-pub(crate) const fn failed(doing: &'static str) -> impl Fn(Errno) -> Error {
-    move |source| Error::Socket { doing, source }
+pub(crate) fn failed<E: Into<Refusal>>(doing: &'static str) -> impl Fn(E) -> Error {
+    move |source| Error::Socket {
+        doing,
+        source: source.into(),
+    }
 }

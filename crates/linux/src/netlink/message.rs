@@ -1,6 +1,6 @@
 //! Netlink messages and attributes as bytes.
 
-use super::error::Malformed;
+use super::error::{Malformed, Refusal};
 use crate::Errno;
 use netlink_packet_core::{
     DefaultNla, Emitable, NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer,
@@ -9,6 +9,14 @@ use netlink_packet_core::{
 
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
+/// An answer has the header of its request only, not the whole (`uapi/linux/netlink.h`).
+const NLM_F_CAPPED: u16 = 0x100;
+/// Attributes follow the answer.
+const NLM_F_ACK_TLVS: u16 = 0x200;
+/// The reason in words.
+const NLMSGERR_ATTR_MSG: u16 = 1;
+/// Bytes of an answer's code.
+const CODE: usize = 4;
 
 /// Bytes of `struct nlmsghdr`.
 const HEADER: usize = 16;
@@ -94,18 +102,47 @@ impl Message<'_> {
     ///
     /// # Errors
     /// [`Malformed::Message`] for an answer without a code.
-    pub fn answer(&self) -> Result<Option<Option<Errno>>, Malformed> {
+    pub fn answer(&self) -> Result<Option<Option<Refusal>>, Malformed> {
         if self.kind != NLMSG_ERROR {
             return Ok(None);
         }
-        errno(self.body).map(Some).ok_or(Malformed::Message)
+        let code = errno(self.body).ok_or(Malformed::Message)?;
+        Ok(Some(code.map(|errno| Refusal {
+            errno,
+            reason: self.reason(CODE + self.repeated()),
+        })))
     }
 
     /// The end of a list (NLMSG_DONE), and why it broke off if it did; `None` where this is none.
     #[must_use]
-    pub fn done(&self) -> Option<Option<Errno>> {
+    pub fn done(&self) -> Option<Option<Refusal>> {
+        if self.kind != NLMSG_DONE {
+            return None;
+        }
         // Some kernels send an empty one.
-        (self.kind == NLMSG_DONE).then(|| errno(self.body).unwrap_or_default())
+        let code = errno(self.body).unwrap_or_default();
+        Some(code.map(|errno| Refusal {
+            errno,
+            reason: self.reason(CODE),
+        }))
+    }
+
+    /// Bytes of the request that an answer repeats: its header, and the rest where it is not capped.
+    fn repeated(&self) -> usize {
+        let whole = self.body.get(CODE..).and_then(number);
+        let whole = whole.map_or(HEADER, |length| length as usize);
+        let capped = self.flags & NLM_F_CAPPED != 0;
+        if capped { HEADER } else { whole }.min(self.body.len())
+    }
+
+    /// The reason in words, in the attributes from this place of the body on.
+    fn reason(&self, at: usize) -> Option<String> {
+        if self.flags & NLM_F_ACK_TLVS == 0 {
+            return None;
+        }
+        let attributes = self.body.get(at.next_multiple_of(4)..)?;
+        let reason = text(inner(attributes, NLMSGERR_ATTR_MSG)?);
+        (!reason.is_empty()).then_some(reason)
     }
 
     /// What is listed changed since the list was begun (`NLM_F_DUMP_INTR`).
@@ -262,16 +299,60 @@ mod tests {
             let message = messages(&bytes).next().unwrap().unwrap();
             message.answer().unwrap().unwrap()
         };
-        assert_eq!((read(0), read(-19)), (None, Some(Errno::NODEV)));
+        assert_eq!((read(0), read(-19)), (None, Some(Errno::NODEV.into())));
         for odd in [19, i32::MIN, -4096] {
-            assert_eq!(read(odd), Some(Errno::IO));
+            assert_eq!(read(odd), Some(Errno::IO.into()));
         }
         let short = said(NLMSG_ERROR, 0, 5, &[1, 2, 3]);
         let message = messages(&short).next().unwrap().unwrap();
         assert_eq!(message.answer(), Err(Malformed::Message));
         let broken = said(NLMSG_DONE, 0, 5, &(-90_i32).to_ne_bytes());
         let message = messages(&broken).next().unwrap().unwrap();
-        assert_eq!(message.done(), Some(Some(Errno::MSGSIZE)));
+        assert_eq!(message.done(), Some(Some(Errno::MSGSIZE.into())));
+    }
+
+    /// As Linux 6.1 answers to `ip link set can0 type can restart-ms 100` where a driver cannot: with and without the
+    /// whole request (NETLINK_CAP_ACK), and at the end of a list.
+    #[test]
+    fn the_reason_in_words_is_read() {
+        let words = "Device doesn't support restart from Bus Off";
+        let refusal = |errno| Refusal {
+            errno,
+            reason: Some(words.to_owned()),
+        };
+        let mut reason = Vec::new();
+        // The offset of what is wrong comes along.
+        attribute(&mut reason, 2, &40_u32.to_ne_bytes());
+        attribute(
+            &mut reason,
+            NLMSGERR_ATTR_MSG,
+            format!("{words}\0").as_bytes(),
+        );
+        let code = (-95_i32).to_ne_bytes();
+        // 39 bytes, filled up to 40.
+        let request = Request::change(16, 0, vec![7; 23]).bytes(5);
+        let whole = [&code[..], &request, &reason].concat();
+        let capped = [&code[..], &request[..HEADER], &reason].concat();
+        for (flags, body) in [
+            (NLM_F_ACK_TLVS, &whole),
+            (NLM_F_ACK_TLVS | NLM_F_CAPPED, &capped),
+        ] {
+            let bytes = said(NLMSG_ERROR, flags, 5, body);
+            let message = messages(&bytes).next().unwrap().unwrap();
+            assert_eq!(message.answer(), Ok(Some(Some(refusal(Errno::OPNOTSUPP)))));
+        }
+        let end = [&(-22_i32).to_ne_bytes()[..], &reason].concat();
+        let bytes = said(NLMSG_DONE, NLM_F_ACK_TLVS, 5, &end);
+        let message = messages(&bytes).next().unwrap().unwrap();
+        assert_eq!(message.done(), Some(Some(refusal(Errno::INVAL))));
+        // What is not announced is not read: it is the request.
+        let bytes = said(NLMSG_ERROR, NLM_F_CAPPED, 5, &capped);
+        let message = messages(&bytes).next().unwrap().unwrap();
+        assert_eq!(message.answer(), Ok(Some(Some(Errno::OPNOTSUPP.into()))));
+        assert_eq!(
+            refusal(Errno::OPNOTSUPP).to_string(),
+            format!("Operation not supported (os error 95); the kernel says: {words}")
+        );
     }
 
     #[test]
@@ -310,6 +391,14 @@ mod tests {
             first in any::<u32>(), second in any::<u16>(), small in 0_u32..64,
             body in prop::collection::vec(any::<u8>(), 0..64),
         ) {
+            for flags in [0, NLM_F_ACK_TLVS, NLM_F_ACK_TLVS | NLM_F_CAPPED] {
+                for kind in [NLMSG_ERROR, NLMSG_DONE] {
+                    let bytes = said(kind, flags, 1, &body);
+                    for message in messages(&bytes).flatten() {
+                        let _ = (message.answer(), message.done());
+                    }
+                }
+            }
             for len in [first, small] {
                 let mut bytes = said(16, 2, 1, &body);
                 bytes[..4].copy_from_slice(&len.to_ne_bytes());

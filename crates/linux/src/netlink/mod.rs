@@ -11,7 +11,7 @@ mod socket;
 
 pub use conversation::{Ended, Listed};
 pub(crate) use error::failed;
-pub use error::{Error, Malformed};
+pub use error::{Error, Malformed, Refusal};
 pub use message::{Message, Request, attribute, attributes, inner, messages, nested, number, text};
 pub use netlink_packet_core::{NLM_F_CREATE as CREATE, NLM_F_EXCL as EXCLUSIVE};
 pub use socket::Netlink;

@@ -13,7 +13,7 @@ use aya::programs::links::FdLink;
 use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
 use aya::programs::{LinkOrder, ProgramError, ProgramInfo, SchedClassifier, TcAttachType};
 use linux::link::{Link, Links};
-use linux::netlink::Netlink;
+use linux::netlink::{Netlink, Refusal};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::AsFd;
@@ -68,7 +68,7 @@ impl Entrance {
             Held::Foreign(holder) => Error::Foreign(holder),
             Held::Failed(source) => Error::Socket {
                 doing: "claiming an interface",
-                source,
+                source: source.into(),
             },
         })?;
         let mut entrance = Self {
@@ -135,18 +135,19 @@ impl Entrance {
             Some(room) => room,
             none => none.insert(Room::load()?),
         };
-        let why = match tc::set_xdp(netlink, self.interface.index, room.fd())? {
-            None => {
-                (self.room, self.room_number) = (true, room.number());
-                return Ok(());
-            }
-            Some(Errno::NODEV) => return Ok(()), // it has just gone
-            Some(Errno::BUSY | Errno::EXIST) => "another XDP program is there, and cangate needs \
-                 one of its own on virtual CAN interfaces of kernels before 7.0: take it away \
-                 (`ip link set dev … xdp off`)"
-                .to_owned(),
-            Some(Errno::PERM) => return Err(Error::Kernel(Missing::Permission)),
-            Some(errno) => format!("no XDP program in generic mode: {errno}"),
+        let Some(refusal) = tc::set_xdp(netlink, self.interface.index, room.fd())? else {
+            (self.room, self.room_number) = (true, room.number());
+            return Ok(());
+        };
+        let why = match refusal.errno {
+            Errno::NODEV => return Ok(()), // it has just gone
+            Errno::BUSY | Errno::EXIST => format!(
+                "another XDP program is there ({refusal}), and cangate needs one of its own on \
+                 virtual CAN interfaces of kernels before 7.0: take it away (`ip link set dev … \
+                 xdp off`)"
+            ),
+            Errno::PERM => return Err(Error::Kernel(Missing::Permission)),
+            _ => format!("no XDP program in generic mode: {refusal}"),
         };
         Err(Error::Attach {
             interface: self.interface.name.clone(),
@@ -187,15 +188,15 @@ impl Entrance {
             },
             Hook::Filter => {
                 let fd = program.fd().map_err(|e| self.wrong(&e))?.as_fd();
-                match tc::put_filter(netlink, index, fd, false)? {
-                    None => {
-                        self.hook = Hook::Filter;
-                        return Ok(true);
-                    }
-                    Some(Errno::NODEV) => return Ok(false),
+                let Some(refusal) = tc::put_filter(netlink, index, fd, false)? else {
+                    self.hook = Hook::Filter;
+                    return Ok(true);
+                };
+                match refusal.errno {
+                    Errno::NODEV => return Ok(false),
                     // Somebody took it away, with clsact perhaps.
-                    Some(Errno::NOENT | Errno::INVAL) => {}
-                    Some(errno) => return Err(self.refused(errno)),
+                    Errno::NOENT | Errno::INVAL => {}
+                    _ => return Err(self.refused(&refusal)),
                 }
             }
             Hook::None => {}
@@ -231,23 +232,27 @@ impl Entrance {
         }
         match tc::add_clsact(netlink, index)? {
             None => (self.clsact, self.made_clsact) = (true, true),
-            Some(Errno::EXIST) => {}
-            Some(Errno::NODEV) => return Ok(false),
-            Some(Errno::PERM) => return Err(Error::Kernel(Missing::Permission)),
-            Some(errno) => {
-                let what = format!("{name}: no clsact: {errno}");
-                return Err(Error::Kernel(Missing::Entrance(what)));
-            }
+            Some(refusal) => match refusal.errno {
+                Errno::EXIST => {}
+                Errno::NODEV => return Ok(false),
+                Errno::PERM => return Err(Error::Kernel(Missing::Permission)),
+                _ => {
+                    let what = format!("{name}: no clsact: {refusal}");
+                    return Err(Error::Kernel(Missing::Entrance(what)));
+                }
+            },
         }
         let fd = program.fd().map_err(|e| self.wrong(&e))?.as_fd();
         match tc::put_filter(netlink, index, fd, true)? {
             None => self.hook = Hook::Filter,
-            Some(Errno::NODEV) => return Ok(false),
-            Some(errno @ Errno::NOENT) => {
-                let what = format!("{name}: no filter of kind bpf: {errno}");
-                return Err(Error::Kernel(Missing::Entrance(what)));
-            }
-            Some(errno) => return Err(self.refused(errno)),
+            Some(refusal) => match refusal.errno {
+                Errno::NODEV => return Ok(false),
+                Errno::NOENT => {
+                    let what = format!("{name}: no filter of kind bpf: {refusal}");
+                    return Err(Error::Kernel(Missing::Entrance(what)));
+                }
+                _ => return Err(self.refused(&refusal)),
+            },
         }
         Ok(true)
     }
@@ -337,10 +342,10 @@ impl Entrance {
         }
     }
 
-    fn refused(&self, errno: Errno) -> Error {
+    fn refused(&self, refusal: &Refusal) -> Error {
         Error::Attach {
             interface: self.interface.name.clone(),
-            why: errno.to_string(),
+            why: refusal.to_string(),
         }
     }
 }

@@ -130,17 +130,20 @@ fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
         }
         Err(cannot) => why.push(cannot),
     }
-    for to in route
-        .to
-        .iter()
-        .filter_map(interface)
-        .filter(|to| swallows(to))
-    {
-        why.push(format!(
-            "goes to {}, and a vcan interface shows local programs nothing of what BPF puts into \
-             it: use vxcan, or load vcan with `modprobe vcan echo=1`",
-            to.name
-        ));
+    for to in route.to.iter().filter_map(interface) {
+        if swallows(to) {
+            why.push(format!(
+                "goes to {}, and a vcan interface shows local programs nothing of what BPF puts into \
+                 it: use a vxcan, or another `offload`",
+                to.name
+            ));
+        } else if route.echo && !to.echo {
+            why.push(format!(
+                "has `echo`, and {} has no echo of its own, without which BPF shows local programs \
+                 nothing: take `echo` away, or use another `offload`",
+                to.name
+            ));
+        }
     }
     why
 }

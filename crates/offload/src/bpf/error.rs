@@ -82,7 +82,7 @@ pub enum Error {
         doing: &'static str,
         /// Why.
         #[source]
-        source: rustix::io::Errno,
+        source: linux::netlink::Refusal,
     },
     /// The kernel's answer makes no sense.
     #[error("what the kernel said cannot be read")]

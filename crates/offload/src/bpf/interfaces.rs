@@ -3,11 +3,12 @@
 use super::Error;
 use linux::link::{Link, Links};
 
-/// Frames that BPF puts into it vanish: vcan gives back only what it is told to echo, and a
-/// frame that BPF redirects is no frame to echo. With `modprobe vcan echo=1` it can be.
+/// Frames that BPF puts into it vanish: vcan gives back only what it is told to echo
+/// (`PACKET_LOOPBACK`), and a frame that BPF redirects is none of these, even with
+/// `modprobe vcan echo=1`.
 #[cfg(feature = "bpf")]
 pub(super) fn swallows(link: &Link) -> bool {
-    link.kind == "vcan" && !link.echo
+    link.kind == "vcan"
 }
 
 /// For tests: all are taken for virtual ones of CAN.

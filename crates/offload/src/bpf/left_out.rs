@@ -108,6 +108,10 @@ impl KernelPath for Bpf {
         false
     }
 
+    fn reaches_vcan(&self) -> bool {
+        false
+    }
+
     fn remove_leftovers(&self, _: &Instance) -> Result<Option<String>, kernel_path::Error> {
         Ok(None)
     }

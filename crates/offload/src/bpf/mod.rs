@@ -30,7 +30,7 @@
 //! AF_CAN has done that before, and for those of BPF nobody does. Putting the frame into its entrance
 //! (`BPF_F_INGRESS`) does not help on any kernel: for an interface of CAN's type the kernel takes the
 //! first 14 bytes for an Ethernet header (`__bpf_redirect_common`, `eth_type_trans`), and what comes out
-//! is no CAN frame. `vxcan`, or `modprobe vcan echo=1`, do the same service. As a source it is fine.
+//! is no CAN frame. `vxcan` does the same service. As a source it is fine.
 //!
 //! # What options cost
 //! A classic frame that exactly one route takes, and that route sends to exactly one interface, goes a

@@ -163,6 +163,18 @@ impl Offload {
         self.exchange(self.wanted.clone(), &links)
     }
 
+    /// At how many interfaces our program should be, and is not any more.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn taken_away(&mut self) -> Result<usize, Error> {
+        let mut gone = 0;
+        for entrance in self.entrances.values() {
+            gone += usize::from(!entrance.is_there(&mut self.netlink)?);
+        }
+        Ok(gone)
+    }
+
     fn links(&mut self) -> Result<Links, Error> {
         let links = Links::read(&mut self.netlink)?;
         if self.options.test.any_interface {

@@ -39,6 +39,10 @@ impl KernelPath for Bpf {
         false
     }
 
+    fn reaches_vcan(&self) -> bool {
+        false
+    }
+
     fn remove_leftovers(&self, instance: &Instance) -> Result<Option<String>, kernel_path::Error> {
         match remove(instance) {
             Ok(0) | Err(Error::Socket { .. } | Error::Kernel(_)) => Ok(None),
@@ -86,6 +90,7 @@ fn report(outcome: Outcome, routes: &Routes) -> Report {
             outcome.entrances
         )),
         missing: outcome.missing,
+        restored: 0,
     }
 }
 
@@ -101,6 +106,23 @@ impl Running for Offload {
         Ok(outcome.map(|outcome| Report {
             words: Some(format!("bpf: at {} interfaces now", outcome.entrances)),
             missing: outcome.missing,
+            restored: 0,
+        }))
+    }
+
+    fn look_after(&mut self) -> Result<Option<Report>, kernel_path::Error> {
+        if let Some(report) = Running::links_changed(self)? {
+            return Ok(Some(report));
+        }
+        let restored = self.taken_away()?;
+        if restored == 0 {
+            return Ok(None);
+        }
+        let outcome = self.reconcile()?;
+        Ok(Some(Report {
+            words: None,
+            missing: outcome.missing,
+            restored,
         }))
     }
 

@@ -18,7 +18,7 @@ pub(super) fn hold(instance: &Instance) -> Result<Hold, Error> {
         Held::Foreign(holder) => Error::Foreign(holder),
         Held::Failed(source) => Error::Socket {
             doing: "seeing to it that no other process runs the same gateway",
-            source,
+            source: source.into(),
         },
     })
 }

@@ -3,7 +3,7 @@
 
 use linux::link::IFINFO;
 use linux::netlink::{
-    CREATE, EXCLUSIVE, Error, Netlink, attribute, attributes, inner, nested, number, text,
+    CREATE, EXCLUSIVE, Error, Netlink, Refusal, attribute, attributes, inner, nested, number, text,
 };
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -95,7 +95,7 @@ pub(super) fn has_clsact(netlink: &mut Netlink, interface: u32) -> Result<bool, 
 }
 
 /// Adds clsact.
-pub(super) fn add_clsact(netlink: &mut Netlink, interface: u32) -> Result<Option<Errno>, Error> {
+pub(super) fn add_clsact(netlink: &mut Netlink, interface: u32) -> Result<Option<Refusal>, Error> {
     let mut body = tcmsg(interface, CLSACT_HANDLE, CLSACT, 0);
     attribute(&mut body, TCA_KIND, &string("clsact"));
     netlink.change(RTM_NEWQDISC, CREATE | EXCLUSIVE, body)
@@ -109,11 +109,14 @@ pub(super) fn knows_clsact(netlink: &mut Netlink) -> Result<bool, Error> {
     attribute(&mut body, TCA_KIND, &string("clsact"));
     attribute(&mut body, TCA_INGRESS_BLOCK, &0_u32.to_ne_bytes());
     let refused = netlink.change(RTM_NEWQDISC, CREATE | EXCLUSIVE, body)?;
-    Ok(refused != Some(Errno::NOENT))
+    Ok(refused.is_none_or(|refusal| refusal.errno != Errno::NOENT))
 }
 
 /// Takes clsact away, with all of its filters.
-pub(super) fn remove_clsact(netlink: &mut Netlink, interface: u32) -> Result<Option<Errno>, Error> {
+pub(super) fn remove_clsact(
+    netlink: &mut Netlink,
+    interface: u32,
+) -> Result<Option<Refusal>, Error> {
     netlink.change(RTM_DELQDISC, 0, tcmsg(interface, CLSACT_HANDLE, CLSACT, 0))
 }
 
@@ -177,7 +180,7 @@ pub(super) fn put_filter(
     interface: u32,
     program: BorrowedFd<'_>,
     fresh: bool,
-) -> Result<Option<Errno>, Error> {
+) -> Result<Option<Refusal>, Error> {
     let mut body = ours(interface);
     attribute(&mut body, TCA_KIND, &string("bpf"));
     let mut options = Vec::new();
@@ -194,7 +197,10 @@ pub(super) fn put_filter(
 }
 
 /// Takes our filter away.
-pub(super) fn remove_filter(netlink: &mut Netlink, interface: u32) -> Result<Option<Errno>, Error> {
+pub(super) fn remove_filter(
+    netlink: &mut Netlink,
+    interface: u32,
+) -> Result<Option<Refusal>, Error> {
     netlink.change(RTM_DELTFILTER, 0, ours(interface))
 }
 
@@ -203,7 +209,7 @@ pub(super) fn set_xdp(
     netlink: &mut Netlink,
     interface: u32,
     program: Option<BorrowedFd<'_>>,
-) -> Result<Option<Errno>, Error> {
+) -> Result<Option<Refusal>, Error> {
     let mut body = vec![0; 4];
     body.extend(interface.to_ne_bytes());
     body.resize(IFINFO, 0);

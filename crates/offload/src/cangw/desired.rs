@@ -3,8 +3,8 @@
 use super::error::Error;
 use super::mark::MOST;
 use super::version::Limits;
-use super::wire::Job;
-use linux::link::Links;
+use super::wire::{ECHO, Job, SAME_PORT};
+use linux::link::{Link, Links};
 use route::Routes;
 use route::cangw::{self, Inexpressible, Rule};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,15 +21,17 @@ pub(super) struct Desired {
 /// For each route, why can-gw of this kernel cannot run it. For those who put each route where it
 /// runs best; [`Offload`](super::Offload) takes all routes or none.
 ///
-/// What concerns the routes as a whole (`max_hops`, `match = "first"`) is a reason for each.
+/// What concerns the routes as a whole (`max_hops`, `match = "first"`) is a reason for each. `there` are the interfaces
+/// that this machine has: what can be said of one only when it is there is left unsaid until then.
 #[must_use]
 pub fn survey(
     routes: &Routes,
     interfaces: &[Option<String>],
+    there: &[Link],
     limits: &Limits,
 ) -> Vec<Option<Inexpressible>> {
     let ids = (0..).map(route::RouteId).take(routes.routes.len());
-    let chains = chains(routes, interfaces);
+    let chains = chains(routes, interfaces, there);
     ids.map(|id| {
         let because = |why| Inexpressible {
             route: Some(id),
@@ -71,21 +73,37 @@ fn hops(routes: &Routes, limits: &Limits) -> Result<(), Error> {
 
 /// Routes whose echo other routes take, which they do only in can-gw: a port does not receive what
 /// it sends. With one hop can-gw does not do it either.
-fn chains(routes: &Routes, interfaces: &[Option<String>]) -> BTreeMap<route::RouteId, String> {
+fn chains(
+    routes: &Routes,
+    interfaces: &[Option<String>],
+    there: &[Link],
+) -> BTreeMap<route::RouteId, String> {
     let mut found = BTreeMap::new();
     if routes.max_hops <= 1 {
         return found;
     }
     let interface = |port: &route::PortId| interfaces.get(usize::from(port.0))?.as_deref();
+    let echoes = |port: &route::PortId| {
+        let name = interface(port);
+        there
+            .iter()
+            .any(|link| Some(&*link.name) == name && must_echo(link))
+    };
     let sources: BTreeSet<_> = routes.routes.iter().flat_map(|route| &route.from).collect();
     for (id, route) in (0..).map(route::RouteId).zip(&routes.routes) {
-        if !route.echo || route.hop_limit == Some(1) {
+        if route.hop_limit == Some(1) {
             continue;
         }
-        if let Some(to) = route.to.iter().find(|to| sources.contains(to)) {
+        let goes_on = |to: &&route::PortId| sources.contains(to) && (route.echo || echoes(to));
+        if let Some(to) = route.to.iter().find(goes_on) {
+            let cure = if echoes(to) {
+                "a vcan always echoes: set `hop_limit = 1`, or use a vxcan"
+            } else {
+                "set `hop_limit = 1`, or leave `echo` out"
+            };
             let why = format!(
                 "can-gw's rules for {} would take what it echoes there, and as routes they do \
-                 not: set `hop_limit = 1`, or leave `echo` out",
+                 not: {cure}",
                 interface(to).unwrap_or("its destination")
             );
             found.insert(id, why);
@@ -94,11 +112,33 @@ fn chains(routes: &Routes, interfaces: &[Option<String>]) -> BTreeMap<route::Rou
     found
 }
 
+/// Frames reach somebody on this interface only by an echo: a vcan has nobody at its other end, whether it was loaded with
+/// `echo=1` or not (`vcan_tx` in drivers/net/can/vcan.c).
+fn must_echo(link: &Link) -> bool {
+    link.kind == "vcan"
+}
+
+/// The job of a rule between these interfaces, which sends what the route promises.
+fn job(rule: &Rule, source: &Link, destination: &Link) -> Job {
+    let mut job = Job::of(rule, source.index, destination.index);
+    if must_echo(destination) {
+        job.flags |= ECHO;
+    }
+    // Without it can-gw drops, and does not count, a frame whose *first* interface has the destination's number
+    // (`can_can_gw_rcv`). That can be an interface of another network namespace, from which a vxcan has brought the frame.
+    // A rule from an interface back to itself has it only where the route allows that.
+    if source.index != destination.index {
+        job.flags |= SAME_PORT;
+    }
+    job
+}
+
 impl Desired {
     /// The rules of all routes.
     pub(super) fn new(
         routes: &Routes,
         interfaces: &[Option<String>],
+        there: &[Link],
         limits: &Limits,
     ) -> Result<Self, Error> {
         hops(routes, limits)?;
@@ -106,7 +146,7 @@ impl Desired {
         if rules.len() > MOST {
             return Err(Error::TooMany(rules.len()));
         }
-        let mut refused: BTreeMap<route::RouteId, String> = chains(routes, interfaces);
+        let mut refused: BTreeMap<route::RouteId, String> = chains(routes, interfaces, there);
         for (id, rule) in &rules {
             if let Some(why) = limits.refusal(rule) {
                 refused.entry(*id).or_insert(why);
@@ -154,16 +194,16 @@ impl Desired {
         let (mut jobs, mut missing) = (Vec::new(), BTreeSet::new());
         for (place, (_, rule)) in self.rules.iter().enumerate() {
             let find = |name: &String, missing: &mut BTreeSet<String>| {
-                let index = links.can(name);
-                if index.is_none() {
+                let link = links.get(name).filter(|link| link.can);
+                if link.is_none() {
                     missing.insert(name.clone());
                 }
-                index
+                link
             };
             let source = find(&rule.source, &mut missing);
             let destination = find(&rule.destination, &mut missing);
             if let (Some(source), Some(destination)) = (source, destination) {
-                jobs.push((place, Job::of(rule, source, destination)));
+                jobs.push((place, job(rule, source, destination)));
             }
         }
         (jobs, missing)

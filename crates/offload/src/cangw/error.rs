@@ -1,9 +1,8 @@
 //! What can go wrong, in words that say what to do.
 
 use super::wire::Malformed;
-use linux::netlink::Error as NetlinkError;
+use linux::netlink::{Error as NetlinkError, Refusal};
 use route::cangw::Inexpressible;
-use rustix::io::Errno;
 use std::fmt;
 
 /// Why can-gw does not do what it was asked to.
@@ -64,7 +63,7 @@ pub enum Error {
         why: Why,
         /// The kernel's word for it.
         #[source]
-        source: Errno,
+        source: Refusal,
     },
     /// netlink failed
     #[error("the netlink socket of can-gw failed: {doing}")]
@@ -73,7 +72,7 @@ pub enum Error {
         doing: &'static str,
         /// Why.
         #[source]
-        source: Errno,
+        source: Refusal,
     },
     /// the kernel's answer makes no sense
     #[error("what the kernel said about can-gw's rules cannot be read")]
@@ -108,7 +107,7 @@ pub enum Why {
     /// There is no memory.
     Memory,
     /// Something else.
-    Other(Errno),
+    Other(Refusal),
 }
 
 impl fmt::Display for Why {
@@ -126,7 +125,7 @@ impl fmt::Display for Why {
                 "another rule has just been given its mark (CGW_MOD_UID); try again",
             ),
             Self::Memory => f.write_str("the kernel has no memory left"),
-            Self::Other(errno) => write!(f, "{errno}"),
+            Self::Other(refusal) => refusal.fmt(f),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::version::{self, Limits};
 use super::wire::{self, Job, Listed, SAME_PORT};
 use crate::instance::Instance;
 use linux::link::Links;
-use linux::netlink::Netlink;
+use linux::netlink::{Netlink, Refusal};
 use route::cangw::Rule;
 use rustix::io::Errno;
 use rustix::net::netdevice::name_to_index;
@@ -93,6 +93,7 @@ impl Kernel {
         let request = wire::probe_request(job);
         let (answers, _) = netlink::ask_all(&mut self.netlink, vec![request], false)?;
         let answer = answers.into_iter().next().flatten();
+        let answer = answer.map(|refusal| refusal.errno);
         // The request cannot succeed: it names no interfaces.
         Ok(answer.unwrap_or(Errno::NODEV))
     }
@@ -141,7 +142,7 @@ impl Kernel {
     ///
     /// # Errors
     /// [`Error::Socket`], [`Error::Answer`]; then nobody knows which were carried out.
-    pub fn carry_out(&mut self, requests: &[Request]) -> Result<Vec<Option<Errno>>, Error> {
+    pub fn carry_out(&mut self, requests: &[Request]) -> Result<Vec<Option<Refusal>>, Error> {
         Ok(self.look_and_carry_out(requests, false)?.0)
     }
 
@@ -151,7 +152,7 @@ impl Kernel {
         &mut self,
         requests: &[Request],
         look: bool,
-    ) -> Result<(Vec<Option<Errno>>, Vec<Listed>), Error> {
+    ) -> Result<(Vec<Option<Refusal>>, Vec<Listed>), Error> {
         if !look || self.limits.updates_in_place() {
             return self.ask_all(requests, look);
         }
@@ -170,7 +171,7 @@ impl Kernel {
         &mut self,
         requests: &[Request],
         look: bool,
-    ) -> Result<(Vec<Option<Errno>>, Vec<Listed>), Error> {
+    ) -> Result<(Vec<Option<Refusal>>, Vec<Listed>), Error> {
         let requests = requests.iter().map(|request| match request {
             Request::Add(job) => wire::add_request(job),
             Request::Delete(job) => wire::delete_request(job),
@@ -186,7 +187,7 @@ impl Kernel {
         let answer = self.carry_out(std::slice::from_ref(request))?;
         match answer.into_iter().next().flatten() {
             None => Ok(()),
-            Some(errno) => Err(self.explain(request, "", &self.rule_of(request.job()), errno)),
+            Some(refusal) => Err(self.explain(request, "", &self.rule_of(request.job()), refusal)),
         }
     }
 
@@ -201,12 +202,12 @@ impl Kernel {
         request: &Request,
         route: &str,
         rule: &Rule,
-        source: Errno,
+        source: Refusal,
     ) -> Error {
         let job = request.job();
         // The module may have been loaded anew since.
         let most = max_hops().or(self.limits.max_hops);
-        let why = match (source, request) {
+        let why = match (source.errno, request) {
             (Errno::PERM, _) => return Error::NoPermission,
             (Errno::OPNOTSUPP, _) => return Error::NoModule,
             (Errno::NODEV, _) => Why::Interface,
@@ -218,9 +219,9 @@ impl Kernel {
                     Why::SamePort
                 }
                 None if job.uid != 0 => Why::MarkTaken,
-                None => Why::Other(source),
+                None => Why::Other(source.clone()),
             },
-            _ => Why::Other(source),
+            _ => Why::Other(source.clone()),
         };
         Error::Refused {
             route: route.to_owned(),
@@ -249,8 +250,8 @@ impl Kernel {
         let answers = self.carry_out(&requests)?;
         for (request, answer) in requests.iter().zip(answers) {
             // EINVAL: it went with its interface in this moment.
-            if let Some(errno) = answer.filter(|errno| *errno != Errno::INVAL) {
-                return Err(self.explain(request, "", &self.rule_of(request.job()), errno));
+            if let Some(refusal) = answer.filter(|refusal| refusal.errno != Errno::INVAL) {
+                return Err(self.explain(request, "", &self.rule_of(request.job()), refusal));
             }
         }
         Ok(requests.len())

@@ -23,7 +23,7 @@ pub(super) fn hold(instance: &Instance) -> Result<Hold, Error> {
         Held::Foreign(holder) => Error::Foreign(holder),
         Held::Failed(source) => Error::Socket {
             doing: "seeing to it that no other process uses the same rules",
-            source,
+            source: source.into(),
         },
     })
 }

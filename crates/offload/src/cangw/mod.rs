@@ -12,8 +12,13 @@
 //! `-m OR::000.0.` and the mark. Rules without a mark, or with another one, are never touched.
 //!
 //! # What can-gw cannot do
-//! It has no way to exchange rules as one; [`Offload`] says what that means. It does not count
-//! frames that a rule took but may not send back to where they came in.
+//! It has no way to exchange rules as one; [`Offload`] says what that means.
+//!
+//! # What jobs have beside their routes
+//! * `CGW_FLAGS_CAN_IIF_TX_OK` between two interfaces: without it can-gw drops, and does not count, a frame whose first
+//!   interface has the destination's number, even one of another network namespace.
+//! * `CGW_FLAGS_CAN_ECHO` into a vcan, where frames reach nobody otherwise. Rules that begin there see these frames, and
+//!   count them as stopped by the hop limit.
 
 mod desired;
 mod error;

@@ -2,7 +2,7 @@
 
 use super::error::Error;
 use super::wire::{self, Listed};
-use linux::netlink::{Netlink, Request};
+use linux::netlink::{Netlink, Refusal, Request};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub(super) fn ask_all(
     netlink: &mut Netlink,
     requests: Vec<Request>,
     look: bool,
-) -> Result<(Vec<Option<Errno>>, Vec<Listed>), Error> {
+) -> Result<(Vec<Option<Refusal>>, Vec<Listed>), Error> {
     let (mut answers, mut seen) = (Vec::with_capacity(requests.len()), Vec::new());
     let first = usize::from(look);
     let mut requests = requests.into_iter().peekable();
@@ -40,7 +40,7 @@ pub(super) fn ask_all(
             Ok::<_, Error>(())
         })?;
         // Why the list ended does not matter: looking is extra.
-        answers.extend(ends.iter().skip(first).map(|end| end.error));
+        answers.extend(ends.into_iter().skip(first).map(|end| end.error));
     }
     Ok((answers, seen))
 }
@@ -75,11 +75,11 @@ fn read_jobs(netlink: &mut Netlink) -> Result<(Vec<Listed>, bool), Error> {
         }
         Ok::<_, Error>(())
     })?;
-    let end = ends.first().copied().unwrap_or_default();
+    let end = ends.into_iter().next().unwrap_or_default();
     match end.error {
         None => Ok((list, parts.len() <= 1 && !end.interrupted)),
         // rtnetlink knows no routes at all, or none of CAN.
-        Some(Errno::OPNOTSUPP) => Ok((Vec::new(), true)),
+        Some(refusal) if refusal.errno == Errno::OPNOTSUPP => Ok((Vec::new(), true)),
         Some(source) => Err(Error::Socket {
             doing: "listing the rules",
             source,

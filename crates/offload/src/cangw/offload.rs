@@ -10,7 +10,7 @@ use super::tally::{Live, Total, add_up, counts};
 use super::wire::{Job, Listed};
 use crate::RouteCounts;
 use crate::instance::{Hold, Instance};
-use linux::link::{Events, Links};
+use linux::link::{Events, Link, Links};
 use route::Routes;
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,7 +93,7 @@ impl Offload {
     ) -> Result<(Self, Outcome), Error> {
         let mut kernel = Kernel::open()?;
         kernel.ready()?;
-        let desired = Desired::new(routes, interfaces, &kernel.limits())?;
+        let desired = desired(&mut kernel, routes, interfaces)?;
         let mut offload = Self {
             // Before the first look at the interfaces, so that no change is missed.
             events: Events::open()?,
@@ -122,7 +122,7 @@ impl Offload {
     ) -> Result<Outcome, Error> {
         // The module may have been loaded anew since.
         self.kernel.ready()?;
-        let desired = Desired::new(routes, interfaces, &self.kernel.limits())?;
+        let desired = desired(&mut self.kernel, routes, interfaces)?;
         let former = std::mem::replace(&mut self.desired, desired);
         match self.reconcile() {
             Ok(outcome) => {
@@ -243,14 +243,14 @@ impl Offload {
                 Change::Update { wanted, .. } => (Some(wanted), &mut outcome.updated),
                 Change::Add { wanted } => (Some(wanted), &mut outcome.added),
             };
-            let Some(errno) = answer else {
+            let Some(refusal) = answer else {
                 *count += 1;
                 continue;
             };
             let job = request.job();
             let place = wanted.and_then(|i| jobs.get(i)).map(|(place, _)| *place);
             let rule = place.and_then(|place| self.desired.rules.get(place));
-            match (*change, errno) {
+            match (*change, refusal.errno) {
                 // It went with its interface, or somebody took it away: gone is gone.
                 (Change::Delete { .. }, Errno::INVAL) => continue,
                 // It is still there, and goes on counting.
@@ -273,7 +273,7 @@ impl Offload {
             let shown = || job.rule(links.name(job.source), links.name(job.destination));
             let rule = rule.map_or_else(shown, |(_, rule)| rule.clone());
             let route = place.map_or("", |place| self.desired.route(place));
-            let error = self.kernel.explain(request, route, &rule, errno);
+            let error = self.kernel.explain(request, route, &rule, refusal);
             refused.get_or_insert(error);
         }
         refused.map_or(Ok(outcome), Err)
@@ -323,6 +323,15 @@ impl Offload {
         self.stays = true;
         self.kernel.delete_held(&self.instance)
     }
+}
+
+fn desired(
+    kernel: &mut Kernel,
+    routes: &Routes,
+    interfaces: &[Option<String>],
+) -> Result<Desired, Error> {
+    let there: Vec<Link> = kernel.links()?.into_iter().collect();
+    Desired::new(routes, interfaces, &there, &kernel.limits())
 }
 
 impl AsFd for Offload {

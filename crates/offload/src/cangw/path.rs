@@ -25,7 +25,7 @@ impl KernelPath for CanGw {
     ) -> Vec<Option<String>> {
         match &machine.can_gw {
             Err(why) => vec![Some(why.to_string()); routes.routes.len()],
-            Ok(limits) => survey(routes, interfaces, limits)
+            Ok(limits) => survey(routes, interfaces, &machine.interfaces, limits)
                 .into_iter()
                 .map(|reason| reason.map(|wrong| wrong.why))
                 .collect(),
@@ -33,6 +33,10 @@ impl KernelPath for CanGw {
     }
 
     fn without_xl(&self) -> bool {
+        true
+    }
+
+    fn reaches_vcan(&self) -> bool {
         true
     }
 
@@ -79,6 +83,7 @@ fn report(outcome: Outcome) -> Report {
     Report {
         words: Some(text),
         missing: outcome.missing,
+        restored: 0,
     }
 }
 
@@ -96,6 +101,22 @@ impl Running for Offload {
                 format!("an interface is back: {added} rules of can-gw with it")
             }),
             missing: outcome.missing,
+            restored: 0,
+        }))
+    }
+
+    fn look_after(&mut self) -> Result<Option<Report>, kernel_path::Error> {
+        // Rules that come with their interface are no news of others.
+        if let Some(report) = Running::links_changed(self)? {
+            return Ok(Some(report));
+        }
+        let outcome = self.reconcile()?;
+        let restored = outcome.added + outcome.updated;
+        let is_as_before = restored + outcome.removed == 0;
+        Ok((!is_as_before).then_some(Report {
+            words: None,
+            missing: outcome.missing,
+            restored,
         }))
     }
 

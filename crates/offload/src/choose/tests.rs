@@ -2,11 +2,11 @@ use super::*;
 use crate::{bpf, cangw};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use route::{Match, PayloadPattern, RateLimit, Route};
+use route::{Match, PayloadPattern, RateLimit, Route, Tri};
 
-const NAMES: [&str; 4] = ["can0", "can1", "vcan0", "later0"];
+const NAMES: [&str; 4] = ["can0", "can1", "vxcan0", "later0"];
 
-/// can0 and can1 are hardware, vcan0 is a virtual interface, later0 is not there; the ports after
+/// can0 and can1 are hardware, vxcan0 is a virtual interface, later0 is not there; the ports after
 /// them are no interfaces.
 fn machine() -> Machine {
     let there = |name: &str, kind: &str, index| bpf::Interface {
@@ -23,7 +23,7 @@ fn machine() -> Machine {
         interfaces: vec![
             there("can0", "can", 3),
             there("can1", "can", 4),
-            there("vcan0", "vcan", 5),
+            there("vxcan0", "vxcan", 5),
         ],
         bpf: Ok(()),
         can_gw: Ok(cangw::Limits {
@@ -270,5 +270,49 @@ proptest! {
             .collect();
         all.sort_unstable();
         prop_assert_eq!(all, (0..routes.routes.len() as u32).collect::<Vec<_>>());
+    }
+}
+
+/// This process sends no error frames, and a controller would make other frames of them. BPF does not send into every
+/// interface that may come.
+#[test]
+fn what_means_something_else_there_runs_elsewhere() {
+    let mut errors = route("errors", &[0], &[1]);
+    errors.matching.err = Tri::Either;
+    let mut virtual_ = route("virtual", &[0], &[2]);
+    virtual_.matching.err = Tri::Either;
+    let routes = Routes {
+        routes: vec![errors, virtual_, route("plain", &[0], &[3])],
+        ..Routes::default()
+    };
+    let chosen = choose(&routes, &interfaces(), &machine());
+    let paths: Vec<DataPath> = chosen.iter().map(|choice| choice.data_path).collect();
+    assert_eq!(paths, [DataPath::Process, DataPath::Bpf, DataPath::CanGw]);
+    let (_, why) = &chosen[2].because[0];
+    assert_eq!(
+        why,
+        "goes to later0, which is not there: it may come as a vcan, into which bpf sends nothing"
+    );
+    let (path, why) = &chosen[0].because[0];
+    assert_eq!(*path, DataPath::Bpf);
+    assert!(why.contains("the controller of can1"), "{why}");
+}
+
+/// BPF shows frames to local programs only where the driver does.
+#[test]
+fn an_echo_that_no_driver_makes_is_can_gws() {
+    let mut silent = machine();
+    for link in &mut silent.interfaces {
+        link.echo = false;
+    }
+    let mut echoes = route("echoes", &[0], &[1]);
+    echoes.echo = true;
+    let routes = Routes {
+        routes: vec![echoes],
+        ..Routes::default()
+    };
+    for (machine, path) in [(machine(), DataPath::Bpf), (silent, DataPath::CanGw)] {
+        let chosen = choose(&routes, &interfaces(), &machine);
+        assert_eq!(chosen[0].data_path, path, "{:?}", chosen[0].because);
     }
 }

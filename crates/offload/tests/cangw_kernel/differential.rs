@@ -37,11 +37,21 @@ fn wanted(drawn: &[Drawn], kernel: &Kernel, limits: &Limits, done: &mut Done) ->
     }
     let mut imported = import(&Source::new("rules.sh", text)).unwrap();
     let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
-    let refusals = survey(&imported.routes, &names, limits);
+    let there: Vec<_> = CanGw::open()
+        .unwrap()
+        .links()
+        .unwrap()
+        .into_iter()
+        .collect();
+    let refusals = survey(&imported.routes, &names, &there, limits);
     done.refused += refusals.iter().flatten().count();
     let mut refusals = refusals.into_iter();
     let keeps = |_: &route::Route| refusals.next().is_some_and(|why| why.is_none());
     imported.routes.routes.retain(keeps);
+    // Into a vcan, which these interfaces are, a rule echoes whatever the route says.
+    for route in &mut imported.routes.routes {
+        route.echo = true;
+    }
     imported
 }
 
@@ -163,6 +173,8 @@ fn complete(routes: &Routes, imported: &Imported) -> Result<(), String> {
         .into_iter()
         .map(|(_, mut rule)| {
             open(&mut rule);
+            // See `cangw::desired`: whatever the number of the frame's first interface is.
+            rule.same_port |= rule.source != rule.destination;
             rule.to_string()
         })
         .collect();

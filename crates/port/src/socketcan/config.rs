@@ -87,6 +87,8 @@ pub struct SocketCanConfig {
     pub interface: String,
     /// How the interface is set up; `None`: it is taken as it is.
     pub setup: Option<Setup>,
+    /// The interface can be absent; the port then waits for it.
+    pub may_be_absent: bool,
     /// Take and send FD frames, where the interface can.
     pub fd: bool,
     /// Take and send XL frames, where the interface can.
@@ -117,6 +119,7 @@ impl SocketCanConfig {
         Self {
             interface: interface.into(),
             setup: None,
+            may_be_absent: false,
             fd: true,
             xl: false,
             queue: 128,

@@ -1,9 +1,10 @@
 //! The sockets of a port, so that tests can put something else in their place.
 
+use super::own::OwnSetup;
 use super::packet_filter::{not_own, program};
 use crate::RawFilter;
 use linux::can::{Filter, InterfaceState, Socket};
-use linux::link::{ControllerState, Link, Links, Setup};
+use linux::link::{Before, ControllerState, Link, Links, Setup};
 use linux::packet::{self, Protocol};
 use linux::socket::take_error;
 use linux::{Errno, classic_bpf};
@@ -21,9 +22,19 @@ pub(super) trait Line: Send + Sync {
     }
     /// Attaches every socket to the interface of this number.
     fn attach(&self, index: u32) -> Result<(), Errno>;
-    /// Sets an interface up that has just come; a sentence says why that is not possible.
-    fn set_up(&self) -> Result<(), String> {
-        Ok(())
+    /// Sets an interface up that has just come. A sentence says why that is not possible, or what was left out.
+    fn set_up(&self) -> Option<String> {
+        None
+    }
+    /// Do frames get to somebody only by the kernel's loopback, whatever the driver says of its echo? So it is with a vcan,
+    /// loaded with `echo=1` or not: nobody is at its other end.
+    fn is_local(&self, interface: &str) -> bool {
+        let _ = interface;
+        false
+    }
+    /// Is the interface set up otherwise than the port is to have it? A sentence says how.
+    fn differs(&self) -> Option<String> {
+        None
     }
     /// Replaces the kernel's filters of the socket that receives.
     fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno>;
@@ -47,10 +58,17 @@ pub(super) struct Sockets {
     pub(super) outlet: Option<Arc<Outlet>>,
     /// What the port sends has this mark.
     pub(super) mark: Option<u32>,
-    /// How an interface is set up that comes, and its name.
-    pub(super) setup: Option<(Setup, String)>,
+    /// How an interface is set up that comes.
+    pub(super) setup: Option<SetUp>,
     /// The interface that was found fit for packet sockets.
     pub(super) fit: AtomicU32,
+}
+
+/// How an interface is set up that comes.
+pub(super) struct SetUp {
+    pub(super) setup: Setup,
+    pub(super) interface: String,
+    pub(super) own: OwnSetup,
 }
 
 /// A packet socket that receives.
@@ -135,14 +153,45 @@ impl Line for Sockets {
         }
     }
 
-    fn set_up(&self) -> Result<(), String> {
-        let Some((setup, interface)) = &self.setup else {
-            return Ok(());
+    fn set_up(&self) -> Option<String> {
+        let SetUp {
+            setup,
+            interface,
+            own,
+        } = self.setup.as_ref()?;
+        match setup.apply(interface, false) {
+            Ok(applied) => {
+                if applied.before == Before::Down
+                    && let Ok(there) = self.raw.look()
+                {
+                    own.note(there.index);
+                }
+                applied.note
+            }
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    fn is_local(&self, interface: &str) -> bool {
+        Link::find(interface).is_ok_and(|link| link.kind == "vcan")
+    }
+
+    fn differs(&self) -> Option<String> {
+        let set_up = self.setup.as_ref()?;
+        let there = Link::find(&set_up.interface).ok()?;
+        let difference = set_up.setup.differs(&there)?;
+        let cure = if set_up.own.is(there.index) {
+            format!(
+                "`cangate reload` sets {} as the file says",
+                set_up.interface
+            )
+        } else {
+            format!(
+                "`ip link set {} down`, and `cangate reload` sets it as the file says",
+                set_up.interface
+            )
         };
-        setup
-            .apply(interface)
-            .map(drop)
-            .map_err(|error| error.to_string())
+        Some(format!("{difference}; {cure}"))
     }
 
     fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno> {

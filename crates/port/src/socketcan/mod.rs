@@ -21,6 +21,7 @@ mod config;
 mod filter;
 mod line;
 mod open;
+mod own;
 mod packet_filter;
 mod receive;
 mod settings;

@@ -2,7 +2,8 @@
 
 use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
 use super::filter::filters;
-use super::line::{Inlet, Outlet, Sockets, drops_packets};
+use super::line::{Inlet, Outlet, SetUp, Sockets, drops_packets};
+use super::own::OwnSetup;
 use super::receive::RawReceive;
 use super::receive::mmsg::ByRecvmmsg;
 use super::receive::read::ByRead;
@@ -18,7 +19,7 @@ use super::words::Problem;
 use crate::{Halves, Interest, PollReceive, PollTransmit, PortError};
 use linux::can::layout::{CLASSIC_SIZE, FD_SIZE, XL_SIZE};
 use linux::can::{OpenError, Options, Socket, Stamps};
-use linux::link::{Link, Links};
+use linux::link::{Before, Link, Links};
 use linux::packet::{self, Protocol, RxRing, TxRing};
 use linux::{Errno, kernel, socket};
 use std::hash::{BuildHasher, RandomState};
@@ -35,19 +36,29 @@ const BUSY_POLL: u32 = 50;
 /// Raw CAN sockets mark what they send since this kernel (`raw_sendmsg` in net/can/raw.c).
 pub(super) const RAW_MARKS_SINCE: (u32, u32) = (6, 3);
 
-/// Opens an interface. It may be down, but it must be there.
+/// Opens an interface. It may be down; it must be there, if the settings do not say that it may be absent.
 ///
 /// # Errors
 /// [`PortError`] that says what is missing (CAN in the kernel, the interface, a way to receive or to
 /// transmit) and what to do.
 pub fn open(port: &str, config: &SocketCanConfig) -> Result<Halves, PortError> {
-    let opening = Opening::begin(config).map_err(|p| p.of(port))?;
+    open_own(port, config, OwnSetup::default())
+}
+
+/// The same; `own` says whether its interface was set up by the caller before.
+pub(super) fn open_own(
+    port: &str,
+    config: &SocketCanConfig,
+    own: OwnSetup,
+) -> Result<Halves, PortError> {
+    let opening = Opening::begin(config, own).map_err(|p| p.of(port))?;
     opening.finish(port).map_err(|p| p.of(port))
 }
 
 /// The sockets of a port that is being opened.
 struct Opening<'a> {
     config: &'a SocketCanConfig,
+    own: OwnSetup,
     raw: Arc<Socket>,
     inlet: Option<(Arc<packet::Socket>, RxRing)>,
     outlet: Option<(Arc<Outlet>, TxRing)>,
@@ -58,14 +69,12 @@ struct Opening<'a> {
 
 impl<'a> Opening<'a> {
     /// Opens the sockets and makes the rings.
-    fn begin(config: &'a SocketCanConfig) -> Result<Self, Problem> {
+    fn begin(config: &'a SocketCanConfig, own: OwnSetup) -> Result<Self, Problem> {
         let name = &config.interface;
         let raw = Socket::open(name).map_err(Problem::Raw)?;
-        if let Some(setup) = &config.setup {
-            setup.apply(name).map_err(Problem::Setup)?;
-        }
         let mut opening = Self {
             config,
+            own,
             raw: Arc::new(raw),
             inlet: None,
             outlet: None,
@@ -73,6 +82,12 @@ impl<'a> Opening<'a> {
             echo: Echo::AsAsked,
             remarks: Vec::new(),
         };
+        match opening.raw.look() {
+            Err(Errno::NODEV) if config.may_be_absent => opening.say_absent(),
+            Ok(there) => opening.set_up_interface(there.index)?,
+            // What is wrong is found when the socket is attached.
+            Err(_) => {}
+        }
         opening.say_without_bit_rate();
         opening.set_up_raw()?;
         let ring = |errno| Problem::Ring(errno, name.clone());
@@ -84,6 +99,28 @@ impl<'a> Opening<'a> {
         }
         opening.tell_own_frames()?;
         Ok(opening)
+    }
+
+    /// Sets the interface of this number up, as the settings say.
+    fn set_up_interface(&mut self, index: u32) -> Result<(), Problem> {
+        let Some(setup) = &self.config.setup else {
+            return Ok(());
+        };
+        let applied = setup.apply(&self.config.interface, self.own.is(index));
+        let applied = applied.map_err(Problem::Setup)?;
+        if applied.before != Before::Up {
+            self.own.note(index);
+        }
+        self.remarks.extend(applied.note);
+        Ok(())
+    }
+
+    /// A misspelt name is no other than one of an interface that comes later.
+    fn say_absent(&mut self) {
+        let absent = OpenError::attach(&self.config.interface, Errno::NODEV);
+        self.remarks.push(format!(
+            "{absent}; frames for it are refused until it comes"
+        ));
     }
 
     /// A controller that nobody has set up can be opened, and stays down.
@@ -246,11 +283,15 @@ impl<'a> Opening<'a> {
             }),
             outlet: self.outlet.as_ref().map(|(outlet, _)| Arc::clone(outlet)),
             mark: self.mark,
-            setup: config.setup.map(|setup| (setup, name.clone())),
+            setup: config.setup.map(|setup| SetUp {
+                setup,
+                interface: name.clone(),
+                own: self.own.clone(),
+            }),
             fit: AtomicU32::new(0),
         };
         let filters = filters(&Interest::default());
-        let shared = Shared::attach(sockets, port, name, filters)
+        let shared = Shared::attach(sockets, port, name, filters, config.may_be_absent)
             .map_err(|errno| Problem::Raw(OpenError::attach(name, errno)))?;
         for remark in self.remarks.drain(..) {
             shared.remark(remark);

@@ -2,13 +2,14 @@
 
 use super::choose::{Choice, Facts, Optimise, choose};
 use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
-use super::open::open;
+use super::open::open_own;
+use super::own::OwnSetups;
 use crate::kind::{Passage, PortKind, Settings, queue, queue_key, rate_keys, thousandths};
 use crate::{Halves, Opener, PortError, QueueSize, Queueing};
 use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
 use frame::{Kind, dlc};
 use frame::wire::BitRate;
-use linux::link::Setup;
+use linux::link::{Link, Restart, Setup};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -287,11 +288,12 @@ impl Settings for SocketCanSettings {
         )
     }
 
-    fn open(&self, port: &str, _: &mut Opener) -> Result<Halves, PortError> {
+    fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError> {
         let ways = self.ways();
         let config = SocketCanConfig {
             interface: self.interface.clone(),
             setup: self.setup,
+            may_be_absent: opener.awaits_interfaces(),
             fd: self.fd,
             xl: self.xl,
             queue: self.queue as usize,
@@ -302,7 +304,15 @@ impl Settings for SocketCanSettings {
             qdisc_bypass: self.qdisc_bypass,
             own: false,
         };
-        open(port, &config)
+        let own = opener.shared(OwnSetups::default).of(&self.interface);
+        open_own(port, &config, own)
+    }
+
+    fn is_in_force(&self) -> bool {
+        self.setup.as_ref().is_none_or(|setup| {
+            let there = Link::find(&self.interface);
+            there.map_or(true, |link| setup.is_in_force(&link))
+        })
     }
 
     fn transmit_queue(&self) -> Option<QueueSize> {
@@ -368,8 +378,8 @@ fn setup(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Setup> {
         rate,
         sample_point: sample_point.unwrap_or(0),
         data_sample_point: data_sample_point.unwrap_or(0),
-        restart_ms: restart.map_or(RESTART_MS, |ns| {
-            u32::try_from(ns.div_ceil(1_000_000)).unwrap_or(u32::MAX)
+        restart: restart.map_or(Restart::Default(RESTART_MS), |ns| {
+            Restart::Asked(u32::try_from(ns.div_ceil(1_000_000)).unwrap_or(u32::MAX))
         }),
     })
 }

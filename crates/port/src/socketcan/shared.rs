@@ -1,10 +1,12 @@
 //! What both halves know of the interface.
 
 use super::line::Line;
+use super::words::words;
 use crate::{LinkState, PortError, RawFilter};
 use frame::Nanos;
 use linux::Errno;
-use linux::can::InterfaceState;
+use linux::can::{InterfaceState, OpenError};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -53,6 +55,8 @@ pub(super) struct Shared {
     state: AtomicU8,
     mtu: AtomicUsize,
     echo: AtomicBool,
+    /// See [`Line::is_local`].
+    local: AtomicBool,
     next_look: AtomicU64,
     reopened: AtomicU64,
     /// [`Errors`], as the last error frame told.
@@ -69,20 +73,33 @@ struct Slow {
     pause: Nanos,
     remarks: Vec<String>,
     unsaid: u64,
+    /// Remarks that a user is told at once.
+    alarms: VecDeque<String>,
+    /// The interface that cannot be used, as was said.
+    unfit: u32,
 }
 
 impl Shared {
-    /// Attaches the line to its interface, which may be down.
+    /// Attaches the line to its interface, which may be down, and absent if it may be.
     pub(super) fn attach(
         line: impl Line + 'static,
         port: &str,
         interface: &str,
         filters: Vec<RawFilter>,
+        may_be_absent: bool,
     ) -> Result<Self, Errno> {
-        let link = line.look()?;
+        let (link, state) = match line.look() {
+            Err(Errno::NODEV) if may_be_absent => (InterfaceState::default(), State::Gone),
+            link => {
+                let link = link?;
+                (link, state_of(&link))
+            }
+        };
         line.set_filters(&filters)?;
-        line.attach(link.index)?;
-        let state = state_of(&link);
+        if state != State::Gone {
+            line.attach(link.index)?;
+        }
+        let local = state != State::Gone && link.echo && line.is_local(interface);
         Ok(Self {
             line: Box::new(line),
             port: port.to_owned(),
@@ -90,6 +107,7 @@ impl Shared {
             state: AtomicU8::new(state as u8),
             mtu: AtomicUsize::new(link.mtu),
             echo: AtomicBool::new(link.echo),
+            local: AtomicBool::new(local),
             next_look: AtomicU64::new(0),
             reopened: AtomicU64::new(0),
             errors: AtomicU8::new(Errors::Active as u8),
@@ -100,6 +118,8 @@ impl Shared {
                 pause: SHORTEST,
                 remarks: Vec::new(),
                 unsaid: 0,
+                alarms: VecDeque::new(),
+                unfit: 0,
             }),
         })
     }
@@ -152,6 +172,11 @@ impl Shared {
         self.echo.load(Relaxed)
     }
 
+    /// Do frames get to somebody only by the kernel's loopback?
+    pub(super) fn needs_loopback(&self) -> bool {
+        !self.echo() || self.local.load(Relaxed)
+    }
+
     pub(super) fn reopened(&self) -> u64 {
         self.reopened.load(Relaxed)
     }
@@ -191,6 +216,27 @@ impl Shared {
         self.set_state(State::Up);
         self.line.is_back();
         self.reopened.fetch_add(1, Relaxed);
+        self.look_for_differences(&mut self.slow());
+    }
+
+    /// Somebody may have set the interface up otherwise while it was down: there is no other time for it.
+    fn look_for_differences(&self, slow: &mut Slow) {
+        if let Some(difference) = self.line.differs() {
+            self.alarm(slow, difference);
+        }
+    }
+
+    fn alarm(&self, slow: &mut Slow, text: String) {
+        if slow.alarms.len() < REMARKS {
+            slow.alarms.push_back(text.clone());
+        }
+        slow.remark(text);
+        self.news.store(true, Relaxed);
+    }
+
+    /// A remark that a user is to be told at once; each once.
+    pub(super) fn take_alarm(&self) -> Option<String> {
+        self.slow().alarms.pop_front()
     }
 
     /// Something says that a look is worth while.
@@ -219,6 +265,7 @@ impl Shared {
         if state == State::Up {
             self.reopened.fetch_add(1, Relaxed);
             slow.remark(format!("{} is up again", self.interface));
+            self.look_for_differences(&mut slow);
         }
         state == State::Up
     }
@@ -228,14 +275,17 @@ impl Shared {
             // The kernel forgets a socket's filters together with the interface (raw_notify in
             // net/can/raw.c), and they are to be there before the first frame.
             let set = self.line.set_filters(&slow.filters);
-            if set.and_then(|()| self.line.attach(link.index)).is_err() {
+            if let Err(why) = set.and_then(|()| self.line.attach(link.index)) {
+                self.say_unfit(link, slow, why);
                 return State::Gone;
             }
             if link.index != slow.index
-                && let Err(why) = self.line.set_up()
+                && let Some(said) = self.line.set_up()
             {
-                slow.remark(why);
+                self.alarm(slow, said);
             }
+            let local = link.echo && self.line.is_local(&self.interface);
+            self.local.store(local, Relaxed);
             slow.index = link.index;
         }
         self.mtu.store(link.mtu, Relaxed);
@@ -243,6 +293,18 @@ impl Shared {
         match state_of(link) {
             State::Down if self.state() == State::BusOff => State::BusOff,
             state => state,
+        }
+    }
+
+    /// Says once of an interface that it has come and cannot be used. It may also just have gone.
+    fn say_unfit(&self, link: &InterfaceState, slow: &mut Slow, why: Errno) {
+        if slow.unfit != link.index && self.line.look().is_ok_and(|now| now.index == link.index) {
+            slow.unfit = link.index;
+            let why = words(&OpenError::attach(&self.interface, why));
+            self.alarm(
+                slow,
+                format!("{why}; frames for it are refused as if it were gone"),
+            );
         }
     }
 

@@ -17,8 +17,39 @@ fn the_file_sets_bit_rates() {
     assert_eq!(steps["other"], other);
     assert_eq!(
         steps["impossible"],
-        "error: a: can1 cannot be set to 500000 bit/s, data phase 2000000 bit/s: its controller or driver cannot do that \
-         (CAN FD?)\nDOWN\nerror: a: vcan7 is a vcan, which has no bit rate: leave `bitrate` out\n"
+        "error: a: can1 cannot be set to 500000 bit/s, data phase 2000000 bit/s: Operation not supported (os error 95) \
+         (has its driver no CAN FD?)\nDOWN\nerror: a: vcan7 is a vcan, which has no bit rate: leave `bitrate` out\n"
+    );
+    let at = |rate: u32| format!("can state ERROR-ACTIVE restart-ms 70 bitrate {rate} ");
+    let runs_at = |wanted: u32| {
+        format!(
+            "can1 runs at 125000 bit/s, and its port is to have {wanted} bit/s: somebody has set it since; "
+        )
+    };
+    let cure = "`cangate reload` sets can1 as the file says\n";
+    assert_eq!(
+        steps["changed"],
+        format!("{}{cure}{}", runs_at(500_000), at(500_000))
+    );
+    assert_eq!(steps["other file"], at(250_000));
+    // One that was up at the start is somebody else's, who has to switch it off.
+    let refused = "can1 is up at 125000 bit/s: `ip link set can1 down` first, or leave `bitrate` out to take it as it is";
+    assert_eq!(
+        steps["not ours"],
+        format!(
+            "{}`ip link set can1 down`, and `cangate reload` sets it as the file says\n{refused}\n{}{}",
+            runs_at(250_000),
+            at(125_000),
+            at(250_000)
+        )
+    );
+    assert_eq!(
+        steps["absent"],
+        format!(
+            "there is no interface can1; CAN interfaces here: can0, can2, vcan7; frames for it are refused until it \
+             comes\n{}",
+            at(250_000)
+        )
     );
     assert!(
         steps["unset"]

@@ -66,6 +66,52 @@ modprobe vcan
 ip link add vcan7 type vcan
 port vcan7 'bitrate = "500k"'
 cangate run g.toml 2>&1 | grep '^error'
+# The case `bitrate-changed`: somebody else sets another one while the gateway runs. A reload sets back what it had set up.
+foreign() {
+    : >said
+    ip link set can1 down
+    ip link set can1 type can bitrate 125000
+    ip link set can1 up
+    wait_for 'grep -q "runs at" said'
+    grep -m1 -o 'can1 runs at.*' said
+}
+echo "== changed"
+ip link set can1 down
+port can1 'bitrate = "500k"
+restart = "70ms"'
+begin
+wait_for 'is up'
+foreign
+cangate reload g.toml >/dev/null || echo "reload: $?"
+wait_for 'is up'
+rate can1
+echo "== other file"
+port can1 'bitrate = "250k"
+restart = "70ms"'
+cangate reload g.toml >/dev/null || echo "reload: $?"
+wait_for 'is up'
+rate can1
+end
+echo "== not ours"
+begin
+wait_for 'is up'
+foreign
+cangate reload g.toml 2>&1 | grep -o 'can1 is up at.*'
+rate can1
+ip link set can1 down
+cangate reload g.toml >/dev/null || echo "reload: $?"
+wait_for 'is up'
+rate can1
+end
+echo "== absent"
+echo $card >/sys/bus/pci/drivers/kvaser_pci/unbind
+begin
+grep -o 'there is no interface can1; .*' said
+is gone || cangate stats g.toml
+echo $card >/sys/bus/pci/drivers/kvaser_pci/bind
+wait_for 'is up'
+rate can1
+end
 echo "== unset"
 echo $card >/sys/bus/pci/drivers/kvaser_pci/unbind
 echo $card >/sys/bus/pci/drivers/kvaser_pci/bind

@@ -73,19 +73,24 @@ fn devices_of_the_timed_bench_keep_the_promises_of_the_interface() {
     holds("timed", "6.1", None, TIMED);
 }
 
-/// The interrupt handler is a thread there.
-#[test]
-#[ignore = "boots a guest"]
-fn devices_of_the_timed_bench_keep_them_with_full_preemption() {
-    let Some(_lab) = lab() else { return };
-    holds("timed", "6.12-rt", None, TIMED);
-}
+/// The same on two kernels more.
+mod long {
+    use super::*;
 
-#[test]
-#[ignore = "boots a guest"]
-fn devices_of_the_timed_bench_keep_them_on_the_newest_kernel() {
-    let Some(_lab) = lab() else { return };
-    holds("timed", "7.3", None, TIMED);
+    /// The interrupt handler is a thread there.
+    #[test]
+    #[ignore = "boots a guest"]
+    fn devices_of_the_timed_bench_keep_them_with_full_preemption() {
+        let Some(_lab) = lab() else { return };
+        holds("timed", "6.12-rt", None, TIMED);
+    }
+
+    #[test]
+    #[ignore = "boots a guest"]
+    fn devices_of_the_timed_bench_keep_them_on_the_newest_kernel() {
+        let Some(_lab) = lab() else { return };
+        holds("timed", "7.3", None, TIMED);
+    }
 }
 
 #[test]

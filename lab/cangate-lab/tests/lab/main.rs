@@ -38,6 +38,8 @@ mod script;
 mod service;
 mod shell;
 mod shm;
+mod situations;
+mod slcan;
 mod stays;
 mod steps;
 mod uring;
@@ -60,7 +62,8 @@ use program::program;
 use std::num::NonZero;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// As many processors of guests at a time as the host has: more would only be in one another's way.
+/// How many processors running guests have: one more than the host at most, because guests wait for a part of their
+/// time. Still more would only be in one another's way.
 static TAKEN: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
 /// The right to run a guest of so many processors, until it is dropped.
@@ -73,7 +76,7 @@ impl Right {
         let (taken, fewer) = &TAKEN;
         let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken = fewer
-            .wait_while(taken, |taken| *taken + wanted > all)
+            .wait_while(taken, |taken| *taken + wanted > all + 1)
             .unwrap_or_else(PoisonError::into_inner);
         *taken += wanted;
         Self(wanted)

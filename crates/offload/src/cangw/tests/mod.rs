@@ -3,7 +3,9 @@
 mod plan;
 mod wire;
 
-use super::{Error, Limits, Version, Why, survey};
+use super::desired::Desired;
+use super::wire::{ECHO, Job, SAME_PORT};
+use super::{Error, Limits, Link, Version, Why, survey};
 use route::{Action, Crc8Profile, Modify, ModifyOp, PortId, Route, Routes};
 
 fn interfaces() -> Vec<Option<String>> {
@@ -51,7 +53,7 @@ fn each_route_is_answered_for() {
             max_hops,
             hidden_marks: true,
         };
-        survey(&routes, &interfaces(), &limits)
+        survey(&routes, &interfaces(), &[], &limits)
             .into_iter()
             .map(|why| why.map(|why| why.why))
             .collect::<Vec<_>>()
@@ -78,7 +80,7 @@ fn each_route_is_answered_for() {
         max_hops: Some(2),
         hidden_marks: true,
     };
-    let why = survey(&more, &interfaces(), &limits)[0]
+    let why = survey(&more, &interfaces(), &[], &limits)[0]
         .clone()
         .unwrap()
         .to_string();
@@ -104,17 +106,83 @@ fn an_echo_that_other_rules_would_take_is_refused() {
         routes: vec![there, back],
         ..Routes::default()
     };
-    let why = survey(&routes, &interfaces(), &limits);
+    let why = survey(&routes, &interfaces(), &[], &limits);
     assert!(
         why[0].as_ref().unwrap().why.contains("for can1 would take"),
         "{why:?}"
     );
     assert_eq!(why[1], None);
     routes.routes[0].hop_limit = Some(1);
-    assert_eq!(survey(&routes, &interfaces(), &limits), [None, None]);
+    assert_eq!(survey(&routes, &interfaces(), &[], &limits), [None, None]);
     routes.routes[0].hop_limit = None;
     routes.max_hops = 1;
-    assert_eq!(survey(&routes, &interfaces(), &limits), [None, None]);
+    assert_eq!(survey(&routes, &interfaces(), &[], &limits), [None, None]);
+}
+
+/// A vcan echoes whatever the route says.
+#[test]
+fn a_vcan_that_other_rules_begin_at_is_refused_with_several_hops() {
+    let mut back = classic("back");
+    std::mem::swap(&mut back.from, &mut back.to);
+    let mut routes = Routes {
+        max_hops: 2,
+        routes: vec![classic("there"), back],
+        ..Routes::default()
+    };
+    let limits = Limits {
+        version: Some(Version(7, 3, 0)),
+        max_hops: Some(2),
+        hidden_marks: true,
+    };
+    let there = [link("can1", 4, "vcan")];
+    let why = survey(&routes, &interfaces(), &there, &limits);
+    let said = &why[0].as_ref().unwrap().why;
+    assert!(said.contains("a vcan always echoes: set `hop_limit = 1`"));
+    assert_eq!(why[1], None);
+    let there = [link("can1", 4, "vxcan")];
+    let none = [None, None];
+    assert_eq!(survey(&routes, &interfaces(), &there, &limits), none);
+    routes.max_hops = 1;
+    let there = [link("can1", 4, "vcan")];
+    assert_eq!(survey(&routes, &interfaces(), &there, &limits), none);
+}
+
+fn link(name: &str, index: u32, kind: &str) -> Link {
+    Link {
+        index,
+        name: name.to_owned(),
+        can: true,
+        kind: kind.to_owned(),
+        ..Link::default()
+    }
+}
+
+/// What can-gw would drop without counting it, or send to nobody.
+#[test]
+fn jobs_send_what_routes_promise() {
+    let limits = Limits {
+        version: Some(Version(7, 3, 0)),
+        max_hops: Some(1),
+        hidden_marks: true,
+    };
+    let mut itself = classic("itself");
+    itself.to = vec![PortId(0)];
+    itself.allow_same_port = true;
+    let routes = Routes {
+        routes: vec![classic("there"), itself],
+        ..Routes::default()
+    };
+    let desired = Desired::new(&routes, &interfaces(), &[], &limits).unwrap();
+    let flags = |kind: &str| -> Vec<(u32, u32, u16)> {
+        let links = [link("can0", 3, "can"), link("can1", 4, kind)];
+        let (jobs, missing) = desired.resolve(&links.into_iter().collect());
+        assert!(missing.is_empty());
+        let ends = |job: &Job| (job.source, job.destination, job.flags);
+        jobs.iter().map(|(_, job)| ends(job)).collect()
+    };
+    assert_eq!(flags("can"), [(3, 4, SAME_PORT), (3, 3, SAME_PORT)]);
+    assert_eq!(flags("vxcan"), flags("can"));
+    assert_eq!(flags("vcan")[0], (3, 4, SAME_PORT | ECHO));
 }
 
 #[test]
@@ -124,7 +192,7 @@ fn errors_say_what_to_do() {
         route: "speed".into(),
         rule: "-s can0 -d can7".into(),
         why: Why::Interface,
-        source: errno,
+        source: errno.into(),
     };
     assert_eq!(
         refused.to_string(),

@@ -235,6 +235,10 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
         self.shared.link()
     }
 
+    fn take_alarm(&mut self) -> Option<String> {
+        self.shared.take_alarm()
+    }
+
     fn remarks(&self) -> Vec<String> {
         self.shared.remarks()
     }

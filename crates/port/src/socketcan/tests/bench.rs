@@ -38,6 +38,12 @@ pub(super) struct Fake {
     pub(super) calls: Mutex<Vec<String>>,
     /// What the kernel says that it lost.
     pub(super) lost: Mutex<Option<u32>>,
+    /// Why it cannot be attached to.
+    pub(super) unfit: Mutex<Option<Errno>>,
+    /// It is a vcan.
+    pub(super) vcan: Mutex<bool>,
+    /// How it is set up otherwise.
+    pub(super) differs: Mutex<Option<String>>,
     /// What the driver says of its controller: bus-off or not, where it says it.
     pub(super) bus_off: Mutex<Option<bool>>,
     /// What comes was sent by a process of this machine.
@@ -65,7 +71,15 @@ impl Line for End {
 
     fn attach(&self, index: u32) -> Result<(), Errno> {
         self.0.called(format!("attach {index}"));
-        Ok(())
+        self.0.unfit.lock().unwrap().map_or(Ok(()), Err)
+    }
+
+    fn is_local(&self, _: &str) -> bool {
+        *self.0.vcan.lock().unwrap()
+    }
+
+    fn differs(&self) -> Option<String> {
+        self.0.differs.lock().unwrap().clone()
     }
 
     fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno> {
@@ -177,22 +191,33 @@ pub(super) fn bench_with(queue: usize, link: InterfaceState) -> Bench {
 }
 
 pub(super) fn bench_by(by: (ReceiveBy, TransmitBy), queue: usize, link: InterfaceState) -> Bench {
+    bench_of(by, queue, Ok(link))
+}
+
+pub(super) fn bench_of(
+    by: (ReceiveBy, TransmitBy),
+    queue: usize,
+    link: Result<InterfaceState, Errno>,
+) -> Bench {
     let (socket, bus) = UnixDatagram::pair().unwrap();
     // As every CAN socket of the port.
     socket.set_nonblocking(true).unwrap();
     bus.set_nonblocking(true).unwrap();
     let fake = Arc::new(Fake {
         socket,
-        link: Mutex::new(Ok(link)),
+        link: Mutex::new(link),
         receive_errors: Mutex::default(),
         send_errors: Mutex::default(),
         calls: Mutex::default(),
         lost: Mutex::default(),
+        unfit: Mutex::default(),
+        vcan: Mutex::default(),
+        differs: Mutex::default(),
         bus_off: Mutex::default(),
         local: Mutex::default(),
     });
     let end = End(Arc::clone(&fake));
-    let shared = Shared::attach(end.clone(), "engine", "can7", Vec::new()).unwrap();
+    let shared = Shared::attach(end.clone(), "engine", "can7", Vec::new(), true).unwrap();
     let shared = Arc::new(shared);
     let rx: Box<dyn PollReceive> = match by.0 {
         ReceiveBy::Recvmmsg => receiving(&fake, &shared, ByRecvmmsg::new(end.clone(), XL_SIZE)),

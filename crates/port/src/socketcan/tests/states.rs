@@ -1,7 +1,7 @@
 //! Interfaces that go down, are unplugged, go bus-off, and come back.
 
 use super::super::words::words;
-use super::bench::{UP, bench, bench_by, bench_with, classic};
+use super::bench::{UP, bench, bench_by, bench_of, bench_with, classic};
 use crate::socketcan::config::{ReceiveBy, TransmitBy};
 use crate::{Ids, Interest, LinkState, Outgoing, RawFilter, Refused};
 use frame::{CanId, Frame};
@@ -53,6 +53,84 @@ fn down_and_up_again() {
     assert_eq!(bench.rx.counters().reopened, 1);
     assert_eq!(bench.calls(), [""; 0], "the socket was bound all the time");
     assert!(bench.rx.remarks()[0].contains("can7 is down"));
+}
+
+#[test]
+fn absent_at_the_start() {
+    let ways = (ReceiveBy::Recvmmsg, TransmitBy::Sendmmsg);
+    let mut bench = bench_of(ways, 8, Err(Errno::NODEV));
+    assert_eq!(bench.calls(), ["0 filters"], "attached to nothing");
+    assert_eq!(bench.rx.link(), LinkState::Gone);
+    assert!(bench.rx.wait().fd.is_none());
+    assert_eq!(bench.offer(0, 1), Err(Refused::Down));
+    let later = bench.rx.deadline().unwrap();
+    assert_eq!(bench.offer(later, 1), Err(Refused::Down));
+    bench.set_link(Ok(UP));
+    let later = bench.rx.deadline().unwrap();
+    assert!(bench.offer(later, 1).is_ok());
+    assert_eq!(bench.calls(), ["0 filters", "attach 4"]);
+    assert_eq!(bench.rx.link(), LinkState::Up);
+    assert_eq!(bench.rx.take_alarm(), None);
+    bench.come(&classic(5));
+    assert_eq!(bench.take(later).len(), 1);
+}
+
+/// A vcan that was loaded with `echo=1` says that its driver echoes, and yet drops what is not looped back.
+#[test]
+fn a_vcan_gets_what_is_sent_by_loopback() {
+    for vcan in [false, true] {
+        let ways = (ReceiveBy::Recvmmsg, TransmitBy::Sendmmsg);
+        let mut bench = bench_of(ways, 8, Err(Errno::NODEV));
+        *bench.line().vcan.lock().unwrap() = vcan;
+        bench.set_link(Ok(UP));
+        let later = bench.rx.deadline().unwrap();
+        bench.offer(later, 1).unwrap();
+        bench.tx.flush(later).unwrap();
+        let calls = bench.calls();
+        assert!(calls.contains(&format!("loopback {vcan}")), "{calls:?}");
+    }
+}
+
+#[test]
+fn an_interface_that_comes_and_cannot_be_used_is_told_once() {
+    let ways = (ReceiveBy::Recvmmsg, TransmitBy::Sendmmsg);
+    let mut bench = bench_of(ways, 8, Err(Errno::NODEV));
+    *bench.line().unfit.lock().unwrap() = Some(Errno::PERM);
+    bench.set_link(Ok(UP));
+    for _ in 0..3 {
+        let later = bench.rx.deadline().unwrap();
+        assert!(bench.take(later).is_empty());
+    }
+    let said = bench.rx.take_alarm().unwrap();
+    assert!(said.starts_with("cannot attach to can7"), "{said}");
+    assert_eq!(bench.rx.take_alarm(), None);
+    assert_eq!(bench.rx.link(), LinkState::Gone);
+}
+
+/// Whichever half finds it up again.
+#[test]
+fn a_foreign_bit_rate_is_told_when_the_interface_is_back() {
+    for by_frame in [false, true] {
+        let mut bench = bench();
+        let down = || bench.line().receive_errors.lock().unwrap();
+        down().push_back(Errno::NETDOWN);
+        bench.set_link(Ok(InterfaceState { up: false, ..UP }));
+        assert!(bench.take(0).is_empty());
+        assert_eq!(bench.rx.take_alarm(), None);
+        let said = "can7 runs at 125000 bit/s".to_owned();
+        *bench.line().differs.lock().unwrap() = Some(said.clone());
+        if by_frame {
+            bench.come(&classic(5));
+            bench.take(1);
+        } else {
+            bench.set_link(Ok(UP));
+            let later = bench.rx.deadline().unwrap();
+            bench.offer(later, 2).unwrap();
+            assert!(bench.rx.receive(later, 9, &mut |_| {}).unwrap().news);
+        }
+        assert_eq!(bench.rx.take_alarm(), Some(said));
+        assert_eq!(bench.rx.take_alarm(), None);
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::sync::Arc;
 fn uring(queue: usize, link: InterfaceState) -> Option<Bench> {
     let mut bench = bench_with(queue, link);
     let end = End(Arc::clone(&bench.fake));
-    let shared = Shared::attach(end.clone(), "engine", "can7", Vec::new()).unwrap();
+    let shared = Shared::attach(end.clone(), "engine", "can7", Vec::new(), false).unwrap();
     let shared = Arc::new(shared);
     let ways = ReceiveByUring::new(end.clone(), XL_SIZE)
         .and_then(|rx| Ok((rx, TransmitByUring::new(end, queue, XL_SIZE)?)));

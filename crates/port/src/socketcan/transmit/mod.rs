@@ -151,9 +151,9 @@ impl<W: TransmitWay> RawTransmit<W> {
     fn run(&self) -> (usize, bool) {
         let end = self.echo.len().min(self.first + self.count);
         let run = self.echo.get(self.first..end).unwrap_or_default();
-        // Without echo in the driver, as on a vcan, frames get to other sockets by the kernel's
+        // Without echo in the driver, and on a vcan, frames get to other sockets by the kernel's
         // loopback only.
-        let always = !self.shared.echo() && self.rule == Echo::AsAsked;
+        let always = self.shared.needs_loopback() && self.rule == Echo::AsAsked;
         let first = always || run.first().copied().unwrap_or(false);
         let same = run.iter().take_while(|echo| (always || **echo) == first);
         (same.count(), first)

@@ -1,0 +1,47 @@
+//! Which interfaces this gateway has set up itself: those it may set up anew.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// The interface of a name that the gateway has set up itself; shared by the ports that are opened for it one after the
+/// other.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OwnSetup(Arc<AtomicU32>);
+
+impl OwnSetup {
+    /// The gateway has set up the interface of this number.
+    pub(super) fn note(&self, index: u32) {
+        self.0.store(index, Relaxed);
+    }
+
+    /// Has the gateway set up the interface of this number? Another one can have its name meanwhile.
+    pub(super) fn is(&self, index: u32) -> bool {
+        index != 0 && self.0.load(Relaxed) == index
+    }
+}
+
+/// All of them, by the interfaces' names.
+#[derive(Debug, Default)]
+pub(super) struct OwnSetups(HashMap<String, OwnSetup>);
+
+impl OwnSetups {
+    pub(super) fn of(&mut self, interface: &str) -> OwnSetup {
+        self.0.entry(interface.to_owned()).or_default().clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_known_by_its_number() {
+        let mut all = OwnSetups::default();
+        assert!(!all.of("can0").is(0) && !all.of("can0").is(4));
+        all.of("can0").note(4);
+        assert!(all.of("can0").is(4));
+        assert!(!all.of("can0").is(7), "it was unplugged, and is another one");
+        assert!(!all.of("can1").is(4));
+    }
+}

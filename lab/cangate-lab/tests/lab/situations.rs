@@ -1,0 +1,255 @@
+//! One list of situations, each over all data paths: what they promise alike they do alike, and what differs is written down
+//! here and in docs/gateway-toml.md ("Where data paths differ").
+
+use super::fast_lab;
+use super::script::printed;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The data paths that are asked for, in the order of the table's columns.
+const PATHS: [&str; 4] = ["none", "can-gw", "bpf", "auto"];
+
+const REFUSED: &str = "refused";
+
+/// What each situation brings: where the route runs, and which frames come out; or that the start is refused.
+///
+/// The frame that is sent while a destination is not there (123#0C) comes out nowhere.
+const TABLE: [(&str, [&str; 4]); 15] = [
+    (
+        "plain",
+        [
+            "process 123#01,123##5112233,123#R3",
+            "can-gw 123#01,123##5112233,123#R3",
+            "bpf 123#01,123##5112233,123#R3",
+            "bpf 123#01,123##5112233,123#R3",
+        ],
+    ),
+    // What local programs see at the vxcan to which the route leads.
+    ("near-end", ["process 123#11", "can-gw ", "bpf ", "bpf "]),
+    (
+        "near-end-echo",
+        ["process 123#12", "can-gw 123#12", REFUSED, "can-gw 123#12"],
+    ),
+    // Into a vxcan. To a controller, auto leaves them to the process.
+    (
+        "error-frame",
+        [
+            "process ",
+            REFUSED,
+            "bpf 20000004#0004000000000000",
+            "bpf 20000004#0004000000000000",
+        ],
+    ),
+    (
+        "error-class",
+        [
+            "process ",
+            "can-gw 20000004#0004000000000000",
+            "bpf 20000004#0004000000000000",
+            "bpf 20000004#0004000000000000",
+        ],
+    ),
+    (
+        "vcan",
+        ["process 123#03", "can-gw 123#03", REFUSED, "can-gw 123#03"],
+    ),
+    (
+        "vcan-both-ways",
+        ["process 123#04", "can-gw 123#04", REFUSED, "can-gw 123#04"],
+    ),
+    (
+        "vcan-several-hops",
+        ["process 123#05", REFUSED, REFUSED, "process 123#05"],
+    ),
+    (
+        "vcan-with-echo",
+        ["process 123#10", "can-gw 123#10", REFUSED, "can-gw 123#10"],
+    ),
+    (
+        "same-number",
+        [
+            "process 123#06",
+            "can-gw 123#06",
+            "bpf 123#06",
+            "bpf 123#06",
+        ],
+    ),
+    (
+        "other-namespace",
+        [
+            "process 123#08",
+            "can-gw 123#08",
+            "bpf 123#08",
+            "bpf 123#08",
+        ],
+    ),
+    (
+        "absent-at-start",
+        [
+            "process 123#0A",
+            "can-gw 123#0A",
+            "bpf 123#0A",
+            "can-gw 123#0A",
+        ],
+    ),
+    // BPF says so when the interface comes. What is not there yet, auto leaves to can-gw.
+    (
+        "absent-vcan",
+        ["process 123#0B", "can-gw 123#0B", "bpf ", "can-gw 123#0B"],
+    ),
+    (
+        "gone",
+        [
+            "process 123#0D",
+            "can-gw 123#0D",
+            "bpf 123#0D",
+            "bpf 123#0D",
+        ],
+    ),
+    (
+        "foreign-flush",
+        [
+            "process 123#0E,123#0F",
+            "can-gw 123#0E,123#0F",
+            "bpf 123#0E,123#0F",
+            "bpf 123#0E,123#0F",
+        ],
+    ),
+];
+
+/// A line `cell SITUATION PATH …` of the script.
+struct Cell {
+    /// As in [`TABLE`].
+    outcome: String,
+    /// The reason, where the start was refused.
+    why: String,
+    /// Rules or programs that were put back.
+    restored: u64,
+    /// The rows of `cangate routes --json`.
+    rows: Vec<Value>,
+}
+
+impl Cell {
+    fn read(rest: &str) -> Self {
+        if let Some(why) = rest.strip_prefix("refused ") {
+            return Self {
+                outcome: REFUSED.to_owned(),
+                why: why.to_owned(),
+                restored: 0,
+                rows: Vec::new(),
+            };
+        }
+        let (seen, rest) = rest.split_once(" restored ").unwrap();
+        let (restored, rows) = rest.split_once(" counted ").unwrap();
+        let rows: Vec<Value> = serde_json::from_str(rows).unwrap();
+        let frames = seen.strip_prefix("seen ").unwrap().trim_end_matches(',');
+        let path = rows[0]["data_path"].as_str().unwrap();
+        let number = restored.strip_prefix("restored:").map(str::parse);
+        Self {
+            outcome: format!("{path} {frames}"),
+            why: String::new(),
+            restored: number.map_or(0, Result::unwrap),
+            rows,
+        }
+    }
+
+    /// A number of a route, wherever it runs.
+    fn count(&self, route: usize, at: &str) -> u64 {
+        self.rows[route]
+            .pointer(at)
+            .and_then(Value::as_u64)
+            .unwrap()
+    }
+}
+
+fn cells(text: &str) -> BTreeMap<(&str, &str), Cell> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("cell "));
+    lines
+        .map(|line| {
+            let (situation, rest) = line.split_once(' ').unwrap();
+            let (path, rest) = rest.split_once(' ').unwrap();
+            ((situation, path), Cell::read(rest))
+        })
+        .collect()
+}
+
+fn data_paths_agree_on(kernel: &str) {
+    let text = printed(
+        &format!("--fast --bench none --kernel {kernel} --timeout 600"),
+        "situations.sh",
+    );
+    let cells = cells(&text);
+    let mut wrong = Vec::new();
+    for (situation, expected) in TABLE {
+        for (path, expected) in PATHS.into_iter().zip(expected) {
+            let cell = cells.get(&(situation, path));
+            let found = cell.map_or("nothing", |cell| &cell.outcome);
+            if found != expected {
+                wrong.push(format!("{situation} by {path}: {found}, not {expected}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(cells.len(), TABLE.len() * PATHS.len());
+
+    let cell = |situation, path| &cells[&(situation, path)];
+    // What this process does not send it counts, with the reason.
+    for situation in ["error-frame", "error-class"] {
+        assert_eq!(
+            cell(situation, "none").count(0, "/count/copies/unsupported"),
+            1
+        );
+    }
+    assert!(
+        cell("error-frame", "can-gw")
+            .why
+            .contains("without a filter that names their classes")
+    );
+    assert!(cell("absent-at-start", "none").count(0, "/count/copies/down") > 0);
+    assert!(cell("gone", "none").count(0, "/count/copies/down") > 0);
+    // BPF takes the frame while it has nowhere to go.
+    assert!(cell("gone", "bpf").count(0, "/kernel/failed") > 0);
+    assert!(cell("absent-vcan", "bpf").count(0, "/kernel/failed") > 0);
+    // The rule that leads back sees what a vcan echoes, and stops it.
+    assert_eq!(
+        cell("vcan-both-ways", "can-gw").count(1, "/kernel/hop_limit"),
+        1
+    );
+    assert_eq!(cell("vcan-both-ways", "none").count(1, "/count/taken"), 0);
+    for path in ["can-gw", "auto"] {
+        assert_eq!(cell("same-number", path).count(0, "/kernel/sent"), 1);
+    }
+    let no_echo = &cell("near-end-echo", "bpf").why;
+    assert!(no_echo.contains("b0 has no echo of its own"), "{no_echo}");
+    assert!(cell("vcan", "bpf").why.contains("use a vxcan"));
+    assert!(
+        cell("vcan-several-hops", "can-gw")
+            .why
+            .contains("a vcan always echoes")
+    );
+    // One rule for classic frames and one for FD frames. tcx, which later kernels have, is not taken away so.
+    let clsact = kernel == "6.1";
+    assert_eq!(cell("foreign-flush", "can-gw").restored, 2);
+    for path in ["bpf", "auto"] {
+        assert_eq!(cell("foreign-flush", path).restored, u64::from(clsact));
+    }
+    let told = text.matches("somebody else had taken away").count();
+    assert_eq!(told, if clsact { 3 } else { 1 }, "{text}");
+    let failed = text.matches("`cangate reload` chooses anew").count();
+    assert_eq!(failed, 1, "BPF says that v1 is a vcan");
+    assert!(!text.contains("another number"), "{text}");
+}
+
+#[test]
+#[ignore = "boots a guest"]
+fn data_paths_agree_on_the_usual_kernel() {
+    let Some(_lab) = fast_lab() else { return };
+    data_paths_agree_on("6.1");
+}
+
+#[test]
+#[ignore = "boots a guest"]
+fn data_paths_agree_on_the_newest_kernel() {
+    let Some(_lab) = fast_lab() else { return };
+    data_paths_agree_on("7.3");
+}

@@ -1,0 +1,66 @@
+//! Features of crates: those of the gateway alone are those of the gateway beside the laboratory.
+//!
+//! cargo compiles a crate once for each set of features. Where the sets differ, all crates above it
+//! are compiled twice, and the laboratory times another build of them than users have.
+
+use super::judge;
+use crate::command::output;
+use crate::report::Tally;
+use crate::workspace::Workspace;
+use anyhow::{Result, bail};
+use std::collections::BTreeSet;
+
+/// A crate with its version and its features, as `cargo tree` prints them.
+type Builds = BTreeSet<String>;
+
+pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
+    let alone = builds(workspace, &["cangate"])?;
+    let beside = builds(workspace, &["cangate", "cangate-lab"])?;
+    Ok(judge(alone.len(), &differences(&alone, &beside)))
+}
+
+fn builds(workspace: &Workspace, packages: &[&str]) -> Result<Builds> {
+    let mut tree = workspace.cargo("tree");
+    tree.args(["--format", "{p} {f}", "--prefix", "none", "--no-dedupe"]);
+    tree.args(["--edges", "normal,build"]);
+    for package in packages {
+        tree.args(["--package", package]);
+    }
+    let output = output(&mut tree)?;
+    if !output.status.success() {
+        bail!(
+            "cargo tree failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+fn differences(alone: &Builds, beside: &Builds) -> Vec<String> {
+    let lost = alone.difference(beside);
+    lost.map(|build| {
+        format!(
+            "features: `{build}` is in the gateway alone, beside the laboratory it has others: name the features where \
+             both see them (Cargo.toml of the workspace, or `default` of crates/cangate)"
+        )
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_feature_that_only_the_laboratory_asks_for_is_named() {
+        let builds = |lines: &[&str]| -> Builds { lines.iter().map(|&l| l.to_owned()).collect() };
+        let alone = builds(&["frame v0.1.0 ", "rustix v1.1.6 fs"]);
+        let more = builds(&["frame v0.1.0 ", "rustix v1.1.6 fs", "kvm v0.1.0 "]);
+        assert!(differences(&alone, &more).is_empty());
+        let other = builds(&["frame v0.1.0 ", "rustix v1.1.6 fs,pty"]);
+        let problems = differences(&alone, &other);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].contains("rustix v1.1.6 fs"), "{problems:?}");
+    }
+}
