@@ -3,7 +3,9 @@
 use super::line::Line;
 use super::shared::Open;
 use super::transmit::Rules;
-use crate::kind::{Passage, PlacedPort, PortKind, Settings, controller_keys, rate_keys, thousandths};
+use crate::kind::{
+    Passage, PlacedPort, PortKind, Settings, controller_keys, rate_keys, thousandths,
+};
 use crate::{Halves, Opener, PortError};
 use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
 use frame::{Kind, Nanos};

@@ -3,7 +3,8 @@
 use super::backend::{Found, Trouble, Wanted, find};
 use super::halves::{DirectReceive, DirectTransmit, Interrupt};
 use crate::kind::{
-    Passage, PlacedPort, PortKind, Settings, controller_keys, queue, queue_key, rate_keys, thousandths,
+    Passage, PlacedPort, PortKind, Settings, controller_keys, queue, queue_key, rate_keys,
+    thousandths,
 };
 use crate::{AtStart, Halves, Opener, PortError};
 use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};

@@ -41,7 +41,10 @@ mod tests {
         assert!(!all.of("can0").is(0) && !all.of("can0").is(4));
         all.of("can0").note(4);
         assert!(all.of("can0").is(4));
-        assert!(!all.of("can0").is(7), "it was unplugged, and is another one");
+        assert!(
+            !all.of("can0").is(7),
+            "it was unplugged, and is another one"
+        );
         assert!(!all.of("can1").is(4));
     }
 }
