@@ -47,7 +47,8 @@ pub enum Refused {
 /// What a port counts of its receiving side. Frames counted here never reached the gateway.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RxCounters {
-    /// Lost because a receive queue was full (SO_RXQ_OVFL, a FIFO's overrun).
+    /// Lost because a receive queue was full: the socket's (SO_RXQ_OVFL), or the controller's FIFO. Controllers of
+    /// SocketCAN report an overflow and not how many frames it cost: each report counts as one.
     pub overrun: u64,
     /// Input that was no frame: a bad line of a log, a short read.
     pub malformed: u64,

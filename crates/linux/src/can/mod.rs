@@ -27,6 +27,8 @@ pub mod error_class {
 /// What byte 1 of an error frame says, as bits, where its ID has [`error_class::CONTROLLER`]
 /// (`CAN_ERR_CRTL_…` of `uapi/linux/can/error.h`).
 pub mod controller_trouble {
+    /// Its receive FIFO overflowed: at least one frame is lost.
+    pub const RX_OVERFLOW: u8 = 0x01;
     /// An error counter reached 96.
     pub const WARNING: u8 = 0x04 | 0x08;
     /// An error counter reached 128.

@@ -84,8 +84,9 @@ fn late(experiment: &Experiment, observed: u64, sent: u64, in_time: u64) -> u64 
     }
 }
 
-/// How many frames the gateway's socket was too full for. What the kernel counts there (`SO_RXQ_OVFL`)
-/// contains error frames, of which the driver sends one each time that the FIFO is full.
+/// How many frames the gateway's socket was too full for. The gateway's overruns contain error frames, of which the
+/// driver sends one each time that the FIFO is full: the kernel counts those that the socket had no room for
+/// (`SO_RXQ_OVFL`), the port those that came.
 fn lost_in_socket(experiment: &Experiment, counts: &Counts) -> u64 {
     let exact = matches!(experiment.gateway, Gateway::User(_))
         && counts.backlog == 0

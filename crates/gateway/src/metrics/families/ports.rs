@@ -88,7 +88,7 @@ pub(super) fn of_ports(rows: &[PortRow], all: &mut Vec<Family>) {
         ),
         (
             "cangate_port_overrun_frames",
-            "Frames lost before the gateway saw them, because a receive queue was full.",
+            "Frames lost before the gateway saw them, because a receive queue was full; an overflow of the controller counts once.",
             |c| c.rx.overrun,
         ),
         (

@@ -96,6 +96,7 @@ impl Inspector {
             // A controller's error frame comes from no process; any process can send one like it.
             if !arrival.local {
                 heed(shared, frame, now);
+                self.counters.overrun += u64::from(is_overflow(frame));
             }
             if !self.error_frames {
                 self.counters.error_frames += 1;
@@ -119,6 +120,14 @@ impl Inspector {
         });
         true
     }
+}
+
+/// Returns whether an error frame reports that the controller's receive FIFO overflowed. It does not tell how many frames
+/// were lost, at least one.
+fn is_overflow(frame: FrameRef<'_>) -> bool {
+    let trouble = frame.data().get(1).copied().unwrap_or(0);
+    frame.id().raw() & error_class::CONTROLLER != 0
+        && trouble & controller_trouble::RX_OVERFLOW != 0
 }
 
 /// What an error frame says about the interface's use (`uapi/linux/can/error.h`).

@@ -247,6 +247,27 @@ fn error_frames_of_local_processes_are_not_the_controllers() {
     assert_eq!(bench.offer(0, 2), Err(Refused::Down));
 }
 
+/// A controller with a full FIFO loses frames that neither the driver nor the socket has seen.
+#[test]
+fn an_overflow_of_the_controller_is_an_overrun() {
+    let error = |trouble: u8| {
+        let id = CanId::from_raw(CanId::ERR_FLAG | error_class::CONTROLLER);
+        Frame::classic(id, &[0, trouble, 0, 0, 0, 0, 0, 0]).unwrap()
+    };
+    let mut bench = bench();
+    // RX_OVERFLOW, TX_OVERFLOW, RX_OVERFLOW with RX_WARNING.
+    for (trouble, overruns) in [(0x01, 1), (0x02, 1), (0x05, 2)] {
+        bench.come(&error(trouble));
+        bench.take(0);
+        assert_eq!(bench.rx.counters().overrun, overruns, "{trouble:#04x}");
+    }
+    // A program on this machine can send one like it, and loses nothing by it.
+    *bench.fake.local.lock().unwrap() = true;
+    bench.come(&error(0x01));
+    bench.take(0);
+    assert_eq!(bench.rx.counters().overrun, 2);
+}
+
 /// Each change is told once, whatever comes in between.
 #[test]
 fn the_error_state_is_told_when_it_changes() {
