@@ -78,7 +78,8 @@ pub(crate) struct Frames {
     /// With --fd: send the data phase at the data bit rate (BRS).
     #[arg(long, requires = "fd")]
     pub(crate) brs: bool,
-    /// So many masters at once, each with a slave of its own; their IDs follow each other.
+    /// Number of masters at once, each with a slave of its own; their IDs follow each other. The other side
+    /// (`--slave`) needs the same number: masters without a slave get no answer.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "answer",
           value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) masters: u16,
