@@ -62,8 +62,7 @@ use program::program;
 use std::num::NonZero;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How many processors running guests have: one more than the host at most, because guests wait for a part of their
-/// time. Still more would only be in one another's way.
+/// As many processors of guests at a time as the host has: more would only be in one another's way.
 static TAKEN: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
 /// The right to run a guest of so many processors, until it is dropped.
@@ -76,7 +75,7 @@ impl Right {
         let (taken, fewer) = &TAKEN;
         let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken = fewer
-            .wait_while(taken, |taken| *taken + wanted > all + 1)
+            .wait_while(taken, |taken| *taken + wanted > all)
             .unwrap_or_else(PoisonError::into_inner);
         *taken += wanted;
         Self(wanted)
