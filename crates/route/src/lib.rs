@@ -14,6 +14,7 @@ extern crate alloc;
 extern crate std;
 
 #[cfg(feature = "config")]
+mod block;
 pub mod cangw;
 mod check;
 mod circles;

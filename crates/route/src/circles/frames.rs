@@ -1,6 +1,7 @@
 //! Sets of frames, as far as the search for circles tells them apart: by kind and by bits of the ID.
 
 use crate::Route;
+pub(super) use crate::block::Block;
 use crate::filter::blocks;
 use crate::match_key::sorts;
 use crate::match_key::{Class, sort};
@@ -10,48 +11,6 @@ use frame::CanId;
 /// Blocks of IDs that are told apart at one place of the search. Of more it is taken that the route
 /// sees all its IDs.
 pub(super) const BLOCKS: usize = 256;
-
-/// IDs with their flags: those whose bits under the mask are the value's.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Block {
-    mask: u32,
-    value: u32,
-}
-
-impl Block {
-    fn and(self, other: Self) -> Option<Self> {
-        let differs = (self.value ^ other.value) & self.mask & other.mask;
-        (differs == 0).then_some(Self {
-            mask: self.mask | other.mask,
-            value: self.value | other.value,
-        })
-    }
-
-    /// Adds its IDs without those of the other.
-    pub(super) fn without(self, other: Self, rest: &mut Vec<Self>) {
-        if self.and(other).is_none() {
-            rest.push(self);
-            return;
-        }
-        let mut common = self;
-        let mut open = other.mask & !self.mask;
-        while open != 0 {
-            let bit = open & open.wrapping_neg();
-            open &= !bit;
-            rest.push(Self {
-                mask: common.mask | bit,
-                value: common.value | (!other.value & bit),
-            });
-            common.mask |= bit;
-            common.value |= other.value & bit;
-        }
-    }
-
-    /// Has it all IDs of the other?
-    fn covers(self, other: Self) -> bool {
-        self.mask & !other.mask == 0 && (self.value ^ other.value) & self.mask == 0
-    }
-}
 
 /// Frames, as far as the search tells them apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,13 +44,13 @@ pub(super) fn taken_by(route: &Route) -> Frames {
     for (class, flags) in [(Class::Sff, 0), (Class::Eff, CanId::EFF_FLAG)] {
         let mut add = |mask: u32, value: u32| {
             let mut block = Block {
-                mask: mask | CanId::EFF_FLAG | CanId::ERR_FLAG,
-                value: value | flags,
+                mask: u64::from(mask | CanId::EFF_FLAG | CanId::ERR_FLAG),
+                value: u64::from(value | flags),
             };
             if let Some(flag) = remote {
                 let one = Block {
-                    mask: CanId::RTR_FLAG,
-                    value: flag,
+                    mask: u64::from(CanId::RTR_FLAG),
+                    value: u64::from(flag),
                 };
                 match block.and(one) {
                     Some(both) => block = both,
@@ -117,14 +76,15 @@ pub(super) fn changed(route: &Route, mut frames: Frames) -> Frames {
             Some((and, xor)) => {
                 for block in &mut frames.ids {
                     *block = Block {
-                        mask: !and | (block.mask & and),
-                        value: (block.value & and) ^ (xor & (!and | block.mask)),
+                        mask: u64::from(!and) | (block.mask & u64::from(and)),
+                        value: (block.value & u64::from(and))
+                            ^ (u64::from(xor) & (u64::from(!and) | block.mask)),
                     };
                 }
             }
             None => {
                 frames.ids = alloc::vec![Block {
-                    mask: CanId::ERR_FLAG,
+                    mask: u64::from(CanId::ERR_FLAG),
                     value: 0,
                 }];
             }
@@ -133,7 +93,7 @@ pub(super) fn changed(route: &Route, mut frames: Frames) -> Frames {
     let mut kept: Vec<Block> = Vec::new();
     for block in frames.ids {
         // An error frame is not sent.
-        let error = block.mask & block.value & CanId::ERR_FLAG != 0;
+        let error = block.mask & block.value & u64::from(CanId::ERR_FLAG) != 0;
         if !error && !kept.contains(&block) {
             kept.push(block);
         }

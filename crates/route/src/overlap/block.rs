@@ -1,5 +1,6 @@
 //! Sets of frames by kind and by bits of the ID.
 
+pub(super) use crate::block::Block;
 use crate::filter::blocks;
 use crate::match_key::Class;
 use crate::{Route, Tri};
@@ -14,51 +15,15 @@ const FD: u64 = 1 << 32;
 /// Set for XL frames, whatever [`FD`] is.
 const XL: u64 = 1 << 33;
 
-/// Frames whose bits under the mask are the value's. The bits are SocketCAN's 32 bits of the ID, and the
-/// kind above them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Block {
-    pub(super) mask: u64,
-    pub(super) value: u64,
-}
-
 impl Block {
-    pub(super) fn and(self, other: Self) -> Option<Self> {
-        let differs = (self.value ^ other.value) & self.mask & other.mask;
-        (differs == 0).then_some(Self {
-            mask: self.mask | other.mask,
-            value: self.value | other.value,
-        })
-    }
-
-    /// Adds its frames without those of the other.
-    pub(super) fn without(self, other: Self, rest: &mut Vec<Self>) {
-        if self.and(other).is_none() {
-            rest.push(self);
-            return;
-        }
-        let mut common = self;
-        let mut open = other.mask & !self.mask;
-        while open != 0 {
-            let bit = open & open.wrapping_neg();
-            open &= !bit;
-            rest.push(Self {
-                mask: common.mask | bit,
-                value: common.value | (!other.value & bit),
-            });
-            common.mask |= bit;
-            common.value |= other.value & bit;
-        }
-    }
-
     /// Is there such a frame? Only classic frames have the RTR flag, and an XL frame has no flag at all.
-    pub(super) fn can_exist(self) -> bool {
+    pub(crate) fn can_exist(self) -> bool {
         let of_kind = |mask, value| self.and(Self { mask, value }).is_some();
         of_kind(FD | XL, 0) || of_kind(FD | XL | RTR, FD) || of_kind(XL | EFF | RTR | ERR, XL)
     }
 
     /// The ID of one of these frames, flags included.
-    pub(super) fn example(self) -> u32 {
+    pub(crate) fn example(self) -> u32 {
         (self.value & self.mask) as u32
     }
 }
