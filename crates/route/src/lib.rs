@@ -13,8 +13,8 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-#[cfg(feature = "config")]
 mod block;
+#[cfg(feature = "config")]
 pub mod cangw;
 mod check;
 mod circles;
