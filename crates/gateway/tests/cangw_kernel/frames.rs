@@ -44,6 +44,13 @@ impl Owned {
         self.raw & CanId::ERR_FLAG == 0 || self.raw & CanId::EFF_MASK != 0
     }
 
+    /// Returns whether this is an error frame by which a controller reports that its receive FIFO
+    /// overflowed: `CAN_ERR_CRTL` and `CAN_ERR_CRTL_RX_OVERFLOW` of `uapi/linux/can/error.h`.
+    pub(crate) fn reports_overflow(&self) -> bool {
+        let detail = self.data.get(1).copied().unwrap_or(0);
+        self.raw & CanId::ERR_FLAG != 0 && self.raw & 0x004 != 0 && detail & 0x01 != 0
+    }
+
     pub(crate) fn view(&self) -> FrameRef<'_> {
         let kind = if self.fd { Kind::Fd } else { Kind::Classic };
         let header = Header::new(kind, CanId::from_raw(self.raw), self.len)

@@ -6,6 +6,7 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use vhost::vhost_user::message::{VhostUserConfigFlags, VhostUserProtocolFeatures};
@@ -269,27 +270,42 @@ pub fn status(monitor: &mut Frontend) -> u16 {
     u16::from_le_bytes([bytes[0], bytes[1]])
 }
 
-/// A device whose work somebody does, until it is dropped.
+/// A device whose work a thread does, until it is dropped.
 pub struct Worked {
     device: Arc<Mutex<Option<Device>>>,
+    /// Completed calls of [`Device::work`].
+    rounds: Arc<AtomicU64>,
     worker: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Worked {
     pub fn new(device: Device) -> Self {
         let device = Arc::new(Mutex::new(Some(device)));
-        let theirs = Arc::clone(&device);
+        let rounds = Arc::new(AtomicU64::new(0));
+        let (theirs, counter) = (Arc::clone(&device), Arc::clone(&rounds));
         let begun = Instant::now();
         let worker = std::thread::spawn(move || {
             while let Some(device) = theirs.lock().unwrap().as_mut() {
                 device.work(begun.elapsed().as_nanos() as u64);
+                counter.fetch_add(1, Ordering::Relaxed);
                 std::thread::yield_now();
             }
         });
         Self {
             device,
+            rounds,
             worker: Some(worker),
         }
+    }
+
+    /// Waits until the device has handled each event that exists now, for example a kick whose frame
+    /// the caller has taken already.
+    pub fn handle_events(&self) {
+        let before = self.rounds.load(Ordering::Relaxed);
+        // The first round may have read its events before this call.
+        wait("two rounds of work", || {
+            self.rounds.load(Ordering::Relaxed) >= before + 2
+        });
     }
 
     pub fn lock(&self) -> impl std::ops::DerefMut<Target = Device> + '_ {
