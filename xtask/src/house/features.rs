@@ -1,4 +1,4 @@
-//! Features of crates: those of the gateway alone are those of the gateway beside the laboratory.
+//! Features of crates: each of the two programs alone has those that both have together.
 //!
 //! cargo compiles a crate once for each set of features. Where the sets differ, all crates above it
 //! are compiled twice, and the laboratory times another build of them than users have.
@@ -13,10 +13,17 @@ use std::collections::BTreeSet;
 /// A crate with its version and its features, as `cargo tree` prints them.
 type Builds = BTreeSet<String>;
 
+/// The packages of the two programs.
+const PROGRAMS: [&str; 2] = ["cangate", "cangate-lab"];
+
 pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
-    let alone = builds(workspace, &["cangate"])?;
-    let beside = builds(workspace, &["cangate", "cangate-lab"])?;
-    Ok(judge(alone.len(), &differences(&alone, &beside)))
+    let together = builds(workspace, &PROGRAMS)?;
+    let mut problems = Vec::new();
+    for program in PROGRAMS {
+        let alone = builds(workspace, &[program])?;
+        problems.extend(differences(program, &alone, &together));
+    }
+    Ok(judge(together.len(), &problems))
 }
 
 fn builds(workspace: &Workspace, packages: &[&str]) -> Result<Builds> {
@@ -37,12 +44,13 @@ fn builds(workspace: &Workspace, packages: &[&str]) -> Result<Builds> {
     Ok(text.lines().map(str::to_owned).collect())
 }
 
-fn differences(alone: &Builds, beside: &Builds) -> Vec<String> {
-    let lost = alone.difference(beside);
+fn differences(program: &str, alone: &Builds, together: &Builds) -> Vec<String> {
+    let lost = alone.difference(together);
     lost.map(|build| {
         format!(
-            "features: `{build}` is in the gateway alone, beside the laboratory it has others: name the features where \
-             both see them (Cargo.toml of the workspace, or `default` of crates/cangate)"
+            "features: `{build}` is in {program} alone, beside the other program it has others: name the features \
+             where both see them (Cargo.toml of the workspace, `default` of crates/cangate, or the dependencies of \
+             lab/cangate-lab)"
         )
     })
     .collect()
@@ -53,13 +61,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_feature_that_only_the_laboratory_asks_for_is_named() {
+    fn a_feature_that_only_one_program_asks_for_is_named() {
         let builds = |lines: &[&str]| -> Builds { lines.iter().map(|&l| l.to_owned()).collect() };
         let alone = builds(&["frame v0.1.0 ", "rustix v1.1.6 fs"]);
         let more = builds(&["frame v0.1.0 ", "rustix v1.1.6 fs", "kvm v0.1.0 "]);
-        assert!(differences(&alone, &more).is_empty());
+        assert!(differences("cangate", &alone, &more).is_empty());
         let other = builds(&["frame v0.1.0 ", "rustix v1.1.6 fs,pty"]);
-        let problems = differences(&alone, &other);
+        let problems = differences("cangate", &alone, &other);
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].contains("rustix v1.1.6 fs"), "{problems:?}");
     }
