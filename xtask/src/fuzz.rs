@@ -37,7 +37,7 @@ impl Options {
     pub(crate) fn smoke() -> Self {
         Self {
             target: None,
-            seconds: 5,
+            seconds: 3,
             coverage: false,
             input: None,
             seed: 1,

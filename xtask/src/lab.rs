@@ -7,6 +7,7 @@ use crate::workspace::Workspace;
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -14,13 +15,20 @@ use std::thread;
 /// What the lab's own set-up cannot do without.
 const NEEDS: [&str; 2] = ["apt-get", "dpkg-deb"];
 
-/// The laboratory's program, built for release together with the gateway that goes into its guests.
-fn cangate_lab(workspace: &Workspace) -> Result<Command> {
+/// Builds both programs for release, the gateway for the laboratory's guests, and returns their
+/// folder.
+pub(crate) fn programs(workspace: &Workspace) -> Result<PathBuf> {
     let mut build = workspace.cargo("build");
     build.args(["--release", "-p", "cangate", "-p", "cangate-lab"]);
     if !show(&mut build)? {
         bail!("cangate and cangate-lab do not build");
     }
+    Ok(workspace.target.join("release"))
+}
+
+/// The laboratory's program, built for release.
+fn cangate_lab(workspace: &Workspace) -> Result<Command> {
+    programs(workspace)?;
     Ok(built(workspace))
 }
 
@@ -35,27 +43,23 @@ fn built(workspace: &Workspace) -> Command {
 /// What is tested against the kernel itself, on more kernels than the tests' usual one: programs
 /// by their names.
 const ON_MANY: [&str; 3] = ["cangw_kernel", "data_paths", "bpf_life"];
-/// A real-time one, and the newest.
-const MORE: [&str; 2] = ["6.12-rt", "7.3"];
+/// The newest kernel. Its entrances are attached by tcx, those of the usual kernel by clsact.
+const NEWEST: &str = "7.3";
+/// With `--long`, a real-time kernel, too.
+const REAL_TIME: &str = "6.12-rt";
 
 /// What concerns newer kernels more than the usual one: XL frames have options of sockets there.
 const ON_NEW: [&str; 1] = ["socketcan_xl"];
 
-/// Tests of a program, by the starts of their names, that a kernel is spared: what they are about
-/// does not differ between it and the others. Entrances are attached by clsact on 6.1 and by tcx on
-/// 7.3; how a gateway that was killed amid it is found again, and what it may do without
-/// permission, is not the scheduler's.
-const SPARED: [(&str, &str, &[&str]); 1] =
-    [("bpf_life", "6.12-rt", &["processes::", "permission::"])];
-
 /// The kernels on which a test program runs: `None` is the usual one.
-fn kernels(program: &str) -> Vec<Option<&'static str>> {
+fn kernels(program: &str, long: bool) -> Vec<Option<&'static str>> {
     if ON_NEW.contains(&plain_name(program)) {
-        return vec![Some("7.3")];
+        return vec![Some(NEWEST)];
     }
     let mut kernels = vec![None];
     if is_on_many(program) {
-        kernels.extend(MORE.map(Some));
+        kernels.push(Some(NEWEST));
+        kernels.extend(long.then_some(Some(REAL_TIME)));
     }
     kernels
 }
@@ -65,18 +69,10 @@ fn is_on_many(program: &str) -> bool {
     ON_MANY.contains(&plain_name(program))
 }
 
-/// What a kernel is spared of a program: see [`SPARED`].
-fn spared(program: &str, kernel: Option<&str>) -> &'static [&'static str] {
-    let row = SPARED
-        .iter()
-        .find(|(name, on, _)| *name == plain_name(program) && kernel == Some(*on));
-    row.map_or(&[], |(_, _, tests)| tests)
-}
-
 /// The names of tests that skipped themselves, each given with its reason; `None` where one skipped itself in
 /// a thread of its own, whose test nobody knows.
-fn names<'a>(skipped: &[&'a String]) -> Option<Vec<&'a str>> {
-    let name = |skipped: &&'a String| {
+fn names<'a>(skipped: &'a [String]) -> Option<Vec<&'a str>> {
+    let name = |skipped: &'a String| {
         let (name, _) = skipped.split_once(' ')?;
         (!skipped.starts_with(libtest::NAMELESS)).then_some(name)
     };
@@ -109,6 +105,7 @@ pub(crate) fn setup(workspace: &Workspace) -> Result<Tally> {
 pub(crate) fn guests(
     workspace: &Workspace,
     programs: &BTreeMap<String, Vec<String>>,
+    long: bool,
 ) -> Result<Tally> {
     let mut tally = Tally::default();
     if programs.is_empty() {
@@ -122,7 +119,7 @@ pub(crate) fn guests(
         return Ok(tally);
     }
     let runs = programs.iter().flat_map(|(program, tests)| {
-        let on = kernels(program).into_iter();
+        let on = kernels(program, long).into_iter();
         on.map(move |kernel| GuestRun {
             program,
             tests,
@@ -187,24 +184,16 @@ impl GuestRun<'_> {
         if program.split('/').any(|part| part == "release") {
             exec.arg("--ignored");
         }
-        let spared = spared(program, kernel);
-        for start in spared {
-            println!("{name}: without {start}*, which other kernels run");
-        }
-        let wanted: Vec<&String> = tests
-            .iter()
-            .filter(|test| !spared.iter().any(|start| test.starts_with(start)))
-            .collect();
-        match names(&wanted) {
+        match names(tests) {
             // The program's other tests have run on the host, and another kernel is nothing to them.
             Some(names) if !is_on_many(program) => exec.arg("--exact").args(names),
-            _ => exec.args(spared.iter().flat_map(|start| ["--skip", start])),
+            _ => &mut exec,
         };
         let log = workspace.log(&format!("guest-{number}"));
         let mut tally = libtest::run_as(&name, &mut exec, &log)?.tally;
         let ran = tally.passed + tally.failed + tally.skipped.len() as u64;
-        if ran < wanted.len() as u64 {
-            println!("{name}: {} tests were to run, {ran} did", wanted.len());
+        if ran < tests.len() as u64 {
+            println!("{name}: {} tests were to run, {ran} did", tests.len());
             tally.add(Tally::failed());
         }
         Ok(tally)
@@ -228,6 +217,9 @@ pub(crate) fn reproduce(workspace: &Workspace, claims: Claims) -> Result<Tally> 
     let out = workspace.target.join("xtask").join("reproduction");
     let mut reproduce = cangate_lab(workspace)?;
     reproduce.args(["reproduce", "--quick", "--out"]).arg(&out);
+    // One guest more than there are processors: a guest that starts or ends leaves its own idle.
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    reproduce.arg("--jobs").arg((processors + 1).to_string());
     if claims == Claims::WithoutMachines {
         if out.exists() {
             std::fs::remove_dir_all(&out)?;
@@ -239,28 +231,27 @@ pub(crate) fn reproduce(workspace: &Workspace, claims: Claims) -> Result<Tally> 
 
 #[cfg(test)]
 mod tests {
-    use super::{kernels, names, spared};
+    use super::{kernels, names};
     use crate::libtest;
 
     #[test]
-    fn what_is_tested_against_kernels_runs_on_several() {
-        let usual = kernels("target/debug/deps/socketcan_vcan-0123abc");
-        assert_eq!(usual, [None]);
-        let many = kernels("target/debug/deps/bpf_life-0123abc");
-        assert_eq!(many, [None, Some("6.12-rt"), Some("7.3")]);
-        let new = kernels("target/debug/deps/socketcan_xl-0123abc");
-        assert_eq!(new, [Some("7.3")]);
-        let life = "target/debug/deps/bpf_life-0123abc";
-        assert!(spared(life, None).is_empty() && spared(life, Some("7.3")).is_empty());
-        assert_eq!(spared(life, Some("6.12-rt")).len(), 2);
-        assert!(spared("deps/data_paths-0", Some("6.12-rt")).is_empty());
+    fn tests_against_the_kernel_run_on_several() {
+        let usual = "target/debug/deps/socketcan_vcan-0123abc";
+        let many = "target/debug/deps/bpf_life-0123abc";
+        let new = "target/debug/deps/socketcan_xl-0123abc";
+        for long in [false, true] {
+            assert_eq!(kernels(usual, long), [None]);
+            assert_eq!(kernels(new, long), [Some("7.3")]);
+        }
+        assert_eq!(kernels(many, false), [None, Some("7.3")]);
+        assert_eq!(kernels(many, true), [None, Some("7.3"), Some("6.12-rt")]);
     }
 
     #[test]
     fn only_what_skipped_itself_runs_in_a_guest() {
         let known = "life::it because this kernel has no AF_CAN".to_owned();
         let nameless = format!("{} because …", libtest::NAMELESS);
-        assert_eq!(names(&[&known]), Some(vec!["life::it"]));
-        assert_eq!(names(&[&known, &nameless]), None);
+        assert_eq!(names(std::slice::from_ref(&known)), Some(vec!["life::it"]));
+        assert_eq!(names(&[known, nameless]), None);
     }
 }

@@ -18,6 +18,7 @@ const MARK: &str = "SKIPPED because";
 const GUEST_HAS: &str = "AF_CAN";
 
 /// What a run of test programs found out.
+#[derive(Default)]
 pub(crate) struct Run {
     /// The counts.
     pub(crate) tally: Tally,
@@ -26,6 +27,17 @@ pub(crate) struct Run {
     pub(crate) guests: BTreeMap<String, Vec<String>>,
     /// Tests that are marked as heavy and did not run.
     pub(crate) heavy: u64,
+}
+
+impl Run {
+    /// Adds another run's findings.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.tally.add(other.tally);
+        for (program, tests) in other.guests {
+            self.guests.entry(program).or_default().extend(tests);
+        }
+        self.heavy += other.heavy;
+    }
 }
 
 /// Runs `cargo test … -- --show-output`, or a test program, shows what matters of its output,

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything that can be tested on this machine, in one order.
 
+use crate::command::command;
 use crate::libtest;
 use crate::report::{Report, Tally};
 use crate::workspace::{TestBinary, Workspace};
@@ -115,9 +116,13 @@ const STEPS: [Stage; 24] = [
     all(
         "arm64",
         180,
-        "compiles the gateway for other processors, makes the arm64 package, and runs tests for 64-bit ARM",
+        "compiles the gateway for other processors, makes the arm64 package, and runs tests for 64-bit ARM; with `--long` more of both",
     ),
-    all("heavy", 500, "tests marked `#[ignore]`, in a release build"),
+    all(
+        "heavy",
+        500,
+        "tests marked `#[ignore]`, with optimized programs",
+    ),
     long(
         "long",
         600,
@@ -126,7 +131,7 @@ const STEPS: [Stage; 24] = [
     all(
         "guests",
         200,
-        "tests that need a kernel with CAN, in guests",
+        "tests that need a kernel with CAN, in guests; with `--long` on a real-time kernel, too",
     ),
     all(
         "reproduce",
@@ -366,7 +371,11 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
                 Ok(built.borrow_mut().hand_over(run, options))
             }
             "package" => package::run(workspace, package::Architecture::host()),
-            "arm64" => arm64::run(workspace, built.borrow_mut().binaries(workspace)?),
+            "arm64" => arm64::run(
+                workspace,
+                built.borrow_mut().binaries(workspace)?,
+                options.long,
+            ),
             "heavy" => {
                 let mut built = built.borrow_mut();
                 let run = ignored_tests(workspace, built.binaries(workspace)?, Ignored::Heavy)?;
@@ -378,7 +387,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
                 let run = ignored_tests(workspace, built.binaries(workspace)?, Ignored::Long)?;
                 Ok(built.hand_over(run, options))
             }
-            "guests" => lab::guests(workspace, &built.borrow().guests),
+            "guests" => lab::guests(workspace, &built.borrow().guests, options.long),
             "reproduce" => lab::reproduce(workspace, lab::Claims::WithoutMachines),
             "features" => checks::features(workspace),
             "claims" => lab::reproduce(workspace, lab::Claims::All),
@@ -472,47 +481,74 @@ fn count(binaries: &[TestBinary], which: Ignored) -> Result<u64> {
 /// a processor that is free for one (`Right` in lab/cangate-lab/tests/lab/main.rs).
 const THREADS: &str = "--test-threads=4";
 
-/// Tests that are marked `#[ignore]` because they need an optimized build, or boot guests: there it is
-/// half of their time, and the states that they save are those of `reproduce`.
+/// Packages whose ignored tests boot guests. Only the two programs that they start are built for
+/// release: the tests themselves wait.
+const BOOT_GUESTS: [&str; 2] = ["cangate-lab", "cangate-guest"];
+
+/// Tests that are marked `#[ignore]` because they need an optimized build, or boot guests.
 fn ignored_tests(
     workspace: &Workspace,
     binaries: &[TestBinary],
     which: Ignored,
 ) -> Result<libtest::Run> {
-    let mut packages = BTreeSet::new();
-    let mut selectors = BTreeSet::new();
+    let mut optimized = Vec::new();
+    let mut guests = Vec::new();
     for binary in binaries {
         if binary.ignored()?.iter().any(|test| which.has(test)) {
-            packages.insert(binary.package.clone());
-            selectors.insert(binary.selector.clone());
+            let boots = BOOT_GUESTS.contains(&binary.package.as_str());
+            if boots { &mut guests } else { &mut optimized }.push(binary);
         }
     }
-    if packages.is_empty() {
-        println!("no test is marked as {}", which.name());
-        return Ok(libtest::Run {
-            tally: Tally::default(),
-            guests: BTreeMap::new(),
-            heavy: 0,
-        });
+    let mut run = libtest::Run::default();
+    if !optimized.is_empty() {
+        run.add(optimized_tests(workspace, &optimized, which)?);
     }
-    let mut test = workspace.cargo("test");
-    test.args(["--release", "--no-fail-fast"]);
-    for package in packages {
-        test.args(["-p", &package]);
+    for binary in guests {
+        run.add(guest_tests(workspace, binary, which)?);
     }
-    for selector in selectors {
-        test.args(selector);
-    }
-    test.args(["--", "--ignored", "--show-output", THREADS]);
-    test.args(which.filter());
-    let run = libtest::run(&mut test, &workspace.log(which.name()))?;
     let tally = &run.tally;
     let ran = tally.passed + tally.failed + tally.skipped.len() as u64;
     let wanted = count(binaries, which)?;
     if ran < wanted {
         bail!("{wanted} {} tests are there, {ran} ran", which.name());
     }
+    if wanted == 0 {
+        println!("no test is marked as {}", which.name());
+    }
     Ok(run)
+}
+
+/// Those that need an optimized build.
+fn optimized_tests(
+    workspace: &Workspace,
+    binaries: &[&TestBinary],
+    which: Ignored,
+) -> Result<libtest::Run> {
+    let packages: BTreeSet<_> = binaries.iter().map(|binary| &binary.package).collect();
+    let selectors: BTreeSet<_> = binaries.iter().map(|binary| &binary.selector).collect();
+    let mut test = workspace.cargo("test");
+    test.args(["--release", "--no-fail-fast"]);
+    for package in packages {
+        test.args(["-p", package]);
+    }
+    for selector in selectors {
+        test.args(selector);
+    }
+    test.args(["--", "--ignored", "--show-output", THREADS]);
+    test.args(which.filter());
+    libtest::run(&mut test, &workspace.log(which.name()))
+}
+
+/// Those of a program that boot guests: the step `build` has built it, with optimized programs of
+/// cangate.
+fn guest_tests(workspace: &Workspace, binary: &TestBinary, which: Ignored) -> Result<libtest::Run> {
+    let programs = lab::programs(workspace)?;
+    let mut test = command(&binary.program, &binary.folder);
+    test.env("CANGATE_PROGRAMS", programs);
+    test.args(["--ignored", "--show-output", THREADS]);
+    test.args(which.filter());
+    let log = format!("{}-{}", which.name(), binary.package);
+    libtest::run(&mut test, &workspace.log(&log))
 }
 
 #[cfg(test)]

@@ -34,25 +34,6 @@ fn folder_with_cangate() -> tempfile::TempDir {
     folder
 }
 
-#[test]
-#[ignore = "boots a guest"]
-fn examples_that_boot_guests_end_in_time() {
-    let Some(_lab) = lab() else { return };
-    let folder = folder_with_cangate();
-    let mut done = std::collections::BTreeSet::new();
-    for example in examples() {
-        let Some(Trial::Lab(seconds)) = trial(&example) else {
-            continue;
-        };
-        // Two documents may show the same.
-        if done.insert(example.command.clone()) {
-            let out = run(folder.path(), &example.command, seconds);
-            assert!(!out.is_empty(), "{example:?} prints nothing");
-        }
-    }
-    assert!(done.len() >= 8, "only {done:?}");
-}
-
 /// Commands of one code block, for one guest.
 struct Block {
     place: (String, usize),
@@ -106,5 +87,29 @@ fn examples_with_can_interfaces_run_in_a_guest_that_has_them() {
             "lost"
         };
         assert!(out.contains(end), "{:?}: {out}", block.place);
+    }
+}
+
+/// These take minutes, one after the other.
+mod long {
+    use super::*;
+
+    #[test]
+    #[ignore = "boots a guest"]
+    fn examples_that_boot_guests_end_in_time() {
+        let Some(_lab) = lab() else { return };
+        let folder = folder_with_cangate();
+        let mut done = std::collections::BTreeSet::new();
+        for example in examples() {
+            let Some(Trial::Lab(seconds)) = trial(&example) else {
+                continue;
+            };
+            // Two documents may show the same.
+            if done.insert(example.command.clone()) {
+                let out = run(folder.path(), &example.command, seconds);
+                assert!(!out.is_empty(), "{example:?} prints nothing");
+            }
+        }
+        assert!(done.len() >= 8, "only {done:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Guests that do what they are told.
 
-use super::{exec, fast_lab, lab};
+use super::{exec, lab};
 use std::fs;
 
 fn text(bytes: &[u8]) -> String {
@@ -55,7 +55,7 @@ fn much_output_comes_whole_and_in_order() {
 #[test]
 #[ignore = "boots a guest"]
 fn files_come_with_their_libraries_and_under_the_name_that_they_are_given() {
-    let Some(_lab) = fast_lab() else { return };
+    let Some(_lab) = lab() else { return };
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     fs::write(&data, "some words\n").unwrap();

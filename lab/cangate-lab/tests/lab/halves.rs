@@ -1,7 +1,7 @@
 //! Ways to receive and to transmit, in `cangate run` on real controllers.
 
 use super::script::printed;
-use super::{fast_lab, lab};
+use super::lab;
 use serde_json::Value;
 
 /// The controllers echo what is sent to everybody on the interface, also to the port itself: by no pair
@@ -33,7 +33,7 @@ fn by_no_pair_of_ways_a_port_receives_what_it_sent() {
 #[test]
 #[ignore = "boots a guest"]
 fn can_gw_takes_what_a_ring_sends() {
-    let Some(_lab) = fast_lab() else { return };
+    let Some(_lab) = lab() else { return };
     let text = printed(
         "--fast --bench none --kernel 6.1 --timeout 300",
         "ring_can_gw.sh",

@@ -1,6 +1,6 @@
 //! Frames that pass the same gateway several times, through a pair of vxcan.
 
-use super::fast_lab;
+use super::lab;
 use super::script::printed;
 
 /// What came out of so many passes; each gives the frame the next ID.
@@ -39,7 +39,7 @@ const PASSES: [u32; 6] = [1, 2, 3, 4, 5, 6];
 #[test]
 #[ignore = "boots a guest"]
 fn bpf_lets_a_frame_pass_as_often_as_max_hops_says() {
-    let Some(_lab) = fast_lab() else { return };
+    let Some(_lab) = lab() else { return };
     passed("6.1", &PASSES);
 }
 
@@ -50,7 +50,7 @@ mod long {
     #[test]
     #[ignore = "heavy"]
     fn bpf_lets_a_frame_pass_as_often_as_max_hops_says_on_every_kernel() {
-        let Some(_lab) = fast_lab() else { return };
+        let Some(_lab) = lab() else { return };
         for kernel in ["5.10", "6.12-rt", "7.3"] {
             passed(kernel, &PASSES);
         }

@@ -7,6 +7,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod adapters;
 mod bare;
 mod bare_differential;
 mod bench_chardev;
@@ -17,6 +18,7 @@ mod capture_chardev;
 mod chardev;
 mod chardev_port;
 mod container;
+mod data_paths;
 mod direct;
 #[path = "../documents/mod.rs"]
 mod documents;
@@ -38,8 +40,6 @@ mod script;
 mod service;
 mod shell;
 mod shm;
-mod situations;
-mod slcan;
 mod stays;
 mod steps;
 mod uring;
@@ -62,42 +62,47 @@ use program::program;
 use std::num::NonZero;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// As many processors of guests at a time as the host has: more would only be in one another's way.
-static TAKEN: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+/// Guests that run at a time: as many as the host has processors. More would only be in one
+/// another's way.
+static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
-/// The right to run a guest of so many processors, until it is dropped.
-struct Right(usize);
+/// The right to run a guest, until it is dropped.
+struct Right {
+    processors: usize,
+}
 
 impl Right {
-    fn wait(wanted: usize) -> Self {
+    /// Waits until so many processors of the host are free for the guest.
+    fn wait(processors: usize) -> Self {
         let all = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let wanted = wanted.min(all);
-        let (taken, fewer) = &TAKEN;
-        let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut taken = fewer
-            .wait_while(taken, |taken| *taken + wanted > all)
+        let (running, fewer) = &RUNNING;
+        let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = fewer
+            .wait_while(running, |running| *running + processors > all)
             .unwrap_or_else(PoisonError::into_inner);
-        *taken += wanted;
-        Self(wanted)
+        *running += processors;
+        Self { processors }
     }
 }
 
 impl Drop for Right {
     fn drop(&mut self) {
-        let (taken, fewer) = &TAKEN;
-        *taken.lock().unwrap_or_else(PoisonError::into_inner) -= self.0;
+        let (running, fewer) = &RUNNING;
+        *running.lock().unwrap_or_else(PoisonError::into_inner) -= self.processors;
         fewer.notify_all();
     }
 }
 
-/// The right to run a guest; `None`, and words about it, if there is nothing to run it with.
+/// The right to run a guest; `None`, and a message, if there is nothing to run it with.
+///
+/// A guest with `--fast` has two processors, but rarely uses more than one at a time.
 fn lab() -> Option<Right> {
     is_there().then(|| Right::wait(1))
 }
 
-/// The right to run a guest with `--fast`, which has two processors.
-fn fast_lab() -> Option<Right> {
-    is_there().then(|| Right::wait(2))
+/// The right to run a guest that sleeps for most of its time: it takes no processor from others.
+fn waiting_lab() -> Option<Right> {
+    is_there().then(|| Right::wait(0))
 }
 
 fn is_there() -> bool {

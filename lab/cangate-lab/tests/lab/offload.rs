@@ -1,7 +1,7 @@
 //! `cangate run` with routes in the kernel, from the first frame to what is left behind: with
 //! each `offload`, in guests.
 
-use super::fast_lab;
+use super::lab;
 use super::script::{parts, printed};
 
 /// Lines that are frames.
@@ -134,14 +134,14 @@ fn lives(kernel: &str, offload: &str, place: &str) {
 #[test]
 #[ignore = "boots a guest"]
 fn can_gw_from_start_to_end() {
-    let Some(_lab) = fast_lab() else { return };
+    let Some(_lab) = lab() else { return };
     lives("6.1", "can-gw", "by can-gw");
 }
 
 #[test]
 #[ignore = "boots a guest"]
 fn bpf_from_start_to_end() {
-    let Some(_lab) = fast_lab() else { return };
+    let Some(_lab) = lab() else { return };
     // With tcx; `auto` below with clsact.
     lives("7.3", "bpf", "by BPF");
 }
@@ -149,6 +149,6 @@ fn bpf_from_start_to_end() {
 #[test]
 #[ignore = "boots a guest"]
 fn auto_from_start_to_end() {
-    let Some(_lab) = fast_lab() else { return };
+    let Some(_lab) = lab() else { return };
     lives("6.1", "auto", "by BPF");
 }

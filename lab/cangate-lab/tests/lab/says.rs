@@ -1,6 +1,6 @@
 //! What `cangate run` says of real interfaces, and the frames that the kernel's filters keep from it.
 
-use super::fast_lab;
+use super::lab;
 use super::script::{objects, parts, printed};
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ fn links(objects: &[Value]) -> Vec<[&str; 3]> {
 #[test]
 #[ignore = "boots a guest"]
 fn links_and_filtered_frames_are_told() {
-    let Some(_lab) = fast_lab() else { return };
+    let Some(_lab) = lab() else { return };
     let text = printed("--fast --bench none --kernel 6.1 --timeout 300", "says.sh");
     let steps = parts(&text);
     let said = |step: &str| steps[step];

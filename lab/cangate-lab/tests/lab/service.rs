@@ -1,7 +1,7 @@
 //! The package and its unit in a real systemd: in a guest, as the first process of a Debian system.
 
 use super::documents::{root, typed};
-use super::fast_lab;
+use super::lab;
 use super::script::{parts, printed};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ fn exposure(line: &str) -> f64 {
 #[test]
 #[ignore = "boots a guest"]
 fn the_package_is_a_service_of_systemd() {
-    let Some(_lab) = fast_lab() else { return };
+    let Some(_lab) = lab() else { return };
     let Some(package) = package() else {
         eprintln!("SKIPPED because there is no package: `cargo xtask package` makes it");
         return;

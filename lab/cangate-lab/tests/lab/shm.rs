@@ -1,7 +1,7 @@
 //! The driver VM: a machine that owns a controller routes for another one by memory that both share.
 
 use super::script::parts;
-use super::{exec, fast_lab};
+use super::{exec, lab};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ impl Drop for Serving {
 #[test]
 #[ignore = "boots a guest"]
 fn a_machine_that_owns_the_controller_routes_for_another() {
-    let Some(_guests) = fast_lab() else { return };
+    let Some(_guests) = lab() else { return };
     let folder = tempfile::tempdir().unwrap();
     let child = std::process::Command::new(crate::program())
         .args(["shm", "vm.shm", "--frames", "4096"])

@@ -2,7 +2,7 @@
 //! none; and what each way costs there.
 
 use super::script::{parts, printed};
-use super::{exec, fast_lab, lab};
+use super::{exec, lab};
 use serde_json::Value;
 
 fn passes(kernel: &str) {
@@ -79,14 +79,14 @@ fn each_way_costs_something() {
 #[test]
 #[ignore = "boots a guest"]
 fn frames_pass_by_io_uring() {
-    let Some(_lab) = fast_lab() else { return };
+    let Some(_lab) = lab() else { return };
     passes("6.1");
 }
 
 #[test]
 #[ignore = "heavy"]
 fn an_old_kernel_is_named() {
-    let Some(_lab) = fast_lab() else { return };
+    let Some(_lab) = lab() else { return };
     let gateway = "printf '[ports.vcan0]\\nkind = \"socketcan\"\\nreceive = \"io_uring\"\\n' > /tmp/g.toml; \
                    cangate run /tmp/g.toml 2>&1; cangate bench syscalls vcan0 --frames 10";
     let output = exec("--fast --kernel 5.10 --timeout 300", gateway);
@@ -104,6 +104,6 @@ fn an_old_kernel_is_named() {
 #[test]
 #[ignore = "heavy"]
 fn frames_pass_by_io_uring_on_a_newer_kernel() {
-    let Some(_lab) = fast_lab() else { return };
+    let Some(_lab) = lab() else { return };
     passes("7.3");
 }

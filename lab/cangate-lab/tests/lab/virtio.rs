@@ -1,6 +1,6 @@
 //! Virtual machines with Linux's own driver, in QEMU as users have it, and a gateway on this host between them.
 
-use super::{exec, fast_lab};
+use super::{exec, lab};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -109,7 +109,7 @@ fn exchange(gateway: &str, frames: u32, expected: [u32; 2]) -> [String; 2] {
 #[test]
 #[ignore = "boots a guest"]
 fn two_machines_exchange_a_hundred_thousand_frames() {
-    let Some(_guests) = fast_lab() else { return };
+    let Some(_guests) = lab() else { return };
     let expected = format!("received {FRAMES}\ndropped 0 0\n== done\n");
     let said = exchange(GATEWAY, FRAMES, [FRAMES; 2]);
     assert_eq!(said, [expected.clone(), expected]);
@@ -119,7 +119,7 @@ fn two_machines_exchange_a_hundred_thousand_frames() {
 #[test]
 #[ignore = "boots a guest"]
 fn two_machines_share_a_controller() {
-    let Some(_guests) = fast_lab() else { return };
+    let Some(_guests) = lab() else { return };
     // Identifiers count through all there are; the second one may not send 0x700 to 0x7FE.
     let refused = 2 * 255;
     let said = exchange(SHARED, 4096, [4096 - refused, 4096]);
@@ -152,7 +152,7 @@ to = "output"
 #[test]
 #[ignore = "boots a guest"]
 fn remote_frames_reach_linux_and_come_back() {
-    let Some(_guests) = fast_lab() else { return };
+    let Some(_guests) = lab() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("gateway.toml"), REMOTE).unwrap();

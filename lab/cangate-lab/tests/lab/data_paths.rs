@@ -1,7 +1,7 @@
 //! One list of situations, each over all data paths: what they promise alike they do alike, and what differs is written down
 //! here and in docs/gateway-toml.md ("Where data paths differ").
 
-use super::fast_lab;
+use super::waiting_lab;
 use super::script::printed;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -176,7 +176,7 @@ fn cells(text: &str) -> BTreeMap<(&str, &str), Cell> {
 fn data_paths_agree_on(kernel: &str) {
     let text = printed(
         &format!("--fast --bench none --kernel {kernel} --timeout 600"),
-        "situations.sh",
+        "data_paths.sh",
     );
     let cells = cells(&text);
     let mut wrong = Vec::new();
@@ -242,14 +242,14 @@ fn data_paths_agree_on(kernel: &str) {
 
 #[test]
 #[ignore = "boots a guest"]
-fn data_paths_agree_on_the_usual_kernel() {
-    let Some(_lab) = fast_lab() else { return };
+fn they_agree_on_the_usual_kernel() {
+    let Some(_lab) = waiting_lab() else { return };
     data_paths_agree_on("6.1");
 }
 
 #[test]
 #[ignore = "boots a guest"]
-fn data_paths_agree_on_the_newest_kernel() {
-    let Some(_lab) = fast_lab() else { return };
+fn they_agree_on_the_newest_kernel() {
+    let Some(_lab) = waiting_lab() else { return };
     data_paths_agree_on("7.3");
 }

@@ -1,5 +1,5 @@
 # One list of situations over all data paths: none, can-gw, bpf, auto. Each line `cell SITUATION PATH …` is one of them; see
-# situations.rs, and the table "Where data paths differ" in docs/gateway-toml.md.
+# data_paths.rs, and the table "Where data paths differ" in docs/gateway-toml.md.
 cd /tmp
 modprobe -a can-raw can-gw vcan vxcan sch_ingress cls_bpf || exit 99
 mkdir -p /tmp/run

@@ -1,6 +1,6 @@
 //! The case `restart-unsupported`: a serial adapter whose driver, Linux's slcan, has no restart after bus-off.
 
-use super::fast_lab;
+use super::waiting_lab;
 use super::script::{parts, printed};
 use std::path::PathBuf;
 use std::process::Command;
@@ -77,13 +77,13 @@ fn an_adapter_without_restart_starts(kernel: &str) {
 #[test]
 #[ignore = "boots a guest"]
 fn an_adapter_without_restart_starts_on_the_usual_kernel() {
-    let Some(_lab) = fast_lab() else { return };
+    let Some(_lab) = waiting_lab() else { return };
     an_adapter_without_restart_starts("6.1");
 }
 
 #[test]
 #[ignore = "boots a guest"]
 fn an_adapter_without_restart_starts_on_the_newest_kernel() {
-    let Some(_lab) = fast_lab() else { return };
+    let Some(_lab) = waiting_lab() else { return };
     an_adapter_without_restart_starts("7.3");
 }
