@@ -116,7 +116,7 @@ const STEPS: [Stage; 24] = [
     all(
         "arm64",
         180,
-        "compiles the gateway for other processors, makes the arm64 package, and runs tests for 64-bit ARM; with `--long` more of both",
+        "compiles the gateway for other processors, makes the arm64 package, and runs tests for 64-bit ARM; more of both in a long run",
     ),
     all(
         "heavy",
@@ -131,7 +131,7 @@ const STEPS: [Stage; 24] = [
     all(
         "guests",
         200,
-        "tests that need a kernel with CAN, in guests; with `--long` on a real-time kernel, too",
+        "tests that need a kernel with CAN, in guests; in a long run on a real-time kernel, too",
     ),
     all(
         "reproduce",

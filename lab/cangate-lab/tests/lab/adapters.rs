@@ -1,7 +1,7 @@
 //! The case `restart-unsupported`: a serial adapter whose driver, Linux's slcan, has no restart after bus-off.
 
-use super::waiting_lab;
 use super::script::{parts, printed};
+use super::waiting_lab;
 use std::path::PathBuf;
 use std::process::Command;
 

@@ -1,8 +1,8 @@
 //! One list of situations, each over all data paths: what they promise alike they do alike, and what differs is written down
 //! here and in docs/gateway-toml.md ("Where data paths differ").
 
-use super::waiting_lab;
 use super::script::printed;
+use super::waiting_lab;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

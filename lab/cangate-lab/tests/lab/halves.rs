@@ -1,7 +1,7 @@
 //! Ways to receive and to transmit, in `cangate run` on real controllers.
 
-use super::script::printed;
 use super::lab;
+use super::script::printed;
 use serde_json::Value;
 
 /// The controllers echo what is sent to everybody on the interface, also to the port itself: by no pair
