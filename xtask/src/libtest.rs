@@ -8,8 +8,11 @@ use crate::command::read_lines;
 use crate::report::Tally;
 use anyhow::Result;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 /// What a skipped test's output contains.
 const MARK: &str = "SKIPPED because";
@@ -51,6 +54,56 @@ pub(crate) fn run_as(name: &str, command: &mut Command, log: &Path) -> Result<Ru
     shown(&format!("{name}: "), command, log)
 }
 
+/// Runs test programs, as many at a time as there are processors: many tests wait for most of their
+/// time. What matters of a program's output is shown when the program has ended; `log` gets all of
+/// it, for each program under its number.
+pub(crate) fn run_all<'a>(
+    programs: impl ExactSizeIterator<Item = (&'a Path, Command)> + Send,
+    log: impl Fn(usize) -> PathBuf + Sync,
+) -> Result<Run> {
+    let programs = Mutex::new(programs.enumerate());
+    let next = || {
+        programs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .next()
+    };
+    let some = || -> Result<Run> {
+        let mut all = Run::default();
+        while let Some((number, (program, mut command))) = next() {
+            let mut reader = Reader {
+                program: program.display().to_string(),
+                ..Reader::default()
+            };
+            let mut shown = String::new();
+            let log = log(number);
+            let good = read_lines(&mut command, &log, |line| {
+                if reader.line(line) && !line.is_empty() {
+                    shown += &format!("{line}\n");
+                }
+            })?;
+            if !good {
+                shown += &format!("the whole output is in {}\n", log.display());
+            }
+            println!("     Running {}\n{shown}", program.display());
+            all.add(reader.finish(good));
+        }
+        Ok(all)
+    };
+    thread::scope(|scope| {
+        let workers = thread::available_parallelism().map_or(1, NonZero::get);
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(some)).collect();
+        let mut all = Run::default();
+        for worker in workers {
+            match worker.join() {
+                Ok(its) => all.add(its?),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Ok(all)
+    })
+}
+
 fn shown(before: &str, command: &mut Command, log: &Path) -> Result<Run> {
     let mut reader = Reader::default();
     let good = read_lines(command, log, |line| {
@@ -65,13 +118,7 @@ fn shown(before: &str, command: &mut Command, log: &Path) -> Result<Run> {
         );
     }
     println!("{before}the whole output is in {}", log.display());
-    let guests = std::mem::take(&mut reader.guests);
-    let heavy = reader.ignored;
-    Ok(Run {
-        tally: reader.tally(good),
-        guests,
-        heavy,
-    })
+    Ok(reader.finish(good))
 }
 
 /// Follows the output line by line.
@@ -164,6 +211,15 @@ impl Reader {
             waiting.push(skipped.clone());
         }
         self.skipped.push(skipped);
+    }
+
+    /// What the run found out, at its end.
+    fn finish(mut self, success: bool) -> Run {
+        Run {
+            guests: std::mem::take(&mut self.guests),
+            heavy: self.ignored,
+            tally: self.tally(success),
+        }
     }
 
     /// The counts. A run that failed without a failed test (it did not build) counts as one.

@@ -367,8 +367,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
             "ports" => checks::kinds_of_port(workspace),
             "lab" => lab::setup(workspace),
             "test" => {
-                let run = debug_tests(workspace)?;
-                Ok(built.borrow_mut().hand_over(run, options))
+                let mut built = built.borrow_mut();
+                let run = debug_tests(workspace, built.binaries(workspace)?)?;
+                Ok(built.hand_over(run, options))
             }
             "package" => package::run(workspace, package::Architecture::host()),
             "arm64" => arm64::run(
@@ -418,11 +419,13 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
 
 /// All tests that are quick enough without optimization. Ignored ones are other steps', and so are the
 /// examples in the API's documentation: rustdoc reads each library once more for them.
-fn debug_tests(workspace: &Workspace) -> Result<libtest::Run> {
-    let mut test = workspace.cargo("test");
-    test.args(["--workspace", "--tests", "--no-fail-fast"]);
-    test.args(["--", "--show-output"]);
-    libtest::run(&mut test, &workspace.log("test"))
+fn debug_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<libtest::Run> {
+    let programs = binaries.iter().map(|binary| {
+        let mut test = command(&binary.program, &binary.folder);
+        test.arg("--show-output");
+        (binary.program.as_path(), test)
+    });
+    libtest::run_all(programs, |number| workspace.log(&format!("test-{number}")))
 }
 
 /// The examples in the API's documentation.
