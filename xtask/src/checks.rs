@@ -61,11 +61,10 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
     let mut clippy = workspace.cargo("clippy");
     clippy.args(["--workspace", "--all-targets", "--", "-D", "warnings"]);
     let mut tally = Tally::check(show(&mut clippy)?);
-    for name in ["cangate", "cangate-lab"] {
-        let mut program = workspace.cargo("clippy");
-        program.args(["-p", name, "--", "-D", "warnings"]);
-        tally.add(Tally::check(show(&mut program)?));
-    }
+    // Alone, each program has the features of both (`cargo xtask house`).
+    let mut programs = workspace.cargo("clippy");
+    programs.args(["-p", "cangate", "-p", "cangate-lab", "--", "-D", "warnings"]);
+    tally.add(Tally::check(show(&mut programs)?));
     Ok(tally)
 }
 
@@ -121,9 +120,8 @@ pub(crate) fn doc(workspace: &Workspace) -> Result<Tally> {
 /// Every benchmark runs each of its parts once. Nothing is measured.
 pub(crate) fn benches(workspace: &Workspace) -> Result<Tally> {
     let mut test = workspace.cargo("test");
-    // With the programs: then these crates have the features with which the step `lab` has built them.
-    test.args(["--release", "--no-fail-fast", "-p", "cangate-benches"]);
-    test.args(["-p", "cangate", "-p", "cangate-lab"]);
+    // Unoptimized, and with all of the workspace: so the step `build` has built all crates that they use.
+    test.args(["--no-fail-fast", "--workspace"]);
     let mut names = 0;
     for bench in workspace
         .packages

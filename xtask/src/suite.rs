@@ -136,7 +136,7 @@ const STEPS: [Stage; 24] = [
     all(
         "reproduce",
         250,
-        "`cangate lab reproduce --quick --without-machines`",
+        "`cangate lab reproduce --quick --without-machines --without-searches`",
     ),
     long(
         "features",
@@ -146,7 +146,7 @@ const STEPS: [Stage; 24] = [
     long(
         "claims",
         350,
-        "`cangate lab reproduce --quick`: of the claims those with machines, which `reproduce` leaves out",
+        "`cangate lab reproduce --quick`: of the claims those that `reproduce` leaves out",
     ),
     all(
         "benches",
@@ -389,7 +389,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
                 Ok(built.hand_over(run, options))
             }
             "guests" => lab::guests(workspace, &built.borrow().guests, options.long),
-            "reproduce" => lab::reproduce(workspace, lab::Claims::WithoutMachines),
+            "reproduce" => lab::reproduce(workspace, lab::Claims::Short),
             "features" => checks::features(workspace),
             "claims" => lab::reproduce(workspace, lab::Claims::All),
             "benches" => checks::benches(workspace),

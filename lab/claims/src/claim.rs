@@ -152,6 +152,13 @@ impl Claim {
         needs.iter().any(Experiment::has_machines)
     }
 
+    /// Returns whether it needs searches for the highest rate: each is a series of experiments, one
+    /// after the other.
+    #[must_use]
+    pub fn has_searches(&self, extent: Extent) -> bool {
+        !self.rates(extent).is_empty()
+    }
+
     /// Whose it is.
     #[must_use]
     pub fn kind(&self) -> Kind {

@@ -303,6 +303,12 @@ pub(crate) struct Reproduce {
     /// With the same --out, a later run without this option makes only what was left out.
     #[arg(long)]
     pub(crate) without_machines: bool,
+    /// Leave out the claims that search for the highest rate (with `--list`, see which are left): the
+    /// experiments of a search wait for one another.
+    ///
+    /// With the same --out, a later run without this option makes only what was left out.
+    #[arg(long)]
+    pub(crate) without_searches: bool,
     /// The folder for the results and the page.
     #[arg(long, value_name = "DIR", default_value = "reproduction")]
     pub(crate) out: PathBuf,

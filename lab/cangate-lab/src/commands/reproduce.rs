@@ -24,7 +24,10 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
         Extent::Full
     };
     let wanted = |claims: Vec<Claim>| -> Vec<Claim> {
-        let keeps = |claim: &Claim| !(args.without_machines && claim.has_machines(extent));
+        let keeps = |claim: &Claim| {
+            !(args.without_machines && claim.has_machines(extent)
+                || args.without_searches && claim.has_searches(extent))
+        };
         claims.into_iter().filter(keeps).collect()
     };
     if matches!(args.claims.as_slice(), [word] if word == LIST_CLAIMS) && !args.list {
@@ -40,7 +43,8 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
     let claims = wanted(claims);
     if claims.is_empty() {
         return Err(Failure::Input(
-            "every claim that was named has virtual machines: leave out --without-machines"
+            "every claim that was named has virtual machines or searches for rates: leave out \
+             --without-machines and --without-searches"
                 .to_owned(),
         ));
     }
@@ -234,6 +238,7 @@ fn list(claims: &[Claim], extent: Extent, json: bool) -> Result<(), Failure> {
                 "criterion": claim.criterion,
                 "kind": claim.kind(),
                 "machines": claim.has_machines(extent),
+                "searches": claim.has_searches(extent),
                 "papers": cited.collect::<BTreeMap<_, _>>(),
             })
         };

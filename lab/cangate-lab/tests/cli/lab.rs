@@ -154,32 +154,55 @@ fn claims_without_a_value_are_listed() {
     assert!(said.contains("--claims list"), "{said}");
 }
 
-/// `cargo xtask test --all` has the claims that this leaves, and `--long` the rest.
+/// `cargo xtask test --all` has the claims that these options leave, and `--long` the rest.
 #[test]
-fn claims_with_machines_can_be_left_out() {
-    let listed = |words: &str| -> Vec<(String, bool)> {
+fn claims_with_machines_and_searches_can_be_left_out() {
+    struct Listed {
+        id: String,
+        machines: bool,
+        searches: bool,
+    }
+    let listed = |words: &str| -> Vec<Listed> {
         let words = format!("lab reproduce --quick --list --json {words}");
         let args: Vec<_> = words.split_whitespace().collect();
         let output = cangate(&args).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{said}");
         let claims: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
-        let one = |claim: &serde_json::Value| {
-            let id = claim["id"].as_str().unwrap().to_owned();
-            (id, claim["machines"].as_bool().unwrap())
+        let one = |claim: &serde_json::Value| Listed {
+            id: claim["id"].as_str().unwrap().to_owned(),
+            machines: claim["machines"].as_bool().unwrap(),
+            searches: claim["searches"].as_bool().unwrap(),
         };
         claims.iter().map(one).collect()
     };
+    let ids = |claims: &[Listed], keeps: fn(&Listed) -> bool| -> Vec<String> {
+        let kept = claims.iter().filter(|claim| keeps(claim));
+        kept.map(|claim| claim.id.clone()).collect()
+    };
     let all = listed("");
-    let has = |id: &str| all.iter().any(|(name, machines)| name == id && *machines);
+    let machines = ids(&all, |claim| claim.machines);
     for id in ["V2", "V5", "O18", "O24", "O27"] {
-        assert!(has(id), "{id}: {all:?}");
+        assert!(machines.iter().any(|name| name == id), "{id}: {machines:?}");
     }
     for id in ["G1", "G5/bpf", "D1", "S7", "O9", "O16", "O26"] {
-        assert!(!has(id), "{id}: {all:?}");
+        assert!(
+            !machines.iter().any(|name| name == id),
+            "{id}: {machines:?}"
+        );
     }
-    let (_, expected): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, machines)| *machines);
-    assert_eq!(listed("--without-machines"), expected);
+    let every = |_: &Listed| true;
+    assert_eq!(
+        ids(&listed("--without-machines"), every),
+        ids(&all, |claim| !claim.machines)
+    );
+    let without_searches = ids(&listed("--without-searches"), every);
+    assert_eq!(without_searches, ids(&all, |claim| !claim.searches));
+    assert!(without_searches.len() < all.len());
+    assert_eq!(
+        ids(&listed("--without-machines --without-searches"), every),
+        ids(&all, |claim| !claim.machines && !claim.searches)
+    );
     let said = refused(
         &[
             "lab",

@@ -66,7 +66,7 @@ const TIMED: &[&str] = &[
     "== flood mscan",
 ];
 
-/// The other bench, and more kernels.
+/// Each of these takes a minute or more.
 mod long {
     use super::*;
 
@@ -96,6 +96,15 @@ mod long {
         holds("timed", "6.1", None, TIMED);
     }
 
+    #[test]
+    #[ignore = "boots a guest"]
+    fn a_card_as_a_character_device_keeps_them_and_the_module_comes_and_goes() {
+        let Some(_lab) = lab() else { return };
+        let module = module("6.1");
+        let steps = ["== test", "== flood kvaser", "== unload"];
+        holds("kvaser", "6.1", Some(&module), &steps);
+    }
+
     /// The interrupt handler is a thread there.
     #[test]
     #[ignore = "boots a guest"]
@@ -110,15 +119,6 @@ mod long {
         let Some(_lab) = lab() else { return };
         holds("timed", "7.3", None, TIMED);
     }
-}
-
-#[test]
-#[ignore = "boots a guest"]
-fn a_card_as_a_character_device_keeps_them_and_the_module_comes_and_goes() {
-    let Some(_lab) = lab() else { return };
-    let module = module("6.1");
-    let steps = ["== test", "== flood kvaser", "== unload"];
-    holds("kvaser", "6.1", Some(&module), &steps);
 }
 
 fn module(kernel: &str) -> std::path::PathBuf {
